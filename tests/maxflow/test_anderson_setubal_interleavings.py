@@ -20,6 +20,7 @@ from preflow.maxflow import multicore_anderson_setubal as solver
 from preflow.maxflow.multicore_anderson_setubal import (
     LOCKED,
     PADDING,
+    Rules,
     State,
     batches,
     discharge_batch,
@@ -36,11 +37,10 @@ from preflow.maxflow.multicore_anderson_setubal.batches import (
     put,
     waiting,
 )
-from preflow.stats import COUNTERS
+from preflow.solving.monitor import Monitor
 from tests.support.exploration import (
     Cases,
     Mutants,
-    Uncounted,
     edit,
     exchange_for,
     exploration_tests,
@@ -49,6 +49,7 @@ from tests.support.exploration import (
     mutate,
     serve,
     uncounted,
+    uncounted_monitor,
 )
 from tests.support.scheduler import Outcome, Thread, explore, hidden_values
 from tests.support.tiny_networks import distances
@@ -65,8 +66,7 @@ class Sharing(NamedTuple):
 
     queues: Batches
     times_taken: NDArray[np.int64]
-    counts: Uncounted
-    stop: NDArray[np.int64]
+    monitor: Monitor
 
 
 def share_items(first: int, more: int, batch: int) -> Outcome:
@@ -77,13 +77,13 @@ def share_items(first: int, more: int, batch: int) -> Outcome:
 
         def run(shared: Sharing) -> int:
             taken = 0
-            while fetch(shared.queues, me, IMPATIENT, shared.stop, shared.counts):
+            while fetch(shared.queues, me, IMPATIENT, shared.monitor):
                 while waiting(shared.queues, me) > ZERO:
                     item = int(pop(shared.queues, me))
                     shared.times_taken[item] += 1
                     taken += 1
                     if item < more:
-                        append(shared.queues, me, first + item, IMPATIENT, shared.stop)
+                        append(shared.queues, me, first + item, IMPATIENT, shared.monitor)
             return taken
 
         return run
@@ -92,12 +92,8 @@ def share_items(first: int, more: int, batch: int) -> Outcome:
         queues = make_batches(2, first + more, batch, np.uint32)
         for item in range(first):
             put(queues, item)
-        return Sharing(
-            queues,
-            np.zeros(first + more, np.int64),
-            uncounted(len(COUNTERS)),
-            hold_constant((np.zeros(1, np.int64),))[0],
-        ), [member(0), member(1)]
+        shared = Sharing(queues, np.zeros(first + more, np.int64), uncounted_monitor())
+        return shared, [member(0), member(1)]
 
     def check_end(shared: Sharing, results: list[int]) -> None:
         assert shared.times_taken.tolist() == [1] * (first + more), f"taken {shared.times_taken.tolist()}"
@@ -114,9 +110,7 @@ class Solve(NamedTuple):
 
     net: ResidualArrays
     state: State
-    counts: Uncounted
-    progress: NDArray[np.float64]
-    stop: NDArray[np.int64]
+    monitor: Monitor
 
 
 class Network(NamedTuple):
@@ -140,8 +134,7 @@ class Network(NamedTuple):
         state.height[:] = self.height
         state.current[:] = residual.arrays.first_out[:-1]
         hold_constant((residual.arrays.first_out, residual.arrays.head, residual.arrays.reverse))
-        stop = hold_constant((np.zeros(1, np.int64),))[0]
-        return Solve(residual.arrays, state, uncounted(len(COUNTERS)), np.zeros(1, np.float64), stop)
+        return Solve(residual.arrays, state, uncounted_monitor())
 
     @property
     def excess(self) -> int:
@@ -200,23 +193,19 @@ def explore_solve(
     return explore(make_case, check_labels, check_end)
 
 
+def rules_with(relabel_limit: np.uint64) -> Rules:
+    return Rules(alone=False, patience=IMPATIENT, relabel_limit=relabel_limit)
+
+
 def discharging(thread: int) -> Thread:
     def run(shared: Solve) -> None:
-        discharge_batch(
-            shared.net,
-            shared.state,
-            np.uint64(thread),
-            False,
-            IMPATIENT,
-            shared.stop,
-            shared.counts,
-        )
+        discharge_batch(shared.net, shared.state, np.uint64(thread), rules_with(ONE), shared.monitor)
 
     return run
 
 
 def searching(shared: Solve) -> None:
-    relabel_globally(shared.net, shared.state, ONE, ONE, False, IMPATIENT, shared.stop)
+    relabel_globally(shared.net, shared.state, ONE, ONE, rules_with(ONE), shared.monitor)
 
 
 def hand_out(*batches_of_vertices: list[int]) -> Callable[[Solve], None]:
@@ -232,17 +221,8 @@ def hand_out(*batches_of_vertices: list[int]) -> Callable[[Solve], None]:
 
 def working(thread: int, relabel_limit: int) -> Thread:
     def run(shared: Solve) -> None:
-        work(
-            shared.net,
-            shared.state,
-            np.uint64(thread),
-            False,
-            np.uint64(relabel_limit),
-            IMPATIENT,
-            shared.stop,
-            shared.counts,
-            shared.progress,
-        )
+        rules = rules_with(np.uint64(relabel_limit))
+        work(shared.net, shared.state, np.uint64(thread), rules, shared.monitor)
 
     return run
 
@@ -308,7 +288,7 @@ CASES: Cases = {
 
 LOCK = "    while not compare_exchange(wave, w, entry, entry | LOCKED):"
 RECEIVE = """lock_below(
-                        wave, height, w, h, entry, alone, patience, stop
+                        wave, height, w, h, entry, rules, monitor
                     ):"""
 CREDIT = """                        before = net.excess[w]
                         net.excess[w] = before + amount
@@ -378,7 +358,7 @@ MUTANTS: Mutants = {
         mutate(
             solver.lock_below,
             "waits-for-a-receiver-that-is-no-longer-below",
-            "if relaxed_load(stop, ZERO) != 0:",
+            "if relaxed_load(monitor.stop, ZERO) != 0:",
         ),
         "deadlock",
     ),
@@ -394,7 +374,7 @@ MUTANTS: Mutants = {
     ),
     "search: without locks": (
         "relabel-and-search",
-        mutate(solver.visit, "without-locks", "if relaxed_load(stop, ZERO) != 0:"),
+        mutate(solver.visit, "without-locks", "if relaxed_load(monitor.stop, ZERO) != 0:"),
         "is steep",
     ),
 }

@@ -13,8 +13,8 @@ from preflow.kernels import atomics, relabel
 from preflow.kernels.bfs import distances_to_sink
 from preflow.parallel import inboxes, lockfree
 from preflow.parallel.inboxes import Inboxes, append, is_empty, make_inboxes, pop, receive, send
+from preflow.solving.monitor import Monitor
 from preflow.solving.options import UNLIMITED
-from preflow.solving.run import COUNTER_ROW
 from tests.support.exploration import (
     Cases,
     Mutants,
@@ -26,7 +26,7 @@ from tests.support.exploration import (
     look_then_set,
     mutate,
     serve,
-    uncounted,
+    uncounted_monitor,
 )
 from tests.support.scheduler import Outcome, Thread, explore, hidden_values
 from tests.support.tiny_networks import Arcs, Flow, distances, make_tiny_search, residual_of
@@ -95,6 +95,7 @@ class Solve(NamedTuple):
 
     net: ResidualArrays
     state: lockfree.State
+    monitor: Monitor
 
 
 #: Arcs with capacities; of the vertices the last but one is the source, the last the sink. Even and odd ones
@@ -117,14 +118,10 @@ def make_solve(arcs: Arcs, num_threads: int, period: int | None, concurrent: boo
     search = make_tiny_search(num_threads, net, small=n + 1, box_size=0)
     lists = make_inboxes(num_threads, n, np.uint32)
     lists.patience[0] = 0
-    stop = np.zeros(1, np.int64)
-    hold_constant((lists.patience, stop))
+    hold_constant((lists.patience,))
     state = lockfree.State(
         search=search,
         lists=lists,
-        stop=stop,
-        progress=uncounted(2, dtype=np.float64),
-        counts=uncounted(num_threads, COUNTER_ROW),
         relabel_limit=UNLIMITED if period is None else np.uint64(period),
         block_bits=ZERO,
         height=np.full(n, n + 1, np.uint32),
@@ -132,7 +129,7 @@ def make_solve(arcs: Arcs, num_threads: int, period: int | None, concurrent: boo
         found=np.zeros(num_threads * int(lockfree.PADDING), np.int64),
         signals=np.zeros(5 * int(lockfree.PADDING), np.uint64),
     )
-    return Solve(net, state)
+    return Solve(net, state, uncounted_monitor())
 
 
 def check_state(flow: Flow, shared: Solve) -> None:
@@ -153,14 +150,14 @@ def epoch(
 
     def member(thread: int) -> Thread:
         me = np.uint64(thread)
-        return lambda shared: lockfree.work_through_epoch(shared.net, shared.state, me)
+        return lambda shared: lockfree.work_through_epoch(shared.net, shared.state, me, shared.monitor)
 
     def make_case() -> tuple[Solve, list[Thread]]:
         shared = make_solve(arcs, num_threads, period, concurrent)
-        net, state = shared
+        net, state, monitor = shared
         distances_to_sink(net, state.height, state.search.order, ZERO, ZERO, ZERO, False)
         for thread in range(num_threads):
-            lockfree.begin_epoch(net, state, np.uint64(thread), np.uint64(num_threads))
+            lockfree.begin_epoch(net, state, np.uint64(thread), np.uint64(num_threads), monitor)
         hold_constant((state.found,))
         return shared, [member(thread) for thread in range(num_threads)]
 
@@ -186,7 +183,7 @@ def whole_solve(
 
     def member(thread: int) -> Thread:
         me = np.uint64(thread)
-        return lambda shared: lockfree.first_stage(shared.net, shared.state, me)
+        return lambda shared: lockfree.first_stage(shared.net, shared.state, me, shared.monitor)
 
     def make_case() -> tuple[Solve, list[Thread]]:
         shared = make_solve(arcs, num_threads, period, concurrent)

@@ -13,6 +13,7 @@ from preflow.generators import FAMILIES
 from preflow.graph.residual import build_residual
 from preflow.maxflow import multicore_anderson_setubal as solver
 from preflow.maxflow.multicore_anderson_setubal import batches
+from preflow.parallel.barrier import PATIENCE
 from preflow.parallel.thread_pool import run_solver
 from preflow.solving.run import Control
 from tests.support.oracles import check_against_oracle
@@ -92,16 +93,15 @@ def test_pushes_while_searching() -> None:
         net, n = residual.arrays, residual.num_vertices
         state = solver.make_state(2, net, 8)
         control = Control(2)
+        rules = solver.Rules(False, state.search.barrier[PATIENCE], np.uint64(n))
         at_first = int(net.sink_residual.sum())
         run_solver(
             lambda thread: solver.first_stage(
                 net,  # noqa: B023 (called within the iteration)
                 state,  # noqa: B023
                 np.uint64(thread),
-                np.uint64(n),  # noqa: B023
-                control.stop,  # noqa: B023
-                control.thread_counts[thread],  # noqa: B023
-                control.excess,  # noqa: B023
+                rules,  # noqa: B023
+                control.monitor(thread),  # noqa: B023
             ),
             control,
             state.search.barrier,
@@ -121,11 +121,10 @@ def test_bad_options(options: dict[str, object]) -> None:
 
 class TestBatches:
     patience = np.int64(0)
-    stop = np.zeros(1, dtype=np.int64)
-    counts = np.zeros(16, dtype=np.uint64)
+    monitor = Control().monitor()
 
     def fetch(self, queues: batches.Batches, thread: np.uint64) -> list[int]:
-        if not batches.fetch(queues, thread, self.patience, self.stop, self.counts):
+        if not batches.fetch(queues, thread, self.patience, self.monitor):
             return []
         return [int(batches.pop(queues, thread)) for _ in range(int(batches.waiting(queues, thread)))]
 
@@ -137,16 +136,16 @@ class TestBatches:
         while len(taken) < 40:
             for item in self.fetch(queues, ZERO):
                 taken.append(item)
-                batches.append(queues, ZERO, item, self.patience, self.stop)
+                batches.append(queues, ZERO, item, self.patience, self.monitor)
         assert taken == list(range(5)) * 8
 
     def test_full_out_queue_is_flushed(self) -> None:
         queues = batches.make_batches(2, 9, 3, np.uint32)
         for item in range(4):
-            batches.append(queues, ZERO, item, self.patience, self.stop)
+            batches.append(queues, ZERO, item, self.patience, self.monitor)
         assert queues.shared[batches.SIZE] == 3
         assert self.fetch(queues, ONE) == [0]
-        assert batches.flush(queues, ZERO, self.patience, self.stop)
+        assert batches.flush(queues, ZERO, self.patience, self.monitor)
         assert queues.shared[batches.SIZE] == 3
 
     def test_batches_are_fair_shares(self) -> None:
@@ -165,7 +164,9 @@ class TestBatches:
 
     def test_stop_ends_the_wait(self) -> None:
         queues = batches.make_batches(2, 3, 2, np.uint32)
-        stop = np.ones(1, dtype=np.int64)
-        assert not batches.fetch(queues, ZERO, self.patience, stop, self.counts)
+        control = Control()
+        control.stop[0] = 1
+        monitor = control.monitor()
+        assert not batches.fetch(queues, ZERO, self.patience, monitor)
         queues.shared[batches.LOCK] = 1
-        assert not batches.flush(queues, ONE, self.patience, stop)
+        assert not batches.flush(queues, ONE, self.patience, monitor)

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 import preflow
 from preflow import FlowNetwork
@@ -17,11 +16,12 @@ from preflow.generators import FAMILIES
 from preflow.graph.residual import ResidualArrays
 from preflow.kernels import atomics
 from preflow.maxflow import multicore_discharge as discharge
-from preflow.maxflow.multicore_discharge import State, make_state, work_until_relabel
+from preflow.maxflow.multicore_discharge import Rules, State, make_state, work_until_relabel
 from preflow.parallel import buckets as in_buckets
 from preflow.parallel import idle, queues
-from preflow.parallel.buckets import Buckets, clear, donate, make_buckets, put, size, take_highest
-from preflow.parallel.queues import Queues, make_queues
+from preflow.parallel.buckets import clear, donate, make_buckets, put, size, take_highest
+from preflow.parallel.queues import make_queues
+from preflow.solving.monitor import Monitor
 from tests.support.exploration import (
     Cases,
     Mutants,
@@ -33,11 +33,12 @@ from tests.support.exploration import (
     hold_constant,
     mutate,
     serve,
+    uncounted_monitor,
 )
 from tests.support.oracles import check_against_oracle
 from tests.support.scheduler import Outcome, Thread, explore, hidden_values
 from tests.support.strategies import SmallProblem, small_problems
-from tests.support.tiny_networks import Arcs, Flow, distances, residual_of
+from tests.support.tiny_networks import Arcs, Flow, distances, make_tiny_search, residual_of
 
 METHOD = "multicore-highest-label-gap"
 THREADS = [1, 2, 3, 8]
@@ -178,10 +179,7 @@ class Discharges(NamedTuple):
 
     net: ResidualArrays
     state: State
-    queues: Queues | None
-    buckets: Buckets | None
-    stop: NDArray[np.int64]
-    counts: tuple[NDArray[np.uint64], ...]
+    monitor: Monitor
 
 
 #: Arcs (tail, head, capacity) and the vertices that each thread holds at the start.
@@ -205,22 +203,16 @@ def discharge_all(case: Case, highest: bool = True, gap: bool = True, relabel_li
     n = len(exact)
 
     def member(thread: int) -> Thread:
-        me, limit = np.uint64(thread), np.uint64(relabel_limit)
+        me, rules = np.uint64(thread), Rules(False, gap, np.uint64(relabel_limit), ONE)
 
         def run(shared: Discharges) -> None:
-            net, state, in_queues, in_buckets, stop, counts = shared
-            work_until_relabel(
-                net, state, in_queues, in_buckets, me, False, gap, limit, ONE, stop, counts[thread]
-            )
+            net, state, monitor = shared
+            work_until_relabel(net, state, me, rules, monitor)
 
         return run
 
     def make_case() -> tuple[Discharges, list[Thread]]:
         net = residual_of(arcs)
-        state = make_state(num_threads, n, gap, np.uint32)
-        state.height[:] = exact
-        state.current[:] = net.first_out[:-1]
-        state.signals[discharge.TOP] = n
         in_queues = None if highest else make_queues(num_threads, n, np.uint32)
         in_buckets = make_buckets(num_threads, n, np.uint32) if highest else None
         for container in (in_queues, in_buckets):
@@ -231,17 +223,18 @@ def discharge_all(case: Case, highest: bool = True, gap: bool = True, relabel_li
             in_queues.items[...] = 0
         if in_buckets is not None:
             in_buckets.below[...] = 0
+        search = make_tiny_search(num_threads, net, small=n + 1, box_size=0)
+        state = make_state(search, in_queues, in_buckets, n, gap)
+        state.height[:] = exact
+        state.current[:] = net.first_out[:-1]
+        state.signals[discharge.TOP] = n
         if gap:
             np.add.at(state.population, exact, 1)
         for thread, vertices in enumerate(held):
             for v in vertices:
                 discharge.own(in_queues, in_buckets, np.uint64(thread), np.uint64(v), np.uint64(exact[v]))
-        stop = np.zeros(1, dtype=np.int64)
-        hold_constant((stop, state.active))
-        counts = tuple(np.zeros(16, np.uint64) for _ in range(num_threads))
-        return Discharges(net, state, in_queues, in_buckets, stop, counts), [
-            member(thread) for thread in range(num_threads)
-        ]
+        hold_constant((*search, state.active))
+        return Discharges(net, state, uncounted_monitor()), [member(t) for t in range(num_threads)]
 
     def check_state(shared: Discharges) -> None:
         flow.check_state(shared.net)

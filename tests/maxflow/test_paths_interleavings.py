@@ -10,23 +10,20 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from preflow.graph.residual import ResidualArrays
 from preflow.kernels import atomics
 from preflow.kernels.atomics import PADDING, compare_exchange, relaxed_store
 from preflow.maxflow import multicore_paths
-from preflow.maxflow.multicore_paths import GAP, WORK_QUANTUM, State, start_phase
+from preflow.maxflow.multicore_paths import GAP, WORK_QUANTUM, Rules, State, start_phase
 from preflow.parallel import idle, queues
 from preflow.parallel import search as searching
-from preflow.parallel.queues import Queues, make_queues
-from preflow.parallel.search import Search
+from preflow.parallel.queues import make_queues
+from preflow.solving.monitor import Monitor
 from preflow.solving.options import UNLIMITED
-from preflow.solving.run import COUNTER_ROW
 from tests.support.exploration import (
     Cases,
     Mutants,
-    Uncounted,
     add_in_two_steps,
     edit,
     exchange_for,
@@ -35,7 +32,7 @@ from tests.support.exploration import (
     look_then_set,
     mutate,
     serve,
-    uncounted,
+    uncounted_monitor,
 )
 from tests.support.scheduler import Outcome, Thread, explore, hidden_values
 from tests.support.tiny_networks import Arcs, Flow, distances, make_tiny_search, residual_of
@@ -56,12 +53,9 @@ def claim_nothing(array: Any, index: Any, expected: Any, value: Any) -> bool:
 class Phase(NamedTuple):
     """What the threads of a phase share."""
 
-    search: Search
-    queues: Queues
     net: ResidualArrays
     state: State
-    stop: NDArray[np.int64]
-    counts: tuple[Uncounted, ...]
+    monitor: Monitor
 
 
 def make_phase(arcs: Arcs, num_threads: int, length: int, stoppable: bool) -> Phase:
@@ -73,6 +67,8 @@ def make_phase(arcs: Arcs, num_threads: int, length: int, stoppable: bool) -> Ph
     donations.idle.patience[0] = 0
     hold_constant((donations.idle.num_threads, donations.idle.patience))
     state = State(
+        search=search,
+        queues=donations,
         height=np.zeros(n, np.uint32),
         current=np.zeros(n, np.uint32),
         active_first=np.zeros((num_threads, n + 2), np.uint32),
@@ -91,13 +87,11 @@ def make_phase(arcs: Arcs, num_threads: int, length: int, stoppable: bool) -> Ph
     stop = np.zeros(1, np.int64)
     if not stoppable:
         hold_constant((stop,))
-    return Phase(
-        search, donations, net, state, stop, tuple(uncounted(COUNTER_ROW) for _ in range(num_threads))
-    )
+    return Phase(net, state, uncounted_monitor(stop))
 
 
 def stopper(shared: Phase) -> None:
-    relaxed_store(shared.stop, 0, 1)
+    relaxed_store(shared.monitor.stop, 0, 1)
 
 
 def phase(
@@ -116,40 +110,27 @@ def phase(
     n = len(flow.begin.excess)
     exact = distances(flow.begin)
     limit = UNLIMITED if work_limit is None else np.uint64(work_limit)
+    rules = Rules(np.uint64(length), limit)
 
     def make_case() -> tuple[Phase, list[Thread]]:
         made = make_phase(arcs, num_threads, length, stoppable)
         made.state.height[:] = exact
         members = [member(made, np.uint64(thread)) for thread in range(num_threads)]
-        hold_constant((*made.search, made.state.active, made.state.highest))
+        hold_constant((*made.state.search, made.state.active, made.state.highest))
         return made, [*members, stopper] if stoppable else members
 
     def member(made: Phase, me: Any) -> Thread:
-        search, donations, net, state, *_ = made
-        lists, greatest_seen = start_phase(search, net, state, donations, me, n + 1, ZERO, ZERO)
+        lists, greatest_seen = start_phase(made.net, made.state, me, n + 1, ZERO, ZERO)
 
         def run(shared: Phase) -> Any:
-            search, donations, net, state, stop, counts = shared
+            net, state, monitor = shared
             begin, seen = lists, greatest_seen
             if climb and me == ZERO and compare_exchange(net.excess, ZERO, 0, 1):
                 relaxed_store(state.height, ZERO, 4)
                 multicore_paths.change_level(state, me, num_threads, TWO, FOUR)
                 begin, seen = multicore_paths.release(net, state, me, ZERO, np.int64(-1), begin), FOUR
             min_level = max(state.highest)
-            return multicore_paths.run_phase(
-                search,
-                donations,
-                me,
-                net,
-                state,
-                np.uint64(length),
-                limit,
-                stop,
-                counts[me],
-                begin,
-                seen,
-                min_level,
-            )
+            return multicore_paths.run_phase(net, state, me, rules, begin, seen, min_level, monitor)
 
         return run
 
@@ -170,7 +151,7 @@ def phase(
         kept = min(2 if climb else n + 1, *state.exact_below[::PADDING])
         for v, (before, after) in enumerate(zip(exact, distances(net), strict=True)):
             assert before == after == height[v] or min(before, after, height[v]) >= kept, f"height of {v}"
-        if state.shared[multicore_paths.WORK] < limit and shared.stop[0] == 0:
+        if state.shared[multicore_paths.WORK] < limit and shared.monitor.stop[0] == 0:
             for v in np.flatnonzero(net.excess > 0):
                 lies_above = height[v] > min(n, state.shared[GAP])
                 assert lies_above, f"vertex {v} is lost at height {height[v]}"
@@ -299,7 +280,7 @@ MUTANTS: Mutants = {
             "                announce_donation(queues.idle, other)\n"
             "                append(queues, other, v)\n",
         ),
-        "data race on queues",
+        "data race on state.queues",
     ),
     "min_level: a waiting thread continues without its flag": (
         "phase-below",

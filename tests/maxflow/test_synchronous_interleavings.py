@@ -17,23 +17,21 @@ from preflow.graph.residual import ResidualArrays
 from preflow.kernels import atomics
 from preflow.kernels.atomics import fetch_add, load, pause
 from preflow.maxflow import multicore_synchronous as synchronous
-from preflow.maxflow.multicore_synchronous import State, may_push
+from preflow.maxflow.multicore_synchronous import Rules, State, may_push
 from preflow.parallel import worklist
 from preflow.parallel.barrier import ARRIVED
-from preflow.parallel.search import Search
 from preflow.parallel.worklist import make_worklist
+from preflow.solving.monitor import Monitor
 from preflow.solving.options import UNLIMITED
-from preflow.solving.run import COUNTER_ROW
 from tests.support.exploration import (
     Cases,
     Mutants,
-    Uncounted,
     edit,
     exploration_tests,
     hold_constant,
     mutate,
     serve,
-    uncounted,
+    uncounted_monitor,
 )
 from tests.support.scheduler import Outcome, Thread, explore, hidden_values, replaced
 from tests.support.tiny_networks import Arcs, Flow, distances, make_tiny_search, residual_of
@@ -44,12 +42,9 @@ ZERO, ONE, TWO = np.uint64(0), np.uint64(1), np.uint64(2)
 class Solve(NamedTuple):
     """What the threads of a case share."""
 
-    search: Search
     net: ResidualArrays
     state: State
-    stop: NDArray[np.int64]
-    counts: Uncounted
-    progress: Uncounted
+    monitor: Monitor
 
 
 def make_solve(arcs: Arcs, num_threads: int, stoppable: bool) -> Solve:
@@ -60,6 +55,7 @@ def make_solve(arcs: Arcs, num_threads: int, stoppable: bool) -> Solve:
     lists = make_worklist(num_threads, np.uint32)
     lists.buffer[...] = 0
     state = State(
+        search=search,
         height=np.zeros(n, np.uint32),
         next_height=np.zeros(n, np.uint32),
         gained=np.zeros(n, np.int64),
@@ -71,7 +67,7 @@ def make_solve(arcs: Arcs, num_threads: int, stoppable: bool) -> Solve:
     stop = np.zeros(1, np.int64)
     if not stoppable:
         hold_constant((stop,))
-    return Solve(search, net, state, stop, uncounted(COUNTER_ROW), uncounted(2, dtype=np.float64))
+    return Solve(net, state, uncounted_monitor(stop))
 
 
 def bare(arrays: Any) -> Any:
@@ -113,15 +109,13 @@ def with_checks(commit: Callable[..., None], flow: Flow) -> Callable[..., None]:
         missing = set(np.flatnonzero(active | changed).tolist()) - set(listed)
         assert not missing, f"not listed: {missing}"
 
-    def checked(
-        thread: Any, num_threads: Any, net: ResidualArrays, state: State, begin: Any, size: Any
-    ) -> None:
+    def checked(net: ResidualArrays, state: State, thread: Any, begin: Any, size: Any) -> None:
         check_round(bare(net), bare(state), begin, size)
         n = len(net.excess)
         np.asarray(state.worklist.buffer)[thread] = 0
         np.asarray(state.active)[begin : begin + size].sort()
         np.asarray(state.active)[n - begin : 2 * n - begin] = 0
-        commit(thread, num_threads, net, state, begin, size)
+        commit(net, state, thread, begin, size)
 
     return checked
 
@@ -140,19 +134,17 @@ def solve(
 ) -> Outcome:
     """A whole first stage: every round ends as it should, and no excess that is left can reach the sink."""
     flow = Flow(arcs)
-    limit = UNLIMITED if work_limit is None else np.uint64(work_limit)
+    rules = Rules(np.uint64(few_active), UNLIMITED if work_limit is None else np.uint64(work_limit))
 
     def member(thread: int) -> Thread:
         def run(shared: Solve) -> None:
-            search, net, state, stop, counts, progress = shared
-            synchronous.first_stage(
-                search, np.uint64(thread), net, state, np.uint64(few_active), limit, stop, counts, progress
-            )
+            net, state, monitor = shared
+            synchronous.first_stage(net, state, np.uint64(thread), rules, monitor)
 
         return run
 
     def stopper(shared: Solve) -> None:
-        atomics.relaxed_store(shared.stop, 0, 1)
+        atomics.relaxed_store(shared.monitor.stop, 0, 1)
 
     def make_case() -> tuple[Solve, list[Thread]]:
         members = [member(thread) for thread in range(num_threads)]
@@ -172,7 +164,7 @@ def solve(
         assert state.height.tolist() == height, f"heights {state.height.tolist()}"
         assert not state.gained.any(), "what was gained is left over"
         can_reach_sink = net.excess[state.height <= len(height)].any()
-        assert not can_reach_sink or shared.stop[0] != 0, "excess can reach the sink"
+        assert not can_reach_sink or shared.monitor.stop[0] != 0, "excess can reach the sink"
 
     synchronous.MANY_AGAIN = ONE
     with (
@@ -348,7 +340,7 @@ MUTANTS: Mutants = {
     ),
     "round: no barrier after the search's list": (
         "meet",
-        without_barrier("thread, net, state, begin, end, phase)\n", "        begin = ZERO\n", 8),
+        without_barrier("net, state, thread, begin, end, phase)\n", "        begin = ZERO\n", 8),
         "not listed",
     ),
     "round: no barrier before the commit": (

@@ -1,8 +1,8 @@
 """Lock-free push-relabel by threads that own their active vertices: the part that two methods share.
 
 multicore_fifo.py (Cihan) and multicore_highest_label_gap.py (after Bader and Sachdeva) differ only in the
-order in which a thread takes its vertices: from a queue, or from buckets by height. Of the arguments
-`queues` and `buckets` of these kernels one is None, and the branches for it are not compiled.
+order in which a thread takes its vertices: from a queue, or from buckets by height. Of `queues` and
+`buckets` one is None, and the branches for it are not compiled.
 
 Definitions
 -----------
@@ -69,6 +69,7 @@ from ..parallel.idle import wait_for_donation
 from ..parallel.queues import Queues
 from ..parallel.search import Search, make_search, search_together
 from ..parallel.thread_pool import run_solver, share_of
+from ..solving.monitor import Monitor
 from ..solving.run import Control
 from ..stats import (
     ARC_SCANS,
@@ -90,10 +91,15 @@ OVER, TOP, TOTAL_RELABELS, STOPPING = 0, 1, PADDING, 2 * PADDING
 
 
 class State(NamedTuple):
-    """The state that the threads share beside the residual network and the vertices that they own.
+    """The state that the threads share beside the residual network.
 
     Attributes
     ----------
+    search : Search
+        For the search of exact heights by all threads together.
+    queues : Queues, or None
+    buckets : Buckets, or None
+        The active vertices that each thread owns; one of the two is None.
     height, current : ndarray, shape (n,)
         Distance labels and current arcs.
     population : ndarray of int64, shape (n + 2,)
@@ -107,6 +113,9 @@ class State(NamedTuple):
         For stress tests, see parallel/delays.py.
     """
 
+    search: Search
+    queues: Queues | None
+    buckets: Buckets | None
     height: NDArray[Any]
     current: NDArray[Any]
     population: NDArray[Any]
@@ -115,9 +124,41 @@ class State(NamedTuple):
     delays: Any = None
 
 
-def make_state(num_threads: int, num_vertices: int, gap: bool, dtype: Any, delays: Any = None) -> State:
+class Rules(NamedTuple):
+    """The options that the kernels follow, and when a global relabel is due.
+
+    Attributes
+    ----------
+    alone : bool
+        Whether there is one thread only, which needs no atomic additions.
+    gap : bool
+        Whether vertices above an empty level are taken out.
+    relabel_limit : uint64
+        A global relabel is due after this many relabels of all threads together.
+    report_limit : uint64
+        A thread adds its relabels to the total when it has this many.
+    """
+
+    alone: bool
+    gap: bool
+    relabel_limit: np.uint64
+    report_limit: np.uint64
+
+
+def make_state(
+    search: Search,
+    queues: Queues | None,
+    buckets: Buckets | None,
+    num_vertices: int,
+    gap: bool,
+    delays: NDArray[np.uint64] | None = None,
+) -> State:
     """Return the state before the first search, with all vertices dead."""
+    num_threads, dtype = int(search.num_threads[0]), search.order.dtype
     return State(
+        search=search,
+        queues=queues,
+        buckets=buckets,
         height=np.full(num_vertices, num_vertices + 1, dtype=dtype),
         current=np.empty(num_vertices, dtype=dtype),
         population=np.zeros(num_vertices + 2 if gap else 0, dtype=np.int64),
@@ -177,36 +218,28 @@ def donate_owned(queues: Any, buckets: Any, thread: Any) -> None:
 
 
 @kernel
-def wait_for_vertices(queues: Any, buckets: Any, thread: Any, over: Any, stop: Any) -> bool:
+def wait_for_vertices(queues: Any, buckets: Any, thread: Any, over: Any, monitor: Monitor) -> bool:
     """Wait until another thread donates vertices; return False if none will (parallel/idle.py)."""
     given = False
     if queues is not None:
-        given = wait_for_donation(queues.idle, thread, over, stop)
+        given = wait_for_donation(queues.idle, thread, over, monitor.stop)
     if buckets is not None:
-        given = wait_for_donation(buckets.idle, thread, over, stop)
+        given = wait_for_donation(buckets.idle, thread, over, monitor.stop)
     return given
 
 
 @kernel
 def work_until_relabel(
-    net: ResidualArrays,
-    state: State,
-    queues: Any,
-    buckets: Any,
-    thread: Any,
-    alone: bool,
-    gap: bool,
-    relabel_limit: Any,
-    report_limit: Any,
-    stop: Any,
-    counts: Any,
+    net: ResidualArrays, state: State, thread: Any, rules: Rules, monitor: Monitor
 ) -> None:
-    """Discharge vertices until a global relabel is due, no thread has any left, or `stop` is raised.
+    """Discharge vertices until a global relabel is due, no thread has any left, or the stop flag is raised.
 
     Vertices that still have excess when the relabel is due, or that a full queue refused, are found by the
     next search.
     """
-    height, signals = state.height, state.signals
+    queues, buckets, height, signals = state.queues, state.buckets, state.height, state.signals
+    alone, gap, report_limit = rules.alone, rules.gap, rules.report_limit
+    stop, counts = monitor.stop, monitor.counts
     dead = np.uint64(len(height)) + ONE
     pushes = ZERO
     scans = ZERO
@@ -218,7 +251,7 @@ def work_until_relabel(
                 break
             counts[WAITS] += ONE
             delay(state.delays, thread)
-            if not wait_for_vertices(queues, buckets, thread, signals, stop):
+            if not wait_for_vertices(queues, buckets, thread, signals, monitor):
                 break
             counts[STEALS] += ONE
             continue
@@ -306,7 +339,7 @@ def work_until_relabel(
         # Report relabels; the thread that reaches the limit ends the phase.
         if relabels >= report_limit:
             counts[RELABELS] += relabels
-            if fetch_add(signals, TOTAL_RELABELS, relabels) + relabels >= relabel_limit:
+            if fetch_add(signals, TOTAL_RELABELS, relabels) + relabels >= rules.relabel_limit:
                 relaxed_store(signals, OVER, ONE)
             relabels = ZERO
     counts[PUSHES] += pushes
@@ -315,19 +348,12 @@ def work_until_relabel(
 
 
 @kernel
-def start_phase(
-    search: Search,
-    net: ResidualArrays,
-    state: State,
-    queues: Any,
-    buckets: Any,
-    thread: Any,
-    gap: bool,
-    begin: Any,
-    end: Any,
-) -> None:
-    """Reset the thread's share of the state; own its active vertices, farthest first."""
-    disown_all(queues, buckets, thread)
+def start_phase(net: ResidualArrays, state: State, thread: Any, rules: Rules, begin: Any, end: Any) -> None:
+    """Reset the thread's share of the state; own its active vertices, farthest first.
+
+    The vertices are those that the thread found in the search, at ``begin .. end - 1`` of its order.
+    """
+    disown_all(state.queues, state.buckets, thread)
     if thread == ZERO:
         relaxed_store(state.signals, OVER, ZERO)
         relaxed_store(state.signals, TOP, np.uint64(len(state.height)))
@@ -336,70 +362,46 @@ def start_phase(
     k = end
     while k > begin:
         k -= ONE
-        v = np.uint64(search.order[k])
+        v = np.uint64(state.search.order[k])
         h = np.uint64(state.height[v])
         state.current[v] = net.first_out[v]
-        if gap:
-            add(search.num_threads[0] == ONE, state.population, h, 1)
+        if rules.gap:
+            add(rules.alone, state.population, h, 1)
         if net.excess[v] > 0:
             active += net.excess[v]
-            own(queues, buckets, thread, v, h)
+            own(state.queues, state.buckets, thread, v, h)
     state.active[thread * PADDING] = active
 
 
 @kernel
-def first_stage(
-    search: Search,
-    net: ResidualArrays,
-    state: State,
-    queues: Any,
-    buckets: Any,
-    thread: Any,
-    gap: bool,
-    relabel_limit: Any,
-    report_limit: Any,
-    stop: Any,
-    counts: Any,
-    progress: Any,
-) -> None:
+def first_stage(net: ResidualArrays, state: State, thread: Any, rules: Rules, monitor: Monitor) -> None:
     """Push excess until none can reach the sink; all threads run this together.
 
-    On return the heights are exact, also after `stop` was raised, unless the barrier is broken.
+    On return the heights are exact, also after the stop flag was raised, unless the barrier is broken.
     """
+    search, counts = state.search, monitor.counts
     num_threads = search.num_threads[0]
     while True:
-        if gap:
+        if rules.gap:
             h, end = share_of(np.uint64(len(state.population)), thread, num_threads)
             state.population[h:end] = 0
         started = now()
         begin, end, _ = search_together(search, thread, net, state.height, False)
-        start_phase(search, net, state, queues, buckets, thread, gap, begin, end)
+        start_phase(net, state, thread, rules, begin, end)
         if thread == ZERO:
             counts[RELABEL_NANOSECONDS] += now() - started
             counts[GLOBAL_RELABELS] += ONE
-            relaxed_store(state.signals, STOPPING, relaxed_load(stop, ZERO))
+            relaxed_store(state.signals, STOPPING, relaxed_load(monitor.stop, ZERO))
         if not wait(search.barrier, num_threads):
             return
         active = 0.0
         for other in range(num_threads):
             active += state.active[np.uint64(other) * PADDING]
         if thread == ZERO:
-            progress[0] = active
+            monitor.progress[0] = active
         if active == 0.0 or relaxed_load(state.signals, STOPPING) != ZERO:
             return
-        work_until_relabel(
-            net,
-            state,
-            queues,
-            buckets,
-            thread,
-            num_threads == ONE,
-            gap,
-            relabel_limit,
-            report_limit,
-            stop,
-            counts,
-        )
+        work_until_relabel(net, state, thread, rules, monitor)
         if not wait(search.barrier, num_threads):
             return
 
@@ -425,25 +427,13 @@ def run_first_stage(
     report_limit = np.uint64(max(1, min(UNREPORTED, int(relabel_limit) // (8 * num_threads))))
     if num_threads == 1:
         report_limit = ONE
-    state = make_state(num_threads, n, gap, net.head.dtype, control.delays)
     search = make_search(num_threads, n, m, net.head.dtype)
+    state = make_state(search, queues, buckets, n, gap, control.delays)
+    rules = Rules(num_threads == 1, gap, relabel_limit, report_limit)
     control.excess[:] = net.excess.sum(dtype=np.float64)
 
     def share(thread: int) -> None:
-        first_stage(
-            search,
-            net,
-            state,
-            queues,
-            buckets,
-            np.uint64(thread),
-            gap,
-            relabel_limit,
-            report_limit,
-            control.stop,
-            control.thread_counts[thread],
-            control.excess,
-        )
+        first_stage(net, state, np.uint64(thread), rules, control.monitor(thread))
 
     run_solver(share, control, search.barrier)
     return state.height

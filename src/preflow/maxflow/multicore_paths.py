@@ -97,7 +97,6 @@ from ..parallel.delays import delay
 from ..parallel.idle import (
     EMPTY,
     NOT_EMPTY,
-    Idle,
     all_empty,
     announce_donation,
     become_idle,
@@ -117,6 +116,7 @@ from ..parallel.search import (
     search_again,
 )
 from ..parallel.thread_pool import run_solver
+from ..solving.monitor import Monitor
 from ..solving.options import check_count, check_positive_integer
 from ..solving.run import Control
 from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, RELABELS, STEALS, WAITS
@@ -165,10 +165,14 @@ class PathsOptions:
 
 
 class State(NamedTuple):
-    """The state that the threads share beside the residual network, the search and the donations.
+    """The state that the threads share beside the residual network.
 
     Attributes
     ----------
+    search : Search
+        For global relabels by all threads together.
+    queues : Queues
+        The vertices that were donated to each thread.
     height, current : ndarray, shape (n,)
         Distance labels and current arcs.
     active_first : ndarray, shape (threads, n + 2)
@@ -200,6 +204,8 @@ class State(NamedTuple):
         For stress tests, see parallel/delays.py.
     """
 
+    search: Search
+    queues: Queues
     height: NDArray[Any]
     current: NDArray[Any]
     active_first: NDArray[Any]
@@ -215,6 +221,21 @@ class State(NamedTuple):
     shared: NDArray[Any]
     over: NDArray[Any]
     delays: Any = None
+
+
+class Rules(NamedTuple):
+    """The options that the kernels follow.
+
+    Attributes
+    ----------
+    path_length : uint64
+        Greatest number of arcs of a path.
+    work_limit : uint64
+        The phase is over after this much work.
+    """
+
+    path_length: np.uint64
+    work_limit: np.uint64
 
 
 class ActiveLists(NamedTuple):
@@ -287,13 +308,14 @@ def change_level(state: State, thread: Any, num_threads: Any, previous: Any, h: 
 
 
 @kernel
-def donate_highest(state: State, queues: Queues, thread: Any, level: Any, lists: ActiveLists) -> ActiveLists:
+def donate_highest(state: State, thread: Any, level: Any, lists: ActiveLists) -> ActiveLists:
     """Donate active vertices to a waiting thread.
 
     The thread keeps as many of its highest vertices as it donates, and donates those that follow, at most
     half of all. Neighbours in a list are often neighbours in the network, so they stay together. Vertices
     below the minimum working level are not donated.
     """
+    queues = state.queues
     n = np.uint64(len(state.height))
     min_level = max(np.uint64(relaxed_load(state.shared, MIN_LEVEL)), ONE)
     other = thread
@@ -327,7 +349,7 @@ def donate_highest(state: State, queues: Queues, thread: Any, level: Any, lists:
 
 
 @kernel
-def wait_for_higher(state: State, idle: Idle, thread: Any, level: Any, stop: Any) -> bool:
+def wait_for_higher(state: State, thread: Any, level: Any, monitor: Monitor) -> bool:
     """Wait for a donation, or until the minimum working level falls to `level`.
 
     `level` is the height of the thread's highest active vertex, 0 if it has none.
@@ -337,6 +359,7 @@ def wait_for_higher(state: State, idle: Idle, thread: Any, level: Any, stop: Any
     goes_on : bool
         False if no thread has work left, or the phase is over, or the solve is to stop.
     """
+    idle, stop = state.queues.idle, monitor.stop
     # mutant: who-waits-below-it-counts-as-empty
     become_idle(idle, thread, EMPTY if level == ZERO else NOT_EMPTY)
     looks = 0
@@ -356,8 +379,9 @@ def wait_for_higher(state: State, idle: Idle, thread: Any, level: Any, stop: Any
 
 
 @kernel
-def take_donation(state: State, queues: Queues, thread: Any, lists: ActiveLists) -> ActiveLists:
+def take_donation(state: State, thread: Any, lists: ActiveLists) -> ActiveLists:
     """List the vertices that another thread has donated."""
+    queues = state.queues
     while size(queues, thread) > ZERO:  # mutant: is-not-taken
         v = pop(queues, thread)
         lists = list_active(state, thread, v, np.uint64(relaxed_load(state.height, v)), lists)
@@ -458,24 +482,22 @@ def prefetch_end(net: ResidualArrays, state: State, a: Any) -> None:
 
 @kernel
 def run_phase(
-    search: Search,
-    queues: Queues,
-    thread: Any,
     net: ResidualArrays,
     state: State,
-    longest: Any,
-    work_limit: Any,
-    stop: Any,
-    counts: Any,
+    thread: Any,
+    rules: Rules,
     lists: ActiveLists,
     greatest_seen: Any,
     min_level: Any,
+    monitor: Monitor,
 ) -> Any:
     """Discharge the thread's active vertices until the phase is over; return the greatest height seen.
 
     All threads begin with the same `min_level`.
     """
-    num_threads = search.num_threads[0]
+    queues, longest, work_limit = state.queues, rules.path_length, rules.work_limit
+    stop, counts = monitor.stop, monitor.counts
+    num_threads = state.search.num_threads[0]
     n = np.uint64(len(net.excess))
     dead = n + ONE
     height, current, path, shared, over = state.height, state.current, state.path, state.shared, state.over
@@ -502,16 +524,16 @@ def run_phase(
                 lists = ActiveLists(lists.opened, ZERO, ZERO)
             counts[WAITS] += ONE
             delay(state.delays, thread)
-            if not wait_for_higher(state, queues.idle, thread, level, stop):
+            if not wait_for_higher(state, thread, level, monitor):
                 relaxed_store(over, 0, 1)
                 break
             if size(queues, thread) > ZERO:
                 counts[STEALS] += ONE
-            lists = take_donation(state, queues, thread, lists)
+            lists = take_donation(state, thread, lists)
             continue
         # Donate work if a thread waits.
         if lists.count >= TWO and relaxed_load(queues.idle.num_idle, ZERO) > 0:
-            lists = donate_highest(state, queues, thread, level, lists)
+            lists = donate_highest(state, thread, level, lists)
         # Take the vertex. Others may add to its excess meanwhile; that stays for a later discharge.
         active = np.uint64(state.active_first[thread, level])
         state.active_first[thread, level] = state.active_next[active]
@@ -624,14 +646,7 @@ def run_phase(
 
 @kernel
 def start_phase(
-    search: Search,
-    net: ResidualArrays,
-    state: State,
-    queues: Queues,
-    thread: Any,
-    ceiling: Any,
-    trusted: Any,
-    greatest_seen: Any,
+    net: ResidualArrays, state: State, thread: Any, ceiling: Any, trusted: Any, greatest_seen: Any
 ) -> tuple[ActiveLists, Any]:
     """Reset a thread's share of the state after a global relabel and list its share of the active vertices.
 
@@ -642,7 +657,8 @@ def start_phase(
     lists : the thread's lists of active vertices
     greatest_seen : the greatest height of its vertices
     """
-    clear(queues, thread)
+    search = state.search
+    clear(state.queues, thread)
     n = np.uint64(len(net.excess))
     if thread == ZERO:
         relaxed_store(state.shared, WORK, 0)
@@ -693,22 +709,12 @@ def work_until_search(work_limit: Any, found: Any, num_vertices: Any) -> Any:
 
 
 @kernel
-def first_stage(
-    search: Search,
-    queues: Queues,
-    thread: Any,
-    net: ResidualArrays,
-    state: State,
-    longest: Any,
-    work_limit: Any,
-    stop: Any,
-    counts: Any,
-    progress: Any,
-) -> None:
+def first_stage(net: ResidualArrays, state: State, thread: Any, rules: Rules, monitor: Monitor) -> None:
     """Push excess until none can reach the sink; all threads run this together.
 
-    On return the heights are exact, also after `stop` was raised, unless the barrier was broken.
+    On return the heights are exact, also after the stop flag was raised, unless the barrier was broken.
     """
+    search, counts = state.search, monitor.counts
     num_threads = search.num_threads[0]
     n = np.uint64(len(net.excess))
     greatest_seen = ZERO
@@ -723,13 +729,11 @@ def first_stage(
         counts[PUSHES] += pushes
         own = thread * PADDING
         state.searched[own] = end - begin - search.kept[own]
-        lists, greatest_seen = start_phase(
-            search, net, state, queues, thread, ceiling, trusted, greatest_seen
-        )
+        lists, greatest_seen = start_phase(net, state, thread, ceiling, trusted, greatest_seen)
         if thread == ZERO:
             counts[RELABEL_NANOSECONDS] += now() - started
             counts[GLOBAL_RELABELS] += ONE
-            relaxed_store(state.shared, STOPPING, relaxed_load(stop, 0))
+            relaxed_store(state.shared, STOPPING, relaxed_load(monitor.stop, 0))
         if not wait(search.barrier, num_threads):
             return
         # Add up what the threads found; the minimum working level starts at the highest active vertex.
@@ -743,26 +747,16 @@ def first_stage(
             if num_threads > ONE:
                 min_level = max(min_level, state.highest[place])
         if thread == ZERO:
-            progress[0] = active
+            monitor.progress[0] = active
         stopping = relaxed_load(state.shared, STOPPING) != 0
         # Stop only after a search to the end.
         if ceiling > n and (active == 0.0 or stopping):
             return
         if not stopping:
-            limit = work_until_search(work_limit, searched, n)
+            limit = work_until_search(rules.work_limit, searched, n)
+            phase_rules = Rules(rules.path_length, limit)
             greatest_seen = run_phase(
-                search,
-                queues,
-                thread,
-                net,
-                state,
-                longest,
-                limit,
-                stop,
-                counts,
-                lists,
-                greatest_seen,
-                min_level,
+                net, state, thread, phase_rules, lists, greatest_seen, min_level, monitor
             )
         if not wait(search.barrier, num_threads):
             return
@@ -796,6 +790,8 @@ def solve(net: ResidualArrays, options: PathsOptions, control: Control) -> NDArr
     _, work_limit = relabel_limits("work", options.relabel_period, n, m)
     queues = make_queues(threads, threads * MOST_DONATED, dtype)
     state = State(
+        search=search,
+        queues=queues,
         height=height,
         current=np.empty(n, dtype=dtype),
         active_first=np.empty((threads, n + 2), dtype=dtype),
@@ -812,21 +808,11 @@ def solve(net: ResidualArrays, options: PathsOptions, control: Control) -> NDArr
         over=np.zeros(PADDING, dtype=np.int64),
         delays=control.delays,
     )
+    rules = Rules(np.uint64(options.path_length), work_limit)
     control.excess[:] = net.excess.sum(dtype=np.float64)
 
     def share(thread: int) -> None:
-        first_stage(
-            search,
-            queues,
-            np.uint64(thread),
-            net,
-            state,
-            np.uint64(options.path_length),
-            work_limit,
-            control.stop,
-            control.thread_counts[thread],
-            control.excess,
-        )
+        first_stage(net, state, np.uint64(thread), rules, control.monitor(thread))
 
     run_solver(share, control, search.barrier)
     return state.height

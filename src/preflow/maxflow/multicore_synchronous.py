@@ -59,6 +59,7 @@ from ..parallel.delays import delay
 from ..parallel.search import Search, make_search, search_together
 from ..parallel.thread_pool import run_solver, share_of
 from ..parallel.worklist import Worklist, append, appended, begin_phase, flush, make_worklist, take_chunk
+from ..solving.monitor import Monitor
 from ..solving.options import check_positive_integer
 from ..solving.run import Control
 from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, RELABELS, WAITS
@@ -93,10 +94,12 @@ class SynchronousOptions:
 
 
 class State(NamedTuple):
-    """The state that the threads share beside the residual network and the search.
+    """The state that the threads share beside the residual network.
 
     Attributes
     ----------
+    search : Search
+        For global relabels by all threads together.
     height : ndarray, shape (n,)
         Distance labels; frozen during a round.
     next_height : ndarray, shape (n,)
@@ -115,6 +118,7 @@ class State(NamedTuple):
         For stress tests, see parallel/delays.py.
     """
 
+    search: Search
     height: NDArray[Any]
     next_height: NDArray[Any]
     gained: NDArray[Any]
@@ -123,6 +127,39 @@ class State(NamedTuple):
     active: NDArray[Any]
     shared: NDArray[Any]
     delays: Any = None
+
+
+class Rules(NamedTuple):
+    """The options that the kernels follow.
+
+    Attributes
+    ----------
+    few_active : uint64
+        As in :class:`SynchronousOptions`.
+    work_limit : uint64
+        A global relabel is due after this much work.
+    """
+
+    few_active: np.uint64
+    work_limit: np.uint64
+
+
+class Round(NamedTuple):
+    """A round, and where it lists the vertices of the next one.
+
+    Attributes
+    ----------
+    number : uint32
+        The number of the round, for ``State.round_listed``.
+    phase : uint64
+        The phase of ``State.worklist``.
+    out : uint64
+        Where the list of the next round begins in ``State.active``.
+    """
+
+    number: np.uint32
+    phase: np.uint64
+    out: np.uint64
 
 
 @kernel
@@ -136,17 +173,14 @@ def may_push(v: Any, height_v: Any, w: Any, height_w: Any) -> bool:
 
 @kernel
 def discharge_frozen(
-    thread: Any,
-    net: ResidualArrays,
-    state: State,
-    v: Any,
-    current: Any,
-    phase: Any,
-    out: Any,
-    waiting: Any,
-    counts: Any,
+    net: ResidualArrays, state: State, thread: Any, v: Any, this_round: Round, waiting: Any, monitor: Monitor
 ) -> tuple[Any, Any]:
-    """Discharge `v` against the frozen heights; return the fill of the thread's buffer and the work."""
+    """Discharge `v` against the frozen heights.
+
+    Takes and returns the number of vertices in the thread's buffer, and returns the work.
+    """
+    current, phase, out = this_round.number, this_round.phase, this_round.out
+    counts = monitor.counts
     height, excess, residual = state.height, net.excess, net.residual
     n = np.uint64(len(excess))
     dead = n + ONE
@@ -219,9 +253,9 @@ def discharge_frozen(
 
 
 @kernel
-def commit(thread: Any, num_threads: Any, net: ResidualArrays, state: State, begin: Any, size: Any) -> None:
+def commit(net: ResidualArrays, state: State, thread: Any, begin: Any, size: Any) -> None:
     """Make the heights and excesses of the thread's share of the next round's list valid."""
-    k, end = share_of(size, thread, num_threads)
+    k, end = share_of(size, thread, state.search.num_threads[0])
     while k < end:  # mutant: forgets-the-last-vertex-of-a-share
         v = np.uint64(state.active[begin + k])
         state.height[v] = state.next_height[v]
@@ -231,13 +265,11 @@ def commit(thread: Any, num_threads: Any, net: ResidualArrays, state: State, beg
 
 
 @kernel
-def list_active(
-    search: Search, thread: Any, net: ResidualArrays, state: State, k: Any, end: Any, phase: Any
-) -> None:
+def list_active(net: ResidualArrays, state: State, thread: Any, k: Any, end: Any, phase: Any) -> None:
     """List the thread's active vertices after a global relabel, and set their `next_height`."""
     waiting = ZERO
     while k < end:
-        v = np.uint64(search.order[k])
+        v = np.uint64(state.search.order[k])
         state.next_height[v] = state.height[v]  # mutant: heights-of-the-last-period-are-kept
         if net.excess[v] > 0:
             waiting = append(state.worklist, phase, state.active, ZERO, thread, waiting, v)
@@ -253,13 +285,13 @@ def discharge_alone(
     size: Any,
     enough: Any,
     work_limit: Any,
-    stop: Any,
-    counts: Any,
+    monitor: Monitor,
 ) -> tuple[Any, Any, Any]:
     """Discharge the listed vertices in one thread, first in, first out, until there are `enough` or none.
 
     Returns where the list begins now, its size, and the work done.
     """
+    stop, counts = monitor.stop, monitor.counts
     n = np.uint64(len(net.excess))
     dead = n + ONE
     height, active = state.height, state.active
@@ -341,25 +373,16 @@ def discharge_alone(
 
 
 @kernel
-def first_stage(
-    search: Search,
-    thread: Any,
-    net: ResidualArrays,
-    state: State,
-    few_active: Any,
-    work_limit: Any,
-    stop: Any,
-    counts: Any,
-    progress: Any,
-) -> None:
+def first_stage(net: ResidualArrays, state: State, thread: Any, rules: Rules, monitor: Monitor) -> None:
     """Push excess until none can reach the sink; all threads run this together.
 
-    On return the heights are exact, also after `stop` was raised, unless the barrier broke.
+    On return the heights are exact, also after the stop flag was raised, unless the barrier broke.
     """
+    search, work_limit, stop, counts = state.search, rules.work_limit, monitor.stop, monitor.counts
     num_threads = search.num_threads[0]
     n = np.uint64(len(net.excess))
     dead = n + ONE
-    few = few_active * num_threads if num_threads > ONE else n + ONE
+    few = rules.few_active * num_threads if num_threads > ONE else n + ONE
     shared = state.shared
     current = ZERO
     phase = ZERO
@@ -374,7 +397,7 @@ def first_stage(
             begin_phase(state.worklist, phase)
             relaxed_store(shared, WORK, 0)
             relaxed_store(shared, STOPPING, relaxed_load(stop, 0))
-        list_active(search, thread, net, state, begin, end, phase)
+        list_active(net, state, thread, begin, end, phase)
         if not wait(search.barrier, num_threads):
             return
         begin = ZERO
@@ -388,7 +411,7 @@ def first_stage(
             while k < size:
                 total += net.excess[state.active[k]]
                 k += ONE
-            progress[0] = total
+            monitor.progress[0] = total
         if size == ZERO or stopping:
             return
         total_work = ZERO
@@ -402,7 +425,7 @@ def first_stage(
                 counts[WAITS] += ONE if thread > ZERO else ZERO
                 if thread == ZERO:
                     begin, size, work = discharge_alone(
-                        net, state, begin, size, few * MANY_AGAIN, work_limit - total_work, stop, counts
+                        net, state, begin, size, few * MANY_AGAIN, work_limit - total_work, monitor
                     )
                     relaxed_store(shared, WAITING, begin)
                     relaxed_store(shared, WAITING + 1, size)
@@ -415,6 +438,7 @@ def first_stage(
             else:
                 current += ONE  # mutant: rounds-have-one-number
                 out = n - begin  # mutant: overwrites-that-of-this-round
+                this_round = Round(np.uint32(current), phase, out)
                 waiting = ZERO
                 work = ZERO
                 while True:
@@ -426,7 +450,7 @@ def first_stage(
                         k += ONE
                         if net.excess[v] > 0 and np.uint64(state.height[v]) < dead:
                             waiting, more = discharge_frozen(
-                                thread, net, state, v, np.uint32(current), phase, out, waiting, counts
+                                net, state, thread, v, this_round, waiting, monitor
                             )
                             work += more
                 # mutant: what-is-in-a-buffer-is-lost
@@ -436,7 +460,7 @@ def first_stage(
                     return
                 begin = out
                 size = appended(state.worklist, phase)
-                commit(thread, num_threads, net, state, begin, size)
+                commit(net, state, thread, begin, size)
             total_work = np.uint64(relaxed_load(shared, WORK))
             stopping = relaxed_load(shared, STOPPING_AFTER_ROUND) != 0
             if not wait(search.barrier, num_threads):
@@ -461,6 +485,7 @@ def solve(net: ResidualArrays, options: SynchronousOptions, control: Control) ->
     _, work_limit = relabel_limits("work", options.relabel_period, n, m)
     search = make_search(control.threads, n, m, dtype)
     state = State(
+        search=search,
         height=np.empty(n, dtype=dtype),
         next_height=np.empty(n, dtype=dtype),
         gained=np.zeros(n, dtype=np.int64),
@@ -470,20 +495,11 @@ def solve(net: ResidualArrays, options: SynchronousOptions, control: Control) ->
         shared=np.zeros(64, dtype=np.int64),
         delays=control.delays,
     )
+    rules = Rules(np.uint64(options.few_active), work_limit)
     control.excess[:] = net.excess.sum(dtype=np.float64)
 
     def share(thread: int) -> None:
-        first_stage(
-            search,
-            np.uint64(thread),
-            net,
-            state,
-            np.uint64(options.few_active),
-            work_limit,
-            control.stop,
-            control.thread_counts[thread],
-            control.excess,
-        )
+        first_stage(net, state, np.uint64(thread), rules, control.monitor(thread))
 
     run_solver(share, control, search.barrier)
     return state.height

@@ -63,6 +63,7 @@ from ..kernels.clock import now
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..kernels.relabel import lowest_neighbour_now
+from ..solving.monitor import Monitor
 from ..solving.options import UNLIMITED, limit
 from ..solving.run import COUNTER_ROW, Control
 from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, RELABELS, WAITS
@@ -87,7 +88,7 @@ SEARCH_BATCH = np.uint64(256)
 OVER, RELABELED, SEARCHING, STOPPING, OWNERS = (np.uint64(k) * PADDING for k in range(5))
 #: Positions in a thread's row of State.found: excess on all its vertices, and on the active ones.
 REMAINING, ACTIVE = ZERO, ONE
-#: Position in a row of State.counts: pushes of discharges that began while another thread searched.
+#: Position in the counts of a thread: pushes of discharges that began while another thread searched.
 CONCURRENT_PUSHES = COUNTER_ROW - 1
 
 
@@ -112,9 +113,6 @@ class State(NamedTuple):
 
     search: Search
     lists: inboxes.Inboxes
-    stop: NDArray[np.int64]
-    progress: NDArray[np.float64]
-    counts: NDArray[np.uint64]
     relabel_limit: np.uint64
     block_bits: np.uint64
     height: Indices
@@ -125,9 +123,9 @@ class State(NamedTuple):
 
 
 @kernel
-def over(state: State) -> bool:
+def over(state: State, monitor: Monitor) -> bool:
     """Return whether the epoch is over or the solve is to stop."""
-    return bool(relaxed_load(state.signals, OVER) != ZERO or relaxed_load(state.stop, ZERO) != 0)
+    return bool(relaxed_load(state.signals, OVER) != ZERO or relaxed_load(monitor.stop, ZERO) != 0)
 
 
 @kernel
@@ -142,13 +140,15 @@ def activate(state: State, thread: np.uint64, v: np.uint64) -> None:
 
 
 @kernel
-def discharge(net: ResidualNetwork, state: State, thread: np.uint64, v: np.uint64) -> np.uint64:
+def discharge(
+    net: ResidualNetwork, state: State, thread: np.uint64, v: np.uint64, monitor: Monitor
+) -> np.uint64:
     """Push and relabel until `v` has no excess, is dead, or the epoch is over; return the relabels."""
     height = state.height
     n = np.uint64(len(height))
     last = np.uint64(net.first_out[v + ONE])
     pushes, relabels, scans = ZERO, ZERO, ZERO
-    while not over(state):
+    while not over(state, monitor):
         h = np.uint64(relaxed_load(height, v))
         if h > n:
             break
@@ -190,9 +190,9 @@ def discharge(net: ResidualNetwork, state: State, thread: np.uint64, v: np.uint6
         delay(state.delays, thread)
         if left < excess and fetch_add(net.excess, v, left - excess) == excess - left:
             break
-    state.counts[thread, PUSHES] += pushes
-    state.counts[thread, RELABELS] += relabels
-    state.counts[thread, ARC_SCANS] += scans
+    monitor.counts[PUSHES] += pushes
+    monitor.counts[RELABELS] += relabels
+    monitor.counts[ARC_SCANS] += scans
     return relabels
 
 
@@ -206,7 +206,7 @@ def lift(height: Indices, v: np.uint64, least: np.uint64) -> np.uint64:
 
 
 @kernel
-def search_concurrently(net: ResidualNetwork, state: State, thread: np.uint64) -> None:
+def search_concurrently(net: ResidualNetwork, state: State, thread: np.uint64, monitor: Monitor) -> None:
     """Raise labels to distances to the sink while others push, until the epoch is over."""
     order, seen = state.search.order, state.seen
     n = np.uint64(len(seen))
@@ -222,7 +222,7 @@ def search_concurrently(net: ResidualNetwork, state: State, thread: np.uint64) -
     # Level by level; a dead vertex that is reached ends the epoch, since only an exact search revives it.
     level, level_end = ONE, end
     while begin < end:
-        if over(state):
+        if over(state, monitor):
             return
         batch_end = min(level_end, begin + SEARCH_BATCH)
         while begin < batch_end:
@@ -250,25 +250,25 @@ def search_concurrently(net: ResidualNetwork, state: State, thread: np.uint64) -
 
 
 @kernel
-def work_through_epoch(net: ResidualNetwork, state: State, thread: np.uint64) -> None:
+def work_through_epoch(net: ResidualNetwork, state: State, thread: np.uint64, monitor: Monitor) -> None:
     """Discharge vertices until no thread has one, an exact search is due, or the solve is to stop."""
-    signals, counts = state.signals, state.counts
+    signals, counts = state.signals, monitor.counts
     owners = signals[OWNERS]
     report_limit = min(np.uint64(UNREPORTED), state.relabel_limit // (np.uint64(8) * owners))
     relabels = ZERO
-    while not over(state):
+    while not over(state, monitor):
         inboxes.receive(state.lists, thread)
         if inboxes.is_empty(state.lists, thread):
-            counts[thread, WAITS] += ONE
+            counts[WAITS] += ONE
             delay(state.delays, thread)
-            if not inboxes.wait_for_items(state.lists, thread, owners, signals, state.stop):
+            if not inboxes.wait_for_items(state.lists, thread, owners, signals, monitor.stop):
                 relaxed_store(signals, OVER, ONE)
             continue
         searching = relaxed_load(signals, SEARCHING) != ZERO
-        pushes = counts[thread, PUSHES]
-        relabels += discharge(net, state, thread, inboxes.pop(state.lists, thread))
+        pushes = counts[PUSHES]
+        relabels += discharge(net, state, thread, inboxes.pop(state.lists, thread), monitor)
         if searching:
-            counts[thread, CONCURRENT_PUSHES] += counts[thread, PUSHES] - pushes
+            counts[CONCURRENT_PUSHES] += counts[PUSHES] - pushes
         if relabels <= report_limit:
             continue
         due = fetch_add(signals, RELABELED, relabels) + relabels >= state.relabel_limit
@@ -276,14 +276,16 @@ def work_through_epoch(net: ResidualNetwork, state: State, thread: np.uint64) ->
         if due and len(state.seen) == 0:
             relaxed_store(signals, OVER, ONE)
         elif due and compare_exchange(signals, SEARCHING, ZERO, ONE):  # mutant: two-at-a-time
-            search_concurrently(net, state, thread)
-            counts[thread, GLOBAL_RELABELS] += ONE
+            search_concurrently(net, state, thread, monitor)
+            counts[GLOBAL_RELABELS] += ONE
             relaxed_store(signals, RELABELED, ZERO)
             store(signals, SEARCHING, ZERO)
 
 
 @kernel
-def begin_epoch(net: ResidualNetwork, state: State, thread: np.uint64, owners: np.uint64) -> None:
+def begin_epoch(
+    net: ResidualNetwork, state: State, thread: np.uint64, owners: np.uint64, monitor: Monitor
+) -> None:
     """List the thread's active vertices and add up excess, while nothing moves."""
     n = np.uint64(len(state.height))
     inboxes.clear(state.lists, thread)
@@ -301,15 +303,15 @@ def begin_epoch(net: ResidualNetwork, state: State, thread: np.uint64, owners: n
     state.found[thread * PADDING + REMAINING] = remaining
     state.found[thread * PADDING + ACTIVE] = active
     if thread == ZERO:
-        state.counts[thread, GLOBAL_RELABELS] += ONE
+        monitor.counts[GLOBAL_RELABELS] += ONE
         relaxed_store(state.signals, OVER, ZERO)
         relaxed_store(state.signals, RELABELED, ZERO)
-        relaxed_store(state.signals, STOPPING, np.uint64(relaxed_load(state.stop, ZERO)))
+        relaxed_store(state.signals, STOPPING, np.uint64(relaxed_load(monitor.stop, ZERO)))
         state.signals[OWNERS] = owners
 
 
 @kernel
-def first_stage(net: ResidualNetwork, state: State, thread: np.uint64) -> None:
+def first_stage(net: ResidualNetwork, state: State, thread: np.uint64, monitor: Monitor) -> None:
     """Push excess until none can reach the sink; all threads run this together.
 
     On return the heights are exact, also when the solve was to stop, unless the barrier is broken.
@@ -319,8 +321,8 @@ def first_stage(net: ResidualNetwork, state: State, thread: np.uint64) -> None:
         started = now()
         search_together(state.search, thread, net, state.height, False)
         if thread == ZERO:
-            state.counts[thread, RELABEL_NANOSECONDS] += now() - started
-        begin_epoch(net, state, thread, num_threads if fruitless < FRUITLESS else ONE)
+            monitor.counts[RELABEL_NANOSECONDS] += now() - started
+        begin_epoch(net, state, thread, num_threads if fruitless < FRUITLESS else ONE, monitor)
         if not wait(state.search.barrier, num_threads):
             return
         remaining, active, row = np.int64(0), np.int64(0), ZERO
@@ -329,13 +331,13 @@ def first_stage(net: ResidualNetwork, state: State, thread: np.uint64) -> None:
             active += state.found[row + ACTIVE]
             row += PADDING
         if thread == ZERO:
-            state.progress[0] = active
+            monitor.progress[0] = active
         if active == 0 or relaxed_load(state.signals, STOPPING) != ZERO:
             return
         fruitless = fruitless + 1 if remaining == before else 0
         before = remaining
         if thread < state.signals[OWNERS]:
-            work_through_epoch(net, state, thread)
+            work_through_epoch(net, state, thread, monitor)
         if not wait(state.search.barrier, num_threads):
             return
 
@@ -370,9 +372,6 @@ def push_relabel(
     state = State(
         search=make_search(num_threads, n, len(net.residual), dtype),
         lists=inboxes.make_inboxes(num_threads, n, dtype),
-        stop=control.stop,
-        progress=control.excess,
-        counts=control.thread_counts,
         relabel_limit=UNLIMITED if relabel_period is None else limit(relabel_period * n),
         block_bits=np.uint64(max(1, n // (BLOCKS * num_threads)).bit_length() - 1),
         height=np.full(n, n + 1, dtype=dtype),
@@ -382,5 +381,9 @@ def push_relabel(
         delays=control.delays,
     )
     control.excess[:] = net.excess.sum(dtype=np.float64)
-    run_solver(lambda thread: first_stage(net, state, np.uint64(thread)), control, state.search.barrier)
+
+    def share(thread: int) -> None:
+        first_stage(net, state, np.uint64(thread), control.monitor(thread))
+
+    run_solver(share, control, state.search.barrier)
     return state.height

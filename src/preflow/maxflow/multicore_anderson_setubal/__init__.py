@@ -64,6 +64,7 @@ from ...parallel.barrier import PATIENCE, back_off, wait
 from ...parallel.delays import delay
 from ...parallel.search import Search, make_search, search_together, slot
 from ...parallel.thread_pool import run_solver
+from ...solving.monitor import Monitor
 from ...solving.options import check_positive_integer
 from ...solving.run import Control
 from ...stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, RELABELS
@@ -131,6 +132,24 @@ class State(NamedTuple):
     delays: Any = None
 
 
+class Rules(NamedTuple):
+    """The options that the kernels follow.
+
+    Attributes
+    ----------
+    alone : bool
+        Whether there is one thread only, which locks no vertices.
+    patience : int64
+        Looks at a lock that another thread has before the thread sleeps.
+    relabel_limit : uint64
+        A global relabel is due after this many relabels of all threads together.
+    """
+
+    alone: bool
+    patience: np.int64
+    relabel_limit: np.uint64
+
+
 def make_state(num_threads: int, net: ResidualArrays, batch: int, delays: Any = None) -> State:
     """Allocate the state of a solve."""
     num_vertices, num_arcs, dtype = len(net.excess), len(net.head), net.head.dtype
@@ -147,35 +166,33 @@ def make_state(num_threads: int, net: ResidualArrays, batch: int, delays: Any = 
 
 
 @kernel
-def lock(wave: Any, v: Any, alone: bool, patience: Any, stop: Any) -> Any:
-    """Lock `v` and return its entry of ``wave``; return LOCKED if `stop` was raised before."""
+def lock(wave: Any, v: Any, rules: Rules, monitor: Monitor) -> Any:
+    """Lock `v` and return its entry of ``wave``; return LOCKED if the stop flag was raised before."""
     seen = np.uint32(relaxed_load(wave, v))
-    if alone:
+    if rules.alone:
         return seen
     looks = 0
     while seen & LOCKED != 0 or not compare_exchange(wave, v, seen, seen | LOCKED):
-        if relaxed_load(stop, ZERO) != 0:
+        if relaxed_load(monitor.stop, ZERO) != 0:
             return LOCKED
-        looks = back_off(looks, patience)
+        looks = back_off(looks, rules.patience)
         seen = np.uint32(relaxed_load(wave, v))
     return seen
 
 
 @kernel
-def lock_below(
-    wave: Any, height: Any, w: Any, h: Any, entry: Any, alone: bool, patience: Any, stop: Any
-) -> bool:
+def lock_below(wave: Any, height: Any, w: Any, h: Any, entry: Any, rules: Rules, monitor: Monitor) -> bool:
     """Lock `w` if it is one level below `h` and of the wave of `entry`; return whether it is locked."""
-    if alone:
+    if rules.alone:
         return True
     looks = 0
     while not compare_exchange(wave, w, entry, entry | LOCKED):  # mutant: the-receiver-is-not-locked
         if np.uint32(relaxed_load(wave, w)) | LOCKED != entry | LOCKED:
             return False
         # mutant: waits-for-a-receiver-that-is-no-longer-below
-        if np.uint64(relaxed_load(height, w)) + ONE != h or relaxed_load(stop, ZERO) != 0:
+        if np.uint64(relaxed_load(height, w)) + ONE != h or relaxed_load(monitor.stop, ZERO) != 0:
             return False
-        looks = back_off(looks, patience)
+        looks = back_off(looks, rules.patience)
     if np.uint64(relaxed_load(height, w)) + ONE != h:  # mutant: the-receiver-s-height-is-not-looked-at-again
         store(wave, w, entry)
         return False
@@ -191,13 +208,7 @@ def unlock(wave: Any, v: Any, entry: Any, alone: bool) -> None:
 
 @kernel
 def discharge_batch(
-    net: ResidualArrays,
-    state: State,
-    thread: Any,
-    alone: bool,
-    patience: Any,
-    stop: Any,
-    counts: Any,
+    net: ResidualArrays, state: State, thread: Any, rules: Rules, monitor: Monitor
 ) -> tuple[Any, Any]:
     """Discharge the vertices of the thread's in-queue; return the numbers of pushes and relabels.
 
@@ -205,14 +216,15 @@ def discharge_batch(
     the vertex is dead. A vertex that has lower neighbours of another wave only goes back to the queue.
     """
     height, wave = state.height, state.wave
+    alone, patience, counts = rules.alone, rules.patience, monitor.counts
     n = np.uint64(len(height))
     dead = n + ONE
     pushes = ZERO
     relabels = ZERO
     scans = ZERO
-    while waiting(state.active, thread) > ZERO and relaxed_load(stop, ZERO) == 0:
+    while waiting(state.active, thread) > ZERO and relaxed_load(monitor.stop, ZERO) == 0:
         v = pop(state.active, thread)
-        entry = lock(wave, v, alone, patience, stop)
+        entry = lock(wave, v, rules, monitor)
         if entry == LOCKED:
             break
         delay(state.delays, thread)
@@ -238,7 +250,7 @@ def discharge_batch(
                 if capacity > 0:
                     w = np.uint64(net.head[a])
                     if np.uint64(relaxed_load(height, w)) + ONE == h and lock_below(
-                        wave, height, w, h, entry, alone, patience, stop
+                        wave, height, w, h, entry, rules, monitor
                     ):
                         amount = min(excess, np.int64(capacity))
                         delay(state.delays, thread)
@@ -249,7 +261,7 @@ def discharge_batch(
                         unlock(wave, w, entry, alone)
                         delay(state.delays, thread)
                         if before == 0:  # mutant: the-receiver-is-always-queued
-                            append(state.active, thread, w, patience, stop)
+                            append(state.active, thread, w, patience, monitor)
                         excess -= amount
                         pushes += ONE
                         if excess == 0:
@@ -276,7 +288,7 @@ def discharge_batch(
         unlock(wave, v, entry, alone)
         delay(state.delays, thread)
         if refused:  # mutant: a-refused-vertex-is-forgotten
-            append(state.active, thread, v, patience, stop)
+            append(state.active, thread, v, patience, monitor)
     counts[PUSHES] += pushes
     counts[RELABELS] += relabels
     counts[ARC_SCANS] += scans
@@ -285,20 +297,13 @@ def discharge_batch(
 
 @kernel
 def visit(
-    net: ResidualArrays,
-    state: State,
-    v: Any,
-    level: Any,
-    entry: Any,
-    alone: bool,
-    patience: Any,
-    stop: Any,
+    net: ResidualArrays, state: State, v: Any, level: Any, entry: Any, rules: Rules, monitor: Monitor
 ) -> Any:
     """Raise `v` to `level` in a global relabel and make `entry` its entry of ``wave``; return its excess.
 
-    Returns -1 and does nothing if `stop` was raised before.
+    Returns -1 and does nothing if the stop flag was raised before.
     """
-    if lock(state.wave, v, alone, patience, stop) == LOCKED:  # mutant: without-locks
+    if lock(state.wave, v, rules, monitor) == LOCKED:  # mutant: without-locks
         return np.int64(-1)
     if np.uint64(relaxed_load(state.height, v)) < level:
         relaxed_store(state.height, v, level)
@@ -310,7 +315,7 @@ def visit(
 
 @kernel
 def relabel_globally(
-    net: ResidualArrays, state: State, thread: Any, search: Any, alone: bool, patience: Any, stop: Any
+    net: ResidualArrays, state: State, thread: Any, search: Any, rules: Rules, monitor: Monitor
 ) -> float:
     """Make global relabel number `search` while other threads push and relabel.
 
@@ -327,7 +332,7 @@ def relabel_globally(
     v = ZERO
     while v < n:
         if relaxed_load(net.sink_residual, v) > 0:
-            excess = visit(net, state, v, ONE, entry, alone, patience, stop)
+            excess = visit(net, state, v, ONE, entry, rules, monitor)
             if excess >= 0:
                 active += excess
                 order[end] = v
@@ -338,7 +343,7 @@ def relabel_globally(
         level += ONE
         level_end = end
         while begin < level_end:
-            if relaxed_load(stop, ZERO) != 0:
+            if relaxed_load(monitor.stop, ZERO) != 0:
                 return active
             delay(state.delays, thread)
             v = np.uint64(order[begin])
@@ -351,7 +356,7 @@ def relabel_globally(
                     np.uint32(relaxed_load(state.wave, w)) & ~LOCKED == old
                     and net.residual[net.reverse[a]] > 0
                 ):
-                    excess = visit(net, state, w, level, entry, alone, patience, stop)
+                    excess = visit(net, state, w, level, entry, rules, monitor)
                     if excess >= 0:
                         active += excess
                         order[end] = w
@@ -360,39 +365,30 @@ def relabel_globally(
     v = ZERO
     while v < n:
         if np.uint32(relaxed_load(state.wave, v)) & ~LOCKED == old:
-            visit(net, state, v, n + ONE, BURIED, alone, patience, stop)
+            visit(net, state, v, n + ONE, BURIED, rules, monitor)
         v += ONE
     return active
 
 
 @kernel
-def work(
-    net: ResidualArrays,
-    state: State,
-    thread: Any,
-    alone: bool,
-    relabel_limit: Any,
-    patience: Any,
-    stop: Any,
-    counts: Any,
-    progress: Any,
-) -> None:
-    """Discharge vertices, batch by batch, until there are none left or `stop` is raised.
+def work(net: ResidualArrays, state: State, thread: Any, rules: Rules, monitor: Monitor) -> None:
+    """Discharge vertices, batch by batch, until there are none left or the stop flag is raised.
 
     The thread whose relabels make a global relabel due makes it. The other threads wait for its end when
     another one would be due: relabels far from the search are wasted, and the search may need the core.
     """
     signals = state.signals
+    relabel_limit, patience = rules.relabel_limit, rules.patience
     enough = relabel_limit + relabel_limit
     looks = 0
-    while fetch(state.active, thread, patience, stop, counts):
+    while fetch(state.active, thread, patience, monitor):
         searching = relaxed_load(signals, SEARCHING)
         while searching != ZERO and relaxed_load(signals, TOTAL_RELABELS) >= enough:
-            if relaxed_load(stop, ZERO) != 0:
+            if relaxed_load(monitor.stop, ZERO) != 0:
                 break
             looks = back_off(looks, patience)
             searching = relaxed_load(signals, SEARCHING)
-        pushes, relabels = discharge_batch(net, state, thread, alone, patience, stop, counts)
+        pushes, relabels = discharge_batch(net, state, thread, rules, monitor)
         if searching != ZERO and searching == relaxed_load(signals, SEARCHING):
             state.pushes_while_searching[thread * PADDING] += pushes
             if pushes + relabels == ZERO:
@@ -400,13 +396,13 @@ def work(
         if relabels > ZERO:
             before = fetch_add(signals, TOTAL_RELABELS, relabels)
             if before < relabel_limit and before + relabels >= relabel_limit:
-                if not flush(state.active, thread, patience, stop):
+                if not flush(state.active, thread, patience, monitor):
                     return
-                counts[GLOBAL_RELABELS] += ONE
+                monitor.counts[GLOBAL_RELABELS] += ONE
                 wave = signals[WAVES] + ONE
                 signals[WAVES] = wave
                 relaxed_store(signals, SEARCHING, wave)
-                progress[0] = relabel_globally(net, state, thread, wave, alone, patience, stop)
+                monitor.progress[0] = relabel_globally(net, state, thread, wave, rules, monitor)
                 relaxed_store(signals, SEARCHING, ZERO)
                 store(signals, TOTAL_RELABELS, ZERO)
 
@@ -437,22 +433,13 @@ def start_phase(net: ResidualArrays, state: State) -> float:
 
 
 @kernel
-def first_stage(
-    net: ResidualArrays,
-    state: State,
-    thread: Any,
-    relabel_limit: Any,
-    stop: Any,
-    counts: Any,
-    progress: Any,
-) -> None:
+def first_stage(net: ResidualArrays, state: State, thread: Any, rules: Rules, monitor: Monitor) -> None:
     """Push excess until none can reach the sink; all threads run this together.
 
-    On return the heights are exact, also after `stop` was raised, unless the barrier is broken.
+    On return the heights are exact, also after the stop flag was raised, unless the barrier is broken.
     """
-    search = state.search
+    search, counts, progress = state.search, monitor.counts, monitor.progress
     num_threads = search.num_threads[0]
-    patience = search.barrier[PATIENCE]
     while True:
         started = now()
         search_together(search, thread, net, state.height, False)
@@ -460,11 +447,11 @@ def first_stage(
             counts[RELABEL_NANOSECONDS] += now() - started
             counts[GLOBAL_RELABELS] += ONE
             progress[0] = start_phase(net, state)
-            over = progress[0] == 0.0 or relaxed_load(stop, ZERO) != 0
+            over = progress[0] == 0.0 or relaxed_load(monitor.stop, ZERO) != 0
             state.signals[STOPPING] = ONE if over else ZERO
         if not wait(search.barrier, num_threads) or state.signals[STOPPING] != ZERO:
             return
-        work(net, state, thread, num_threads == ONE, relabel_limit, patience, stop, counts, progress)
+        work(net, state, thread, rules, monitor)
         if not wait(search.barrier, num_threads):
             return
 
@@ -483,18 +470,11 @@ def solve(net: ResidualArrays, options: AndersonSetubalOptions, control: Control
     """
     relabel_limit, _ = relabel_limits("relabels", options.relabel_period, len(net.excess), len(net.head))
     state = make_state(control.threads, net, options.batch, control.delays)
+    rules = Rules(control.threads == 1, state.search.barrier[PATIENCE], relabel_limit)
     control.excess[:] = net.excess.sum(dtype=np.float64)
 
     def share(thread: int) -> None:
-        first_stage(
-            net,
-            state,
-            np.uint64(thread),
-            relabel_limit,
-            control.stop,
-            control.thread_counts[thread],
-            control.excess,
-        )
+        first_stage(net, state, np.uint64(thread), rules, control.monitor(thread))
 
     run_solver(share, control, state.search.barrier)
     return state.height

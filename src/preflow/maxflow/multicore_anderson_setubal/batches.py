@@ -25,6 +25,7 @@ from ...kernels.atomics import PADDING, compare_exchange, relaxed_load, relaxed_
 from ...kernels.constants import ONE, ZERO
 from ...kernels.kernel import kernel
 from ...parallel.barrier import back_off
+from ...solving.monitor import Monitor
 from ...stats import WAITS
 
 #: Positions in ``shared``.
@@ -85,11 +86,11 @@ def put(batches: Batches, item: Any) -> None:
 
 
 @kernel
-def acquire(batches: Batches, patience: Any, stop: Any) -> bool:
-    """Take the lock of the shared queue; return False if `stop` was raised before."""
+def acquire(batches: Batches, patience: Any, monitor: Monitor) -> bool:
+    """Take the lock of the shared queue; return False if the stop flag was raised before."""
     looks = 0
     while not compare_exchange(batches.shared, LOCK, ZERO, ONE):
-        if relaxed_load(stop, ZERO) != 0:
+        if relaxed_load(monitor.stop, ZERO) != 0:
             return False
         looks = back_off(looks, patience)
     return True
@@ -112,9 +113,9 @@ def flush_locked(batches: Batches, thread: Any) -> None:
 
 
 @kernel
-def flush(batches: Batches, thread: Any, patience: Any, stop: Any) -> bool:
-    """Move the thread's out-queue to the shared queue; return False if `stop` was raised before."""
-    if not acquire(batches, patience, stop):
+def flush(batches: Batches, thread: Any, patience: Any, monitor: Monitor) -> bool:
+    """Move the thread's out-queue to the shared queue; return False if the stop flag was raised before."""
+    if not acquire(batches, patience, monitor):
         return False
     flush_locked(batches, thread)
     release(batches)
@@ -122,10 +123,13 @@ def flush(batches: Batches, thread: Any, patience: Any, stop: Any) -> bool:
 
 
 @kernel
-def append(batches: Batches, thread: Any, item: Any, patience: Any, stop: Any) -> None:
-    """Append an item that is in no queue to the thread's out-queue; the item is lost if `stop` was raised."""
+def append(batches: Batches, thread: Any, item: Any, patience: Any, monitor: Monitor) -> None:
+    """Append an item that is in no queue to the thread's out-queue.
+
+    The item is lost if the stop flag was raised.
+    """
     if batches.ends[thread, OUT] == np.uint64(batches.outgoing.shape[1]) and not flush(
-        batches, thread, patience, stop
+        batches, thread, patience, monitor
     ):
         return
     out = batches.ends[thread, OUT]
@@ -148,19 +152,19 @@ def waiting(batches: Batches, thread: Any) -> Any:
 
 
 @kernel
-def fetch(batches: Batches, thread: Any, patience: Any, stop: Any, counts: Any) -> bool:
+def fetch(batches: Batches, thread: Any, patience: Any, monitor: Monitor) -> bool:
     """Flush the thread's out-queue, then fill its empty in-queue from the shared queue; wait until it can.
 
     Returns
     -------
     fetched : bool
-        False if all threads are idle, so that no items are left, or `stop` was raised.
+        False if all threads are idle, so that no items are left, or the stop flag was raised.
     """
     num_threads = np.uint64(len(batches.incoming))
-    shared = batches.shared
+    shared, stop = batches.shared, monitor.stop
     idle = False
     looks = 0
-    while relaxed_load(stop, ZERO) == 0 and acquire(batches, patience, stop):
+    while relaxed_load(stop, ZERO) == 0 and acquire(batches, patience, monitor):
         flush_locked(batches, thread)  # mutant: the-out-queue-is-not-flushed-when-another-batch-is-fetched
         size = shared[SIZE]
         if size > ZERO:
@@ -182,7 +186,7 @@ def fetch(batches: Batches, thread: Any, patience: Any, stop: Any, counts: Any) 
         if not idle:
             idle = True
             relaxed_store(shared, IDLE, shared[IDLE] + ONE)
-            counts[WAITS] += ONE
+            monitor.counts[WAITS] += ONE
         all_idle = shared[IDLE] == num_threads
         release(batches)
         if all_idle:
