@@ -1,4 +1,8 @@
-"""Time stacks of assignments on a GPU and on one CPU thread: python benchmarks/assignment_batch.py FILE."""
+"""Measure batches of assignments on a GPU and on one CPU thread.
+
+Usage: python benchmarks/assignment_batch.py FILE. It writes FILE, needs CuPy, and compares with
+torch-linear-assignment if that is installed.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +20,13 @@ from scipy.optimize import linear_sum_assignment
 import preflow
 from preflow.cuda.runtime import Device
 
-#: Of larger stacks the CPU solves a quarter, and its time counts four times.
+#: The CPU solves a quarter of a batch with more costs, and the time that it takes is multiplied by four.
 ALL_ON_CPU = 20_000_000
 REPEATS, REPEATS_FROM_HOST = 15, 3
 
 
-def stacks() -> list[tuple[str, np.ndarray]]:
-    """Return the stacks and their names."""
+def batches() -> list[tuple[str, np.ndarray]]:
+    """Return the batches with their names."""
     random = np.random.default_rng(0)
 
     def uniform(*shape: int) -> np.ndarray:
@@ -39,7 +43,7 @@ def stacks() -> list[tuple[str, np.ndarray]]:
 
 
 def median_seconds(call: Callable[[], Any], repeats: int) -> float:
-    """Return the median time of a call, after one to warm up."""
+    """Return the median time of a call, after a warm-up."""
     call()
     seconds = []
     for _ in range(repeats):
@@ -52,7 +56,7 @@ def median_seconds(call: Callable[[], Any], repeats: int) -> float:
 
 
 def kernel_seconds(call: Callable[[], Any]) -> float | None:
-    """Return the median time of the kernel of cuda-batch in a call; None where another is chosen."""
+    """Return the median time of the kernel of cuda-batch in a call, None if "auto" chooses another method."""
     events = [cupy.cuda.Event() for _ in range(2)]
     launch = Device.launch
     seconds = []
@@ -78,14 +82,17 @@ def kernel_seconds(call: Callable[[], Any]) -> float | None:
     return float(np.median(seconds[1:]))
 
 
-def peer_seconds(there: Any, expected: np.ndarray) -> float | None:
-    """Return what torch-linear-assignment takes for a stack on the GPU, answers checked; None without it."""
+def peer_seconds(on_device: Any, expected: np.ndarray) -> float | None:
+    """Return the time of torch-linear-assignment for a batch on the GPU, None if it is not installed.
+
+    Its answers are compared with the expected costs.
+    """
     try:
         import torch
         from torch_linear_assignment import batch_linear_assignment
     except ImportError:
         return None
-    costs = torch.from_dlpack(there)
+    costs = torch.from_dlpack(on_device)
 
     def solve() -> Any:
         columns = batch_linear_assignment(costs)
@@ -99,9 +106,9 @@ def peer_seconds(there: Any, expected: np.ndarray) -> float | None:
 
 
 def measured(name: str, costs: np.ndarray) -> dict[str, Any]:
-    """Return what a stack takes, its answers checked against those of the CPU."""
-    there = cupy.asarray(costs)
-    result = preflow.linear_assignment(there)
+    """Return the times for a batch, whose answers are compared with those of the CPU."""
+    on_device = cupy.asarray(costs)
+    result = preflow.linear_assignment(on_device)
     result.verify()
     some = costs if costs.size <= ALL_ON_CPU else costs[: max(1, len(costs) // 4)]
     preflow.linear_assignment(some[:1], device="cpu")
@@ -118,15 +125,15 @@ def measured(name: str, costs: np.ndarray) -> dict[str, Any]:
         "instance": name,
         "items_on_cpu": len(some),
         "seconds": {
-            "cuda-batch, kernel": kernel_seconds(lambda: preflow.linear_assignment(there)),
-            "auto, costs on the GPU": median_seconds(lambda: preflow.linear_assignment(there), REPEATS),
+            "cuda-batch, kernel": kernel_seconds(lambda: preflow.linear_assignment(on_device)),
+            "auto, costs on the GPU": median_seconds(lambda: preflow.linear_assignment(on_device), REPEATS),
             "on the GPU, costs on the host": median_seconds(
                 lambda: preflow.linear_assignment(costs, device="cuda"), REPEATS_FROM_HOST
             ),
             "verify on the GPU": median_seconds(result.verify, REPEATS_FROM_HOST),
             "serial-shortest-path": (middle - start) * scale,
             "scipy": (end - middle) * scale,
-            "torch-linear-assignment": peer_seconds(there, np.array(expected)),
+            "torch-linear-assignment": peer_seconds(on_device, np.array(expected)),
         },
         "searches": result.stats.augmentations,
         "costs_looked_at": result.stats.arc_scans,
@@ -134,9 +141,9 @@ def measured(name: str, costs: np.ndarray) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Measure all stacks and write the file."""
+    """Measure all batches and write the file."""
     rows = []
-    for name, costs in stacks():
+    for name, costs in batches():
         rows.append(measured(name, costs))
         taken = rows[-1]["seconds"].items()
         seconds = {what: f"{1e3 * each:.3f}" for what, each in taken if each is not None}

@@ -1,4 +1,7 @@
-"""Time large assignments on a GPU and on one CPU thread: python benchmarks/assignment_large.py FILE."""
+"""Measure large assignments on a GPU and on one CPU thread.
+
+Usage: python benchmarks/assignment_large.py FILE. It writes FILE and needs CuPy.
+"""
 
 from __future__ import annotations
 
@@ -21,14 +24,14 @@ try:
 except ImportError:
     lapjv = None
 
-#: The CPU solves up to so many costs.
+#: The most costs that the CPU solves.
 MOST_ON_CPU = 25_000_000
 REPEATS = 5
 POINTS = (20_000, 100_000)
 
 
 def matrices() -> list[tuple[str, Callable[[], np.ndarray]]]:
-    """Return the names of the matrices and what makes them."""
+    """Return the names of the matrices, each with a function that generates it."""
     random = np.random.default_rng(0)
 
     def up_to_size(n: int) -> Callable[[], np.ndarray]:
@@ -62,11 +65,11 @@ def seconds_of(call: Callable[[], Any], repeats: int) -> float:
 
 
 def measured(name: str, costs: np.ndarray) -> dict[str, Any]:
-    """Return what a matrix takes, its answer checked."""
-    there = cupy.asarray(costs)
-    result = preflow.linear_assignment(there)
+    """Return the times for a matrix, whose answer is verified."""
+    on_device = cupy.asarray(costs)
+    result = preflow.linear_assignment(on_device)
     result.verify()
-    seconds = {result.stats.method: seconds_of(lambda: preflow.linear_assignment(there), REPEATS)}
+    seconds = {result.stats.method: seconds_of(lambda: preflow.linear_assignment(on_device), REPEATS)}
     if costs.size <= MOST_ON_CPU:
         host = preflow.linear_assignment(costs, device="cpu", threads=1)
         assert np.isclose(host.cost, result.cost, rtol=1e-12)
@@ -86,7 +89,7 @@ def measured(name: str, costs: np.ndarray) -> dict[str, Any]:
 
 
 def measured_points(n: int) -> dict[str, Any]:
-    """Return what points in a square take, twice `n` of them."""
+    """Return the time for two sets of `n` points in a square."""
     points, others = np.random.default_rng(1).random((2, n, 2))
     costs = preflow.PointCosts(points, others)
     preflow.linear_assignment(preflow.PointCosts(points[:99], others[:99]), device="cuda")
@@ -102,7 +105,7 @@ def measured_points(n: int) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Measure all and write the file."""
+    """Measure all instances and write the file."""
     rows = []
     for name, make in matrices():
         rows.append(measured(name, make()))

@@ -1,4 +1,7 @@
-"""Time stacks and large matrices on one CPU thread and on more: benchmarks/assignment_threads.py FILE."""
+"""Measure batches and large matrices of assignments on one CPU thread and on more.
+
+Usage: python benchmarks/assignment_threads.py FILE. It writes FILE.
+"""
 
 from __future__ import annotations
 
@@ -20,12 +23,12 @@ LARGE = 10_000
 
 
 def thread_counts() -> list[int]:
-    """Return the numbers of threads to time."""
+    """Return the numbers of threads that are measured."""
     return [threads for threads in (1, 2, 4, 8, 12, 16) if threads <= usable_cpus()]
 
 
 def seconds_in_turn(calls: dict[str, Callable[[], AssignmentResult]], repeats: int) -> dict[str, list[float]]:
-    """Return what each call takes, sorted: one after the other, again and again, after one to warm up."""
+    """Return the sorted times of each call. The calls take turns, and the first round does not count."""
     seconds: dict[str, list[float]] = {name: [] for name in calls}
     for repeat in range(repeats + 1):
         for name, call in calls.items():
@@ -40,7 +43,7 @@ def seconds_in_turn(calls: dict[str, Callable[[], AssignmentResult]], repeats: i
 
 
 def measured(name: str, costs: np.ndarray, method: str, repeats: int) -> dict[str, Any]:
-    """Return what a solve takes on one thread, as "auto" and by a method, and by that on more."""
+    """Return the times of "auto" on one thread, and of a method on one and on more threads."""
     calls: dict[str, Callable[[], AssignmentResult]] = {
         "auto, 1 thread": lambda: preflow.linear_assignment(costs, threads=1)
     }
@@ -59,13 +62,13 @@ def measured(name: str, costs: np.ndarray, method: str, repeats: int) -> dict[st
 
 
 def main() -> None:
-    """Measure all and write the file."""
+    """Measure all instances and write the file."""
     random = np.random.default_rng(0)
-    stack = (10_000, 30, 30)
+    batch = (10_000, 30, 30)
     method = "multicore-shortest-path"
     rows = [
-        measured("10,000 of 30 x 30, integers <= 100", random.integers(0, 101, stack), method, REPEATS),
-        measured("10,000 of 30 x 30, uniform", random.random(stack), method, REPEATS),
+        measured("10,000 of 30 x 30, integers <= 100", random.integers(0, 101, batch), method, REPEATS),
+        measured("10,000 of 30 x 30, uniform", random.random(batch), method, REPEATS),
     ]
     large, auction = (LARGE, LARGE), "multicore-auction"
     integers = random.integers(0, LARGE + 1, large).astype(np.int32)

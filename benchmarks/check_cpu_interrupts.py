@@ -1,11 +1,13 @@
-"""Interrupt every method for CPUs on large instances: python benchmarks/check_cpu_interrupts.py [WORD ...].
+"""Interrupt every method for CPUs on large instances, and measure how soon each call ends.
 
-Each solve whose line contains all WORDs is stopped at several moments, by the flags that a time limit and
-Ctrl-C raise. Builders, converters and proofs, which have no flag, get a KeyboardInterrupt. A line says the
-most CPU seconds that one thread spent between the moment and the end of the call, that is, what the call
-would take on a machine with a free core for each thread: after a limit, and after Ctrl-C. The bounds of a
-stopped solve are in the first figure; they take time linear in the instance. The exit code is 1 where one
-exceeds MOST seconds.
+Usage: python benchmarks/check_cpu_interrupts.py [WORD ...]. Only cases whose name contains all words run.
+
+Each solve is stopped at several moments, by the flags that a time limit and Ctrl-C set. Builders, converters
+and proofs have no flag and get a KeyboardInterrupt. For each case the program prints two numbers, one for the
+time limit and one for Ctrl-C: the most CPU seconds that one thread spent between the interrupt and the end of
+the call. That is the delay on a machine with a free core for each thread. The first number includes the
+bounds of a stopped solve, which take time linear in the instance. The exit code is 1 if a number exceeds
+MOST.
 """
 
 from __future__ import annotations
@@ -28,9 +30,9 @@ from preflow.generators import FAMILIES, traps
 from preflow.solving.run import Abandoned, Control
 from preflow.solving.timing import compile_seconds
 
-#: CPU seconds within which a call ends.
+#: The most CPU seconds from an interrupt to the end of the call.
 MOST = 0.3
-#: Seconds after which a call is interrupted: from the begin of the solve, or of the call.
+#: The moments of the interrupts in seconds from the begin of the solve, or of the call.
 MOMENTS = (0.05, 0.3, 0.8, 2.0)
 MOMENTS_OF_CALLS = (0.01, 0.05, 0.1, 0.2, 0.4)
 
@@ -38,7 +40,7 @@ controls: list[Control] = []
 
 
 def record_controls() -> None:
-    """Note every Control that is made."""
+    """Keep every Control that is made in `controls`."""
     make = Control.__post_init__
 
     def make_and_note(control: Control) -> None:
@@ -59,7 +61,7 @@ def cpu_seconds() -> dict[int, float]:
 
 @dataclass(frozen=True)
 class Case:
-    """A call on an instance; `solves` says whether it looks at a stop flag."""
+    """A call on an instance. `solves` says whether it reads a stop flag."""
 
     name: str
     make: Callable[[bool], Any]
@@ -68,9 +70,9 @@ class Case:
 
 
 def interrupt(case: Case, instance: Any, moment: float, by_key: bool) -> float | None:
-    """Return how much CPU a call took after a moment, None if it was done before.
+    """Return the CPU seconds of a call after a moment, None if it ended before.
 
-    A call that compiled is made again.
+    A call during which kernels were compiled is repeated.
     """
     while True:
         compiled = compile_seconds()
@@ -80,7 +82,7 @@ def interrupt(case: Case, instance: Any, moment: float, by_key: bool) -> float |
 
 
 def interrupt_once(case: Case, instance: Any, moment: float, by_key: bool) -> float | None:
-    """Return how much CPU one call took after a moment, None if it was done before."""
+    """Return the CPU seconds of one call after a moment, None if it ended before."""
     controls.clear()
     before: dict[int, float] = {}
     done = threading.Event()
@@ -170,7 +172,7 @@ def costs(name: str, small: bool) -> Any:
 
     makers: dict[str, Callable[[], Any]] = {
         "dense": lambda: products(20, 20) if small else products(3000, 3000),
-        "stack": lambda: products(3, 20, 20) if small else products(100, 300, 300),
+        "batch": lambda: products(3, 20, 20) if small else products(100, 300, 300),
         "chain": lambda: traps.dear_chain(20 if small else 40_000),
         "circle": lambda: traps.around_one_point(20 if small else 4000),
         "places": lambda: traps.few_places(20 if small else 5000, 10),
@@ -189,13 +191,13 @@ PROBLEMS: dict[str, tuple[Callable[..., Any], Callable[..., Any], tuple[str, ...
     "linear_assignment": (
         preflow.linear_assignment,
         costs,
-        ("dense", "stack", "sparse", "chain", "circle", "places"),
+        ("dense", "batch", "sparse", "chain", "circle", "places"),
     ),
 }
 
 
 def cases() -> Iterator[Case]:
-    """Yield every method on every instance, and the calls that have no flag."""
+    """Yield every method on every instance, and the calls without a flag."""
     for problem, (solve, make, names) in PROBLEMS.items():
         methods = [method for method in preflow.methods(problem) if method.device == "cpu"]
         for name in names:
@@ -203,7 +205,7 @@ def cases() -> Iterator[Case]:
                 initial = {"initial": "none"} if problem == "bipartite_matching" else {}
                 threads = 2 if method.parallel else 1
                 if name in ("circle", "places") and method.name != "serial-shortest-path":
-                    continue  # these take no points
+                    continue  # the other methods take no points
                 call = partial(solve, method=method.name, threads=threads, **initial)
                 yield Case(f"{problem} {method.name} {name}", partial(make, name), call)
     yield from calls()
@@ -261,7 +263,7 @@ def calls() -> Iterator[Case]:
 
 
 def main() -> int:
-    """Print a line for each call; return the exit code."""
+    """Print a line for each case and return the exit code."""
     record_controls()
     well = True
     for case in cases():

@@ -1,13 +1,15 @@
-"""Interrupt every method for GPUs at random moments: python benchmarks/check_interrupts.py [WORD].
+"""Interrupt every method for GPUs at random moments, and measure how soon each call ends.
 
-Each method, or each whose problem and name contain WORD, solves instances of growing size until one takes
-a second, or its time is up. Then the same solve is stopped by time limits and by Ctrl-C at random moments. A
-line per method says how long the solve takes; for either the most milliseconds between the moment and the end
-of the call; whether the bounds of a stopped solve are proved; and whether the GPU and the threads are idle
-afterwards. The call ends later than the kernels by what belongs to the answer: a last search, and copies.
+Usage: python benchmarks/check_interrupts.py [WORD]. Only methods whose problem and name contain the word run.
 
-Whatever happens, the program ends after TOTAL seconds, and says which solve did not come back. The exit code
-is 1 if anything is wrong or took more than MOST_OVERRUN seconds.
+Each method solves instances of growing size until a solve takes a second, or the time of the method is up.
+Then the same solve is stopped by time limits and by Ctrl-C at random moments. For each method the program
+prints the seconds of the solve, the most milliseconds from a time limit and from Ctrl-C to the end of the
+call, whether the bounds of a stopped solve are proved, and whether the GPU and the threads are idle
+afterwards. A call ends later than its kernels, because a last search and copies belong to the answer.
+
+The program always ends after TOTAL seconds, and names a solve that did not return. The exit code is 1 if a
+check fails or if a call ended later than MOST_OVERRUN seconds after the interrupt.
 """
 
 from __future__ import annotations
@@ -28,18 +30,18 @@ import numpy as np
 import preflow
 from preflow.generators import FAMILIES
 
-#: Seconds of the whole run; of a method, but for compiling; of a solve that is long enough; and of one that
-#: hangs.
+#: Seconds of the whole run, of a method without compiling, of a solve that is long enough, and until a solve
+#: counts as hung.
 TOTAL, OF_METHOD, LONG, HUNG = 230.0, 7.0, 1.0, 30.0
-#: Trials of each kind, and the seconds after which a call must have come back.
+#: The trials of each kind, and the most seconds from an interrupt to the end of the call.
 TRIALS, MOST_OVERRUN = 8, 0.1
-#: Fractions of the solve's time in which to stop it.
+#: The fractions of the time of a solve between which it is stopped.
 EARLIEST, LATEST = 0.02, 0.98
 
 
 @dataclass
 class Watchdog:
-    """Ends the process when a solve hangs or the time is up."""
+    """Ends the process if a solve hangs or the time is up."""
 
     began: float = field(default_factory=time.monotonic)
     what: str = ""
@@ -50,12 +52,12 @@ class Watchdog:
         threading.Thread(target=self._run, daemon=True).start()
 
     def enter(self, what: str) -> None:
-        """Note what begins now."""
+        """Record the step that begins now."""
         self.what, self.since = what, time.monotonic()
 
     @property
     def left(self) -> float:
-        """Seconds of the whole run."""
+        """The seconds that are left of the whole run."""
         return TOTAL - (time.monotonic() - self.began)
 
     def _run(self) -> None:
@@ -63,7 +65,7 @@ class Watchdog:
             time.sleep(0.2)
             hung = time.monotonic() - self.since > HUNG
             if hung or self.left < -5:
-                fault = "did not come back" if hung else "is not done, and the time is up"
+                fault = "did not return" if hung else "is not done, and the time is up"
                 print(f"{self.what}: {fault}", flush=True)
                 os._exit(1)
 
@@ -80,7 +82,7 @@ class Case:
 
     @property
     def name(self) -> str:
-        """What the table calls it."""
+        """The name in the table."""
         chosen = "".join(f" {key}={value}" for key, value in self.options.items())
         return f"{self.problem} {self.method}{chosen}"
 
@@ -94,14 +96,14 @@ class Case:
 
 @lru_cache(maxsize=1)
 def network(size: str) -> tuple[Any, ...]:
-    """Return a network with many levels, for which push-relabel takes long."""
+    """Return a network with many levels, on which push-relabel takes long."""
     problem = FAMILIES["rmf-wide"].generate(size, seed=1)
     return problem.network, problem.source, problem.sink
 
 
 @lru_cache(maxsize=1)
 def grid(size: str) -> tuple[Any, ...]:
-    """Return an image with terminals at its left and right margins."""
+    """Return an image with the source at its left margin and the sink at its right margin."""
     side = int(size)
     rng = np.random.default_rng(1)
     source, sink = np.zeros((2, side, side), dtype=np.int64)
@@ -111,7 +113,7 @@ def grid(size: str) -> tuple[Any, ...]:
 
 @lru_cache(maxsize=1)
 def graph(size: str) -> tuple[Any, ...]:
-    """Return a graph with long augmenting paths: the neighbours of a row are near each other on a ring."""
+    """Return a graph with long augmenting paths: neighbours of a row are close to each other on a ring."""
     number = int(size)
     rng = np.random.default_rng(1)
     rows = np.repeat(np.arange(number), 3)
@@ -123,7 +125,7 @@ def graph(size: str) -> tuple[Any, ...]:
 
 @lru_cache(maxsize=1)
 def costs(size: str) -> tuple[Any, ...]:
-    """Return products of two numbers, for which searches are long: one matrix, or a stack."""
+    """Return costs that are products of two numbers, on which searches are long: a matrix or a batch."""
     shape = tuple(map(int, size.split("x")))
     rng = np.random.default_rng(1)
     rows, columns = (rng.integers(1, 1000, shape[:-1]) for _ in range(2))
@@ -131,7 +133,7 @@ def costs(size: str) -> tuple[Any, ...]:
 
 
 def cases() -> Iterator[Case]:
-    """Yield every method for GPUs, with the options that lead to other kernels."""
+    """Yield every method for GPUs, with the options that select other kernels."""
     wide = ("16x8", "32x16", "64x32", "96x48")
     for method, options in (
         ("cuda-push-relabel", {}),
@@ -172,7 +174,7 @@ def cases() -> Iterator[Case]:
 
 
 def find_long_one(case: Case, watchdog: Watchdog) -> tuple[str, tuple[Any, ...], float]:
-    """Return a size, its instance and the seconds that its solve takes."""
+    """Return a size, its instance and the seconds of its solve."""
     begun = time.monotonic()
     for size in case.sizes:
         watchdog.enter(f"{case.name}, {size}")
@@ -186,13 +188,13 @@ def find_long_one(case: Case, watchdog: Watchdog) -> tuple[str, tuple[Any, ...],
 
 
 def is_idle() -> bool:
-    """Whether the GPU has nothing to do, nor any thread that solves."""
+    """Return whether the GPU is idle and no solver thread is alive."""
     solving = [thread.name for thread in threading.enumerate() if thread.name == "preflow-solver"]
     return not solving and bool(cupy.cuda.Stream.null.done)
 
 
 def stop_by_limit(case: Case, instance: tuple[Any, ...], limit: float) -> tuple[float | None, Any]:
-    """Return how long a solve went on after its time limit, None if it was done before; its result."""
+    """Return the seconds from the time limit to the end of a solve, or None, and its result."""
     start = time.monotonic()
     result = case.solve(instance, time_limit=limit)
     elapsed = time.monotonic() - start
@@ -202,7 +204,7 @@ def stop_by_limit(case: Case, instance: tuple[Any, ...], limit: float) -> tuple[
 
 
 def stop_by_key(case: Case, instance: tuple[Any, ...], delay: float) -> float | None:
-    """Return the seconds from a KeyboardInterrupt to the end of a solve, None if it was done before."""
+    """Return the seconds from a KeyboardInterrupt to the end of a solve, None if it ended before."""
     pressed: list[float] = []
 
     def press() -> None:
@@ -215,19 +217,19 @@ def stop_by_key(case: Case, instance: tuple[Any, ...], delay: float) -> float | 
         case.solve(instance)
         timer.cancel()
         timer.join()
-        time.sleep(0.05)  # where it was pressed at the last moment, the exception comes here
+        time.sleep(0.05)  # an interrupt at the last moment raises here
     except KeyboardInterrupt:
         return time.monotonic() - pressed[0]
     return None
 
 
 def milliseconds(overruns: list[float]) -> str:
-    """Return the worst, for the table."""
+    """Return the largest overrun as text for the table."""
     return f"{1e3 * max(overruns):.0f} of {len(overruns)}" if overruns else "never"
 
 
 def check(case: Case, watchdog: Watchdog, rng: np.random.Generator) -> bool:
-    """Print the line of a method; return whether all is well."""
+    """Print the line of a method and return whether all checks passed."""
     watchdog.enter(f"{case.name}, first solve")
     case.solve(case.make(case.sizes[0]))  # compiles
     begun = time.monotonic()
@@ -256,7 +258,7 @@ def check(case: Case, watchdog: Watchdog, rng: np.random.Generator) -> bool:
 
 
 def proved(result: Any) -> str:
-    """Return whether the bounds of a stopped solve are proved."""
+    """Return "proved" if the bounds of a stopped solve are correct, else the error."""
     try:
         result.verify()
     except preflow.errors.VerificationError as error:
@@ -272,7 +274,7 @@ def print_row(*cells: object) -> None:
 
 
 def main() -> int:
-    """Print the table; return the exit code."""
+    """Print the table and return the exit code."""
     word = sys.argv[1] if len(sys.argv) > 1 else ""
     watchdog = Watchdog()
     watchdog.start()
@@ -282,7 +284,7 @@ def main() -> int:
     chosen = [case for case in cases() if word in case.name]
     for number, case in enumerate(chosen):
         if watchdog.left < OF_METHOD:
-            print(f"time is up: {len(chosen) - number} methods were not looked at")
+            print(f"time is up: {len(chosen) - number} methods were not checked")
             return 1
         well &= check(case, watchdog, rng)
     return 0 if well else 1

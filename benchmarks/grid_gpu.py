@@ -1,7 +1,10 @@
-"""Time cuda-tiled against the best solver on one thread: python benchmarks/grid_gpu.py FILE [BRAIN].
+"""Measure cuda-tiled beside the best solver on one CPU thread.
 
-All in one run, with the data on the GPU. BRAIN is a scan of a head at 1 mm, NIfTI or NumPy's format; its
-white matter is cut out twice, with links that contrast weakens, and as examples/segment_brain.py does it.
+Usage: python benchmarks/grid_gpu.py FILE [BRAIN]. It writes FILE and needs CuPy.
+
+Both solvers run in the same process, and the data of cuda-tiled are on the GPU. BRAIN is a scan of a head
+with 1 mm resolution in NIfTI's or NumPy's format. Its white matter is segmented twice: with arcs that are
+weaker where the contrast is higher, and as in examples/segment_brain.py.
 """
 
 from __future__ import annotations
@@ -27,12 +30,12 @@ from preflow.gridcut.cuda_tiled.tiling import tiling_of
 
 REPEATS = 7
 SERIAL = ("serial-incremental-bfs", "serial-boykov-kolmogorov")
-#: Pixels up to which both take part on one thread.
+#: The most pixels for which both serial methods run.
 SMALL = 10_000_000
 
 
 def instances(brain: str | None) -> Iterator[tuple[str, GridNetwork]]:
-    """Yield names and grids, on the host."""
+    """Yield names and grids on the host."""
     yield "image 1000x1000, contrast", noisy_grid((1000, 1000), contrast=True)
     yield "image 1000x1000, constant", noisy_grid((1000, 1000))
     yield "image 1000x1000, 8 neighbours", noisy_grid((1000, 1000), connectivity=8)
@@ -57,14 +60,14 @@ def read_scan(path: str) -> NDArray[Any]:
 
 
 def white_matter(scan: np.ndarray) -> GridNetwork:
-    """Return the cut of what is brighter than 195, with links that contrast weakens."""
+    """Return the grid that separates voxels brighter than 195, with arcs that contrast weakens."""
     data = np.clip((scan.astype(np.float32) - 195) * 2, -200, 200).round().astype(np.int16)
     links = contrast_capacity(scan.astype(np.float32), strength=100, connectivity=6, sigma=15.0)
     return GridNetwork.from_arrays(np.maximum(data, 0), np.maximum(-data, 0), links, connectivity=6)
 
 
 def white_matter_of_example(scan: np.ndarray) -> GridNetwork:
-    """Return the cut that examples/segment_brain.py makes."""
+    """Return the grid of examples/segment_brain.py."""
     sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))
     from segment_brain import segment_white_matter
 
@@ -78,12 +81,12 @@ def on_gpu(network: GridNetwork) -> GridNetwork:
 
 
 def time_gpu(network: GridNetwork) -> tuple[Any, list[float], list[float]]:
-    """Return the result, milliseconds of whole calls, and those in which the GPU solved."""
-    there = on_gpu(network)
+    """Return the result, the milliseconds of whole calls, and those of the phase "solve"."""
+    on_device = on_gpu(network)
     whole, solve = [], []
     for _ in range(REPEATS + 1):
         start = time.perf_counter()
-        result = preflow.grid_cut(there, method="cuda-tiled")
+        result = preflow.grid_cut(on_device, method="cuda-tiled")
         cupy.cuda.Device().synchronize()
         whole.append(1e3 * (time.perf_counter() - start))
         solve.append(1e3 * result.stats.seconds["solve"])
@@ -92,7 +95,7 @@ def time_gpu(network: GridNetwork) -> tuple[Any, list[float], list[float]]:
 
 
 def main() -> None:
-    """Time all instances and write what was found."""
+    """Measure all instances and write the file."""
     rows = []
     for name, network in instances(sys.argv[2] if len(sys.argv) > 2 else None):
         result, whole, solve = time_gpu(network)

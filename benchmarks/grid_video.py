@@ -1,6 +1,6 @@
-"""Time cuts of a 640 x 480 video, each from the flow of the last: python benchmarks/grid_video.py [gpu].
+"""Measure grid cuts of the frames of a video of 640 x 480 pixels, each started from the flow of the last one.
 
-On one thread; or on a GPU, with the frames there.
+Usage: python benchmarks/grid_video.py [gpu]. It runs on one CPU thread, or with the frames on a GPU.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ STRENGTH = 100
 
 
 def frames(kind: str) -> Iterator[np.ndarray]:
-    """Yield data terms: a scene that moves by a pixel a frame, one with new noise, or one with new seeds."""
+    """Yield data terms of a scene that moves by a pixel a frame, or has new noise, or new seeds."""
     random = np.random.default_rng(0)
     scene = gaussian_filter(random.standard_normal((HEIGHT + FRAMES, WIDTH + FRAMES)), 6)
     scene /= scene.std()
@@ -41,7 +41,7 @@ def frames(kind: str) -> Iterator[np.ndarray]:
 
 
 def seconds_a_frame(kind: str, connectivity: int, warm: bool, on_gpu: bool) -> float:
-    """Return the median time of a frame."""
+    """Return the median time of a frame, with or without a warm start."""
     result: preflow.GridCutResult | None = None
     seconds = []
     for data in frames(kind):

@@ -1,9 +1,10 @@
-"""Solve times with kernels compiled ahead of time beside those of Numba, alternating in one process.
+"""Measure solves with kernels that were compiled ahead of time beside solves with Numba, in one process.
 
     python benchmarks/library_against_numba.py --out result.json [CASE ...]
 
-Both solve the same instance on one thread. The ratio of best times is what a user of the wheel loses, or
-gains, against code that Numba compiled for this very CPU. The first run compiles all kernels: minutes.
+Both solve the same instance on one thread, in turns. The ratio of the best times says how much slower or
+faster the library of the wheel is than code that Numba compiles for this CPU. The first run compiles all
+kernels, which takes minutes.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from preflow.generators import FAMILIES, noisy_grid
 from preflow.kernels.kernel import Kernel
 
 Call = Callable[[], Any]
-#: Timed turns of each, after one that warms up; and the seconds that a turn takes at least.
+#: The timed turns of each after a warm-up, and the least seconds of a turn.
 TURNS, TURN_SECONDS = 8, 0.05
 
 
@@ -75,14 +76,14 @@ def mesh(side: int) -> Call:
 
 
 def dense(size: int, largest: int) -> Call:
-    """Return the assignment of random costs: integers, or floats where `largest` is 0."""
+    """Return the assignment of random costs: integers, or floats if `largest` is 0."""
     random = np.random.default_rng(5)
     cost: NDArray[Any] = random.integers(0, largest, (size, size)) if largest else random.random((size, size))
     return lambda: preflow.linear_assignment(cost, threads=1)
 
 
 def distances(size: int, stored: bool) -> Call:
-    """Return the assignment of random points of the plane."""
+    """Return the assignment of random points of the plane, with stored or computed distances."""
     first, second = np.random.default_rng(1).random((2, size, 2))
     cost = np.linalg.norm(first[:, None] - second[None], axis=-1)
     given: Any = cost if stored else preflow.PointCosts(first, second)
@@ -135,12 +136,12 @@ CASES: dict[str, Callable[[], Call]] = {
     "assignment, sparse, floats": lambda: sparse(2000, 0.37),
 }
 
-#: What the library has for each kernel, while Numba runs.
+#: The functions of the library of each kernel, while kernels run from Numba.
 _put_aside: list[tuple[Kernel, dict[bytes, int]]] = []
 
 
 def use_library(wanted: bool) -> None:
-    """Let kernels run from the library, or from Numba."""
+    """Let kernels run from the library or from Numba."""
     if wanted:
         while _put_aside:
             kernel, functions = _put_aside.pop()
@@ -152,7 +153,7 @@ def use_library(wanted: bool) -> None:
 
 
 def compare(call: Call) -> dict[str, float]:
-    """Return the best and median seconds of both."""
+    """Return the best and the median seconds of both."""
     call()
     start = time.perf_counter()
     call()
@@ -174,7 +175,7 @@ def compare(call: Call) -> dict[str, float]:
 
 
 def main() -> None:
-    """Compare and print a table."""
+    """Print a table of all cases, and write it if --out is given."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

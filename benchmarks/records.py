@@ -1,4 +1,4 @@
-"""What the benchmarks write: rows, with the machine and the versions that made them."""
+"""Write measurements to a file, with the machine and the versions of the packages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from preflow.bench.machine import describe_machine, package_versions
 
 
 def write_rows(path: str, rows: Sequence[dict[str, Any]], packages: Sequence[str]) -> None:
-    """Write rows to a JSON file, with the versions of the packages beside preflow."""
+    """Write rows to a JSON file, with the versions of preflow and of further packages."""
     record = {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "machine": describe_machine(),
@@ -27,7 +27,7 @@ def write_rows(path: str, rows: Sequence[dict[str, Any]], packages: Sequence[str
 
 
 def _gpu_versions() -> dict[str, Any]:
-    """Return the versions of what the process used on a GPU, if any."""
+    """Return the versions of CuPy and CUDA if the process uses them."""
     cupy = sys.modules.get("cupy")
     if cupy is None:
         return {}

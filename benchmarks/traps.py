@@ -1,9 +1,11 @@
-"""Time "auto" beside every method on the suite "traps": benchmarks/traps.py FILE [PATTERN ...].
+"""Measure "auto" beside every method on the suites "traps".
 
-"auto" runs first. Each method then has three times as long as "auto" took, but 2 seconds at least: a slower
-one cannot be the best. Each has the least seconds of its runs, of the processor and of the clock. Ratios are
-of the processor's seconds on one thread, which other processes hardly disturb, and of the clock's on two. A
-pattern selects instances by name, as "PROBLEM/NAME".
+Usage: python benchmarks/traps.py FILE [PATTERN ...]. A pattern selects instances by "PROBLEM/NAME".
+
+"auto" runs first. Each method is stopped after three times the time of "auto", and after 2 seconds at the
+earliest, because a slower method cannot be the best. The program records the least CPU seconds and the least
+wall-clock seconds of the runs of each method. Ratios on one thread are of CPU seconds, which other processes
+hardly disturb. Ratios on two threads are of wall-clock seconds.
 """
 
 from __future__ import annotations
@@ -22,28 +24,29 @@ from preflow.bench.problems import PROBLEMS, takes_threads
 from preflow.errors import InvalidInputError
 
 SUITE = "traps"
-#: Problems whose methods differ; those of min_cut are the ones of max_flow.
+#: The problems. min_cut has the same methods as max_flow.
 NAMES = ("max_flow", "grid_cut", "bipartite_matching", "linear_assignment")
-#: Runs of each, and seconds after which it has no further one; short ones are repeated until they took QUICK.
+#: The least runs of a method, the seconds after which it has no further run, and the most runs. Short runs
+#: are repeated until they take QUICK seconds together.
 REPEATS, ENOUGH, MOST_REPEATS, QUICK = 3, 4.0, 15, 0.3
-#: Seconds that "auto" may take by the clock, and that each method has at least.
+#: The wall-clock seconds after which "auto" is stopped, and the least such seconds for a method.
 LIMIT, LEAST = 20.0, 2.0
 
 
 class Times(NamedTuple):
-    """The least seconds of the processor and of the clock, and the method that solved."""
+    """The least CPU seconds, the least wall-clock seconds, and the method that ran."""
 
     cpu: float
     wall: float
     method: str
 
     def by(self, threads: int) -> float:
-        """Return the seconds that are compared."""
+        """Return the seconds that are compared on a number of threads."""
         return self.cpu if threads == 1 else self.wall
 
 
 def measured(contestant: Contestant, instance: Instance) -> Times | None:
-    """Return the times of a contestant; None where it was stopped, or is not made for the instance."""
+    """Return the times of a contestant, None if it was stopped or cannot solve the instance."""
     cpu: list[float] = []
     wall: list[float] = []
     try:
@@ -63,7 +66,7 @@ def measured(contestant: Contestant, instance: Instance) -> Times | None:
 
 
 def row(problem: Problem, name: str, instance: Instance, threads: int) -> dict[str, Any]:
-    """Return the times of "auto" and of all methods on one instance with up to so many threads."""
+    """Return the times of "auto" and of all methods on one instance with at most `threads` threads."""
 
     def times(method: str, limit: float) -> Times | None:
         parallel = takes_threads(problem.name, method)
@@ -91,7 +94,7 @@ def row(problem: Problem, name: str, instance: Instance, threads: int) -> dict[s
 
 
 def rows(patterns: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Yield the row of each instance that a pattern fits, or of all."""
+    """Yield the row of each instance that matches a pattern, or of all instances."""
     for problem in (PROBLEMS[name] for name in NAMES):
         for case in problem.suites[SUITE].cases(()):
             name = f"{problem.name}/{case.name}"

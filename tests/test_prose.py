@@ -1,4 +1,4 @@
-"""No private words in ``src``, ``docs`` and the README: the field's words say it better.
+"""No private words in ``src``, ``benchmarks``, ``docs``, README and CONTRIBUTING: use those of the field.
 
 ``docs/glossary.md`` has the words of the field that a textbook lacks. ``tests/data/prose_exempt.txt`` lists
 the files that are still to be rewritten, a line each; it may only shrink. This prints the words of all files:
@@ -45,8 +45,9 @@ def texts() -> list[Path]:
     found = [
         path for path in (ROOT / "src").rglob("*") if path.suffix in (".py", ".pyi", ".cu", ".cuh", ".h")
     ]
+    found += (ROOT / "benchmarks").rglob("*.py")
     docs = [path for path in (ROOT / "docs").rglob("*.md") if "_build" not in path.parts]
-    return sorted([*found, *docs, ROOT / "README.md"])
+    return sorted([*found, *docs, ROOT / "README.md", ROOT / "CONTRIBUTING.md"])
 
 
 def private_words(path: Path) -> list[str]:
