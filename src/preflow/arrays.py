@@ -6,10 +6,11 @@ types. These names say which.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 #: An array of any type of numbers.
 Array: TypeAlias = NDArray[Any]
@@ -30,3 +31,9 @@ ArrayModule: TypeAlias = Any
 #: A residual network: a tuple of its arrays (:class:`preflow.graph.residual.ResidualArrays`), or of a grid's
 #: capacities, whose arcs follow from the numbers of the pixels.
 ResidualNetwork: TypeAlias = Any
+#: The type of the entries of an array.
+DType: TypeAlias = np.dtype[Any]
+#: The neighbours of a pixel: their number (4, 8, 6, 18 or 26), or the offsets of half of them, shape (k, ndim).
+Connectivity: TypeAlias = ArrayLike | None
+#: A vertex by its number or name, or several vertices.
+Vertices: TypeAlias = Hashable | ArrayLike

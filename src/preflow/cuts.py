@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Unpack, overload
 
+from .arrays import Vertices
 from .errors import InvalidInputError
 from .graph.grid import GridNetwork
 from .gridcut.api import cut_of_grid
@@ -28,12 +29,12 @@ def min_cut(
 ) -> GridCutResult: ...
 @overload
 def min_cut(
-    network: Any, source: Any = None, sink: Any = None, **arguments: Unpack[Arguments]
+    network: Any, source: Vertices = None, sink: Vertices = None, **arguments: Unpack[Arguments]
 ) -> MinCutResult: ...
 def min_cut(
     network: Any,
-    source: Any = None,
-    sink: Any = None,
+    source: Vertices = None,
+    sink: Vertices = None,
     *,
     method: str = "auto",
     device: str = "auto",

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import AnyArray, Array
+from ..arrays import AnyArray, Array, Number
 from ..errors import VerificationError
 from ..graph.costs import DenseCosts, SparseCosts
 from ..graph.point_costs import PointCosts
@@ -126,7 +126,7 @@ def check_assignment(
     columns: Array,
     u: Array,
     v: Array,
-    total: Any,
+    total: AnyArray,
     partial: bool,
     stop: NDArray[np.int64] | None = None,
 ) -> None:
@@ -180,7 +180,7 @@ def check_assignment(
         raise VerificationError(f"the costs of the pairs do not add up to {total}")
 
 
-def check_bound(costs: Costs, item: int, u: Array, v: Array, bound: Any) -> None:
+def check_bound(costs: Costs, item: int, u: Array, v: Array, bound: Number) -> None:
     """Check that no assignment of all rows, or of all columns if there are fewer, is better than a bound.
 
     Raises
@@ -201,7 +201,7 @@ def check_bound(costs: Costs, item: int, u: Array, v: Array, bound: Any) -> None
         _check_prices(side, *((v, u) if side.swapped else (u, v)), tolerance)
 
 
-def proved_bound(costs: Costs, item: int, u: Array, v: Array) -> Any:
+def proved_bound(costs: Costs, item: int, u: Array, v: Array) -> Number:
     """Return the bound that the prices prove on every assignment of all rows, or of all columns if fewer.
 
     For floats it is rounded so that it holds exactly for the given costs.
@@ -224,7 +224,7 @@ def proved_gap(
     columns: Array,
     u: Array,
     v: Array,
-    total: Any,
+    total: AnyArray,
     partial: bool,
     stop: NDArray[np.int64] | None = None,
 ) -> float:
@@ -247,7 +247,7 @@ def proved_gap(
     return math.nextafter(gap, math.inf) if gap > 0 else 0.0
 
 
-def excess(first: Any, second: Any, cost: AnyArray) -> Any:
+def excess(first: AnyArray, second: AnyArray, cost: AnyArray) -> Number:
     """Return by how much the sum of two prices exceeds a cost, correct except for the last bits."""
     prices = first + second
     if prices.dtype.kind != "f":
@@ -257,7 +257,7 @@ def excess(first: Any, second: Any, cost: AnyArray) -> Any:
     return (prices - cost) + lost
 
 
-def price_error(size: Any, excess: AnyArray) -> Any:
+def price_error(size: Any, excess: AnyArray) -> Number:
     """Return the rounding error that prices of floats may have.
 
     Parameters
@@ -372,7 +372,7 @@ def _blocks(side: Side) -> Iterator[Block]:
         yield Block(rows, sign * _wide(values))
 
 
-def _check_prices(side: Side, own: Array, other: Array, tolerance: Any) -> None:
+def _check_prices(side: Side, own: Array, other: Array, tolerance: Number) -> None:
     """Check that the prices of every pair of a side sum to at most its cost."""
     for block in _blocks(side):
         at_rows, at_columns = block.of_rows(own[block.rows]), block.of_columns(other)

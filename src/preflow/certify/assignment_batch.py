@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import AnyArray, ArrayModule
+from ..arrays import AnyArray, ArrayModule, Number
 from ..graph.costs import DenseCosts, within
 from ..graph.device.costs import DeviceCosts
 from .assignment import LARGEST_PRICE, StoppedError, excess, price_error
@@ -65,7 +65,7 @@ def _proved(
     u: AnyArray,
     v: AnyArray,
     totals: Any,
-) -> Any:
+) -> AnyArray:
     xp, sign = costs.xp, -1 if costs.maximize else 1
     values = costs.values[part]
     items, n, m = values.shape
@@ -114,7 +114,7 @@ def _proved(
     return good & (xp.abs(sums - totals) <= tolerance * xp.maximum(sizes.min(axis=1), 1))
 
 
-def _least_sums(xp: ArrayModule, values: AnyArray, inside: Any, sizes: Any) -> Any:
+def _least_sums(xp: ArrayModule, values: AnyArray, inside: AnyArray, sizes: AnyArray) -> AnyArray:
     """Return, for every item, the sum of the least costs of its rows, of its columns if there are fewer.
 
     It is infinite where a row has no allowed pair; such an item has no provable pairs.
@@ -132,8 +132,8 @@ def _least_sums(xp: ArrayModule, values: AnyArray, inside: Any, sizes: Any) -> A
 
 
 def _leaves_the_dearer(
-    xp: ArrayModule, price: AnyArray, ends: Any, paired: Any, size: Any, tolerance: Any
-) -> Any:
+    xp: ArrayModule, price: AnyArray, ends: AnyArray, paired: AnyArray, size: Any, tolerance: Number
+) -> AnyArray:
     """Return where ends are distinct and no unassigned one has a smaller price than an assigned one."""
     if price.shape[1] == 0:
         return xp.ones(len(price), dtype=bool)
@@ -147,6 +147,6 @@ def _leaves_the_dearer(
     return (used.sum(axis=1) == paired.sum(axis=1)) & (dearest <= cheapest + tolerance)
 
 
-def _each(tolerance: Any, dimensions: int) -> Any:
+def _each(tolerance: Number, dimensions: int) -> AnyArray:
     """Return the tolerances of items in a shape that broadcasts to `dimensions` further dimensions."""
     return tolerance if isinstance(tolerance, int) else tolerance.reshape(-1, *(1,) * dimensions)

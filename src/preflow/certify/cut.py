@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import AnyArray, Array
+from ..arrays import AnyArray, Array, Number
 from ..errors import VerificationError
 from ..graph.network import FlowNetwork, exact_sum
 from ..graph.scaling import float_sum, sum_slack
@@ -16,7 +16,7 @@ from .fields import check_bounds, checked_array, checked_number
 from .flow import check_flow, check_terminals, tolerance
 
 
-def crossing_arcs(network: FlowNetwork, sink_side: AnyArray) -> tuple[Any, Any]:
+def crossing_arcs(network: FlowNetwork, sink_side: AnyArray) -> tuple[AnyArray, AnyArray]:
     """Return the arcs from the source side to the sink side, and those in the opposite direction."""
     tail_in_sink = sink_side[network.tail]
     head_in_sink = sink_side[network.head]
@@ -88,9 +88,9 @@ def check_flow_and_cut(
     flow: AnyArray,
     sink_side: AnyArray,
     status: Any,
-    lower_bound: Any,
-    upper_bound: Any,
-    gap: Any,
+    lower_bound: Number,
+    upper_bound: Number,
+    gap: Number,
     *,
     preflow: bool = False,
 ) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,25 +17,25 @@ SOURCE = Path(__file__).with_suffix(".cu")
 class Arguments(NamedTuple):
     """The struct ``Arguments`` of the ``.cu`` file."""
 
-    tail: Any
-    head: Any
-    flow: Any
-    balance: Any
+    tail: AnyArray
+    head: AnyArray
+    flow: AnyArray
+    balance: AnyArray
     num_arcs: int
 
 
 class EdgeArguments(NamedTuple):
     """The struct ``EdgeArguments`` of the ``.cu`` file."""
 
-    first: Any
-    neighbour: Any
+    first: AnyArray
+    neighbour: AnyArray
     num_rows: int
     num_edges: int
-    match: Any
-    has_edge: Any
+    match: AnyArray
+    has_edge: AnyArray
 
 
-def net_inflow_on_device(network: DeviceFlowNetwork, flow: AnyArray) -> Any:
+def net_inflow_on_device(network: DeviceFlowNetwork, flow: AnyArray) -> AnyArray:
     """Return, per vertex, the flow in minus the flow out; exact for integers."""
     balance = network.xp.zeros(network.num_vertices, dtype=flow.dtype)
     kernel = "net_inflow_of_floats" if flow.dtype.kind == "f" else "net_inflow"
@@ -44,7 +44,7 @@ def net_inflow_on_device(network: DeviceFlowNetwork, flow: AnyArray) -> Any:
     return balance
 
 
-def matched_along_edges_on_device(graph: DeviceBipartiteGraph, row_match: AnyArray) -> Any:
+def matched_along_edges_on_device(graph: DeviceBipartiteGraph, row_match: AnyArray) -> AnyArray:
     """Return which rows are matched with one of their neighbours; -1 is no column."""
     has_edge = graph.xp.zeros(graph.num_rows, dtype=np.uint32)
     match = row_match.astype(np.uint32)

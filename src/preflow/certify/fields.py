@@ -15,7 +15,7 @@ from ..solving.result import Status
 
 def checked_array(
     place: HostArrays, values: AnyArray, name: str, shape: tuple[int, ...], *dtypes: Any
-) -> Any:
+) -> AnyArray:
     """Return a field as a contiguous array of the array module of a network or graph.
 
     Parameters
@@ -138,7 +138,7 @@ def check_bounds_of_items(
 
 def checked_numbers(
     place: HostArrays, values: AnyArray, name: str, shape: tuple[int, ...], *dtypes: Any
-) -> Any:
+) -> AnyArray:
     """Return a field like :func:`checked_array`, but also accept a NumPy array of Python numbers."""
     if not isinstance(values, np.ndarray) or values.dtype != object:
         return checked_array(place, values, name, shape, *dtypes)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import AnyArray
+from ..arrays import AnyArray, Number
 from ..errors import VerificationError
 from ..graph.network import INT64_MAX, DeviceFlowNetwork, FlowNetwork, exact_sum, flow_bound, vertex_mask
 from .device import net_inflow_on_device
@@ -72,7 +72,7 @@ def net_inflow(network: FlowNetwork, flow: AnyArray) -> tuple[Any, ...]:
     return low & mask, middle & mask, high
 
 
-def _sums(network: FlowNetwork, flow: AnyArray) -> Any:
+def _sums(network: FlowNetwork, flow: AnyArray) -> AnyArray:
     """Return, per vertex, the sum over arcs that enter minus the sum over arcs that leave."""
     if isinstance(network, DeviceFlowNetwork):
         return net_inflow_on_device(network, flow)
@@ -164,7 +164,7 @@ def check_terminals(network: FlowNetwork, sources: Any, sinks: Any) -> None:
         raise VerificationError("a vertex is both source and sink")
 
 
-def _checked_amounts(network: FlowNetwork, values: AnyArray) -> Any:
+def _checked_amounts(network: FlowNetwork, values: AnyArray) -> AnyArray:
     """Return the flow of all arcs as finite float64, or as int64 where it is or the capacities are."""
     flow = checked_array(network, values, "flow", (network.num_arcs,), np.int64, np.float64)
     if flow.dtype.kind == "i":
@@ -177,7 +177,7 @@ def _checked_amounts(network: FlowNetwork, values: AnyArray) -> Any:
     return flow.astype(np.int64)
 
 
-def _largest(flow: AnyArray) -> Any:
+def _largest(flow: AnyArray) -> Number:
     """Return the largest absolute value, as a Python number."""
     return max(flow.max().item(), -flow.min().item()) if len(flow) else 0
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from ..arrays import AnyArray
 from ..errors import VerificationError
@@ -219,7 +220,7 @@ def _exact(*arrays: Any) -> int:
     return sum(int(exact_sum(values.astype(np.int64))) for values in arrays)
 
 
-def _wide_dtype(values: AnyArray) -> Any:
+def _wide_dtype(values: AnyArray) -> DTypeLike:
     return np.float64 if values.dtype.kind == "f" else np.int64
 
 
@@ -228,7 +229,7 @@ def _everything(grid: IntegerGrid | GridNetwork) -> Box:
     return tuple(slice(0, length) for length in grid.shape)
 
 
-def _scaled(values: AnyArray, exponent: int) -> Any:
+def _scaled(values: AnyArray, exponent: int) -> AnyArray:
     if not exponent:
         return values
     with np.errstate(over="ignore"):

@@ -55,7 +55,7 @@ def check_matching(graph: BipartiteGraph, row_match: AnyArray, column_match: Any
     _check_none(~has_edge, "row {} is matched with a column that is not its neighbour", rows)
 
 
-def _matched_along_edges(graph: BipartiteGraph, row_match: AnyArray) -> Any:
+def _matched_along_edges(graph: BipartiteGraph, row_match: AnyArray) -> AnyArray:
     """Return which rows are matched with one of their neighbours."""
     if isinstance(graph, DeviceBipartiteGraph):
         return matched_along_edges_on_device(graph, row_match)

@@ -148,7 +148,7 @@ class Device:
         host: Array = self.xp.asnumpy(array)
         return host
 
-    def from_dlpack(self, array: AnyArray) -> Any:
+    def from_dlpack(self, array: AnyArray) -> AnyArray:
         """Return a CuPy array over the memory of an array that is on this GPU."""
         return array if isinstance(array, self.xp.ndarray) else self.xp.from_dlpack(array)
 
@@ -164,7 +164,7 @@ class Device:
         _STOP_WORDS[word.ctypes.data] = word
         return word
 
-    def stop_word(self, control: Control) -> Any:
+    def stop_word(self, control: Control) -> AnyArray:
         """Return the kernel argument that says whether a solve is to stop.
 
         It is ``control.stop`` if :meth:`make_stop_word` made that, otherwise a word that stays zero. Such a
@@ -174,11 +174,11 @@ class Device:
         return known if known is control.stop else self.never
 
     @cached_property
-    def never(self) -> Any:
+    def never(self) -> AnyArray:
         """The kernel argument of a launch that must not stop: a zero."""
         return self.xp.zeros(1, dtype=np.int64)
 
-    def argsort(self, keys: AnyArray) -> Any:
+    def argsort(self, keys: AnyArray) -> AnyArray:
         """Return the indices that sort `keys`; equal ones keep their order."""
         return self.xp.argsort(keys)
 

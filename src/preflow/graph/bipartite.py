@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arrays import AnyArray, Array, Indices
+from ..arrays import AnyArray, Array, DType, Indices
 from ..cuda import runtime
 from ..cuda.runtime import Device, is_on_gpu
 from ..errors import InvalidInputError, UnsuitableMethodError
@@ -113,7 +113,7 @@ class BipartiteGraph(HostArrays):
         return len((self.columns if self.by_columns else self.rows).neighbour)
 
     @property
-    def dtype(self) -> Any:
+    def dtype(self) -> DType:
         """The dtype of index arrays: uint32, or uint64 where 32 bits cannot number all edges and vertices."""
         return (self.columns if self.by_columns else self.rows).first.dtype
 

@@ -19,19 +19,19 @@ from .sparse_input import SparseEntries, check_integers, check_lines, check_rang
 MOST_NARROW = 2**32 - 2
 
 
-def index_dtype(num_rows: int, num_columns: int, num_edges: int) -> Any:
+def index_dtype(num_rows: int, num_columns: int, num_edges: int) -> DTypeLike:
     """Return the dtype of the index arrays of a graph."""
     return np.uint32 if max(num_rows, num_columns, num_edges) <= MOST_NARROW else np.uint64
 
 
-def kept_entries(data: AnyArray, explicit_zeros: bool) -> Any:
+def kept_entries(data: AnyArray, explicit_zeros: bool) -> AnyArray:
     """Return an index of the entries of a matrix that are edges; refuse a matrix of NaN only."""
     if len(data) and data.dtype.kind in "fc" and np.isnan(data[0]) and np.isnan(data).all():
         raise InvalidInputError("every entry of the matrix is NaN: its pattern is hardly meant")
     return slice(None) if explicit_zeros else data != 0
 
 
-def read_lines(xp: ArrayModule, entries: SparseEntries, explicit_zeros: bool) -> tuple[Any, Any]:
+def read_lines(xp: ArrayModule, entries: SparseEntries, explicit_zeros: bool) -> tuple[AnyArray, AnyArray]:
     """Return where the lines of a compressed matrix begin, and the other ends of its edges, as unsigned.
 
     Parameters
@@ -53,7 +53,9 @@ def read_lines(xp: ArrayModule, entries: SparseEntries, explicit_zeros: bool) ->
     return first, neighbour
 
 
-def checked_lines(first: Any, neighbour: AnyArray, num_lines: int, across: int) -> tuple[Any, Any]:
+def checked_lines(
+    first: AnyArray, neighbour: AnyArray, num_lines: int, across: int
+) -> tuple[AnyArray, AnyArray]:
     """Return the arrays of one side of a graph as unsigned, checked against each other."""
     arrays = numbers_of(first, "first"), numbers_of(neighbour, "neighbour")
     first, neighbour = check_lines(*arrays, num_lines, across)
@@ -79,7 +81,7 @@ def ascends(values: AnyArray) -> bool:
     return bool((beginning[1:] >= beginning[:-1]).all()) and bool((values[1:] >= values[:-1]).all())
 
 
-def as_index(values: AnyArray, dtype: DTypeLike) -> Any:
+def as_index(values: AnyArray, dtype: DTypeLike) -> AnyArray:
     """Return numbers that are not negative in another dtype, without a copy where the width is the same."""
     if values.dtype.kind in "iu" and values.dtype.itemsize == np.dtype(dtype).itemsize:
         values = values.view(dtype)

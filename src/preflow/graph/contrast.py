@@ -7,11 +7,10 @@ images", ICCV 2001.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
-from ..arrays import AnyArray, ArrayModule
+from ..arrays import AnyArray, ArrayModule, Connectivity
 from ..checks import check_integer, check_number, check_positive
 from ..cuda import runtime
 from ..cuda.runtime import importer_of, is_on_gpu
@@ -28,13 +27,13 @@ LEAST_FLOAT = float(np.finfo(np.float64).tiny)
 
 
 def contrast_capacity(
-    image: Any,
+    image: AnyArray,
     *,
     strength: float = 100.0,
     sigma: float | None = None,
-    connectivity: Any = None,
+    connectivity: Connectivity = None,
     channel_axis: int | None = None,
-) -> Any:
+) -> AnyArray:
     """Return capacities between neighbours in an image or a volume: high within regions, low across edges.
 
     Parameters
@@ -101,8 +100,12 @@ def contrast_capacity(
 
 
 def contrast_of_channels(
-    channels: Any, half: list[tuple[int, ...]], strength: float, sigma: float | None, xp: ArrayModule = np
-) -> Any:
+    channels: AnyArray,
+    half: list[tuple[int, ...]],
+    strength: float,
+    sigma: float | None,
+    xp: ArrayModule = np,
+) -> AnyArray:
     """Return the capacities of :func:`contrast_capacity` for an image whose last axis is that of channels."""
     check_number("strength", strength)
     if sigma is not None:
@@ -126,7 +129,9 @@ def contrast_of_channels(
     return capacities
 
 
-def finite_array(name: str, values: AnyArray, xp: ArrayModule = np, largest: float = LARGEST_VALUE) -> Any:
+def finite_array(
+    name: str, values: AnyArray, xp: ArrayModule = np, largest: float = LARGEST_VALUE
+) -> AnyArray:
     """Return an array-like as float64.
 
     Raises
@@ -146,13 +151,13 @@ def finite_array(name: str, values: AnyArray, xp: ArrayModule = np, largest: flo
     return array
 
 
-def _squared_difference(channels: Any, here: Box, there: Box, xp: ArrayModule) -> Any:
+def _squared_difference(channels: AnyArray, here: Box, there: Box, xp: ArrayModule) -> AnyArray:
     """Return squared Euclidean distances over the last axis between the pixels of two boxes."""
     difference = channels[here] - channels[there]
     return xp.einsum("...j,...j->...", difference, difference)
 
 
-def _typical_difference(channels: Any, half: list[tuple[int, ...]], xp: ArrayModule) -> float:
+def _typical_difference(channels: AnyArray, half: list[tuple[int, ...]], xp: ArrayModule) -> float:
     """Return the root mean square difference of neighbours; inf where all are equal."""
     total, count = 0.0, 0
     for offset in half:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import AnyArray, Array
+from ..arrays import AnyArray, Array, Vertices
 from ..errors import InvalidInputError
 from .bipartite import BipartiteGraph, is_networkx
 from .grid import GridNetwork
@@ -19,7 +19,7 @@ from .network import FlowNetwork, MaxFlowProblem
 from .placement import host_array, is_tensor
 
 
-def as_flow_problem(network: Any, source: Any, sink: Any) -> tuple[FlowNetwork, Any, Any]:
+def as_flow_problem(network: Any, source: Vertices, sink: Vertices) -> tuple[FlowNetwork, Any, Any]:
     """Return the network with its source and sink.
 
     Parameters

@@ -30,7 +30,7 @@ class HostCosts(HostArrays):
         """Number of matrices, rows, columns."""
         raise NotImplementedError
 
-    def base_at(self, item: Any, rows: AnyArray, columns: AnyArray) -> Any:
+    def base_at(self, item: Any, rows: AnyArray, columns: AnyArray) -> AnyArray:
         """Return the base of pairs, to be added to their values."""
         return 0 if self.base is None else np.broadcast_to(self.base, self.shape)[item, rows, columns]
 

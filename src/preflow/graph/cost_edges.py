@@ -44,7 +44,7 @@ def with_edges_read(
     shape: tuple[int, int] | None = None,
     weight: str = "weight",
     rows: Iterable[Hashable] | None = None,
-) -> Any:
+) -> AnyArray:
     """Return costs that are edges as CostEdges, checked; other costs unchanged.
 
     Parameters

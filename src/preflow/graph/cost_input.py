@@ -7,7 +7,6 @@ on the host and :class:`.DeviceCosts` on a GPU.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -36,7 +35,7 @@ from .sparse_input import read_sparse
 
 
 def as_costs(
-    cost: AnyArray, maximize: bool, sizes: Any = None, threads: int = 1, check: bool = True
+    cost: AnyArray, maximize: bool, sizes: AnyArray = None, threads: int = 1, check: bool = True
 ) -> DenseCosts | SparseCosts | PointCosts | DeviceCosts:
     """Return the costs that linear_assignment accepts, checked by `threads` threads.
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import AnyArray, Array, ArrayModule
+from ..arrays import AnyArray, Array, ArrayModule, DType, Number
 from ..cuda import runtime
 from ..cuda.runtime import is_on_gpu
 from ..errors import InvalidInputError
@@ -62,7 +62,7 @@ class DenseCosts(HostCosts):
         return items, n, m
 
     @property
-    def dtype(self) -> np.dtype[Any]:
+    def dtype(self) -> DType:
         """The dtype of the costs."""
         return self.values.dtype
 
@@ -82,7 +82,7 @@ class DenseCosts(HostCosts):
         """Return an array from :meth:`to_caller` as a NumPy array."""
         return values if isinstance(values, np.ndarray) else np.from_dlpack(values)
 
-    def to_caller(self, values: AnyArray) -> Any:
+    def to_caller(self, values: AnyArray) -> AnyArray:
         """Return a NumPy array as the kind of array that the costs were; NumPy arrays read-only."""
         if self.restore is not None:
             return self.restore(values)
@@ -183,7 +183,7 @@ class SparseCosts(HostCosts):
         return 1, len(self.first) - 1, self.num_columns
 
     @property
-    def dtype(self) -> np.dtype[Any]:
+    def dtype(self) -> DType:
         """The dtype of the costs."""
         return self.values.dtype
 
@@ -252,7 +252,7 @@ class SparseCosts(HostCosts):
         """Return itself."""
         return self
 
-    def to_caller(self, values: AnyArray) -> Any:
+    def to_caller(self, values: AnyArray) -> AnyArray:
         """Return a NumPy array, made read-only."""
         values.flags.writeable = False
         return values
@@ -266,7 +266,7 @@ def batch_shape(values: AnyArray) -> tuple[tuple[int, ...], int, int, int]:
     return tuple(leading), int(np.prod(leading, dtype=np.int64)), n, m
 
 
-def checked_sizes(sizes: Any, leading: tuple[int, ...], n: int, m: int) -> NDArray[np.int64] | None:
+def checked_sizes(sizes: AnyArray, leading: tuple[int, ...], n: int, m: int) -> NDArray[np.int64] | None:
     """Return the sizes of all matrices of a batch, by item; None where they use all rows and columns."""
     if sizes is None:
         return None
@@ -288,7 +288,7 @@ def checked_sizes(sizes: Any, leading: tuple[int, ...], n: int, m: int) -> NDArr
     return given.reshape(-1, 2).astype(np.int64)
 
 
-def within(xp: ArrayModule, sizes: Any, n: int, m: int) -> Any:
+def within(xp: ArrayModule, sizes: AnyArray, n: int, m: int) -> AnyArray:
     """Return which entries of a batch of n x m matrices are in rows and columns that the items use."""
     rows, columns = sizes[:, 0, None, None], sizes[:, 1, None, None]
     return (xp.arange(n)[:, None] < rows) & (xp.arange(m) < columns)
@@ -307,7 +307,7 @@ def wide(values: Array) -> Array:
     return values.astype(np.float64) if values.dtype == np.float32 else values
 
 
-def _ends(values: Array, threads: int) -> tuple[Any, Any]:
+def _ends(values: Array, threads: int) -> tuple[Number, Number]:
     """Return the smallest and the largest value; NaN if one is NaN."""
     if not values.flags.c_contiguous:
         return values.min(), values.max()
@@ -315,7 +315,7 @@ def _ends(values: Array, threads: int) -> tuple[Any, Any]:
     threads = max(1, min(threads, len(flat) // LEAST_SHARE))
     chunk = CHUNK if threads > 1 else CHUNK_ALONE
 
-    def extent(begin: int, end: int) -> tuple[Any, Any]:
+    def extent(begin: int, end: int) -> tuple[Number, Number]:
         least, most = flat[begin], flat[begin]
         for start in range(begin, end, chunk):
             part = flat[start : min(start + chunk, end)]
@@ -340,14 +340,14 @@ def check_costs(values: Array, maximize: bool, size: int, threads: int = 1) -> N
         check_extent(least, most, maximize, size)
 
 
-def largest_cost(dtype: np.dtype[Any], size: int) -> Any:
+def largest_cost(dtype: DType, size: int) -> Number:
     """Return the largest size of finite costs of which `size` can be added up, as int64 or float64."""
     return np.int64(LARGEST_INTEGER) if dtype.kind == "i" else np.float64(LARGEST_FLOAT / max(size, 1))
 
 
 def check_extent(
-    least: Any,
-    most: Any,
+    least: Number,
+    most: Number,
     maximize: bool,
     size: int,
     *,

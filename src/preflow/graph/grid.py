@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import AnyArray, Array
+from ..arrays import AnyArray, Array, Connectivity
 from ..cuda import runtime
 from ..cuda.runtime import Device, importer_of, is_on_gpu
 from ..errors import InvalidInputError
@@ -93,9 +93,9 @@ class GridNetwork(HostArrays, ReadOnlyArrays):
 
     shape: tuple[int, ...]
     offsets: NDArray[np.int64]
-    source_capacity: Any
-    sink_capacity: Any
-    neighbor_capacity: Any
+    source_capacity: AnyArray
+    sink_capacity: AnyArray
+    neighbor_capacity: AnyArray
     restore: Callable[[Any], Any] | None = field(default=None, kw_only=True)
     #: Whether shapes and dtypes are known to fit each other; the maker then checks the values.
     _checked: InitVar[bool] = field(default=False, kw_only=True)
@@ -126,7 +126,7 @@ class GridNetwork(HostArrays, ReadOnlyArrays):
         sink_capacity: AnyArray,
         neighbor_capacity: AnyArray,
         *,
-        connectivity: Any = None,
+        connectivity: Connectivity = None,
         threads: int = 1,
     ) -> GridNetwork:
         """Build a network from one entry per pixel.
@@ -255,11 +255,11 @@ class GridNetwork(HostArrays, ReadOnlyArrays):
                     "source and the sink may be; give a large number"
                 )
 
-    def to_array_module(self, values: AnyArray) -> Any:
+    def to_array_module(self, values: AnyArray) -> AnyArray:
         """Return `values`, an array from :meth:`to_caller` or NumPy, as a NumPy array."""
         return np.from_dlpack(values) if is_tensor(values) else values
 
-    def to_caller(self, values: AnyArray) -> Any:
+    def to_caller(self, values: AnyArray) -> AnyArray:
         """Return a NumPy array as the kind of array that the input was; NumPy arrays read-only."""
         if self.restore is not None:
             return self.restore(values)
@@ -372,7 +372,9 @@ def _place(part: Part, wrong: Any) -> str:
     return f" at {pixel}"
 
 
-def grid_on_device(source: Any, sink: Any, neighbor: AnyArray, connectivity: Any) -> DeviceGridNetwork:
+def grid_on_device(
+    source: AnyArray, sink: AnyArray, neighbor: AnyArray, connectivity: Connectivity
+) -> DeviceGridNetwork:
     """Build a grid from arrays on a GPU: see :meth:`preflow.GridNetwork.from_arrays`.
 
     Scalars, and a number for every direction, may also be on the host.
@@ -387,7 +389,7 @@ def grid_on_device(source: Any, sink: Any, neighbor: AnyArray, connectivity: Any
     return network
 
 
-def _on_device(device: Device, values: AnyArray, name: str) -> Any:
+def _on_device(device: Device, values: AnyArray, name: str) -> AnyArray:
     if not is_on_gpu(values):
         on_host = as_capacities(values, name)
         if on_host.ndim > 1 or (on_host.ndim and name != "neighbor_capacity"):

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import AnyArray, Array, ArrayModule
+from ..arrays import AnyArray, Array, ArrayModule, Connectivity
 from ..errors import CapacityOverflowError, InvalidInputError
 from .neighbourhood import both_ways, half_neighbourhood, named_neighbourhoods
 from .network import INT64_MAX
@@ -17,7 +17,7 @@ KEPT = {"i": (np.int16, np.int32, np.int64), "f": (np.float32, np.float64)}
 
 
 def grid_arrays(
-    source: Any, sink: Any, neighbor: AnyArray, connectivity: Any, xp: ArrayModule
+    source: AnyArray, sink: AnyArray, neighbor: AnyArray, connectivity: Connectivity, xp: ArrayModule
 ) -> tuple[Any, ...]:
     """Return the attributes of a network with these arrays of the module `xp`; checks shapes."""
     shape = _grid_shape(source, sink)
@@ -31,12 +31,12 @@ def grid_arrays(
     return shape, both_ways(half), *map(_read_only, arrays)
 
 
-def compact(values: AnyArray) -> Any:
+def compact(values: AnyArray) -> AnyArray:
     """Return an array with length 1 along axes of stride 0."""
     return values[tuple(slice(0, 1) if stride == 0 else slice(None) for stride in values.strides)]
 
 
-def _read_only(values: AnyArray) -> Any:
+def _read_only(values: AnyArray) -> AnyArray:
     view = values.view()
     if isinstance(view, np.ndarray):
         view.flags.writeable = False
@@ -70,7 +70,7 @@ def check_numbers(array: AnyArray, name: str) -> None:
         )
 
 
-def _grid_shape(source: Any, sink: Any) -> tuple[int, ...]:
+def _grid_shape(source: AnyArray, sink: AnyArray) -> tuple[int, ...]:
     shapes = {values.shape for values in (source, sink) if values.ndim}
     if not shapes:
         raise InvalidInputError(
@@ -85,8 +85,8 @@ def _grid_shape(source: Any, sink: Any) -> tuple[int, ...]:
 
 
 def _with_neighbourhood(
-    neighbor: AnyArray, shape: tuple[int, ...], connectivity: Any, xp: ArrayModule
-) -> tuple[Any, list[tuple[int, ...]]]:
+    neighbor: AnyArray, shape: tuple[int, ...], connectivity: Connectivity, xp: ArrayModule
+) -> tuple[AnyArray, list[tuple[int, ...]]]:
     """Return neighbour capacities with an axis for directions and the axes of the grid, and the offsets."""
     ndim = len(shape)
     if neighbor.ndim == 1:
@@ -129,7 +129,7 @@ def _neighbours_of(ndim: int, rows: int | None) -> int:
     )
 
 
-def _of_kept_dtype(values: AnyArray, name: str) -> Any:
+def _of_kept_dtype(values: AnyArray, name: str) -> AnyArray:
     """Return an array in the smallest dtype of KEPT that can represent all values of its dtype."""
     kind, itemsize = values.dtype.kind, values.dtype.itemsize
     if kind == "u" and itemsize == 8:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from ..arrays import AnyArray, ArrayModule
+from ..arrays import AnyArray, ArrayModule, DType
 from ..errors import CapacityOverflowError, UnboundedFlowError
 from .grid import GridNetwork, Pair, grid_pairs
 from .grid_input import compact
@@ -64,9 +64,9 @@ class IntegerGrid:
 
     shape: tuple[int, ...]
     offsets: NDArray[np.int64]
-    source: Any
-    sink: Any
-    neighbor: Any
+    source: AnyArray
+    sink: AnyArray
+    neighbor: AnyArray
     symmetric: bool
     largest_terminal: int
     largest_neighbor: int
@@ -76,7 +76,7 @@ class IntegerGrid:
     limit: float = np.inf
 
     @property
-    def xp(self) -> Any:
+    def xp(self) -> ArrayModule:
         """The array module: NumPy, or CuPy where the arrays are on a GPU."""
         return import_module(type(self.source).__module__.partition(".")[0])
 
@@ -106,7 +106,7 @@ class IntegerGrid:
         return grid_pairs(self.shape, self.offsets, self.neighbor, self.symmetric)
 
     @cached_property
-    def residual_dtype(self) -> np.dtype[Any]:
+    def residual_dtype(self) -> DType:
         """The smallest dtype for the residual capacity of any arc, whatever the flow.
 
         Raises
@@ -134,7 +134,7 @@ class IntegerGrid:
         return float((net + incident_capacity(self, np.float64)).max()) * ROUNDING
 
     @cached_property
-    def excess_dtype(self) -> np.dtype[Any]:
+    def excess_dtype(self) -> DType:
         """The smaller of int32 and int64 that fits the excess or deficit of any pixel, whatever the flow.
 
         Raises
@@ -156,7 +156,7 @@ class IntegerGrid:
     def placed(self, xp: ArrayModule, place: Callable[[Any], Any]) -> IntegerGrid:
         """Return the grid with its arrays moved by `place`, in C order and in the array module `xp`."""
 
-        def moved(values: AnyArray, largest: int) -> Any:
+        def moved(values: AnyArray, largest: int) -> AnyArray:
             # Transfers between host and device are slow: transfer the smallest dtype.
             narrow = compact(values).astype(_fitting(RESIDUAL_DTYPES, largest), copy=False)
             return xp.ascontiguousarray(xp.broadcast_to(place(narrow), values.shape))
@@ -169,7 +169,7 @@ class IntegerGrid:
         )
 
 
-def incident_capacity(grid: IntegerGrid | GridNetwork, dtype: DTypeLike, limit: float = np.inf) -> Any:
+def incident_capacity(grid: IntegerGrid | GridNetwork, dtype: DTypeLike, limit: float = np.inf) -> AnyArray:
     """Return, for every pixel, the larger of the capacities of all arcs to neighbours and from them.
 
     No arc counts more than `limit`.
@@ -297,7 +297,7 @@ def _rounded(network: GridNetwork, bits: int, rule: Rule) -> IntegerGrid:
     if limit == np.inf:  # a finite limit must stay above the sum it was computed from
         exponent = min(bits, exponent)
 
-    def convert(values: AnyArray) -> Any:
+    def convert(values: AnyArray) -> AnyArray:
         return scaled(values, exponent, limit, xp)
 
     top = int(np.ceil(np.ldexp(most, exponent)))
@@ -356,8 +356,8 @@ def _reduced(
 
 def _grid(
     network: GridNetwork,
-    source: Any,
-    sink: Any,
+    source: AnyArray,
+    sink: AnyArray,
     neighbor: AnyArray,
     largest: tuple[int, int],
     *,
@@ -381,7 +381,7 @@ def _grid(
     )
 
 
-def _converted_neighbor(network: GridNetwork, convert: Any, dtype: DTypeLike | None) -> Any:
+def _converted_neighbor(network: GridNetwork, convert: Any, dtype: DTypeLike | None) -> AnyArray:
     """Return converted neighbour capacities; entries of arcs that leave the grid become 0."""
     values, xp = network.neighbor_capacity, network.xp
     rows, shape = len(values), network.shape
@@ -400,7 +400,7 @@ def _converted_neighbor(network: GridNetwork, convert: Any, dtype: DTypeLike | N
     return xp.broadcast_to(out, values.shape)
 
 
-def _whole(values: AnyArray, largest: float, xp: ArrayModule) -> Any:
+def _whole(values: AnyArray, largest: float, xp: ArrayModule) -> AnyArray:
     """Return an array of integers stored as floats as an array of an integer dtype."""
     if values.dtype.kind == "i":
         return values
@@ -416,12 +416,12 @@ def _check_mixed(arrays: tuple[Any, ...], largest: tuple[Any, ...]) -> None:
             )
 
 
-def _fitting(dtypes: tuple[Any, ...], largest: float) -> np.dtype[Any] | None:
+def _fitting(dtypes: tuple[Any, ...], largest: float) -> DType | None:
     """Return the first of these dtypes that can represent a number, None if none can."""
     return next((np.dtype(dtype) for dtype in dtypes if largest <= np.iinfo(dtype).max), None)
 
 
-def _largest_sum(first: Any, second: Any) -> int:
+def _largest_sum(first: AnyArray, second: AnyArray) -> int:
     """Return the largest sum of two entries, which are not negative."""
     return int((first.astype(np.uint64) + second.astype(np.uint64)).max()) if first.size else 0
 

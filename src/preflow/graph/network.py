@@ -351,7 +351,7 @@ def flow_bound(network: FlowNetwork, sources: NDArray[np.int64], sinks: NDArray[
     return min(leaving, entering, finite) or finite or 1.0
 
 
-def vertex_mask(network: FlowNetwork, vertices: NDArray[np.int64]) -> Any:
+def vertex_mask(network: FlowNetwork, vertices: NDArray[np.int64]) -> AnyArray:
     """Return one bool per vertex, True for `vertices`, as an array of the network's array module."""
     mask = network.xp.zeros(network.num_vertices, dtype=bool)
     mask[network.xp.asarray(vertices)] = True
@@ -419,7 +419,7 @@ def _vertex_ids(values: ArrayLike, name: str) -> Array:
     return check_vertex_ids(ids, name)  # type: ignore[no-any-return]
 
 
-def check_vertex_ids(ids: AnyArray, name: str) -> Any:
+def check_vertex_ids(ids: AnyArray, name: str) -> AnyArray:
     """Check that an array has vertex numbers, except for their range, and return it."""
     if ids.ndim != 1:
         raise InvalidInputError(f"{name} has one dimension, got shape {ids.shape}")
@@ -454,7 +454,7 @@ def read_capacities(values: ArrayLike, num_arcs: int, name: str) -> tuple[Array,
     return check_capacities(array, name), larger
 
 
-def check_capacities(array: AnyArray, name: str) -> Any:
+def check_capacities(array: AnyArray, name: str) -> AnyArray:
     """Check an array of at least one capacity and return it as int64 or float64."""
     if array.dtype.kind in "biu":
         if int(array.min()) < 0:
@@ -518,7 +518,7 @@ def _edge_values(values: list[Any], name: str) -> tuple[Array, bool]:
     return _from_objects(objects, name) if len(values) else (np.zeros(0, dtype=np.int64), False)
 
 
-def common_dtype(first: Any, second: Any) -> tuple[Any, Any]:
+def common_dtype(first: AnyArray, second: AnyArray) -> tuple[AnyArray, AnyArray]:
     """Return two arrays of capacities in one dtype."""
     if first.dtype == second.dtype:
         return first, second
@@ -558,16 +558,16 @@ def network_on_device(
     )
 
 
-def _ids_on_device(device: Device, values: AnyArray, name: str) -> Any:
+def _ids_on_device(device: Device, values: AnyArray, name: str) -> AnyArray:
     return check_vertex_ids(as_device_array(device, values, name, "network"), name)
 
 
-def _as_uint32(device: Device, ids: AnyArray) -> Any:
+def _as_uint32(device: Device, ids: AnyArray) -> AnyArray:
     contiguous = device.xp.ascontiguousarray(ids)
     return contiguous.view(np.uint32) if ids.dtype == np.int32 else contiguous.astype(np.uint32, copy=False)
 
 
-def _capacities_on_device(device: Device, values: AnyArray, num_arcs: int, name: str) -> Any:
+def _capacities_on_device(device: Device, values: AnyArray, num_arcs: int, name: str) -> AnyArray:
     xp = device.xp
     if not is_on_gpu(values) and np.ndim(values) == 0:
         number, larger = read_capacities(values, 1, name)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import AnyArray, Array
+from ..arrays import AnyArray, Array, ArrayModule
 from ..cuda import runtime
 from ..cuda.runtime import Device, importer_of, is_on_gpu
 from ..errors import DeviceMemoryError, InvalidInputError
@@ -21,7 +21,7 @@ class HostArrays:
     """Base class of networks, graphs and costs whose arrays are NumPy arrays."""
 
     @property
-    def xp(self) -> Any:
+    def xp(self) -> ArrayModule:
         """The array module: NumPy, or CuPy where the arrays are on a GPU."""
         return np
 
@@ -29,11 +29,11 @@ class HostArrays:
         """Make the GPU that stores the arrays, if one does, the calling thread's current device."""
         return nullcontext()
 
-    def to_array_module(self, values: AnyArray) -> Any:
+    def to_array_module(self, values: AnyArray) -> AnyArray:
         """Return `values`, an array from :meth:`to_caller` or NumPy, as an array of :attr:`xp`."""
         return values
 
-    def to_caller(self, values: AnyArray) -> Any:
+    def to_caller(self, values: AnyArray) -> AnyArray:
         """Return `values`, an array of :attr:`xp`, as the kind of array that the input was."""
         return values
 
@@ -58,7 +58,7 @@ class DeviceArrays(HostArrays):
     restore: Callable[[Any], Any] | None = field(kw_only=True)
 
     @property
-    def xp(self) -> Any:
+    def xp(self) -> ArrayModule:
         """CuPy."""
         return self.device.xp
 
@@ -66,11 +66,11 @@ class DeviceArrays(HostArrays):
         """Make the GPU that stores the arrays the calling thread's current device."""
         return self.device.current()
 
-    def to_array_module(self, values: AnyArray) -> Any:
+    def to_array_module(self, values: AnyArray) -> AnyArray:
         """Return `values`, an array from :meth:`to_caller` or NumPy, as a CuPy array."""
         return self.device.from_dlpack(values) if is_on_gpu(values) else self.xp.asarray(values)
 
-    def to_caller(self, values: AnyArray) -> Any:
+    def to_caller(self, values: AnyArray) -> AnyArray:
         """Return `values`, a CuPy array, as the kind of array that the input was."""
         return values if self.restore is None else self.restore(values)
 
@@ -108,7 +108,7 @@ def gpu_of_method(instance: HostArrays, method: Method) -> Device | None:
     return instance.device if isinstance(instance, DeviceArrays) else runtime.find_device()
 
 
-def without_gradient(values: AnyArray) -> Any:
+def without_gradient(values: AnyArray) -> AnyArray:
     """Return a tensor over the same memory that records no gradient; other arrays unchanged."""
     return values.detach() if getattr(values, "requires_grad", False) else values
 
@@ -159,7 +159,7 @@ def _check_integers(array: Array, values: AnyArray) -> None:
             raise OverflowError("it has integers past int64")
 
 
-def as_device_array(device: Device, values: AnyArray, name: str, whole: str) -> Any:
+def as_device_array(device: Device, values: AnyArray, name: str, whole: str) -> AnyArray:
     """Return one of the caller's arrays as a CuPy array.
 
     `name` and `whole`, the input that it is part of, are for messages.

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import AnyArray
+from ..arrays import AnyArray, DType
 from ..errors import InvalidInputError
 from .cost_base import HostCosts
 
@@ -120,7 +120,7 @@ class PointCosts(HostCosts):
         return 1, len(self.rows), len(self.columns)
 
     @property
-    def dtype(self) -> np.dtype[Any]:
+    def dtype(self) -> DType:
         """The dtype of costs, float64."""
         return np.dtype(np.float64)
 
@@ -142,7 +142,7 @@ class PointCosts(HostCosts):
         """Return itself, the only item."""
         return self
 
-    def to_caller(self, values: AnyArray) -> Any:
+    def to_caller(self, values: AnyArray) -> AnyArray:
         """Return a NumPy array, made read-only."""
         values.flags.writeable = False
         return values

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from ..arrays import Array
+from ..arrays import Array, Number
 from ..errors import CapacityOverflowError
 from ..kernels import csr_build
 from ..parallel.pieces import run_pieces
@@ -96,7 +96,7 @@ class ResidualNetwork:
         """Return the capacity from the source to each vertex: the excess before any push."""
         return _terminal_capacities(self.input_arcs(network), self.num_vertices, 1)[0]
 
-    def in_input_units(self, amount: Any) -> Any:
+    def in_input_units(self, amount: Number) -> Number:
         """Return an amount of flow, or an array of amounts, in the unit of the input."""
         return unscaled(amount, self.solved.scale_exponent, is_float=self.solved.is_float)
 
@@ -298,7 +298,7 @@ def _residual_capacities(
 
 
 def _fill(
-    arcs: csr_build.InputArcs, built: _Built, residual: Array, limit: Any, threads: int
+    arcs: csr_build.InputArcs, built: _Built, residual: Array, limit: Number, threads: int
 ) -> tuple[int, bool, bool]:
     alone = threads == 1 or built.distinct
     filled = run_pieces(
@@ -310,7 +310,7 @@ def _fill(
     return max(largest), all(fits), any(shared)
 
 
-def _pairs_within(residual: Array, reverse: Array, limit: Any, threads: int) -> bool:
+def _pairs_within(residual: Array, reverse: Array, limit: Number, threads: int) -> bool:
     return all(
         run_pieces(
             lambda begin, end: csr_build.pairs_within(residual, reverse, limit, begin, end),

@@ -26,11 +26,11 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from ..arrays import AnyArray, ArrayModule
+from ..arrays import AnyArray, ArrayModule, Number
 from ..errors import CapacityOverflowError
 from .network import EXACT_FLOAT
 
@@ -190,7 +190,7 @@ def float_sum(values: AnyArray) -> float:
         return math.inf
 
 
-def scaled(values: AnyArray, exponent: int, limit: float, xp: ArrayModule) -> Any:
+def scaled(values: AnyArray, exponent: int, limit: float, xp: ArrayModule) -> AnyArray:
     """Return capacities cut off at `limit`, multiplied by two to the power `exponent` and rounded down.
 
     The result fits int64 if that of the largest capacity does; for floats it is float64.
@@ -206,7 +206,7 @@ def scaled(values: AnyArray, exponent: int, limit: float, xp: ArrayModule) -> An
     return whole << exponent if exponent > 0 else whole >> min(-exponent, 63)
 
 
-def unscaled(amount: Any, exponent: int | None, *, is_float: bool, xp: ArrayModule = np) -> Any:
+def unscaled(amount: Number, exponent: int | None, *, is_float: bool, xp: ArrayModule = np) -> Number:
     """Return an amount of flow, or an integer array of amounts, in the unit of the given capacities."""
     if exponent is None:
         return amount

@@ -37,11 +37,11 @@ class SparseEntries(NamedTuple):
 
     form: str
     shape: tuple[int, int]
-    major: Any
-    minor: Any
-    data: Any
+    major: AnyArray
+    minor: AnyArray
+    data: AnyArray
 
-    def ends(self) -> tuple[Any, Any]:
+    def ends(self) -> tuple[AnyArray, AnyArray]:
         """Return the row and the column of every entry, as NumPy arrays."""
         if self.form == "coo":
             return self.major, self.minor
@@ -84,7 +84,9 @@ def read_entries(xp: ArrayModule, matrix: AnyArray, take: Take) -> SparseEntries
     return readers[form](xp, matrix, shape, take)
 
 
-def check_lines(starts: AnyArray, indices: AnyArray, num_lines: int, across: int) -> tuple[Any, Any]:
+def check_lines(
+    starts: AnyArray, indices: AnyArray, num_lines: int, across: int
+) -> tuple[AnyArray, AnyArray]:
     """Check the index arrays of a compressed matrix; return them native, the indices without a surplus.
 
     Parameters
@@ -107,7 +109,7 @@ def check_lines(starts: AnyArray, indices: AnyArray, num_lines: int, across: int
     return starts, indices
 
 
-def check_integers(numbers: Any, name: str) -> Any:
+def check_integers(numbers: AnyArray, name: str) -> AnyArray:
     """Check that an array holds integers, in one dimension; return it native, aligned and contiguous."""
     if numbers.ndim != 1:
         raise InvalidInputError(f"{name} has one dimension, got shape {numbers.shape}")
@@ -139,7 +141,7 @@ def plain(values: AnyArray) -> Any:
     return values
 
 
-def _take_host(values: AnyArray, name: str) -> Any:
+def _take_host(values: AnyArray, name: str) -> AnyArray:
     if not isinstance(values, np.ndarray):
         raise InvalidInputError(f"{name} of a sparse matrix is a NumPy array, got {type(values).__name__}")
     if hasattr(values, "mask"):
@@ -243,7 +245,7 @@ def _by_rows(
     return SparseEntries("coo", shape, row[order], column[order], plain(data[order]))
 
 
-def _values(data: AnyArray, ndim: int) -> Any:
+def _values(data: AnyArray, ndim: int) -> AnyArray:
     if data.ndim != ndim:
         raise InvalidInputError(f"data of this sparse matrix has {ndim} dimensions, got shape {data.shape}")
     return data
@@ -254,7 +256,7 @@ def _check_one_each(indices: AnyArray, data: AnyArray) -> None:
         raise InvalidInputError(f"indices has shape {indices.shape}, data has shape {data.shape}")
 
 
-def _as_integers(numbers: list[Any], name: str) -> Any:
+def _as_integers(numbers: list[Any], name: str) -> AnyArray:
     if not all(isinstance(i, int | np.integer) for i in numbers):
         raise InvalidInputError(f"a {name} of a sparse matrix is not an integer")
     try:
@@ -263,7 +265,7 @@ def _as_integers(numbers: list[Any], name: str) -> Any:
         raise InvalidInputError(f"a {name} of a sparse matrix is out of range") from None
 
 
-def _as_data(values: list[Any], dtype: DTypeLike) -> Any:
+def _as_data(values: list[Any], dtype: DTypeLike) -> AnyArray:
     try:
         data = np.array(values, dtype=dtype)
     except (ValueError, TypeError, OverflowError) as error:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Array
+from ..arrays import AnyArray, Array
 from ..errors import ParseError
 from ..graph.network import EXACT_FLOAT, INT64_MAX
 from ..graph.sparse_input import read_sparse
@@ -120,7 +120,7 @@ def _read_sparse(path: str | Path, data: bytes) -> CostFile:
     return _numbered(path, matrix)
 
 
-def _matrix(form: str, shape: tuple[int, int], content: Array, where: list[Array]) -> Any:
+def _matrix(form: str, shape: tuple[int, int], content: Array, where: list[Array]) -> AnyArray:
     """Return a matrix of any format as CSR; raises ValueError where its arrays do not fit each other."""
     from scipy import sparse
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.lib import format as numpy_format
 from numpy.typing import NDArray
 
-from ..arrays import Array
+from ..arrays import Array, DType
 from ..errors import ParseError
 from ..graph.network import INT64_MAX
 from .files import parsing
@@ -134,7 +134,7 @@ def _fill(target: NDArray[np.uint8], stream: Any) -> int:
     return int(stream.readinto(target.data)) if len(target) else 0
 
 
-def _header(stream: BinaryIO) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+def _header(stream: BinaryIO) -> tuple[tuple[int, ...], bool, DType]:
     """Read an array's header: shape, whether it is stored by columns, and dtype."""
     version = numpy_format.read_magic(stream)
     if version not in ((1, 0), (2, 0)):

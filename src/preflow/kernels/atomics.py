@@ -27,7 +27,6 @@ operation.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -51,7 +50,7 @@ def _step(name: str) -> None:
         before_step(name)
 
 
-def relaxed_load(array: AnyArray, index: Any) -> Any:
+def relaxed_load(array: AnyArray, index: Number) -> Number:
     """Return ``array[index]``, which another thread may write.
 
     The compiler moves a plain read out of a loop, so that a loop would never see a stop flag change.
@@ -60,25 +59,25 @@ def relaxed_load(array: AnyArray, index: Any) -> Any:
     return array[index]
 
 
-def relaxed_store(array: AnyArray, index: Any, value: Any) -> None:
+def relaxed_store(array: AnyArray, index: Number, value: Number) -> None:
     """Set ``array[index]``; other threads read the old or the new value, never a mixture."""
     _step("relaxed_store")
     array[index] = value
 
 
-def load(array: AnyArray, index: Any) -> Any:
+def load(array: AnyArray, index: Number) -> Number:
     """Return ``array[index]``; what was written before it was stored is then visible (acquire)."""
     _step("load")
     return array[index]
 
 
-def store(array: AnyArray, index: Any, value: Any) -> None:
+def store(array: AnyArray, index: Number, value: Number) -> None:
     """Set ``array[index]`` after everything this thread wrote before (release)."""
     _step("store")
     array[index] = value
 
 
-def fetch_add(array: AnyArray, index: Any, amount: Any) -> Any:
+def fetch_add(array: AnyArray, index: Number, amount: Number) -> Number:
     """Add `amount` to ``array[index]`` and return the old value."""
     _step("fetch_add")
     old = array[index]
@@ -86,7 +85,7 @@ def fetch_add(array: AnyArray, index: Any, amount: Any) -> Any:
     return old
 
 
-def exchange(array: AnyArray, index: Any, value: Any) -> Any:
+def exchange(array: AnyArray, index: Number, value: Number) -> Number:
     """Set ``array[index]`` and return the old value (fetch-and-store)."""
     _step("exchange")
     old = array[index]
@@ -94,7 +93,7 @@ def exchange(array: AnyArray, index: Any, value: Any) -> Any:
     return old
 
 
-def compare_exchange(array: AnyArray, index: Any, expected: Any, value: Any) -> bool:
+def compare_exchange(array: AnyArray, index: Number, expected: Number, value: Number) -> bool:
     """Set ``array[index]`` to `value` if it is `expected`; return whether it was."""
     _step("compare_exchange")
     if array[index] != array.dtype.type(expected):
@@ -103,7 +102,7 @@ def compare_exchange(array: AnyArray, index: Any, expected: Any, value: Any) -> 
     return True
 
 
-def fetch_min(array: AnyArray, index: Any, value: Any) -> Any:
+def fetch_min(array: AnyArray, index: Number, value: Number) -> Number:
     """Lower the integer ``array[index]`` to `value` if that is less; return the old value."""
     _step("fetch_min")
     old = array[index]
@@ -116,11 +115,11 @@ def pause() -> None:
     _step("pause")
 
 
-def prefetch(array: AnyArray, index: Any) -> None:
+def prefetch(array: AnyArray, index: Number) -> None:
     """Start to load the cache line of ``array[index]``, which will be read soon."""
 
 
-def prefetch_to_write(array: AnyArray, index: Any) -> None:
+def prefetch_to_write(array: AnyArray, index: Number) -> None:
     """Start to load the cache line of ``array[index]`` for writing: it leaves the caches of other cores."""
 
 

@@ -8,8 +8,7 @@ the difference.
 
 from __future__ import annotations
 
-from typing import Any
-
+from ..arrays import Number
 from .kernel import numba_overloads
 
 numba_overloads(__name__)
@@ -18,12 +17,12 @@ numba_overloads(__name__)
 FLAGS = ("nnan", "nsz")
 
 
-def smaller(a: Any, b: Any) -> Any:
+def smaller(a: Number, b: Number) -> Number:
     """Return the smaller of two numbers of one type, neither of them NaN; for the minimum of an array."""
     return a if a < b else b
 
 
-def lowered(old: Any, new: Any) -> Any:
+def lowered(old: Number, new: Number) -> Number:
     """Return the smaller of two numbers of one type; for an array whose entries are lowered in place.
 
     The difference of integers must not overflow.
@@ -31,6 +30,6 @@ def lowered(old: Any, new: Any) -> Any:
     return new if new < old else old
 
 
-def choose(condition: Any, a: Any, b: Any) -> Any:
+def choose(condition: Number, a: Number, b: Number) -> Number:
     """Return `a` if the condition holds, else `b`; both have one type."""
     return a if condition else b

@@ -21,7 +21,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arrays import Array
+from ..arrays import Array, DType
 from ..checks import check_integer, check_number
 from ..errors import InvalidInputError
 from ..graph.contrast import finite_array
@@ -281,7 +281,7 @@ def _planes(values: NDArray[np.float64], channel_axis: int | None) -> list[NDArr
     return list(planes)
 
 
-def _grey_values(plane: NDArray[np.float64], dtype: np.dtype[Any], levels: int | None) -> NDArray[np.float64]:
+def _grey_values(plane: NDArray[np.float64], dtype: DType, levels: int | None) -> NDArray[np.float64]:
     """Return the values that pixels may have, ascending."""
     least, most = float(plane.min()), float(plane.max())
     if 0 < most - least < LEAST_RANGE:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arrays import Array
+from ..arrays import Array, DType
 from ..cuts import min_cut
 from ..errors import CapacityOverflowError, InvalidInputError, VerificationError
 from ..graph.grid_input import as_array
@@ -311,7 +311,7 @@ class BinaryPolynomial:
         Added to the capacity of a cut.
     """
 
-    def __init__(self, num_variables: int, dtype: np.dtype[Any]) -> None:
+    def __init__(self, num_variables: int, dtype: DType) -> None:
         self.constant: int | float = 0
         self.linear = np.zeros(num_variables, dtype=dtype)
         self.arcs: list[Arcs] = []
@@ -433,7 +433,7 @@ def _variables(name: str, members: ArrayLike, order: int, num_variables: int) ->
     return variables
 
 
-def _tables(name: str, tables: Array, order: int, num_terms: int, dtype: np.dtype[Any]) -> Array:
+def _tables(name: str, tables: Array, order: int, num_terms: int, dtype: DType) -> Array:
     shape = (num_terms, *(2,) * order)
     if tables.size == 0 and num_terms == 0:
         return np.empty(shape, dtype=dtype)

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..arrays import Connectivity
 from ..checks import check_integer
 from ..errors import InvalidInputError
 from ..graph.contrast import finite_array
@@ -55,7 +56,7 @@ def grabcut(
     components: int = 5,
     smoothness: float = 50.0,
     sigma: float | None = None,
-    connectivity: Any = None,
+    connectivity: Connectivity = None,
     iterations: int = 10,
     warm_start: Segmentation | None = None,
     method: str = "auto",

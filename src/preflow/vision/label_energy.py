@@ -10,12 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arrays import Array
+from ..arrays import Array, DType
 from ..checks import check_integer
 from ..errors import CapacityOverflowError, InvalidInputError
 from ..graph.grid_input import as_array
@@ -141,7 +140,7 @@ class LabelEnergy:
         return any(values.dtype.kind == "f" for values in terms)
 
     @property
-    def dtype(self) -> np.dtype[Any]:
+    def dtype(self) -> DType:
         """Dtype in which sums of terms are computed: int64 or float64."""
         return np.dtype(np.float64 if self.is_float else np.int64)
 

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..arrays import Connectivity
 from ..checks import check_integer, check_number
 from ..errors import CapacityOverflowError, InvalidInputError
 from ..graph.contrast import contrast_capacity, finite_array
@@ -79,7 +80,7 @@ def segment(
     *,
     smoothness: float = 50.0,
     sigma: float | None = None,
-    connectivity: Any = None,
+    connectivity: Connectivity = None,
     model: Model = "histogram",
     components: int = 5,
     prior: float = 0.5,
@@ -199,7 +200,7 @@ def segmentation_network(
     *,
     smoothness: float = 50.0,
     sigma: float | None = None,
-    connectivity: Any = None,
+    connectivity: Connectivity = None,
     model: Model = "histogram",
     components: int = 5,
     prior: float = 0.5,
@@ -243,7 +244,7 @@ class Links:
         channels: NDArray[np.float64],
         smoothness: float,
         sigma: float | None,
-        connectivity: Any,
+        connectivity: Connectivity,
     ) -> None:
         check_number("smoothness", smoothness)
         ndim = channels.ndim - 1

@@ -9,7 +9,7 @@ scattered loads an edge, transposing costs two atomic operations and a store.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,36 +22,36 @@ EDGE, LINE, LINE_WHILE_BUILT = 4, 4, 12
 
 
 class _Count(NamedTuple):
-    key: Any
+    key: AnyArray
     num_edges: int
-    count: Any
+    count: AnyArray
 
 
 class _Group(NamedTuple):
-    key: Any
-    value: Any
+    key: AnyArray
+    value: AnyArray
     num_edges: int
-    next: Any
-    grouped: Any
+    next: AnyArray
+    grouped: AnyArray
 
 
 class _Transpose(NamedTuple):
-    first: Any
-    neighbour: Any
+    first: AnyArray
+    neighbour: AnyArray
     num_lines: int
     num_edges: int
-    next: Any
-    grouped: Any
+    next: AnyArray
+    grouped: AnyArray
 
 
-def line_starts(device: Device, keys: AnyArray, size: int) -> Any:
+def line_starts(device: Device, keys: AnyArray, size: int) -> AnyArray:
     """Return the number of keys below each of 0 to `size`."""
     count = device.xp.zeros(size + 1, dtype=np.uint32)
     device.share(SOURCE, "count_keys", len(keys), _Count(keys, len(keys), count))
     return device.xp.cumsum(count, dtype=np.uint32)
 
 
-def grouped_edges(device: Device, keys: AnyArray, values: AnyArray, size: int) -> tuple[Any, Any]:
+def grouped_edges(device: Device, keys: AnyArray, values: AnyArray, size: int) -> tuple[AnyArray, AnyArray]:
     """Return where the values of each of the keys 0 to ``size - 1`` begin, and the values by keys."""
     first = line_starts(device, keys, size)
     grouped = device.xp.empty_like(values)
@@ -60,7 +60,9 @@ def grouped_edges(device: Device, keys: AnyArray, values: AnyArray, size: int) -
     return first, grouped
 
 
-def transposed_lines(device: Device, first: Any, neighbour: AnyArray, size: int) -> tuple[Any, Any]:
+def transposed_lines(
+    device: Device, first: AnyArray, neighbour: AnyArray, size: int
+) -> tuple[AnyArray, AnyArray]:
     """Return where the neighbours of each of the other side's `size` vertices begin, and these neighbours."""
     other_first = line_starts(device, neighbour, size)
     grouped = device.xp.empty_like(neighbour)

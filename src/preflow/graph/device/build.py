@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arrays import AnyArray, ArrayModule
+from ...arrays import AnyArray, ArrayModule, Number
 from ...cuda.runtime import Device
 from ...errors import CapacityOverflowError, InvalidInputError
 from ...stats import Phase, untimed
@@ -57,63 +57,63 @@ class InputArcs(NamedTuple):
     num_arcs, num_inner : int
     """
 
-    tail: Any
-    head: Any
-    inner: Any
+    tail: AnyArray
+    head: AnyArray
+    inner: AnyArray
     num_arcs: int
     num_inner: int
 
 
 class _Keys(NamedTuple):
     input: InputArcs
-    key: Any
+    key: AnyArray
 
 
 class _Pairs(NamedTuple):
-    key: Any
+    key: AnyArray
     num_pairs: int
-    degree: Any
-    first_out: Any
-    arcs: Any
-    arc_of_pair: Any
+    degree: AnyArray
+    first_out: AnyArray
+    arcs: AnyArray
+    arc_of_pair: AnyArray
 
 
 class _SortedPairs(NamedTuple):
-    key: Any
-    order: Any
+    key: AnyArray
+    order: AnyArray
     num_pairs: int
-    lower_start: Any
-    first_out: Any
-    arcs: Any
-    arc_of_pair: Any
+    lower_start: AnyArray
+    first_out: AnyArray
+    arcs: AnyArray
+    arc_of_pair: AnyArray
 
 
 class _Find(NamedTuple):
     input: InputArcs
-    arc_of_pair: Any
-    arcs: Any
-    arc: Any
+    arc_of_pair: AnyArray
+    arcs: AnyArray
+    arc: AnyArray
 
 
 class _Fill(NamedTuple):
     input: InputArcs
-    arc: Any
-    amount: Any
+    arc: AnyArray
+    amount: AnyArray
     backward: int
-    arcs: Any
-    source_capacity: Any
-    sink_capacity: Any
-    findings: Any
+    arcs: AnyArray
+    source_capacity: AnyArray
+    sink_capacity: AnyArray
+    findings: AnyArray
 
 
 class _Check(NamedTuple):
-    arcs: Any
+    arcs: AnyArray
     num_arcs: int
-    findings: Any
+    findings: AnyArray
 
 
 class _Swap(NamedTuple):
-    arcs: Any
+    arcs: AnyArray
     num_arcs: int
 
 
@@ -142,11 +142,11 @@ class DeviceResidualNetwork:
 
     device: Device
     arrays: DeviceNetwork
-    inner: Any
-    arc: Any
+    inner: AnyArray
+    arc: AnyArray
     has_shared_arcs: bool
     constant_flow: int
-    source_capacity: Any
+    source_capacity: AnyArray
     solved: SolvedCapacities
 
     @property
@@ -171,12 +171,12 @@ class DeviceResidualNetwork:
         """
         return _amounts(self.device, self.solved)
 
-    def in_input_units(self, amount: Any) -> Any:
+    def in_input_units(self, amount: Number) -> Number:
         """Return an amount of flow, or an array of amounts on the device, in the unit of the input."""
         exponent, is_float = self.solved.scale_exponent, self.solved.is_float
         return unscaled(amount, exponent, is_float=is_float, xp=self.device.xp)
 
-    def by_input_vertex(self, inner: Any, source: bool, sink: bool) -> Any:
+    def by_input_vertex(self, inner: Any, source: bool, sink: bool) -> AnyArray:
         """Return one bool per input vertex, from one per residual vertex and those of sources and sinks."""
         xp = self.device.xp
         return xp.concatenate([inner, xp.asarray([source, sink])])[self.inner]
@@ -318,7 +318,7 @@ def _input_arcs(device: Device, network: FlowNetwork, inner: Any, num_inner: int
 
 def _inner_numbers(
     device: Device, num_vertices: int, sources: NDArray[np.int64], sinks: NDArray[np.int64]
-) -> Any:
+) -> AnyArray:
     xp = device.xp
     terminals = xp.asarray(np.sort(np.concatenate([sources, sinks])).astype(np.uint32))
     inner = xp.arange(num_vertices, dtype=np.uint32)
@@ -329,7 +329,7 @@ def _inner_numbers(
     return inner
 
 
-def _build_pairs(device: Device, arcs: InputArcs) -> tuple[Any, Any, Any]:
+def _build_pairs(device: Device, arcs: InputArcs) -> tuple[AnyArray, AnyArray, AnyArray]:
     """Return `first_out`, the residual arcs without capacities, and the one of each input arc."""
     xp = device.xp
     key, pair = _find_pairs(device, arcs)
@@ -355,7 +355,7 @@ def _build_pairs(device: Device, arcs: InputArcs) -> tuple[Any, Any, Any]:
     return first_out, residual_arcs, pair
 
 
-def _by_larger_end(device: Device, key: Any, num_inner: int) -> tuple[Any, Any]:
+def _by_larger_end(device: Device, key: Any, num_inner: int) -> tuple[AnyArray, AnyArray]:
     """Return the pairs in the order of their larger ends, and the number of pairs below each end."""
     xp = device.xp
     larger = key.astype(np.uint32)
@@ -364,7 +364,7 @@ def _by_larger_end(device: Device, key: Any, num_inner: int) -> tuple[Any, Any]:
     return order, lower_start.astype(np.uint32)
 
 
-def _find_pairs(device: Device, arcs: InputArcs) -> tuple[Any, Any]:
+def _find_pairs(device: Device, arcs: InputArcs) -> tuple[AnyArray, AnyArray]:
     """Return the key of each pair, ascending, and the pair of each input arc between inner vertices."""
     xp = device.xp
     key = xp.empty(arcs.num_arcs, dtype=np.uint64)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arrays import AnyArray
+from ...arrays import AnyArray, DType, Number
 from ...cuda import runtime
 from ...cuda.runtime import Device
 from ...errors import InvalidInputError
@@ -37,19 +37,19 @@ class Extent(NamedTuple):
         Whether there is a cost of minus and of plus infinity.
     """
 
-    least: Any
-    most: Any
+    least: AnyArray
+    most: AnyArray
     has_nan: bool
     infinite: tuple[bool, bool]
 
 
 class _Arguments(NamedTuple):
-    values: Any
+    values: AnyArray
     num_values: int
-    sizes: Any
+    sizes: AnyArray
     num_rows: int
     num_columns: int
-    found: Any
+    found: AnyArray
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -70,7 +70,7 @@ class DeviceCosts(DeviceArrays):
         Converts CuPy arrays to the caller's kind of array; None where the caller uses CuPy.
     """
 
-    values: Any
+    values: AnyArray
     leading: tuple[int, ...] = ()
     maximize: bool = False
     sizes: NDArray[np.int64] | None = None
@@ -82,9 +82,9 @@ class DeviceCosts(DeviceArrays):
         return items, n, m
 
     @property
-    def dtype(self) -> np.dtype[Any]:
+    def dtype(self) -> DType:
         """The dtype of costs."""
-        dtype: np.dtype[Any] = self.values.dtype
+        dtype: DType = self.values.dtype
         return dtype
 
     @cached_property
@@ -125,12 +125,12 @@ class DeviceCosts(DeviceArrays):
             values = self.xp.ascontiguousarray(values)
         return replace(self, values=values, maximize=False, sizes=sizes)
 
-    def at(self, item: Any, rows: AnyArray, columns: AnyArray) -> Any:
+    def at(self, item: Any, rows: AnyArray, columns: AnyArray) -> AnyArray:
         """Return the costs of pairs; infinite where they are not allowed."""
         return self.values[item, rows, columns]
 
 
-def costs_on_device(cost: AnyArray, maximize: bool, sizes: Any) -> DeviceCosts:
+def costs_on_device(cost: AnyArray, maximize: bool, sizes: AnyArray) -> DeviceCosts:
     """Return costs on a GPU, checked on the GPU: see :func:`.as_costs`."""
     device = runtime.find_device()
     values = as_device_array(device, cost, "cost", "problem")
@@ -159,7 +159,7 @@ def copied_to_device(costs: DenseCosts, device: Device) -> DeviceCosts:
     return DeviceCosts(values, costs.leading, costs.maximize, costs.sizes, device=device, restore=None)
 
 
-def _as_numbers(values: AnyArray) -> Any:
+def _as_numbers(values: AnyArray) -> AnyArray:
     """Return numbers as int32, int64, float32 or float64."""
     name = values.dtype.str[1:]
     if name in KERNELS:
@@ -193,7 +193,7 @@ def _extent(costs: DeviceCosts) -> Extent:
     return Extent(*ends, has_nan, (minus, plus))
 
 
-def _number(key: int, integer: bool) -> Any:
+def _number(key: int, integer: bool) -> Number:
     """Return the number that kernels compare as this key: see ``key_of`` in the ``.cu`` file."""
     if integer:
         return np.int64(key - 2**63)

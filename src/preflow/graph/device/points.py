@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
+from ...arrays import AnyArray, DType
 from ...cuda.runtime import Device
 from ..placement import DeviceArrays, require_memory
 from ..point_costs import PointCosts
@@ -29,8 +29,8 @@ class DevicePoints(DeviceArrays):
         See :class:`.DeviceArrays`.
     """
 
-    rows: Any
-    columns: Any
+    rows: AnyArray
+    columns: AnyArray
     kind: int
     factor: float
     maximize: bool = False
@@ -41,7 +41,7 @@ class DevicePoints(DeviceArrays):
         return 1, len(self.rows), len(self.columns)
 
     @property
-    def dtype(self) -> np.dtype[Any]:
+    def dtype(self) -> DType:
         """The dtype of costs, float64."""
         return np.dtype(np.float64)
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from ...arrays import AnyArray
 from ...cuda.runtime import Device
 from ...errors import UnsuitableMethodError
 from ..placement import require_memory
@@ -32,10 +33,10 @@ class DeviceNetwork(NamedTuple):
     num_vertices : int
     """
 
-    first_out: Any
-    arcs: Any
-    excess: Any
-    sink_residual: Any
+    first_out: AnyArray
+    arcs: AnyArray
+    excess: AnyArray
+    sink_residual: AnyArray
     num_vertices: int
 
 
