@@ -386,6 +386,6 @@ def test_the_choice(costs: Any, method: str) -> None:
     ],
 )
 def test_the_choice_for_many_threads(costs: Any, method: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(policy, "ROWS_FOR_TEAM", DENSE_ROWS)
-    monkeypatch.setattr(policy, "COSTS_FOR_TEAM", DENSE_ROWS)
-    assert policy.choose(as_costs(costs, False), threads=policy.TEAM).method == method
+    monkeypatch.setattr(policy, "ROWS_FOR_THREADS", DENSE_ROWS)
+    monkeypatch.setattr(policy, "COSTS_FOR_THREADS", DENSE_ROWS)
+    assert policy.choose(as_costs(costs, False), threads=policy.LEAST_THREADS).method == method

@@ -1,4 +1,4 @@
-"""The choice that method="auto" makes, in rules that anyone can read, all of them measured."""
+"""The choice that method="auto" makes: measured rules."""
 
 from __future__ import annotations
 
@@ -15,34 +15,36 @@ from ..kernels.constants import ONE
 from ..kernels.kernel import kernel
 from ..solving.dispatch import Choice
 
-#: A GPU solves each item by one block where there are fewer rows and columns than this, or where items are
-#: many and their rows and columns fewer than that; else by all blocks.
+#: On a GPU, one block solves an item with fewer than SIZE_FOR_ALL_BLOCKS rows and columns; if there are more
+#: than MANY_ITEMS items, with fewer than SIZE_WHERE_MANY. All blocks solve a larger item.
 SIZE_FOR_ALL_BLOCKS, MANY_ITEMS, SIZE_WHERE_MANY = 200, 32, 512
-#: What is on the host is worth the way to a GPU in use from so many items and costs on, ...
+#: Costs in host memory are transferred to a GPU in use from this number of items and costs on.
 ITEMS_FOR_GPU, COSTS_FOR_GPU = 64, 1_000_000
-#: ... and few items from so many rows and columns on.
+#: Fewer items are transferred from this number of rows and columns on.
 SIZE_FOR_GPU = 1500
-#: Several threads are used if there are so many, for so many costs; for one matrix from so many rows on.
-TEAM, COSTS_FOR_TEAM, ROWS_FOR_TEAM = 4, 500_000, 2000
-#: From so many rows on cost scaling is faster for sparse costs, ...
+#: Several threads are used from LEAST_THREADS threads and COSTS_FOR_THREADS costs on; for a single matrix
+#: from ROWS_FOR_THREADS rows on.
+LEAST_THREADS, COSTS_FOR_THREADS, ROWS_FOR_THREADS = 4, 500_000, 2000
+#: From this number of rows on, cost scaling is faster for sparse costs.
 SPARSE_ROWS = 1000
-#: ... unless the least costs of columns leave at most this share of the rows without a column. Searches for
-#: these are little work then, and prices may have to fall far: along a chain of n rows cost scaling bids n**2
-#: times, in 0.34 s for 8,000 where shortest paths take 0.002. Random costs and distances leave a third.
+#: It is not, if at most this share of the rows has no column's least cost. Shortest paths then have few
+#: searches to do, and prices may have to fall far: along a chain of n rows, cost scaling makes n**2 bids
+#: (8,000 rows: 0.34 s, shortest paths 0.002 s). Random costs and distances leave a third of the rows.
 FEW_LEFT = 0.05
-#: ... and for dense ones of few patterns.
+#: From this number of rows on, cost scaling is faster for dense costs of few patterns.
 DENSE_ROWS = 400
-#: Where there are more columns to a row than this, rows hardly get into each other's way.
+#: Above this ratio of columns to rows, rows hardly compete for columns.
 MOST_COLUMNS = 1.1
-#: Rows and columns that are looked at for patterns, ...
+#: Rows and columns of the sample in which patterns are sought.
 SAMPLE = 32
-#: ... and how many patterns are few: for independent costs these make half of the variance of such a sample.
+#: This number of patterns is few: in a sample of independent costs they make half of the variance.
 FEW = 5
-#: The share of the variance that few patterns make where costs are structured.
+#: Costs are structured if few patterns make this share of the variance.
 STRUCTURED = 0.9
-#: Where one or two patterns make this share, as in products i * j, each path passes most rows, and only cost
-#: scaling is fast: on Machol and Wien's costs of 2000 rows it takes 0.25 s, the auction of all threads, which
-#: ends in searches, 3; of 1000 rows 0.08, and all blocks of a GPU, where one pattern tells, 1.05.
+#: If one or two patterns make this share, as in products i * j, each path passes most rows, and only cost
+#: scaling is fast. On Machol and Wien's costs of 2000 rows it takes 0.25 s; the auction on all threads, which
+#: ends in searches, takes 3 s. On 1000 rows it takes 0.08 s; all blocks of a GPU take 1.05 s. On a GPU, only
+#: the share of one pattern counts.
 LONG_PATHS = 0.97
 
 Costs = DenseCosts | SparseCosts | PointCosts | DeviceCosts
@@ -57,15 +59,15 @@ def worth_a_gpu(costs: Costs, threads: int, in_use: bool) -> bool:
 
 
 def _fits(costs: DenseCosts, gpu: Device) -> bool:
-    """Whether a GPU has room for costs, for a copy of them and for what solvers need beside."""
+    """Whether costs, a copy of them, and the solver's arrays fit the GPU's memory."""
     return gpu.free_bytes >= 3 * int(costs.values.nbytes)
 
 
 def choose_on_gpu(items: int, size: int) -> tuple[str, str]:
-    """Return the name of the method on a GPU for items of up to `size` rows and columns, and how it works."""
+    """Return the GPU method for items of up to `size` rows and columns, and a phrase that describes it."""
     if size >= (SIZE_FOR_ALL_BLOCKS if items <= MANY_ITEMS else SIZE_WHERE_MANY):
         return "cuda-shortest-path", "shortest paths from all free columns at once"
-    return "cuda-batch", "one warp or block a problem"
+    return "cuda-batch", "one warp or block per problem"
 
 
 def choose(costs: Costs, device: str = "auto", threads: int = 1, gpu: Device | None = None) -> Choice:
@@ -86,15 +88,15 @@ def choose(costs: Costs, device: str = "auto", threads: int = 1, gpu: Device | N
                 )
             return Choice(name, f"the costs are on a GPU: {how}")
         if gpu is not None and isinstance(costs, DenseCosts) and _fits(costs, gpu):
-            return Choice(name, f"enough work for the GPU, the way there included: {how}")
+            return Choice(name, f"enough work for the GPU, including the transfer: {how}")
     wide, n = is_wide(costs), min(costs.shape[1:])
-    if isinstance(costs, DenseCosts) and threads >= TEAM and costs.values.size >= COSTS_FOR_TEAM:
+    if isinstance(costs, DenseCosts) and threads >= LEAST_THREADS and costs.values.size >= COSTS_FOR_THREADS:
         if items >= threads:
             return Choice("multicore-shortest-path", f"{items:,} matrices for {threads} threads")
-        large = items == 1 and n >= ROWS_FOR_TEAM and not wide
+        large = items == 1 and n >= ROWS_FOR_THREADS and not wide
         if large and shares_of_patterns(costs)[1] < LONG_PATHS:
             return Choice(
-                "multicore-auction", f"dense, {ROWS_FOR_TEAM} rows or more, {threads} threads: an auction"
+                "multicore-auction", f"dense, {ROWS_FOR_THREADS} rows or more, {threads} threads: an auction"
             )
     return choose_serial(costs)
 
@@ -113,7 +115,7 @@ def choose_serial(costs: Costs) -> Choice:
             return Choice("serial-cost-scaling", f"sparse costs, {SPARSE_ROWS} rows or more: cost scaling")
         return Choice(
             "serial-shortest-path",
-            "sparse costs, few rows or many columns more: shortest augmenting paths",
+            "sparse costs, few rows or many more columns: shortest augmenting paths",
         )
     if isinstance(costs, DenseCosts) and items == 1 and n >= DENSE_ROWS and not wide:
         share = shares_of_patterns(costs)[FEW - 1]
@@ -127,12 +129,12 @@ def choose_serial(costs: Costs) -> Choice:
             f"dense, {share:.0%} of their variance in {FEW} patterns, as if independent: shortest paths",
         )
     return Choice(
-        "serial-shortest-path", "dense costs, few rows, many columns more or many matrices: shortest paths"
+        "serial-shortest-path", "dense costs, few rows, many more columns or many matrices: shortest paths"
     )
 
 
 def share_left_by_minima(costs: SparseCosts) -> float:
-    """Return the share of the rows that have no column's least cost; shortest paths begin with the others."""
+    """Return the share of the rows that have no column's least cost; column reduction leaves them free."""
     _, n, m = costs.shape
     best, owner = np.zeros(m, dtype=costs.dtype), np.full(m, n, dtype=np.int64)
     find_minima(costs.first, costs.column, costs.values, costs.maximize, best, owner)
@@ -143,7 +145,7 @@ def share_left_by_minima(costs: SparseCosts) -> float:
 
 @kernel
 def find_minima(first: Any, column: Any, values: Any, maximize: bool, best: Any, owner: Any) -> None:
-    """Write each column's least cost (largest, with `maximize`), and the first row that has it."""
+    """Write the least cost of each column (the largest, with `maximize`) and the first row that has it."""
     num_rows = np.uint64(len(first) - 1)
     for row in range(num_rows):
         for k in range(first[row], first[row + ONE]):
@@ -155,16 +157,17 @@ def find_minima(first: Any, column: Any, values: Any, maximize: bool, best: Any,
 
 
 def is_wide(costs: Costs) -> bool:
-    """Whether there are so many columns (rows) more that rows (columns) hardly get into each other's way."""
+    """Whether one side is so much larger that the vertices of the other side hardly compete."""
     _, n, m = costs.shape
     return max(n, m) > MOST_COLUMNS * min(n, m)
 
 
 def shares_of_patterns(costs: DenseCosts | DeviceCosts) -> NDArray[np.float64]:
-    """Return the shares of the variance of a sample of costs that one pattern makes, two make, and so on.
+    """Return the shares of the variance of a sample of costs that the first k patterns explain, for each k.
 
-    Means of rows and columns are taken out: they do not matter to an assignment. Where prices of neighbouring
-    rows pull each other along, as with distances of points or products, few patterns make all of the rest.
+    The patterns are the singular vectors of the sample after the means of rows and columns, which do not
+    matter to an assignment, are subtracted. For costs such as distances of points, or products, few patterns
+    explain all of the variance; prices of similar rows then depend on each other.
     """
     rows, columns = (slice(None, None, -(-size // SAMPLE)) for size in costs.shape[1:])
     sample = costs.values[0, rows, columns]

@@ -1,22 +1,32 @@
-"""Float costs of any size: solve, see whether the prices prove the assignment, else solve integers instead.
+"""Float costs of any size: solve, check that prices prove the assignment, otherwise solve as integers.
 
-A solver of floats rounds relative to the largest numbers that it adds up. These may be costs that no best
-assignment has, such as a large number for pairs that are hardly allowed; the rounding errors may then exceed
-the differences of all other costs. So an item whose prices are larger than the costs of its pairs is checked
-(:mod:`..certify.assignment`). If that fails, its costs become integers, relative to the assignment found:
+A solver of floats has rounding errors relative to the largest numbers that it adds. These may be costs that
+no optimal assignment uses, such as a large number for pairs that are to be avoided. The rounding errors may
+then exceed the differences of all other costs.
 
-- From each row its least cost is taken. Let the pairs found cost K more than that, together. No better
-  assignment has a pair that costs more than K beyond the least of its row: larger costs are cut off there.
-- They are rounded to multiples of 2**-52 K and solved exactly; no sum overflows, see :func:`solve_rounded`.
-- Where the assignment found then costs much less than K beyond the least of its rows, this is done again.
+Definitions. An item is *suspect* if a price exceeds LARGE times the costs of its pairs. *K* is what the pairs
+found cost in total beyond the least costs of their rows.
 
-Rounding then loses multiples of 2**-52 K. K is large where the least cost of a row is far below any that it
-can have, such as a large reward that another row needs. So if the prices do not prove the assignment to a
-small share of its costs, the costs are reduced by these prices and solved again: K is then what the last
-rounding lost. The final prices are floats, and may prove less: the gap of the result says how much.
+::
 
-Distances of many points are never stored. They are solved again by shortest paths from prices of zero, which
-no row reduction lowers first: no price exceeds the cost of the assignment.
+    solve all items                                                        solve_proved
+    for each suspect item that its prices do not prove optimal:            unproved, _mend
+        subtract from each row its least cost                              solve_rounded
+        repeat:
+            cut costs off above K: no better assignment has a larger one
+            round them to multiples of 2**-52 K, and solve these exactly   _solve_relative
+            compute K again
+        until K has hardly fallen
+        if the prices leave a gap: reduce the costs by the prices, and solve again, while K falls much
+                                                                           solve_reduced
+
+Rounding loses multiples of 2**-52 K. K is large if the least cost of some row is far below any cost that the
+row can have, for example a large reward that another row needs. So the costs are reduced by the prices: K is
+then what the last rounding lost. The final prices are floats and may prove slightly less; the gap of the
+result says how much. No integer sum overflows: see :func:`solve_rounded`.
+
+The distances of many points are never stored. They are solved again by shortest paths from prices 0, without
+row reduction, so that no price exceeds the cost of the assignment.
 """
 
 from __future__ import annotations
@@ -42,21 +52,21 @@ from ..serial_shortest_path import solve as solve_by_paths
 from ..serial_shortest_path.points import row_minima, solve_points
 from ..solution import OVERFLOW, SOLVED, STOPPED, Solution
 
-#: Prices up to this many times the sum of the costs of all pairs are no reason for a check.
+#: Prices up to this many times the sum of the costs of all pairs need no check.
 LARGE = 4.0
-#: Items of up to this many costs are checked together.
+#: Items of up to this number of costs are checked together.
 SMALL = 1 << 16
-#: Bits of the rounded costs: prices, their sums, are floats exactly.
+#: Bits of the rounded costs: their sums, the prices, are exact as floats.
 BITS = 52
-#: The rounding is fine enough where the pairs cost at least this share of what it is relative to.
+#: The rounding is fine enough if the pairs cost at least this share of the number that it is relative to.
 SHARE = 1 / 16
-#: A proof is good enough if it leaves this share of the costs of the pairs open.
+#: A proof suffices if its gap is at most this share of the costs of the pairs.
 SMALL_GAP = 2.0**-42
-#: Costs with more pairs, once rows are added to make them square, are not reduced by prices.
+#: Costs with more pairs, including those of rows added to make a square, are not reduced by prices.
 MOST_PAIRS = 1 << 24
-#: Rounding errors of a least reduced cost, which distances between points have most of.
+#: Number of roundings in a least reduced cost; distances between points have the most.
 FEW_ROUNDINGS = 8.0
-#: What the reason for a choice says of items that were solved again.
+#: The remark on items that were solved again.
 SOLVED_AGAIN = "costs of very different size: solved again without those that cannot matter"
 
 Costs = DenseCosts | SparseCosts | PointCosts
@@ -65,9 +75,9 @@ Costs = DenseCosts | SparseCosts | PointCosts
 def solve_proved(
     method: Method, costs: Costs, options: Any, control: Control, go_on: bool = False
 ) -> Solution:
-    """Solve costs to minimise, with at least as many columns as rows; prices of floats are a proof.
+    """Solve costs to minimise, with at least as many columns as rows, so that prices prove the result.
 
-    Parameters and result are those of a solver, for which see :func:`.serial_shortest_path.solve`.
+    Parameters and result are those of a solver: see :func:`..serial_shortest_path.solve`.
     """
     found: Solution = method.solve(costs, options, control, go_on)
     if costs.dtype.kind == "i" or 0 in costs.shape:
@@ -91,7 +101,7 @@ def _mend(
     found: Solution,
     suspect: NDArray[np.int64],
 ) -> None:
-    """Solve those of some items again whose prices prove too little, or raise StoppedError."""
+    """Solve the suspect items again that their prices do not prove, or raise StoppedError."""
     items = unproved(costs, found, suspect, control.stop)
     if items and SOLVED_AGAIN not in control.remarks:
         control.remarks.append(SOLVED_AGAIN)
@@ -111,9 +121,10 @@ def _mend(
 
 @kernel
 def find_large_numbers(match: Any, u: Any, v: Any, ending: Any, largest: Any, suspect: Any) -> bool:
-    """Note solved items that have prices, or a given number, large beside their pairs' costs; return if any.
+    """Mark solved items with prices, or `largest`, above LARGE times the costs of their pairs; return if any.
 
-    It is prices that tell where solvers begin with the least costs of rows or columns and only lower these.
+    Prices show how large the numbers in a solve were, since solvers start from the least costs of rows or
+    columns and only lower prices.
     """
     some = False
     for item in range(len(ending)):
@@ -131,7 +142,7 @@ def find_large_numbers(match: Any, u: Any, v: Any, ending: Any, largest: Any, su
 
 
 def unproved(costs: Costs, found: Solution, items: NDArray[np.int64], stop: NDArray[np.int64]) -> list[int]:
-    """Return which of the items are not proved the best by their prices."""
+    """Return the items whose prices do not prove their assignment optimal."""
     _, n, m = costs.shape
     if isinstance(costs, DenseCosts) and len(items) > 1 and n * m <= SMALL:
         part = DenseCosts(costs.values[items], (len(items),))
@@ -144,7 +155,7 @@ def unproved(costs: Costs, found: Solution, items: NDArray[np.int64], stop: NDAr
 
 
 def is_proved(costs: Costs, found: Solution, item: int, stop: NDArray[np.int64]) -> bool:
-    """Return whether an item's prices prove its assignment."""
+    """Return whether the prices of an item prove its assignment optimal."""
     one = _stored(costs.one(item))
     rows, match, u, v = np.arange(costs.shape[1]), found.match[item], found.u[item], found.v[item]
     at_pairs = one.at(0, rows, match).astype(np.float64)
@@ -165,7 +176,7 @@ def proves(
     total: Any,
     stop: NDArray[np.int64],
 ) -> bool:
-    """Return whether prices prove the assignment of one matrix, to a small share of its cost."""
+    """Return whether prices prove the assignment of one matrix optimal, up to a small share of its cost."""
     try:
         check_assignment(costs, 0, rows, columns, u, v, total, partial=False, stop=stop)
     except VerificationError:
@@ -174,7 +185,7 @@ def proves(
 
 
 def _stored(costs: Costs) -> Costs:
-    """Return distances between points as a matrix, if that is small; else the costs as they are."""
+    """Return distances between points as a matrix if that is small; other costs unchanged."""
     if not isinstance(costs, PointCosts) or costs.shape[1] * costs.shape[2] > MOST_DISTANCES:
         return costs
     return DenseCosts(costs.block(0, costs.shape[1])[None])
@@ -188,6 +199,7 @@ def _gap_is_small(
     v: NDArray[Any],
     stop: NDArray[np.int64],
 ) -> bool:
+    """Return whether the gap that the prices leave is a small share of the costs of the pairs."""
     at_pairs = costs.at(0, rows, columns).astype(np.float64)
     gap = proved_gap(costs, 0, rows, columns, u, v, at_pairs.sum(), partial=False, stop=stop)
     return bool(gap <= SMALL_GAP * np.abs(at_pairs).sum())
@@ -201,11 +213,12 @@ def solve_rounded(
     found: Solution,
     item: int,
 ) -> None:
-    """Solve one matrix again, with costs rounded relative to the assignment found; write what is found.
+    """Solve one matrix again, with costs rounded relative to the assignment found; write the solution.
 
-    No sum overflows: shortest paths start from prices that prove zero or more, each search adds the length of
-    its path to that, and it ends at the total of the best assignment, below K. Row reduction alone may lower
-    prices further; where that or another method gives up, it is left out.
+    No sum overflows. Shortest paths start from prices that prove a bound of 0 or more. Each search raises the
+    bound by the length of its path, and the last bound is the total of the optimal assignment, at most K.
+    Only row reduction may lower prices further; if row reduction or another method gives up, shortest paths
+    without row reduction solve the matrix.
     """
     rows = np.arange(costs.shape[1])
     least = _least(costs)
@@ -234,10 +247,10 @@ def solve_reduced(
     found: Solution,
     item: int,
 ) -> None:
-    """Solve one matrix again, reduced by the prices found, while that makes K much smaller; write the best.
+    """Solve one matrix again, reduced by its prices, while that makes K much smaller; write the best.
 
-    Rows that may have any column for nothing make the matrix square: its reduced costs then have the same
-    best assignments as its costs.
+    Rows that may have any column at cost 0 make the matrix square. The reduced costs of a square matrix have
+    the same optimal assignments as its costs.
     """
     _, n, m = costs.shape
     if costs.values.size + (m - n) * m > MOST_PAIRS:
@@ -270,7 +283,7 @@ def _write_better(
     u: NDArray[np.float64],
     v: NDArray[np.float64],
 ) -> None:
-    """Write an assignment if it costs no more, and the prices if they prove more."""
+    """Write an assignment if it costs no more than the present one, and prices if they prove more."""
     rows = np.arange(costs.shape[1])
     sums = [costs.at(0, rows, pairs).astype(np.float64).tolist() for pairs in (match, found.match[item])]
     if math.fsum([*sums[0], *(-cost for cost in sums[1])]) <= 0:
@@ -306,12 +319,12 @@ def _solve_relative(
 
 
 def bound_of_prices(own: NDArray[Any], other: NDArray[Any]) -> Any:
-    """Return what no assignment of all rows costs less than, for costs to minimise.
+    """Return a lower bound on the cost of every assignment of all rows, for costs to minimise.
 
     Parameters
     ----------
     own, other : ndarray of int64 or float64
-        Prices of rows and columns; those of rows are their least reduced costs, but for rounding errors.
+        Prices of rows and columns. Those of rows are their least reduced costs, up to rounding errors.
     """
     least = np.sort(other)[: len(own)]
     if own.dtype.kind == "i":
@@ -322,7 +335,7 @@ def bound_of_prices(own: NDArray[Any], other: NDArray[Any]) -> Any:
 
 
 def _least(costs: DenseCosts | SparseCosts) -> NDArray[np.float64]:
-    """Return the least cost of every row, each of which has an allowed pair."""
+    """Return the least cost of every row; every row has an allowed pair."""
     if isinstance(costs, DenseCosts):
         return _wide(costs.values[0].min(axis=1))
     found: NDArray[np.float64] = np.minimum.reduceat(costs.values, costs.first[:-1].astype(np.int64))
@@ -330,12 +343,13 @@ def _least(costs: DenseCosts | SparseCosts) -> NDArray[np.float64]:
 
 
 def _by_row(costs: DenseCosts | SparseCosts, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return numbers of all rows so that they broadcast to the costs."""
+    """Return one number per row in a shape that broadcasts to the costs."""
     if isinstance(costs, DenseCosts):
         return numbers[None, :, None]
     return np.repeat(numbers, np.diff(costs.first).astype(np.int64))
 
 
 def _wide(values: NDArray[Any]) -> NDArray[np.float64]:
+    """Return values as float64."""
     wide: NDArray[np.float64] = values.astype(np.float64, copy=False)
     return wide

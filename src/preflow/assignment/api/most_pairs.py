@@ -1,11 +1,21 @@
-"""The best assignment with as many pairs as possible, where not all rows can have a column.
+"""The best assignment with as many pairs as possible, if not all rows can have a column.
 
-A maximum matching of the allowed pairs gives a cover with as many rows and columns as it has pairs (König).
-Every assignment with the most pairs uses each of these once, and no pair of two of them. So it consists of an
-assignment of all covered rows to uncovered columns, and one of all covered columns to uncovered rows, which
-are ordinary problems and share nothing: their best ones are the best one together.
+Definitions. A *cover* is a set of rows and columns such that each allowed pair has a row or a column in it.
 
-In each, what is not covered may be left over; its price is at most zero, and zero if it is left over.
+A maximum matching of the allowed pairs gives a cover with as many rows and columns as the matching has pairs
+(König's theorem). Every assignment with the largest number of pairs uses each row and column of the cover
+once, and no pair that has both in the cover. So it consists of two parts: an assignment of all covered rows
+to uncovered columns, and an assignment of all covered columns to uncovered rows. The parts are independent,
+so their best assignments together are the best assignment.
+
+::
+
+    find a maximum matching (Hopcroft and Karp 1973)                       match_most
+    find the cover                                                         alternating_cover
+    solve each of the two parts, all of whose smaller side can be paired   solve_all
+
+In each part, rows or columns outside the cover may be left over; their prices are at most 0, and 0 if they
+are left over.
 """
 
 from __future__ import annotations
@@ -27,16 +37,16 @@ from ..solution import SOLVED, STOPPED, Solution
 
 
 class Matching(NamedTuple):
-    """A matching, and what augments it; all arrays are of uint64.
+    """A matching, and the state of searches for augmenting paths; all arrays are of uint64.
 
     Attributes
     ----------
     row_match, column_match : ndarray, shapes (n,) and (m,)
         The partner of each row and column, or NONE.
     level : ndarray, shape (n,)
-        Each row's distance from the free rows in this phase, NONE where no path leads to it.
+        The distance of each row from the free rows in this phase; NONE if no path leads to it.
     following : ndarray, shape (n,)
-        Each row's next pair to look at.
+        The next pair of each row to scan.
     queue : ndarray, shape (n,)
         Rows by level, then the rows of a path.
     """
@@ -55,7 +65,7 @@ SolveAll = Callable[[SparseCosts], Solution]
 def solve_with_most_pairs(
     costs: SparseCosts, solve_all: SolveAll, control: Control, found: Solution, item: int
 ) -> None:
-    """Write the best assignment with the most pairs of costs to minimise, and its prices, as an item."""
+    """Write the best assignment with the most pairs, and its prices, as an item of `found`."""
     _, n, m = costs.shape
     found.match[item], found.u[item], found.v[item] = -1, 0, 0
     matching = Matching(
@@ -90,7 +100,7 @@ def solve_with_most_pairs(
 def match_most(first: Any, column: Any, matching: Matching, stop: Any) -> bool:
     """Match as many rows as possible (Hopcroft and Karp 1973); return False if stopped.
 
-    Each phase finds the level of every row, and then disjoint augmenting paths of rising levels.
+    Each phase finds the level of every row, and then augments along disjoint paths of rising levels.
     """
     row_match, column_match = matching.row_match, matching.column_match
     num_rows = np.uint64(len(row_match))
@@ -114,7 +124,7 @@ def match_most(first: Any, column: Any, matching: Matching, stop: Any) -> bool:
 
 @kernel
 def _find_levels(first: Any, column: Any, matching: Matching) -> bool:
-    """Find the level of every row; return whether a free column is reached."""
+    """Find the level of every row; return whether some free column can be reached."""
     level, queue = matching.level, matching.queue
     head = tail = ZERO
     for row in range(np.uint64(len(level))):

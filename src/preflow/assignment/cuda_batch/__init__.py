@@ -1,16 +1,32 @@
-"""Many dense problems at once on a GPU, each solved by one warp or one block.
+"""Batches of dense problems on a GPU: one warp or one block solves each problem.
 
 Jonker and Volgenant, "A shortest augmenting path algorithm for dense and sparse linear assignment problems",
-Computing 38 (1987), as :mod:`..serial_shortest_path` has it, without lists: column reduction, augmenting row
-reduction, then Dijkstra's algorithm on reduced costs. A step of either looks at one row: each thread of the
-team has the prices and distances of a few columns in registers, and the least of all comes out of reductions
-over warps. The time of a problem is that of a chain of dependent steps. What counts is to have few of them,
-by the reductions and by ties broken towards columns that end a search, short ones, with all that a step needs
-in registers and costs in shared memory where enough problems fit, and many problems at a time.
+Computing 38 (1987), as in :mod:`..serial_shortest_path`, but without lists.
 
-Integers are solved in 32 bits where the range of the costs is below 2**27: prices and distances stay within
-eight times the range, since as long as a row is free there is a free column at its first price. Floats are
-solved in double precision, float32 costs as well: so their prices prove what those of a CPU prove.
+Definitions. The *team* of a problem is the warp or the block that solves it. A *step* reads one row.
+
+Invariants (those of :mod:`..serial_shortest_path`), and:
+
+- Each thread of the team has the prices and distances of up to eight columns in registers.
+- Prices and distances of integers stay within eight times the range of the costs, since as long as a row is
+  free there is a free column at its first price.
+
+::
+
+    for each problem of a team:                                            solve_stack (kernel)
+        copy the costs to shared memory, if enough problems fit            store_costs
+        column reduction, if there are as many rows as columns             reduce_columns
+        twice: augmenting row reduction of the free rows                   reduce_rows
+        for each free row: match it along a shortest path                  search
+            in each step, all threads relax a row, and reductions over warps find the nearest column
+        write pairs, prices and the total                                  write
+
+The time of a problem is that of a chain of dependent steps. So the kernel needs few steps (by the reductions,
+and because ties are broken towards columns that end a search), short steps (all state in registers, costs in
+shared memory), and many problems at a time.
+
+Departures: integers are solved in 32 bits if the range of the costs is below 2**27. Floats are solved in
+double precision, float32 costs as well, so that their prices prove as much as those from a CPU.
 """
 
 from __future__ import annotations
@@ -32,47 +48,49 @@ from ..solution import INFEASIBLE, STOPPED
 
 SOURCE = Path(__file__).with_name("batch.cu")
 WARP = 32
-#: Teams of one warp in a block.
+#: Problems of a block, if one warp solves each.
 WARPS_OF_BLOCK = 4
-#: A thread has at most so many columns, and a team so many warps.
+#: Most columns of a thread, and most warps of a team.
 MOST_COLUMNS_OF_THREAD, MOST_WARPS = 8, 16
 MOST_COLUMNS = WARP * MOST_WARPS * MOST_COLUMNS_OF_THREAD
-#: Bytes of one load of costs, at most.
+#: Most bytes of one load of costs.
 LOAD_BYTES = 16
-#: A team gets a further warp for so many columns; up to the first number of columns it is one warp.
+#: Up to ONE_WARP columns, a team is one warp; beyond, it has one warp per COLUMNS_OF_WARP columns.
 ONE_WARP, COLUMNS_OF_WARP = 128, 128
-#: With fewer columns and at most so many items a multiprocessor, each thread has one column: on an H200 256
-#: items of 256 columns took 1.34 ms so, 1.47 ms with four a thread; 2,000 of 200 columns 3.8 and 2.7 ms.
+#: With fewer than MANY_COLUMNS columns and at most FEW_ITEMS items per multiprocessor, each thread has one
+#: column. On an H200, 256 items of 256 columns took 1.34 ms with one column per thread and 1.47 ms with four;
+#: 2,000 items of 200 columns took 3.8 and 2.7 ms.
 MANY_COLUMNS, FEW_ITEMS = 512, 4
-#: Costs are in shared memory if so many problems fit that of a multiprocessor: 2,000 of 200 x 200 floats, of
-#: which one does, took 8.8 ms from there, 3.8 ms otherwise; 132 of them the same.
+#: Costs are copied to shared memory if this many problems fit that of a multiprocessor. 2,000 problems of 200
+#: x 200 floats, of which one fits, took 8.8 ms with the copy and 3.8 ms without; 132 of them took the same
+#: time.
 LEAST_TOGETHER = 4
-#: Ranges of integer costs below this are solved in 32 bits.
+#: Integers whose range is below this are solved in 32 bits.
 RANGE_OF_32_BITS = 2**27
-#: Costs of one launch.
+#: Most costs of one launch.
 COSTS_OF_LAUNCH = 2**28
-#: Kinds of costs and numbers, as the ``.cu`` file numbers them.
+#: Types of costs and of numbers, as numbered in batch.cu.
 SOURCES = {"i4": 0, "i8": 1, "f4": 2, "f8": 3}
 INT32, INT64, DOUBLE = range(3)
-#: Rows of counters, and what they count.
+#: The number of rows of counters, and the counters of a row.
 COUNT_ROWS, COUNTS = 32, 4
 NUM_INFEASIBLE, NUM_GAVE_UP, NUM_SEARCHES, NUM_SCANS = range(COUNTS)
 
 
 @dataclass(frozen=True)
 class BatchOptions:
-    """Options of the stacks solved by warps.
+    """Options of batches on a GPU.
 
     Attributes
     ----------
     column_reduction : bool
-        Start from the cheapest row of every column, where there are as many rows as columns.
+        Start from the cheapest row of each column, if there are as many rows as columns.
     row_reduction : int
-        Steps of each of the two passes of row reduction, for each row; 0 for none.
+        The steps of each of the two passes of row reduction, per row; 0 for no reduction.
     shared : bool
-        Copy costs to shared memory where they fit.
+        Copy costs to shared memory if they fit.
     warps : int
-        Warps that solve one problem; 0 for as many as suit the number of columns.
+        The number of warps that solve one problem; 0 chooses it by the number of columns.
     """
 
     column_reduction: bool = True
@@ -88,7 +106,7 @@ class BatchOptions:
 
 
 class Arguments(NamedTuple):
-    """``Arguments`` in the ``.cu`` file."""
+    """The struct ``Arguments`` of state.cuh."""
 
     costs: Any
     sizes: Any
@@ -114,7 +132,7 @@ class Arguments(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """How the kernel is compiled, as the ``.cu`` file has it, and launched."""
+    """Constants with which the kernel is compiled, and its launch; see batch.cu."""
 
     warps: int
     teams: int
@@ -127,32 +145,30 @@ class Shape(NamedTuple):
 
     @property
     def constants(self) -> tuple[tuple[str, int], ...]:
-        """What it is compiled with."""
+        """The macros of the compilation."""
         names = ("WARPS", "TEAMS", "COLUMNS", "SOURCE", "NUMBER", "STORED", "VECTOR")
         return tuple(zip(names, self[:7], strict=True))
 
 
 def solve(costs: DeviceCosts, options: BatchOptions, control: Control, go_on: bool = False) -> DeviceSolution:
-    """Assign all rows, or all columns where there are fewer, of every item at the best cost.
+    """Assign all rows (all columns, if there are fewer) of every item at the best cost.
 
     Parameters
     ----------
     costs : DeviceCosts
-        As they are given, at least one.
+        The caller's costs, of at least one item.
     options : BatchOptions
     control : Control
     go_on : bool
-        Without meaning here: all items are solved at the same time.
+        Has no effect: all items are solved at the same time.
 
     Raises
     ------
     UnsuitableMethodError
-        There are too many rows or columns.
+        There are more than MOST_COLUMNS rows or columns.
 
-    Notes
-    -----
-    O(n**2 m) time for an item of n <= m rows at worst. Memory on the device: 8 bytes for each row and column
-    and 16 for each pair of every item.
+    Notes ----- O(n**2 m) time at worst for an item of n rows and m >= n columns. Memory on the device: 8
+    bytes per row and column and 16 bytes per pair of each item.
     """
     device, xp, (items, n, m) = costs.device, costs.xp, costs.shape
     if max(n, m) > MOST_COLUMNS:
@@ -217,13 +233,13 @@ def solve(costs: DeviceCosts, options: BatchOptions, control: Control, go_on: bo
 
 
 def _num_ended(ending: NDArray[np.uint32]) -> int:
-    """Return how many items come before the first one that was stopped."""
+    """Return the number of items before the first one that was stopped."""
     stopped = np.flatnonzero(ending == STOPPED)
     return int(stopped[0]) if len(stopped) else len(ending)
 
 
 def _base(costs: DeviceCosts) -> int:
-    """Return the bits of what the kernel subtracts from integers; of floats the least that it works with."""
+    """Return the bits of the cost that becomes 0 (integers), or of the least cost to minimise (floats)."""
     least, most = costs.extent.least, costs.extent.most
     if costs.values.dtype.kind == "i":
         return int(most if costs.maximize else least)
@@ -231,7 +247,7 @@ def _base(costs: DeviceCosts) -> int:
 
 
 def _shape(costs: DeviceCosts, options: BatchOptions) -> Shape:
-    """Return what the kernel is to be like for costs."""
+    """Return the constants and the launch of the kernel for costs."""
     items, n, m = costs.shape
     size = max(n, m)
     few = items <= FEW_ITEMS * costs.device.num_multiprocessors
@@ -265,11 +281,12 @@ def _shape(costs: DeviceCosts, options: BatchOptions) -> Shape:
 
 
 def _bytes_of_state(size: int, warps: int, number: int) -> int:
-    """Return the shared memory of a team beside the costs, for up to `size` columns."""
+    """Return the bytes of shared memory of a team, besides the costs, for up to `size` columns."""
     slots = 2 * warps * (32 if number == 8 else 16) if warps > 1 else 0
     looks = _rounded(8) + _rounded(4)
     return _rounded(number * size) + _rounded(slots) + looks + _rounded(4 * size) + 3 * _rounded(2 * size)
 
 
 def _rounded(size: int) -> int:
+    """Return a number of bytes rounded up to a multiple of 16."""
     return -(-size // 16) * 16

@@ -1,28 +1,51 @@
-"""Shortest paths from all free columns at once, for few large dense problems on a GPU.
+"""Few large dense problems on a GPU: shortest paths from all free columns at once.
 
-preflow's own. A search finds the distance, in reduced costs, from every row to its nearest free column.
-Prices that change by these distances make all shortest ways free of cost, so that a way leads from each free
-row to a free column; of those to one column one is taken, and all rows on it move on by one column. These
-are the shortest augmenting paths of Jonker and Volgenant (1987), many at a time, as Balas, Miller, Pekny and
-Toth, "A parallel shortest augmenting path algorithm for the assignment problem", J. ACM 38 (1991), find them
-from rows. Every search leaves fewer free rows, at first about half: 20 searches solve 10,000 rows of random
-costs, 60 as many random points. All is exact for integers; there is no scaling.
+The searches are those of Balas, Miller, Pekny and Toth, "A parallel shortest augmenting path algorithm for
+the assignment problem", J. ACM 38 (1991), which find many shortest augmenting paths of Jonker and Volgenant
+(1987) at a time. They search from free rows; the search from free columns and everything below is preflow's
+own.
 
-Distances are those of Bellman and Ford: each row looks for a shorter way through the columns that it lists,
-all rows at once, until none finds one. Rows list their cheapest columns and a bound on the others, which
-stays true since prices only fall. Where a distance passes the bound, a block looks through the whole row and
-lists it afresh, until no row finds a shorter way. Distances above that of the farthest free row count as
-that. Rows whose ways end at a column that nobody took keep them, free of cost, for the next search; by
-doubling its steps each row finds out where its way ends.
+Definitions
+-----------
+- The *distance* of a row is the least sum of reduced costs on an alternating path to a free column, and its
+  *parent* the next column on that path.
+- The *limit* is the largest distance of a free row. Larger distances count as the limit.
+- A row *lists* its cheapest columns; its *bound* is a lower bound on the reduced costs of the others.
 
-Before, prices start from the minima of columns (where there are as many as rows), and rows bid: the best
-column's price falls until the second best one is as good, as in the row reduction of Jonker and Volgenant.
-Bids wait for nothing: a column's price and its row are one word, exchanged at once; who is displaced bids
-next. So which of several best assignments is found may differ between runs.
+Invariants
+----------
+- Prices of columns only fall, so bounds stay valid.
+- No reduced cost of a row is below that of the row's own column. All is exact for integers.
+- Each block owns the rows whose number is congruent to its own modulo the number of blocks of the problem,
+  and only this block writes their arrays.
+- During the bids, a column's price and its row are one word, which is exchanged atomically.
 
-All is one cooperative kernel. A block owns every so manyth row; a round of a search takes a barrier. Where
-there are several problems, each has its share of the blocks. Costs come from a matrix, or from points when
-needed. Problems whose paths are long, as Machol and Wien's, take as many searches as there are rows.
+The whole
+---------
+One cooperative kernel; each phase ends at a barrier of all blocks of the problem::
+
+    REDUCE_COLUMNS, START: prices are the minima of columns, or 0 if there are more columns than rows
+    LIST: each row lists its cheapest columns
+    BID, SETTLE: rows bid as in row reduction: the price of the best column falls until the second best
+        column is as good; a row that is displaced bids next
+    while rows are free:
+        BEGIN: move rows along the paths taken, compute reduced costs of lists
+        repeat
+            RELAX: each row looks for a shorter path through its list, until no distance changes
+            CHECK: rows whose distance exceeds their bound scan the whole row and list it again
+        until no row has found a shorter path
+        TRACE, JUMP: each row finds the end of its path by pointer doubling
+        AUGMENT: change prices by the distances; of the free rows whose paths end at the same free column,
+            one takes its path, and all rows on it will move on by one column
+    FINISH: write the costs of the pairs
+
+After the change of prices all arcs of shortest paths have reduced cost 0. Rows whose paths end at a free
+column that no row took keep their paths for the next search. Every search leaves fewer free rows, at first
+about half as many: 20 searches solve 10,000 rows of random costs, 60 searches as many random points.
+
+No bid waits for another, so different runs may find different assignments of the same cost. Several problems
+share the blocks evenly. Costs are read from a matrix, or computed from points when needed. Problems with long
+paths, such as the costs of Machol and Wien, take as many searches as there are rows.
 """
 
 from __future__ import annotations
@@ -46,24 +69,24 @@ from ..device_solution import DeviceSolution, make_solution
 from ..solution import INFEASIBLE, OVERFLOW, SOLVED, STOPPED
 
 SOURCE = Path(__file__).with_name("shortest_path.cu")
-#: Kinds of costs, in the order of COST_KIND in the ``.cuh`` file.
+#: Types of costs, in the order of COST_KIND in costs.cuh.
 KINDS = ("i4", "i8", "f4", "f8")
-#: Words of a problem and their places, as in the ``.cuh`` file; the first are its state.
+#: The number of words of a problem, and the places of some, as in state.cuh.
 PROBLEM_WORDS = 64
 PHASE, ENDING, SEARCHES, FREE_ROWS, SEARCHED = 0, 3, 4, 5, 10
 COUNTED, ARRIVALS = 41, 48
-#: Phases that a solve begins with, and its end; and an ending that is a bug.
+#: Numbers of phases; and of an ending that only a bug reaches.
 REDUCE_COLUMNS, START, DONE = 0, 1, 12
 STUCK = 4
-#: Bytes of a block's shared memory, at least as many as ``Scratch`` has.
+#: Bytes of shared memory per block, at least the size of ``Scratch`` in state.cuh.
 SCRATCH_BYTES = 8192
-#: Neighbouring threads whose columns have one minimum, of which a list's threshold is one.
+#: Neighbouring threads that find one minimum together. The threshold of a list is one of these minima.
 COLUMNS_A_GROUP = 8
-#: A list should fill so much of its room.
+#: The share of its space that a list should fill.
 FILLED = 0.8
-#: Barriers of one launch, some 0.1 s; and more launches than any problem needs: hours.
+#: Most barriers of one launch, which takes about 0.1 s; and more launches than any problem needs (hours).
 ROUNDS_A_LAUNCH, MOST_LAUNCHES = 20_000, 100_000
-#: Threads that look at a list together.
+#: Possible numbers of threads that read a list together, and the least number chosen.
 LANES = (0, 1, 2, 4, 8, 16, 32)
 LEAST_LANES = 4
 
@@ -75,14 +98,14 @@ class CudaShortestPathOptions:
     Attributes
     ----------
     room : int
-        Columns that a row's list has room for.
+        The most columns of a row's list.
     bids : int
-        At most so many follow each other from one row before the searches; 0 for none.
+        The most bids that follow from one row before the searches; 0 for no bids.
     lanes : int
-        Threads that look at a list together: a power of two up to 32; 0 for as many as let a block look at
-        all of its rows at once, but 4 at least.
+        The number of threads that read a list together, a power of two up to 32. 0 chooses the largest number
+        for which a block reads all of its rows at once, and at least 4.
     sweeps : int
-        How often a search goes through all lists between two barriers.
+        The number of passes over all lists between two barriers.
     """
 
     room: int = 32
@@ -99,14 +122,14 @@ class CudaShortestPathOptions:
 
 
 class MatrixCosts(NamedTuple):
-    """``MatrixCosts`` in the ``.cuh`` file."""
+    """The struct ``MatrixCosts`` of costs.cuh."""
 
     values: Any
     num_columns: int
 
 
 class Points(NamedTuple):
-    """``PointCosts`` in the ``.cuh`` file."""
+    """The struct ``PointCosts`` of costs.cuh."""
 
     rows: Any
     columns: Any
@@ -114,7 +137,7 @@ class Points(NamedTuple):
 
 
 class Arguments(NamedTuple):
-    """``Arguments`` in the ``.cuh`` file."""
+    """The struct ``Arguments`` of state.cuh."""
 
     costs: MatrixCosts | Points
     num_rows: int
@@ -153,30 +176,30 @@ def solve(
     control: Control,
     go_on: bool = False,
 ) -> DeviceSolution:
-    """Assign all rows, or all columns where there are fewer, of every item at the best cost.
+    """Assign all rows (all columns, if there are fewer) of every item at the best cost.
 
     Parameters
     ----------
     costs : DeviceCosts or DevicePoints
-        As they are given, at least one. Several of one size are solved at a time where that leaves each
-        a block.
+        The caller's costs, of at least one item. Items of one size are solved at the same time, as long as
+        each gets a block.
     options : CudaShortestPathOptions
     control : Control
     go_on : bool
-        Without meaning here: all items are solved.
+        Has no effect: all items are solved.
 
     Raises
     ------
     DeviceMemoryError
-        It does not fit the GPU.
+        The lists do not fit the GPU's memory.
     InvalidInputError
         Prices of integers pass 2**60.
 
     Notes
     -----
-    O(n) searches at worst, each of O(n) rounds over all lists; a dozen of searches of some dozen rounds in
-    practice. On the device, beside the costs: 20 bytes a list's entry, 80 a row and 44 a column; matrices are
-    copied where they are to be maximised, have more rows than columns or differ in size.
+    At worst O(n) searches of O(n) rounds over all lists; in practice about a dozen searches of some dozen
+    rounds. Memory on the device, besides the costs: 20 bytes per list entry, 80 per row and 44 per column.
+    Matrices are copied if they are to be maximised, have more rows than columns, or differ in size.
     """
     items = costs.shape[0]
     solution = make_solution(costs, np.int64 if costs.dtype.kind == "i" else np.float64)
@@ -199,7 +222,7 @@ def solve(
 
 
 def _of_one_size(costs: DeviceCosts | DevicePoints) -> Iterator[tuple[int, DeviceCosts | DevicePoints]]:
-    """Yield all items, or, where they differ in size, one after the other; and the number of the first."""
+    """Yield (0, all items); if items differ in size, yield (number, item) for each."""
     if isinstance(costs, DevicePoints) or costs.sizes is None:
         yield 0, costs
         return
@@ -208,7 +231,7 @@ def _of_one_size(costs: DeviceCosts | DevicePoints) -> Iterator[tuple[int, Devic
 
 
 def _problems_at_once(costs: DeviceCosts | DevicePoints, options: CudaShortestPathOptions) -> int:
-    """Return how many items the blocks and the memory of the GPU do for."""
+    """Return the number of items for which the GPU has enough blocks and memory."""
     items, n, m = costs.shape
     needed = n * (20 * min(options.room, m) + 80) + 44 * m + 8 * PROBLEM_WORDS
     require_memory(costs.device, needed, f"lists of {n:,} rows of {m:,} columns")
@@ -224,7 +247,7 @@ def _arguments(
     options: CudaShortestPathOptions,
     control: Control,
 ) -> Arguments:
-    """Return what the kernel works on for some items."""
+    """Return the arguments of the kernel for some items."""
     xp, device, (_, n, m) = costs.xp, costs.device, costs.shape
     number = np.int64 if costs.dtype.kind == "i" else np.float64
     if isinstance(costs, DevicePoints):
@@ -265,7 +288,7 @@ def _arguments(
 def _constants(
     costs: DeviceCosts | DevicePoints, arguments: Arguments, options: CudaShortestPathOptions
 ) -> tuple[tuple[str, int], ...]:
-    """Return what the kernel is compiled with."""
+    """Return the macros with which the kernel is compiled."""
     lanes = ("LANES_A_ROW", options.lanes or _lanes(costs.device.block_threads, arguments))
     if isinstance(costs, DevicePoints):
         return lanes, ("COST_KIND", len(KINDS) + costs.kind), ("DIMENSION", costs.rows.shape[1])
@@ -278,7 +301,7 @@ def _run(
     options: CudaShortestPathOptions,
     control: Control,
 ) -> list[int]:
-    """Launch the kernel until it is done or the solve is to stop; return how each item ended."""
+    """Launch the kernel until all items are done or the solve is to stop; return the ending of each."""
     device, items = costs.device, len(arguments.words)
     constants = _constants(costs, arguments, options)
     scans, augmentations = control.counts[ARC_SCANS], control.counts[AUGMENTATIONS]
@@ -314,7 +337,7 @@ def _run(
 
 
 def _lanes(block_threads: int, arguments: Arguments) -> int:
-    """Return how many threads look at a list together where each block looks at all of its rows at once."""
+    """Return the largest number of threads per list for which a block reads all of its rows at once."""
     rows = -(-arguments.num_rows // arguments.blocks_a_problem)
     return max([lanes for lanes in LANES if lanes * rows <= block_threads] + [LEAST_LANES])
 
@@ -326,14 +349,14 @@ def _record(
     arguments: Arguments,
     endings: list[int],
 ) -> DeviceSolution:
-    """Write down what was found for some items, in the order of their rows and columns as given."""
+    """Store the solution of some items, by the caller's rows and columns."""
     xp, part = costs.xp, slice(names.start, names.stop)
     _, n, m = costs.shape
     match = arguments.row_match.astype(np.int64)
     row, column = (xp.arange(n), match) if n <= m else (xp.sort(match, axis=1), xp.argsort(match, axis=1))
-    for there, found in ((solution.row, row), (solution.column, column)):
-        there[part, : found.shape[-1]] = found
-        there[part, found.shape[-1] :] = -1
+    for stored, found in ((solution.row, row), (solution.column, column)):
+        stored[part, : found.shape[-1]] = found
+        stored[part, found.shape[-1] :] = -1
     sign = _record_prices(solution, part, costs, arguments)
     solution.total[part] = sign * arguments.distance.sum(axis=1)
     solution.ending[part] = xp.asarray(endings, dtype=np.uint32)
@@ -347,19 +370,19 @@ def _record(
 def _record_prices(
     solution: DeviceSolution, part: slice, costs: DeviceCosts | DevicePoints, arguments: Arguments
 ) -> int:
-    """Write down the prices of some items; return the sign that the kernel does not see."""
+    """Store the prices of some items; return -1 if costs are to be maximised, else 1."""
     sign = -1 if costs.maximize else 1
     prices = (arguments.u, arguments.v) if costs.shape[1] <= costs.shape[2] else (arguments.v, arguments.u)
-    for there, found in zip((solution.u, solution.v), prices, strict=True):
-        there[part, : found.shape[-1]] = sign * found
-        there[part, found.shape[-1] :] = 0
+    for stored, found in zip((solution.u, solution.v), prices, strict=True):
+        stored[part, : found.shape[-1]] = sign * found
+        stored[part, found.shape[-1] :] = 0
     return sign
 
 
 def _record_bounds(
     solution: DeviceSolution, names: range, costs: DeviceCosts | DevicePoints, arguments: Arguments
 ) -> DeviceSolution:
-    """Write down the prices of items whose solve was stopped, if all had begun to search."""
+    """Store the prices of items whose solve was stopped, if all have begun to search."""
     if not (costs.device.to_host(arguments.words)[:, SEARCHES] > 0).all():
         return solution._replace(done=names.start)
     _record_prices(solution, slice(names.start, names.stop), costs, arguments)
@@ -367,7 +390,7 @@ def _record_bounds(
 
 
 def _record_nothing(solution: DeviceSolution, item: int) -> None:
-    """Write down that an item without rows or without columns has no pairs."""
+    """Store the solution of an item without rows or without columns."""
     for values, rest in zip(solution[:6], (-1, -1, 0, 0, 0, SOLVED), strict=True):
         values[item] = rest
 
@@ -375,7 +398,7 @@ def _record_nothing(solution: DeviceSolution, item: int) -> None:
 def _violators(
     costs: DeviceCosts | DevicePoints, arguments: Arguments, k: int
 ) -> tuple[list[int], list[int]]:
-    """Return rows (columns, if there are fewer) out of reach of free columns, and those that these have."""
+    """Return the rows (columns, if there are fewer) that reach no free column, and the columns they have."""
     to_host = costs.device.to_host
     beyond = 2**61 if arguments.u.dtype.kind == "i" else np.inf
     rows = np.flatnonzero(to_host(arguments.distance[k]) >= beyond)

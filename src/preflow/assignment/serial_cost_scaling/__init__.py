@@ -1,15 +1,37 @@
-"""Cost scaling: assignments within epsilon of the best for ever smaller epsilon, in the paper's three forms.
+"""Cost scaling in the paper's forms: assignments within smaller and smaller epsilon of the optimum.
 
-Łupińska, section 5: Algorithm 5.0 (Goldberg's generic refine), 5.1 (Goldberg and Kennedy's, with definitions
-of its own) and 5.2 (the start of 5.1, the definitions of 5.0), with price updates (5.3) and arc fixing. Where
-nothing but double pushes is asked of 5.1, rows bid for columns (:mod:`.bidding`); the others push and relabel
-on arcs (:mod:`.push_relabel`), as which dense costs are written then.
+Łupińska (2011), section 5: Algorithm 5.0 (generic refine, Goldberg), 5.1 (Goldberg and Kennedy, with their
+own definitions) and 5.2 (starts like 5.1, definitions of 5.0), with price updates (5.3) and arc fixing.
 
-Departures: epsilon falls faster after a refine in which there was little to do. Integer costs are multiplied
-as in the paper so that epsilon ends at 1; where these would not fit in 64 bits by less, and floats only go
-down to a resolution. What remains is done by :mod:`.scaling_finish`, which also finds prices that prove the
-assignment: those of the last refine do so but for epsilon. A refine that takes long checks, once, that there
-is an assignment at all.
+Definitions. A *refine* turns prices and an epsilon into an epsilon-optimal assignment. Algorithm 5.1 with
+double pushes and nothing else is a series of *bids* of rows for columns (:mod:`.bidding`). All other forms
+push and relabel on arcs (:mod:`..push_relabel`); dense costs are then written as arcs.
+
+Invariants:
+
+- After a refine, the reduced cost of each row's pair exceeds the row's least one by at most epsilon (for
+  bids; for arcs see :mod:`..push_relabel`).
+- Prices only fall.
+
+::
+
+    for each matrix:                                                       Item.solve
+        scale costs, so that the last epsilon is 1                         Scaling
+        repeat:                                                            by_bids or by_arcs
+            divide epsilon by alpha, or by more if the last refine had few bids
+            refine                                                         refine_by_bids, push_relabel.refine
+            if it takes long: check once that there is an assignment       is_infeasible
+        until epsilon is the last one
+        prove the assignment, or make it exact                             ..scaling_finish
+
+Departures:
+
+- Epsilon falls faster after a refine with little work.
+- Integer costs are multiplied as in the paper, so that epsilon ends at 1; by less if the products would not
+  fit 64 bits. For floats epsilon ends at a resolution.
+- The prices of the last refine prove the assignment up to epsilon only. :mod:`..scaling_finish` does the
+  rest.
+- A refine that takes long checks, once, that there is an assignment at all.
 """
 
 from __future__ import annotations
@@ -33,17 +55,18 @@ from ..solution import INFEASIBLE, OVERFLOW, SOLVED, STOPPED, Solution, unsolved
 from . import bidding
 
 FORMS = ("csa", "generic", "mixed")
-#: Scaled costs times twice the number of vertices stay below this, and so do prices.
+#: The range of scaled costs times twice the number of vertices is at most this, and so is every price.
 LARGEST_PRICE = 2**61
-#: Bids or relabels for every vertex after which a refine checks that there is an assignment.
+#: Bids or relabels per vertex after which a refine checks that there is an assignment.
 PATIENCE = 64
-#: After so many bids for every row, or fewer, epsilon falls as after several refines; or to the last one.
+#: After a refine with fewer than FEW_BIDS bids per row, epsilon is divided by alpha ** FASTER; with fewer
+#: than FEWEST_BIDS, the last epsilon comes next.
 FEW_BIDS = 2.5
 FEWEST_BIDS = 1.5
 FASTER = 2
-#: Bids for every column after which a refine that skipped others is given up for the first of these.
+#: Bids per column after which a refine with a skipped epsilon is given up; the skipped epsilon comes next.
 SKIPPED_BIDS = 16
-#: Floats that are looked at to find a range that most of them have.
+#: Number of floats in the sample from which the typical range is found.
 SAMPLE = 4096
 
 
@@ -56,18 +79,18 @@ class CostScalingOptions:
     form : {"csa", "generic", "mixed"}
         Algorithm 5.1, 5.0 or 5.2 of the paper.
     alpha : float
-        What epsilon is divided by before each refine.
+        The divisor of epsilon before each refine.
     skip : bool
-        Divide by more after refines in which few rows bid twice; only where rows bid.
+        Divide by more after refines with few bids; only if rows bid.
     double_push : bool
-        After the push of a row to a column, that column pushes next. With "csa" and neither of the next two,
-        rows bid for columns, by lists of their cheapest columns where costs are dense.
+        After a row pushes to a column, that column pushes next. With "csa", and without the next two options,
+        rows bid for columns; for dense costs they use lists of their cheapest columns.
     price_updates : bool
-        Lower prices by distances to deficits after as many relabels as there are vertices.
+        Lower prices by distances to deficits, each time after as many relabels as there are vertices.
     arc_fixing : bool
-        Leave out arcs, between refines, whose flow cannot change any more.
+        Between refines, leave out arcs whose flow cannot change any more.
     resolution : float
-        Where costs are floats: the last epsilon, relative to the range of the middle half of the costs.
+        For floats: the last epsilon, relative to the range of the middle half of the costs.
     """
 
     form: str = "csa"
@@ -92,22 +115,22 @@ class CostScalingOptions:
 
 
 class Scaling(NamedTuple):
-    """How the costs of one matrix are scaled.
+    """The scaling of the costs of one matrix.
 
     Attributes
     ----------
     dtype : type
         int64 or float64.
     scale : int or float
-        What costs are multiplied by.
+        The factor of costs.
     least : int or float
         The least cost.
     range : int or float
-        Of the scaled costs.
+        The range of the scaled costs.
     last : int or float
-        The last delta (:class:`.push_relabel.Step`), which for bids is epsilon.
+        The last delta (:class:`..push_relabel.Step`); for bids, the last epsilon.
     floor, beyond : int or float
-        No price of a problem with a solution is as low, no reduced cost as high.
+        In a feasible problem no price falls to `floor`, and no reduced cost reaches `beyond`.
     """
 
     dtype: Any
@@ -122,7 +145,7 @@ class Scaling(NamedTuple):
     def of(
         cls, values: NDArray[Any], options: CostScalingOptions, num_rows: int, num_columns: int
     ) -> Scaling:
-        """Return the scaling of costs for a form: the epsilon at which it may stop must be a number."""
+        """Return the scaling of costs for the form of the options."""
         least, most = _extremes(values)
         wide = num_columns > num_rows
         vertices = num_rows + num_columns + wide
@@ -133,8 +156,9 @@ class Scaling(NamedTuple):
             smallest = max(size * float(np.finfo(np.float64).eps), float(np.finfo(np.float64).tiny))
             last = max(options.resolution * _typical_range(values), smallest)
             return cls(np.float64, 1.0, least, spread, last, floor, np.inf)
-        # Bids: fewer columns than `scale`, see `rounded`. Delta of 5.1 is half of its epsilon, which so ends
-        # below 1 / rows of a cost, as it may; that of 5.0 and 5.2 is epsilon and ends below 1 / vertices.
+        # Bids need fewer columns than `scale`: see `rounded`. For 5.1, delta is half of epsilon; it ends at
+        # 1, so that epsilon in units of costs is below 1 / rows, as it must be. For 5.0 and 5.2, delta is
+        # epsilon and ends below 1 / vertices.
         exact = num_columns + 1 if options.by_bids else vertices + 1
         spread = most - least + 1
         scale = max(1, min(exact, LARGEST_PRICE // (2 * spread * vertices)))
@@ -154,7 +178,7 @@ def _extremes(values: NDArray[Any]) -> tuple[Any, Any]:
 
 
 def _typical_range(values: NDArray[Any]) -> float:
-    """Return by how much costs differ mostly: the spread of the middle half of a sample of them."""
+    """Return the range of the middle half of a sample of the costs."""
     flat = values.reshape(-1)
     sample = (
         flat[np.linspace(0, flat.size - 1, min(SAMPLE, flat.size)).astype(np.int64)] if flat.size else flat
@@ -199,7 +223,7 @@ class Item:
         self.violation: Solution | None = None
 
     def solve(self) -> tuple[int, Any, Any]:
-        """Scale and finish; return the ending and, if infeasible, the root and size of the last search."""
+        """Solve; return the ending and, if infeasible, `root` and `done` of the last search."""
         clear(self.state)
         scale_down = self.by_bids if self.options.by_bids else self.by_arcs
         ending, price, owner = scale_down()
@@ -216,12 +240,12 @@ class Item:
         return found
 
     def shift(self) -> None:
-        """Make zero the largest price where columns are left over: that is theirs."""
+        """If columns are left over, shift prices so that the largest, the price of these columns, is 0."""
         if self.rows < self.columns:
             np.subtract(self.state.price, self.state.price.max(), out=self.state.price)
 
     def by_bids(self) -> tuple[int, NDArray[Any], NDArray[np.int64]]:
-        """Refine by bids; return the ending, prices of columns that are not scaled, and their rows."""
+        """Refine by bids; return the ending, the prices of columns in units of costs, and their rows."""
         scaling, number = self.scaling, self.scaling.dtype
         work = bidding.make_bidding(self.rows, self.columns, number)
         if isinstance(self.costs, SparseCosts):
@@ -246,7 +270,7 @@ class Item:
         return self.ending(ending), self.unscaled(work.price), owner
 
     def refine_by_bids(self, work: bidding.Bidding, epsilon: float, most: int | None) -> tuple[int, int]:
-        """Refine with an epsilon, by so many bids at most; return the ending and the number of bids."""
+        """Refine with an epsilon and at most `most` bids; return the ending and the number of bids."""
         scaling, number = self.scaling, self.scaling.dtype
         whole = int(epsilon) if number is np.int64 else epsilon
         prices = bidding.Prices(
@@ -265,7 +289,7 @@ class Item:
                 return ending, bids
 
     def by_arcs(self) -> tuple[int, NDArray[Any], NDArray[np.int64]]:
-        """Refine on arcs; return the ending, prices of columns that are not scaled, and their rows."""
+        """Refine on arcs; return the ending, the prices of columns in units of costs, and their rows."""
         scaling, number, options = self.scaling, self.scaling.dtype, self.options
         network = push_relabel.make_network(
             self.costs.to_sparse(), scaling.least, scaling.scale, number, self.control.stop
@@ -300,21 +324,21 @@ class Item:
             return ending, self.unscaled(price), nobody
         owner = push_relabel.owners(network, self.rows, self.columns)
         if ending == push_relabel.TOO_LOW and not self.is_infeasible():
-            ending = OVERFLOW  # a flow cut short is not an assignment in part
+            ending = OVERFLOW  # an incomplete flow is no partial assignment
         return self.ending(ending), self.unscaled(price), owner
 
     def budget(self) -> Any:
-        """Return after how many bids or relabels to see whether there is an assignment."""
+        """Return the number of bids or relabels after which to check that there is an assignment."""
         return np.uint64(2**62 if self.checked else PATIENCE * (self.rows + self.columns))
 
     def ending(self, ending: int) -> int:
-        """Return the ending of the refines as one of those that solvers know."""
+        """Return the ending of the solve for an ending of a refine."""
         if ending == push_relabel.TOO_LOW and not self.is_infeasible():
-            ending = SOLVED  # prices that are too low for the numbers: the finish does what is left
+            ending = SOLVED  # prices too low for 64 bits: the finish does the rest
         return INFEASIBLE if self.violation is not None else ending
 
     def is_infeasible(self) -> bool:
-        """Find out, the first time, whether there is no assignment."""
+        """Return whether there is no assignment; the first call finds out."""
         if not self.checked:
             self.checked = True
             costs = self.costs.to_sparse()
@@ -329,7 +353,7 @@ class Item:
         return rounded(price, self.scaling.scale) if self.scaling.dtype is np.int64 else price.copy()
 
     def report(self, epsilon: float) -> None:
-        """Show how many refines are left, if each divides epsilon by alpha."""
+        """Report the number of refines left as progress, if each divides epsilon by alpha."""
         ratios = np.log([max(epsilon, self.scaling.last) + 1e-300, self.scaling.range + 1e-300])
         left, total = (ratios - np.log(self.scaling.last + 1e-300)) / np.log(self.options.alpha)
         self.control.excess[:] = left, max(total, 1.0)
@@ -347,13 +371,13 @@ def solve(
     options : CostScalingOptions
     control : Control
     go_on : bool
-        Whether to solve the items after one that is infeasible.
+        Whether to continue after an infeasible item.
 
     Notes
     -----
-    O(log(n C)) refines for n vertices and costs up to C, each O(n**2 m) at worst for m arcs and mostly near
-    O(m). Memory beside the costs: with bids, 3 KiB a row for lists of dense costs, and 100 bytes a row and
-    column; on arcs, 44 bytes an arc.
+    O(log(n C)) refines for n vertices and costs up to C. A refine takes O(n**2 m) time at worst for m arcs,
+    mostly near O(m). Memory besides the costs: with bids, 3 KiB per row for lists of dense costs, and 100
+    bytes per row and column; on arcs, 44 bytes per arc.
     """
     items, n, m = costs.shape
     dtype = np.int64 if costs.values.dtype.kind == "i" else np.float64

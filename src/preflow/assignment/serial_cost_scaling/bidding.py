@@ -1,13 +1,31 @@
-"""Double pushes: a free row takes its best column, whose row is then free and lowers its price.
+"""A refine by double pushes, which are bids: a free row takes its best column and displaces the column's row.
 
 Goldberg and Kennedy, "An efficient cost scaling algorithm for the assignment problem", Mathematical
-Programming 71 (1995): a push from a row to a column and at once one from the column to the row it had, which
-needs prices of columns alone. It is what auctions call a bid. Where there are more columns than rows, as many
-idle rows as are missing to a square would take any column for nothing; they are alike, so they are kept as a
-number, and a heap has the columns that they would take next.
+Programming 71 (1995).
 
-Prices are of costs times `scale`, so that integer prices can differ by less than integer costs do; the state
-has them in units of costs, rounded up, for lists of rows. All prices fall only, so no bound of a list fails.
+Definitions. A *double push* is a push from a row to a column, and at once a push from the column to the row
+that had it. It needs prices of columns only, and is what auctions call a *bid*. If there are more columns
+than rows, *idle rows* make up for the difference: they may have any column at cost 0. All idle rows are
+alike, so they are stored as a number. A heap has the columns that they would take next, those with the
+largest prices.
+
+Prices are for costs times `scale`, so that integer prices can differ by less than integer costs do. The state
+has them in units of costs, rounded up, for the lists of rows.
+
+Invariants:
+
+- The reduced cost of each row's column exceeds the row's least one by at most epsilon.
+- Prices only fall, so the bounds of lists stay valid, and a key in the heap is at least the column's price.
+
+::
+
+    take all columns from all rows                                         free_all
+    while a row is free:                                                   refine
+        take the next free row, or an idle row if only these are left
+        find its best and second best column                               two_best, bid_for_idle
+            if the second best may not be listed: list the row again       list_and_choose
+        take the column; its former row is free
+        lower the column's price until the second best column is better by epsilon
 """
 
 from __future__ import annotations
@@ -28,37 +46,37 @@ from ..push_relabel import LATE, TOO_LOW
 from ..search_state import Lists, State
 from ..solution import SOLVED, STOPPED
 
-#: Owners of columns that no row has.
+#: Owners of columns that no row of the matrix has: no row at all, or an idle row.
 NOBODY = np.uint32(2**32 - 1)
 IDLE = np.uint32(2**32 - 2)
-#: Places of numbers in `left`.
+#: Positions in `left`.
 HEAD, WAITING, IDLE_LEFT, HEAP_SIZE = range(4)
-#: So many rows ahead in the queue memory is fetched, this many entries in one cache line.
+#: The list of the row AHEAD places behind in the queue is prefetched; LINE entries fill a cache line.
 AHEAD = np.uint64(6)
 LINE = np.uint64(8)
-#: Bids between two looks at the stop flag.
+#: Bids between two reads of the stop flag.
 POLL = np.uint64(1023)
 
 
 class Bidding(NamedTuple):
-    """What bids work on beside lists and prices.
+    """State of bidding, besides the lists.
 
     Attributes
     ----------
     price : ndarray of int64 or float64, shape (m,)
-        Of columns, scaled.
+        The scaled prices of columns.
     bound : ndarray of the same dtype, shape (n,)
-        That of each row's list, scaled.
+        The scaled bound of each row's list.
     owner : ndarray of uint32, shape (m,)
-        The row of each column, IDLE or NOBODY.
+        The row of each column, or IDLE, or NOBODY.
     queue : ndarray of uint32, shape (n,)
-        Free rows, first come first served, in a ring.
+        A ring of free rows, first come first served.
     heap : ndarray of uint32, shape (m,)
-        Columns that no idle row has, by prices as they were once: the largest first.
+        A heap of columns that no idle row has, the largest key first.
     key : ndarray of the dtype of prices, shape (m,)
-        These prices, in the order of the heap.
+        Their prices at an earlier time, in the order of the heap.
     left : ndarray of uint64, shape (4,)
-        Where the queue begins, its length, the number of idle rows without a column, and the heap's size.
+        The start of the queue, its length, the number of idle rows without a column, and the heap's size.
     """
 
     price: NDArray[Any]
@@ -71,19 +89,19 @@ class Bidding(NamedTuple):
 
 
 class Prices(NamedTuple):
-    """Numbers that bids depend on.
+    """Parameters of a refine.
 
     Attributes
     ----------
     scale : int64 or float64
-        Prices are of costs times this; 1 for floats.
+        The factor of costs; 1 for floats.
     epsilon : int64 or float64
     most : int64 or float64
-        No bid lowers a price by more than this, epsilon aside: the range of the costs.
+        The range of the costs: a bid lowers a price by at most this plus epsilon.
     floor : int64 or float64
-        No price of a problem that has a solution is as low.
+        In a feasible problem no price falls to this.
     beyond : int64 or float64
-        More than any reduced cost.
+        A number above all reduced costs.
     """
 
     scale: Any
@@ -94,7 +112,7 @@ class Prices(NamedTuple):
 
 
 def make_bidding(num_rows: int, num_columns: int, dtype: Any) -> Bidding:
-    """Return zero prices for a matrix of a shape, its rows not yet listed."""
+    """Return the state for a matrix of a shape, with prices 0 and without lists."""
     lowest = -np.inf if np.dtype(dtype).kind == "f" else np.iinfo(dtype).min
     idle = num_columns if num_columns > num_rows else 0
     return Bidding(
@@ -151,7 +169,7 @@ def offer(bidding: Bidding, column: Any) -> None:
 
 @kernel
 def _sink(bidding: Bidding, price: Any, column: Any) -> None:
-    """Put a column in place of the heap's first."""
+    """Replace the first column of the heap, and restore the heap."""
     heap, key = bidding.heap, bidding.key
     size = bidding.left[HEAP_SIZE]
     hole = ZERO
@@ -193,7 +211,7 @@ def _take(bidding: Bidding) -> Any:
 
 @kernel
 def bid_for_idle(bidding: Bidding, prices: Prices) -> tuple[Any, Any]:
-    """Choose the column of the highest price for an idle row; return it and its new price."""
+    """Choose the column with the highest price for an idle row; return the column and its new price."""
     column = _take(bidding)
     price = bidding.price[column]
     if bidding.owner[column] == NOBODY:
@@ -204,7 +222,7 @@ def bid_for_idle(bidding: Bidding, prices: Prices) -> tuple[Any, Any]:
 
 @kernel
 def two_best(first: Any, last: Any, cost: Any, column: Any, price: Any, scale: Any, beyond: Any) -> Any:
-    """Return the least reduced cost of some edges, the second, and the place of the first."""
+    """Return the least reduced cost of listed pairs, the second least, and the place of the least."""
     best, second = beyond, beyond
     place = first
     for k in range(first, last):
@@ -218,7 +236,7 @@ def two_best(first: Any, last: Any, cost: Any, column: Any, price: Any, scale: A
 
 @kernel
 def best_of_row(cost: Any, bidding: Bidding, prices: Prices, row: Any) -> tuple[Any, Any, Any]:
-    """Return the least reduced cost of a row of a matrix, the second, and the column of the first."""
+    """Return the least reduced cost of a whole row, the second least, and the column of the least."""
     best, second = prices.beyond, prices.beyond
     num_columns = np.uint64(len(bidding.price))
     column: Any = ZERO
@@ -239,7 +257,7 @@ def best_of_row(cost: Any, bidding: Bidding, prices: Prices, row: Any) -> tuple[
 def list_and_choose(
     cost: Any, lists: Lists, state: State, bidding: Bidding, prices: Prices, row: Any
 ) -> tuple[Any, Any, Any]:
-    """List a row again; return its least reduced cost, the second and the column of the first."""
+    """List a row again; return its least reduced cost, the second least, and the column of the least."""
     list_row(cost, lists, state, row, ZERO)
     listed = lists.bound[row] < state.limits.beyond
     bidding.bound[row] = lists.bound[row] * prices.scale if listed else prices.beyond
@@ -247,7 +265,7 @@ def list_and_choose(
     best, second, place = two_best(
         first, first + lists.size[row], lists.cost, lists.column, bidding.price, prices.scale, prices.beyond
     )
-    if best > bidding.bound[row]:  # more columns cost the same, but for the rounding, than the list holds
+    if best > bidding.bound[row]:  # more columns cost the same, up to rounding, than the list holds
         return best_of_row(cost, bidding, prices, row)
     return best, min(second, bidding.bound[row]), np.uint64(lists.column[place])
 
@@ -262,7 +280,7 @@ def refine(
     budget: Any,
     monitor: Monitor,
 ) -> tuple[Any, Any]:
-    """Match all rows within epsilon of the best, unless `budget` bids do not suffice.
+    """Match all rows within epsilon of their best columns, with at most `budget` bids.
 
     Returns
     -------
@@ -293,11 +311,13 @@ def refine(
             break
         bids += ONE
         if waiting == ZERO:
+            # Let an idle row bid.
             idle -= ONE
             j, lowered_to = bid_for_idle(bidding, prices)
             owner = owners[j]
             owners[j] = IDLE
         else:
+            # Take the next free row, and prefetch the list of a later one.
             row = np.uint64(queue[head])
             ahead = head + AHEAD
             if ahead < size:
@@ -309,6 +329,7 @@ def refine(
                 prefetch(listed_cost, place + TWO * LINE)
             head = head + ONE if head + ONE < size else ZERO
             waiting -= ONE
+            # Find its best and second best column.
             begin, end = first[row], first[row] + sizes[row]
             scans += end - begin
             best, second, place = two_best(begin, end, listed_cost, column, price, scale, beyond)
@@ -320,18 +341,21 @@ def refine(
             if not best < beyond:
                 ending = TOO_LOW
                 break
+            # Take the column.
             owner = owners[j]
             if owner == IDLE:
                 idle += ONE
                 offer(bidding, j)
             owners[j] = row
             lowered_to = price[j] - min(second - best, most) - epsilon
+        # The former row is free now.
         if owner < IDLE:
             place = head + waiting
             queue[place - size if place >= size else place] = owner
             waiting += ONE
         elif owner == NOBODY and lowered_to == price[j]:
             continue
+        # Lower the price.
         if not (lowered_to < price[j] and lowered_to > floor):
             ending = TOO_LOW
             break

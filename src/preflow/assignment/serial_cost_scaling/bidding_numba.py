@@ -1,4 +1,4 @@
-"""Prices without their scale for Numba."""
+"""Numba implementation of `unscaled`, which removes the scale of a price."""
 
 from __future__ import annotations
 
