@@ -32,7 +32,8 @@ from preflow.matching.multicore_graft import Forest
 from preflow.matching.multicore_push_relabel import labels, last_rows, pushes
 from preflow.matching.multicore_push_relabel.last_rows import OPEN, Search, Trees
 from preflow.matching.packed_columns import Packed
-from preflow.matching.thread_rounds import Rounds
+from preflow.matching.serial_graft import Rules
+from preflow.matching.thread_rounds import Round, Rounds
 from preflow.parallel import worklist
 from preflow.parallel.transpose import make_transposing
 from preflow.solving.run import COUNTER_ROW, Control
@@ -188,9 +189,7 @@ def graft(case: Case, threads: int = 2) -> Outcome:
             shared.state,
             shared.team,
             me,
-            True,
-            False,
-            5.0,
+            Rules(graft=True, direction_switching=False, alpha=5.0),
             ZERO,
         )
 
@@ -225,13 +224,36 @@ def check_labels(shared: Solve) -> None:
 
 
 def push(case: Case, relabels: bool = False, gap: bool = False, threads: int = 2) -> Outcome:
+    unused: Any = None
+
     def share(shared: Solve, me: Any) -> bool:
-        arrays = (shared.rows, shared.columns, shared.matching, shared.state)
-        outcome, *_ = push_relabel.run_rounds(*arrays, me, ZERO, ZERO, ZERO, relabels, gap, False)
+        stage = push_relabel.Stage(
+            rows=shared.rows,
+            columns=shared.columns,
+            matching=shared.matching,
+            state=shared.state,
+            search=unused,
+            number=ZERO,
+            base=ZERO,
+            size=ZERO,
+            relabels=relabels,
+            gap=gap,
+            stalls=False,
+            end=unused,
+        )
+        outcome, *_ = push_relabel.run_rounds(me, stage)
         return outcome == push_relabel.DONE
 
     check_state = None if relabels or gap else check_labels
     return whole_solve(case, lambda *given: (pushing_state(*given), ()), share, threads, check_state)
+
+
+def list_active_rows(shared: Solve, me: Any) -> Any:
+    """Pack the matching and return the number of active rows. Collective."""
+    first, active = Round(me, ZERO, ZERO), shared.state.packed.active
+    waiting = packed_columns.pack(shared.rows, shared.matching, shared.state.packed, shared.team, first)
+    _, size, _ = thread_rounds.end_round(shared.team, first, active, waiting, ZERO)
+    return size
 
 
 def search_for_few(case: Case, threads: int = 2) -> Outcome:
@@ -239,12 +261,9 @@ def search_for_few(case: Case, threads: int = 2) -> Outcome:
 
     def share(shared: Solve, me: Any) -> bool:
         state, team = shared.state, shared.team
-        waiting = packed_columns.pack(shared.rows, shared.matching, state.packed, team, me)
-        _, size, _ = thread_rounds.end_round(team, me, ZERO, state.packed.active, ZERO, waiting, ZERO)
+        size = list_active_rows(shared, me)
         packed_columns.unpack(shared.matching, state.packed, team, me)
-        return multi_source_bfs.match_few(
-            shared.rows, shared.matching, state.packed, team, me, ZERO, ZERO, size
-        )
+        return multi_source_bfs.match_few(shared.rows, shared.matching, state.packed, team, me, size)
 
     return whole_solve(case, lambda *given: (pushing_state(*given), ()), share, threads)
 
@@ -279,11 +298,9 @@ def search_both_ways(case: Case, threads: int = 2, last_stamp: int = 100) -> Out
         return state, (search,)
 
     def share(shared: Solve, me: Any) -> bool:
-        state, team = shared.state, shared.team
-        waiting = packed_columns.pack(shared.rows, shared.matching, state.packed, team, me)
-        _, size, _ = thread_rounds.end_round(team, me, ZERO, state.packed.active, ZERO, waiting, ZERO)
+        size = list_active_rows(shared, me)
         go_on, left = last_rows.match_from_both_sides(
-            shared.rows, shared.matching, state.packed, shared.more[0], team, me, ZERO, ZERO, size
+            shared.rows, shared.matching, shared.state, shared.more[0], Round(me, ZERO, ZERO), size
         )
         assert left == 0
         return bool(go_on)

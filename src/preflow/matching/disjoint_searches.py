@@ -36,7 +36,7 @@ from ..parallel.thread_pool import share_of
 from ..solving.run import Control
 from ..stats import AUGMENTATIONS, PHASES
 from .match_arrays import NONE, Matching
-from .thread_rounds import Rounds, append_item, end_round, make_rounds
+from .thread_rounds import Round, Rounds, append_item, end_round, make_rounds
 
 
 class Disjoint(NamedTuple):
@@ -57,6 +57,26 @@ class Disjoint(NamedTuple):
     roots: NDArray[Any]
 
 
+class Search(NamedTuple):
+    """One search of a phase.
+
+    Attributes
+    ----------
+    thread : uint64
+    root : uint64
+        The free row that it starts from.
+    number : uint64
+        The stamp of the columns that it takes.
+    before : uint64
+        The number of the last search before this phase.
+    """
+
+    thread: np.uint64
+    root: np.uint64
+    number: np.uint64
+    before: np.uint64
+
+
 def make_disjoint(graph: BipartiteGraph, control: Control) -> Disjoint:
     """Return the state before the free rows are listed."""
     dtype = graph.rows.first.dtype
@@ -74,18 +94,18 @@ def closed(state: Disjoint) -> Any:
 
 
 @kernel
-def claim(state: Disjoint, c: Any, number: Any, before: Any) -> bool:
-    """Take a column for search `number`, unless another search of the phase owns it, or it is closed."""
+def claim(state: Disjoint, c: Any, search: Search) -> bool:
+    """Take a column for a search, unless another search of the phase owns it, or it is closed."""
     mark = np.uint64(relaxed_load(state.stamp, c))
-    return bool(mark <= before and compare_exchange(state.stamp, c, mark, number))
+    return bool(mark <= search.before and compare_exchange(state.stamp, c, mark, search.number))
 
 
 @kernel
-def is_foreign(state: Disjoint, c: Any, number: Any) -> bool:
+def is_foreign(state: Disjoint, c: Any, search: Search) -> bool:
     """Whether a column that could not be claimed belongs to another search, which may augment through it."""
     mark = np.uint64(relaxed_load(state.stamp, c))
     # mutant: a-search-that-met-another-one-is-taken-for-clean
-    return bool(mark != number and mark != closed(state))
+    return bool(mark != search.number and mark != closed(state))
 
 
 @kernel
@@ -98,13 +118,14 @@ def close(state: Disjoint, c: Any) -> None:
 def list_roots(rows: Adjacency, matching: Matching, state: Disjoint, thread: Any) -> tuple[bool, Any]:
     """List the free rows with edges as phase 0; return whether to go on, and their number. Collective."""
     num_rows, num_columns = np.uint64(len(matching.row_match)), np.uint64(len(matching.column_match))
+    current = Round(thread, ZERO, ZERO)
     r, end = share_of(num_rows, thread, state.rounds.num_threads)
     waiting = ZERO
     while r < end:
         if np.uint64(matching.row_match[r]) >= num_columns and rows.first[r] < rows.first[r + ONE]:
-            waiting = append_item(state.rounds, thread, ZERO, state.roots, ZERO, waiting, r)
+            waiting = append_item(state.rounds, current, state.roots, waiting, r)
         r += ONE
-    go_on, size, _ = end_round(state.rounds, thread, ZERO, state.roots, ZERO, waiting, ZERO)
+    go_on, size, _ = end_round(state.rounds, current, state.roots, waiting, ZERO)
     if thread == ZERO:
         state.rounds.progress[0] = size
         state.rounds.progress[1] = size
@@ -130,16 +151,15 @@ def numbers_before(state: Disjoint, thread: Any, before: Any, size: Any) -> Any:
 
 
 @kernel
-def end_phase(
-    state: Disjoint, thread: Any, phase: Any, base: Any, waiting: Any, augmented: Any
-) -> tuple[bool, Any]:
+def end_phase(state: Disjoint, current: Round, waiting: Any, augmented: Any) -> tuple[bool, Any]:
     """End a phase; return whether to go on, and the number of roots of the next phase. Collective.
 
-    Its roots are listed from `base` on. There are none after a phase without augmentations: the matching is
+    There are none after a phase without augmentations: the matching is
     maximum.
     """
+    thread = current.thread
     state.rounds.counts[thread, AUGMENTATIONS] += augmented
-    go_on, size, total = end_round(state.rounds, thread, phase, state.roots, base, waiting, augmented)
+    go_on, size, total = end_round(state.rounds, current, state.roots, waiting, augmented)
     if thread == ZERO:
         state.rounds.progress[0] = size
         state.rounds.counts[thread, PHASES] += ONE

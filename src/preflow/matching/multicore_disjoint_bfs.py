@@ -42,6 +42,7 @@ from ..solving.run import Control
 from ..stats import ARC_SCANS
 from .disjoint_searches import (
     Disjoint,
+    Search,
     claim,
     close,
     end_phase,
@@ -80,12 +81,9 @@ def augment_from(
     state: Disjoint,
     parent: Any,
     queue: Any,
-    thread: Any,
-    root: Any,
-    number: Any,
-    before: Any,
+    search: Search,
 ) -> tuple[bool, bool]:
-    """Search an augmenting path from `root` and augment along it.
+    """Search an augmenting path from the root of a search and augment along it.
 
     Returns
     -------
@@ -93,6 +91,7 @@ def augment_from(
         `clean` says of a search that failed that it met no foreign column.
     """
     num_rows = np.uint64(len(matching.row_match))
+    thread, root = search.thread, search.root
     clean = True
     queue[thread, ZERO] = root
     begin, size, scans = ZERO, ONE, ZERO
@@ -107,7 +106,7 @@ def augment_from(
             c = np.uint64(rows.neighbour[e])
             e += ONE
             # Take the column, and augment if it is free.
-            if claim(state, c, number, before):
+            if claim(state, c, search):
                 parent[c] = r
                 delay(state.rounds.delays, thread)
                 mate = np.uint64(matching.column_match[c])
@@ -117,7 +116,7 @@ def augment_from(
                     return True, False
                 queue[thread, size] = mate
                 size += ONE
-            elif is_foreign(state, c, number):
+            elif is_foreign(state, c, search):
                 clean = False
         scans += e
     state.rounds.counts[thread, ARC_SCANS] += scans
@@ -138,28 +137,25 @@ def run_phases(
     phase, before, base = ONE, ZERO, ZERO
     while go_on and size > ZERO:
         before = numbers_before(state, thread, before, size)
-        start_round(state.rounds, thread, phase)
+        current = start_round(state.rounds, thread, phase, num_rows - base)
         waiting, augmented = ZERO, ZERO
         # Search from the roots that this thread takes.
-        k, end = take_items(state.rounds, phase, size)
+        k, end = take_items(state.rounds, current, size)
         while k < end and not should_stop(state.rounds):
             root = np.uint64(state.roots[base + k])
             k += ONE
-            found, clean = augment_from(
-                rows, matching, state, parent, queue, thread, root, before + k, before
-            )
+            search = Search(thread, root, before + k, before)
+            found, clean = augment_from(rows, matching, state, parent, queue, search)
             if found:
                 augmented += ONE
             elif not clean:
-                waiting = append_item(
-                    state.rounds, thread, phase, state.roots, num_rows - base, waiting, root
-                )
+                waiting = append_item(state.rounds, current, state.roots, waiting, root)
             if k == end:
-                k, end = take_items(state.rounds, phase, size)
+                k, end = take_items(state.rounds, current, size)
         # End the phase.
         before += size
-        base = num_rows - base
-        go_on, size = end_phase(state, thread, phase, base, waiting, augmented)
+        base = current.base
+        go_on, size = end_phase(state, current, waiting, augmented)
         phase += ONE
     return go_on
 

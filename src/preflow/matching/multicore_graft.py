@@ -40,9 +40,10 @@ from ..solving.run import Control
 from ..stats import ARC_SCANS, AUGMENTATIONS, PHASES
 from .match_arrays import NONE, Matching
 from .queue_prefetch import AHEAD_NEIGHBOURS, AHEAD_RANGE, AHEAD_VALUES, MOST_VALUES, prefetch_queued
-from .serial_graft import GraftOptions
+from .serial_graft import GraftOptions, Rules
 from .thread_rounds import (
     BROADCAST,
+    Round,
     Rounds,
     append_item,
     counters_of,
@@ -121,16 +122,14 @@ def start_trees(forest: Forest, rounds: Rounds, thread: Any, roots: Any, size: A
 
 
 @kernel
-def list_roots(
-    rows: Adjacency, matching: Matching, forest: Forest, rounds: Rounds, thread: Any, base: Any
-) -> Any:
+def list_roots(rows: Adjacency, matching: Matching, forest: Forest, rounds: Rounds, current: Round) -> Any:
     """List the free rows that have edges, one thread's share of round 0; return the rows in the buffer."""
     num_rows, num_columns = np.uint64(len(matching.row_match)), np.uint64(len(matching.column_match))
-    r, end = share_of(num_rows, thread, rounds.num_threads)
+    r, end = share_of(num_rows, current.thread, rounds.num_threads)
     waiting = ZERO
     while r < end:
         if np.uint64(matching.row_match[r]) >= num_columns and rows.first[r] < rows.first[r + ONE]:
-            waiting = append_item(rounds, thread, ZERO, forest.lists, base, waiting, r)
+            waiting = append_item(rounds, current, forest.lists, waiting, r)
         r += ONE
     return waiting
 
@@ -149,9 +148,7 @@ def attach(
     matching: Matching,
     forest: Forest,
     rounds: Rounds,
-    thread: Any,
-    number: Any,
-    base: Any,
+    current: Round,
     waiting: Any,
     root: Any,
     r: Any,
@@ -159,13 +156,13 @@ def attach(
 ) -> Any:
     """Add a column that the thread has claimed, and the row matched with it, to the tree of `r`."""
     forest.parent[c] = r
-    delay(rounds.delays, thread)
+    delay(rounds.delays, current.thread)
     mate = np.uint64(matching.column_match[c])
     if mate >= np.uint64(len(matching.row_match)):
         relaxed_store(forest.leaf, root, c)
         return waiting
     relaxed_store(forest.row_root, mate, root)
-    return append_item(rounds, thread, number, forest.lists, base, waiting, mate)
+    return append_item(rounds, current, forest.lists, waiting, mate)
 
 
 @kernel
@@ -174,9 +171,7 @@ def grow_from_row(
     matching: Matching,
     forest: Forest,
     rounds: Rounds,
-    thread: Any,
-    number: Any,
-    base: Any,
+    current: Round,
     waiting: Any,
     r: Any,
 ) -> tuple[Any, Any]:
@@ -185,15 +180,15 @@ def grow_from_row(
     root = np.uint64(forest.row_root[r])
     e, end = np.uint64(rows.first[r]), np.uint64(rows.first[r + ONE])
     columns = ZERO
-    rounds.counts[thread, ARC_SCANS] -= e
+    rounds.counts[current.thread, ARC_SCANS] -= e
     while e < end and is_growing(forest, root):
         c = np.uint64(rows.neighbour[e])
         e += ONE
         seen = np.uint64(relaxed_load(forest.column_root, c))
         if seen >= num_rows and compare_exchange(forest.column_root, c, seen, root):
-            waiting = attach(matching, forest, rounds, thread, number, base, waiting, root, r, c)
+            waiting = attach(matching, forest, rounds, current, waiting, root, r, c)
             columns += ONE
-    rounds.counts[thread, ARC_SCANS] += e
+    rounds.counts[current.thread, ARC_SCANS] += e
     return waiting, columns
 
 
@@ -203,15 +198,13 @@ def grow_to_column(
     matching: Matching,
     forest: Forest,
     rounds: Rounds,
-    thread: Any,
-    number: Any,
-    base: Any,
+    current: Round,
     waiting: Any,
     c: Any,
 ) -> tuple[Any, Any]:
     """Bottom-up: let a column look for a row in a growing tree."""
     e, end = np.uint64(columns.first[c]), np.uint64(columns.first[c + ONE])
-    rounds.counts[thread, ARC_SCANS] -= e
+    rounds.counts[current.thread, ARC_SCANS] -= e
     attached = ZERO
     while e < end and attached == ZERO:
         r = np.uint64(columns.neighbour[e])
@@ -219,9 +212,9 @@ def grow_to_column(
         root = np.uint64(relaxed_load(forest.row_root, r))
         if is_growing(forest, root):
             forest.column_root[c] = root
-            waiting = attach(matching, forest, rounds, thread, number, base, waiting, root, r, c)
+            waiting = attach(matching, forest, rounds, current, waiting, root, r, c)
             attached = ONE
-    rounds.counts[thread, ARC_SCANS] += e
+    rounds.counts[current.thread, ARC_SCANS] += e
     return waiting, attached
 
 
@@ -248,23 +241,21 @@ def grow_top_down(
     matching: Matching,
     forest: Forest,
     rounds: Rounds,
-    thread: Any,
-    number: Any,
+    current: Round,
     begin: Any,
     size: Any,
-    base: Any,
 ) -> tuple[Any, Any]:
     """Grow from the `size` rows at `begin`, one thread's share."""
     waiting, columns = ZERO, ZERO
-    k, end = take_items(rounds, number, size)
+    k, end = take_items(rounds, current, size)
     while k < end:
         prefetch_rows(rows, matching, forest, begin + k, begin + size)
         r = np.uint64(forest.lists[begin + k])
-        waiting, more = grow_from_row(rows, matching, forest, rounds, thread, number, base, waiting, r)
+        waiting, more = grow_from_row(rows, matching, forest, rounds, current, waiting, r)
         columns += more
         k += ONE
         if k == end:
-            k, end = take_items(rounds, number, size)
+            k, end = take_items(rounds, current, size)
     return waiting, columns
 
 
@@ -274,11 +265,9 @@ def grow_alone(
     matching: Matching,
     forest: Forest,
     rounds: Rounds,
-    thread: Any,
-    number: Any,
+    current: Round,
     begin: Any,
     size: Any,
-    base: Any,
     many: Any,
 ) -> Any:
     """Grow level by level from few rows until there are `many`, or none; return the number of columns.
@@ -286,12 +275,13 @@ def grow_alone(
     Publishes the position of the last level to the other threads.
     """
     num_rows = np.uint64(len(matching.row_match))
+    thread, number, base = current
     columns = ZERO
     while True:
         waiting, k = ZERO, ZERO
         while k < size:
             r = np.uint64(forest.lists[begin + k])
-            waiting, more = grow_from_row(rows, matching, forest, rounds, thread, number, base, waiting, r)
+            waiting, more = grow_from_row(rows, matching, forest, rounds, current, waiting, r)
             columns += more
             k += ONE
         flush(rounds.worklist, number, forest.lists, base, thread, waiting)
@@ -299,6 +289,7 @@ def grow_alone(
         if size == ZERO or size >= many or should_stop(rounds):
             break
         begin, base = base, num_rows - base
+        current = Round(thread, number, base)
         forget(rounds.worklist, number)
     relaxed_store(rounds.shared, counters_of(number) + BROADCAST, base)
     return columns
@@ -310,10 +301,8 @@ def grow_bottom_up(
     matching: Matching,
     forest: Forest,
     rounds: Rounds,
-    thread: Any,
-    number: Any,
+    current: Round,
     size: Any,
-    base: Any,
     dissolved: bool,
 ) -> tuple[Any, Any]:
     """Let `size` columns look for a tree, one thread's share.
@@ -323,20 +312,18 @@ def grow_bottom_up(
     """
     num_rows = np.uint64(len(matching.row_match))
     waiting, attached = ZERO, ZERO
-    k, end = take_items(rounds, number, size)
+    k, end = take_items(rounds, current, size)
     while k < end:
         c = k
         if dissolved:
             prefetch_queued(columns, forest.row_root, forest.dissolved, k, end)
             c = np.uint64(forest.dissolved[k])
         if np.uint64(forest.column_root[c]) >= num_rows:
-            waiting, more = grow_to_column(
-                columns, matching, forest, rounds, thread, number, base, waiting, c
-            )
+            waiting, more = grow_to_column(columns, matching, forest, rounds, current, waiting, c)
             attached += more
         k += ONE
         if k == end:
-            k, end = take_items(rounds, number, size)
+            k, end = take_items(rounds, current, size)
     return waiting, attached
 
 
@@ -345,21 +332,19 @@ def augment(
     matching: Matching,
     forest: Forest,
     rounds: Rounds,
-    thread: Any,
-    number: Any,
+    current: Round,
     roots: Any,
     size: Any,
-    base: Any,
 ) -> tuple[Any, Any]:
     """Augment along the trees that found a free column; return the roots in the buffer, and paths."""
     num_columns = np.uint64(len(matching.column_match))
     waiting, augmented = ZERO, ZERO
-    k, end = take_items(rounds, number, size)
+    k, end = take_items(rounds, current, size)
     while k < end:
         root = np.uint64(forest.lists[roots + k])
         c = np.uint64(forest.leaf[root])
         if c >= num_columns:
-            waiting = append_item(rounds, thread, number, forest.lists, base, waiting, root)
+            waiting = append_item(rounds, current, forest.lists, waiting, root)
         else:
             augmented += ONE
         while c < num_columns:
@@ -370,20 +355,20 @@ def augment(
             c = previous
         k += ONE
         if k == end:
-            k, end = take_items(rounds, number, size)
-    rounds.counts[thread, AUGMENTATIONS] += augmented
+            k, end = take_items(rounds, current, size)
+    rounds.counts[current.thread, AUGMENTATIONS] += augmented
     return waiting, augmented
 
 
 @kernel
-def dissolve(matching: Matching, forest: Forest, rounds: Rounds, thread: Any, number: Any) -> tuple[Any, Any]:
+def dissolve(matching: Matching, forest: Forest, rounds: Rounds, current: Round) -> tuple[Any, Any]:
     """Dissolve trees that augmented, one thread's share of the columns.
 
     Returns the number of their columns in the buffer, and the number of columns of all other trees.
     """
     num_rows, num_columns = np.uint64(len(matching.row_match)), np.uint64(len(matching.column_match))
     waiting, growing = ZERO, ZERO
-    c, end = share_of(num_columns, thread, rounds.num_threads)
+    c, end = share_of(num_columns, current.thread, rounds.num_threads)
     while c < end:
         root = np.uint64(forest.column_root[c])
         if root < num_rows and is_growing(forest, root):
@@ -393,7 +378,7 @@ def dissolve(matching: Matching, forest: Forest, rounds: Rounds, thread: Any, nu
             mate = np.uint64(matching.column_match[c])
             if mate < num_rows:
                 forest.row_root[mate] = NONE
-            waiting = append_item(rounds, thread, number, forest.dissolved, ZERO, waiting, c)
+            waiting = append_item(rounds, current, forest.dissolved, waiting, c)
         c += ONE
     return waiting, growing
 
@@ -406,20 +391,19 @@ def run_phases(
     forest: Forest,
     rounds: Rounds,
     thread: Any,
-    graft: bool,
-    switching: bool,
-    alpha: float,
+    rules: Rules,
     few_rows: Any,
 ) -> bool:
     """Match free rows until the matching is maximum, one thread's share; False if stopped before."""
     num_rows, num_columns = np.uint64(len(matching.row_match)), np.uint64(len(matching.column_match))
-    lists = forest.lists
+    lists, alpha = forest.lists, rules.alpha
     few = few_rows * rounds.num_threads if rounds.num_threads > ONE else ZERO
     number, begin, frontier, outside = ZERO, ZERO, ZERO, ZERO
     roots = TWO * num_rows
     # List the roots.
-    waiting = list_roots(rows, matching, forest, rounds, thread, roots)
-    go_on, size, _ = end_round(rounds, thread, number, lists, roots, waiting, ZERO)
+    current = Round(thread, number, roots)
+    waiting = list_roots(rows, matching, forest, rounds, current)
+    go_on, size, _ = end_round(rounds, current, lists, waiting, ZERO)
     if thread == ZERO:
         rounds.progress[1] = size
     has_trees = False
@@ -430,65 +414,57 @@ def run_phases(
         # Start a tree at each free row.
         if not has_trees:
             number += ONE
-            start_round(rounds, thread, number)
+            current = start_round(rounds, thread, number, ZERO)
             clear(forest, rounds, thread)
-            go_on, _, _ = end_round(rounds, thread, number, lists, ZERO, ZERO, ZERO)
+            go_on, _, _ = end_round(rounds, current, lists, ZERO, ZERO)
             number += ONE
-            start_round(rounds, thread, number)
+            current = start_round(rounds, thread, number, ZERO)
             start_trees(forest, rounds, thread, roots, size)
-            go_on, _, _ = end_round(rounds, thread, number, lists, ZERO, ZERO, ZERO)
+            go_on, _, _ = end_round(rounds, current, lists, ZERO, ZERO)
             begin, frontier, outside = roots, size, num_columns
         # Grow all trees level by level: alone, bottom-up, or top-down.
         while go_on and frontier > ZERO:
             number += ONE
-            start_round(rounds, thread, number)
             base = num_rows if begin == ZERO else ZERO
+            current = start_round(rounds, thread, number, base)
             waiting, attached = ZERO, ZERO
             alone = frontier < few
             if alone:
                 if thread == ZERO:
-                    attached = grow_alone(
-                        rows, matching, forest, rounds, thread, number, begin, frontier, base, TWO * few
-                    )
-            elif switching and frontier * alpha >= outside:
+                    attached = grow_alone(rows, matching, forest, rounds, current, begin, frontier, TWO * few)
+            elif rules.direction_switching and frontier * alpha >= outside:
                 waiting, attached = grow_bottom_up(
-                    columns, matching, forest, rounds, thread, number, num_columns, base, False
+                    columns, matching, forest, rounds, current, num_columns, False
                 )
             else:
-                waiting, attached = grow_top_down(
-                    rows, matching, forest, rounds, thread, number, begin, frontier, base
-                )
-            go_on, frontier, attached = end_round(rounds, thread, number, lists, base, waiting, attached)
+                waiting, attached = grow_top_down(rows, matching, forest, rounds, current, begin, frontier)
+            go_on, frontier, attached = end_round(rounds, current, lists, waiting, attached)
             begin = np.uint64(relaxed_load(rounds.shared, counters_of(number) + BROADCAST)) if alone else base
             outside -= attached
         if not go_on:
             return False
-        number += ONE
-        start_round(rounds, thread, number)
         # Augment along the trees that found a free column; list the roots that are left.
+        number += ONE
         base = THREE * num_rows if roots == TWO * num_rows else TWO * num_rows
-        waiting, augmented = augment(matching, forest, rounds, thread, number, roots, size, base)
-        go_on, size, augmented = end_round(rounds, thread, number, lists, base, waiting, augmented)
+        current = start_round(rounds, thread, number, base)
+        waiting, augmented = augment(matching, forest, rounds, current, roots, size)
+        go_on, size, augmented = end_round(rounds, current, lists, waiting, augmented)
         roots = base
         if not go_on or augmented == ZERO or size == ZERO:
             break
-        number += ONE
-        start_round(rounds, thread, number)
         # Dissolve the trees that augmented.
-        waiting, growing = dissolve(matching, forest, rounds, thread, number)
-        go_on, dissolved, growing = end_round(
-            rounds, thread, number, forest.dissolved, ZERO, waiting, growing
-        )
+        number += ONE
+        current = start_round(rounds, thread, number, ZERO)
+        waiting, growing = dissolve(matching, forest, rounds, current)
+        go_on, dissolved, growing = end_round(rounds, current, forest.dissolved, waiting, growing)
         outside += dissolved
-        has_trees = graft and (growing + size) * alpha > dissolved
+        has_trees = rules.graft and (growing + size) * alpha > dissolved
         # Graft the columns of dissolved trees onto growing ones.
         if go_on and has_trees:
             number += ONE
-            start_round(rounds, thread, number)
-            waiting, attached = grow_bottom_up(
-                columns, matching, forest, rounds, thread, number, dissolved, ZERO, True
-            )
-            go_on, frontier, attached = end_round(rounds, thread, number, lists, ZERO, waiting, attached)
+            current = start_round(rounds, thread, number, ZERO)
+            waiting, attached = grow_bottom_up(columns, matching, forest, rounds, current, dissolved, True)
+            go_on, frontier, attached = end_round(rounds, current, lists, waiting, attached)
             begin = ZERO
             outside -= attached
     return go_on
@@ -520,20 +496,13 @@ def solve(
         dissolved=np.empty(num_columns, dtype=dtype),
     )
     columns = graph.columns
+    rules = Rules(options.graft, options.direction_switching, float(options.alpha))
+    few_rows = np.uint64(options.few_rows)
     finished = [False] * control.threads
 
     def share(thread: int) -> None:
         finished[thread] = run_phases(
-            graph.rows,
-            columns,
-            matching,
-            forest,
-            rounds,
-            np.uint64(thread),
-            options.graft,
-            options.direction_switching,
-            float(options.alpha),
-            np.uint64(options.few_rows),
+            graph.rows, columns, matching, forest, rounds, np.uint64(thread), rules, few_rows
         )
 
     run_solver(share, control, rounds.barrier)

@@ -43,8 +43,8 @@ from ..solving.run import Control
 from ..stats import AUGMENTATIONS, PHASES
 from .match_arrays import Matching
 from .packed_columns import HALF, NOBODY, Packed, dead_label, make_packed, pack
-from .packed_search import CLOSED, UNSEEN, search
-from .thread_rounds import Rounds, append_item, end_round, make_rounds, start_round
+from .packed_search import CLOSED, UNSEEN, Searching, search
+from .thread_rounds import Round, Rounds, append_item, end_round, make_rounds, start_round
 
 
 @dataclass(frozen=True)
@@ -94,41 +94,33 @@ def augment(matching: Matching, packed: Packed, c: Any) -> None:
 
 @kernel
 def match_few(
-    rows: Adjacency,
-    matching: Matching,
-    packed: Packed,
-    rounds: Rounds,
-    thread: Any,
-    number: Any,
-    base: Any,
-    size: Any,
+    rows: Adjacency, matching: Matching, packed: Packed, rounds: Rounds, thread: Any, size: Any
 ) -> bool:
-    """Match the `size` active rows from `base` on as far as possible. Collective; False if stopped before.
+    """Match the `size` active rows as far as possible. Collective; False if stopped before.
 
     The match arrays are up to date before and after; labels are lost.
     """
     num_rows = np.uint64(len(matching.row_match))
+    searching = Searching(rows, packed.words, matching, packed, rounds, True)
     forget_labels(packed, rounds, thread)
+    number, base = ZERO, ZERO
     go_on, augmented = True, ONE
     while go_on and size > ZERO and augmented > ZERO:
         if thread == ZERO:
             rounds.counts[thread, PHASES] += ONE
             rounds.progress[0] = size
-        number += ONE
-        start_round(rounds, thread, number)
         # Start a tree at each free row, and grow all of them.
+        number += ONE
+        current = start_round(rounds, thread, number, ZERO)
         start_trees(packed, rounds, thread, base, size)
-        go_on, _, _ = end_round(rounds, thread, number, packed.order, ZERO, ZERO, ZERO)
+        go_on, _, _ = end_round(rounds, current, packed.order, ZERO, ZERO)
         if go_on:
-            go_on, number, _ = search(
-                rows, packed.words, matching, packed, rounds, thread, number, size, size, True
-            )
+            go_on, number, _ = search(searching, thread, number, size, size)
         if not go_on:
             break
-        number += ONE
-        start_round(rounds, thread, number)
         # Augment along the trees with a leaf, and list the roots of the others.
-        other = num_rows - base
+        number += ONE
+        current = start_round(rounds, thread, number, num_rows - base)
         waiting, augmented = ZERO, ZERO
         k, end = share_of(size, thread, rounds.num_threads)
         while k < end:
@@ -138,11 +130,11 @@ def match_few(
                 augmented += ONE
             else:
                 r = np.uint64(packed.active[base + k])
-                waiting = append_item(rounds, thread, number, packed.active, other, waiting, r)
+                waiting = append_item(rounds, current, packed.active, waiting, r)
             k += ONE
         rounds.counts[thread, AUGMENTATIONS] += augmented
-        go_on, size, augmented = end_round(rounds, thread, number, packed.active, other, waiting, augmented)
-        base = other
+        go_on, size, augmented = end_round(rounds, current, packed.active, waiting, augmented)
+        base = current.base
     return go_on
 
 
@@ -170,11 +162,12 @@ class Phases(NamedTuple):
 def phases_share(thread: Any, phases: Phases) -> None:
     """Match free rows until the matching is maximum, or the solve is to stop; one thread's share."""
     rows, matching, packed, rounds = phases.rows, phases.matching, phases.packed, phases.rounds
-    waiting = pack(rows, matching, packed, rounds, thread)
-    go_on, size, _ = end_round(rounds, thread, ZERO, packed.active, ZERO, waiting, ZERO)
+    current = Round(thread, ZERO, ZERO)
+    waiting = pack(rows, matching, packed, rounds, current)
+    go_on, size, _ = end_round(rounds, current, packed.active, waiting, ZERO)
     if thread == ZERO:
         rounds.progress[1] = size
-    finished = go_on and match_few(rows, matching, packed, rounds, thread, ZERO, ZERO, size)
+    finished = go_on and match_few(rows, matching, packed, rounds, thread, size)
     if thread == ZERO:
         phases.finished[0] = finished
 

@@ -44,6 +44,7 @@ from ..solving.run import Control
 from ..stats import ARC_SCANS
 from .disjoint_searches import (
     Disjoint,
+    Search,
     claim,
     close,
     end_phase,
@@ -64,7 +65,7 @@ FIELDS = np.uint64(4)
 
 @kernel
 def look_ahead(
-    rows: Adjacency, matching: Matching, state: Disjoint, visits: Any, r: Any, number: Any, before: Any
+    rows: Adjacency, matching: Matching, state: Disjoint, visits: Any, r: Any, search: Search
 ) -> tuple[bool, Any, Any]:
     """Claim a free column next to a row; return whether there was one, which, and the number of edges read.
 
@@ -75,7 +76,7 @@ def look_ahead(
     start, c = e, ZERO
     while e < end:
         c = np.uint64(rows.neighbour[e])
-        if np.uint64(relaxed_load(matching.column_match, c)) >= num_rows and claim(state, c, number, before):
+        if np.uint64(relaxed_load(matching.column_match, c)) >= num_rows and claim(state, c, search):
             break
         e += ONE
     visits[FIELDS * r + LOOK] = e
@@ -83,14 +84,14 @@ def look_ahead(
 
 
 @kernel
-def augment(matching: Matching, state: Disjoint, visits: Any, thread: Any, root: Any, r: Any, c: Any) -> None:
-    """Augment along the path from `root` to the row `r` and the free column `c`."""
+def augment(matching: Matching, state: Disjoint, visits: Any, search: Search, r: Any, c: Any) -> None:
+    """Augment along the path from the root of a search to the row `r` and the free column `c`."""
     while True:
         previous = np.uint64(matching.row_match[r])
         matching.row_match[r] = c
-        delay(state.rounds.delays, thread)
+        delay(state.rounds.delays, search.thread)
         relaxed_store(matching.column_match, c, r)  # mutant: a-matched-column-is-written-plainly
-        if r == root:
+        if r == search.root:
             return
         c = previous
         r = np.uint64(visits[FIELDS * r + PARENT])
@@ -102,29 +103,27 @@ def augment_from(
     matching: Matching,
     state: Disjoint,
     visits: Any,
-    thread: Any,
-    root: Any,
-    number: Any,
-    before: Any,
+    search: Search,
     backwards: bool,
 ) -> tuple[bool, bool]:
-    """Search an augmenting path from `root` and augment along it.
+    """Search an augmenting path from the root of a search and augment along it.
 
     Returns
     -------
     found, clean
         `clean` says of a search that failed that it met no foreign column.
     """
+    thread, root = search.thread, search.root
     clean, entered = True, True
     scans, taken, r = ZERO, root, root
     while True:
         at = FIELDS * r
         if entered:
             # Look ahead from a row that was just reached.
-            found, c, looked = look_ahead(rows, matching, state, visits, r, number, before)
+            found, c, looked = look_ahead(rows, matching, state, visits, r, search)
             scans += looked
             if found:
-                augment(matching, state, visits, thread, root, r, c)
+                augment(matching, state, visits, search, r, c)
                 state.rounds.counts[thread, ARC_SCANS] += scans
                 return True, False
             visits[at + TRIED] = 0
@@ -139,7 +138,7 @@ def augment_from(
         while tried < degree and not entered:
             c = np.uint64(rows.neighbour[first + (degree - ONE - tried if backwards else tried)])
             tried += ONE
-            if claim(state, c, number, before):
+            if claim(state, c, search):
                 entered = True
                 below = np.uint64(matching.column_match[c])
                 visits[at + TRIED] = tried
@@ -147,7 +146,7 @@ def augment_from(
                 visits[FIELDS * below + EARLIER] = taken
                 taken = below
                 r = below
-            elif is_foreign(state, c, number):
+            elif is_foreign(state, c, search):
                 clean = False
         scans += tried
         # No edge is left: go back to the row from which this one was reached.
@@ -178,28 +177,25 @@ def run_phases(
     backwards = False
     while go_on and size > ZERO:
         before = numbers_before(state, thread, before, size)
-        start_round(state.rounds, thread, phase)
+        current = start_round(state.rounds, thread, phase, num_rows - base)
         waiting, augmented = ZERO, ZERO
         # Search from the roots that this thread takes.
-        k, end = take_items(state.rounds, phase, size)
+        k, end = take_items(state.rounds, current, size)
         while k < end and not should_stop(state.rounds):
             root = np.uint64(state.roots[base + k])
             k += ONE
-            found, clean = augment_from(
-                rows, matching, state, visits, thread, root, before + k, before, backwards
-            )
+            search = Search(thread, root, before + k, before)
+            found, clean = augment_from(rows, matching, state, visits, search, backwards)
             if found:
                 augmented += ONE
             elif not clean:
-                waiting = append_item(
-                    state.rounds, thread, phase, state.roots, num_rows - base, waiting, root
-                )
+                waiting = append_item(state.rounds, current, state.roots, waiting, root)
             if k == end:
-                k, end = take_items(state.rounds, phase, size)
+                k, end = take_items(state.rounds, current, size)
         # End the phase, and turn the direction.
         before += size
-        base = num_rows - base
-        go_on, size = end_phase(state, thread, phase, base, waiting, augmented)
+        base = current.base
+        go_on, size = end_phase(state, current, waiting, augmented)
         phase += ONE
         backwards = fairness and not backwards
     return go_on

@@ -19,7 +19,7 @@ from ..kernels.kernel import kernel
 from ..parallel.barrier import wait
 from ..parallel.thread_pool import share_of
 from .match_arrays import NONE, Matching
-from .thread_rounds import Rounds, append_item
+from .thread_rounds import Round, Rounds, append_item
 
 #: Bits of half a word, and the lower half of a column without a row.
 HALF = np.uint64(32)
@@ -108,12 +108,13 @@ def level_of(packed: Packed, label: Any) -> Any:
 
 
 @kernel
-def pack(rows: Adjacency, matching: Matching, packed: Packed, rounds: Rounds, thread: Any) -> Any:
-    """Give free columns label 0 and matched ones label 1, list active rows as round 0.
+def pack(rows: Adjacency, matching: Matching, packed: Packed, rounds: Rounds, current: Round) -> Any:
+    """Give free columns label 0 and matched ones label 1, list active rows in round 0.
 
     One thread's share; returns the number of rows in its buffer.
     """
     num_rows, num_columns = np.uint64(len(matching.row_match)), np.uint64(len(matching.column_match))
+    thread = current.thread
     begin, end = share_of(num_columns, thread, rounds.num_threads)
     c, free = begin, ZERO
     while c < end:
@@ -130,7 +131,7 @@ def pack(rows: Adjacency, matching: Matching, packed: Packed, rounds: Rounds, th
     r, end = share_of(num_rows, thread, rounds.num_threads)
     while r < end:
         if np.uint64(matching.row_match[r]) >= num_columns and rows.first[r] < rows.first[r + ONE]:
-            waiting = append_item(rounds, thread, ZERO, packed.active, ZERO, waiting, r)
+            waiting = append_item(rounds, current, packed.active, waiting, r)
         r += ONE
     return waiting
 

@@ -14,9 +14,10 @@ processes a small level alone, and goes on without barriers until a level is lar
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..graph.bipartite import Adjacency
 from ..kernels.atomics import compare_exchange, prefetch, relaxed_load, relaxed_store
@@ -29,7 +30,16 @@ from ..stats import ARC_SCANS
 from .match_arrays import Matching
 from .packed_columns import HALF, NOBODY, Packed, dead_label, level_of
 from .queue_prefetch import AHEAD_NEIGHBOURS, AHEAD_RANGE, AHEAD_VALUES, MOST_VALUES
-from .thread_rounds import BROADCAST, Rounds, append_item, counters_of, end_round, should_stop, start_round
+from .thread_rounds import (
+    BROADCAST,
+    Round,
+    Rounds,
+    append_item,
+    counters_of,
+    end_round,
+    should_stop,
+    start_round,
+)
 
 #: In the upper half of a word, instead of a row: the column is not reached yet; no search enters it.
 UNSEEN, CLOSED = np.uint64(2**32 - 1), np.uint64(2**32 - 2)
@@ -43,9 +53,33 @@ FEW = np.uint64(8)
 LAST_TREES = np.uint64(10)
 
 
+class Searching(NamedTuple):
+    """The graph, the packed columns and the direction of a search.
+
+    Attributes
+    ----------
+    adjacency : Adjacency
+        The columns of every row forwards, the rows of every column backwards.
+    values : ndarray
+        Prefetched for the neighbours: the words of columns, or the columns of rows.
+    matching : Matching
+    packed : Packed
+    rounds : Rounds
+    forwards : bool
+    """
+
+    adjacency: Adjacency
+    values: NDArray[Any]
+    matching: Matching
+    packed: Packed
+    rounds: Rounds
+    forwards: bool
+
+
 @kernel
-def prefetch_listed(adjacency: Adjacency, values: Any, packed: Packed, i: Any, end: Any) -> None:
+def prefetch_listed(searching: Searching, i: Any, end: Any) -> None:
     """Prefetch like :func:`prefetch_queued`, masking off the tree in the upper half of each item."""
+    adjacency, values, packed = searching.adjacency, searching.values, searching.packed
     order = packed.order
     if i + AHEAD_RANGE < end:
         prefetch(adjacency.first, order[i + AHEAD_RANGE] & NOBODY)
@@ -58,18 +92,10 @@ def prefetch_listed(adjacency: Adjacency, values: Any, packed: Packed, i: Any, e
 
 
 @kernel
-def label_before(
-    columns: Adjacency,
-    matching: Matching,
-    packed: Packed,
-    rounds: Rounds,
-    thread: Any,
-    number: Any,
-    base: Any,
-    waiting: Any,
-    c: Any,
-) -> Any:
+def label_before(searching: Searching, current: Round, waiting: Any, c: Any) -> Any:
     """Label the columns whose row is next to `c`, and list them; return the number of items in the buffer."""
+    columns, matching = searching.adjacency, searching.matching
+    packed, rounds, thread = searching.packed, searching.rounds, current.thread
     num_columns, dead = np.uint64(len(packed.words)), dead_label(packed)
     h = (np.uint64(relaxed_load(packed.words, c)) >> HALF) + ONE
     e, end = np.uint64(columns.first[c]), np.uint64(columns.first[c + ONE])
@@ -83,26 +109,19 @@ def label_before(
                 packed.words, other, word, h << HALF | word & NOBODY
             ):
                 packed.population[thread, level_of(packed, h)] += 1
-                waiting = append_item(rounds, thread, number, packed.order, base, waiting, other)
+                waiting = append_item(rounds, current, packed.order, waiting, other)
     return waiting
 
 
 @kernel
-def grow_from(
-    rows: Adjacency,
-    packed: Packed,
-    rounds: Rounds,
-    thread: Any,
-    number: Any,
-    base: Any,
-    waiting: Any,
-    item: Any,
-) -> tuple[Any, Any]:
+def grow_from(searching: Searching, current: Round, waiting: Any, item: Any) -> tuple[Any, Any]:
     """Reach the columns next to a row, the lower half of an item, for the tree in the upper half.
 
     Lists the rows of these columns, or ends the tree with a free column. Returns the number of items in the
     buffer, and the number of trees that ended.
     """
+    rows, packed, rounds = searching.adjacency, searching.packed, searching.rounds
+    thread = current.thread
     tree, r = item >> HALF, item & NOBODY
     ended = ZERO
     if np.uint64(relaxed_load(packed.leaf, tree)) != NOBODY:
@@ -120,7 +139,7 @@ def grow_from(
                 relaxed_store(packed.leaf, tree, c)  # mutant: a-leaf-is-written-plainly
                 ended = ONE
                 break
-            waiting = append_item(rounds, thread, number, packed.order, base, waiting, tree << HALF | mate)
+            waiting = append_item(rounds, current, packed.order, waiting, tree << HALF | mate)
     rounds.counts[thread, ARC_SCANS] += e
     return waiting, ended
 
@@ -132,51 +151,31 @@ def enough_ended(trees: Any, ended: Any) -> bool:
 
 
 @kernel
-def visit(
-    graph: Adjacency,
-    matching: Matching,
-    packed: Packed,
-    rounds: Rounds,
-    thread: Any,
-    number: Any,
-    base: Any,
-    waiting: Any,
-    k: Any,
-    forwards: bool,
-) -> tuple[Any, Any]:
+def visit(searching: Searching, current: Round, waiting: Any, k: Any) -> tuple[Any, Any]:
     """Search on from the item at position `k`; return the items in the buffer and the trees ended."""
-    item = np.uint64(packed.order[k])
-    if forwards:
-        return grow_from(graph, packed, rounds, thread, number, base, waiting, item)
-    return label_before(graph, matching, packed, rounds, thread, number, base, waiting, item), ZERO
+    item = np.uint64(searching.packed.order[k])
+    if searching.forwards:
+        return grow_from(searching, current, waiting, item)
+    return label_before(searching, current, waiting, item), ZERO
 
 
 @kernel
 def search_alone(
-    graph: Adjacency,
-    values: Any,
-    matching: Matching,
-    packed: Packed,
-    rounds: Rounds,
-    number: Any,
-    k: Any,
-    size: Any,
-    many: Any,
-    trees: Any,
-    ended: Any,
-    forwards: bool,
+    searching: Searching, number: Any, k: Any, size: Any, many: Any, trees: Any, ended: Any
 ) -> Any:
     """Search on one thread until a level has `many` items or none, or enough trees have ended.
 
     Publishes the position of the last level to the other threads. `ended` trees had ended before; returns the
     number that have ended since.
     """
+    packed, rounds = searching.packed, searching.rounds
     before = ended
     while True:
         waiting, base = ZERO, k + size
+        current = Round(ZERO, number, base)
         while k < base:
-            prefetch_listed(graph, values, packed, k, base)
-            waiting, more = visit(graph, matching, packed, rounds, ZERO, number, base, waiting, k, forwards)
+            prefetch_listed(searching, k, base)
+            waiting, more = visit(searching, current, waiting, k)
             ended += more
             k += ONE
         flush(rounds.worklist, number, packed.order, base, ZERO, waiting)
@@ -189,63 +188,37 @@ def search_alone(
 
 
 @kernel
-def search(
-    graph: Adjacency,
-    values: Any,
-    matching: Matching,
-    packed: Packed,
-    rounds: Rounds,
-    thread: Any,
-    number: Any,
-    size: Any,
-    trees: Any,
-    forwards: bool,
-) -> tuple[bool, Any, Any]:
+def search(searching: Searching, thread: Any, number: Any, size: Any, trees: Any) -> tuple[bool, Any, Any]:
     """Search from the first `size` items of the order. Collective.
 
-    `values` are prefetched for the neighbours. The level after which enough of the `trees` trees have ended
-    is the last one.
+    The level after which enough of the `trees` trees have ended is the last one.
 
     Returns
     -------
     go_on, number, end
         False if the solve is to stop; the number of the last round; the size of the order now.
     """
+    packed, rounds = searching.packed, searching.rounds
     few = FEW * rounds.num_threads if rounds.num_threads > ONE else ZERO
     go_on, begin, ended = True, ZERO, ZERO
     while go_on and size > ZERO and not enough_ended(trees, ended):
         number += ONE
-        start_round(rounds, thread, number)
         waiting, more, base = ZERO, ZERO, begin + size
+        current = start_round(rounds, thread, number, base)
         # A small level: the first thread processes it, and the levels after it while they are small.
         alone = size < few
         if alone:
             if thread == ZERO:
-                more = search_alone(
-                    graph,
-                    values,
-                    matching,
-                    packed,
-                    rounds,
-                    number,
-                    begin,
-                    size,
-                    TWO * few,
-                    trees,
-                    ended,
-                    forwards,
-                )
+                more = search_alone(searching, number, begin, size, TWO * few, trees, ended)
         else:
             # A large level: every thread processes its share.
             k, end = share_of(size, thread, rounds.num_threads)
             while k < end:
-                prefetch_listed(graph, values, packed, begin + k, base)
-                waiting, found = visit(
-                    graph, matching, packed, rounds, thread, number, base, waiting, begin + k, forwards
-                )
+                prefetch_listed(searching, begin + k, base)
+                waiting, found = visit(searching, current, waiting, begin + k)
                 more += found
                 k += ONE
-        go_on, size, more = end_round(rounds, thread, number, packed.order, base, waiting, more)
+        go_on, size, more = end_round(rounds, current, packed.order, waiting, more)
         begin = np.uint64(relaxed_load(rounds.shared, counters_of(number) + BROADCAST)) if alone else base
         ended += more
     return go_on, number, begin + size

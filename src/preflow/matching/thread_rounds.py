@@ -59,6 +59,23 @@ class Rounds(NamedTuple):
     delays: Any = None
 
 
+class Round(NamedTuple):
+    """One thread's part in a round.
+
+    Attributes
+    ----------
+    thread : uint64
+    number : uint64
+        The number of the round.
+    base : uint64
+        Where the list begins to which the round appends.
+    """
+
+    thread: np.uint64
+    number: np.uint64
+    base: np.uint64
+
+
 def make_rounds(control: Control, dtype: Any) -> Rounds:
     """Return the state before round 0, for lists of dtype `dtype`."""
     return Rounds(
@@ -86,18 +103,19 @@ def counters_of(number: Any) -> Any:
 
 
 @kernel
-def start_round(rounds: Rounds, thread: Any, number: Any) -> None:
-    """Reset the counters of the next round."""
+def start_round(rounds: Rounds, thread: Any, number: Any, base: Any) -> Round:
+    """Return the thread's part in a round that appends from `base` on; reset the counters of the next one."""
     if thread == ZERO:
         begin_phase(rounds.worklist, number)
         following = counters_of(number + ONE)
         relaxed_store(rounds.shared, following + TAKEN, 0)
         relaxed_store(rounds.shared, following + AMOUNT, 0)
         relaxed_store(rounds.shared, following + STOPPED, 0)
+    return Round(thread, number, base)
 
 
 @kernel
-def take_items(rounds: Rounds, number: Any, size: Any) -> tuple[Any, Any]:
+def take_items(rounds: Rounds, current: Round, size: Any) -> tuple[Any, Any]:
     """Return the begin and the end of a range of a round's `size` items that belongs to this thread alone.
 
     The range is empty when all items are taken, or when the solve is to stop.
@@ -105,24 +123,20 @@ def take_items(rounds: Rounds, number: Any, size: Any) -> tuple[Any, Any]:
     if should_stop(rounds):
         return size, size
     count = min(MOST_ITEMS, size // (TURNS * rounds.num_threads) + ONE)
-    begin = np.uint64(fetch_add(rounds.shared, counters_of(number) + TAKEN, count))
+    begin = np.uint64(fetch_add(rounds.shared, counters_of(current.number) + TAKEN, count))
     if begin >= size:
         return size, size
     return begin, min(begin + count, size)
 
 
 @kernel
-def append_item(
-    rounds: Rounds, thread: Any, number: Any, items: Any, base: Any, waiting: Any, item: Any
-) -> Any:
-    """Append to the list that begins at ``items[base]``; return the number of items in the buffer."""
-    return append(rounds.worklist, number, items, base, thread, waiting, item)
+def append_item(rounds: Rounds, current: Round, items: Any, waiting: Any, item: Any) -> Any:
+    """Append to the round's list, which is a part of `items`; return the number of items in the buffer."""
+    return append(rounds.worklist, current.number, items, current.base, current.thread, waiting, item)
 
 
 @kernel
-def end_round(
-    rounds: Rounds, thread: Any, number: Any, items: Any, base: Any, waiting: Any, amount: Any
-) -> tuple[bool, Any, Any]:
+def end_round(rounds: Rounds, current: Round, items: Any, waiting: Any, amount: Any) -> tuple[bool, Any, Any]:
     """Write out the buffer and wait for the other threads. Collective.
 
     Returns
@@ -131,7 +145,8 @@ def end_round(
         False if the solve is to stop, the same for all threads; the number of items that the round appended;
         the sum of the `amount` of all threads.
     """
-    flush(rounds.worklist, number, items, base, thread, waiting)
+    number = current.number
+    flush(rounds.worklist, number, items, current.base, current.thread, waiting)
     at = counters_of(number)
     if amount > ZERO:
         fetch_add(rounds.shared, at + AMOUNT, amount)

@@ -71,7 +71,7 @@ from ..serial_push_relabel import (
     have_stalled,
     pushes_until_look,
 )
-from ..thread_rounds import end_round, make_rounds, start_round
+from ..thread_rounds import Round, end_round, make_rounds, start_round
 from .labels import gap_closed, global_relabel
 from .last_rows import Search, make_search, match_from_both_sides
 from .pushes import SIGNALS, Limits, State, clear_signals, push_share
@@ -118,99 +118,6 @@ class MulticorePushRelabelOptions(PushRelabelOptions):
         check_number_between("search_share", self.search_share, 0.0, 1.0)
 
 
-@kernel
-def run_rounds(
-    rows: Adjacency,
-    columns: Adjacency,
-    matching: Matching,
-    state: State,
-    thread: Any,
-    number: Any,
-    base: Any,
-    size: Any,
-    relabels: bool,
-    gap: bool,
-    stalls: bool,
-) -> tuple[int, Any, Any, Any]:
-    """Push until no row is active or something else is due. Collective.
-
-    The `size` active rows are listed from `base` on; if `number` is 0 they are listed first.
-
-    Returns
-    -------
-    outcome, number, base, size
-        The same for all threads.
-    """
-    packed, rounds, limits, signals = state.packed, state.rounds, state.limits, state.signals
-    num_rows, num_columns = np.uint64(len(matching.row_match)), np.uint64(len(matching.column_match))
-    alive = num_columns
-    go_on, outcome = True, DONE
-    # Pack the matching and list the active rows.
-    if number == ZERO:
-        waiting = pack(rows, matching, packed, rounds, thread)
-        go_on, size, _ = end_round(rounds, thread, number, packed.active, ZERO, waiting, ZERO)
-        if thread == ZERO:
-            rounds.progress[1] = size
-    # Global relabel.
-    if relabels and go_on:
-        started = now()
-        if thread == ZERO:
-            for k in range(3):  # the rounds of the search reset none
-                clear_signals(signals, np.uint64(k))
-        go_on, number, alive = global_relabel(columns, matching, packed, rounds, thread, number)
-        if thread == ZERO:
-            rounds.counts[thread, GLOBAL_RELABELS] += ONE
-            rounds.counts[thread, RELABEL_NANOSECONDS] += now() - started
-    total, pushes, of_few = ZERO, ZERO, ZERO
-    window, size_then, look = ZERO, size, pushes_until_look(num_columns, size)
-    if thread == ZERO:
-        rounds.counts[thread, PHASES] += ONE
-    while go_on and size > ZERO:
-        if thread == ZERO:
-            rounds.progress[0] = size
-        # Close the lowest gap.
-        if gap:
-            go_on, alive, free = gap_closed(packed, rounds, thread, alive)
-            if not go_on or not free:
-                size = ZERO
-                break
-        # A round of pushes.
-        number += ONE
-        start_round(rounds, thread, number)
-        if thread == ZERO:
-            clear_signals(signals, number + ONE)
-        few = size < limits.few
-        most = min(limits.round, limits.search - of_few) if few else limits.round
-        waiting, made = push_share(rows, state, thread, number, base, size, most)
-        base = num_rows - base
-        go_on, size, total = end_round(rounds, thread, number, packed.active, base, waiting, made)
-        if size == ZERO:
-            break
-        # Few rows were active for many pushes: searches replace them.
-        if few:
-            of_few += total
-            if of_few >= limits.search:
-                outcome = SEARCH
-                break
-        # Test whether pushes have stalled, or a global relabel is due.
-        pushes += total
-        window += total
-        if window >= look:
-            if stalls and have_stalled(window, size_then, size, len(rows.neighbour)):
-                outcome = RELABEL
-                break
-            look = pushes_until_look(num_columns, size)
-            window, size_then = ZERO, size
-        if pushes >= limits.relabel:
-            outcome = RELABEL
-            break
-    if outcome != SEARCH:
-        unpack(matching, packed, rounds, thread)
-    if thread == ZERO:
-        rounds.progress[0] = size
-    return outcome if go_on else STOPPED, number, base, size
-
-
 class Stage(NamedTuple):
     """The state that the threads share until a global relabel needs the transposed graph, or until the end.
 
@@ -222,7 +129,8 @@ class Stage(NamedTuple):
     state : State
     search : Search
     number, base, size : uint64
-        The last round and the active rows: see :func:`run_rounds`.
+        The last round; the `size` active rows are listed from `base` on. If `number` is 0 they are listed
+        first.
     relabels, gap, stalls : bool
         Whether to begin with a global relabel; to close gaps; to test whether pushes have stalled.
     end : ndarray of uint64, shape (5,)
@@ -245,34 +153,96 @@ class Stage(NamedTuple):
 
 
 @kernel
+def run_rounds(thread: Any, stage: Stage) -> tuple[int, Any, Any, Any]:
+    """Push until no row is active or something else is due. Collective.
+
+    Returns
+    -------
+    outcome, number, base, size
+        The outcome, the last round, and the active rows. The same for all threads.
+    """
+    rows, matching, state = stage.rows, stage.matching, stage.state
+    packed, rounds, limits, signals = state.packed, state.rounds, state.limits, state.signals
+    number, base, size = stage.number, stage.base, stage.size
+    num_rows, num_columns = np.uint64(len(matching.row_match)), np.uint64(len(matching.column_match))
+    alive = num_columns
+    go_on, outcome = True, DONE
+    # Pack the matching and list the active rows.
+    if number == ZERO:
+        current = Round(thread, ZERO, ZERO)
+        waiting = pack(rows, matching, packed, rounds, current)
+        go_on, size, _ = end_round(rounds, current, packed.active, waiting, ZERO)
+        if thread == ZERO:
+            rounds.progress[1] = size
+    # Global relabel.
+    if stage.relabels and go_on:
+        started = now()
+        if thread == ZERO:
+            for k in range(3):  # the rounds of the search reset none
+                clear_signals(signals, np.uint64(k))
+        go_on, number, alive = global_relabel(stage.columns, matching, packed, rounds, thread, number)
+        if thread == ZERO:
+            rounds.counts[thread, GLOBAL_RELABELS] += ONE
+            rounds.counts[thread, RELABEL_NANOSECONDS] += now() - started
+    total, pushes, of_few = ZERO, ZERO, ZERO
+    window, size_then, look = ZERO, size, pushes_until_look(num_columns, size)
+    if thread == ZERO:
+        rounds.counts[thread, PHASES] += ONE
+    while go_on and size > ZERO:
+        if thread == ZERO:
+            rounds.progress[0] = size
+        # Close the lowest gap.
+        if stage.gap:
+            go_on, alive, free = gap_closed(packed, rounds, thread, alive)
+            if not go_on or not free:
+                size = ZERO
+                break
+        # A round of pushes.
+        number += ONE
+        current = start_round(rounds, thread, number, num_rows - base)
+        if thread == ZERO:
+            clear_signals(signals, number + ONE)
+        few = size < limits.few
+        most = min(limits.round, limits.search - of_few) if few else limits.round
+        waiting, made = push_share(rows, state, current, base, size, most)
+        base = current.base
+        go_on, size, total = end_round(rounds, current, packed.active, waiting, made)
+        if size == ZERO:
+            break
+        # Few rows were active for many pushes: searches replace them.
+        if few:
+            of_few += total
+            if of_few >= limits.search:
+                outcome = SEARCH
+                break
+        # Test whether pushes have stalled, or a global relabel is due.
+        pushes += total
+        window += total
+        if window >= look:
+            if stage.stalls and have_stalled(window, size_then, size, len(rows.neighbour)):
+                outcome = RELABEL
+                break
+            look = pushes_until_look(num_columns, size)
+            window, size_then = ZERO, size
+        if pushes >= limits.relabel:
+            outcome = RELABEL
+            break
+    if outcome != SEARCH:
+        unpack(matching, packed, rounds, thread)
+    if thread == ZERO:
+        rounds.progress[0] = size
+    return outcome if go_on else STOPPED, number, base, size
+
+
+@kernel
 def stage_share(thread: Any, stage: Stage) -> None:
     """Run rounds of pushes, and the searches that replace them where due; one thread's share."""
     searched = ZERO
-    outcome, number, base, size = run_rounds(
-        stage.rows,
-        stage.columns,
-        stage.matching,
-        stage.state,
-        thread,
-        stage.number,
-        stage.base,
-        stage.size,
-        stage.relabels,
-        stage.gap,
-        stage.stalls,
-    )
+    outcome, number, base, size = run_rounds(thread, stage)
     if outcome == SEARCH:
         searched, size = size, ZERO
         go_on, size = match_from_both_sides(
-            stage.rows,
-            stage.matching,
-            stage.state.packed,
-            stage.search,
-            stage.state.rounds,
-            thread,
-            number,
-            base,
-            searched,
+            stage.rows, stage.matching, stage.state, stage.search, Round(thread, number, base), searched
         )
         outcome = STOPPED if not go_on else RELABEL if size > ZERO else DONE
     if thread == ZERO:

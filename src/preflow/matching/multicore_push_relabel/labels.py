@@ -14,7 +14,7 @@ from ...parallel.thread_pool import share_of
 from ...stats import GAP_VERTICES
 from ..match_arrays import Matching
 from ..packed_columns import HALF, NOBODY, Packed, dead_label, last_level, unpack
-from ..packed_search import search
+from ..packed_search import Searching, search
 from ..thread_rounds import Rounds, append_item, end_round, start_round
 
 
@@ -32,7 +32,7 @@ def global_relabel(
     # The search reads the columns of rows.
     unpack(matching, packed, rounds, thread)
     number += ONE
-    start_round(rounds, thread, number)
+    current = start_round(rounds, thread, number, ZERO)
     dead = dead_label(packed)
     h = last_level(packed)
     while h > ZERO:
@@ -44,16 +44,17 @@ def global_relabel(
     while c < end:
         mate = packed.words[c] & NOBODY
         if mate == NOBODY:
-            waiting = append_item(rounds, thread, number, packed.order, ZERO, waiting, c)
+            waiting = append_item(rounds, current, packed.order, waiting, c)
             free += ONE
         else:
             packed.words[c] = dead << HALF | mate
         c += ONE
     packed.population[thread, ZERO] = free
-    go_on, size, _ = end_round(rounds, thread, number, packed.order, ZERO, waiting, ZERO)
+    go_on, size, _ = end_round(rounds, current, packed.order, waiting, ZERO)
     if not go_on:
         return False, number, ZERO
-    return search(columns, matching.row_match, matching, packed, rounds, thread, number, size, ZERO, False)
+    searching = Searching(columns, matching.row_match, matching, packed, rounds, False)
+    return search(searching, thread, number, size, ZERO)
 
 
 @kernel

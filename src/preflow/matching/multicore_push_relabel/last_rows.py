@@ -53,7 +53,8 @@ from ...stats import ARC_SCANS, AUGMENTATIONS, PHASES
 from ..match_arrays import NONE, Matching
 from ..packed_columns import HALF, NOBODY, Packed, dead_label
 from ..queue_prefetch import MOST_VALUES
-from ..thread_rounds import Rounds, append_item, end_round, start_round
+from ..thread_rounds import Round, Rounds, append_item, end_round, start_round
+from .pushes import State
 
 #: The stamp of closed vertices.
 CLOSED = NOBODY
@@ -197,10 +198,9 @@ def forget_labels(
     columns: Adjacency,
     packed: Packed,
     row_trees: Trees,
-    rounds: Rounds,
-    thread: Any,
-    number: Any,
     column_trees: Trees,
+    rounds: Rounds,
+    current: Round,
 ) -> Any:
     """Turn labels into stamps and fill in the words of matched rows; one thread's share.
 
@@ -208,7 +208,7 @@ def forget_labels(
     """
     dead = dead_label(packed)
     waiting = ZERO
-    c, end = share_of(np.uint64(len(packed.words)), thread, rounds.num_threads)
+    c, end = share_of(np.uint64(len(packed.words)), current.thread, rounds.num_threads)
     while c < end:
         if c + AHEAD_WRITTEN < end:
             prefetch_to_write(row_trees.words, packed.words[c + AHEAD_WRITTEN] & NOBODY)
@@ -218,7 +218,7 @@ def forget_labels(
         if mate != NOBODY:
             row_trees.words[mate] = c
         elif columns.first[c] < columns.first[c + ONE]:
-            waiting = append_item(rounds, thread, number, column_trees.roots, ZERO, waiting, c)
+            waiting = append_item(rounds, current, column_trees.roots, waiting, c)
         c += ONE
     return waiting
 
@@ -295,14 +295,13 @@ def meet(near: Trees, far: Trees, tree: Any, other: Any, edge: Any) -> bool:
 
 
 @kernel
-def grow_from(
-    side: Side, rounds: Rounds, thread: Any, number: Any, base: Any, waiting: Any, item: Any
-) -> tuple[Any, Any]:
+def grow_from(side: Side, rounds: Rounds, current: Round, waiting: Any, item: Any) -> tuple[Any, Any]:
     """Grow a tree from one vertex until it meets another tree: take neighbours, list their partners.
 
     Returns the number of items in the buffer, and the counts: see COUNT_SHIFT.
     """
     adjacency, near, far, near_stamp = side.adjacency, side.near, side.far, side.near_stamp
+    thread = current.thread
     tree, v = item >> HALF, item & NOBODY
     if np.uint64(relaxed_load(near.met, tree)) != OPEN:
         return waiting, ZERO
@@ -327,9 +326,7 @@ def grow_from(
                 delay(rounds.delays, thread)
                 if compare_exchange(far.words, x, word, near_stamp + tree << HALF | partner):
                     far.link[x] = v
-                    waiting = append_item(
-                        rounds, thread, number, near.order, base, waiting, tree << HALF | partner
-                    )
+                    waiting = append_item(rounds, current, near.order, waiting, tree << HALF | partner)
                 continue
             other = stamp - side.far_stamp
         edge = v << HALF | x if side.is_rows else x << HALF | v
@@ -353,18 +350,17 @@ def grow_level(
     go_on, size, counted
         False if the solve is to stop; the number of items of the next level; the counts.
     """
-    start_round(rounds, thread, number)
-    base = begin + size
+    current = start_round(rounds, thread, number, begin + size)
     waiting, counted = ZERO, ZERO
     k, end = share_of(size, thread, rounds.num_threads)
     k, end = begin + k, begin + end
     while k < end:
         prefetch_level(side, k, end)
         item = np.uint64(side.near.order[k])
-        waiting, more = grow_from(side, rounds, thread, number, base, waiting, item)
+        waiting, more = grow_from(side, rounds, current, waiting, item)
         counted += more
         k += ONE
-    return end_round(rounds, thread, number, side.near.order, base, waiting, counted)
+    return end_round(rounds, current, side.near.order, waiting, counted)
 
 
 @kernel
@@ -432,24 +428,23 @@ def augment(row_trees: Trees, column_trees: Trees, edge: Any) -> None:
 
 @kernel
 def keep_roots(
-    trees: Trees, rounds: Rounds, thread: Any, number: Any, base: Any, other: Any, size: Any, augmented: Any
+    trees: Trees, rounds: Rounds, current: Round, base: Any, size: Any, augmented: Any
 ) -> tuple[bool, Any, Any]:
-    """List the roots of the open trees, from `other` on. Collective.
+    """List those of the `size` roots from `base` on whose trees are open. Collective.
 
     Returns
     -------
     go_on, size, augmented
         False if the solve is to stop; the number of these roots; the sum of the `augmented` of all threads.
     """
-    start_round(rounds, thread, number)
     waiting = ZERO
-    k, end = share_of(size, thread, rounds.num_threads)
+    k, end = share_of(size, current.thread, rounds.num_threads)
     while k < end:
         if trees.met[k] == OPEN:
             v = np.uint64(trees.roots[base + k])
-            waiting = append_item(rounds, thread, number, trees.roots, other, waiting, v)
+            waiting = append_item(rounds, current, trees.roots, waiting, v)
         k += ONE
-    return end_round(rounds, thread, number, trees.roots, other, waiting, augmented)
+    return end_round(rounds, current, trees.roots, waiting, augmented)
 
 
 @kernel
@@ -473,15 +468,12 @@ def write_matching(
 def match_from_both_sides(
     rows: Adjacency,
     matching: Matching,
-    packed: Packed,
+    state: State,
     search: Search,
-    rounds: Rounds,
-    thread: Any,
-    number: Any,
-    base: Any,
+    last_round: Round,
     row_size: Any,
 ) -> tuple[bool, Any]:
-    """Match the `row_size` active rows from `base` on as far as possible. Collective.
+    """Match the `row_size` active rows that the last round of pushes has listed. Collective.
 
     Takes the matching of the packed words, and writes the match arrays at the end.
 
@@ -490,6 +482,8 @@ def match_from_both_sides(
     go_on, left
         False if the solve is to stop; the number of rows left where the searches gave up.
     """
+    packed, rounds = state.packed, state.rounds
+    thread, number, base = last_round
     columns, row_trees, of_columns = search.columns, search.row_trees, search.column_trees
     column_trees = Trees(packed.words, of_columns.link, of_columns.order, of_columns.roots, of_columns.met)
     # Close all rows, transpose the graph, and turn labels into stamps.
@@ -510,9 +504,9 @@ def match_from_both_sides(
         return False, ZERO
     last, left = number + search.levels, ZERO
     number += ONE
-    start_round(rounds, thread, number)
-    waiting = forget_labels(columns, packed, row_trees, rounds, thread, number, column_trees)
-    go_on, column_size, _ = end_round(rounds, thread, number, column_trees.roots, ZERO, waiting, ZERO)
+    current = start_round(rounds, thread, number, ZERO)
+    waiting = forget_labels(columns, packed, row_trees, column_trees, rounds, current)
+    go_on, column_size, _ = end_round(rounds, current, column_trees.roots, waiting, ZERO)
     row_base, column_base = ZERO, ZERO
     row_stamp, column_stamp, augmented = ONE, ONE, ONE
     while go_on and row_size > ZERO and column_size > ZERO and augmented > ZERO:
@@ -554,20 +548,16 @@ def match_from_both_sides(
             k += ONE
         rounds.counts[thread, AUGMENTATIONS] += augmented
         # List the roots of open trees.
-        other = np.uint64(len(row_trees.words)) - row_base
         number += ONE
-        go_on, row_size, augmented = keep_roots(
-            row_trees, rounds, thread, number, row_base, other, row_size, augmented
-        )
-        row_base = other
+        current = start_round(rounds, thread, number, np.uint64(len(row_trees.words)) - row_base)
+        go_on, row_size, augmented = keep_roots(row_trees, rounds, current, row_base, row_size, augmented)
+        row_base = current.base
         if not go_on:
             break
-        other = np.uint64(len(column_trees.words)) - column_base
         number += ONE
-        go_on, column_size, _ = keep_roots(
-            column_trees, rounds, thread, number, column_base, other, column_size, ZERO
-        )
-        column_base = other
+        current = start_round(rounds, thread, number, np.uint64(len(column_trees.words)) - column_base)
+        go_on, column_size, _ = keep_roots(column_trees, rounds, current, column_base, column_size, ZERO)
+        column_base = current.base
         if number >= last:
             left = row_size
             break

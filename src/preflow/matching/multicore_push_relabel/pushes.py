@@ -16,7 +16,7 @@ from ...parallel.thread_pool import share_of
 from ...stats import ARC_SCANS, AUGMENTATIONS, PUSHES, WAITS
 from ..packed_columns import HALF, NOBODY, Packed, dead_label, level_of
 from ..serial_push_relabel import place, prefetch_active
-from ..thread_rounds import Rounds, append_item, should_stop
+from ..thread_rounds import Round, Rounds, append_item, should_stop
 
 #: A round also ends when one in IDLE_SHARE threads has no row left.
 IDLE_SHARE = np.uint64(4)
@@ -123,12 +123,13 @@ def push(rows: Adjacency, packed: Packed, rounds: Rounds, thread: Any, r: Any) -
 
 @kernel
 def push_share(
-    rows: Adjacency, state: State, thread: Any, number: Any, base: Any, size: Any, most: Any
+    rows: Adjacency, state: State, current: Round, base: Any, size: Any, most: Any
 ) -> tuple[Any, Any]:
     """Push the thread's share of the active rows until the round is over; list the rows that are left.
 
-    A round is over after `most` pushes of all threads, or when some of them have no row left. The share is a
-    ring buffer in the list of active rows: its rows never become more.
+    The `size` active rows begin at `base`. A round is over after `most` pushes of all threads, or when some
+    of them have no row left. The share is a ring buffer in the list of active rows: its rows never become
+    more.
 
     Returns
     -------
@@ -137,6 +138,7 @@ def push_share(
     """
     packed, rounds, limits, signals = state.packed, state.rounds, state.limits, state.signals
     active, counts = packed.active, rounds.counts
+    thread, number = current.thread, current.number
     begin, end = share_of(size, thread, rounds.num_threads)
     size = end - begin
     capacity, front, end = size, base + begin, base + end
@@ -175,9 +177,9 @@ def push_share(
     counts[thread, PUSHES] += pushes
     counts[thread, AUGMENTATIONS] += augmented
     # List the rows that are left for the next round.
-    waiting, other = ZERO, np.uint64(len(active)) // TWO - base
+    waiting = ZERO
     while size > ZERO:  # mutant: a-row-that-is-left-at-the-end-of-a-round-is-forgotten
-        waiting = append_item(rounds, thread, number, active, other, waiting, np.uint64(active[front]))
+        waiting = append_item(rounds, current, active, waiting, np.uint64(active[front]))
         front = place(front + ONE, end, capacity)
         size -= ONE
     return waiting, pushes
