@@ -15,14 +15,15 @@ import pytest
 from preflow.kernels import kernel
 from tests.support.paths import ROOT
 
-pytestmark = pytest.mark.slow
-
 BUILT_WITH = ("hatchling", "numba")
 
-pytestmark = pytest.mark.skipif(
-    kernel.native is None or not all(map(find_spec, BUILT_WITH)),
-    reason="needs the library of kernels and the extra build: make native",
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        kernel.native is None or not all(map(find_spec, BUILT_WITH)),
+        reason="needs the library of kernels and the extra build: make native",
+    ),
+]
 
 
 @pytest.fixture(scope="module")
