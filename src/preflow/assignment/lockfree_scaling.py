@@ -238,46 +238,6 @@ def epsilons(largest: int, alpha: float) -> list[int]:
     return found[1:] or [1]
 
 
-def solve_items(
-    costs: DenseCosts | SparseCosts,
-    control: Control,
-    go_on: bool,
-    run: Callable[[Scaled], Flow | None],
-) -> Solution:
-    """Solve one matrix after the other; `run` finds an optimal flow of scaled costs, None if stopped."""
-    items, n, m = costs.shape
-    solution = unsolved(items, n, m, number_dtype(costs))._replace(largest=largest_sizes(costs))
-    control.excess[:] = items * n
-    for item in range(items):
-        one = costs.one(item)
-        arcs = one.to_sparse()
-        if len(arcs.values) < n * m:
-            found = solve_by_paths(_without_costs(arcs), ShortestPathOptions(), control, go_on)
-            if found.ending[0] == INFEASIBLE:
-                solution.ending[item] = INFEASIBLE
-                solution = solution._replace(
-                    violating_rows=found.violating_rows, violating_columns=found.violating_columns
-                )
-                if go_on:
-                    continue
-                break
-        square = squared(arcs)
-        if control.stopped:
-            break
-        scaled_costs = scaled(square)
-        flow = run(scaled_costs)
-        if flow is None:
-            break
-        finished = one if isinstance(one, DenseCosts) and n == m else square
-        ending = _finish(finished, scaled_costs, flow, control, solution, item)
-        if ending == OVERFLOW:
-            ending = from_scratch(one, solution, item, control)
-        solution.ending[item] = ending
-        if solution.ending[item] != SOLVED:
-            break
-    return solution
-
-
 def _without_costs(costs: SparseCosts) -> SparseCosts:
     """Return costs 0 for the same arcs, of which any assignment is optimal."""
     return replace(costs, values=np.zeros(len(costs.values), dtype=np.int64))
@@ -333,3 +293,43 @@ def refine_all(
             return False
         control.counts[PHASES] += 1
     return True
+
+
+def solve_items(
+    costs: DenseCosts | SparseCosts,
+    control: Control,
+    go_on: bool,
+    run: Callable[[Scaled], Flow | None],
+) -> Solution:
+    """Solve one matrix after the other; `run` finds an optimal flow of scaled costs, None if stopped."""
+    items, n, m = costs.shape
+    solution = unsolved(items, n, m, number_dtype(costs))._replace(largest=largest_sizes(costs))
+    control.excess[:] = items * n
+    for item in range(items):
+        one = costs.one(item)
+        arcs = one.to_sparse()
+        if len(arcs.values) < n * m:
+            found = solve_by_paths(_without_costs(arcs), ShortestPathOptions(), control, go_on)
+            if found.ending[0] == INFEASIBLE:
+                solution.ending[item] = INFEASIBLE
+                solution = solution._replace(
+                    violating_rows=found.violating_rows, violating_columns=found.violating_columns
+                )
+                if go_on:
+                    continue
+                break
+        square = squared(arcs)
+        if control.stopped:
+            break
+        scaled_costs = scaled(square)
+        flow = run(scaled_costs)
+        if flow is None:
+            break
+        finished = one if isinstance(one, DenseCosts) and n == m else square
+        ending = _finish(finished, scaled_costs, flow, control, solution, item)
+        if ending == OVERFLOW:
+            ending = from_scratch(one, solution, item, control)
+        solution.ending[item] = ending
+        if solution.ending[item] != SOLVED:
+            break
+    return solution

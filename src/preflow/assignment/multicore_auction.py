@@ -180,6 +180,67 @@ class Auction(NamedTuple):
 
 
 @kernel
+def reduce_columns_together(
+    cost: Any, lists: Lists, auction: Auction, state: State, thread: Any, num_threads: Any
+) -> bool:
+    """Reduce columns on all threads; return False if all threads are to return."""
+    num_rows = np.uint64(len(state.row_match))
+    if len(cost) == 0:
+        if thread == ZERO:
+            reduce_listed_columns(lists, state)
+        return wait(auction.barrier, num_threads)
+    begin, end = share_of(num_rows, thread, num_threads)
+    if begin < end:
+        column_minima(
+            cost, begin, end, auction.minima[thread], auction.rows_of_minima[thread], state.limits.zero
+        )
+    if not wait(auction.barrier, num_threads):
+        return False
+    begin, end = share_of(np.uint64(len(state.price)), thread, num_threads)
+    for j in range(begin, end):
+        state.price[j] = state.limits.beyond
+        state.via[j] = 0
+    for other in range(num_threads):
+        first, last = share_of(num_rows, other, num_threads)
+        for j in range(begin, end):
+            if first < last and auction.minima[other, j] < state.price[j]:
+                state.price[j] = auction.minima[other, j]
+                state.via[j] = auction.rows_of_minima[other, j]
+    if not wait(auction.barrier, num_threads):
+        return False
+    if thread == ZERO:
+        match_minima(state)
+    return wait(auction.barrier, num_threads)
+
+
+@kernel
+def list_share(
+    cost: Any, lists: Lists, auction: Auction, state: State, own: State, thread: Any, num_threads: Any
+) -> None:
+    """List the thread's share of the rows; write the sum of their mean gaps between listed costs."""
+    begin, end = share_of(np.uint64(len(state.price)), thread, num_threads)
+    for j in range(begin, end):
+        auction.price[j] = state.price[j]
+    for j in range(np.uint64(len(state.price))):
+        own.price[j] = state.price[j]
+    begin, end = share_of(np.uint64(len(state.row_match)), thread, num_threads)
+    gaps = 0.0
+    for i in range(begin, end):
+        if relaxed_load(auction.stop, ZERO) != 0:
+            break
+        if len(cost) > 0:
+            lists.wanted[i] = np.uint64(WANTED)
+            list_row(cost, lists, own, i, ZERO)
+        least, most = np.inf, -np.inf
+        for k in range(lists.first[i], lists.first[i] + lists.size[i]):
+            value = np.float64(lists.cost[k] - own.price[lists.column[k]])
+            least, most = min(least, value), max(most, value)
+        if lists.size[i] > ONE:
+            gaps += (most - least) / np.float64(lists.size[i] - ONE)
+    auction.gaps[thread * PADDING] = gaps
+
+
+@kernel
 def two_best_now(lists: Lists, price: Any, row: Any) -> tuple[Any, Any, Any]:
     """Return the least reduced cost of a row's list by hints, its place, and the second least."""
     best = second = np.inf
@@ -196,6 +257,24 @@ def two_best_now(lists: Lists, price: Any, row: Any) -> tuple[Any, Any, Any]:
                 second = value
         k += ONE
     return best, place, second
+
+
+@kernel
+def release_and_list_rows(
+    lists: Lists, auction: Auction, state: State, thread: Any, num_threads: Any, epsilon: Any
+) -> None:
+    """Free rows whose column is not their best up to epsilon; list all free rows; one thread's share."""
+    begin, end = share_of(np.uint64(len(state.row_match)), thread, num_threads)
+    for i in range(begin, end):
+        column = state.row_match[i]
+        if column != NONE:
+            best, _, _ = two_best_now(lists, auction.price, i)
+            best = min(best, np.float64(lists.bound[i]))
+            if np.float64(state.matched_cost[i]) - auction.price[column] > best + epsilon:
+                state.row_match[i] = NONE
+                state.column_match[column] = NONE
+        if state.row_match[i] == NONE:
+            auction.rows[np.uint64(fetch_add(auction.signals, LISTED, ONE))] = i
 
 
 @kernel
@@ -299,24 +378,6 @@ def auction_rows(
 
 
 @kernel
-def release_and_list_rows(
-    lists: Lists, auction: Auction, state: State, thread: Any, num_threads: Any, epsilon: Any
-) -> None:
-    """Free rows whose column is not their best up to epsilon; list all free rows; one thread's share."""
-    begin, end = share_of(np.uint64(len(state.row_match)), thread, num_threads)
-    for i in range(begin, end):
-        column = state.row_match[i]
-        if column != NONE:
-            best, _, _ = two_best_now(lists, auction.price, i)
-            best = min(best, np.float64(lists.bound[i]))
-            if np.float64(state.matched_cost[i]) - auction.price[column] > best + epsilon:
-                state.row_match[i] = NONE
-                state.column_match[column] = NONE
-        if state.row_match[i] == NONE:
-            auction.rows[np.uint64(fetch_add(auction.signals, LISTED, ONE))] = i
-
-
-@kernel
 def run_phase(
     cost: Any,
     lists: Lists,
@@ -371,67 +432,6 @@ def run_phase(
             state.matched_cost[row] = lists.cost[k]
     over = relaxed_load(signals, OVER)
     return bool(wait(auction.barrier, num_threads)) and over == ZERO
-
-
-@kernel
-def reduce_columns_together(
-    cost: Any, lists: Lists, auction: Auction, state: State, thread: Any, num_threads: Any
-) -> bool:
-    """Reduce columns on all threads; return False if all threads are to return."""
-    num_rows = np.uint64(len(state.row_match))
-    if len(cost) == 0:
-        if thread == ZERO:
-            reduce_listed_columns(lists, state)
-        return wait(auction.barrier, num_threads)
-    begin, end = share_of(num_rows, thread, num_threads)
-    if begin < end:
-        column_minima(
-            cost, begin, end, auction.minima[thread], auction.rows_of_minima[thread], state.limits.zero
-        )
-    if not wait(auction.barrier, num_threads):
-        return False
-    begin, end = share_of(np.uint64(len(state.price)), thread, num_threads)
-    for j in range(begin, end):
-        state.price[j] = state.limits.beyond
-        state.via[j] = 0
-    for other in range(num_threads):
-        first, last = share_of(num_rows, other, num_threads)
-        for j in range(begin, end):
-            if first < last and auction.minima[other, j] < state.price[j]:
-                state.price[j] = auction.minima[other, j]
-                state.via[j] = auction.rows_of_minima[other, j]
-    if not wait(auction.barrier, num_threads):
-        return False
-    if thread == ZERO:
-        match_minima(state)
-    return wait(auction.barrier, num_threads)
-
-
-@kernel
-def list_share(
-    cost: Any, lists: Lists, auction: Auction, state: State, own: State, thread: Any, num_threads: Any
-) -> None:
-    """List the thread's share of the rows; write the sum of their mean gaps between listed costs."""
-    begin, end = share_of(np.uint64(len(state.price)), thread, num_threads)
-    for j in range(begin, end):
-        auction.price[j] = state.price[j]
-    for j in range(np.uint64(len(state.price))):
-        own.price[j] = state.price[j]
-    begin, end = share_of(np.uint64(len(state.row_match)), thread, num_threads)
-    gaps = 0.0
-    for i in range(begin, end):
-        if relaxed_load(auction.stop, ZERO) != 0:
-            break
-        if len(cost) > 0:
-            lists.wanted[i] = np.uint64(WANTED)
-            list_row(cost, lists, own, i, ZERO)
-        least, most = np.inf, -np.inf
-        for k in range(lists.first[i], lists.first[i] + lists.size[i]):
-            value = np.float64(lists.cost[k] - own.price[lists.column[k]])
-            least, most = min(least, value), max(most, value)
-        if lists.size[i] > ONE:
-            gaps += (most - least) / np.float64(lists.size[i] - ONE)
-    auction.gaps[thread * PADDING] = gaps
 
 
 @kernel
@@ -534,50 +534,6 @@ def phases(costs: DenseCosts | SparseCosts, options: AuctionOptions) -> NDArray[
     return np.array(epsilons)
 
 
-def solve(
-    costs: DenseCosts | SparseCosts, options: AuctionOptions, control: Control, go_on: bool = False
-) -> Solution:
-    """Assign a column to every row at the least cost, one matrix after the other on all threads.
-
-    Parameters
-    ----------
-    costs : DenseCosts or SparseCosts
-        To minimise, with at least as many columns as rows.
-    options : AuctionOptions
-    control : Control
-    go_on : bool
-        Whether to continue after an infeasible item.
-
-    Notes
-    -----
-    Memory as of :func:`.serial_shortest_path.solve`, and 120 bytes per column for each thread.
-    """
-    items, n, m = costs.shape
-    solution = unsolved(items, n, m, number_dtype(costs))
-    start = make_start(costs, ShortestPathOptions())
-    epsilons = phases(costs, options)
-    control.excess[:] = items * n
-    root: Any = ZERO
-    done: Any = ZERO
-    for item in range(items):
-        values = costs.values[item].reshape(-1) if isinstance(costs, DenseCosts) else costs.values[:0]
-        use_auction = start.work.lists and auction_matrix(costs, values, start, epsilons, options, control)
-        ending: Any = STOPPED
-        for run in (assign_free_rows, solve_matrix) if use_auction else (solve_matrix,):
-            if control.stopped:
-                break
-            ending, root, done = run(values, start, control.monitor())
-            if ending != OVERFLOW:
-                break  # otherwise prices got too low for 64 bits: solve again without the auction
-        solution.ending[item] = ending
-        write_solution(start.state, solution.match[item], solution.u[item], solution.v[item])
-        if ending in (STOPPED, OVERFLOW) or (ending == INFEASIBLE and not go_on):
-            break
-    if INFEASIBLE not in solution.ending:
-        return solution
-    return with_violation(solution, start.state, root, done)
-
-
 def auction_matrix(
     costs: DenseCosts | SparseCosts,
     values: NDArray[Any],
@@ -625,3 +581,47 @@ def auction_matrix(
     run_solver(share, control, auction.barrier)
     lowest = -EXACT if n < m else -float(INTEGER_LIMITS.far)
     return not auction.whole or m == 0 or float(auction.price.min()) >= lowest
+
+
+def solve(
+    costs: DenseCosts | SparseCosts, options: AuctionOptions, control: Control, go_on: bool = False
+) -> Solution:
+    """Assign a column to every row at the least cost, one matrix after the other on all threads.
+
+    Parameters
+    ----------
+    costs : DenseCosts or SparseCosts
+        To minimise, with at least as many columns as rows.
+    options : AuctionOptions
+    control : Control
+    go_on : bool
+        Whether to continue after an infeasible item.
+
+    Notes
+    -----
+    Memory as of :func:`.serial_shortest_path.solve`, and 120 bytes per column for each thread.
+    """
+    items, n, m = costs.shape
+    solution = unsolved(items, n, m, number_dtype(costs))
+    start = make_start(costs, ShortestPathOptions())
+    epsilons = phases(costs, options)
+    control.excess[:] = items * n
+    root: Any = ZERO
+    done: Any = ZERO
+    for item in range(items):
+        values = costs.values[item].reshape(-1) if isinstance(costs, DenseCosts) else costs.values[:0]
+        use_auction = start.work.lists and auction_matrix(costs, values, start, epsilons, options, control)
+        ending: Any = STOPPED
+        for run in (assign_free_rows, solve_matrix) if use_auction else (solve_matrix,):
+            if control.stopped:
+                break
+            ending, root, done = run(values, start, control.monitor())
+            if ending != OVERFLOW:
+                break  # otherwise prices got too low for 64 bits: solve again without the auction
+        solution.ending[item] = ending
+        write_solution(start.state, solution.match[item], solution.u[item], solution.v[item])
+        if ending in (STOPPED, OVERFLOW) or (ending == INFEASIBLE and not go_on):
+            break
+    if INFEASIBLE not in solution.ending:
+        return solution
+    return with_violation(solution, start.state, root, done)

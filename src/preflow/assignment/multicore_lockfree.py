@@ -138,6 +138,20 @@ class State(NamedTuple):
     delays: Any = None
 
 
+def make_state(size: int, control: Control) -> State:
+    """Return the state that the threads share, for `size` rows and as many columns."""
+    threads = control.threads
+    return State(
+        lists=inboxes.make_inboxes(threads, 2 * size, np.uint32),
+        signals=np.zeros(2 * int(PADDING), dtype=np.uint64),
+        barrier=make_barrier(threads),
+        stop=control.stop,
+        counts=control.thread_counts,
+        block_bits=np.uint64(max(1, size // (BLOCKS * threads)).bit_length() - 1),
+        delays=control.delays,
+    )
+
+
 @kernel
 def over(state: State) -> bool:
     """Return whether the refine is over, or the solve is to stop."""
@@ -280,6 +294,32 @@ def refine_share(
         fix_arcs(arcs, flow, threshold, begin, end)
 
 
+def cost_scaling(scaled_costs: Scaled, options: LockFreeOptions, control: Control) -> Flow | None:
+    """Return an optimal flow; None if stopped."""
+    arcs = scaled_costs.arcs
+    size, threads = len(arcs.size), control.threads
+    flow = make_flow(size)
+    state = make_state(size, control)
+
+    def refine(epsilon: int, threshold: int) -> bool:
+        def share(thread: int) -> None:
+            refine_share(
+                arcs,
+                flow,
+                state,
+                np.uint64(thread),
+                np.uint64(threads),
+                np.int64(epsilon),
+                np.int64(threshold),
+            )
+
+        run_solver(share, control, state.barrier)
+        return not control.stopped
+
+    largest, fixing = scaled_costs.largest, options.arc_fixing
+    return flow if refine_all(largest, size, options.alpha, fixing, control, refine) else None
+
+
 def solve(
     costs: DenseCosts | SparseCosts, options: LockFreeOptions, control: Control, go_on: bool = False
 ) -> Solution:
@@ -308,43 +348,3 @@ def solve(
         return cost_scaling(scaled_costs, options, control)
 
     return solve_items(costs, control, go_on, run)
-
-
-def cost_scaling(scaled_costs: Scaled, options: LockFreeOptions, control: Control) -> Flow | None:
-    """Return an optimal flow; None if stopped."""
-    arcs = scaled_costs.arcs
-    size, threads = len(arcs.size), control.threads
-    flow = make_flow(size)
-    state = make_state(size, control)
-
-    def refine(epsilon: int, threshold: int) -> bool:
-        def share(thread: int) -> None:
-            refine_share(
-                arcs,
-                flow,
-                state,
-                np.uint64(thread),
-                np.uint64(threads),
-                np.int64(epsilon),
-                np.int64(threshold),
-            )
-
-        run_solver(share, control, state.barrier)
-        return not control.stopped
-
-    largest, fixing = scaled_costs.largest, options.arc_fixing
-    return flow if refine_all(largest, size, options.alpha, fixing, control, refine) else None
-
-
-def make_state(size: int, control: Control) -> State:
-    """Return the state that the threads share, for `size` rows and as many columns."""
-    threads = control.threads
-    return State(
-        lists=inboxes.make_inboxes(threads, 2 * size, np.uint32),
-        signals=np.zeros(2 * int(PADDING), dtype=np.uint64),
-        barrier=make_barrier(threads),
-        stop=control.stop,
-        counts=control.thread_counts,
-        block_bits=np.uint64(max(1, size // (BLOCKS * threads)).bit_length() - 1),
-        delays=control.delays,
-    )

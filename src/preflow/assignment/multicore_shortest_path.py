@@ -122,6 +122,36 @@ class Batch(NamedTuple):
     counts: NDArray[np.uint64]
 
 
+def make_batch(costs: DenseCosts, start: Start, control: Control, threads: int, go_on: bool) -> Batch:
+    """Return the batch for a number of threads, with arrays for the solution."""
+    items, n, m = costs.shape
+    dtype = number_dtype(costs)
+    own = ThreadMemory(start, np.zeros(2))
+    largest = largest_cost(costs.dtype, n)
+    integer = costs.dtype.kind == "i"
+    return Batch(
+        cost=costs.values.reshape(-1),
+        largest=largest,
+        forbidden=largest if integer else np.inf,
+        go_on=go_on,
+        row=np.empty((items, n), np.int64),
+        match=np.empty((items, n), np.int64),
+        u=np.empty((items, n), dtype),
+        v=np.empty((items, m), dtype),
+        total=np.empty(items, dtype),
+        most=LARGEST_SUM // n if integer else np.inf,
+        inexact=np.zeros(1, np.int64),
+        ending=np.full(items, UNSEEN),
+        own=own,
+        memory=private_memory(own, threads),
+        turns=np.zeros(1, np.uint64),
+        num_runs=np.uint64(min(items, RUNS * threads)),
+        stop=control.stop,
+        progress=control.excess,
+        counts=control.thread_counts,
+    )
+
+
 @kernel
 def may_be_solved(cost: Any, largest: Any, forbidden: Any) -> bool:
     """Return whether each cost is at most `largest` in size, or marks a pair that is not allowed."""
@@ -179,6 +209,15 @@ def solve_together(pool: NativePool, num_threads: Any, batch: Batch) -> None:
     run_in_pool(pool, num_threads, entry_of(solve_share, batch), address_of(batch))
 
 
+def forget_unseen(solution: Solution) -> None:
+    """Clear the solution of items that no thread has solved."""
+    unseen = solution.ending >= UNSEEN
+    solution.match[unseen] = -1
+    solution.u[unseen] = 0
+    solution.v[unseen] = 0
+    solution.ending[solution.ending == UNSEEN] = STOPPED
+
+
 def solve(
     costs: DenseCosts | SparseCosts, options: ShortestPathOptions, control: Control, go_on: bool = False
 ) -> Solution:
@@ -219,42 +258,3 @@ def solve(
         control.monitor()._replace(progress=np.zeros(2)),
     )  # fmt: skip
     return with_violation(solution, start.state, root, done)
-
-
-def make_batch(costs: DenseCosts, start: Start, control: Control, threads: int, go_on: bool) -> Batch:
-    """Return the batch for a number of threads, with arrays for the solution."""
-    items, n, m = costs.shape
-    dtype = number_dtype(costs)
-    own = ThreadMemory(start, np.zeros(2))
-    largest = largest_cost(costs.dtype, n)
-    integer = costs.dtype.kind == "i"
-    return Batch(
-        cost=costs.values.reshape(-1),
-        largest=largest,
-        forbidden=largest if integer else np.inf,
-        go_on=go_on,
-        row=np.empty((items, n), np.int64),
-        match=np.empty((items, n), np.int64),
-        u=np.empty((items, n), dtype),
-        v=np.empty((items, m), dtype),
-        total=np.empty(items, dtype),
-        most=LARGEST_SUM // n if integer else np.inf,
-        inexact=np.zeros(1, np.int64),
-        ending=np.full(items, UNSEEN),
-        own=own,
-        memory=private_memory(own, threads),
-        turns=np.zeros(1, np.uint64),
-        num_runs=np.uint64(min(items, RUNS * threads)),
-        stop=control.stop,
-        progress=control.excess,
-        counts=control.thread_counts,
-    )
-
-
-def forget_unseen(solution: Solution) -> None:
-    """Clear the solution of items that no thread has solved."""
-    unseen = solution.ending >= UNSEEN
-    solution.match[unseen] = -1
-    solution.u[unseen] = 0
-    solution.v[unseen] = 0
-    solution.ending[solution.ending == UNSEEN] = STOPPED

@@ -150,6 +150,66 @@ class Shape(NamedTuple):
         return tuple(zip(names, self[:7], strict=True))
 
 
+def _rounded(size: int) -> int:
+    """Return a number of bytes rounded up to a multiple of 16."""
+    return -(-size // 16) * 16
+
+
+def _bytes_of_state(size: int, warps: int, number: int) -> int:
+    """Return the bytes of shared memory of a team, besides the costs, for up to `size` columns."""
+    slots = 2 * warps * (32 if number == 8 else 16) if warps > 1 else 0
+    looks = _rounded(8) + _rounded(4)
+    return _rounded(number * size) + _rounded(slots) + looks + _rounded(4 * size) + 3 * _rounded(2 * size)
+
+
+def _shape(costs: DeviceCosts, options: BatchOptions) -> Shape:
+    """Return the constants and the launch of the kernel for costs."""
+    items, n, m = costs.shape
+    size = max(n, m)
+    few = items <= FEW_ITEMS * costs.device.num_multiprocessors
+    per_warp = WARP if few and size < MANY_COLUMNS else COLUMNS_OF_WARP
+    warps = options.warps or (1 if size <= ONE_WARP else -(-size // per_warp))
+    warps = min(max(warps, -(-size // (WARP * MOST_COLUMNS_OF_THREAD))), MOST_WARPS)
+    source = SOURCES[costs.values.dtype.str[1:]]
+    extent = int(costs.extent.most) - int(costs.extent.least) if source < 2 else 0
+    number = DOUBLE if source >= 2 else INT32 if extent < RANGE_OF_32_BITS else INT64
+    if number == DOUBLE:
+        width = costs.values.dtype.itemsize
+    else:
+        width = next(width for width in (1, 2, 4, 8) if width == 8 or (extent >> (8 * width)) == 0)
+    state = _bytes_of_state(size, warps, 4 if number == INT32 else 8)
+    fits = LEAST_TOGETHER * (state + _rounded(width * n * m)) <= costs.device.shared_bytes
+    stored = width if options.shared and fits else 0
+    needed = state + _rounded(stored * n * m)
+    teams = 1
+    if warps == 1:
+        teams = max(
+            1, min(WARPS_OF_BLOCK, costs.device.block_threads // WARP, costs.device.shared_bytes // needed)
+        )
+    columns = -(-size // (WARP * warps))
+    vector = 1
+    if stored == 0:
+        columns = int(1 << (columns - 1).bit_length())
+        line = size if costs.sizes is None else m
+        bits = line | columns | LOAD_BYTES // costs.values.dtype.itemsize
+        vector = bits & -bits if costs.device.address(costs.values) % LOAD_BYTES == 0 else 1
+    return Shape(warps, teams, columns, source, number, stored, vector, needed)
+
+
+def _base(costs: DeviceCosts) -> int:
+    """Return the bits of the cost that becomes 0 (integers), or of the least cost to minimise (floats)."""
+    least, most = costs.extent.least, costs.extent.most
+    if costs.values.dtype.kind == "i":
+        return int(most if costs.maximize else least)
+    return int(np.float64(-most if costs.maximize else least).view(np.int64))
+
+
+def _num_ended(ending: NDArray[np.uint32]) -> int:
+    """Return the number of items before the first one that was stopped."""
+    stopped = np.flatnonzero(ending == STOPPED)
+    return int(stopped[0]) if len(stopped) else len(ending)
+
+
 def solve(costs: DeviceCosts, options: BatchOptions, control: Control, go_on: bool = False) -> DeviceSolution:
     """Assign all rows (all columns, if there are fewer) of every item at the best cost.
 
@@ -230,63 +290,3 @@ def solve(costs: DeviceCosts, options: BatchOptions, control: Control, go_on: bo
     if done < items:
         num_infeasible = int((device.to_host(solution.ending)[:done] == INFEASIBLE).sum())
     return solution._replace(num_infeasible=num_infeasible, done=done)
-
-
-def _num_ended(ending: NDArray[np.uint32]) -> int:
-    """Return the number of items before the first one that was stopped."""
-    stopped = np.flatnonzero(ending == STOPPED)
-    return int(stopped[0]) if len(stopped) else len(ending)
-
-
-def _base(costs: DeviceCosts) -> int:
-    """Return the bits of the cost that becomes 0 (integers), or of the least cost to minimise (floats)."""
-    least, most = costs.extent.least, costs.extent.most
-    if costs.values.dtype.kind == "i":
-        return int(most if costs.maximize else least)
-    return int(np.float64(-most if costs.maximize else least).view(np.int64))
-
-
-def _shape(costs: DeviceCosts, options: BatchOptions) -> Shape:
-    """Return the constants and the launch of the kernel for costs."""
-    items, n, m = costs.shape
-    size = max(n, m)
-    few = items <= FEW_ITEMS * costs.device.num_multiprocessors
-    per_warp = WARP if few and size < MANY_COLUMNS else COLUMNS_OF_WARP
-    warps = options.warps or (1 if size <= ONE_WARP else -(-size // per_warp))
-    warps = min(max(warps, -(-size // (WARP * MOST_COLUMNS_OF_THREAD))), MOST_WARPS)
-    source = SOURCES[costs.values.dtype.str[1:]]
-    extent = int(costs.extent.most) - int(costs.extent.least) if source < 2 else 0
-    number = DOUBLE if source >= 2 else INT32 if extent < RANGE_OF_32_BITS else INT64
-    if number == DOUBLE:
-        width = costs.values.dtype.itemsize
-    else:
-        width = next(width for width in (1, 2, 4, 8) if width == 8 or (extent >> (8 * width)) == 0)
-    state = _bytes_of_state(size, warps, 4 if number == INT32 else 8)
-    fits = LEAST_TOGETHER * (state + _rounded(width * n * m)) <= costs.device.shared_bytes
-    stored = width if options.shared and fits else 0
-    needed = state + _rounded(stored * n * m)
-    teams = 1
-    if warps == 1:
-        teams = max(
-            1, min(WARPS_OF_BLOCK, costs.device.block_threads // WARP, costs.device.shared_bytes // needed)
-        )
-    columns = -(-size // (WARP * warps))
-    vector = 1
-    if stored == 0:
-        columns = int(1 << (columns - 1).bit_length())
-        line = size if costs.sizes is None else m
-        bits = line | columns | LOAD_BYTES // costs.values.dtype.itemsize
-        vector = bits & -bits if costs.device.address(costs.values) % LOAD_BYTES == 0 else 1
-    return Shape(warps, teams, columns, source, number, stored, vector, needed)
-
-
-def _bytes_of_state(size: int, warps: int, number: int) -> int:
-    """Return the bytes of shared memory of a team, besides the costs, for up to `size` columns."""
-    slots = 2 * warps * (32 if number == 8 else 16) if warps > 1 else 0
-    looks = _rounded(8) + _rounded(4)
-    return _rounded(number * size) + _rounded(slots) + looks + _rounded(4 * size) + 3 * _rounded(2 * size)
-
-
-def _rounded(size: int) -> int:
-    """Return a number of bytes rounded up to a multiple of 16."""
-    return -(-size // 16) * 16

@@ -170,57 +170,6 @@ class Arguments(NamedTuple):
     stop: Any
 
 
-def solve(
-    costs: DeviceCosts | DevicePoints,
-    options: CudaShortestPathOptions,
-    control: Control,
-    go_on: bool = False,
-) -> DeviceSolution:
-    """Assign all rows (all columns, if there are fewer) of every item at the best cost.
-
-    Parameters
-    ----------
-    costs : DeviceCosts or DevicePoints
-        The caller's costs, of at least one item. Items of one size are solved at the same time, as long as
-        each gets a block.
-    options : CudaShortestPathOptions
-    control : Control
-    go_on : bool
-        Has no effect: all items are solved.
-
-    Raises
-    ------
-    DeviceMemoryError
-        The lists do not fit the GPU's memory.
-    InvalidInputError
-        Prices of integers pass 2**60.
-
-    Notes
-    -----
-    At worst O(n) searches of O(n) rounds over all lists; in practice about a dozen searches of some dozen
-    rounds. Memory on the device, besides the costs: 20 bytes per list entry, 80 per row and 44 per column.
-    Matrices are copied if they are to be maximised, have more rows than columns, or differ in size.
-    """
-    items = costs.shape[0]
-    solution = make_solution(costs, np.int64 if costs.dtype.kind == "i" else np.float64)
-    control.excess[:] = 1.0
-    for first, part in _of_one_size(costs):
-        if 0 in part.shape:
-            _record_nothing(solution, first)
-            continue
-        least = part.to_minimize()
-        at_once = _problems_at_once(least, options)
-        for begin in range(0, part.shape[0], at_once):
-            names = range(first + begin, min(first + begin + at_once, first + part.shape[0]))
-            arguments = _arguments(least, begin, len(names), options, control)
-            endings = _run(least, arguments, options, control)
-            if STOPPED in endings:
-                return _record_bounds(solution, names, part, arguments)
-            solution = _record(solution, names, part, arguments, endings)
-            control.excess[0] = 1.0 - names.stop / items
-    return solution._replace(done=items)
-
-
 def _of_one_size(costs: DeviceCosts | DevicePoints) -> Iterator[tuple[int, DeviceCosts | DevicePoints]]:
     """Yield (0, all items); if items differ in size, yield (number, item) for each."""
     if isinstance(costs, DevicePoints) or costs.sizes is None:
@@ -404,3 +353,54 @@ def _violators(
     rows = np.flatnonzero(to_host(arguments.distance[k]) >= beyond)
     others = to_host(arguments.row_match[k])[rows].astype(np.int64)
     return rows.tolist(), np.sort(others[others < arguments.num_columns]).tolist()
+
+
+def solve(
+    costs: DeviceCosts | DevicePoints,
+    options: CudaShortestPathOptions,
+    control: Control,
+    go_on: bool = False,
+) -> DeviceSolution:
+    """Assign all rows (all columns, if there are fewer) of every item at the best cost.
+
+    Parameters
+    ----------
+    costs : DeviceCosts or DevicePoints
+        The caller's costs, of at least one item. Items of one size are solved at the same time, as long as
+        each gets a block.
+    options : CudaShortestPathOptions
+    control : Control
+    go_on : bool
+        Has no effect: all items are solved.
+
+    Raises
+    ------
+    DeviceMemoryError
+        The lists do not fit the GPU's memory.
+    InvalidInputError
+        Prices of integers pass 2**60.
+
+    Notes
+    -----
+    At worst O(n) searches of O(n) rounds over all lists; in practice about a dozen searches of some dozen
+    rounds. Memory on the device, besides the costs: 20 bytes per list entry, 80 per row and 44 per column.
+    Matrices are copied if they are to be maximised, have more rows than columns, or differ in size.
+    """
+    items = costs.shape[0]
+    solution = make_solution(costs, np.int64 if costs.dtype.kind == "i" else np.float64)
+    control.excess[:] = 1.0
+    for first, part in _of_one_size(costs):
+        if 0 in part.shape:
+            _record_nothing(solution, first)
+            continue
+        least = part.to_minimize()
+        at_once = _problems_at_once(least, options)
+        for begin in range(0, part.shape[0], at_once):
+            names = range(first + begin, min(first + begin + at_once, first + part.shape[0]))
+            arguments = _arguments(least, begin, len(names), options, control)
+            endings = _run(least, arguments, options, control)
+            if STOPPED in endings:
+                return _record_bounds(solution, names, part, arguments)
+            solution = _record(solution, names, part, arguments, endings)
+            control.excess[0] = 1.0 - names.stop / items
+    return solution._replace(done=items)

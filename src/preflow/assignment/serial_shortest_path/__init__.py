@@ -132,6 +132,27 @@ class Output(NamedTuple):
     ending: NDArray[np.int64]
 
 
+def number_dtype(costs: DenseCosts | SparseCosts) -> Any:
+    """Return the dtype of prices."""
+    return np.int64 if costs.values.dtype.kind == "i" else np.float64
+
+
+def make_start(costs: DenseCosts | SparseCosts, options: ShortestPathOptions) -> Start:
+    """Return lists, state and work for matrices of the shape of `costs`."""
+    _, n, m = costs.shape
+    dtype = number_dtype(costs)
+    use_lists = isinstance(costs, SparseCosts) or (options.lists and m > FEW_COLUMNS)
+    if isinstance(costs, DenseCosts):
+        lists = make_lists(n if use_lists else 0, min(ROOM, m), WANTED, dtype)
+        listed: float = n * WANTED if use_lists else WHOLE_SHARE * n * min(m, WANTED)
+    else:
+        lists = lists_of(costs)
+        listed = len(costs.values)
+    budget = np.uint64(min(options.row_reduction * listed, 2.0**60))
+    work = Work(options.column_reduction and n == m, use_lists, np.uint64(WANTED), budget)
+    return Start(lists, make_state(n, m, dtype), work)
+
+
 @kernel
 def reduce_listed_columns(lists: Lists, state: State) -> None:
     """Column reduction over lists, which hold all pairs of a sparse matrix."""
@@ -222,6 +243,22 @@ def solve_items(cost: Any, start: Start, output: Output, go_on: bool, monitor: M
     return root, done
 
 
+def _solve_points(costs: PointCosts, options: ShortestPathOptions, control: Control) -> Solution:
+    """Solve costs of points: between places if few points differ, else by auction and searches."""
+    m = costs.shape[2]
+    places = [group(points) for points in costs.embedded]
+    of_rows = len(places[0].first) <= len(places[1].first)
+    fewer = places[0 if of_rows else 1]
+    few = len(fewer.first) <= FEW_PLACES * len(fewer.order)
+    if few and len(fewer.first) * m <= MOST_DISTANCES:
+        control.remarks.append(f"points of one side are at {len(fewer.first):,} places: paths between these")
+        match, u, v, ending = solve_places(costs, fewer, of_rows, control)
+    else:
+        match, u, v, ending = solve_points(costs, options.auction, options.row_reduction, control)
+    nobody = np.empty(0, dtype=np.int64)
+    return Solution(match[None], u[None], v[None], np.array([ending]), nobody, nobody)
+
+
 def solve(
     costs: DenseCosts | SparseCosts | PointCosts,
     options: ShortestPathOptions,
@@ -255,40 +292,3 @@ def solve(
     if INFEASIBLE not in solution.ending:
         return solution
     return with_violation(solution, start.state, root, done)
-
-
-def number_dtype(costs: DenseCosts | SparseCosts) -> Any:
-    """Return the dtype of prices."""
-    return np.int64 if costs.values.dtype.kind == "i" else np.float64
-
-
-def make_start(costs: DenseCosts | SparseCosts, options: ShortestPathOptions) -> Start:
-    """Return lists, state and work for matrices of the shape of `costs`."""
-    _, n, m = costs.shape
-    dtype = number_dtype(costs)
-    use_lists = isinstance(costs, SparseCosts) or (options.lists and m > FEW_COLUMNS)
-    if isinstance(costs, DenseCosts):
-        lists = make_lists(n if use_lists else 0, min(ROOM, m), WANTED, dtype)
-        listed: float = n * WANTED if use_lists else WHOLE_SHARE * n * min(m, WANTED)
-    else:
-        lists = lists_of(costs)
-        listed = len(costs.values)
-    budget = np.uint64(min(options.row_reduction * listed, 2.0**60))
-    work = Work(options.column_reduction and n == m, use_lists, np.uint64(WANTED), budget)
-    return Start(lists, make_state(n, m, dtype), work)
-
-
-def _solve_points(costs: PointCosts, options: ShortestPathOptions, control: Control) -> Solution:
-    """Solve costs of points: between places if few points differ, else by auction and searches."""
-    m = costs.shape[2]
-    places = [group(points) for points in costs.embedded]
-    of_rows = len(places[0].first) <= len(places[1].first)
-    fewer = places[0 if of_rows else 1]
-    few = len(fewer.first) <= FEW_PLACES * len(fewer.order)
-    if few and len(fewer.first) * m <= MOST_DISTANCES:
-        control.remarks.append(f"points of one side are at {len(fewer.first):,} places: paths between these")
-        match, u, v, ending = solve_places(costs, fewer, of_rows, control)
-    else:
-        match, u, v, ending = solve_points(costs, options.auction, options.row_reduction, control)
-    nobody = np.empty(0, dtype=np.int64)
-    return Solution(match[None], u[None], v[None], np.array([ending]), nobody, nobody)
