@@ -155,7 +155,7 @@ class Front(NamedTuple):
 
 
 class Part(NamedTuple):
-    """What a thread has yet to search from in a level.
+    """The part of a level that a thread has yet to search from.
 
     Attributes
     ----------
