@@ -244,6 +244,7 @@ def discharge_all(case: Case, highest: bool = True, gap: bool = True, relabel_li
     def check_end(shared: Discharges, results: list[Any]) -> None:
         net, state = shared.net, shared.state
         flow.check_end(net)
+        discharge.check_invariants(net, state)
         if state.signals[discharge.OVER] == 0:
             for v in np.flatnonzero(net.excess > 0):
                 assert state.height[v] == n + 1, f"vertex {v} is lost"
@@ -299,7 +300,7 @@ MUTANTS: Mutants = {
             DEBIT,
             "add(alone, net.excess, v, -pushed)\n                excess = load(net.excess, v)\n",
         ),
-        "data race",
+        "another number of vertices",
     ),
     "does not debit what it pushed before the relabel was due": (
         "relabel-due",

@@ -146,8 +146,7 @@ def phase(
         for thread in range(num_threads):
             forgotten = population[thread, int(results[thread]) + 1 : n + 1]
             assert not forgotten.any(), "the next phase starts with wrong counts"
-        counted = population.sum(axis=0)[: n + 1].tolist()
-        assert counted == np.bincount(height, minlength=n + 2)[: n + 1].tolist(), "wrong counts"
+        multicore_paths.check_invariants(net, state)
         kept = min(2 if climb else n + 1, *state.exact_below[::PADDING])
         for v, (before, after) in enumerate(zip(exact, distances(net), strict=True)):
             assert before == after == height[v] or min(before, after, height[v]) >= kept, f"height of {v}"

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from preflow import FlowNetwork
 from preflow.graph.residual import ResidualArrays, build_residual
 from preflow.kernels.bfs import distances_to_sink
+from preflow.maxflow.invariants import check_labels, check_preflow
 from preflow.parallel.search import Search, make_search
 from tests.support.exploration import hold_constant, impatient_barrier
 
@@ -42,7 +43,6 @@ class Flow:
 
     def __init__(self, arcs: Arcs) -> None:
         self.begin = residual_of(arcs)
-        self.tail = np.repeat(np.arange(len(self.begin.excess)), np.diff(self.begin.first_out.astype(int)))
         self.pairs = self.begin.residual + self.begin.residual[self.begin.reverse]
 
     def check_state(self, net: ResidualArrays) -> None:
@@ -62,19 +62,11 @@ class Flow:
 
     def check_end(self, net: ResidualArrays) -> None:
         """Every vertex has what it received and did not send on, without marks."""
-        begin = self.begin
-        self.check_state(net)
-        self.check_pairs(net)
-        expected = begin.excess - begin.sink_residual + net.sink_residual
-        np.add.at(expected, self.tail, net.residual.astype(np.int64) - begin.residual)
-        assert net.excess.tolist() == expected.tolist(), "excess is not conserved"
+        check_preflow(self.begin, net)
 
     def check_labels(self, net: ResidualArrays, height: NDArray[Any]) -> None:
         """No residual arc of a live vertex leads down by more than a level."""
-        below = np.full(len(height), len(height))
-        np.minimum.at(below, self.tail[net.residual > 0], height[net.head[net.residual > 0]])
-        below[net.sink_residual > 0] = 0
-        assert (height <= below + 1).all(), f"labels are not valid: {height.tolist()}"
+        check_labels(net, height)
 
 
 def make_tiny_search(num_threads: int, net: ResidualArrays, small: int, box_size: int) -> Search:

@@ -168,6 +168,34 @@ def make_state(
     )
 
 
+def check_invariants(net: ResidualArrays, state: State) -> None:
+    """Assert the invariants while no thread moves: see the list above; O(n), called by tests.
+
+    A thread that finds the phase over may leave excess on vertices that nobody owns, for the next search.
+    """
+    n = len(state.height)
+    owned: list[int] = []
+    if state.queues is not None:
+        for items, ends in zip(state.queues.items, state.queues.ends.tolist(), strict=True):
+            front, back = ends[in_queues.FRONT], ends[in_queues.BACK]
+            owned += [int(items[k % len(items)]) for k in range(front, back)]
+    if state.buckets is not None:
+        for v in state.buckets.first[state.buckets.first != n].tolist():
+            while v != n and len(owned) <= n:
+                owned.append(v)
+                v = int(state.buckets.below[v])
+    assert len(set(owned)) == len(owned), "a vertex has two owners"
+    assert (net.excess[owned] > 0).all(), "a vertex without excess is owned"
+    if state.signals[OVER] == 0:
+        active = np.flatnonzero((net.excess > 0) & (state.height <= n))
+        assert set(active.tolist()) <= set(owned), "an active vertex is lost"
+    if len(state.population) > 0:
+        top = int(state.signals[TOP])
+        counts = np.bincount(state.height.astype(np.int64), minlength=n + 2)
+        kept = state.population[1 : top + 1].tolist()
+        assert kept == counts[1 : top + 1].tolist(), "a level has another number of vertices"
+
+
 @kernel
 def disown_all(queues: Any, buckets: Any, thread: Any) -> None:
     """Take from the thread all vertices that it owns."""

@@ -61,9 +61,11 @@ from ..solving.monitor import Monitor
 from ..solving.options import check_flag
 from ..solving.run import Control
 from ..stats import ARC_SCANS, GAP_VERTICES, GLOBAL_RELABELS, PUSHES, RELABELS
+from .invariants import check_labels
 from .levels import (
     Levels,
     active_excess,
+    check_population,
     close_gap,
     fill_levels,
     log_vertex,
@@ -145,6 +147,20 @@ class Rules(NamedTuple):
     hold: bool
     relabel_limit: np.uint64
     work_limit: np.uint64
+
+
+def check_invariants(net: ResidualArrays, state: State, gap: bool, num_queued: int | None = None) -> None:
+    """Assert the invariants between two phases: see the list above; O(m), called by tests.
+
+    When a phase begins, `num_queued` vertices are in the queue, which is then checked, too.
+    """
+    check_labels(net, state.height)
+    if gap:
+        check_population(state.levels, state.height)
+    if num_queued is not None:
+        active = np.flatnonzero((net.excess > 0) & (state.height <= len(state.height)))
+        queued = np.sort(state.queue[:num_queued])
+        assert queued.tolist() == active.tolist(), "other vertices are queued than the active ones"
 
 
 @kernel

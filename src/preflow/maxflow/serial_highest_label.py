@@ -68,9 +68,12 @@ from ..solving.monitor import Monitor
 from ..solving.options import check_choice, check_flag, check_positive_integer
 from ..solving.run import Control
 from ..stats import ARC_SCANS, GAP_VERTICES, GLOBAL_RELABELS, PUSHES, RELABELS
+from .invariants import check_labels
 from .levels import (
     Levels,
     active_excess,
+    check_active,
+    check_population,
     close_gap,
     fill_levels,
     log_vertex,
@@ -158,6 +161,14 @@ class Rules(NamedTuple):
     drain: bool
     relabel_limit: np.uint64
     work_limit: np.uint64
+
+
+def check_invariants(net: ResidualArrays, state: State, gap: bool) -> None:
+    """Assert the invariants between two phases: see the list above; O(m), called by tests."""
+    check_labels(net, state.height)
+    check_active(state.levels, state.height, net.excess)
+    if gap:
+        check_population(state.levels, state.height)
 
 
 @kernel

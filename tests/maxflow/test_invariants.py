@@ -1,0 +1,264 @@
+"""What push-relabel solvers keep between two phases, seen while their kernels run as plain Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+
+from preflow.generators import FAMILIES
+from preflow.graph.residual import ResidualArrays, build_residual
+from preflow.maxflow import (
+    levels,
+    multicore_discharge,
+    multicore_fifo,
+    multicore_highest_label_gap,
+    multicore_paths,
+)
+from preflow.maxflow import serial_fifo as fifo
+from preflow.maxflow import serial_highest_label as highest
+from preflow.maxflow.invariants import check_exact, check_preflow
+from preflow.solving.run import Control
+from tests.support.exploration import Cases, Mutants, Runner, edit, exploration_tests, mutate, serve
+from tests.support.scheduler import Outcome, Violation
+
+#: Small networks in which several phases are needed.
+NETWORKS = {"rmf-wide": "4x5", "rmf-long": "3x8", "rlg-wide": "6x6", "ac-dense": "16", "dinic-bad": "20"}
+
+
+def each_network(solve: Callable[[ResidualArrays, ResidualArrays], int]) -> Outcome:
+    """Call `solve` with each network and a copy of it; it returns the number of phases that it checked."""
+    phases = 0
+    for family, size in NETWORKS.items():
+        made = FAMILIES[family].generate(size, seed=1)
+        residual = build_residual(made.network, np.array([made.source]), np.array([made.sink]))
+        net = residual.arrays
+        start = ResidualArrays(*(array.copy() for array in net))
+        try:
+            phases += solve(net, start)
+        except AssertionError as error:
+            raise Violation(f"{family}: {error}", []) from error
+        check_preflow(start, net)
+    return Outcome(phases, len(NETWORKS))
+
+
+def serial_fifo(**named: Any) -> Outcome:
+    """Check a solve by serial-fifo at the begin and the end of each phase."""
+    options = fifo.FifoOptions(relabel_period=0.1, **named)
+
+    def solve(net: ResidualArrays, start: ResidualArrays) -> int:
+        states: list[fifo.State] = []
+        search, begin_phase, add_up = fifo.distances_to_sink, fifo.start_phase, fifo.active_excess
+        waiting = []
+
+        def searched(*arguments: Any) -> Any:
+            if states:
+                check_preflow(start, net)
+                fifo.check_invariants(net, states[-1], options.gap)
+            return search(*arguments)
+
+        def started(net: ResidualArrays, state: fifo.State, reached: Any) -> Any:
+            states.append(state)
+            waiting.append(begin_phase(net, state, reached))
+            return waiting[-1]
+
+        def added_up(*arguments: Any) -> float:
+            check_preflow(start, net)
+            check_exact(net, states[-1].height)
+            fifo.check_invariants(net, states[-1], options.gap, int(waiting[-1]))
+            return add_up(*arguments)
+
+        with (
+            patch.object(fifo, "distances_to_sink", searched),
+            patch.object(fifo, "start_phase", started),
+            patch.object(fifo, "active_excess", added_up),
+        ):
+            fifo.solve(net, options, Control())
+        return len(states)
+
+    return each_network(solve)
+
+
+def serial_highest_label(**named: Any) -> Outcome:
+    """Check a solve by serial-highest-label at the begin and the end of each phase."""
+    options = highest.HighestLabelOptions(relabel_period=0.1, **named)
+
+    def solve(net: ResidualArrays, start: ResidualArrays) -> int:
+        states: list[highest.State] = []
+        search, add_up, kernel = highest.global_relabel, highest.active_excess, highest.first_stage
+
+        def run(net: ResidualArrays, state: highest.State, *more: Any) -> None:
+            states.append(state)
+            kernel(net, state, *more)
+
+        def searched(net: ResidualArrays, state: highest.State, *more: Any) -> Any:
+            if len(states) > 1:
+                check_preflow(start, net)
+                highest.check_invariants(net, state, options.gap)
+            found = search(net, state, *more)
+            check_exact(net, state.height)
+            return found
+
+        def added_up(*arguments: Any) -> float:
+            states.append(states[-1])
+            check_preflow(start, net)
+            highest.check_invariants(net, states[-1], options.gap)
+            return add_up(*arguments)
+
+        with (
+            patch.object(highest, "first_stage", run),
+            patch.object(highest, "global_relabel", searched),
+            patch.object(highest, "active_excess", added_up),
+        ):
+            highest.solve(net, options, Control())
+        return len(states) - 1
+
+    return each_network(solve)
+
+
+def discharge(method: Any, options: Any) -> Outcome:
+    """Check a solve on one thread by a method of multicore_discharge.py, between its phases."""
+    module = multicore_discharge
+    options = replace(options, relabel_period=0.1)
+
+    def solve(net: ResidualArrays, start: ResidualArrays) -> int:
+        phases = []
+        begin_phase, work = module.start_phase, module.work_until_relabel
+
+        def started(net: ResidualArrays, state: module.State, *more: Any) -> None:
+            begin_phase(net, state, *more)
+            check_preflow(start, net)
+            check_exact(net, state.height)
+            module.check_invariants(net, state)
+
+        def worked(net: ResidualArrays, state: module.State, *more: Any) -> None:
+            work(net, state, *more)
+            check_preflow(start, net)
+            module.check_invariants(net, state)
+            phases.append(state)
+
+        with patch.object(module, "start_phase", started), patch.object(module, "work_until_relabel", worked):
+            method.solve(net, options, Control())
+        return len(phases)
+
+    return each_network(solve)
+
+
+def paths(length: int) -> Outcome:
+    """Check a solve on one thread by multicore-paths, between its phases."""
+    module = multicore_paths
+    options = module.PathsOptions(relabel_period=0.01, path_length=length, narrow=0)
+
+    def solve(net: ResidualArrays, start: ResidualArrays) -> int:
+        phases = []
+        begin_phase, run = module.start_phase, module.run_phase
+
+        def started(net: ResidualArrays, state: module.State, *more: Any) -> Any:
+            lists, greatest_seen = begin_phase(net, state, *more)
+            check_preflow(start, net)
+            module.check_invariants(net, state, [lists])
+            return lists, greatest_seen
+
+        def worked(net: ResidualArrays, state: module.State, *more: Any) -> Any:
+            greatest_seen = run(net, state, *more)
+            check_preflow(start, net)
+            module.check_invariants(net, state)
+            phases.append(state)
+            return greatest_seen
+
+        with (
+            patch.object(module, "start_phase", started),
+            patch.object(module, "run_phase", worked),
+            patch.object(module, "WORK_QUANTUM", np.uint64(1)),
+        ):
+            check_exact(net, module.solve(net, options, Control()))
+        return len(phases)
+
+    return each_network(solve)
+
+
+CASES: Cases = {
+    "fifo": lambda: serial_fifo(),
+    "fifo-gap": lambda: serial_fifo(gap=True),
+    "fifo-drain-hold": lambda: serial_fifo(gap=True, drain=True, hold=True, relabel_rule="work"),
+    "highest": lambda: serial_highest_label(gap=False, drain=False, path_length=1),
+    "highest-gap": lambda: serial_highest_label(path_length=1, drain=False),
+    "highest-paths": lambda: serial_highest_label(),
+    "highest-one": lambda: serial_highest_label(initial_labels="one", initial_wave=True),
+    "multicore-fifo": lambda: discharge(multicore_fifo, multicore_fifo.MulticoreFifoOptions()),
+    "multicore-fifo-gap": lambda: discharge(multicore_fifo, multicore_fifo.MulticoreFifoOptions(gap=True)),
+    "multicore-highest": lambda: discharge(
+        multicore_highest_label_gap, multicore_highest_label_gap.MulticoreHighestLabelOptions()
+    ),
+    "multicore-paths": lambda: paths(4),
+    "multicore-paths-1": lambda: paths(1),
+}
+
+
+MUTANTS: Mutants = {
+    "fifo: a relabelled vertex is not counted": (
+        "fifo-gap",
+        edit(fifo.first_stage, "levels.population[h] += 1", "pass"),
+        "a level has another number of vertices",
+    ),
+    "fifo: a vertex is queued again": (
+        "fifo",
+        edit(fifo.start_phase, "if net.excess[v] > 0:", "if net.excess[v] >= 0:"),
+        "other vertices are queued",
+    ),
+    "highest: excess that is left on a path is forgotten": (
+        "highest-paths",
+        edit(highest.push_along_path, "if i > ZERO and kept > 0:", "if False:"),
+        "other vertices are listed",
+    ),
+    "highest: a gap is closed too early": (
+        "highest-gap",
+        edit(highest.first_stage, "if levels.population[h] == 0:", "if levels.population[h] <= 1:"),
+        "labels are not valid",
+    ),
+    "highest: a gap is not closed": (
+        "highest-gap",
+        edit(levels.close_gap, "while h <= max_height:", "while False:"),
+        "labels are not valid",
+    ),
+    "multicore: a receiver is not owned": (
+        "multicore-fifo",
+        mutate(
+            multicore_discharge.work_until_relabel,
+            "no-pusher-holds-the-vertex",
+            "if add(alone, net.excess, w, amount) < 0:",
+        ),
+        "an active vertex is lost",
+    ),
+    "paths: a vertex is not counted at its new height": (
+        "multicore-paths",
+        mutate(multicore_paths.change_level, "a-vertex-is-not-counted-at-its-new-height", "if False:"),
+        "wrong counts",
+    ),
+    "paths: a mark stays": (
+        "multicore-paths",
+        mutate(
+            multicore_paths.push_along_path,
+            "the-mark-is-not-taken-back-after-a-push",
+            "lists = release(net, state, thread, v, carried - amount, lists)",
+        ),
+        "excess is not conserved",
+    ),
+}
+
+_, test_mutant_is_found = exploration_tests(CASES, MUTANTS)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_invariants_between_phases(runner: Runner, case: str) -> None:
+    outcome = runner.ask(case)
+    assert outcome["violation"] is None, outcome["violation"]
+    assert outcome["states"] > 2 * outcome["ends"], "too few phases"
+
+
+if __name__ == "__main__":
+    serve(CASES, MUTANTS)
