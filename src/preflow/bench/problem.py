@@ -63,7 +63,7 @@ class Case:
     """
 
     name: str
-    make: Callable[[], Any]
+    make: Callable[[], Instance]
     group: str = ""
     published: int | None = None
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from itertools import chain
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from ..errors import InvalidInputError, PreflowError
 from ..solving.dispatch import usable_cpus
@@ -122,13 +122,13 @@ def run_bench(
         raise InvalidInputError(
             f"no instance of {', '.join(suites)} matches {', '.join(instances) or 'anything'}"
         )
-    everybody = {each.name: each for contestants in entrants.values() for each in contestants}
-    absent = {name: why for name, each in everybody.items() if (why := each.missing()) is not None}
-    present = [name for name in everybody if name not in absent]
+    competitors = {each.name: each for contestants in entrants.values() for each in contestants}
+    absent = {name: why for name, each in competitors.items() if (why := each.missing()) is not None}
+    present = [name for name in competitors if name not in absent]
     report = BenchReport(
         datetime.now(UTC).isoformat(timespec="seconds"),
         describe_machine(),
-        package_versions(each.distribution for each in everybody.values() if each.is_peer),
+        package_versions(each.distribution for each in competitors.values() if each.is_peer),
         {
             "suites": " ".join(suites),
             "repeats": repeats,
@@ -245,7 +245,7 @@ def _heading(problem: Problem, contestants: Sequence[Contestant]) -> Heading:
     return Heading(problem.name, problem.score, problem.score_text, remarks)
 
 
-def _sizes(sizes: Any) -> str:
+def _sizes(sizes: Mapping[str, int]) -> str:
     return ", ".join(f"{count:,} {name}" for name, count in sizes.items())
 
 
