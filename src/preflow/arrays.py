@@ -33,7 +33,7 @@ ArrayModule: TypeAlias = Any
 ResidualNetwork: TypeAlias = Any
 #: The type of the entries of an array.
 DType: TypeAlias = np.dtype[Any]
-#: The neighbours of a pixel: their number (4, 8, 6, 18 or 26), or the offsets of half of them, shape (k, ndim).
+#: The neighbours of a pixel: a number (4, 8, 6, 18 or 26), or the offsets of half of them, shape (k, ndim).
 Connectivity: TypeAlias = ArrayLike | None
 #: A vertex by its number or name, or several vertices.
 Vertices: TypeAlias = Hashable | ArrayLike
