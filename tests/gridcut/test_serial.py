@@ -20,7 +20,7 @@ from preflow.gridcut import incremental_search as ibfs
 from preflow.gridcut import pixel_major as states
 from preflow.gridcut import serial_boykov_kolmogorov as bk
 from preflow.gridcut import serial_incremental_bfs as serial
-from preflow.gridcut.pixel_major import GridState, grid_state, interior
+from preflow.gridcut.pixel_major import grid_state, interior
 from preflow.gridcut.solution import initial_state
 from preflow.solving.run import Control
 from tests.support.oracles import edmonds_karp
@@ -176,34 +176,6 @@ def test_stop_leaves_bounds(module: Any) -> None:
     assert lower_bound(grid, solution.terminal) <= value <= labelling_energy(network, ~solution.sink_side)
 
 
-def check_forests(state: GridState, forests: ibfs.Forests, first: int, last: int) -> None:
-    """Assert what holds between two levels."""
-    degree = len(state.step)
-    step = state.step.view(np.int64)
-    residual = state.residual.reshape(-1, degree)
-    for p in range(first, last):
-        label, code = int(forests.label[p]), int(forests.parent[p])
-        sign = np.sign(label)
-        if state.terminal[p] != 0:
-            assert code == degree
-            assert sign == np.sign(state.terminal[p])
-        if label == 0:
-            continue
-        assert code <= degree, "an orphan"
-        if code == degree:
-            assert state.terminal[p] != 0
-        else:
-            q = p + step[code]
-            assert (residual[q, code ^ 1] if label > 0 else residual[p, code]) > 0
-            assert 0 < sign * int(forests.label[q]) < sign * label
-        if not int(forests.queued[p]) >> int(label < 0) & 1:
-            for d in range(degree):
-                q = p + step[d]
-                there = sign * int(forests.label[q])
-                if (residual[p, d] if label > 0 else residual[q, d ^ 1]) > 0:
-                    assert there > 0, "not grown from"
-
-
 @given(grid=small_grids(most=(9, 4)))
 @settings(max_examples=40)
 def test_forests_hold_between_levels(grid: SmallGrid) -> None:
@@ -215,10 +187,10 @@ def test_forests_hold_between_levels(grid: SmallGrid) -> None:
     monitor = Control().monitor()
     source = True
     while forests.cursor[ibfs.LENGTH + ibfs.SINK] > 0:
-        check_forests(state, forests, int(first), int(last))
+        ibfs.check_invariants(state, forests, int(first), int(last))
         ibfs.grow(state, forests, source, monitor)
         source = not source and bool(forests.cursor[ibfs.LENGTH + ibfs.SOURCE] > 0)
-    check_forests(state, forests, int(first), int(last))
+    ibfs.check_invariants(state, forests, int(first), int(last))
     assert (forests.first_orphan == len(forests.label)).all()
     assert np.array_equal(forests.label[first:last] >= 0, oracle(grid.network)[1].ravel())
 
@@ -247,16 +219,16 @@ def test_parts_are_put_together(grid: SmallGrid, cut: float) -> None:
         part = ibfs.forests_of_part(forests, int(end - begin))
         ibfs.plant(state, part, begin, end)
         parts.append(ibfs.search_all(state, part, monitor))
-        check_forests(state, part, int(begin), int(end))
+        ibfs.check_invariants(state, part, int(begin), int(end))
     residual += kept
     together = ibfs.forests_of_part(forests, int(last - first))
     for part in parts:
         ibfs.append_queues(together, part)
     for p in np.flatnonzero(crossing.any(axis=1) & (forests.label != 0)):
         ibfs.enqueue(together, np.uint64(p), ibfs.SOURCE if forests.label[p] > 0 else ibfs.SINK)
-    check_forests(state, together, int(first), int(last))
+    ibfs.check_invariants(state, together, int(first), int(last))
     together = ibfs.search_all(state, together, monitor)
-    check_forests(state, together, int(first), int(last))
+    ibfs.check_invariants(state, together, int(first), int(last))
     assert np.array_equal(forests.label[first:last] >= 0, oracle(grid.network)[1].ravel())
 
 

@@ -20,8 +20,8 @@ Definitions
 - The *depth* of a forest is the largest label that its pixels may have now.
 - A pixel is *queued* if its forest may still grow from it.
 
-Invariants between two levels (tests call ``check_forests`` on them)
---------------------------------------------------------------------
+Invariants between two levels (tests call ``check_invariants``)
+-------------------------------------------------------------
 - A pixel has a terminal amount if and only if it is a root of the forest of that sign.
 - Every other pixel of a forest has a parent in the same forest with a smaller label, and its tree arc has
   residual capacity. There are no orphans.
@@ -202,6 +202,34 @@ def with_more_levels(forests: Forests) -> Forests:
     levels = 2 * len(forests.first_orphan)
     none = len(forests.label)
     return forests._replace(first_orphan=np.full(levels, none, dtype=forests.first_orphan.dtype))
+
+
+def check_invariants(state: GridState, forests: Forests, first: int, last: int) -> None:
+    """Assert the invariants between two levels for a run of pixels: see the list above; called by tests."""
+    degree = len(state.step)
+    step = state.step.view(np.int64)
+    residual = state.residual.reshape(-1, degree)
+    for p in range(first, last):
+        label, code = int(forests.label[p]), int(forests.parent[p])
+        sign = np.sign(label)
+        if state.terminal[p] != 0:
+            assert code == degree, "a pixel with a terminal amount is no root"
+            assert sign == np.sign(state.terminal[p]), "a root is in the wrong forest"
+        if label == 0:
+            continue
+        assert code <= degree, "a pixel is an orphan"
+        if code == degree:
+            assert state.terminal[p] != 0, "a root has no terminal amount"
+        else:
+            q = p + step[code]
+            tree_arc = residual[q, code ^ 1] if label > 0 else residual[p, code]
+            assert tree_arc > 0, "a tree arc is saturated"
+            assert 0 < sign * int(forests.label[q]) < sign * label, "a label is not above that of the parent"
+        if not int(forests.queued[p]) >> int(label < 0) & 1:
+            for d in range(degree):
+                q = p + step[d]
+                if (residual[p, d] if label > 0 else residual[q, d ^ 1]) > 0:
+                    assert sign * int(forests.label[q]) > 0, "a forest can grow from a pixel off its queue"
 
 
 # Queues

@@ -116,6 +116,39 @@ def make_trees(state: GridState, pixels: int) -> Trees:
     )
 
 
+def check_invariants(state: GridState, trees: Trees, first: int, last: int, taken: int = -1) -> None:
+    """Assert the invariants for the pixels of a run: see the list above; called by tests.
+
+    While the trees grow from a pixel that is `taken` from the queue, it counts as active.
+    """
+    degree = len(state.step)
+    step = state.step.view(np.int64)
+    residual = state.residual.reshape(-1, degree)
+    head, length = int(trees.cursor[HEAD]), int(trees.cursor[LENGTH])
+    queued = [int(trees.queue[(head + k) % len(trees.queue)]) for k in range(length)]
+    assert sorted(queued) == np.flatnonzero(trees.active).tolist(), "other pixels are queued than the active"
+    for p in range(first, last):
+        distance, code = int(trees.distance[p]), int(trees.parent[p])
+        sign = np.sign(distance)
+        if state.terminal[p] != 0:
+            assert code == degree, "a pixel with a terminal amount is no root"
+            assert sign == np.sign(state.terminal[p]), "a root is in the wrong tree"
+        if distance == 0:
+            continue
+        assert code <= degree, "a pixel is an orphan"
+        if code < degree:
+            q = p + step[code]
+            tree_arc = residual[q, code ^ 1] if distance > 0 else residual[p, code]
+            assert tree_arc > 0, "a tree arc is saturated"
+            assert sign * int(trees.distance[q]) > 0, "a parent is in the other tree"
+            assert trees.time[q] >= trees.time[p], "a parent has an earlier time"
+        if not trees.active[p] and p != taken:
+            for d in range(degree):
+                q = p + step[d]
+                if (residual[p, d] if distance > 0 else residual[q, d ^ 1]) > 0:
+                    assert sign * int(trees.distance[q]) > 0, "a tree can grow from a passive pixel"
+
+
 @kernel
 def activate(trees: Trees, v: Any) -> None:
     """Append a pixel to the queue unless it is queued."""

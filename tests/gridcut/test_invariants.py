@@ -1,0 +1,74 @@
+"""What the trees of Boykov and Kolmogorov keep while they grow, as their kernels run as plain Python."""
+
+from __future__ import annotations
+
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+
+from preflow import GridNetwork
+from preflow.graph.integer_grid import integer_grid
+from preflow.gridcut import serial_boykov_kolmogorov as bk
+from preflow.gridcut.pixel_major import GridState, grid_state, interior
+from preflow.solving.run import Control
+from tests.support.exploration import Cases, Mutants, Runner, edit, exploration_tests, serve
+from tests.support.scheduler import Outcome, Violation
+
+
+def grow(shape: tuple[int, ...]) -> Outcome:
+    """Check the trees whenever they meet, and at the end."""
+    random = np.random.default_rng(5)
+    source, sink = random.integers(0, 30, (2, *shape)) * (random.random((2, *shape)) < 0.1)
+    grid = integer_grid(GridNetwork.from_arrays(source, sink, random.integers(0, 9, (len(shape), *shape))))
+    state = grid_state(grid)
+    first, last = interior(grid)
+    trees = bk.make_trees(state, int(last - first))
+    path_capacity, calls = bk.path_capacity, [0]
+
+    def checked(state: GridState, parent: Any, v: Any, *more: Any) -> Any:
+        """Check before the first of two calls for a path, that for the pixel from which a tree grows."""
+        if calls[0] % 2 == 0:
+            bk.check_invariants(state, trees, int(first), int(last), int(v))
+        calls[0] += 1
+        return path_capacity(state, parent, v, *more)
+
+    try:
+        bk.plant(state, trees, first, last)
+        bk.check_invariants(state, trees, int(first), int(last))
+        with np.errstate(over="ignore"), patch.object(bk, "path_capacity", checked):
+            bk.grow(state, trees, Control().monitor())
+        bk.check_invariants(state, trees, int(first), int(last))
+    except AssertionError as error:
+        raise Violation(str(error), []) from error
+    return Outcome(calls[0] // 2, 1)
+
+
+CASES: Cases = {"image": lambda: grow((12, 11)), "volume": lambda: grow((5, 4, 6))}
+
+MUTANTS: Mutants = {
+    "neighbours of a pixel that leaves are not activated": (
+        "image",
+        edit(bk.adopt, "                        activate(trees, q)\n", "                        pass\n"),
+        "a tree can grow from a passive pixel",
+    ),
+    "children of a pixel that leaves stay": (
+        "image",
+        edit(bk.adopt, "if np.uint64(parent[q]) == d ^ ONE:", "if False:"),
+        "a parent is in the other tree",
+    ),
+}
+
+_, test_mutant_is_found = exploration_tests(CASES, MUTANTS)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_invariants_while_trees_grow(runner: Runner, case: str) -> None:
+    outcome = runner.ask(case)
+    assert outcome["violation"] is None, outcome["violation"]
+    assert outcome["states"] > 20, "too few paths"
+
+
+if __name__ == "__main__":
+    serve(CASES, MUTANTS)
