@@ -18,21 +18,23 @@ from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
 import preflow
-from preflow.assignment import serial_shortest_path
+from preflow.assignment import augmenting_paths, serial_shortest_path
 from preflow.assignment.api.call import AssignmentCall
 from preflow.assignment.api.float_proof import solve_proved
 from preflow.assignment.methods import METHODS
 from preflow.assignment.result import AssignmentResult
-from preflow.assignment.solution import STOPPED
+from preflow.assignment.solution import SOLVED, STOPPED
 from preflow.errors import InfeasibleError, InvalidInputError, NotOptimalError, VerificationError
 from preflow.generators import COST_FAMILIES, machol_wien_costs
 from preflow.generators.traps import dear_chain
+from preflow.graph.cost_input import as_costs
 from preflow.graph.costs import DenseCosts
 from preflow.integrations import scipy_compat
 from preflow.io.costs import read_costs
 from preflow.solving.call import Request
 from preflow.solving.dispatch import find_method
 from preflow.solving.run import Control
+from preflow.stats import AUGMENTATIONS
 from tests.support.oracles import cheapest_assignments, exact_costs
 from tests.support.tensors import Tensor
 
@@ -464,6 +466,28 @@ def test_or_library(name: str, shared_instances: Path) -> None:
 def test_dimacs(name: str, shared_instances: Path) -> None:
     folder = shared_instances / "dimacs"
     check(read_costs(folder / name).costs, json.loads((folder / "optima.json").read_text())[name]["optimum"])
+
+
+@pytest.mark.parametrize("kind", ["integer", "float", "forbidden"])
+@pytest.mark.parametrize("shape", [(150, 150), (60, 140)])
+@pytest.mark.parametrize("lists", [False, True])
+def test_shortest_paths_keep_their_invariants(
+    lists: bool, shape: tuple[int, int], kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(serial_shortest_path, "FEW_COLUMNS", 0)
+    costs = random_costs((3, *shape), kind, seed=8)
+    costs[:, np.arange(shape[0]), np.arange(shape[0])] = 1
+    dense = as_costs(costs, False)
+    assert isinstance(dense, DenseCosts)
+    options = serial_shortest_path.ShortestPathOptions(lists=lists, row_reduction=0.5)
+    start = serial_shortest_path.make_start(dense, options)
+    control = Control()
+    for values in dense.values:
+        ending, _, _ = serial_shortest_path.solve_matrix(values.reshape(-1), start, control.monitor())
+        assert ending == SOLVED
+        rounding = 0.0 if kind == "integer" else 1e-12
+        augmenting_paths.check_invariants(values, start.state, rounding)
+    assert control.counts[AUGMENTATIONS] > 0
 
 
 def test_memory_of_any_kind_needs_no_further_compilation() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from preflow.assignment import multicore_auction as auction
 from preflow.assignment import multicore_lockfree as lockfree
-from preflow.assignment.lockfree_scaling import COLUMN, HALF, NOWHERE, Arcs, Flow, make_flow
+from preflow.assignment.lockfree_scaling import Arcs, Flow, check_invariants, make_flow
 from preflow.assignment.search_state import Lists, State, make_state
 from preflow.kernels import atomics
 from preflow.parallel import inboxes
@@ -61,17 +61,7 @@ def arcs_of(costs: Costs, scale: int) -> Arcs:
 
 def check_flow(arcs: Arcs, epsilon: int, shared: Refine, results: list[None]) -> None:
     """Every column has one unit, and every residual arc a reduced cost of at least minus epsilon."""
-    flow, size = shared.flow, len(arcs.size)
-    assert (flow.excess == 0).all(), f"excess {flow.excess}"
-    assert (flow.at != NOWHERE).all(), "a row still has its unit"
-    columns = (flow.at & COLUMN).astype(int)
-    assert sorted(columns.tolist()) == list(range(size)), f"columns {columns}"
-    assert ((flow.at >> HALF).astype(int) == np.arange(size) * size + columns).all()
-    reduced = arcs.cost.reshape(size, size) + flow.row_price[:, None] - flow.column_price
-    taken = reduced[np.arange(size), columns]
-    assert (taken <= epsilon).all(), f"an arc back has the reduced cost {-taken.max()}"
-    reduced[np.arange(size), columns] = 0
-    assert (reduced >= -epsilon).all(), f"an arc has the reduced cost {reduced.min()}"
+    check_invariants(arcs, shared.flow, epsilon)
 
 
 def refine(costs: Costs, epsilon: int, num_threads: int = 2) -> Outcome:
@@ -121,15 +111,7 @@ class Sale(NamedTuple):
 
 def check_sale(costs: Costs, epsilon: float, shared: Sale, results: list[None]) -> None:
     """Every row has a column that is within epsilon of the best for it, by the prices bid."""
-    size = len(costs)
-    owner = (shared.auction.word & auction.ROW).astype(int) - 1
-    assert sorted(owner.tolist()) == list(range(size)), f"owners {owner}"
-    price = shared.auction.bid[owner]
-    for column, row in enumerate(owner):
-        value = np.array(costs[row]) - price
-        assert value[column] <= value.min() + epsilon + 1e-9, (
-            f"row {row} is {value[column] - value.min()} off"
-        )
+    auction.check_invariants(np.array(costs), shared.auction, epsilon)
 
 
 def sale(costs: Costs, epsilon: float, num_threads: int = 2) -> Outcome:
@@ -208,7 +190,7 @@ MUTANTS: Mutants = {
             "    before = fetch_add(flow.excess, y, 1)\n",
             "    before = fetch_add(flow.excess, y, 1)\n    store(flow.at, x, best << HALF | y)\n",
         ),
-        "an arc back has the reduced cost",
+        "a residual arc has the reduced cost",
     ),
     "row: counts in two steps": (
         "refine-three",
@@ -222,7 +204,7 @@ MUTANTS: Mutants = {
             "rises-above-the-price-that-its-arcs-allow",
             "relaxed_store(flow.row_price, x, -(least + epsilon + epsilon + epsilon))",
         ),
-        "an arc has the reduced cost",
+        "a residual arc has the reduced cost",
     ),
     "column: falls below the price that its arcs allow": (
         "refine-three",
@@ -231,7 +213,7 @@ MUTANTS: Mutants = {
             "falls-below-the-price-that-its-arcs-allow",
             "relaxed_store(flow.column_price, y, -(least + 3 * epsilon))",
         ),
-        "an arc back has the reduced cost",
+        "a residual arc has the reduced cost",
     ),
     "bid: looks, then sets": (
         "sale-three",

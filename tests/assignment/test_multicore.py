@@ -248,17 +248,6 @@ def test_time_limit_gives_a_proved_bound() -> None:
 # Cost scaling by pushes and relabels
 
 
-def reduced_costs(arcs: Arcs, flow: Flow) -> np.ndarray:
-    """Return the reduced cost of every arc that is left, of those with flow its negative."""
-    rows = np.repeat(np.arange(len(arcs.size)), arcs.size.astype(int))
-    places = np.concatenate(
-        [np.arange(f, f + s) for f, s in zip(arcs.first, arcs.size, strict=False)]
-    ).astype(int)
-    reduced = arcs.cost[places] + flow.row_price[rows] - flow.column_price[arcs.column[places]]
-    has_flow = (flow.at[rows] >> np.uint64(32)).astype(int) == places
-    return np.where(has_flow & (flow.at[rows] != NOWHERE), -reduced, reduced)
-
-
 @pytest.mark.parametrize("arc_fixing", [False, True])
 @pytest.mark.parametrize("kind", ["integer", "ties", "float"])
 def test_every_refine_ends_epsilon_optimal(
@@ -274,9 +263,7 @@ def test_every_refine_ends_epsilon_optimal(
             done = refine(epsilon, threshold)
             cells = dict(zip(refine.__code__.co_freevars, refine.__closure__, strict=True))
             arcs, flow = cells["arcs"].cell_contents, cells["flow"].cell_contents
-            assert sorted((flow.at & COLUMN).tolist()) == list(range(size))
-            assert (flow.excess == 0).all()
-            assert reduced_costs(arcs, flow).min() >= -epsilon
+            lockfree_scaling.check_invariants(arcs, flow, epsilon)
             seen.append(int(arcs.size.sum()))
             return done
 
@@ -322,7 +309,7 @@ def test_price_updates_keep_the_flow_epsilon_optimal() -> None:
         after = np.concatenate([flow.row_price, flow.column_price])
         assert (after <= before).all()
         assert (flow.column_price[flow.excess < 0] == before[8:][flow.excess < 0]).all()
-        assert reduced_costs(arcs, flow).min() >= -epsilon
+        assert lockfree_scaling.reduced_costs(arcs, flow).min() >= -epsilon
         lowered += int((after < before).any())
     assert lowered > 20
 

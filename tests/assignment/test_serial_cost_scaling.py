@@ -131,34 +131,20 @@ def test_every_refine_ends_epsilon_optimal(
     seen = []
     by_bids, by_arcs = bidding.refine, push_relabel.refine
     costs = random_costs(shape, kind, seed=4)
+    rounding = 0.0 if kind == "integer" else 1e-12
 
     def check_bids(flat: Any, lists: Any, state: Any, work: Any, prices: Any, *rest: Any) -> Any:
         ending, bids = by_bids(flat, lists, state, work, prices, *rest)
         if ending == SOLVED:
             seen.append(prices.epsilon)
-            reduced = flat.reshape(shape) * prices.scale - work.price
-            rounding = 0 if kind == "integer" else 1e-12
-            owner = work.owner.astype(np.int64)
-            taken = np.flatnonzero(owner < shape[0])
-            assert len(taken) == shape[0] == len(np.unique(owner[taken]))
-            least = reduced.min(axis=1)[owner[taken]]
-            assert (reduced[owner[taken], taken] <= least + prices.epsilon + rounding).all()
-            left = work.price[owner >= shape[0]]
-            assert (left >= work.price[taken].max() - prices.epsilon - rounding).all()
+            bidding.check_invariants(flat.reshape(shape), work, prices, rounding)
         return ending, bids
 
     def check_arcs(network: Any, step: Any, *rest: Any) -> Any:
         ending, relabels = by_arcs(network, step, *rest)
         if ending == SOLVED:
             seen.append(step.delta)
-            assert (network.excess == 0).all()
-            degrees = np.diff(np.append(network.first, np.uint64(len(network.head)))).astype(np.int64)
-            tail = np.repeat(np.arange(len(network.supply)), degrees)
-            reduced = network.cost + (network.price[tail] - network.price[network.head])
-            column = (tail >= shape[0]) & (tail < sum(shape))
-            offset = np.where(column, -step.offset, step.offset)
-            residual = (network.residual == 1) & (np.arange(len(tail)) < network.last[tail])
-            assert (reduced >= offset - step.delta - (0 if kind == "integer" else 1e-12))[residual].all()
+            push_relabel.check_invariants(network, step, rounding)
         return ending, relabels
 
     monkeypatch.setattr(bidding, "refine", check_bids)

@@ -141,6 +141,32 @@ def make_flow(size: int) -> Flow:
     )
 
 
+def reduced_costs(arcs: Arcs, flow: Flow) -> NDArray[np.int64]:
+    """Return the reduced costs of all residual arcs: of an arc with flow, that of its opposite."""
+    size = arcs.size.astype(np.int64)
+    row = np.repeat(np.arange(len(size)), size)
+    place = np.concatenate([np.arange(first, first + k) for first, k in zip(arcs.first, size, strict=False)])
+    place = place.astype(np.int64)
+    reduced = arcs.cost[place] + flow.row_price[row] - flow.column_price[arcs.column[place]]
+    has_flow = (flow.at[row] != NOWHERE) & ((flow.at[row] >> HALF).astype(np.int64) == place)
+    found: NDArray[np.int64] = np.where(has_flow, -reduced, reduced)
+    return found
+
+
+def check_invariants(arcs: Arcs, flow: Flow, epsilon: int) -> None:
+    """Assert that a flow is complete and epsilon-optimal; O(arcs), called by tests after refines."""
+    assert (flow.excess == 0).all(), f"excess {flow.excess}"
+    assert (flow.at != NOWHERE).all(), "a row still has its unit"
+    column, arc = (flow.at & COLUMN).astype(np.int64), (flow.at >> HALF).astype(np.int64)
+    assert sorted(column.tolist()) == list(range(len(column))), f"columns {column}"
+    first = arcs.first[: len(column)].astype(np.int64)
+    last = first + arcs.size.astype(np.int64)
+    assert ((first <= arc) & (arc < last)).all(), "a unit is on no arc of its row"
+    assert (arcs.column[arc] == column).all(), "a unit is on an arc to another column"
+    reduced = reduced_costs(arcs, flow)
+    assert reduced.min() >= -epsilon, f"a residual arc has the reduced cost {reduced.min()}"
+
+
 def squared(costs: SparseCosts) -> SparseCosts:
     """Return costs with as many rows as columns: rows are added that may have any column at cost 0.
 

@@ -11,7 +11,7 @@ from .search_state import State
 
 #: How the solve of one matrix ended.
 SOLVED, STOPPED, INFEASIBLE, OVERFLOW = range(4)
-#: Endings of an item of a batch beside these: no thread has looked at it, or its costs cannot be added up.
+#: Endings of an item of a batch besides these: no thread has looked at it, or its costs cannot be added up.
 UNSEEN, REFUSED = 5, 6
 
 

@@ -126,6 +126,20 @@ def make_bidding(num_rows: int, num_columns: int, dtype: Any) -> Bidding:
     )
 
 
+def check_invariants(cost: NDArray[Any], bidding: Bidding, prices: Prices, rounding: float) -> None:
+    """Assert that a refine on a dense matrix is complete; O(n m), called by tests after refines."""
+    num_rows = len(bidding.queue)
+    reduced = cost * prices.scale - bidding.price
+    column = np.flatnonzero(bidding.owner < num_rows)
+    row = bidding.owner[column].astype(np.int64)
+    assert sorted(row.tolist()) == list(range(num_rows)), f"rows of columns {row}"
+    off = reduced[row, column] - reduced.min(axis=1)[row]
+    assert (off <= prices.epsilon + rounding).all(), f"a row is {off.max()} off its best column"
+    left = bidding.price[bidding.owner >= num_rows]
+    least = bidding.price[column].max() - prices.epsilon - rounding
+    assert (left >= least).all(), "a column that is left over has too low a price"
+
+
 def unscaled(price: Any, scale: Any) -> Any:
     """Return a price in units of costs: an integer rounded up, a float as it is."""
     return -((-price) // scale) if isinstance(price, int | np.integer) else price
