@@ -1,48 +1,58 @@
-"""The backward breadth-first search of a global relabel, by several threads together.
+"""The breadth-first search of a global relabel, backwards from the sink, by several threads together.
 
-The serial search is :func:`preflow.kernels.bfs.distances_to_sink`. It is a kernel of its own because it
-keeps one list of vertices, which the gap heuristic of the serial methods reads, and needs neither owners
-nor messages.
+The serial search is :func:`preflow.kernels.bfs.distances_to_sink`. It stays a separate kernel: it needs
+neither owners nor messages, and it fills one list of vertices, which the gap heuristic of the serial methods
+reads.
 
 Definitions
 -----------
-- Vertices are dealt out to the threads in blocks. Only its *owner* labels a vertex and searches from it.
-- A *message* names a vertex of another thread that a thread has found, and the arc to it.
+- A *level* is the set of vertices at one distance from the sink.
+- Blocks of consecutive vertices are dealt out to the threads in turn. A thread is the *owner* of the vertices
+  in its blocks. Only the owner labels them and searches from them, unless it waits while another thread
+  searches alone.
+- A *message* tells the owner of a vertex that another thread has found the vertex. It consists of the vertex
+  and its residual arc towards the sink. A *box* has the messages from one thread to another.
+- A *round* is the work between two barriers: the threads search from a level until it is complete or a box
+  is full.
 - A vertex is *dead* if it cannot reach the sink; its height is n + 1.
 - A vertex is *wanted* if it has excess and its old height is trusted, see :func:`search_again`.
 
 Invariants
 ----------
-- Memory that a thread writes is its own, apart from the message boxes, which have one writer. (With labels
-  set by compare-and-exchange, vertices of one cache line were found by different threads, and 16 threads
-  searched rmf-wide 136x68 no faster than 4.)
-- Messages of one round are in one half of the boxes, those of the next round in the other half, so one
-  barrier a level suffices.
-- A thread's part of ``order`` has its vertices by distance. The vertices of a level follow those of
-  the level before, so the in-queue and the out-queue flip without copying (Cihan 2010, section 4.6.3).
+- A thread writes only the labels of its own vertices, its own part of ``order`` and its own boxes. Only a
+  push with ``drain`` also changes the excess of another vertex, and the opposite arc. (In an earlier design
+  the thread that found a vertex labelled it, by compare-and-exchange. Then several threads wrote to the same
+  cache lines, and 16 threads searched rmf-wide 136x68 no faster than 4.)
+- There are two sets of boxes, the *halves*. The messages of one round are in one half, those of the next
+  round in the other half, so one barrier per round suffices.
+- A thread's part of ``order`` has its vertices by distance. The vertices of a level directly follow those of
+  the level before. So the input queue and the output queue of a level are two ranges of one array, and
+  exchanging them copies nothing (Cihan 2010, section 4.6.3).
 
-The whole
----------
+Pseudo-code
+-----------
 ::
 
     start: keep heights below exact_below, forget the others             start_search
-        vertices with capacity to the sink are the first level
+        the vertices with capacity to the sink are the first level
     repeat for each level:                                               search_again
         if it has few vertices: one thread searches alone until          search_alone
-            a level is large again                                         (no barriers)
-        label the vertices that messages name: the level is complete     receive_messages
-        if few vertices are left, in a dense network:
-            each of them looks for a neighbour in the level              search_back
-        else: search from the level's vertices:                          search_part
-            label own vertices, send messages about others'
-            if a box is full: barrier, receive, go on
-        barrier; add up what all have found                              totals.add_up
+            a level is large again; the others wait at one barrier
+        label the vertices named in messages: the level is complete      receive_messages
+        if the network is dense and few vertices are unreached:
+            each of these looks for a neighbour in the level             search_back
+        else: search from the vertices of the level:                     search_part
+            label own vertices, send messages about vertices of others
+            if a box is full: barrier, receive messages, continue
+        barrier; add up how many vertices the threads have found         totals.add_up
         stop some levels after the last wanted vertex
 
-A search may resume above heights that are still exact and stop where no more excess lies ahead. Few
-vertices are left after the first level of a dense network; they then search for a neighbour in the level,
-and not the level for them: Beamer, Asanovic and Patterson, "Direction-optimizing breadth-first search" (SC
-2012).
+A search may keep the heights that are still exact and resume above them. It may stop early when no vertex
+with excess lies farther away.
+
+In a dense network, few vertices are unreached after the first level. The search then goes *bottom-up*: each
+unreached vertex looks for a neighbour in the level (Beamer, Asanovic and Patterson, "Direction-optimizing
+breadth-first search", SC 2012).
 """
 
 from __future__ import annotations
@@ -58,60 +68,63 @@ from ..kernels.kernel import kernel
 from .barrier import make_barrier, wait
 from .totals import add_up, make_totals
 
-#: A level with fewer arcs than this, divided by the number of threads, goes to one thread. Graphs with long
-#: distances have hundreds of thousands of small levels. The more threads there are, the more is to be
-#: gained by sharing a level, and the more of what one thread would read alone was last written by other
-#: cores.
+#: One thread searches a level alone if the level has fewer arcs than this divided by the number of threads;
+#: its arcs are estimated from the average degree. Graphs with long distances have hundreds of thousands of
+#: small levels. The limit falls with the number of threads for two reasons: sharing a level gains more, and
+#: a thread that searches alone reads more data that other cores wrote last.
 SMALL_LEVEL = 4096
-#: Greatest number of vertices in a block, and number of blocks that a thread should own.
+#: A block has at most BLOCK vertices, and fewer where a thread would otherwise own fewer than BLOCKS blocks.
 BLOCK, BLOCKS = 256, 16
-#: Messages that fit all boxes of a thread together, and at least one box.
+#: All boxes to which a thread writes have room for MESSAGES messages together, each of them for at least
+#: FEWEST_MESSAGES.
 MESSAGES, FEWEST_MESSAGES = 16384, 64
-#: Two uses of a number above all numbers of vertices. A thread whose boxes were full adds UNFINISHED to the
-#: number of vertices that it reports. A search that is to find EVERYTHING never stops early.
+#: A number above every number of vertices, with two uses. A thread that stops at a full box adds UNFINISHED
+#: to the number of vertices that it reports. As the number of wanted vertices or as the last level,
+#: EVERYTHING means that the search does not stop early.
 UNFINISHED = EVERYTHING = np.uint64(2**48)
-#: Prefetching starts FAR vertices ahead of the search; its later steps are MIDDLE and NEAR vertices behind
-#: the first.
+#: The search prefetches in three steps. The first step is FAR vertices ahead of the search, the second and
+#: the third are MIDDLE and NEAR vertices behind the first.
 FAR, MIDDLE, NEAR = np.uint64(9), np.uint64(3), np.uint64(6)
-#: At most this many arcs of a vertex have their ends prefetched.
+#: The search prefetches the heads of at most this many arcs of a vertex.
 SOME_ARCS = np.uint64(16)
-#: A network is dense from this many arcs a vertex on. There, once a level has at least half as many
-#: vertices as are left, the vertices that are left search for it.
+#: A network is dense if it has at least this many arcs per vertex. A search of a dense network goes bottom-up
+#: from a level that has more than half as many vertices as are unreached.
 MANY_ARCS = 32
-#: A search ends a quarter farther away than the last wanted vertex: excess may have to go a longer way.
+#: A search ends at 5/4 of the distance at which it found the last wanted vertex, because excess may have to
+#: take a longer path than the shortest.
 OVERSHOOT = (np.uint64(5), np.uint64(4))
 
 
 class Search(NamedTuple):
-    """The state that the threads share in a search; the order of discovery is its result.
+    """The state that the threads of a search share; `order` is the result.
 
     Attributes
     ----------
     barrier : ndarray of int64
     num_threads, shift, room, box_size, small : ndarray of uint64, shape (1,)
-        Block ``v >> shift`` of vertices belongs to thread ``(v >> shift) % num_threads``, whose vertices
-        fit `room` entries of `order`. A box takes `box_size` messages. A level of fewer than `small`
-        vertices goes to one thread.
+        The vertex v is in block ``v >> shift``; thread ``(v >> shift) % num_threads`` owns it. Each thread
+        has a part of `order` with `room` entries. A box has room for `box_size` messages. One thread
+        searches a level of fewer than `small` vertices alone.
     order : ndarray of uint32 or uint64, shape (threads * room,)
         The vertices of each thread that reach the sink, by distance.
     begin, end : ndarray of uint64, shape (threads * PADDING,)
-        Where the vertices that a thread has yet to search from begin and end in its part of `order`.
+        The range of each thread's part of `order` from which the thread has yet to search.
     size : ndarray of uint64, shape (threads * PADDING,)
-        Number of vertices of each thread in a level, as counted by the thread that searches alone.
+        Number of vertices of each thread in a level; the thread that searches alone counts them.
     totals : ndarray of uint64, shape (threads * PADDING,)
-        For the barrier after a level that adds up what all threads have found, see totals.py.
+        Memory of the barrier after each level, which adds up how many vertices were found: see totals.py.
     kept : ndarray of uint64, shape (threads * PADDING,)
-        Number of vertices of each thread whose heights are kept and that are not searched from.
+        Number of vertices of each thread that keep their heights and are not searched from.
     wanted, found : ndarray of uint64, shape (threads * PADDING,)
         Number of wanted vertices of each thread, and how many of them it has found.
     alone : ndarray of uint64, shape (4,)
-        Results of the thread that searched alone: the level it has reached, the number of vertices in it
-        and in the levels before it, and the level after which the search ends.
+        Results of the thread that searched alone: the level that it has reached, the number of vertices in
+        this level and in all levels before it, and the level after which the search ends.
     messages : ndarray of the dtype of `order`, shape (2 * threads * threads * box_size * 2,)
-        Boxes of messages from each thread to each thread, in two halves. A message is a vertex and its arc
-        towards the sink.
+        The boxes from each thread to each thread, in two halves.
     num_messages : ndarray of uint64, shape (2 * threads * stride,)
-        Number of messages in each box.
+        Number of messages in each box. `stride` is the number of threads, rounded up to a multiple of
+        PADDING.
     """
 
     barrier: NDArray[Any]
@@ -134,7 +147,7 @@ class Search(NamedTuple):
 
 
 class Front(NamedTuple):
-    """How far a search has come, as all threads know it between two levels.
+    """The progress of a search, which all threads know between two levels.
 
     Attributes
     ----------
@@ -155,14 +168,14 @@ class Front(NamedTuple):
 
 
 class Part(NamedTuple):
-    """The part of a level that a thread has yet to search from.
+    """The vertices of a level from which a thread has yet to search.
 
     Attributes
     ----------
     begin, end : uint64
-        Where its vertices begin and end in the thread's part of ``order``.
+        Their range in the thread's part of ``order``.
     done : uint64
-        How many arcs of the first vertex are searched already.
+        Number of arcs of the first vertex that the thread has already read.
     """
 
     begin: np.uint64
@@ -171,18 +184,18 @@ class Part(NamedTuple):
 
 
 class Round(NamedTuple):
-    """How a thread searches from its part of a level until a box of messages is full.
+    """The settings of one round of a thread.
 
     Attributes
     ----------
     next_height : uint64
-        The height of the vertices that it finds.
+        The height of the vertices that the thread finds.
     half : uint64
-        The half of the boxes to which its messages go.
+        The half of the boxes to which the thread writes its messages.
     alone : bool
-        Whether all other threads wait, so that it labels their vertices itself and sends no messages.
+        Whether all other threads wait. Then the thread labels their vertices itself and sends no messages.
     drain : bool
-        Whether excess is pushed along the arcs over which vertices are found.
+        Whether vertices push their excess along the arcs over which the search finds them.
     """
 
     next_height: np.uint64
@@ -231,7 +244,7 @@ def make_search(num_threads: int, num_vertices: int, num_arcs: int, dtype: Any) 
 
 @kernel
 def slot(thread: Any) -> Any:
-    """Return the place of a thread's entry in a padded array."""
+    """Return the index of a thread's entry in a padded array."""
     return np.uint64(thread) * PADDING
 
 
@@ -264,13 +277,13 @@ def end_of_block(search: Search, v: Any, num_vertices: Any) -> Any:
 
 @kernel
 def next_block(search: Search, v: Any) -> Any:
-    """Return the begin of the next block of the thread that owns the block at `v`; it may be n or more."""
+    """Return where the next block of the thread that owns the block at `v` begins; it may be n or more."""
     return v + (search.num_threads[0] << search.shift[0])
 
 
 @kernel
 def message_count_at(search: Search, half: Any, writer: Any, reader: Any) -> Any:
-    """Return the place of a box in ``search.num_messages``."""
+    """Return the index of a box in ``search.num_messages``."""
     stride = np.uint64(len(search.num_messages)) // (search.num_threads[0] * TWO)
     return (half * search.num_threads[0] + writer) * stride + reader
 
@@ -291,7 +304,7 @@ def discard_messages(search: Search, half: Any, writer: Any) -> None:
 
 @kernel
 def drain_to_sink(net: Any, v: Any) -> Any:
-    """Push the excess of `v` to the sink as far as capacity allows; return the number of pushes."""
+    """Push as much excess of `v` to the sink as the capacity allows; return the number of pushes."""
     amount = min(net.excess[v], net.sink_residual[v])
     if amount <= 0:
         return ZERO
@@ -304,9 +317,9 @@ def drain_to_sink(net: Any, v: Any) -> Any:
 def reach(
     search: Search, owner: Any, net: Any, height: Any, w: Any, b: Any, next_height: Any, drain: bool
 ) -> Any:
-    """Label a vertex found over its residual arc `b`; return the number of pushes.
+    """Label the vertex `w`, which the search found over its residual arc `b`; return the number of pushes.
 
-    With `drain` its excess is pushed over `b` first; if that saturates the arc, the vertex is not found.
+    With `drain` the vertex first pushes its excess over `b`. If this saturates `b`, it stays unreached.
     """
     pushes = ZERO
     excess = net.excess[w]
@@ -334,19 +347,22 @@ def reach(
 
 @kernel
 def may_be_few_left(net: Any) -> bool:
-    """Return whether the network is dense, so that vertices may search for a level."""
+    """Return whether the network is dense, so that the search may go bottom-up."""
     return len(net.residual) >= len(net.excess) * MANY_ARCS
 
 
 @kernel
 def few_left(net: Any, size: Any, reached: Any) -> Any:
-    """Return whether the vertices not yet reached should search for a level of `size` vertices."""
+    """Return whether to go bottom-up from a level of `size` vertices; `reached` includes this level."""
     return may_be_few_left(net) and np.uint64(len(net.excess)) - reached < size * TWO
 
 
 @kernel
 def search_back(search: Search, thread: Any, net: Any, height: Any, next_height: Any, drain: bool) -> Any:
-    """Look from a thread's unreached vertices for the level before `next_height`; return the pushes made."""
+    """Label a thread's unreached vertices with a neighbour below `next_height`, and return the pushes made.
+
+    The neighbour must be in the level just below. This is the bottom-up step.
+    """
     n = np.uint64(len(net.excess))
     pushes = ZERO
     v = first_own(search, thread)
@@ -365,12 +381,13 @@ def search_back(search: Search, thread: Any, net: Any, height: Any, next_height:
 
 @kernel
 def look_ahead(search: Search, net: Any, height: Any, begin: Any, last: Any, k: Any) -> None:
-    """Prefetch in three steps what the search from entries ``begin .. last - 1`` of the order will read.
+    """Prefetch in three steps the data that the search from ``order[begin : last]`` will read.
 
-    Called for each `k` from `begin` on, FAR entries ahead of the search. The first step asks for where the
-    arcs of vertex `k` are, the second for the arcs of the vertex MIDDLE entries before it, the third for
-    the ends of the arcs of the vertex NEAR entries before it. Branches on those ends are hard to predict,
-    so without prefetching only one cache miss is under way at a time.
+    The search calls this for each `k` from `begin` on, when it is FAR entries behind. The first step
+    prefetches the entry of ``first_out`` of vertex ``order[k]``; the second the arcs of the vertex MIDDLE
+    entries before it; the third the heights and residual capacities of the neighbours of the vertex NEAR
+    entries before it. The search branches on these heights. The processor cannot predict such branches, so
+    without prefetching it waits for one cache miss at a time.
     """
     order = search.order
     if k < last:
@@ -393,11 +410,11 @@ def look_ahead(search: Search, net: Any, height: Any, begin: Any, last: Any, k: 
 def search_part(
     search: Search, thread: Any, net: Any, height: Any, part: Part, this_round: Round
 ) -> tuple[Any, Any, Any]:
-    """Search from a thread's part of a level, until it is complete or a box is full.
+    """Search from a thread's part of a level, until the part is complete or a box is full.
 
     Returns
     -------
-    k, done : where to go on if a box is full; ``k == part.end`` if the part is complete
+    k, done : where to continue, as in :class:`Part`; ``k == part.end`` if the part is complete
     pushes : number of pushes made
     """
     next_height, half, drain = this_round.next_height, this_round.half, this_round.drain
@@ -445,7 +462,7 @@ def search_part(
 def receive_messages(
     search: Search, thread: Any, net: Any, height: Any, level: Any, half: Any, drain: bool
 ) -> Any:
-    """Label the thread's vertices that others have found; return the number of pushes."""
+    """Label the thread's vertices that other threads have found; return the number of pushes."""
     n = np.uint64(len(net.excess))
     num_threads = search.num_threads[0]
     pushes = ZERO
@@ -464,7 +481,7 @@ def receive_messages(
 
 @kernel
 def first_at(search: Search, thread: Any, height: Any, level: Any) -> Any:
-    """Return how many vertices that a thread found in the last search lie below a level."""
+    """Return how many of the vertices that a thread found in the last search have heights below `level`."""
     first = thread * search.room[0]
     low = ZERO
     high = search.end[slot(thread)]
@@ -481,10 +498,12 @@ def first_at(search: Search, thread: Any, height: Any, level: Any) -> Any:
 def start_search(
     search: Search, thread: Any, net: Any, height: Any, exact_below: Any, trusted: Any, drain: bool
 ) -> Any:
-    """Set up the search from the level below `exact_below` among a thread's vertices; return the pushes made.
+    """Prepare a thread's vertices for a search that resumes at `exact_below`; return the pushes made.
 
-    Vertices to be found get a label above n: the old height + n + 2 if the old height is at most `trusted`,
-    otherwise the dead label. A search from the sink finds the first level here.
+    Vertices with heights below `exact_below` keep them, and the search starts from the highest level of
+    these. Every other vertex gets a label above n, which marks it as unreached: its old height + n + 2 if the
+    old height is at most `trusted`, otherwise the dead label. A search from the sink labels the first level
+    here.
     """
     n = np.uint64(len(net.excess))
     dead = n + ONE
@@ -539,7 +558,7 @@ def start_search(
 
 @kernel
 def level_to_end_with(level: Any) -> Any:
-    """Return the last level of a search that found its last wanted vertex before the end of `level`."""
+    """Return the last level of a search that has found all wanted vertices when it ends `level`."""
     return level * OVERSHOOT[0] // OVERSHOOT[1]
 
 
@@ -547,12 +566,14 @@ def level_to_end_with(level: Any) -> Any:
 def search_alone(
     search: Search, net: Any, height: Any, front: Front, width: Any, enough: Any, drain: bool
 ) -> tuple[Front, Any, Any]:
-    """Search in one thread until a level has `width` vertices or none, or `enough` are reached in all.
+    """Search with one thread, until a level has at least `width` vertices or none.
+
+    The search also stops at the last level, or when it has reached `enough` vertices in all.
 
     Returns
     -------
-    front : the level reached
-    size : number of its vertices
+    front : the progress of the search
+    size : number of vertices of the level reached
     pushes : number of pushes made
     """
     level, before, wanted, last_level = front.level, front.before, front.wanted, front.last_level
@@ -587,7 +608,7 @@ def search_alone(
 
 @kernel
 def has_wide_level(search: Search, net: Any, height: Any, width: Any, enough: Any) -> bool:
-    """Return whether a level has `width` vertices, among the `enough` vertices nearest to the sink."""
+    """Return whether a level has at least `width` vertices; look at the `enough` nearest to the sink only."""
     for thread in range(search.num_threads[0]):
         start_search(search, np.uint64(thread), net, height, ZERO, ZERO, False)
     front = Front(ONE, ZERO, EVERYTHING, EVERYTHING)
@@ -597,7 +618,7 @@ def has_wide_level(search: Search, net: Any, height: Any, width: Any, enough: An
 
 @kernel
 def go_on_alone(search: Search, net: Any, height: Any, front: Front, half: Any, drain: bool) -> Any:
-    """Receive all messages, then search in one thread while levels are small; return the pushes made."""
+    """Receive all messages, then search with one thread while levels are small; return the pushes made."""
     pushes = ZERO
     for thread in range(search.num_threads[0]):
         pushes += receive_messages(search, np.uint64(thread), net, height, front.level, half, drain)
@@ -616,18 +637,18 @@ def search_again(
 ) -> tuple[Any, Any, Any, Any]:
     """Make heights exact again: all of them, or those from `exact_below` up to a ceiling.
 
-    All threads call it at the same time, while nobody else pushes; it ends with a barrier. With `drain`, a
-    vertex with excess pushes it along the arc over which the search reaches it before the arc counts, as
-    :func:`preflow.kernels.bfs.distances_to_sink` does.
+    All threads call this at the same time, and nothing else pushes meanwhile. It ends with a barrier. With
+    `drain`, a vertex with excess first pushes it along the arc over which the search finds the vertex. If
+    this saturates the arc, the arc does not count, as in :func:`preflow.kernels.bfs.distances_to_sink`.
 
     Parameters
     ----------
     exact_below : int
-        All heights below it are those of the last search and still exact; the search goes on from there. 0
+        All heights below it are those of the last search and still exact; the search resumes from there. 0
         or 1 searches from the sink.
     trusted : int
-        If not 0, heights up to it are lower bounds of distances, and the search may stop some levels after
-        the level of the last wanted vertex.
+        If not 0, old heights up to it are lower bounds of distances. A vertex with such a height and with
+        excess is *wanted*. The search may stop some levels after it has found all wanted vertices.
 
     Returns
     -------
@@ -640,7 +661,7 @@ def search_again(
     With ``trusted > 0`` a vertex that was not reached keeps the label above n that :func:`start_search`
     gave it. The caller turns it into a height by :func:`height_not_reached`.
 
-    O(n + m) work. One barrier for each large level, two in dense networks, and one for each run of small
+    O(n + m) work. One barrier for each large level (two in a dense network), and one for each run of small
     levels.
     """
     n = np.uint64(len(net.excess))
@@ -682,7 +703,7 @@ def search_again(
         end = search.end[own]
         found = end - k
         done = ZERO
-        # In a dense network the vertices that are left may search for the level.
+        # In a dense network the search may go bottom-up.
         if may_be_few_left(net):
             # mutant: no-barrier-before-the-sizes-of-a-dense-network-s-level-are-added
             holds, size, _ = add_up(search.barrier, search.totals, thread, num_threads, found, ZERO)
@@ -734,7 +755,7 @@ def height_not_reached(label: Any, ceiling: Any, num_vertices: Any) -> Any:
 def search_together(search: Search, thread: Any, net: Any, height: Any, drain: bool) -> tuple[Any, Any, Any]:
     """Make every height the exact residual distance to the sink, or ``n + 1`` (dead).
 
-    To be called like :func:`search_again`.
+    All threads call it, like :func:`search_again`.
 
     Returns
     -------
