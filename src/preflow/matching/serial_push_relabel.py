@@ -1,33 +1,34 @@
-"""Push-relabel for bipartite matching, first in first out.
+"""Push-relabel for bipartite matching, with a first-in-first-out queue of active rows.
 
 Deveci, Kaya, Uçar and Çatalyürek, "A push-relabel-based maximum cardinality bipartite matching algorithm on
 GPUs" (2013), Algorithms 1 and 2; Goldberg and Kennedy (1997); Kaya, Langguth, Manne and Uçar (2013).
 
-Definitions. A row is *active* if it is free and has edges. The *label* of a column is a lower bound on the
-number of columns left on an alternating path from it to a free column. A *push* matches an active row with
-its lowest column and makes the row that had this column active. A column is *dead* if its label says that no
-free column can be reached. A *gap* is a level, below some label, that no column has: all columns above it are
-dead.
+Definitions. A row is *active* if it is free and has edges, unless it was given up. The *label* of a column is
+a lower bound on the number of further columns on every alternating path from it to a free column; a free
+column has label 0. A *push* matches an active row with its column of lowest label, and makes the row that had
+this column active. A column is *dead* if its label, num_columns + 1, says that no alternating path leads to a
+free column. A *gap* is a label that no column has, although some columns have larger ones; these are dead.
 
 Invariants:
 
 - Labels never fall, free columns have label 0.
-- The label of a column is at most one more than the label of any other column of its row.
+- The label of a matched column is at most one more than the label of any other column of its row.
 - A row is active, matched, or given up because all of its columns are dead.
 
 Departures:
 
-- Rows are active and push to columns, since matrices come by rows. The label of a row would be one more than
-  that of its lowest column, so only columns have labels.
-- A push raises the column above the *second* lowest column of its new row, the highest label that is still
-  valid (the double push of Goldberg and Kennedy), instead of by 2.
-- ``initial_labels="one"`` starts without a global relabel. From a good initial matching labels then stay low
-  (3.7 on average and 8 at most on a Delaunay graph of a million vertices), no row pushes far, and most solves
-  need no transposed graph. A global relabel raises all labels to distances; rows that compete for a free
-  column then have to raise all columns around it.
-- ``stalled="trees"`` leaves the last rows to the trees of :mod:`.multicore_multi_source_bfs` where pushes
-  take long, as on permuted tridiagonal matrices.
-- The columns of rows are filled in at the end of a phase of pushes.
+- Rows are active and push to columns, since matrices are stored by rows. The label of a row would be one more
+  than the lowest label among its columns, so only columns have labels.
+- A push sets the label of the column to one more than the *second* lowest label among the columns of its new
+  row. This is the largest valid label (the double push of Goldberg and Kennedy). The paper raises the label
+  by 2.
+- ``initial_labels="one"`` starts without a global relabel. After a good initial matching, labels then stay
+  low (3.7 on average and 8 at most on a Delaunay graph of a million vertices), chains of pushes stay short,
+  and most solves need no transposed graph. A global relabel makes all labels exact distances. Rows that
+  compete for the same free column then have to raise the labels of all columns around it.
+- ``stalled="trees"`` matches the last rows by the alternating trees of :mod:`.multicore_multi_source_bfs`.
+  They are faster where pushes take long, as on permuted tridiagonal matrices.
+- Pushes write the row of each column only. The column of each row is filled in when a phase of pushes ends.
 
 Pseudo-code::
 
@@ -40,8 +41,10 @@ Pseudo-code::
             if the lowest is dead: give r up
             push r to the lowest column c; queue the row that had c
             label of c = label of the second lowest + 1
-            if the old level of c is empty now: columns above it are dead
-        global relabel, or leave the rest to trees
+            if no column has the old label of c now: columns with larger labels are dead
+        global relabel, or match the last rows by trees
+
+k is the option `relabel_period`.
 """
 
 from __future__ import annotations
@@ -74,19 +77,19 @@ from .match_arrays import Matching, list_free_rows, match_rows
 from .packed_columns import check_packed
 from .queue_prefetch import AHEAD_NEIGHBOURS, AHEAD_RANGE, AHEAD_VALUES, MOST_VALUES, prefetch_queued
 
-#: Closing a gap is a pass over all columns; it is done at most once in num_columns >> GAP_SHIFT pushes.
+#: To close a gap, the kernel passes over all columns, at most once in num_columns >> GAP_SHIFT pushes.
 GAP_SHIFT = np.uint64(2)
-#: Whether pushes have stalled is tested after num_columns >> STALL_SHIFT pushes, and at least STALL_PUSHES
-#: for each active row. They have if at the current rate the active rows would take more pushes than one in
-#: STALLED_SHARE of the number m of edges: random graphs and meshes take 0.03 to 0.06 m, permuted tridiagonal
-#: matrices over 0.2 m.
+#: The kernel tests whether pushes have stalled after num_columns >> STALL_SHIFT pushes, or after STALL_PUSHES
+#: for each active row if these are more. Pushes have stalled if, at the rate since the last test, the active
+#: rows would take more than m / STALLED_SHARE further pushes; m is the number of edges. Random graphs and
+#: meshes take 0.03 m to 0.06 m pushes, permuted tridiagonal matrices more than 0.2 m.
 STALL_SHIFT = np.uint64(1)
 STALL_PUSHES = np.uint64(4)
 STALLED_SHARE = np.uint64(8)
-#: Where threads share labels, the columns of a row with at most this many are prefetched for writing: one of
-#: them is written, and a compare-and-swap that waits for another cache to release a line delays everything
-#: after it. On 16 cores this takes pushes on Erdos-Renyi graphs to 0.6 of their time. The lines of hubs would
-#: move from cache to cache.
+#: Where threads share labels, a row with at most this many columns has their labels prefetched for writing.
+#: The push writes one of these labels by a compare-and-swap. If that has to wait until another core's cache
+#: releases the line, everything after it waits, too. On 16 cores, pushes on Erdos-Renyi graphs then take 0.6
+#: of the time. For a row with more columns, too many lines would move from cache to cache.
 MOST_WRITTEN = np.uint64(8)
 
 
@@ -103,8 +106,9 @@ class PushRelabelOptions:
     initial_labels : {"exact", "one"}
         Start with a global relabel, or with label 1 for every matched column.
     stalled : {"push", "relabel", "trees"}
-        What follows when the last pushes matched few rows: more pushes, a global relabel, or the trees of
-        `multicore-multi-source-bfs`. With "trees" these also replace every later global relabel.
+        What the method does when the last pushes matched few rows: it goes on pushing, makes a global
+        relabel, or matches the remaining rows by the alternating trees of `multicore-multi-source-bfs`. With
+        "trees", these also replace the global relabel that is due after `relabel_period`.
     """
 
     relabel_period: float = 0.5
@@ -143,10 +147,10 @@ class State(NamedTuple):
     Attributes
     ----------
     label : ndarray, shape (num_columns,)
-        A lower bound on the number of columns left on an alternating path to a free one: 0 for a free column;
-        more than there are columns if none can be reached.
+        A lower bound on the number of further columns on an alternating path to a free column: 0 for a free
+        column, num_columns + 1 for a dead one.
     population : ndarray, shape (num_columns + 2,)
-        Number of columns of each label.
+        Number of columns with each label below that of dead columns.
     queue : ndarray, shape (num_rows,)
         Active rows, a ring buffer.
     order : ndarray, shape (num_columns,)
@@ -160,7 +164,7 @@ class State(NamedTuple):
 
 
 def check_labels(rows: Adjacency, column_match: NDArray[Any], label: NDArray[Any]) -> None:
-    """Assert the invariants of labels: see the list above; O(m), called by tests between phases."""
+    """Assert the invariants of labels listed above; O(m), called by tests between phases."""
     num_rows, dead = len(rows.first) - 1, len(label) + 1
     free = column_match >= num_rows
     assert (label[free] == 0).all(), "a free column has a label above 0"
@@ -228,7 +232,7 @@ def global_relabel(columns: Adjacency, matching: Matching, state: State) -> None
 
 @kernel
 def close_gap(state: State, level: Any) -> Any:
-    """Declare all columns above an empty level dead; return their number."""
+    """Declare all columns with labels above `level` dead, since no column has this label; return how many."""
     dead = np.uint64(len(state.label)) + ONE
     closed = ZERO
     for c in range(np.uint64(len(state.label))):
@@ -250,10 +254,11 @@ def place(position: Any, end: Any, capacity: Any) -> Any:
 def prefetch_active(
     rows: Adjacency, values: Any, queue: Any, begin: Any, size: Any, end: Any, capacity: Any, shared: bool
 ) -> None:
-    """Prefetch for the next rows in a ring buffer of `size` rows: ranges, columns, `values` of columns.
+    """Prefetch data of the next rows in a ring buffer: their ranges, their columns, `values` of the columns.
 
-    With fewer rows it prefetches less far ahead: the last few rows make a third of all pushes. Values that
-    are `shared` with other threads are prefetched for writing, for rows with few columns.
+    If the buffer has few rows (`size`), it prefetches less far ahead; a third of all pushes is made when only
+    few rows are active. If other threads share the values (`shared`), those of rows with few columns are
+    prefetched for writing, see MOST_WRITTEN.
     """
     last = size - ONE
     in_range, neighbours, in_values = AHEAD_RANGE, AHEAD_NEIGHBOURS, AHEAD_VALUES
@@ -280,7 +285,7 @@ def pushes_until_look(num_columns: Any, size: Any) -> Any:
 
 @kernel
 def have_stalled(pushes: Any, size_then: Any, size: Any, num_edges: Any) -> bool:
-    """Whether the active rows would take long at the rate at which `pushes` left `size` of `size_then`."""
+    """Whether pushes have stalled: the last `pushes` reduced the active rows from `size_then` to `size`."""
     to_come = float(pushes) * float(size)  # in floats: the product may not fit an integer
     return bool(to_come * float(STALLED_SHARE) > float(size_then - size) * float(num_edges))
 
@@ -297,8 +302,8 @@ def push_until(
 ) -> tuple[Any, Any]:
     """Push until no row is active, a global relabel is due, pushes have stalled, or the solve is to stop.
 
-    Takes and returns the beginning of the queue and the number of rows in it. Without free columns no row is
-    active.
+    Takes and returns the beginning of the queue and the number of rows in it. Once no column is free, the
+    matching is maximum, and the function returns an empty queue.
     """
     stop, counts, progress = monitor
     num_columns = np.uint64(len(state.label))
@@ -333,7 +338,7 @@ def push_until(
                     break
             elif h < second:
                 second = h
-        # Without a living column the row is given up.
+        # If all of its columns are dead, give the row up.
         scans += e - first
         if lowest == dead:
             continue
@@ -372,7 +377,7 @@ def push_until(
 
 
 def grow_trees(graph: BipartiteGraph, matching: Matching, left: int, control: Control) -> bool:
-    """Match the `left` rows by trees, as far as possible; return whether the matching is maximum."""
+    """Match the `left` active rows by alternating trees; return whether the matching is then maximum."""
     control.remarks.append(f"trees took the last {left:,} rows")
     options = multicore_multi_source_bfs.MulticoreMultiSourceBfsOptions()
     return multicore_multi_source_bfs.solve(graph, matching, options, control)
@@ -384,17 +389,17 @@ def solve(graph: BipartiteGraph, matching: Matching, options: PushRelabelOptions
     Returns
     -------
     bool
-        Whether it is; False where the solve was asked to stop.
+        True if the matching is maximum, False if the solve was stopped before.
 
     Raises
     ------
     UnsuitableMethodError
-        There are 2**32 - 2 rows or columns, or more, and ``stalled="trees"``.
+        ``stalled="trees"``, and the graph has at least 2**32 - 2 rows or columns.
 
     Notes
     -----
-    O(n m) time, memory of one index a row and three a column, and the transposed graph where a global relabel
-    falls due, or where trees follow two indices and 16 bytes a row and 8 a column.
+    O(n m) time. Memory: one index per row and three per column. A global relabel also needs the transposed
+    graph; trees need two indices and 16 bytes per row and 8 bytes per column.
     """
     num_rows, num_columns = graph.shape
     if options.stalled == "trees":
