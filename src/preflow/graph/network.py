@@ -1,8 +1,8 @@
-"""Flow networks: arcs in input order, exact capacities; on the host or on a GPU.
+"""Flow networks with their arcs in input order and exact capacities, on the host or on a GPU.
 
 FlowNetwork and DeviceFlowNetwork are in one module because each of them creates the other:
-:meth:`FlowNetwork.from_arrays` decides where the arrays are, and :meth:`DeviceFlowNetwork.on_host` copies
-back.
+:meth:`FlowNetwork.from_arrays` returns a DeviceFlowNetwork if the arrays are on a GPU, and
+:meth:`DeviceFlowNetwork.on_host` returns a FlowNetwork.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 INT64_MAX = np.iinfo(np.int64).max
 #: A larger number of vertices is a mistake in the input: the arrays of a solve would take petabytes.
 MOST_VERTICES = 2**46
-#: Kernels on a GPU number vertices and the two terminals with 32 bits: from this number of vertices on they
-#: cannot.
+#: Kernels on a GPU number the vertices and the two terminals with 32-bit integers, so a network on a GPU must
+#: have fewer vertices than this.
 TOO_MANY_VERTICES = 2**32 - 4
 #: All integers up to this one are exact in float64.
 EXACT_FLOAT = float(2**53)
@@ -62,8 +62,8 @@ class FlowNetwork(HostArrays, ReadOnlyArrays):
     labels : tuple or None
         The caller's vertex labels, where the network came from NetworkX.
     saturated : bool
-        Whether a capacity of 2**63 - 1 was given as a larger integer. A minimum cut with such an arc is past
-        int64.
+        Whether an input capacity was an integer above 2**63 - 1, which is then stored as 2**63 - 1. The
+        capacity of a minimum cut with such an arc exceeds int64.
     """
 
     num_vertices: int
@@ -76,7 +76,7 @@ class FlowNetwork(HostArrays, ReadOnlyArrays):
     _label_index: Mapping[Hashable, int] | None = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Check the arrays, and keep read-only copies of the dtypes that kernels take."""
+        """Check the arrays, and keep read-only copies with the dtypes that kernels take."""
         tail, head = _vertex_ids(self.tail, "tail"), _vertex_ids(self.head, "head")
         num_vertices = check_ends(tail, head, self.num_vertices)
         (capacity, saturated), reverse = read_capacities(self.capacity, len(tail), "capacity"), None
@@ -126,8 +126,8 @@ class FlowNetwork(HostArrays, ReadOnlyArrays):
             End vertices, numbered from 0.
         capacity : array_like, shape (m,) or scalar
             Non-negative; integers of any size, bools (0 and 1), fractions, or floats that may be ``inf``.
-            Floats whose finite entries are all integers below 2**53 are solved as integers. Fractions that
-            are not all integers are rounded to float64, which the `gap` of results allows for.
+            If all finite entries of floats are integers up to 2**53, they are solved as integers. Unless all
+            fractions are integers, they are rounded to float64; the `gap` of results allows for it.
         reverse_capacity : array_like, shape (m,) or scalar, optional
             Capacity of the opposite direction.
         num_vertices : int, optional
@@ -136,16 +136,17 @@ class FlowNetwork(HostArrays, ReadOnlyArrays):
         Returns
         -------
         FlowNetwork
-            A :class:`preflow.graph.network.DeviceFlowNetwork` where the arrays are on a GPU: CuPy
-            arrays, or anything with ``__dlpack__``, such as Torch tensors. These do not pass through the
-            host, and are copied only where their dtypes do not fit: leave them unchanged.
+            A :class:`preflow.graph.network.DeviceFlowNetwork` if the arrays are on a GPU: CuPy arrays, or
+            anything with ``__dlpack__``, such as Torch tensors. These arrays are not copied to the host, and
+            are copied on the GPU only to convert their dtypes: leave them unchanged.
 
         Raises
         ------
         InvalidInputError
             Wrong shapes or dtypes, negative or NaN capacities, vertices out of range.
         CapacityOverflowError
-            Floats are mixed with integers or fractions that are huge and that float64 cannot hold.
+            Not all capacities are integers, and float64 cannot represent one of the integers, or would round
+            one of the fractions to an integer. On a GPU also: an integer above 2**63 - 1.
 
         Examples
         --------
@@ -161,13 +162,13 @@ class FlowNetwork(HostArrays, ReadOnlyArrays):
     def from_scipy(cls, matrix: scipy.sparse.sparray | scipy.sparse.spmatrix) -> FlowNetwork:
         """Build a network from a square sparse matrix: entry (u, v) is the capacity of an arc u -> v.
 
-        Arcs come in the order in which a COO or CSR matrix stores its entries, by rows for other formats.
-        Entries that are stored twice are parallel arcs.
+        Arcs have the order in which a COO or CSR matrix stores its entries; other formats are sorted by
+        rows. Entries that are stored twice become parallel arcs.
 
         Raises
         ------
         InvalidInputError
-            No square sparse matrix of two dimensions, or its arrays do not fit each other.
+            The input is not a square sparse matrix of two dimensions, or its arrays do not fit each other.
 
         Examples
         --------
@@ -271,9 +272,9 @@ class FlowNetwork(HostArrays, ReadOnlyArrays):
 class DeviceFlowNetwork(DeviceArrays, FlowNetwork):
     """A flow network on a GPU; :meth:`preflow.FlowNetwork.from_arrays` makes one from arrays on a GPU.
 
-    Methods that run on that GPU solve it in place, and results are arrays of the caller's kind. Everything
-    that runs on the host, such as ``device="cpu"``, first copies it to the host, and returns results of the
-    same kind.
+    Methods that run on that GPU read the arrays where they are. Methods that run on the host, such as those
+    of ``device="cpu"``, copy the network to the host first. In both cases results are arrays of the caller's
+    kind: of the library whose arrays the caller passed, on the same GPU.
 
     Attributes
     ----------
@@ -332,11 +333,12 @@ class MaxFlowProblem:
 
 
 def flow_bound(network: FlowNetwork, sources: NDArray[np.int64], sinks: NDArray[np.int64]) -> float:
-    """Return a positive number that no flow exceeds, as the unit in which capacities matter.
+    """Return a positive upper bound on the value of every finite flow.
 
-    The smaller of the capacity out of the sources and the capacity into the sinks. If both are infinite, or
-    one is zero so that no flow is possible: the sum of all finite capacities. If that is zero: 1. Self loops
-    do not count.
+    Float capacities are rounded, and proofs are checked, relative to this bound. It is the smaller of the
+    capacity out of the sources and the capacity into the sinks. If both are infinite, or if one is zero so
+    that no flow is possible, it is the sum of all finite capacities, or 1 if that is zero. Self loops do not
+    count.
     """
     given = [(network.tail, network.head, network.capacity)]
     if network.reverse_capacity is not None:
@@ -399,7 +401,7 @@ def _count(value: Any, name: str) -> int:
 
 
 def check_ends(tail: AnyArray, head: AnyArray, num_vertices: Any) -> int:
-    """Check the ends of arcs against each other and the number of vertices; return that."""
+    """Check that the ends of arcs fit each other and the number of vertices; return this number."""
     if len(tail) != len(head):
         raise InvalidInputError(f"tail has {len(tail)} entries, head has {len(head)}")
     largest = max((int(ids.max()) for ids in (tail, head) if len(ids)), default=-1)
@@ -420,7 +422,7 @@ def _vertex_ids(values: ArrayLike, name: str) -> Array:
 
 
 def check_vertex_ids(ids: AnyArray, name: str) -> AnyArray:
-    """Check that an array has vertex numbers, except for their range, and return it."""
+    """Check the shape, the dtype and the signs of an array of vertex numbers, and return the array."""
     if ids.ndim != 1:
         raise InvalidInputError(f"{name} has one dimension, got shape {ids.shape}")
     if ids.size == 0:
@@ -433,7 +435,10 @@ def check_vertex_ids(ids: AnyArray, name: str) -> AnyArray:
 
 
 def read_capacities(values: ArrayLike, num_arcs: int, name: str) -> tuple[Array, bool]:
-    """Check capacities and return them as int64 or float64, and whether one of 2**63 - 1 was larger."""
+    """Check capacities; return them as int64 or float64, and whether an integer was larger than int64.
+
+    Such integers become 2**63 - 1.
+    """
     if hasattr(values, "mask") and np.ma.is_masked(values):  # numpy.ma is slow to import
         raise InvalidInputError(f"{name} is a masked array: fill it, or leave the masked arcs out")
     try:
@@ -478,8 +483,9 @@ def check_capacities(array: AnyArray, name: str) -> AnyArray:
 def _from_objects(array: Array, name: str) -> tuple[Array, bool]:
     """Return Python numbers as int64 or float64, and whether an integer was larger than int64.
 
-    Such integers become 2**63 - 1. Fractions that are not all integers become the nearest floats. Rounding
-    to a whole number is an error: a network of whole floats is solved as if these were exact.
+    Such integers become 2**63 - 1. Unless all numbers are integers, they become the nearest floats. A number
+    that float64 would change into a whole number raises an error, because a network of whole floats is solved
+    as if these were exact.
     """
     numbers = array.tolist()
     kinds = set(map(type, numbers))
