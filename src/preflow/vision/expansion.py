@@ -1,20 +1,24 @@
-"""Labels for every pixel by minimum cuts: alpha-expansion and alpha-beta swap.
+"""Choose one of several labels for every pixel by minimum cuts: alpha-expansion and alpha-beta swap.
 
 Boykov, Veksler and Zabih, "Fast approximate energy minimization via graph cuts", PAMI 2001, sections 3 to 5.
 Label costs: Delong, Osokin, Isack and Boykov, IJCV 2012, section 3.
 
 Definitions
 -----------
-- A *move* changes any set of pixels at once: to one label alpha (an expansion), or between two labels (a
-  swap). The pixels that change are said to *switch*. The best move is a minimum cut, with the pixels that
-  switch on the sink side.
-- A *sweep* tries each move once: all labels, or all pairs of labels.
+- The *energy* of a labelling is defined in label_energy.py: a data term for each pixel, a term for each pair
+  of neighbours, and a cost for each label in use.
+- A *move* lets any set of pixels change their labels at once. In it each pixel *switches* or *stays*. In an
+  *expansion* a pixel that switches takes the label alpha; a pixel that stays keeps its label. In a *swap*
+  only the pixels with labels alpha and beta take part: those that switch take alpha, those that stay take
+  beta, whichever label they had.
+- The best choice of a move is a minimum cut, with the pixels that switch on the sink side.
+- A *sweep* tries each move once: an expansion to each label, or a swap of each pair of labels.
 
 Invariants
 ----------
-- The energy falls with every move that is made.
-- `State.paid` and `State.apart` are the data terms of all pixels and the terms of all pairs in the current
-  labelling.
+- Every move that is made lowers the energy.
+- In the current labelling, `State.paid` has the data terms of all pixels, `State.apart` the terms of all
+  pairs.
 - A labelling that no expansion improves is within a known factor of the least energy.
 
 Pseudo-code
@@ -29,11 +33,14 @@ Pseudo-code
 
 Departures
 ----------
-- Pairs need no vertices of their own (Kolmogorov and Zabih, PAMI 2004). The two arcs of a pair have the mean
-  of their capacities, so one array holds both; energies are doubled so that the mean is an integer.
-- The cost of the label alpha itself, and both costs of a swap, need no vertices either: they only decide
-  between the best move and the moves that change everything or nothing.
-- Ties keep labels as they are, because the sink side of a cut is the smallest.
+- Pairs of neighbours need no vertices of their own (Kolmogorov and Zabih, PAMI 2004). The two arcs between
+  two pixels may both have the mean of their capacities if the arcs to source and sink make up for the
+  difference. So one array holds the capacities of both. All energies are doubled, so that the mean is an
+  integer.
+- The label cost of alpha in an expansion, and the label costs of both labels in a swap, need no vertices
+  either. They are the same for all choices but two: that no pixel switches, and that all pixels do. So the
+  cut ignores them, and the search compares it with these two choices.
+- A cut has the smallest possible sink side, so no pixel switches without need.
 """
 
 from __future__ import annotations
@@ -60,14 +67,15 @@ from ..solving.timing import solving_seconds, timed
 from .deadline import Deadline
 from .label_energy import LabelEnergy
 
-#: Default of the largest number of sweeps. Labellings of real images settle in 3 to 6.
+#: Default of `max_sweeps`. Labellings of real images need 3 to 6 sweeps.
 MOST_SWEEPS = 20
-#: Flows are kept from the second sweep on, if all together take no more bytes than this. Labels change much
-#: in the first sweep, so a move of the second sweep that started from its flow took as long as without; from
-#: the third on it took about 0.65 of that (Venus, 31 displacements). Recycling them is an idea of Alahari,
-#: Kohli and Torr, "Reduce, reuse and recycle", CVPR 2008.
+#: A search keeps the flow of each move and starts the next move to the same label from it, if the flows of
+#: all labels together take at most this many bytes (Alahari, Kohli and Torr, "Reduce, reuse and recycle",
+#: CVPR 2008). It keeps flows from the second sweep on. Flows of the first sweep saved no time in the second,
+#: since most labels change in the first. From the third sweep on, a move took about 0.65 of the time that it
+#: takes without a flow (Venus, 31 displacements).
 MOST_RECYCLED = 2**29
-#: Terms of a move are int32 where no sum of those of a pixel can exceed this, else int64.
+#: The terms of a move are int32 if their sum at one pixel cannot exceed this, else int64.
 LARGEST_NARROW = 2**31 - 1
 
 
@@ -85,13 +93,13 @@ class Labelling:
     moves, sweeps : int
         Minimum cuts that were solved, and passes over all labels or pairs of labels begun.
     converged : bool
-        Whether no move of the kind improves the labelling, by more than rounding where terms are floats;
-        False where a limit ended the search.
+        Whether no move of this kind lowers the energy (of float terms: by more than the rounding error).
+        False if a limit ended the search.
     stopped : bool
         Whether the time limit ended the search.
     kind : {"expansion", "swap"}
     seconds : dict of str to float
-        Time of "arrays" and "cuts", and "compile" if kernels were compiled.
+        Time of "cuts" (minimum cuts) and "arrays" (the rest), and "compile" if kernels were compiled.
     energy_terms : LabelEnergy
     """
 
@@ -107,13 +115,14 @@ class Labelling:
     energy_terms: LabelEnergy
 
     def verify(self) -> None:
-        """Check the energy, and prove that no move lowers it by a verified minimum cut for each move.
+        """Check the energy, and prove that no move lowers it: solve and verify a minimum cut for each move.
+
+        If the labelling did not converge, only the energy is checked.
 
         Raises
         ------
         VerificationError
-            The proof fails: please report it as a bug. A labelling that did not converge proves its energy
-            only.
+            The proof fails: please report it as a bug.
         """
         if self.energy_terms.energy(self.labels) != self.energy:
             raise VerificationError(f"the labelling has not the energy {self.energy}")
@@ -155,12 +164,12 @@ def alpha_expansion(
         The terms of the energy, as for :meth:`LabelEnergy.from_arrays`; or `data` is a LabelEnergy and the
         others are not given. `distance` must be a metric.
     initial : array_like of integers, shape (h, w) or (d, h, w), optional
-        The labelling to start from. Default: the first label of least `data` at every pixel; or with label
-        costs the single label that is best for all pixels, if that has less energy.
+        The labelling to start from. Default: at every pixel the first label of least `data`. With label
+        costs, the best labelling with a single label instead, if its energy is lower.
     max_sweeps : int
-        Most sweeps over all labels.
+        The largest number of sweeps over all labels.
     method, device, threads
-        As for :func:`preflow.grid_cut`. The networks of moves with label costs are no grids; for them
+        As for :func:`preflow.grid_cut`. The networks of moves with label costs are not grids; for them
         :func:`preflow.min_cut` chooses the method.
     time_limit : float, optional
         Seconds for all moves; on expiry `converged` is False.
@@ -176,11 +185,12 @@ def alpha_expansion(
     InvalidInputError
         A malformed term, see :meth:`LabelEnergy.from_arrays`, or distances that are not a metric.
     CapacityOverflowError
-        The terms sum to more than 2**61, those of floats to more than 2**1000.
+        The terms sum to more than 2**61, or to more than 2**1000 if they are floats.
 
     Notes
     -----
-    One minimum cut per label and sweep. A label whose move was tried since labels last changed is skipped.
+    One minimum cut per label and sweep. A sweep skips a label if its move was tried since the labelling last
+    changed.
 
     Examples
     --------
@@ -212,7 +222,7 @@ def alpha_beta_swap(
     threads: int | None = None,
     time_limit: float | None = None,
 ) -> Labelling:
-    """Find a labelling of low energy by moves that exchange two labels: for distances that are not a metric.
+    """Find a labelling of low energy by moves between two labels; `distance` need not be a metric.
 
     Parameters and errors are those of :func:`alpha_expansion`, but `distance` need not satisfy the triangle
     inequality; squared differences, truncated or not, are an example.
@@ -237,22 +247,25 @@ def alpha_beta_swap(
 
 
 class Move(NamedTuple):
-    """A choice for each pixel, to switch or to stay; costs are changes of twice the energy if all stay.
+    """The costs of a move, in which each pixel switches or stays.
+
+    Costs are doubled energies, less the doubled energy of the labelling in which all pixels stay.
 
     Attributes
     ----------
     box : tuple of slices
-        The part of the image; all arrays have the shape of this box.
+        The part of the image that the move may change; all arrays have the shape of this box.
     current : ndarray of bool
-        The pixels that have the label that switching leads to.
+        The pixels whose switching leads to the current labelling: none in an expansion, those with the label
+        alpha in a swap.
     free : ndarray of bool, or None
         The pixels that may switch; None if all may.
     unary : ndarray of int or float64
         Cost of each pixel if it switches.
     pairs : ndarray of int or float64, shape (directions, *box)
-        Cost of two neighbours if one of them switches.
+        Cost of two neighbours if one of them switches and the other stays.
     entry : int or float
-        Cost if any pixel switches.
+        Cost if at least one pixel switches.
     groups : list of (mask, int or float)
         Saving if all pixels of the mask switch.
     offsets : tuple of tuples of int
@@ -268,7 +281,7 @@ class Move(NamedTuple):
     offsets: tuple[tuple[int, ...], ...]
 
     def energy(self, switched: NDArray[np.bool_]) -> int | float:
-        """Return the change of twice the energy if these pixels switch and the others stay."""
+        """Return the cost if the pixels in `switched` switch and the others stay."""
         total = _total(self.unary[switched])
         for pair, offset in zip(self.pairs, self.offsets, strict=True):
             here, there = pair_boxes(self.unary.shape, offset)
@@ -279,7 +292,7 @@ class Move(NamedTuple):
 
 
 class State:
-    """The labelling, the data term of each pixel in it, and the term of each pair."""
+    """The current labelling, the data term of each pixel, and the term of each pair of neighbours."""
 
     def __init__(self, energy: LabelEnergy, labels: NDArray[np.int64]) -> None:
         self.terms, self.labels = energy, labels.copy()
@@ -316,10 +329,11 @@ class State:
         return Move(box, np.zeros(energy.shape, np.bool_), None, unary, pairs, entry, groups, energy.offsets)
 
     def _may_vanish(self, label: int, unary: Array, pairs: Array) -> bool:
-        """Return whether switching all pixels of a label, which saves its cost, may lower the energy.
+        """Return whether the energy may fall if all pixels of a label switch, which saves the label's cost.
 
-        Because energies are submodular, switching all of them costs least if all other pixels switch, too. If
-        even that costs more than it saves, the label stays in use, and a plain grid finds the best move.
+        Because energies are submodular, these pixels switch at the least cost if all other pixels switch,
+        too. If even this cost exceeds the saving, the label stays in use. Then the network of the move needs
+        no vertex for the label, and stays a grid.
         """
         mask = self.labels == label
         cost = _total(unary[mask])
@@ -329,10 +343,10 @@ class State:
         return bool(cost < 2 * self.terms.label_costs[label].item())
 
     def swap(self, alpha: int, beta: int) -> Move:
-        """Return the move in which pixels of two labels choose again; those that switch get `alpha`."""
+        """Return the move in which each pixel of two labels takes `alpha` (it switches) or `beta`."""
         energy = self.terms
         everywhere = (self.labels == alpha) | (self.labels == beta)
-        # Neighbours with other labels have costs, but may not switch.
+        # The box includes neighbours with other labels: they cause costs, but may not switch.
         box = _grown(_bounding_box(everywhere), energy.offsets)
         free, labels = everywhere[box], self.labels[box]
         unary = 2 * (energy.data[alpha][box].astype(self.dtype) - energy.data[beta][box])
@@ -351,7 +365,7 @@ class State:
         return Move(box, labels == alpha, free, unary, pairs, entry, groups, energy.offsets)
 
     def change(self, move: Move, switched: NDArray[np.bool_], labels: tuple[int, ...]) -> None:
-        """Make a move: pixels that switch get the first of `labels`, others of a swap the second."""
+        """Make a move: pixels that switch get ``labels[0]``; in a swap, those that stay get ``labels[1]``."""
         part = self.labels[move.box]
         changed = [switched] if move.free is None else [switched, move.free & ~switched]
         for label, mask in zip(labels, changed, strict=True):
@@ -368,7 +382,7 @@ class State:
 
 @dataclass
 class Cuts:
-    """The minimum cuts of moves: how they are solved, their number and time.
+    """The settings of the minimum cuts of moves, and their number and time so far.
 
     Attributes
     ----------
@@ -377,7 +391,7 @@ class Cuts:
     prove : bool
         Verify every cut.
     recycle : bool
-        Start each move from the flow of the last move to the same label, and keep its flow.
+        Keep the flow of each move. The next move to the same label starts from it.
     deadline : Deadline
         The time limit of all cuts together.
     """
@@ -398,13 +412,13 @@ class Cuts:
             check_method(find_method(METHODS, self.method), self.device, self.threads)
 
     def candidates(self, move: Move, labels: tuple[int, ...]) -> Iterator[NDArray[np.bool_]]:
-        """Yield choices of which one is a best choice of all."""
+        """Yield choices of the pixels that switch; the best choice is among them or changes no label."""
         if len(labels) == 2 and (move.entry or move.groups):
             assert move.free is not None
             yield np.zeros_like(move.free)
             yield move.free
             move = move._replace(groups=[])
-        # No pixel gains by switching, so none does.
+        # No pixel lowers the energy by switching, so none switches.
         if not move.groups and move.unary.min(initial=0) >= 0:
             if len(labels) == 2:
                 yield np.zeros_like(move.current)
@@ -415,14 +429,14 @@ class Cuts:
         yield switched
 
     def _cut(self, move: Move, labels: tuple[int, ...]) -> NDArray[np.bool_]:
-        """Return which pixels switch in a minimum cut."""
+        """Return a mask of the pixels that switch in a minimum cut."""
         placement: dict[str, Any] = {
             "device": self.device,
             "threads": self.threads,
             "time_limit": self.deadline.left(),
         }
         if move.groups:
-            # A group ties any number of pixels together, so the network is no grid.
+            # A group has a vertex with arcs from any number of pixels, so the network is not a grid.
             general = min_cut(_network(move), **placement)
             if self.prove:
                 general.verify()
@@ -465,7 +479,7 @@ def _network(move: Move) -> MaxFlowProblem:
         capacities.append(pair[here].ravel()[joined].astype(dtype))
         reverses.append(capacities[-1])
     for group, (mask, saved) in enumerate(move.groups, start=size):
-        # The vertex of a group stays if any of its pixels stays; then its saving is lost.
+        # If any pixel of a group stays, the vertex of the group stays, too, and the cut pays the saving.
         members = pixel[mask]
         tails += [members, np.array([group])]
         heads += [np.full(len(members), group), np.array([sink])]
@@ -482,13 +496,13 @@ def _network(move: Move) -> MaxFlowProblem:
 
 
 def _total(values: Array) -> int | float:
-    """Return the sum of integers, or of float64, in 64 bits."""
+    """Return the sum of integers in int64, or of floats in float64."""
     total: int | float = values.sum(dtype=np.float64 if values.dtype.kind == "f" else np.int64).item()
     return total
 
 
 def _grown(box: Box, offsets: tuple[tuple[int, ...], ...]) -> Box:
-    """Return a box extended by the neighbours of its pixels; like slices, it may end beyond the grid."""
+    """Return a box extended by the neighbours of its pixels; its slices may end beyond the grid."""
     reach = np.abs(offsets).max(axis=0).tolist()
     return tuple(
         slice(max(0, side.start - step), side.stop + step) for side, step in zip(box, reach, strict=True)
@@ -506,13 +520,13 @@ def _bounding_box(mask: NDArray[np.bool_]) -> Box:
 
 
 class _Search:
-    """A labelling whose energy falls, move after move."""
+    """The state of a search: the current labelling, its energy, and the moves that were tried."""
 
     def __init__(self, state: State, energy: int | float, cuts: Cuts) -> None:
         self.state, self.energy, self.cuts = state, energy, cuts
         self.history = [energy]
         self.sweeps = 0
-        #: Length of the history after each move was last tried.
+        #: Length of `history` when each move was last tried; a longer history means that labels have changed.
         self.tried: dict[tuple[int, ...], int] = {}
 
     def settled(self, moves: list[tuple[int, ...]]) -> bool:
@@ -520,7 +534,7 @@ class _Search:
         return all(self.tried.get(move) == len(self.history) for move in moves)
 
     def sweep(self, moves: list[tuple[int, ...]], recycle: bool) -> None:
-        """Make each move unless it was tried since labels last changed, until time is up."""
+        """Try each move unless it was tried since labels last changed; stop at the time limit."""
         self.sweeps += 1
         self.cuts.recycle = recycle and self.sweeps > 1
         for move in moves:
@@ -532,7 +546,7 @@ class _Search:
             self.tried[move] = len(self.history)
 
     def lowers_energy(self, move: tuple[int, ...]) -> bool:
-        """Make the best move to a label, or between two, if it lowers the energy; return whether it does."""
+        """Make the best choice of a move if it lowers the energy; return whether it does."""
         choice = self.state.expansion(*move) if len(move) == 1 else self.state.swap(*move)
         least: int | float = -2 * self.state.terms.rounding
         switched = None
@@ -559,7 +573,7 @@ def _search(
     cuts: Cuts,
     time_limit: float | None,
 ) -> Labelling:
-    """Make moves until none of all labels, or pairs of labels, lowers the energy, or a limit is reached."""
+    """Make moves until no move lowers the energy, or until a limit is reached."""
     check_integer("max_sweeps", max_sweeps, minimum=0)
     cuts.deadline = Deadline(time_limit)
     moves = _moves(kind, energy.num_labels)
@@ -590,13 +604,13 @@ def _search(
 
 
 def _bytes_of_flows(energy: LabelEnergy) -> int:
-    """Return about the memory for the flows of the moves to all labels."""
+    """Return the approximate memory, in bytes, of the flows of the moves to all labels."""
     pixels = int(np.prod(energy.shape))
     return energy.num_labels * pixels * (16 + 12 * len(energy.offsets))
 
 
 def _moves(kind: str, num_labels: int) -> list[tuple[int, ...]]:
-    """Return all moves: to a label (alpha,), or between two (alpha, beta)."""
+    """Return all moves: (alpha,) for each expansion, or (alpha, beta) for each swap."""
     return list(combinations(range(num_labels), 1 if kind == "expansion" else 2))
 
 
