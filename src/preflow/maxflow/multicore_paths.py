@@ -7,37 +7,39 @@ Cihan (2010, sections 4.5 to 4.7) and with the admissible arcs of Hong (2008).
 Definitions
 -----------
 - A vertex is *active* if it has excess and its height is at most n. A thread *owns* the active vertices whose
-  excess its own pushes raised from zero. So excess stays with one thread, which keeps the order of operations
-  close to the serial one; most of the speed comes from that order.
+  excess it raised from zero by a push. So a thread follows the excess that it pushes, and the order of
+  operations stays close to the serial one; most of the speed comes from that order.
 - A residual arc is *admissible* if it leads to any lower vertex. If it leads down by more than one level it
   is *steep*.
 - A *path* has up to `path_length` admissible arcs and starts at an active vertex. Its inner vertices have no
-  excess. The thread *marks* an inner vertex by one unit of excess, so that no other thread owns it.
-- A *phase* lies between two global relabels. It ends when no thread has work, or after ``relabel_period *
-  (6 n + m)`` units of work, or after less where the last global relabel had few vertices to find and so was
-  cheap.
+  excess. The thread *marks* an inner vertex: it adds one unit of excess, so that the thread owns the vertex
+  and no other thread can.
+- A *phase* lies between two global relabels. It ends when no thread has work, or when the threads have done
+  ``relabel_period * (6 n + m)`` units of work. This limit is lower if the last global relabel had few
+  vertices to find, since such a global relabel is cheap.
 - A *gap* is a height that no vertex has. Vertices above it probably cannot reach the sink.
-- The *minimum working level* of a phase is the height below which a thread waits for higher vertices of other
-  threads before it works on its own.
+- A thread whose active vertices are all below the *minimum working level* of the phase does not discharge
+  them at once. It first waits for higher vertices, which another thread may donate.
 
 Invariants
 ----------
-- Only its owner pushes from a vertex, relabels it and lowers its excess. All other accesses to excess,
+- Only the owner of a vertex pushes from it, relabels it and lowers its excess. All other accesses to excess,
   heights and residual capacities add atomically or only read.
 - A push credits the receiver before it debits the sender: no excess is ever missing.
 - A vertex with residual capacity to the sink has height 1. A search gives it that height, and its owner
   relabels it only when the capacity is used up.
-- A mark is taken back when the path is abandoned or used. If others added excess meanwhile, the vertex
-  becomes active and the thread owns it.
+- The thread takes a mark back when it abandons the path or has pushed along it. If other threads added
+  excess to the vertex meanwhile, the vertex becomes active and the thread owns it.
 - Heights are not valid at every moment: w may be relabelled past v just before v's push opens the arc (w, v).
-  That arc is then steep. It is admissible, and a relabel may lower a height, so that steep arcs are used or
-  mended. Heights are exact after a global relabel, which all threads do together while nothing moves.
-- All heights below ``exact_below`` are exact distances: no arc below was saturated since the last search
-  and no vertex was relabelled.
-- The counts of all threads add up to the number of vertices of a height.
+  That arc is then steep. It is admissible, so w may push over it. A relabel of w may lower the height of w,
+  so that the arc is no longer steep. Heights are exact after a global relabel, which all threads do together
+  while no thread pushes.
+- All heights below ``exact_below`` are exact distances: since the last search no push saturated an arc from
+  a vertex with such a height, and no such vertex was relabelled.
+- For each height, the counts of all threads add up to the number of vertices with this height.
 
-The whole
----------
+Pseudo-code
+-----------
 ::
 
     if no level near the sink is wide: let serial-hi-pr solve it
@@ -46,26 +48,29 @@ The whole
             a quarter farther than the last vertex with excess
         each thread counts its vertices by height and lists          start_phase
             the active ones
-        if the search went to its end and found no excess: stop
+        if the search was complete and found no excess: stop
         each thread, until the phase is over:                        run_phase
-            level = its highest active vertex, below all gaps
+            level = height of its highest active vertex below all gaps
             if it has none, or level < minimum working level:        wait_for_higher
                 wait for a donation or for a lower minimum level
             if another thread waits: donate vertices to it           donate_highest
-            extend a path from the vertex:
-                admissible arc to a vertex without excess: mark it and go on
-                admissible arc, path as long as it may be: push      push_along_path
-                none: relabel, take the mark back, retreat           change_level
+            extend a path from the vertex until its excess is sent:
+                admissible arc to a vertex without excess, and the
+                    path may be longer: mark this vertex, continue from it
+                any other admissible arc: push along the path        push_along_path
+                no admissible arc: relabel the last vertex, take     change_level
+                    its mark back, continue from the one before
 
-A search need not go to the end. It starts above the heights that are still exact, and vertices beyond its
-end keep their heights, which are lower bounds. In networks with long distances most levels lie there. Only
-a search to the end may end the solve; one is made when all excess that is left lies above a gap.
+A search is *complete* if it reaches every vertex that can reach the sink; it need not be. It starts above
+the heights that are still exact, and it may stop at some level. Vertices beyond this level keep their old
+heights, which are lower bounds of their distances. In networks with long distances, most levels lie beyond.
+Only a complete search may end the solve. The threads make one when all remaining excess lies above a gap.
 
-A thread may find a gap late, since it adds up the counts of a height only after it has moved its share of
-the vertices away, or see one that is there for a moment only. That costs time, but no correctness: what
-lies above a gap is not declared dead but left alone until the next global relabel.
+A thread adds up the counts of a height only after it has moved its share of the vertices away, so it may
+find a gap late. It may also see a gap that exists only for a moment. Both cost time, but no correctness:
+vertices above a gap are not declared dead, but left alone until the next global relabel.
 
-Where levels are narrow, few vertices are active at a time, so such networks are left to the serial method.
+Where levels are narrow, few vertices are active at a time. The serial method solves such networks.
 """
 
 from __future__ import annotations
@@ -126,17 +131,17 @@ from .relabel_rule import check_relabel_rule, relabel_limits
 
 #: Vertices that a thread donates at once, at most.
 MOST_DONATED = 16
-#: A waiting thread lowers the minimum working level every LOWER_AFTER nanoseconds, by one and by one
-#: LOWER_BY-th of it.
+#: A waiting thread lowers the minimum working level L to L - L // LOWER_BY - 1 after every LOWER_AFTER
+#: nanoseconds, and at every look once it sleeps between looks.
 LOWER_AFTER, LOWER_BY = np.uint64(2000), np.uint64(64)
 #: Positions in State.shared.
 WORK, GAP, STOPPING, MIN_LEVEL = (np.uint64(k) * PADDING for k in range(4))
 #: Work that a thread counts for itself before it adds it to the common count.
 WORK_QUANTUM = np.uint64(4096)
-#: The work before the next global relabel grows with the share of the vertices that the last one found: from
-#: WHOLE of them on it is the full limit, and it is at least LEAST of the limit.
+#: The work limit of a phase is proportional to the number of vertices that the last global relabel found. It
+#: reaches the full limit when these are the share WHOLE of all vertices, and is at least LEAST of it.
 WHOLE, LEAST = 0.5, 0.3
-#: A wide level must lie among this share of the vertices, those nearest to the sink.
+#: Wide levels are looked for among this share of the vertices, those nearest to the sink.
 PROBED = 1 / 16
 
 
@@ -150,9 +155,9 @@ class PathsOptions:
         A global relabel is due after ``relabel_period * (6 n + m)`` units of work, or after as little as
         three tenths of that if the last one found less than half of the vertices.
     path_length : int
-        Greatest number of arcs over which excess is pushed at once.
+        Greatest number of arcs of a path, along which a thread pushes at once.
     narrow : int
-        If no level near the sink has this many vertices, `serial-hi-pr` solves the network; 0 never lets it.
+        If no level near the sink has this many vertices, `serial-hi-pr` solves the network; 0: never.
     """
 
     relabel_period: float = 1.0
@@ -166,7 +171,7 @@ class PathsOptions:
 
 
 class State(NamedTuple):
-    """The state that the threads share beside the residual network.
+    """The state that the threads share besides the residual network.
 
     Attributes
     ----------
@@ -181,11 +186,11 @@ class State(NamedTuple):
     active_next : ndarray, shape (n,)
         The next active vertex in the same list.
     population : ndarray of int64, shape (threads * (n + 2),)
-        Vertices that each thread has moved to a height, less those it has moved away from it.
+        Number of vertices that each thread has moved to a height, minus the number that it has moved away.
     until_recount : ndarray of int64, shape (threads, n + 2)
         How many vertices a thread may move away from a height before it adds up the counts of all threads.
     is_scarce : ndarray of uint32, shape (n + 2,)
-        Whether so few vertices have a height that every move away from it adds up the counts.
+        Whether a height has so few vertices that a thread adds up the counts at every move away from it.
     path : ndarray, shape (threads, at least path_length)
         The vertices of each thread's path.
     active : ndarray of float64, shape (threads * PADDING,)
@@ -240,7 +245,7 @@ class Rules(NamedTuple):
 
 
 class ActiveLists(NamedTuple):
-    """Which of a thread's lists of active vertices, one for each height, are in use.
+    """The extent of a thread's lists of active vertices; there is one list for each height.
 
     Attributes
     ----------
@@ -311,7 +316,7 @@ def release(
 
 @kernel
 def change_level(state: State, thread: Any, num_threads: Any, previous: Any, h: Any) -> None:
-    """Count a vertex at its new height `h`; note a gap if it was the last one of its previous height."""
+    """Count a vertex at its new height `h`; note a gap if no vertex is left at its previous height."""
     n = np.uint64(len(state.height))
     stride = n + TWO
     row = thread * stride
@@ -340,9 +345,9 @@ def change_level(state: State, thread: Any, num_threads: Any, previous: Any, h: 
 def donate_highest(state: State, thread: Any, level: Any, lists: ActiveLists) -> ActiveLists:
     """Donate active vertices to a waiting thread.
 
-    The thread keeps as many of its highest vertices as it donates, and donates those that follow, at most
-    half of all. Neighbours in a list are often neighbours in the network, so they stay together. Vertices
-    below the minimum working level are not donated.
+    The thread keeps its k highest vertices and donates the next k; k is at most half of all its vertices.
+    These are consecutive in their lists, because neighbours in a list are often neighbours in the network and
+    should stay together. Vertices below the minimum working level are not donated.
     """
     queues = state.queues
     n = np.uint64(len(state.height))
@@ -427,14 +432,14 @@ def push_along_path(
     exact_below: Any,
     lists: ActiveLists,
 ) -> tuple[Any, Any, ActiveLists]:
-    """Push excess along the thread's path; each arc takes what its capacity allows.
+    """Push up to `carried` units along the thread's path; each arc takes as much as its capacity allows.
 
-    The marks of the inner vertices are taken back. No other thread changes an arc between two vertices of the
-    path.
+    The thread takes back the marks of the inner vertices. No other thread changes an arc between two vertices
+    of the path.
 
     Returns
     -------
-    sent : what the first vertex sent
+    sent : amount that the first vertex has sent
     exact_below : the height below which all heights stay exact
     lists : the thread's lists of active vertices
     """
@@ -499,7 +504,7 @@ def prefetch_vertex(net: ResidualArrays, state: State, v: Any) -> None:
 
 @kernel
 def prefetch_end(net: ResidualArrays, state: State, a: Any) -> None:
-    """Prefetch what a path that goes on over arc `a` reads of its end."""
+    """Prefetch the data of the head of arc `a`, from which the path may continue."""
     w = np.uint64(net.head[a])
     b = np.uint64(net.reverse[a])
     prefetch_to_write(net.excess, w)
@@ -563,7 +568,7 @@ def run_phase(
         # Donate work if a thread waits.
         if lists.count >= TWO and relaxed_load(queues.idle.num_idle, ZERO) > 0:
             lists = donate_highest(state, thread, level, lists)
-        # Take the vertex. Others may add to its excess meanwhile; that stays for a later discharge.
+        # Take the vertex. Excess that other threads add meanwhile waits for a later discharge.
         active = np.uint64(state.active_first[thread, level])
         state.active_first[thread, level] = state.active_next[active]
         lists = ActiveLists(lists.opened, lists.count - ONE, level)
@@ -621,7 +626,7 @@ def run_phase(
                 v = active
                 h = highest
                 continue
-            # Relabel v. This is lowest_neighbour_now written out: the call costs one thread 5 to 9 %.
+            # Relabel v. lowest_neighbour_now is inlined here: a call makes one thread 5 to 9 % slower.
             low = n
             arc = last
             a = first
@@ -732,7 +737,7 @@ def start_phase(
 
 @kernel
 def work_until_search(work_limit: Any, found: Any, num_vertices: Any) -> Any:
-    """Return the work until the next search, given how many vertices the last one found; at least 1."""
+    """Return the work limit of a phase, given how many vertices the last search found; at least 1."""
     share = np.float64(found) / (WHOLE * np.float64(num_vertices))
     return np.uint64(max(1.0, np.float64(work_limit) * min(max(share, LEAST), 1.0)))
 
@@ -741,7 +746,7 @@ def work_until_search(work_limit: Any, found: Any, num_vertices: Any) -> Any:
 def first_stage(net: ResidualArrays, state: State, thread: Any, rules: Rules, monitor: Monitor) -> None:
     """Push excess until none can reach the sink; all threads run this together.
 
-    On return the heights are exact, also after the stop flag was raised, unless the barrier was broken.
+    On return the heights are exact, even if the solve was stopped, unless the barrier was broken.
     """
     search, counts = state.search, monitor.counts
     num_threads = search.num_threads[0]
@@ -778,7 +783,7 @@ def first_stage(net: ResidualArrays, state: State, thread: Any, rules: Rules, mo
         if thread == ZERO:
             monitor.progress[0] = active
         stopping = relaxed_load(state.shared, STOPPING) != 0
-        # Stop only after a search to the end.
+        # Stop only after a complete search.
         if ceiling > n and (active == 0.0 or stopping):
             return
         if not stopping:
@@ -806,7 +811,7 @@ def solve(net: ResidualArrays, options: PathsOptions, control: Control) -> NDArr
 
     Notes
     -----
-    Memory of four indices a vertex, and for each thread five for every height that occurs.
+    Memory: four indices per vertex, and for each thread five indices per height that occurs.
     """
     n, m = len(net.excess), len(net.head)
     dtype = net.head.dtype
