@@ -32,6 +32,7 @@ import inspect
 import re
 import sys
 import textwrap
+from collections import deque
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -44,6 +45,7 @@ from numpy.typing import NDArray
 
 from preflow.kernels import atomics
 from preflow.kernels.clock import now
+from preflow.parallel.barrier import sleep
 
 #: Operations that touch no shared array: they are not a step.
 NO_ACCESS = frozenset({"pause"})
@@ -51,6 +53,11 @@ NO_ACCESS = frozenset({"pause"})
 MAX_STATES = 300_000
 #: Alignment of arrays in shared memory, in bytes.
 ALIGNMENT = 16
+
+#: The file whose accesses to arrays are atomic.
+ATOMICS = str(atomics.__file__)
+#: Types of most local variables.
+NUMBERS = frozenset({bool, int, float, np.bool_, np.int64, np.uint32, np.uint64, np.float64})
 
 Entry = tuple[int, Hashable]
 Thread = Callable[[Any], Any]
@@ -76,14 +83,14 @@ class SharedArray(np.ndarray[Any, Any]):
 
     def __getitem__(self, index: Any) -> Any:
         self.explorer.access(self.number, index, sys._getframe(1), writes=False)
-        return super().__getitem__(index)
+        return self.explorer.bare[self.number][index]
 
     def __setitem__(self, index: Any, value: Any) -> None:
         self.explorer.access(self.number, index, sys._getframe(1), writes=True)
-        super().__setitem__(index, value)
+        self.explorer.bare[self.number][index] = value
 
 
-@dataclass
+@dataclass(slots=True)
 class _Footprint:
     """The entries a step touches."""
 
@@ -279,23 +286,18 @@ class Explorer:
                 yield frame
             frame = frame.f_back
 
+    def _used_values(self, frame: FrameType) -> list[Hashable]:
+        """Return the local variables whose values matter, by name."""
+        unused = unused_variables(frame.f_code).get(frame.f_lasti, ())
+        return [
+            (name, value if type(value) in NUMBERS else self._freeze(value))
+            for name, value in frame.f_locals.items()
+            if name not in unused
+        ]
+
     def _position(self, frame: FrameType, label: str) -> int:
         frames = list(self._frames(frame))
-        key = (
-            self._thread,
-            tuple(
-                (
-                    id(f.f_code),
-                    f.f_lasti,
-                    tuple(
-                        (name, self._freeze(value))
-                        for name, value in f.f_locals.items()
-                        if name not in unused_variables(f.f_code).get(f.f_lasti, ())
-                    ),
-                )
-                for f in frames
-            ),
-        )
+        key = (self._thread, *((id(f.f_code), f.f_lasti, *self._used_values(f)) for f in frames))
         known = self.position_numbers.get(key)
         if known is not None:
             return known
@@ -318,25 +320,28 @@ class Explorer:
             self._begin_step(sys._getframe(1), name)
 
     def access(self, number: int, index: Any, frame: FrameType, writes: bool) -> None:
-        entry = (number, tuple(map(int, index)) if isinstance(index, tuple) else int(index))
-        footprint = self._footprint
-        if frame.f_code.co_filename == atomics.__file__:
-            (footprint.atomic_writes if writes else footprint.atomic_reads).add(entry)
-            return
-        if not self._in_plain_run:
+        is_plain = frame.f_code.co_filename != ATOMICS
+        if is_plain and not self._in_plain_run:
             self._in_plain_run = True
             self._begin_step(frame, "plain")
-            footprint = self._footprint
-        (footprint.plain_writes if writes else footprint.plain_reads).add(entry)
+        if self._done_steps < len(self._replay):  # a step whose footprint is known
+            return
+        entry = (number, tuple(map(int, index)) if isinstance(index, tuple) else int(index))
+        footprint = self._footprint
+        if is_plain:
+            (footprint.plain_writes if writes else footprint.plain_reads).add(entry)
+        else:
+            (footprint.atomic_writes if writes else footprint.atomic_reads).add(entry)
 
     def _begin_step(self, frame: FrameType, label: str) -> None:
         done, self._done_steps = self._done_steps, self._done_steps + 1
-        self._footprint, footprint = _Footprint(), self._footprint
         if done < len(self._replay):
             self._restore(self._replay[done])
             if done == len(self._replay) - 1:
                 self._from = (self._target, self._replay[done])
+                self._footprint = _Footprint()
             return
+        self._footprint, footprint = _Footprint(), self._footprint
         here = (self._position(frame, label), self._snapshot())
         self.steps[self._thread, *self._from] = _Step(*here, footprint)
         if (self._thread, *here) in self.steps:
@@ -399,7 +404,8 @@ def explore(
         Called for each state in which all threads have ended.
     check_races : bool
     """
-    with replaced(now, lambda: np.uint64(0)):  # time would tell same states apart
+    # Time would tell same states apart, and nobody else runs while a thread sleeps.
+    with replaced(now, lambda: np.uint64(0)), replaced(sleep, lambda: None):
         explorer = Explorer(*make_case(), check_races)
         previous, atomics.before_step = atomics.before_step, explorer.before_atomic
         try:
@@ -422,7 +428,7 @@ def _visit_all(
     start: State = (first_memory, tuple(step.position for step in first_steps))
     came_from: dict[State, tuple[State, int] | None] = {start: None}
     reaches: dict[State, list[State]] = {start: []}
-    waiting: list[State] = [start]
+    waiting = deque([start])
     ends: list[State] = []
 
     def violation(message: str, state: State) -> Violation:
@@ -449,7 +455,7 @@ def _visit_all(
 
     check(start)
     while waiting:
-        state = waiting.pop()
+        state = waiting.popleft()
         memory, positions = state
         footprints: list[tuple[int, _Footprint]] = []
         for thread, position in enumerate(positions):
@@ -476,7 +482,7 @@ def _visit_all(
             reaches[after].append(state)
 
     alive = set(ends)
-    waiting = list(ends)
+    waiting = deque(ends)
     while waiting:
         for before in reaches[waiting.pop()]:
             if before not in alive:
