@@ -455,7 +455,7 @@ def _visit_all(
 
     check(start)
     while waiting:
-        state = waiting.popleft()
+        state = waiting.pop()
         memory, positions = state
         footprints: list[tuple[int, _Footprint]] = []
         for thread, position in enumerate(positions):
