@@ -172,7 +172,7 @@ EDITS = {
     "code elsewhere": (SOLVER, r"\Z", "\n\ndef more() -> int:\n    return 1\n", False),
     "its code": (SOLVER, DOCSTRING, r'\1\2"""\n    0\n', True),
     "a callee": ("kernels/bfs.py", r'("""\n)(?=    [^\0])', r"\1    0\n", True),
-    "fields": ("graph/residual.py", r"\n    head: NDArray", r"\n    more: int\n    head: NDArray", True),
+    "fields": ("graph/residual.py", r"\n    head: ", r"\n    more: int\n    head: ", True),
 }
 
 
