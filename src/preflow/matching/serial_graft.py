@@ -48,7 +48,7 @@ from ..solving.monitor import Monitor
 from ..solving.options import check_flag, check_positive_number
 from ..solving.run import Control
 from ..stats import ARC_SCANS, AUGMENTATIONS, PHASES
-from .match_arrays import NONE, Matching, list_free_rows
+from .match_arrays import NONE, Matching, check_sides, list_free_rows
 from .queue_prefetch import prefetch_queued
 
 
@@ -110,6 +110,26 @@ class Forest(NamedTuple):
     frontier: NDArray[Any]
     reached: NDArray[Any]
     outside: NDArray[Any]
+
+
+def check_invariants(rows: Adjacency, matching: Matching, forest: Forest) -> None:
+    """Assert the invariants of a solve; O(m), called by tests between phases."""
+    check_sides(matching)
+    row_root, column_root, leaf = forest.row_root, forest.column_root, forest.leaf
+    num_rows, num_columns = len(row_root), len(column_root)
+    columns = np.flatnonzero(column_root < num_rows)
+    assert (matching.column_match[columns] < num_rows).all(), "a tree has a free column"
+    mates = matching.column_match[columns]
+    assert (row_root[mates] == column_root[columns]).all(), "a column and its row are in two trees"
+    inside = np.flatnonzero(row_root < num_rows)
+    roots = np.unique(row_root[inside])
+    assert (matching.row_match[roots] >= num_columns).all(), "a root is matched"
+    assert (leaf[roots] >= num_columns).all(), "a tree is not growing"
+    assert len(inside) == len(columns) + len(roots), "a row without its column is in a tree"
+    for c in columns.tolist():
+        r = int(forest.parent[c])
+        assert c in rows.neighbour[rows.first[r] : rows.first[r + 1]], "a parent is no neighbour"
+        assert row_root[r] == column_root[c], "a column and its parent are in two trees"
 
 
 @kernel
