@@ -40,7 +40,7 @@ Pseudo-code::
             find its columns with the lowest and the second lowest label
             if the lowest is dead: give r up
             push r to the lowest column c; queue the row that had c
-            label of c = label of the second lowest + 1
+            label of c = label of the second lowest + 1, or 1 if c was free
             if no column has the old label of c now: columns with larger labels are dead
         global relabel, or match the last rows by trees
 
