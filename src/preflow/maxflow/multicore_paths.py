@@ -34,8 +34,8 @@ Invariants
   That arc is then steep. It is admissible, so w may push over it. A relabel of w may lower the height of w,
   so that the arc is no longer steep. Heights are exact after a global relabel, which all threads do together
   while no thread pushes.
-- All heights below ``exact_below`` are exact distances: since the last search no push saturated an arc from
-  a vertex with such a height, and no such vertex was relabelled.
+- All heights below ``exact_below`` are exact distances: since the last search, no vertex with such a height
+  was relabelled, and the last arc over which it pushed in each discharge kept residual capacity.
 - For each height, the counts of all threads add up to the number of vertices with this height.
 
 Pseudo-code
@@ -63,8 +63,8 @@ Pseudo-code
 
 A search is *complete* if it reaches every vertex that can reach the sink; it need not be. It starts above
 the heights that are still exact, and it may stop at some level. Vertices beyond this level keep their old
-heights, which are lower bounds of their distances. In networks with long distances, most levels lie beyond.
-Only a complete search may end the solve. The threads make one when all remaining excess lies above a gap.
+heights, which are lower bounds of their distances. In networks with long distances, most levels lie beyond
+it. Only a complete search may end the solve. The threads make one when all remaining excess lies above a gap.
 
 A thread adds up the counts of a height only after it has moved its share of the vertices away, so it may
 find a gap late. It may also see a gap that exists only for a moment. Both cost time, but no correctness:
@@ -466,6 +466,7 @@ def push_along_path(
             else:
                 fetch_add(net.residual, a, -amount)
                 fetch_add(net.residual, b, amount)
+        # An active vertex that keeps excess does not count here: another push or a relabel follows.
         # mutant: an-arc-saturated-on-the-way-is-not-seen
         if amount == capacity and (i > ZERO or amount == carried):
             exact_below = min(exact_below, h)
