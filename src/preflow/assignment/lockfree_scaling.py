@@ -11,8 +11,8 @@ Definitions
 - The *reduced cost* of an arc (x, y) is its cost plus the price of x minus the price of y.
 - A flow is *epsilon-optimal* if no residual arc has a reduced cost below -epsilon.
 
-The whole
----------
+Pseudo-code
+-----------
 ::
 
     for each matrix:                                                       solve_items

@@ -23,8 +23,8 @@ Invariants
   has a column that is worse than its best by more than epsilon.
 - Phases begin and end at barriers, and so does each use of arrays that all threads write.
 
-The whole
----------
+Pseudo-code
+-----------
 ::
 
     each thread:                                                           find_prices

@@ -27,8 +27,8 @@ Invariants
 - A column never loses its last unit, and the sum of all excess is at most what has been counted. So once
   every column has a unit, no excess is left and the refine is over.
 
-The whole
----------
+Pseudo-code
+-----------
 ::
 
     for each epsilon:                                                      refine_all

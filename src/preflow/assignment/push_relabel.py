@@ -21,8 +21,8 @@ Invariants
 - Reduced costs are computed as c + (p - q). So even with floats, the reduced costs of an arc and of its
   opposite differ in sign only, and both are never admissible.
 
-The whole
----------
+Pseudo-code
+-----------
 ::
 
     start from the flow that exists (5.0), or from no flow (5.1, 5.2)      start

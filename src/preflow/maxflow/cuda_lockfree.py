@@ -21,8 +21,8 @@ Invariants
   distances in a network that never existed: they may get too high, or dead where the sink can be reached.
   Only a search at rest makes them exact and declares vertices dead for good.
 
-The whole
----------
+Pseudo-code
+-----------
 ::
 
     repeat:

@@ -24,8 +24,8 @@ Invariants
 - Only a search while nothing moves declares vertices dead for good. A vertex above a gap, or one that a
   stale height made dead, may have been able to reach the sink.
 
-The whole
----------
+Pseudo-code
+-----------
 ::
 
     repeat:                                                          first_stage

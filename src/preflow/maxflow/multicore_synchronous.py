@@ -19,8 +19,8 @@ Invariants
   been relabelled past v, since v had the right to push.
 - A vertex is at most once in the list of the next round (``round_listed``).
 
-The whole
----------
+Pseudo-code
+-----------
 ::
 
     repeat:                                                          first_stage

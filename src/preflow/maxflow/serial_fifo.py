@@ -18,8 +18,8 @@ Invariants
 - Heights below ``exact_below`` are exact distances. Only a push that saturates an arc and a relabel can
   lower the bound.
 
-The whole
----------
+Pseudo-code
+-----------
 ::
 
     repeat:

@@ -21,8 +21,8 @@ Invariants
 - Heights below ``exact_below`` are exact distances.
 - On a path each vertex has an admissible current arc, and only the first has excess.
 
-The whole
----------
+Pseudo-code
+-----------
 ::
 
     start with a global relabel, or with height 1 everywhere

@@ -26,8 +26,8 @@ Invariants
   Labels may get too high, or dead where the sink can be reached. Only an exact search declares vertices
   dead for good.
 
-The whole
----------
+Pseudo-code
+-----------
 ::
 
     repeat:                                                          first_stage

@@ -20,8 +20,8 @@ Invariants
   and only this block writes their arrays.
 - During the bids, a column's price and its row are one word, which is exchanged atomically.
 
-The whole
----------
+Pseudo-code
+-----------
 One cooperative kernel; each phase ends at a barrier of all blocks of the problem::
 
     REDUCE_COLUMNS, START: prices are the minima of columns, or 0 if there are more columns than rows

@@ -14,8 +14,8 @@ Invariants
 - Two pushes at the same time never touch the same number, so no push needs an atomic operation.
 - Heights do not change while vertices choose and push, so no arc ever becomes steep.
 
-The whole
----------
+Pseudo-code
+-----------
 ::
 
     colour the arcs on the CPU                                       color_edges

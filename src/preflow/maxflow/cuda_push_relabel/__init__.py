@@ -26,8 +26,8 @@ Invariants
   rest declares vertices dead for good.
 - Every vertex is in its inbox at most once, so an inbox never overflows.
 
-The whole
----------
+Pseudo-code
+-----------
 ::
 
     repeat:                                                          push_relabel_slice

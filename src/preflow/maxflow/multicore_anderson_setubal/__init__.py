@@ -23,8 +23,8 @@ Invariants
   repeatedly that it still is lower. The search waits while it has locked no vertex. The lock of the shared
   queue is taken last.
 
-The whole
----------
+Pseudo-code
+-----------
 ::
 
     repeat:                                                          first_stage
