@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import preflow
+from preflow import registry
 
 pytestmark = pytest.mark.fast
 
@@ -123,7 +124,7 @@ def test_no_public_function_shares_its_name_with_a_subpackage() -> None:
     assert not folders & set(preflow.__all__)
 
 
-@pytest.mark.parametrize("problem", ["max_flow", "grid_cut", "bipartite_matching", "linear_assignment"])
+@pytest.mark.parametrize("problem", registry.METHODS)
 def test_methods_are_described(problem: str) -> None:
     names = [
         name

@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 import preflow
-from preflow import BipartiteGraph, GridNetwork
+from preflow import BipartiteGraph, GridNetwork, registry
 from preflow.certify.assignment import check_assignment
 from preflow.certify.grid import check_grid_flow, check_grid_labels
 from preflow.certify.matching import check_matching
@@ -28,6 +28,7 @@ from preflow.generators import FAMILIES
 from preflow.graph.cost_input import as_costs
 from preflow.graph.integer_grid import integer_grid
 from preflow.graph.residual import ResidualArrays, build_residual
+from preflow.kernels import warm_up
 from preflow.kernels.bfs import distances_to_sink
 from preflow.kernels.kernel import PLAIN
 from preflow.matching.match_arrays import empty_matching
@@ -39,6 +40,8 @@ from preflow.solving.run import Control
 
 pytestmark = pytest.mark.fast
 
+#: All problems but ``min_cut``, which has the methods of ``max_flow``.
+PROBLEMS = registry.METHODS.keys() - {"min_cut"}
 PACKAGES = {
     "max_flow": ("maxflow", protocol.FlowSolver),
     "grid_cut": ("gridcut", protocol.GridSolver),
@@ -191,11 +194,27 @@ SOLVE = {
 }
 
 
+@pytest.mark.parametrize(
+    ("table", "known"),
+    [
+        ("PACKAGES of tests/test_methods.py", PACKAGES),
+        ("SOLVE of tests/test_methods.py", SOLVE),
+        ("PACKAGES of src/preflow/kernels/warm_up.py", warm_up.PACKAGES),
+    ],
+)
+def test_tables_have_every_problem(table: str, known: dict[str, Any]) -> None:
+    missing = PROBLEMS - known.keys()
+    assert not missing, f"add {missing} to {table}"
+
+
 @pytest.mark.parametrize(("problem", "method"), ON_CPU)
 def test_a_whole_solve_is_finished_and_counted(problem: str, method: Method) -> None:
     control = Control(2 if method.parallel else 1)
+    control.excess[:] = np.nan
     assert SOLVE[problem](method, control)
-    assert control.thread_counts.any()
+    assert control.thread_counts.any(), "count operations, in control.counts or Monitor.counts"
+    left, at_first = np.isfinite(control.excess)
+    assert left == at_first, "a solver that reports what is left begins with control.excess[:] = all there is"
     assert not control.stopped
     assert not control.unproved
 

@@ -1,6 +1,7 @@
 """Every CPU method on one thread does the same operations as recorded: a change of the code changes none.
 
-    python tests/test_operation_counts.py    # record them again, after a change of an algorithm
+    python tests/test_operation_counts.py serial-toy    # record a new method, or a changed algorithm
+    python tests/test_operation_counts.py               # record all methods
 
 The record also holds a hash of each answer.
 """
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -70,21 +72,28 @@ CASES = [
 
 @pytest.mark.parametrize(("problem", "method"), CASES)
 def test_operations_are_the_recorded_ones(problem: str, method: str) -> None:
-    recorded = json.loads(RECORD.read_text(encoding="utf-8"))[f"{problem} {method}"]
+    recorded = json.loads(RECORD.read_text(encoding="utf-8")).get(f"{problem} {method}")
+    assert recorded, f"no counts are recorded: python tests/test_operation_counts.py {method}"
     found = {name: answer(problem, method, instance) for name, instance in instances(problem).items()}
     assert found == recorded
 
 
-def main() -> None:
-    """Record the counts of all methods."""
-    record = {
-        f"{problem} {method}": {
-            name: answer(problem, method, instance) for name, instance in instances(problem).items()
-        }
-        for problem, method in CASES
-    }
+def main(names: list[str]) -> None:
+    """Record the counts of the methods with these names, or of all methods."""
+    unknown = set(names) - {method for _, method in CASES}
+    if unknown:
+        sys.exit(f"no method on the CPU has the name {', '.join(sorted(unknown))}")
+    old = json.loads(RECORD.read_text(encoding="utf-8"))
+    record = {}
+    for problem, method in CASES:
+        key = f"{problem} {method}"
+        if not names or method in names:
+            found = {name: answer(problem, method, instance) for name, instance in instances(problem).items()}
+            record[key] = found
+        elif key in old:
+            record[key] = old[key]
     RECORD.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

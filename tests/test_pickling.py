@@ -123,6 +123,7 @@ def alike(one: Any, other: Any) -> bool:
 
 @pytest.mark.parametrize("kind", list(public_classes()), ids=lambda kind: kind.__name__)
 def test_public_classes(kind: type) -> None:
+    assert kind.__name__ in samples(), f"add an instance of {kind.__name__} to samples()"
     thing = samples()[kind.__name__]()
     assert isinstance(thing, kind)
     for name, trip in TRIPS.items():
@@ -135,7 +136,7 @@ def test_public_classes(kind: type) -> None:
             assert repr(other) == repr(thing)
             for value in (*vars(thing).values(), *vars(other).values()):
                 if isinstance(value, np.ndarray):
-                    assert not value.flags.writeable
+                    assert not value.flags.writeable, "arrays of results are read-only"
 
 
 ERRORS = {

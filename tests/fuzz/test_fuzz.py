@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from types import ModuleType
 from typing import Any
 
 import pytest
 
+import preflow
+
+from . import assignments, flows, grids, matchings
 from .drivers import DRIVERS
 from .harness import corpus_entries, corpus_text
 
@@ -22,6 +26,22 @@ def test_corpus(entry: dict[str, Any]) -> None:
     if failure is not None and "known" in entry:
         pytest.xfail(entry["known"])
     assert failure is None
+
+
+@pytest.mark.parametrize(
+    ("problem", "module"),
+    [
+        ("max_flow", flows),
+        ("grid_cut", grids),
+        ("bipartite_matching", matchings),
+        ("linear_assignment", assignments),
+    ],
+)
+def test_every_method_on_the_cpu_is_fuzzed(problem: str, module: ModuleType) -> None:
+    missing = {method.name for method in preflow.methods(problem) if method.device == "cpu"} - set(
+        module.OPTIONS
+    )
+    assert not missing, f"add {missing}, with options to try, to OPTIONS of {module.__name__}"
 
 
 @pytest.mark.parametrize("name", [name for name in DRIVERS if name not in SKIPPED])
