@@ -1,7 +1,15 @@
 """One call of a public function: its arguments, its method, where it runs, its control, its times.
 
 :class:`Request` has the arguments that the functions of all problems share. :class:`Call` is what a problem
-makes of a request and an instance; each problem's ``api.py`` has a subclass that adds the solve itself.
+makes of a request and an instance. Each problem's ``api.py`` has a subclass with two more methods:
+
+- a class method ``prepare`` that reads the instance, lets :meth:`Request.choose` choose the method, and fills
+  in the fields of the call;
+- a method that solves and returns the result. Each phase runs in ``with self.timed(phase)``; the status comes
+  from ``control.status``, the statistics from :meth:`Call.stats`.
+
+The public function makes the request, prepares the call, and returns what :meth:`Call.run` returns for the
+second method. :mod:`preflow.matching.api` is an example.
 """
 
 from __future__ import annotations

@@ -15,16 +15,23 @@ A solver gets
 Instance and state lie where ``Method.memory`` says. A method with ``device="cuda"`` is called while its GPU
 is the current one of the calling thread, so :func:`preflow.cuda.runtime.find_device` returns that GPU.
 
-A solver stops soon after ``control.stop[0]`` becomes 1. Kernels read the flag by an atomic load in every loop
-whose length the instance decides; Python code reads ``control.stopped`` between kernels. A solver that
-stopped leaves a valid state, from which the caller computes bounds. It does not raise.
+Kernels get no ``control``. They get its arrays as a :class:`~preflow.solving.monitor.Monitor`, which
+``control.monitor()`` returns: one for each thread.
+
+A solver stops soon after ``control.stop[0]`` becomes 1. Kernels read the flag by
+``relaxed_load(monitor.stop, 0)`` in every loop whose length the instance decides; Python code reads
+``control.stopped`` between kernels. A solver that stopped leaves a valid state, from which the caller
+computes bounds. It does not raise.
 
 A solver counts operations in ``control.thread_counts``, one row for each thread, at the positions that
-:mod:`preflow.stats` defines.
+:mod:`preflow.stats` defines. A kernel knows the row of its thread as ``monitor.counts``.
 
-A solver reports progress in ``control.excess``: the amount of work that is left, and the amount at the start.
-It appends to ``control.remarks`` what belongs into the reason of the result, and to ``control.unproved`` why
-it ended without a proof, if a rule of the published method ended it.
+A solver may report progress: ``control.excess``, which kernels know as ``monitor.progress``, has the amount
+of work that is left and the amount at the start. The solver sets both before the first kernel,
+``control.excess[:] = amount``; kernels lower the first now and then. A solver that sets neither reports none.
+
+A solver appends to ``control.remarks`` what belongs into the reason of the result, and to
+``control.unproved`` why it ended without a proof, if a rule of the published method ended it.
 """
 
 from __future__ import annotations
@@ -48,7 +55,11 @@ Gpu = TypeVar("Gpu", contravariant=True)
 
 
 class FlowSolver(Protocol[Net, Heights]):
-    """The first stage of push-relabel: turn a residual network without flow into a maximum preflow."""
+    """The first stage of push-relabel: turn a residual network without flow into a maximum preflow.
+
+    Any method that moves excess to the sink fits, also one of augmenting paths: a path then starts at a
+    vertex with excess, and no other vertex gains excess.
+    """
 
     def __call__(self, net: Net, options: Any, control: Control) -> Heights:
         """Solve in place and return heights.
@@ -57,6 +68,7 @@ class FlowSolver(Protocol[Net, Heights]):
         ``net.residual``, ``net.excess`` and ``net.sink_residual`` describe a preflow, and the heights are
         exact distances to the sink in the residual network, above n where the sink cannot be reached. The
         solve is finished if no vertex with a height of at most n has excess.
+        :func:`preflow.kernels.bfs.distances_to_sink` computes such heights.
 
         A solver that is stopped before it starts only computes the heights. The second stage, which returns
         excess to the source, and the search for the source's side of the cut call the solver in this way.

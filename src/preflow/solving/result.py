@@ -21,6 +21,9 @@ NEGLIGIBLE_GAP = 1e-9
 class BoundedResult(ReadOnlyArrays):
     """A solve's outcome, optimal or cut short, or stopped by a rule that proves nothing ("unproved").
 
+    Each problem has a subclass with the answer, its proof, and `verify`. Arrays on the host are read-only:
+    the code that makes the result clears ``flags.writeable``.
+
     Results can be pickled and copied, and `verify` works on the copy. A result whose arrays are on a GPU can
     only be unpickled where there is one.
 

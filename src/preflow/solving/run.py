@@ -52,7 +52,9 @@ class Control:
     thread_counts : ndarray of uint64, shape (threads, at least the number of counters)
         Operation counters of each thread, see :mod:`preflow.stats`; a row fills cache lines of its own.
     excess : ndarray of float64, shape (2,)
-        Excess on active vertices as of the last global relabel, and all the source could send.
+        The work that is left, and the work at the start; kernels know it as ``Monitor.progress``. Max-flow
+        methods take the excess on active vertices as of the last global relabel, and all that the source
+        can send.
     delays : ndarray of uint64, or None
         For stress tests of solvers on many cores, see :mod:`preflow.parallel.delays`.
     remarks : list of str
