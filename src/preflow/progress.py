@@ -44,7 +44,7 @@ def reporting(progress: bool | Reporter) -> Iterator[Reporter | None]:
         yield progress
         return
     if not isinstance(progress, bool):
-        raise InvalidInputError(f"progress is a bool or a function, got {progress!r}")
+        raise InvalidInputError(f"progress must be a bool or a function, got {progress!r}")
     if not progress:
         yield None
         return

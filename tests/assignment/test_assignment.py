@@ -252,7 +252,7 @@ def test_matrices_of_different_sizes(kind: str, maximize: bool) -> None:
         ([[1, 2]], r"shape \(2, 2\), got \(1, 2\)"),
         ([[1, 2], [1, -1]], "0 to 3 rows and 4 columns"),
         ([[1, 2], [4, 4]], "0 to 3 rows and 4 columns"),
-        ([[1.0, 2], [2, 4]], "sizes are integers"),
+        ([[1.0, 2], [2, 4]], "sizes must be integers"),
         ([[1, 2], [2]], "not an array"),
     ],
 )
@@ -540,7 +540,7 @@ def test_prices_prove_floats_of_all_sizes(method: str) -> None:
 @pytest.mark.parametrize("method", ["serial-cost-scaling", "multicore-lockfree", "multicore-auction"])
 @pytest.mark.parametrize("alpha", [1, 1 + 1e-15, 10**400])
 def test_alpha_that_divides_by_nothing(method: str, alpha: float) -> None:
-    with pytest.raises(InvalidInputError, match=r"alpha is a number of 1\.5 to"):
+    with pytest.raises(InvalidInputError, match=r"alpha must be a number of 1\.5 to"):
         preflow.linear_assignment(np.eye(2), method=method, options={"alpha": alpha})
 
 

@@ -135,9 +135,9 @@ def test_dtypes(dtype: str) -> None:
 @pytest.mark.parametrize(
     ("x", "y", "metric", "message"),
     [
-        ([[0, 0]], [[1, 1]], "minkowski", "metric is one of"),
-        ([[0, 0]], [[1, 1]], None, "metric is one of"),
-        ([0, 0], [[1, 1]], "euclidean", r"rows are points, shape \(n, d\)"),
+        ([[0, 0]], [[1, 1]], "minkowski", "metric must be one of"),
+        ([[0, 0]], [[1, 1]], None, "metric must be one of"),
+        ([0, 0], [[1, 1]], "euclidean", r"rows must be points, shape \(n, d\)"),
         ([[0, 0]], [[1, 1, 1]], "euclidean", "rows of 2 coordinates and columns of 3"),
         ([[0, 0], [1]], [[1, 1]], "euclidean", "rows are not points"),
         ([[0, 0]], [["a", "b"]], "euclidean", "integers or floats"),

@@ -405,10 +405,10 @@ class TestRunner:
             ({"methods": ["no-such"]}, "unknown method 'no-such'"),
             ({"methods": ["multicore-fifo@two"]}, "METHOD@THREADS"),
             ({"methods": ["serial-fifo@2"]}, "uses one thread"),
-            ({"methods": ["multicore-fifo"], "threads": [1, 0]}, "threads is a positive integer"),
+            ({"methods": ["multicore-fifo"], "threads": [1, 0]}, "threads must be a positive integer"),
             ({"instances": ["no-such"]}, "no instance of tiny matches no-such"),
-            ({"repeats": 0}, "repeats is positive"),
-            ({"time_limit": 0.0}, "time_limit is positive"),
+            ({"repeats": 0}, "repeats must be positive"),
+            ({"time_limit": 0.0}, "time_limit must be positive"),
             ({"suites": ["real"], "files": ["no/such/folder"]}, "no/such/folder is no folder"),
         ],
     )

@@ -225,12 +225,12 @@ def test_time_limit_has_its_exit_code_and_a_feasible_flow(slow: str, tmp_path: P
     ("arguments", "message"),
     [
         (["--method", "magic"], "unknown method 'magic'; there are: auto, serial-generic"),
-        (["--device", "tpu"], "device is one of auto, cpu, cuda"),
-        (["--threads", "0"], "threads is a positive integer"),
-        (["--time-limit", "0"], "time_limit is a positive number"),
-        (["--option", "gap"], "an option is written NAME=VALUE, got 'gap'"),
+        (["--device", "tpu"], "device must be one of auto, cpu, cuda"),
+        (["--threads", "0"], "threads must be a positive integer"),
+        (["--time-limit", "0"], "time_limit must be a positive number"),
+        (["--option", "gap"], "an option must be written NAME=VALUE, got 'gap'"),
         (["--method", "serial-hi-pr", "--option", "alpha=10"], "has no option 'alpha'; it has: gap"),
-        (["--method", "serial-fifo", "--option", "gap=much"], "gap is True or False, got 'much'"),
+        (["--method", "serial-fifo", "--option", "gap=much"], "gap must be True or False, got 'much'"),
     ],
 )
 def test_impossible_requests(small: str, arguments: list[str], message: str) -> None:
@@ -536,7 +536,9 @@ def test_denoise(square: str, tmp_path: Path) -> None:
     assert "the energy is the least" in text
     assert "24 cuts" in text
     assert (read_image(out)[1:-1, 1:-1] != clean[1:-1, 1:-1, np.newaxis]).mean() < 0.01
-    assert "data is 'squared'" in fail("denoise", noisy, "--out", out, "--weight", "1", "--data", "cubed")
+    assert "data must be 'squared'" in fail(
+        "denoise", noisy, "--out", out, "--weight", "1", "--data", "cubed"
+    )
     assert "ends in .png" in fail("denoise", noisy, "--out", "out.jpg", "--weight", "1")
     assert "weight" in fail("denoise", noisy, "--out", out, "--weight", "-1")
 
@@ -577,7 +579,7 @@ def test_bench(tmp_path: Path) -> None:
     several = ["--method", "multicore-fifo", "--threads", "1,2"]
     answer = succeed("bench", "tiny", "--problem", "min_cut", *BRIEFLY, *several)
     assert "preflow:multicore-fifo@2" in answer
-    assert "threads are written" in fail("bench", "tiny", "--threads", "two")
+    assert "threads must be written" in fail("bench", "tiny", "--threads", "two")
     (tmp_path / "file").write_text("")
     assert "cannot be made" in fail("bench", "tiny", "--out", str(tmp_path / "file"))
 

@@ -346,18 +346,18 @@ class TestEveryFamily:
         (lambda: generators.rmf(4, 4, min_capacity=9, max_capacity=3), "min_capacity 9 is above"),
         (lambda: generators.mesh(2, 4), "width 2"),
         (lambda: generators.random_level(2, 4), "width 2"),
-        (lambda: generators.random_level(4, 1), "levels is at least 2"),
+        (lambda: generators.random_level(4, 1), "levels must be at least 2"),
         (lambda: generators.two_level(2, 4), "width 2"),
         (lambda: generators.matching(3, 4), "degree 4 is above n 3"),
         (lambda: generators.square_mesh(3, 4), "degree 4 is above side 3"),
-        (lambda: generators.line(4, 4, 0), "degree is at least 1"),
-        (lambda: generators.dinic_bad(1), "n is at least 2"),
-        (lambda: generators.ac_dense(1), "n is at least 2"),
-        (lambda: generators.ac_dense(5, max_capacity=0), "max_capacity is at least 1"),
-        (lambda: generators.ac_dense(5, seed=-1), "seed is at least 0"),
+        (lambda: generators.line(4, 4, 0), "degree must be at least 1"),
+        (lambda: generators.dinic_bad(1), "n must be at least 2"),
+        (lambda: generators.ac_dense(1), "n must be at least 2"),
+        (lambda: generators.ac_dense(5, max_capacity=0), "max_capacity must be at least 1"),
+        (lambda: generators.ac_dense(5, seed=-1), "seed must be at least 0"),
         (lambda: generators.grid_2d(4, 4, connectivity=6), "connectivity is 4 or 8"),
         (lambda: generators.grid_3d(4, 4, 4, connectivity=8), "connectivity is 6, 18 or 26"),
-        (lambda: generators.grid_2d(4, 4, noise=-1.0), "noise is finite and at least 0"),
+        (lambda: generators.grid_2d(4, 4, noise=-1.0), "noise must be finite and at least 0"),
         (lambda: generators.grid_2d(4, 4, smoothing=math.nan), "smoothing is finite"),
         (lambda: generators.family("nonsense"), "unknown family"),
         (lambda: FAMILIES["mesh"].generate("64"), "widthxlevels"),
@@ -499,8 +499,8 @@ def test_links_fall_with_contrast():
     ("image", "data", "message"),
     [
         ([[1, 2]], [[1, 2, 3]], "image has shape"),
-        ([1, 2], [1, 2], "data_term is an image or a volume"),
-        (np.zeros((0, 3)), np.zeros((0, 3)), "data_term is an image or a volume"),
+        ([1, 2], [1, 2], "data_term must be an image or a volume"),
+        (np.zeros((0, 3)), np.zeros((0, 3)), "data_term must be an image or a volume"),
         ([[1, math.nan]], [[1, 2]], "image has values"),
         ([[1, 2]], [[1, math.inf]], "data_term has values"),
         ([["a", "b"]], [[1, 2]], "image is not an array"),
@@ -513,7 +513,7 @@ def test_bad_images(image, data, message):
 
 @pytest.mark.parametrize("sigma", [0, -1.0, math.nan])
 def test_bad_sigma(sigma):
-    with pytest.raises(InvalidInputError, match="sigma is positive"):
+    with pytest.raises(InvalidInputError, match="sigma must be positive"):
         generators.grid_from_image([[1, 2]], [[1, 2]], connectivity=4, sigma=sigma)
 
 

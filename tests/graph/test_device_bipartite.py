@@ -107,8 +107,8 @@ def test_arrays_are_not_copied_where_their_dtype_fits() -> None:
     [
         ([0, -1], [1, 1], "row is negative: -1"),
         ([0, 1], [1, 7], "column 7 is out of range: there are 3, numbered from 0"),
-        ([0.0, 1.0], [1, 2], "row holds integers, got dtype float64"),
-        ([[0, 1]], [1, 2], "row has one dimension"),
+        ([0.0, 1.0], [1, 2], "row must hold integers, got dtype float64"),
+        ([[0, 1]], [1, 2], "row must have one dimension"),
         ([0], [1, 2], "row has 1 entries, column has 2"),
     ],
 )

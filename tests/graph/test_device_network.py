@@ -312,8 +312,8 @@ def test_arrays_are_not_copied_where_their_dtype_fits() -> None:
     [
         (([0, -1], [1, 1], [1, 1]), "tail has a negative vertex: -1"),
         (([0, 1], [1, 7], [1, 1]), "vertex 7 is out of range: there are 3 vertices"),
-        (([0.0, 1.0], [1, 2], [1, 1]), "tail holds integers, got dtype float64"),
-        (([[0, 1]], [1, 2], [1, 1]), "tail has one dimension"),
+        (([0.0, 1.0], [1, 2], [1, 1]), "tail must hold integers, got dtype float64"),
+        (([[0, 1]], [1, 2], [1, 1]), "tail must have one dimension"),
         (([0], [1, 2], [1, 1]), "tail has 1 entries, head has 2"),
         (([0, 1], [1, 2], [1, -1]), "capacity is negative: -1 at 1"),
         (([0, 1], [1, 2], [1, np.nan]), "capacity is NaN at 1"),

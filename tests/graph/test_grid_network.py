@@ -367,7 +367,7 @@ class TestTensors:
     def test_what_cannot_be_read_is_an_error(self) -> None:
         with pytest.raises(InvalidInputError, match="source_capacity is not an array"):
             GridNetwork.from_arrays(Tensor(np.array([["a"]])), 1, 1)
-        with pytest.raises(InvalidInputError, match="neighbor_capacity holds integers or floats"):
+        with pytest.raises(InvalidInputError, match="neighbor_capacity must hold integers or floats"):
             GridNetwork.from_arrays(Tensor(ZEROS), 1, Tensor(np.ones(2, np.complex64)))
 
 
@@ -398,8 +398,8 @@ def test_contrast_capacity() -> None:
         ({"image": [[1, 2]], "strength": -1}, "strength"),
         ({"image": [[1, 2]], "connectivity": 6}, "connectivity is 4 or 8"),
         ({"image": [[1, 2]], "channel_axis": 2}, "no axis 2"),
-        ({"image": [[1, 2]], "channel_axis": "last"}, "channel_axis is an integer"),
-        ({"image": [[1, 2]], "sigma": "wide"}, "sigma is a positive number"),
+        ({"image": [[1, 2]], "channel_axis": "last"}, "channel_axis must be an integer"),
+        ({"image": [[1, 2]], "sigma": "wide"}, "sigma must be a positive number"),
         ({"image": [[1j, 2]]}, "not an array of numbers"),
         ({"image": np.ma.masked_equal([[1, 2]], 1)}, "masked"),
         ({"image": [[1e200, 2]]}, "whose squares overflow"),

@@ -247,7 +247,7 @@ def test_a_generated_grid_has_the_same_cut() -> None:
         ({"neighbor_capacity": None}, "neighbor_capacity is missing"),
         ({"source_capacity": GridNetwork.from_arrays(SOURCE, SINK, 2)}, "give nothing else"),
         ({"method": "fastest"}, "unknown method 'fastest'"),
-        ({"device": "tpu"}, "device is one of"),
+        ({"device": "tpu"}, "device must be one of"),
         ({"threads": 0}, "threads"),
         ({"time_limit": 0}, "time_limit"),
         ({"options": {"alpha": 1}}, "takes none"),

@@ -246,7 +246,7 @@ def test_hostile_file(case: str, tmp_path: Path) -> None:
 def test_paths_that_are_none(read: Reader, tmp_path: Path) -> None:
     """An integer is a file descriptor to Python, which would be closed."""
     for path in (1, True, None, 2.5, b"bytes"):
-        with pytest.raises(InvalidInputError, match="path is a str or a Path"):
+        with pytest.raises(InvalidInputError, match="path must be a str or a Path"):
             read(path)
     os.fstat(1)
     for path in (str(tmp_path / "missing"), str(tmp_path), "a\0b", "\ud800"):
@@ -266,7 +266,7 @@ def test_writers_refuse_what_is_no_path() -> None:
     ]
     for write in writers:
         for path in (1, True, None, "a\0b"):
-            with pytest.raises(InvalidInputError, match=r"path is a str or a Path|cannot be written"):
+            with pytest.raises(InvalidInputError, match=r"path must be a str or a Path|cannot be written"):
                 write(path)
     os.fstat(1)
 

@@ -668,7 +668,7 @@ def archive(tmp_path, header, **arrays):
         ({}, {"capacity": np.array([-1])}, "capacity is negative"),
         ({}, {"capacity": np.array([object()])}, "capacity: expected numbers, got dtype object"),
         ({"version": 2}, {}, "version 1, got 2"),
-        ({"num_vertices": "2"}, {}, "num_vertices is an integer"),
+        ({"num_vertices": "2"}, {}, "num_vertices must be an integer"),
         ({"labels": ["a", "a"]}, {}, "1 different labels for 2 vertices"),
         ({"source": 2, "sink": 1, "name": ""}, {}, "source 2 is not a vertex"),
         ({"source": 0}, {}, "sink None is not a vertex"),

@@ -352,7 +352,7 @@ def test_relative_folders_and_no_home(
     monkeypatch.chdir(tmp_path)
     with caplog.at_level(logging.WARNING, logger="preflow"):
         assert was_compiled(cached_double(Path("relative"), monkeypatch))
-    assert caplog.text.count("PREFLOW_CACHE_DIR is an absolute path, got 'relative'") == 1
+    assert caplog.text.count("PREFLOW_CACHE_DIR must be an absolute path, got 'relative'") == 1
     double = cached_double(tmp_path, monkeypatch)
     monkeypatch.delenv("PREFLOW_CACHE_DIR")
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")

@@ -273,8 +273,8 @@ def test_dense_networks_have_no_pairs(size: str, are_paired: bool, monkeypatch: 
 @pytest.mark.parametrize(
     ("option", "given", "message"),
     [
-        ("search_percent", 100, "search_percent is below 100"),
-        ("rest_percent", 101, "rest_percent is up to 100"),
+        ("search_percent", 100, "search_percent must be below 100"),
+        ("rest_percent", 101, "rest_percent must be up to 100"),
         ("time_percent", 0, "time_percent"),
         ("idle_percent", 0, "idle_percent"),
         ("wave_width", -1, "wave_width"),

@@ -187,7 +187,7 @@ def test_auto_takes_several_threads_for_large_networks(monkeypatch: pytest.Monke
 def test_counts_that_no_kernel_can_hold_are_refused() -> None:
     problem = FAMILIES["rmf-wide"].generate("4x4", seed=0)
     for few in (2**31, 2**61, 2**70):
-        with pytest.raises(InvalidInputError, match="few_active is an integer of 1 to"):
+        with pytest.raises(InvalidInputError, match="few_active must be an integer of 1 to"):
             preflow.min_cut(problem, method="multicore-synchronous", options={"few_active": few})
     options = {"few_active": 2**31 - 1}
     result = preflow.min_cut(problem, method="multicore-synchronous", threads=np.int64(3), options=options)  # type: ignore[arg-type]

@@ -163,17 +163,17 @@ def test_time_limit_gives_bounds():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (([1, 2],), r"unary has shape"),
+        (([1, 2],), r"unary must have shape"),
         (([[1, np.nan]],), "unary has values that are not finite"),
-        (([["a", "b"]],), "unary is an array of numbers"),
+        (([["a", "b"]],), "unary must be an array of numbers"),
         (([[0, 1]] * 2, [[0, 2]], [[0, 1], [1, 0]]), r"pairs\[0\] names variable 2; there are 2"),
         (([[0, 1]] * 2, [[1, 1]], [[0, 1], [1, 0]]), r"pairs\[0\] names a variable twice"),
         (([[0, 1]] * 3, (), (), [[0, 1, 0]], np.zeros((2, 2, 2))), r"triples\[0\] names a variable twice"),
         (([[0, 1], [2]],), "unary is not an array"),
         ((np.ma.masked_equal([[0, 1]], 1),), "unary is a masked array"),
         (([[0, 1]] * 2, [[0], [1, 0]], [[0, 1], [1, 0]]), "pairs is not an array"),
-        (([[0, 1]] * 2, [[0, 1]], [0, 1]), r"pair_costs has shape \(1, 2, 2\) or \(2, 2\)"),
-        (([[0, 1]] * 2, [[0.0, 1.0]], [[0, 1], [1, 0]]), "pairs has 2 integers a row"),
+        (([[0, 1]] * 2, [[0, 1]], [0, 1]), r"pair_costs must have shape \(1, 2, 2\) or \(2, 2\)"),
+        (([[0, 1]] * 2, [[0.0, 1.0]], [[0, 1], [1, 0]]), "pairs must have 2 integers a row"),
         (([[0, 1]] * 2, [[0, 1]], [[0, np.inf], [1, 0]]), "pair_costs has values that are not finite"),
     ],
 )
@@ -193,5 +193,5 @@ def test_wrong_labels_and_sums_beyond_int64_are_refused():
         BinaryEnergy([[1e308, -1e308]] * 2)
     with pytest.raises(CapacityOverflowError, match="mix floats"):
         BinaryEnergy([[0, 2**53 + 1], [0, 0]], [[0, 1]], [[0, 0.5], [0.5, 0]])
-    with pytest.raises(InvalidInputError, match="energy is a BinaryEnergy, got list"):
+    with pytest.raises(InvalidInputError, match="energy must be a BinaryEnergy, got list"):
         minimize_energy([[0, 1]])  # type: ignore[arg-type]

@@ -146,17 +146,17 @@ def test_candidates_are_few_and_hold_the_motions(frames):
     [
         ({"moving_image": np.zeros((50, 61))}, r"moving_image has shape \(50, 61\)"),
         ({"reference_image": np.full((50, 60), np.inf)}, "reference_image has values that are not finite"),
-        ({"reference_image": np.zeros((0, 60))}, "reference_image has shape"),
-        ({"method": "guess"}, "method is one of assignment, expansion, got 'guess'"),
-        ({"max_displacement": 0}, "max_displacement is at least 1"),
+        ({"reference_image": np.zeros((0, 60))}, "reference_image must have shape"),
+        ({"method": "guess"}, "method must be one of assignment, expansion, got 'guess'"),
+        ({"max_displacement": 0}, "max_displacement must be at least 1"),
         ({"max_displacement": 50}, "max_displacement 50 is not less than the images' shorter side, 50"),
-        ({"max_labels": 0}, "max_labels is at least 1"),
-        ({"max_labels": 1025}, "max_labels is at most 1,024"),
-        ({"smoothness": -1.0}, "smoothness is finite and at least 0"),
-        ({"sigma": -1.0}, "sigma is positive"),
-        ({"patch": 1}, "patch is at least 2"),
-        ({"patch": 31}, "patch is at most 30"),
-        ({"radius": 0}, "radius is at least 1"),
+        ({"max_labels": 0}, "max_labels must be at least 1"),
+        ({"max_labels": 1025}, "max_labels must be at most 1,024"),
+        ({"smoothness": -1.0}, "smoothness must be finite and at least 0"),
+        ({"sigma": -1.0}, "sigma must be positive"),
+        ({"patch": 1}, "patch must be at least 2"),
+        ({"patch": 31}, "patch must be at most 30"),
+        ({"radius": 0}, "radius must be at least 1"),
         ({"solver": "none"}, "none"),
         ({"solver": "none", "method": "assignment"}, "none"),
         ({"time_limit": 0}, "time_limit"),
@@ -205,7 +205,7 @@ def test_damaged_flo_files_are_named(tmp_path):
             read_flo(tmp_path / "bad.flo")
     with pytest.raises(ParseError, match="cannot be read"):
         read_flo(tmp_path / "missing.flo")
-    with pytest.raises(InvalidInputError, match="flow has shape"):
+    with pytest.raises(InvalidInputError, match="flow must have shape"):
         write_flo(tmp_path / "new.flo", np.zeros((5, 7, 2)))
     assert not (tmp_path / "new.flo").exists()
 
@@ -220,7 +220,7 @@ def test_picture():
     assert colours[6] == [0, 0, 0]
     assert len({tuple(colour) for colour in colours}) == 7
     assert flow_picture(np.zeros((2, 20, 30)), wheel=10)[-5, -2].tolist() != [255, 255, 255]
-    with pytest.raises(InvalidInputError, match="flow has shape"):
+    with pytest.raises(InvalidInputError, match="flow must have shape"):
         flow_picture(np.zeros((3, 4, 4)))
 
 

@@ -287,7 +287,7 @@ def test_wrong_strokes_are_refused():
     with pytest.raises(InvalidInputError, match="brush"):
         stroke((5, 5), [(1, 1)], brush=0)
     for points in ("ab", [(1, 2, 3)], [(0, 0, 0), (1, 1, 1)], [(1, 1), (2,)]):
-        with pytest.raises(InvalidInputError, match="a point is 2 numbers"):
+        with pytest.raises(InvalidInputError, match="a point must be 2 numbers"):
             stroke((5, 5), points)
 
 

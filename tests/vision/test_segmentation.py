@@ -130,7 +130,7 @@ def test_changed_seeds_solved_warm_are_those_solved_cold():
 @pytest.mark.parametrize(
     ("start", "options", "message"),
     [
-        ("a mask", {}, "warm_start is a Segmentation"),
+        ("a mask", {}, "warm_start must be a Segmentation"),
         (np.s_[:, :-1], {}, "warm_start has shape"),
         (np.s_[:, :], {"connectivity": 4}, "neighbourhood"),
     ],
@@ -275,10 +275,10 @@ def test_image_that_is_no_image_is_refused_by_grabcut():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"model": "guess"}, "model is 'histogram' or 'mixture'"),
+        ({"model": "guess"}, "model must be 'histogram' or 'mixture'"),
         ({"model": "mixture", "components": 0}, "components"),
-        ({"prior": 0}, "prior is between 0 and 1"),
-        ({"prior": 1.0}, "prior is between 0 and 1"),
+        ({"prior": 0}, "prior must be between 0 and 1"),
+        ({"prior": 1.0}, "prior must be between 0 and 1"),
         ({"prior": np.nan}, "prior"),
     ],
 )

@@ -103,16 +103,16 @@ def test_parabola():
         ({"right": np.zeros((40, 59, 3))}, r"left has shape \(40, 60, 3\), right has shape \(40, 59, 3\)"),
         ({"right": np.zeros((40, 60))}, r"right has shape \(40, 60\)"),
         ({"left": np.full((40, 60, 3), np.nan)}, "left has values that are not finite"),
-        ({"left": np.zeros(7)}, "left has shape"),
-        ({"left": np.zeros((40, 60, 5))}, "left has shape"),
-        ({"left": np.full((40, 60), "x")}, "left holds numbers"),
+        ({"left": np.zeros(7)}, "left must have shape"),
+        ({"left": np.zeros((40, 60, 5))}, "left must have shape"),
+        ({"left": np.full((40, 60), "x")}, "left must hold numbers"),
         ({"max_disparity": -1}, "no disparities: max_disparity -1 is less"),
         ({"max_disparity": 60}, "not less than the width of the views, 60"),
-        ({"max_disparity": 3.5}, "max_disparity is an integer"),
-        ({"smoothness": -1}, "smoothness is finite and at least 0"),
+        ({"max_disparity": 3.5}, "max_disparity must be an integer"),
+        ({"smoothness": -1}, "smoothness must be finite and at least 0"),
         ({"smoothness": 1e20}, "smoothness 1e.20 does not fit int32"),
-        ({"sigma": 0}, "sigma is positive"),
-        ({"sigma": None}, "sigma is a positive number"),
+        ({"sigma": 0}, "sigma must be positive"),
+        ({"sigma": None}, "sigma must be a positive number"),
         ({"left": np.full((40, 60, 3), 1e39)}, "left has floats up to"),
         ({"time_limit": -1}, "time_limit"),
     ],
@@ -142,7 +142,7 @@ def test_picture():
     assert picture[1, 0].tolist() == [253, 231, 37]
     assert picture[1, 1].tolist() == [0, 0, 0]
     assert not disparity_picture([[np.nan]]).any()
-    with pytest.raises(InvalidInputError, match="disparity has shape"):
+    with pytest.raises(InvalidInputError, match="disparity must have shape"):
         disparity_picture([1.0])
 
 

@@ -249,7 +249,9 @@ def method_and_threads(contestant: str) -> tuple[str, int | None]:
     """
     method, at, count = contestant.removeprefix("preflow:").partition("@")
     if at and not (count.isascii() and count.isdigit()):
-        raise InvalidInputError(f"a method on some threads is written METHOD@THREADS, got {contestant!r}")
+        raise InvalidInputError(
+            f"a method on some threads must be written METHOD@THREADS, got {contestant!r}"
+        )
     return method, int(count) if at else None
 
 
@@ -270,7 +272,7 @@ def method_and_options(name: str) -> tuple[str, dict[str, Any]]:
     if not bracket:
         return method, {}
     if not (method and rest.endswith("]")):
-        raise InvalidInputError(f"a method with options is written METHOD[NAME=VALUE,...], got {name!r}")
+        raise InvalidInputError(f"a method with options must be written METHOD[NAME=VALUE,...], got {name!r}")
     return method, dict(name_and_value(text) for text in rest[:-1].split(","))
 
 

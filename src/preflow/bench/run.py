@@ -173,7 +173,7 @@ def run_bench(
 
 def _check_number(name: str, value: float) -> None:
     if not value > 0:
-        raise InvalidInputError(f"{name} is positive, got {value}")
+        raise InvalidInputError(f"{name} must be positive, got {value}")
 
 
 def _chosen_problems(suites: Sequence[str], names: Sequence[str] | None) -> list[Problem]:

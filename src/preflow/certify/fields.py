@@ -150,4 +150,4 @@ def checked_numbers(
 
 def _check_status(status: object) -> None:
     if not isinstance(status, str) or status not in get_args(Status):
-        raise VerificationError(f"status is one of {', '.join(get_args(Status))}, got {status!r}")
+        raise VerificationError(f"status must be one of {', '.join(get_args(Status))}, got {status!r}")

@@ -157,9 +157,9 @@ def check_terminals(network: FlowNetwork, sources: Any, sinks: Any) -> None:
     """
     for vertices, role in ((sources, "sources"), (sinks, "sinks")):
         if not isinstance(vertices, np.ndarray) or vertices.dtype != np.int64 or vertices.ndim != 1:
-            raise VerificationError(f"{role} is one dimension of int64, got {vertices!r}")
+            raise VerificationError(f"{role} must be one dimension of int64, got {vertices!r}")
         if not len(vertices) or vertices.min() < 0 or vertices.max() >= network.num_vertices:
-            raise VerificationError(f"{role} are vertices of the network, got {vertices}")
+            raise VerificationError(f"{role} must be vertices of the network, got {vertices}")
     if np.isin(sources, sinks).any():
         raise VerificationError("a vertex is both source and sink")
 

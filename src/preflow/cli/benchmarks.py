@@ -147,6 +147,6 @@ def bench(
 def _thread_counts(text: str) -> int | list[int]:
     numbers = text.split(",")
     if not all(number.isascii() and number.isdigit() for number in numbers):
-        raise InvalidInputError(f"threads are written 4 or 1,2,4, got {text!r}")
+        raise InvalidInputError(f"threads must be written 4 or 1,2,4, got {text!r}")
     counts = [int(number) for number in numbers]
     return counts[0] if len(counts) == 1 else counts

@@ -157,4 +157,4 @@ def _value(parameter: Parameter, text: str) -> Value:
     except (KeyError, ValueError):
         kind = {int: "an integer", float: "a number", bool: "true or false"}[parameter.type]
         option = f"--{parameter.name.replace('_', '-')}"
-        raise InvalidInputError(f"{option} is {kind}, got {text!r}") from None
+        raise InvalidInputError(f"{option} must be {kind}, got {text!r}") from None

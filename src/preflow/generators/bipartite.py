@@ -285,7 +285,7 @@ def block_banded(n: int, *, block: int = 50, missing: int = 1, seed: int = 0) ->
     check_integer("block", block, minimum=2)
     check_integer("missing", missing, minimum=0)
     if missing >= block:
-        raise InvalidInputError(f"missing is below block {block}, got {missing}")
+        raise InvalidInputError(f"missing must be below block {block}, got {missing}")
     rng = seeded(seed)
     width = block - missing
     count = -(-n // block)

@@ -138,7 +138,7 @@ def nearest_costs(n: int, *, degree: int = 20, scale: int = 10**6, seed: int = 0
     check_integer("degree", degree)
     check_integer("scale", scale)
     if degree > n:
-        raise InvalidInputError(f"degree is at most n {n}, got {degree}")
+        raise InvalidInputError(f"degree must be at most n {n}, got {degree}")
     points, others = seeded(seed).random((2, n, 2))
     distance, column = KDTree(others).query(points, k=np.arange(1, degree + 1))
     own = np.sqrt(((points - others) ** 2).sum(axis=1))

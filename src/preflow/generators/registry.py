@@ -126,7 +126,7 @@ class Family(Generic[Made]):
         fits = required <= len(numbers) <= len(self.size_parameters)
         if not fits or not all(number.isascii() and number.isdigit() for number in numbers):
             shape = "x".join(self.size_parameters)
-            raise InvalidInputError(f"a size of {self.name} is written {shape}, got {size!r}")
+            raise InvalidInputError(f"a size of {self.name} must be written {shape}, got {size!r}")
         return dict(zip(self.size_parameters, map(int, numbers), strict=False))
 
     def generate(self, size: str | None = None, **parameters: Value) -> Made:

@@ -211,7 +211,9 @@ def grid_from_image(
     values = finite_array("image", image)
     shape = data.shape
     if data.ndim not in CONNECTIVITIES or data.size == 0:
-        raise InvalidInputError(f"data_term is an image or a volume that is not empty, got shape {shape}")
+        raise InvalidInputError(
+            f"data_term must be an image or a volume that is not empty, got shape {shape}"
+        )
     if values.shape[: data.ndim] != shape or values.ndim > data.ndim + 1:
         raise InvalidInputError(f"image has shape {values.shape}, data_term has shape {shape}")
     half = half_neighbourhood(data.ndim, connectivity)

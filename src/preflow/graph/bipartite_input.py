@@ -91,10 +91,10 @@ def as_index(values: AnyArray, dtype: DTypeLike) -> AnyArray:
 def check_shape(shape: Any) -> tuple[int, int]:
     """Return the numbers of rows and columns, checked."""
     if not isinstance(shape, tuple | list) or len(shape) != 2:
-        raise InvalidInputError(f"a shape is (rows, columns), got {shape!r}")
+        raise InvalidInputError(f"a shape must be (rows, columns), got {shape!r}")
     for size in shape:
         if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 0:
-            raise InvalidInputError(f"a shape is two integers that are not negative, got {shape!r}")
+            raise InvalidInputError(f"a shape must be two integers that are not negative, got {shape!r}")
         if size > MOST_VERTICES:
             raise InvalidInputError(f"{size} rows or columns do not fit any memory; are the numbers right?")
     return int(shape[0]), int(shape[1])

@@ -55,7 +55,9 @@ def as_flow_network(network: Any) -> FlowNetwork:
         return network
     if isinstance(network, tuple):
         if len(network) != 3:
-            raise InvalidInputError(f"a network tuple is (tail, head, capacity), got {len(network)} entries")
+            raise InvalidInputError(
+                f"a network tuple must be (tail, head, capacity), got {len(network)} entries"
+            )
         return FlowNetwork.from_arrays(*network)
     if hasattr(network, "tocsr"):
         return FlowNetwork.from_scipy(network)
@@ -86,7 +88,7 @@ def as_bipartite_graph(graph: Any) -> BipartiteGraph:
     if isinstance(graph, tuple):
         if len(graph) != 2:
             raise InvalidInputError(
-                f"a tuple of edges is (row, column), got {len(graph)} entries; linear_assignment takes costs"
+                f"a tuple of edges must be (row, column), got {len(graph)} entries; linear_assignment takes costs"
             )
         return BipartiteGraph.from_edges(*graph)
     if hasattr(graph, "tocsr"):
@@ -96,7 +98,7 @@ def as_bipartite_graph(graph: Any) -> BipartiteGraph:
     if _is_dense(graph):
         matrix = _dense_matrix(graph, "graph", ("row", "column"))
         if matrix.dtype.kind not in "biuf":
-            raise InvalidInputError(f"a matrix holds numbers or bools, got dtype {matrix.dtype}")
+            raise InvalidInputError(f"a matrix must hold numbers or bools, got dtype {matrix.dtype}")
         if matrix.dtype.kind == "f" and np.isnan(matrix).any():
             raise InvalidInputError("an entry of the matrix is NaN, which is an edge or none")
         return BipartiteGraph.from_edges(*np.nonzero(matrix), shape=matrix.shape)
@@ -120,5 +122,5 @@ def _dense_matrix(values: AnyArray, name: str, parts: tuple[str, ...]) -> Array:
     check_not_masked(values, name)
     matrix = host_array(values, name)
     if matrix.ndim != 2:
-        raise InvalidInputError(f"{name} is a matrix of two dimensions, got shape {matrix.shape}")
+        raise InvalidInputError(f"{name} must be a matrix of two dimensions, got shape {matrix.shape}")
     return matrix

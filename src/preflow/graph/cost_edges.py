@@ -76,7 +76,7 @@ def with_edges_read(
 def _from_arrays(edges: tuple[Any, ...], shape: tuple[int, int] | None) -> CostEdges:
     if len(edges) != 3:
         raise InvalidInputError(
-            f"a tuple of costs is the edges (row, column, cost), got {len(edges)} entries; a matrix is an "
+            f"a tuple of costs must be the edges (row, column, cost), got {len(edges)} entries; a matrix is an "
             "array or a list of rows"
         )
     arrays = []

@@ -49,7 +49,7 @@ def as_costs(
         GPU, integers beyond 2**59), a shape without two dimensions, or sizes that its matrices cannot have.
     """
     if not isinstance(maximize, bool | np.bool_):
-        raise InvalidInputError(f"maximize is True or False, got {maximize!r}")
+        raise InvalidInputError(f"maximize must be True or False, got {maximize!r}")
     if isinstance(cost, PointCosts | CostEdges) or hasattr(cost, "tocsr"):
         if sizes is not None:
             raise InvalidInputError("sizes are those of a batch of dense matrices, which cost is not")
@@ -183,7 +183,7 @@ def _as_numbers(values: Array, threads: int = 1) -> Array:
         return _converted(values, dtype, threads)
     if dtype == np.float16:
         return _converted(values, np.float32, threads)
-    raise InvalidInputError(f"costs are integers or floats of up to 64 bits, got dtype {dtype}")
+    raise InvalidInputError(f"costs must be integers or floats of up to 64 bits, got dtype {dtype}")
 
 
 def _converted(values: Array, dtype: DTypeLike, threads: int) -> Array:

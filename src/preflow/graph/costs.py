@@ -261,7 +261,7 @@ class SparseCosts(HostCosts):
 def batch_shape(values: AnyArray) -> tuple[tuple[int, ...], int, int, int]:
     """Return the leading dimensions of a batch of matrices, their number, and that of rows and columns."""
     if values.ndim < 2:
-        raise InvalidInputError(f"cost has two dimensions or more, got shape {tuple(values.shape)}")
+        raise InvalidInputError(f"cost must have two dimensions or more, got shape {tuple(values.shape)}")
     *leading, n, m = map(int, values.shape)
     return tuple(leading), int(np.prod(leading, dtype=np.int64)), n, m
 
@@ -279,7 +279,7 @@ def checked_sizes(sizes: AnyArray, leading: tuple[int, ...], n: int, m: int) -> 
         raise InvalidInputError(f"sizes is not an array: {error}") from None
     if given.shape != (*leading, 2):
         raise InvalidInputError(
-            f"sizes has the rows and columns of each matrix: shape {(*leading, 2)}, got {given.shape}"
+            f"sizes must have the rows and columns of each matrix: shape {(*leading, 2)}, got {given.shape}"
         )
     if given.size == 0:
         return np.zeros((0, 2), dtype=np.int64)
@@ -370,7 +370,7 @@ def check_extent(
     if np.asarray(least).dtype.kind == "i":
         largest = max(-int(least), int(most))
         if largest > largest_cost(np.dtype(np.int64), size):
-            raise InvalidInputError(f"integer costs are at most 2**59 in size, got one of size {largest}")
+            raise InvalidInputError(f"integer costs must be at most 2**59 in size, got one of size {largest}")
         return
     if has_nan:
         raise InvalidInputError("a cost is NaN")

@@ -66,7 +66,7 @@ def check_numbers(array: AnyArray, name: str) -> None:
     """Raise InvalidInputError unless an array has bools, or integers or floats of at most 64 bits."""
     if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
         raise InvalidInputError(
-            f"{name} holds integers or floats of at most 64 bits, got dtype {array.dtype}"
+            f"{name} must hold integers or floats of at most 64 bits, got dtype {array.dtype}"
         )
 
 

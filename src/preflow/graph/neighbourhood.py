@@ -54,7 +54,7 @@ def half_neighbourhood(ndim: int, connectivity: Any) -> list[tuple[int, ...]]:
         listed = list(connectivity)
     except TypeError:
         raise InvalidInputError(
-            f"connectivity is a number of neighbours or a list of offsets, got {connectivity!r}"
+            f"connectivity must be a number of neighbours or a list of offsets, got {connectivity!r}"
         ) from None
     return _listed(ndim, [_offset(ndim, offset) for offset in listed])
 
@@ -94,7 +94,7 @@ def _offset(ndim: int, given: Any) -> tuple[int, ...]:
         offset = ()
     whole = all(isinstance(step, int | np.integer) and not isinstance(step, bool) for step in offset)
     if len(offset) != ndim or not whole:
-        raise InvalidInputError(f"an offset in {ndim} dimensions is {ndim} integers, got {given!r}")
+        raise InvalidInputError(f"an offset in {ndim} dimensions must be {ndim} integers, got {given!r}")
     if not any(offset):
         raise InvalidInputError("an offset of all zeros makes a pixel its own neighbour")
     if max(map(abs, offset)) >= 2**31:

@@ -234,7 +234,7 @@ class FlowNetwork(HostArrays, ReadOnlyArrays):
             except (KeyError, TypeError):
                 raise InvalidInputError(f"vertex {name!r} is not in the graph") from None
         if isinstance(name, bool | np.bool_) or not isinstance(name, int | np.integer):
-            raise InvalidInputError(f"a vertex is an integer, got {name!r}")
+            raise InvalidInputError(f"a vertex must be an integer, got {name!r}")
         if not 0 <= name < self.num_vertices:
             raise InvalidInputError(
                 f"vertex {name} is out of range: there are {self.num_vertices} vertices, numbered from 0"
@@ -394,9 +394,9 @@ def _frozen(values: Array, dtype: DTypeLike) -> Array:
 
 def _count(value: Any, name: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise InvalidInputError(f"{name} is an integer, got {value!r}")
+        raise InvalidInputError(f"{name} must be an integer, got {value!r}")
     if value < 0:
-        raise InvalidInputError(f"{name} is not negative, got {value}")
+        raise InvalidInputError(f"{name} must not be negative, got {value}")
     return int(value)
 
 
@@ -424,11 +424,11 @@ def _vertex_ids(values: ArrayLike, name: str) -> Array:
 def check_vertex_ids(ids: AnyArray, name: str) -> AnyArray:
     """Check the shape, the dtype and the signs of an array of vertex numbers, and return the array."""
     if ids.ndim != 1:
-        raise InvalidInputError(f"{name} has one dimension, got shape {ids.shape}")
+        raise InvalidInputError(f"{name} must have one dimension, got shape {ids.shape}")
     if ids.size == 0:
         return ids.astype(np.int64)
     if ids.dtype.kind not in "iu":
-        raise InvalidInputError(f"{name} holds integers, got dtype {ids.dtype}")
+        raise InvalidInputError(f"{name} must hold integers, got dtype {ids.dtype}")
     if ids.dtype.kind == "i" and int(ids.min()) < 0:
         raise InvalidInputError(f"{name} has a negative vertex: {int(ids.min())}")
     return ids
@@ -468,7 +468,7 @@ def check_capacities(array: AnyArray, name: str) -> AnyArray:
             raise CapacityOverflowError(f"{name} {int(array.max())} does not fit int64")
         return array.astype(np.int64, copy=False)
     if array.dtype.kind != "f":
-        raise InvalidInputError(f"{name} holds integers or floats, got dtype {array.dtype}")
+        raise InvalidInputError(f"{name} must hold integers or floats, got dtype {array.dtype}")
     if array.dtype.itemsize > 8:
         raise InvalidInputError(f"{name} has dtype {array.dtype}; at most float64 is supported")
     floats = array.astype(np.float64, copy=False)

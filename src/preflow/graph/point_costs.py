@@ -72,7 +72,7 @@ class PointCosts(HostCosts):
 
     def __post_init__(self) -> None:
         if not isinstance(self.metric, str) or self.metric not in KINDS:
-            raise InvalidInputError(f"metric is one of {', '.join(KINDS)}, got {self.metric!r}")
+            raise InvalidInputError(f"metric must be one of {', '.join(KINDS)}, got {self.metric!r}")
         object.__setattr__(self, "rows", _as_points("rows", self.rows))
         object.__setattr__(self, "columns", _as_points("columns", self.columns))
         if self.rows.shape[1] != self.columns.shape[1]:
@@ -180,10 +180,10 @@ def _as_points(side: str, given: Any) -> NDArray[np.float64]:
     except ValueError as error:
         raise InvalidInputError(f"{side} are not points: {error}") from None
     if points.ndim != 2:
-        raise InvalidInputError(f"{side} are points, shape (n, d), got shape {points.shape}")
+        raise InvalidInputError(f"{side} must be points, shape (n, d), got shape {points.shape}")
     if points.dtype.kind not in "biuf" or points.dtype.itemsize > 8:
         raise InvalidInputError(
-            f"coordinates are integers or floats of up to 64 bits, got dtype {points.dtype} of {side}"
+            f"coordinates must be integers or floats of up to 64 bits, got dtype {points.dtype} of {side}"
         )
     if points.shape[1] == 0:
         raise InvalidInputError(f"points have one coordinate or more, got {side} of shape {points.shape}")
@@ -193,7 +193,7 @@ def _as_points(side: str, given: Any) -> NDArray[np.float64]:
         largest = max(int(points.max()), -int(points.min()))
         if largest > LARGEST_INTEGER:
             raise InvalidInputError(
-                f"integer coordinates are at most 2**53 in size, got one of size {largest}"
+                f"integer coordinates must be at most 2**53 in size, got one of size {largest}"
             )
     found = np.ascontiguousarray(points, dtype=np.float64)
     if np.isnan(found).any():

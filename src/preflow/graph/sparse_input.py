@@ -80,7 +80,9 @@ def read_entries(xp: ArrayModule, matrix: AnyArray, take: Take) -> SparseEntries
     readers = {"coo": _read_coordinates, "csr": _read_lines, "csc": _read_lines, "dia": _read_diagonals}
     form = getattr(matrix, "format", None)
     if form not in readers:
-        raise InvalidInputError(f"a sparse matrix has one of the formats {', '.join(readers)}, got {form!r}")
+        raise InvalidInputError(
+            f"a sparse matrix must have one of the formats {', '.join(readers)}, got {form!r}"
+        )
     return readers[form](xp, matrix, shape, take)
 
 
@@ -112,11 +114,11 @@ def check_lines(
 def check_integers(numbers: AnyArray, name: str) -> AnyArray:
     """Check that an array holds integers, in one dimension; return it native, aligned and contiguous."""
     if numbers.ndim != 1:
-        raise InvalidInputError(f"{name} has one dimension, got shape {numbers.shape}")
+        raise InvalidInputError(f"{name} must have one dimension, got shape {numbers.shape}")
     if numbers.size == 0:
         return numbers.astype(np.int64)
     if numbers.dtype.kind not in "iu":
-        raise InvalidInputError(f"{name} holds integers, got dtype {numbers.dtype}")
+        raise InvalidInputError(f"{name} must hold integers, got dtype {numbers.dtype}")
     return plain(numbers)
 
 
@@ -143,7 +145,9 @@ def plain(values: AnyArray) -> Any:
 
 def _take_host(values: AnyArray, name: str) -> AnyArray:
     if not isinstance(values, np.ndarray):
-        raise InvalidInputError(f"{name} of a sparse matrix is a NumPy array, got {type(values).__name__}")
+        raise InvalidInputError(
+            f"{name} of a sparse matrix must be a NumPy array, got {type(values).__name__}"
+        )
     if hasattr(values, "mask"):
         raise InvalidInputError(f"{name} of a sparse matrix is a masked array")
     return values
@@ -151,9 +155,9 @@ def _take_host(values: AnyArray, name: str) -> AnyArray:
 
 def _checked_shape(shape: Any) -> tuple[int, int]:
     if not isinstance(shape, tuple) or len(shape) != 2:
-        raise InvalidInputError(f"a sparse matrix has two dimensions, got shape {shape}")
+        raise InvalidInputError(f"a sparse matrix must have two dimensions, got shape {shape}")
     if any(isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0 for n in shape):
-        raise InvalidInputError(f"a shape is two integers that are not negative, got {shape}")
+        raise InvalidInputError(f"a shape must be two integers that are not negative, got {shape}")
     return int(shape[0]), int(shape[1])
 
 
@@ -247,7 +251,9 @@ def _by_rows(
 
 def _values(data: AnyArray, ndim: int) -> AnyArray:
     if data.ndim != ndim:
-        raise InvalidInputError(f"data of this sparse matrix has {ndim} dimensions, got shape {data.shape}")
+        raise InvalidInputError(
+            f"data of this sparse matrix must have {ndim} dimensions, got shape {data.shape}"
+        )
     return data
 
 

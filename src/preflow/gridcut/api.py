@@ -146,7 +146,9 @@ def _check_warm_start(warm_start: Any, network: GridNetwork) -> None:
     if warm_start is None:
         return
     if not isinstance(warm_start, GridCutResult):
-        raise InvalidInputError(f"warm_start is an earlier GridCutResult, got {type(warm_start).__name__}")
+        raise InvalidInputError(
+            f"warm_start must be an earlier GridCutResult, got {type(warm_start).__name__}"
+        )
     earlier = warm_start.network
     if earlier.shape != network.shape:
         raise InvalidInputError(f"warm_start has shape {earlier.shape}, the grid has shape {network.shape}")

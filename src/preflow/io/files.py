@@ -49,7 +49,7 @@ Announced = Callable[[bytes], int | None]
 def checked_path(path: str | Path) -> Path:
     """Return `path` as a Path; integers are refused, which Python would take for a file descriptor."""
     if not isinstance(path, str | os.PathLike):
-        raise InvalidInputError(f"path is a str or a Path, got {type(path).__name__} {path!r}")
+        raise InvalidInputError(f"path must be a str or a Path, got {type(path).__name__} {path!r}")
     return Path(path)
 
 

@@ -90,7 +90,7 @@ def write_flo(path: str | Path, flow: ArrayLike) -> None:
     """
     field = np.asarray(flow, np.float32)
     if field.ndim != 3 or field.shape[0] != 2 or field.size == 0:
-        raise InvalidInputError(f"flow has shape (2, height, width), got {field.shape}")
+        raise InvalidInputError(f"flow must have shape (2, height, width), got {field.shape}")
     pairs = np.stack([field[1], field[0]], axis=-1)
     pairs[~np.isfinite(pairs).all(axis=-1)] = UNKNOWN
     height, width = field.shape[1:]

@@ -52,7 +52,7 @@ def cache_directory() -> Path:
     chosen = os.environ.get("PREFLOW_CACHE_DIR")
     if chosen:
         if not Path(chosen).is_absolute():
-            raise OSError(f"PREFLOW_CACHE_DIR is an absolute path, got {chosen!r}")
+            raise OSError(f"PREFLOW_CACHE_DIR must be an absolute path, got {chosen!r}")
         return Path(chosen)
     caches = Path(os.environ.get("XDG_CACHE_HOME", ""))
     if not caches.is_absolute():
@@ -61,7 +61,7 @@ def cache_directory() -> Path:
         except RuntimeError as error:
             raise OSError("the user has no home folder, and PREFLOW_CACHE_DIR is not set") from error
         if not caches.is_absolute():
-            raise OSError(f"the home folder is an absolute path, got {str(Path.home())!r}")
+            raise OSError(f"the home folder must be an absolute path, got {str(Path.home())!r}")
     return caches / "preflow"
 
 

@@ -309,7 +309,7 @@ def _read_matching(graph: BipartiteGraph, given: Any) -> Matching:
             f"expected ({graph.num_rows},)"
         )
     if columns.size and columns.dtype.kind not in "iu":
-        raise InvalidInputError(f"initial holds integers, got dtype {columns.dtype}")
+        raise InvalidInputError(f"initial must hold integers, got dtype {columns.dtype}")
     if columns.size and not -1 <= int(columns.min()) <= int(columns.max()) < graph.num_columns:
         raise InvalidInputError(f"initial holds columns 0 to {graph.num_columns - 1}, or -1 for none")
     row_match = graph.to_array_module(columns.astype(np.int64))

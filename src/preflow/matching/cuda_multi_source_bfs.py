@@ -76,7 +76,7 @@ class MultiSourceBfsOptions:
 
     def __post_init__(self) -> None:
         if self.lanes not in LANES:
-            raise InvalidInputError(f"option lanes is a power of two up to 32, got {self.lanes!r}")
+            raise InvalidInputError(f"option lanes must be a power of two up to 32, got {self.lanes!r}")
         check_positive_integer("few", self.few)
 
 

@@ -84,10 +84,10 @@ def check_placement(methods: Sequence[Method], device: str, threads: int | None)
         A GPU is asked for and no method of this problem runs on one.
     """
     if device not in DEVICES:
-        raise InvalidInputError(f"device is one of {', '.join(DEVICES)}, got {device!r}")
+        raise InvalidInputError(f"device must be one of {', '.join(DEVICES)}, got {device!r}")
     is_number = isinstance(threads, int | np.integer) and not isinstance(threads, bool)
     if threads is not None and not (is_number and threads >= 1):
-        raise InvalidInputError(f"threads is a positive integer or None, got {threads!r}")
+        raise InvalidInputError(f"threads must be a positive integer or None, got {threads!r}")
     if device == "cuda" and not any(method.device == "cuda" for method in methods):
         raise DeviceUnavailableError(
             "no method of this problem runs on a GPU in this version; use device='cpu'"

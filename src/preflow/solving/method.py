@@ -95,7 +95,7 @@ class Method:
             An option is unknown or has an impossible value.
         """
         if given is not None and not isinstance(given, Mapping):
-            raise InvalidInputError(f"options is a mapping, got {given!r}")
+            raise InvalidInputError(f"options must be a mapping, got {given!r}")
         options_class = getattr(self._module(), self.options_class)
         known = [option.name for option in dataclasses.fields(options_class)]
         for name in given or {}:

@@ -29,7 +29,7 @@ def name_and_value(text: str) -> tuple[str, Any]:
     """
     name, equals, value = text.partition("=")
     if not (name and equals and value):
-        raise InvalidInputError(f"an option is written NAME=VALUE, got {text!r}")
+        raise InvalidInputError(f"an option must be written NAME=VALUE, got {text!r}")
     parts = [_value(part) for part in value.split(":")]
     return name, tuple(parts) if len(parts) > 1 else parts[0]
 
@@ -48,38 +48,38 @@ def _value(text: str) -> bool | int | float | str:
 def check_flag(name: str, value: object) -> None:
     """Raise InvalidInputError unless `value` is a bool."""
     if not isinstance(value, bool):
-        raise InvalidInputError(f"option {name} is True or False, got {value!r}")
+        raise InvalidInputError(f"option {name} must be True or False, got {value!r}")
 
 
 def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
     """Raise InvalidInputError unless `value` is one of `choices`."""
     if not isinstance(value, str) or value not in choices:
-        raise InvalidInputError(f"option {name} is one of {', '.join(choices)}, got {value!r}")
+        raise InvalidInputError(f"option {name} must be one of {', '.join(choices)}, got {value!r}")
 
 
 def check_positive_integer(name: str, value: object) -> None:
     """Raise InvalidInputError unless `value` is a positive int, at most MOST."""
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MOST:
-        raise InvalidInputError(f"option {name} is an integer of 1 to {MOST}, got {value!r}")
+        raise InvalidInputError(f"option {name} must be an integer of 1 to {MOST}, got {value!r}")
 
 
 def check_count(name: str, value: object) -> None:
     """Raise InvalidInputError unless `value` is an int that is not negative, at most MOST."""
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MOST:
-        raise InvalidInputError(f"option {name} is an integer of 0 to {MOST}, got {value!r}")
+        raise InvalidInputError(f"option {name} must be an integer of 0 to {MOST}, got {value!r}")
 
 
 def check_positive_number(name: str, value: object) -> None:
     """Raise InvalidInputError unless `value` is a positive number, not infinite."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < np.inf:
-        raise InvalidInputError(f"option {name} is a positive number, got {value!r}")
+        raise InvalidInputError(f"option {name} must be a positive number, got {value!r}")
 
 
 def check_number_between(name: str, value: object, least: float, most: float) -> None:
     """Raise InvalidInputError unless `value` is a number from `least` to `most`."""
     is_number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
     if not is_number or not least <= value <= most:  # type: ignore[operator]
-        raise InvalidInputError(f"option {name} is a number of {least} to {most}, got {value!r}")
+        raise InvalidInputError(f"option {name} must be a number of {least} to {most}, got {value!r}")
 
 
 #: By how much epsilon is divided from one refine, or phase of an auction, to the next, at least.

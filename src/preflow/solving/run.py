@@ -127,7 +127,7 @@ def check_time_limit(time_limit: float | None) -> None:
     """Raise InvalidInputError unless `time_limit` is None or a positive number of seconds."""
     is_number = isinstance(time_limit, int | float | np.number) and not isinstance(time_limit, bool)
     if time_limit is not None and not (is_number and time_limit > 0):
-        raise InvalidInputError(f"time_limit is a positive number of seconds, got {time_limit!r}")
+        raise InvalidInputError(f"time_limit must be a positive number of seconds, got {time_limit!r}")
 
 
 def _pause(left: float | None) -> float:

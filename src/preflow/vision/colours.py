@@ -49,7 +49,7 @@ def disparity_picture(
     """
     values = np.asarray(disparity, np.float64)
     if values.ndim != 2 or values.size == 0:
-        raise InvalidInputError(f"disparity has shape (height, width), got {values.shape}")
+        raise InvalidInputError(f"disparity must have shape (height, width), got {values.shape}")
     known = np.isfinite(values)
     if not known.any():
         return np.zeros((*values.shape, 3), np.uint8)
@@ -87,7 +87,7 @@ def flow_picture(flow: ArrayLike, *, largest: float | None = None, wheel: int = 
     """
     field = np.asarray(flow, np.float64)
     if field.ndim != 3 or len(field) != 2 or field.size == 0:
-        raise InvalidInputError(f"flow has shape (2, height, width), got {field.shape}")
+        raise InvalidInputError(f"flow must have shape (2, height, width), got {field.shape}")
     speed = np.hypot(*field)
     known = np.isfinite(speed)
     if largest is None:

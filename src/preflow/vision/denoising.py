@@ -170,11 +170,11 @@ def denoise(
         raise InvalidInputError("image has integers past 2**53, which float64 cannot hold exactly")
     check_number("weight", weight)
     if data not in ("squared", "absolute"):
-        raise InvalidInputError(f"data is 'squared' or 'absolute', got {data!r}")
+        raise InvalidInputError(f"data must be 'squared' or 'absolute', got {data!r}")
     if levels is not None:
         check_integer("levels", levels, minimum=2)
         if levels > MOST_ASKED:
-            raise InvalidInputError(f"levels is at most {MOST_ASKED:,}, got {levels:,}")
+            raise InvalidInputError(f"levels must be at most {MOST_ASKED:,}, got {levels:,}")
     deadline = Deadline(time_limit)
     planes = _planes(values, channel_axis)
     ndim = planes[0].ndim
@@ -277,7 +277,9 @@ def _planes(values: NDArray[np.float64], channel_axis: int | None) -> list[NDArr
         planes = np.moveaxis(values, channel_axis, 0)
     if planes.ndim not in (3, 4) or planes.size == 0:
         without = "" if channel_axis is None else " beside its channels"
-        raise InvalidInputError(f"image has 2 or 3 axes{without} and is not empty, got shape {values.shape}")
+        raise InvalidInputError(
+            f"image must have 2 or 3 axes{without} and must not be empty, got shape {values.shape}"
+        )
     return list(planes)
 
 

@@ -88,7 +88,7 @@ class BinaryEnergy:
             _costs("triple_costs", triple_costs),
         ]
         if costs[0].ndim != 2 or costs[0].shape[1] != 2:
-            raise InvalidInputError(f"unary has shape (variables, 2), got {costs[0].shape}")
+            raise InvalidInputError(f"unary must have shape (variables, 2), got {costs[0].shape}")
         dtype = np.result_type(*costs)
         whole = [table for table in costs if table.dtype.kind == "i" and table.size]
         if dtype.kind == "f" and any(_largest(table) > EXACT_FLOAT for table in whole):
@@ -122,7 +122,7 @@ class BinaryEnergy:
         given = np.asarray(labels)
         if given.shape != (self.num_variables,) or not np.isin(given, (0, 1)).all():
             raise InvalidInputError(
-                f"labels are 0 or 1 for each of {self.num_variables} variables, got {given.dtype} of shape "
+                f"labels must be 0 or 1 for each of {self.num_variables} variables, got {given.dtype} of shape "
                 f"{given.shape}"
             )
         x = given.astype(np.int64)
@@ -279,7 +279,7 @@ def minimize_energy(
     >>> result.verify()
     """
     if not isinstance(energy, BinaryEnergy):
-        raise InvalidInputError(f"energy is a BinaryEnergy, got {type(energy).__name__}")
+        raise InvalidInputError(f"energy must be a BinaryEnergy, got {type(energy).__name__}")
     problem, constant = energy._network()
     cut = min_cut(
         problem, method=method, device=device, threads=threads, time_limit=time_limit, progress=progress
@@ -399,7 +399,7 @@ def _costs(name: str, values: ArrayLike) -> Array:
     """Return costs as int64 or float64."""
     array = as_array(values, name)
     if array.dtype.kind not in "biuf":
-        raise InvalidInputError(f"{name} is an array of numbers, got {array.dtype}")
+        raise InvalidInputError(f"{name} must be an array of numbers, got {array.dtype}")
     if array.dtype.kind == "f" and array.size:
         if not np.isfinite(array).all():
             raise InvalidInputError(f"{name} has values that are not finite")
@@ -415,7 +415,7 @@ def _variables(name: str, members: ArrayLike, order: int, num_variables: int) ->
         return np.empty((0, order), dtype=np.int64)
     if array.dtype.kind not in "iu" or array.ndim != 2 or array.shape[1] != order:
         raise InvalidInputError(
-            f"{name} has {order} integers a row, got {array.dtype} of shape {array.shape}"
+            f"{name} must have {order} integers a row, got {array.dtype} of shape {array.shape}"
         )
     outside = (array < 0) | (array >= num_variables)
     if outside.any():
@@ -438,5 +438,5 @@ def _tables(name: str, tables: Array, order: int, num_terms: int, dtype: DType) 
     if tables.size == 0 and num_terms == 0:
         return np.empty(shape, dtype=dtype)
     if tables.shape not in (shape, shape[1:]):
-        raise InvalidInputError(f"{name} has shape {shape} or {shape[1:]}, got {tables.shape}")
+        raise InvalidInputError(f"{name} must have shape {shape} or {shape[1:]}, got {tables.shape}")
     return np.broadcast_to(tables, shape).astype(dtype)

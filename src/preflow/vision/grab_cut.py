@@ -228,7 +228,7 @@ def _start(
 ) -> tuple[NDArray[np.bool_], GridCutResult]:
     """Return the labels of an earlier result, with seeds enforced, and its cut."""
     if not isinstance(earlier, Segmentation):
-        raise InvalidInputError(f"warm_start is a Segmentation, got {type(earlier).__name__}")
+        raise InvalidInputError(f"warm_start must be a Segmentation, got {type(earlier).__name__}")
     if earlier.mask.shape != hard_rest.shape:
         raise InvalidInputError(
             f"warm_start has shape {earlier.mask.shape}, the image has shape {hard_rest.shape}"

@@ -102,7 +102,7 @@ class LabelEnergy:
         costs = _numbers("data", data)
         if costs.ndim not in (3, 4) or 0 in costs.shape[1:]:
             raise InvalidInputError(
-                f"data has shape (labels, height, width) or a volume's, got {costs.shape}"
+                f"data must have shape (labels, height, width) or a volume's, got {costs.shape}"
             )
         labels, *shape = costs.shape
         if labels == 0:
@@ -114,16 +114,16 @@ class LabelEnergy:
         offsets = half_neighbourhood(len(shape), connectivity)
         expected = (len(offsets), *shape)
         if factors.ndim and factors.shape != expected:
-            raise InvalidInputError(f"weights is a number or has shape {expected}, got {factors.shape}")
+            raise InvalidInputError(f"weights must be a number or have shape {expected}, got {factors.shape}")
         if factors.size and factors.min() < 0:
-            raise InvalidInputError(f"weights are not negative, got {factors.min()}")
+            raise InvalidInputError(f"weights must not be negative, got {factors.min()}")
         once: Array = np.zeros(labels, dtype=np.int64)
         if label_costs is not None:
             once = _wide(_numbers("label_costs", label_costs))
             if once.shape != (labels,):
-                raise InvalidInputError(f"label_costs has shape ({labels},), got {once.shape}")
+                raise InvalidInputError(f"label_costs must have shape ({labels},), got {once.shape}")
             if once.min() < 0:
-                raise InvalidInputError(f"label_costs are not negative, got {once.min()}")
+                raise InvalidInputError(f"label_costs must not be negative, got {once.min()}")
         far = _checked_distance(distance, labels)
         energy = cls(costs, far, np.broadcast_to(factors, expected), tuple(offsets), once)
         if energy.is_float:
@@ -205,7 +205,7 @@ class LabelEnergy:
         chosen = np.asarray(labels)
         if chosen.shape != self.shape or chosen.dtype.kind not in "iu":
             raise InvalidInputError(
-                f"labels are integers of shape {self.shape}, got {chosen.dtype} of shape {chosen.shape}"
+                f"labels must be integers of shape {self.shape}, got {chosen.dtype} of shape {chosen.shape}"
             )
         if int(chosen.min()) < 0 or int(chosen.max()) >= self.num_labels:
             raise InvalidInputError(f"labels go from 0 to {self.num_labels - 1}")
@@ -282,9 +282,9 @@ def _broken_triangle(distance: Array) -> tuple[int, int, int] | None:
 def _checked_distance(distance: ArrayLike, labels: int) -> Array:
     far = _wide(_numbers("distance", distance))
     if far.shape != (labels, labels):
-        raise InvalidInputError(f"distance has shape ({labels}, {labels}), got {far.shape}")
+        raise InvalidInputError(f"distance must have shape ({labels}, {labels}), got {far.shape}")
     if far.min() < 0:
-        raise InvalidInputError(f"distances are not negative, got {far.min()}")
+        raise InvalidInputError(f"distances must not be negative, got {far.min()}")
     if np.diagonal(far).any():
         raise InvalidInputError("the distance of a label to itself is zero")
     if (far != far.T).any():
@@ -309,7 +309,7 @@ def _numbers(name: str, values: ArrayLike) -> Array:
             return array.astype(np.float64)
         array = array.astype(np.int64)
     if array.dtype.kind not in "iu":
-        raise InvalidInputError(f"{name} holds integers or floats, got dtype {array.dtype}")
+        raise InvalidInputError(f"{name} must hold integers or floats, got dtype {array.dtype}")
     if array.size and not -LARGEST_ENERGY <= int(array.min()) <= int(array.max()) <= LARGEST_ENERGY:
         raise CapacityOverflowError(f"{name} has values above 2**61")
     smallest = np.promote_types(array.dtype, np.int16)

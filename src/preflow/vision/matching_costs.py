@@ -47,9 +47,11 @@ def checked_frame(name: str, image: ArrayLike) -> NDArray[np.float32]:
     """
     pixels = as_array(image, name)
     if pixels.ndim not in (2, 3) or pixels.shape[2:] not in ((), (1,), (2,), (3,)) or pixels.size == 0:
-        raise InvalidInputError(f"{name} has shape (h, w) or (h, w, channels of 1 to 3), got {pixels.shape}")
+        raise InvalidInputError(
+            f"{name} must have shape (h, w) or (h, w, channels of 1 to 3), got {pixels.shape}"
+        )
     if pixels.dtype.kind not in "biuf":
-        raise InvalidInputError(f"{name} holds numbers, got dtype {pixels.dtype}")
+        raise InvalidInputError(f"{name} must hold numbers, got dtype {pixels.dtype}")
     if not np.isfinite(pixels).all():
         raise InvalidInputError(f"{name} has values that are not finite")
     scale = 255.0 / np.iinfo(pixels.dtype).max if pixels.dtype.kind in "iu" else 255.0

@@ -203,7 +203,7 @@ def _checked_points(shape: tuple[int, ...], points: Sequence[Point]) -> NDArray[
         path = np.empty(0)
     if path.shape != (len(points), len(shape)):
         raise InvalidInputError(
-            f"a point is {len(shape)} numbers ({', '.join('xyz'[: len(shape)])}), got {points!r}"
+            f"a point must be {len(shape)} numbers ({', '.join('xyz'[: len(shape)])}), got {points!r}"
         )
     most = np.array(shape[::-1]) - 1
     outside = np.flatnonzero(~((path >= 0) & (path <= most)).all(axis=1))

@@ -173,7 +173,7 @@ def segment(
         prior=prior,
     )
     if warm_start is not None and not isinstance(warm_start, Segmentation):
-        raise InvalidInputError(f"warm_start is a Segmentation, got {type(warm_start).__name__}")
+        raise InvalidInputError(f"warm_start must be a Segmentation, got {type(warm_start).__name__}")
     cut = grid_cut(
         network,
         method=method,
@@ -231,7 +231,7 @@ def segmentation_network(
         likely_object, likely_rest = (mixture.likelihood(palette.monomials) for mixture in mixtures)
         ratio = likely_object - likely_rest
     else:
-        raise InvalidInputError(f"model is 'histogram' or 'mixture', got {model!r}")
+        raise InvalidInputError(f"model must be 'histogram' or 'mixture', got {model!r}")
     links = Links(channels, smoothness, sigma, connectivity)
     return links.network(palette, ratio + math.log(prior / (1 - prior)), *seeds)
 
@@ -287,7 +287,7 @@ def check_prior(prior: float) -> None:
     """Raise InvalidInputError unless `prior` is a probability other than 0 and 1."""
     check_number("prior", prior)
     if not 0 < prior < 1:
-        raise InvalidInputError(f"prior is between 0 and 1, got {prior}")
+        raise InvalidInputError(f"prior must be between 0 and 1, got {prior}")
 
 
 def checked_seeds(
@@ -315,10 +315,10 @@ def checked_mask(name: str, given: ArrayLike) -> NDArray[np.bool_]:
     """Return an array as a mask of an image or a volume."""
     mask = as_array(given, name)
     if mask.dtype != np.bool_:
-        raise InvalidInputError(f"{name} is an array of bool, got {mask.dtype}")
+        raise InvalidInputError(f"{name} must be an array of bool, got {mask.dtype}")
     if mask.ndim not in ALL_AROUND:
         raise InvalidInputError(
-            f"{name} has the shape of an image or a volume without its channels, got shape {mask.shape}"
+            f"{name} must have the shape of an image or a volume without its channels, got shape {mask.shape}"
         )
     return mask
 

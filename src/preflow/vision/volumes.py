@@ -111,7 +111,7 @@ def write_labels(path: str | Path, labels: ArrayLike, like: Volume) -> None:
     if given.shape != like.values.shape:
         raise InvalidInputError(f"labels have shape {given.shape}, the volume has shape {like.values.shape}")
     if given.dtype.kind not in "biu" or not ((given >= 0) & (given <= 255)).all():
-        raise InvalidInputError(f"labels are integers from 0 to 255, got {given.dtype}")
+        raise InvalidInputError(f"labels must be integers from 0 to 255, got {given.dtype}")
     if not is_volume(path):
         raise InvalidInputError(f"{path}: the name of a volume ends in .nii or .nii.gz")
     content = nibabel.Nifti1Image(given.astype(np.uint8).T, like.affine).to_bytes()

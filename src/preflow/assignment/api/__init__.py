@@ -116,7 +116,7 @@ def linear_assignment(
     """
     request = Request(METHODS, method, device, threads, time_limit, progress, options)
     if not isinstance(partial, bool):
-        raise InvalidInputError(f"partial is True or False, got {partial!r}")
+        raise InvalidInputError(f"partial must be True or False, got {partial!r}")
     cost = with_edges_read(cost, shape=shape, weight=weight, rows=rows)
     call = AssignmentCall.prepare(cost, maximize, sizes, partial, request)
     return call.run(call.assignment, request)

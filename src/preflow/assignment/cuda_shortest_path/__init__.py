@@ -118,7 +118,7 @@ class CudaShortestPathOptions:
             check_positive_integer(name, getattr(self, name))
         check_count("bids", self.bids)
         if self.lanes not in LANES:
-            raise InvalidInputError(f"option lanes is 0 or a power of two up to 32, got {self.lanes!r}")
+            raise InvalidInputError(f"option lanes must be 0 or a power of two up to 32, got {self.lanes!r}")
 
 
 class MatrixCosts(NamedTuple):

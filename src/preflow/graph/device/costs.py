@@ -165,9 +165,11 @@ def _as_numbers(values: AnyArray) -> AnyArray:
     if name in KERNELS:
         return values
     if name not in WIDER:
-        raise InvalidInputError(f"costs are integers or floats of up to 64 bits, got dtype {values.dtype}")
+        raise InvalidInputError(
+            f"costs must be integers or floats of up to 64 bits, got dtype {values.dtype}"
+        )
     if name == "u8" and values.size and int(values.max()) > LARGEST_INTEGER:
-        raise InvalidInputError(f"integer costs are at most 2**59, got {int(values.max())}")
+        raise InvalidInputError(f"integer costs must be at most 2**59, got {int(values.max())}")
     return values.astype(WIDER[name])
 
 

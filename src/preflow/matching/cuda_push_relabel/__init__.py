@@ -109,7 +109,7 @@ class PushRelabelOptions:
         given = self.global_relabel
         if not isinstance(given, tuple | list) or len(given) != 2 or given[0] not in ("adaptive", "fixed"):
             raise InvalidInputError(
-                f"option global_relabel is ('adaptive', k) or ('fixed', k), got {given!r}"
+                f"option global_relabel must be ('adaptive', k) or ('fixed', k), got {given!r}"
             )
         check_positive_number("global_relabel", given[1])
 

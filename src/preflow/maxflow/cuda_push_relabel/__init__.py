@@ -169,7 +169,7 @@ class PushRelabelOptions:
 
     def __post_init__(self) -> None:
         if self.lanes is not None and self.lanes not in (1, 2, 4, 8, 16, 32):
-            raise InvalidInputError(f"option lanes is 1, 2, 4, 8, 16, 32 or None, got {self.lanes!r}")
+            raise InvalidInputError(f"option lanes must be 1, 2, 4, 8, 16, 32 or None, got {self.lanes!r}")
         for name in (
             "work_percent",
             "step_limit",
@@ -191,9 +191,9 @@ class PushRelabelOptions:
         ):
             check_count(name, getattr(self, name))
         if self.rest_percent > 100:
-            raise InvalidInputError(f"option rest_percent is up to 100, got {self.rest_percent!r}")
+            raise InvalidInputError(f"option rest_percent must be up to 100, got {self.rest_percent!r}")
         if self.search_percent >= 100:
-            raise InvalidInputError(f"option search_percent is below 100, got {self.search_percent!r}")
+            raise InvalidInputError(f"option search_percent must be below 100, got {self.search_percent!r}")
         check_flag("keeps", self.keeps)
 
 

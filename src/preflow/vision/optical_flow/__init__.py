@@ -135,7 +135,7 @@ def find_optical_flow(
     [1.0, -2.0]
     """
     if method not in METHODS:
-        raise InvalidInputError(f"method is one of {', '.join(METHODS)}, got {method!r}")
+        raise InvalidInputError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
     pixels = checked_frame("reference_image", reference_image), checked_frame("moving_image", moving_image)
     check_same_shape(*pixels, ("reference_image", "moving_image"))
     shape = pixels[0].shape[0], pixels[0].shape[1]
@@ -249,9 +249,9 @@ def _check_parameters(
     check_positive("sigma", sigma)
     check_integer("max_labels", max_labels)
     if max_labels > MOST_LABELS:
-        raise InvalidInputError(f"max_labels is at most {MOST_LABELS:,}, got {max_labels:,}")
+        raise InvalidInputError(f"max_labels must be at most {MOST_LABELS:,}, got {max_labels:,}")
     check_integer("max_sweeps", max_sweeps)
     check_integer("patch", patch, minimum=2)
     if patch > LARGEST_PATCH:
-        raise InvalidInputError(f"patch is at most {LARGEST_PATCH}, got {patch}")
+        raise InvalidInputError(f"patch must be at most {LARGEST_PATCH}, got {patch}")
     check_integer("radius", radius)
