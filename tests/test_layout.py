@@ -138,3 +138,33 @@ def test_methods_are_described(problem: str) -> None:
         assert isinstance(method.options, dict)
     with pytest.raises(preflow.errors.InvalidInputError, match="max_flow"):
         preflow.methods("sorting")
+
+
+def kernels(path: Path) -> list[ast.FunctionDef]:
+    """Return the kernels of a module."""
+    return [
+        node
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef)
+        and any(isinstance(mark, ast.Name) and mark.id == "kernel" for mark in node.decorator_list)
+    ]
+
+
+def test_kernels_take_at_most_eight_arguments() -> None:
+    longer = [
+        f"{path.relative_to(PACKAGE)}: {kernel.name}"
+        for path in MODULES
+        for kernel in kernels(path)
+        if len(kernel.args.args) > 8
+    ]
+    assert longer == [], "put arguments that belong together into a NamedTuple"
+
+
+def test_any_is_rare() -> None:
+    names = [
+        node
+        for path in MODULES
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Name)
+    ]
+    assert sum(name.id == "Any" for name in names) < 500, "arrays.py has names for types"

@@ -20,8 +20,10 @@ Indices: TypeAlias = NDArray[np.unsignedinteger[Any]]
 Integers: TypeAlias = NDArray[np.integer[Any]]
 #: Integers or floats: capacities, costs, prices.
 Numbers: TypeAlias = NDArray[np.number[Any]]
-#: A signed integer of 64 bits. Numba takes Python's integers as such.
-Int64: TypeAlias = int | np.int64
+#: A uint64. mypy takes the variable of a loop over a range for an int.
+Index: TypeAlias = int | np.uint64
+#: An int64 in kernels, an int for Python and mypy.
+Int64: TypeAlias = Any
 #: One number of the type that an array of `Numbers` or `Integers` has. It is uint64, int64 or float64.
 Number: TypeAlias = Any
 #: An array of NumPy, or of CuPy on a device. CuPy has no types.
@@ -37,3 +39,5 @@ DType: TypeAlias = np.dtype[Any]
 Connectivity: TypeAlias = ArrayLike | None
 #: A vertex by its number or name, or several vertices.
 Vertices: TypeAlias = Hashable | ArrayLike
+#: An object of a library that has no types: a type of Numba, a builder of LLVM.
+Untyped: TypeAlias = Any

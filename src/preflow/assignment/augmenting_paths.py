@@ -32,11 +32,9 @@ If the lists cause much of the work that whole rows would cause, they are given 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array, Index, Int64, Number, Numbers
 from ..kernels.atomics import relaxed_load
 from ..kernels.branch_free import smaller
 from ..kernels.constants import ONE, TWO, ZERO
@@ -56,7 +54,7 @@ LISTS_END = 4
 FOUR = np.uint64(4)
 
 
-def check_invariants(cost: NDArray[Any], state: State, rounding: float = 0.0) -> None:
+def check_invariants(cost: Array, state: State, rounding: float = 0.0) -> None:
     """Assert the invariants between searches on a dense matrix; O(n m), called by tests."""
     row = np.flatnonzero(state.row_match != NONE)
     column = state.row_match[row].astype(np.int64)
@@ -71,7 +69,7 @@ def check_invariants(cost: NDArray[Any], state: State, rounding: float = 0.0) ->
 
 
 @kernel
-def sift_up(state: State, hole: Any, item: Any) -> None:
+def sift_up(state: State, hole: np.uint64, item: np.uint64) -> None:
     """Put `item` into the heap at the place `hole`, or above if it is nearer."""
     heap, distance = state.heap, state.distance
     key = distance[item]
@@ -87,10 +85,10 @@ def sift_up(state: State, hole: Any, item: Any) -> None:
 
 
 @kernel
-def pop(state: State, size: Any) -> Any:
+def pop(state: State, size: np.uint64) -> np.uint64:
     """Take the nearest item out of the heap, which has `size` items, and return it."""
     heap, distance = state.heap, state.distance
-    nearest = heap[ZERO]
+    nearest: np.uint64 = heap[ZERO]
     size -= ONE
     item = heap[size]
     key = distance[item]
@@ -113,7 +111,7 @@ def pop(state: State, size: Any) -> Any:
 
 
 @kernel
-def row_height(state: State, row: Any, root: Any) -> Any:
+def row_height(state: State, row: np.uint64, root: np.uint64) -> Number:
     """Return the height of a row: the reduced cost of its pair minus the distance of its column."""
     if row == root:
         return state.limits.zero
@@ -122,7 +120,7 @@ def row_height(state: State, row: Any, root: Any) -> Any:
 
 
 @kernel
-def reset_touched(state: State, touched: Any) -> None:
+def reset_touched(state: State, touched: np.uint64) -> None:
     """Reset the distances and the places of all items that were in the heap."""
     for k in range(touched):
         item = state.touched[k]
@@ -131,7 +129,7 @@ def reset_touched(state: State, touched: Any) -> None:
 
 
 @kernel
-def augment(state: State, root: Any, sink: Any) -> None:
+def augment(state: State, root: np.uint64, sink: np.uint64) -> None:
     """Exchange matched and unmatched pairs along the path from `root` to `sink`."""
     while True:
         row = state.parent[sink]
@@ -145,7 +143,7 @@ def augment(state: State, root: Any, sink: Any) -> None:
 
 
 @kernel
-def _lower_prices(state: State, done: Any, here: Any) -> bool:
+def _lower_prices(state: State, done: np.uint64, here: Number) -> bool:
     """Lower prices of done columns for a sink at distance `here`; return whether they fit 64 bits."""
     fits = True
     for k in range(done):
@@ -156,7 +154,9 @@ def _lower_prices(state: State, done: Any, here: Any) -> bool:
 
 
 @kernel
-def search_lists(cost: Any, lists: Lists, state: State, root: Any, number: Any) -> tuple[Any, Any, Any]:
+def search_lists(
+    cost: Numbers, lists: Lists, state: State, root: np.uint64, number: np.uint64
+) -> tuple[Int64, np.uint64, np.uint64]:
     """Match `root` along a shortest path of listed pairs.
 
     Returns
@@ -248,7 +248,7 @@ def search_lists(cost: Any, lists: Lists, state: State, root: Any, number: Any) 
 
 
 @kernel
-def _list_near(state: State, here: Any) -> tuple[Any, Any]:
+def _list_near(state: State, here: Number) -> tuple[np.uint64, np.uint64]:
     """List the columns at the distance `here` in `near`; return their number, and a free one or NONE."""
     num_columns = np.uint64(len(state.price))
     size = ZERO
@@ -257,14 +257,14 @@ def _list_near(state: State, here: Any) -> tuple[Any, Any]:
             for j in range(b * BLOCK, min((b + ONE) * BLOCK, num_columns)):
                 if state.distance[j] <= here:
                     if state.column_match[j] == NONE:
-                        return size, j
+                        return size, np.uint64(j)
                     state.near[size] = j
                     size += ONE
     return size, NONE
 
 
 @kernel
-def _relax_row(cost: Any, base: Any, height: Any, number: Any, state: State) -> None:
+def _relax_row(cost: Numbers, base: np.uint64, height: Number, number: float, state: State) -> None:
     """Relax the pairs of the row at `base`, except in blocks whose columns are all done."""
     num_blocks, num_columns = np.uint64(len(state.left)), np.uint64(len(state.price))
     b = ZERO
@@ -279,14 +279,14 @@ def _relax_row(cost: Any, base: Any, height: Any, number: Any, state: State) -> 
 
 
 @kernel
-def _relax_from(cost: Any, state: State, row: Any, k: Any) -> None:
+def _relax_from(cost: Numbers, state: State, row: np.uint64, k: Index) -> None:
     """Relax the pairs of the row whose column is the `k`-th of the done columns."""
     height = state.matched_cost[row] - state.done_price[k] - state.done_distance[k]
     _relax_row(cost, row * np.uint64(len(state.price)), height, np.float64(k + ONE), state)
 
 
 @kernel
-def _nearest(state: State) -> Any:
+def _nearest(state: State) -> Number:
     """Return the least distance of columns that are not done."""
     smallest = state.limits.beyond
     for b in range(np.uint64(len(state.left))):
@@ -298,7 +298,7 @@ def _nearest(state: State) -> Any:
 
 
 @kernel
-def _close_column(state: State, column: Any) -> None:
+def _close_column(state: State, column: np.uint64) -> None:
     """Keep a done column out of the rest of the search."""
     state.price[column] = -state.limits.mask
     state.distance[column] = state.limits.beyond
@@ -306,7 +306,7 @@ def _close_column(state: State, column: Any) -> None:
 
 
 @kernel
-def _set_parent(cost: Any, state: State, root: Any, column: Any) -> None:
+def _set_parent(cost: Numbers, state: State, root: np.uint64, column: np.uint64) -> None:
     """Store the row before a column on its shortest path, and the cost of that pair."""
     number = state.via[column]
     row = root if number == 0 else state.column_match[state.done[np.uint64(-number) - ONE]]
@@ -315,7 +315,9 @@ def _set_parent(cost: Any, state: State, root: Any, column: Any) -> None:
 
 
 @kernel
-def search_rows(cost: Any, state: State, root: Any, done: Any) -> tuple[Any, Any, Any]:
+def search_rows(
+    cost: Numbers, state: State, root: np.uint64, done: np.uint64
+) -> tuple[Int64, np.uint64, np.uint64]:
     """Match `root` along a shortest path over whole rows; `done` columns are done before.
 
     Returns
@@ -384,7 +386,7 @@ def search_rows(cost: Any, state: State, root: Any, done: Any) -> tuple[Any, Any
 
 
 @kernel
-def list_free_rows(state: State) -> Any:
+def list_free_rows(state: State) -> np.uint64:
     """List the free rows in `free`; return their number."""
     size = ZERO
     for i in range(np.uint64(len(state.row_match))):
@@ -396,8 +398,8 @@ def list_free_rows(state: State) -> Any:
 
 @kernel
 def augment_rows(
-    cost: Any, lists: Lists, state: State, use_lists: bool, size: Any, monitor: Monitor
-) -> tuple[Any, Any, Any]:
+    cost: Numbers, lists: Lists, state: State, use_lists: bool, size: np.uint64, monitor: Monitor
+) -> tuple[Int64, np.uint64, np.uint64]:
     """Match the first `size` rows of `free` along shortest paths.
 
     Returns

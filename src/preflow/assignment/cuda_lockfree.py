@@ -33,11 +33,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import AnyArray, Array
 from ..cuda import runtime
 from ..cuda.runtime import Device
 from ..errors import SolverError
@@ -105,9 +105,9 @@ class Arguments(NamedTuple):
     epsilon: int
     cycles: int
     threshold: int
-    filled: Any
-    counts: Any
-    stop: Any
+    filled: AnyArray
+    counts: AnyArray
+    stop: AnyArray
 
 
 class PriceUpdate:
@@ -120,7 +120,7 @@ class PriceUpdate:
         self.cost = costs.values
         self.network: Network = make_network(costs, 0, 1, np.int64, np.zeros(1, np.int64))
 
-    def used(self, flow: Flow) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    def used(self, flow: Flow) -> tuple[Array, Array, Array]:
         """Return the rows whose units are at columns, these columns, and the places of their arcs."""
         rows = np.flatnonzero(flow.at != NOWHERE)
         columns = (flow.at[rows] & COLUMN).astype(np.int64)

@@ -10,10 +10,10 @@ few, raise the threshold and repeat; if they do not fit, halve the distance of t
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import NDArray
 
+from ..arrays import Index, Number, Numbers
 from ..kernels.branch_free import choose, lowered, smaller
 from ..kernels.constants import ONE, TWO, ZERO
 from ..kernels.kernel import kernel
@@ -33,7 +33,7 @@ MOST_HALVINGS = 30
 
 
 @kernel
-def reduce_row(cost: Any, base: Any, price: Any, reduced: Any) -> None:
+def reduce_row(cost: Numbers, base: np.uint64, price: Numbers, reduced: Numbers) -> None:
     """Write the reduced costs of the row that begins at `base`."""
     for j in range(np.uint64(len(price))):
         reduced[j] = cost[base + j] - price[j]
@@ -41,7 +41,13 @@ def reduce_row(cost: Any, base: Any, price: Any, reduced: Any) -> None:
 
 @kernel
 def relax_columns(
-    cost: Any, base: Any, height: Any, number: Any, state: State, first: Any, last: Any
+    cost: Numbers,
+    base: np.uint64,
+    height: Number,
+    number: float,
+    state: State,
+    first: np.uint64,
+    last: np.uint64,
 ) -> None:
     """Shorten distances by paths through the row at `base`: its reduced costs minus `height`.
 
@@ -57,7 +63,7 @@ def relax_columns(
 
 
 @kernel
-def block_minimum(values: Any, size: Any, block: Any) -> Any:
+def block_minimum(values: Numbers, size: np.uint64, block: Index) -> Number:
     """Return the smallest value of a block; there are `size` values in all."""
     first = block * BLOCK
     smallest = values[first]
@@ -67,7 +73,7 @@ def block_minimum(values: Any, size: Any, block: Any) -> Any:
 
 
 @kernel
-def block_minima(values: Any, least: Any) -> Any:
+def block_minima(values: Numbers, least: Numbers) -> Number:
     """Find the smallest value of each block; return the smallest of all."""
     smallest = values[ZERO]
     for b in range(np.uint64(len(least))):
@@ -77,7 +83,14 @@ def block_minima(values: Any, least: Any) -> Any:
 
 
 @kernel
-def column_minima(cost: Any, first_row: Any, last_row: Any, price: Any, via: Any, zero: Any) -> None:
+def column_minima(
+    cost: Numbers,
+    first_row: np.uint64,
+    last_row: np.uint64,
+    price: Numbers,
+    via: NDArray[np.float64],
+    zero: Number,
+) -> None:
     """Write the minimum of each column over some rows, and minus the number of the row that has it."""
     num_columns = np.uint64(len(price))
     base = first_row * num_columns
@@ -108,7 +121,7 @@ def match_minima(state: State) -> None:
 
 
 @kernel
-def reduce_columns(cost: Any, state: State) -> None:
+def reduce_columns(cost: Numbers, state: State) -> None:
     """Column reduction: set prices to the minima of columns, and match columns with the rows of these."""
     num_rows = np.uint64(len(state.row_match))
     column_minima(cost, ZERO, num_rows, state.price, state.via, state.limits.zero)
@@ -116,7 +129,7 @@ def reduce_columns(cost: Any, state: State) -> None:
 
 
 @kernel
-def list_row(cost: Any, lists: Lists, state: State, row: Any, number: Any) -> None:
+def list_row(cost: Numbers, lists: Lists, state: State, row: Index, number: np.uint64) -> None:
     """List the columns of `row` with small reduced costs at the current prices."""
     reduced, least, beyond = state.reduced, state.least, state.limits.beyond
     num_columns = np.uint64(len(reduced))
@@ -150,8 +163,15 @@ def list_row(cost: Any, lists: Lists, state: State, row: Any, number: Any) -> No
 
 @kernel
 def _list_below(
-    cost: Any, base: Any, lists: Lists, reduced: Any, least: Any, row: Any, smallest: Any, threshold: Any
-) -> tuple[Any, Any]:
+    cost: Numbers,
+    base: np.uint64,
+    lists: Lists,
+    reduced: Numbers,
+    least: Numbers,
+    row: Index,
+    smallest: Number,
+    threshold: Number,
+) -> tuple[np.uint64, Number]:
     """List the columns up to a threshold, lowered if they do not fit; return number and threshold."""
     first = lists.first[row]
     room = min(lists.first[row + ONE] - first, TWO * lists.wanted[row])
@@ -177,7 +197,9 @@ def _list_below(
 
 
 @kernel
-def _keep_below(lists: Lists, reduced: Any, first: Any, size: Any, threshold: Any) -> Any:
+def _keep_below(
+    lists: Lists, reduced: Numbers, first: np.uint64, size: np.uint64, threshold: Number
+) -> np.uint64:
     """Drop the columns above a threshold from a list; return the number of columns kept."""
     kept = first
     for k in range(first, first + size):

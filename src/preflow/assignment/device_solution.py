@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from ..arrays import AnyArray, Number
 from ..graph.device.costs import DeviceCosts
 from ..graph.device.points import DevicePoints
 
@@ -34,12 +35,12 @@ class DeviceSolution(NamedTuple):
         allowed, which are fewer; rows and columns exchanged if the item has fewer columns than rows.
     """
 
-    row: Any
-    column: Any
-    u: Any
-    v: Any
-    total: Any
-    ending: Any
+    row: AnyArray
+    column: AnyArray
+    u: AnyArray
+    v: AnyArray
+    total: AnyArray
+    ending: AnyArray
     num_infeasible: int
     done: int
     num_priced: int = 0
@@ -53,7 +54,7 @@ def num_pairs(costs: DeviceCosts | DevicePoints) -> int:
     return int(costs.sizes.min(axis=1).max())
 
 
-def make_solution(costs: DeviceCosts | DevicePoints, number: Any) -> DeviceSolution:
+def make_solution(costs: DeviceCosts | DevicePoints, number: Number) -> DeviceSolution:
     """Return an empty solution of a batch, with prices of dtype `number`."""
     xp, (items, n, m) = costs.xp, costs.shape
     pairs = num_pairs(costs)

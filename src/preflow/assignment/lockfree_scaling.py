@@ -38,6 +38,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import AnyArray, Array, Indices, Int64, Number
 from ..errors import UnsuitableMethodError
 from ..graph.costs import DenseCosts, SparseCosts
 from ..kernels.constants import ONE
@@ -76,10 +77,10 @@ class Arcs(NamedTuple):
     cost : ndarray of int64
     """
 
-    first: NDArray[Any]
-    size: NDArray[Any]
-    column: NDArray[Any]
-    cost: NDArray[Any]
+    first: NDArray[np.uint64]
+    size: NDArray[np.uint64]
+    column: Indices
+    cost: NDArray[np.int64]
 
 
 class Scaled(NamedTuple):
@@ -115,10 +116,10 @@ class Flow(NamedTuple):
     row_price, column_price : ndarray of int64, shape (n,)
     """
 
-    at: NDArray[Any]
-    excess: NDArray[Any]
-    row_price: NDArray[Any]
-    column_price: NDArray[Any]
+    at: NDArray[np.uint64]
+    excess: NDArray[np.int64]
+    row_price: NDArray[np.int64]
+    column_price: NDArray[np.int64]
 
 
 #: Parts of a word of `Flow.at`.
@@ -214,13 +215,13 @@ def scaled(costs: SparseCosts) -> Scaled:
     return Scaled(arcs, scale, unit, int(_largest_size(cost)))
 
 
-def _largest_size(values: NDArray[Any]) -> Any:
+def _largest_size(values: Array) -> Number:
     """Return the largest absolute value; 0 if there are no values."""
     return max(abs(values.max(initial=0).item()), abs(values.min(initial=0).item()))
 
 
 @kernel
-def start_refine(arcs: Arcs, flow: Flow, epsilon: Any, begin: Any, end: Any) -> None:
+def start_refine(arcs: Arcs, flow: Flow, epsilon: Int64, begin: np.uint64, end: np.uint64) -> None:
     """Remove the flow of some vertices; set the rows' prices so that their best arcs are just admissible."""
     for x in range(begin, end):
         flow.at[x] = NOWHERE
@@ -232,7 +233,7 @@ def start_refine(arcs: Arcs, flow: Flow, epsilon: Any, begin: Any, end: Any) -> 
 
 
 @kernel
-def fix_arcs(arcs: Arcs, flow: Flow, threshold: Any, begin: Any, end: Any) -> None:
+def fix_arcs(arcs: Arcs, flow: Flow, threshold: Int64, begin: np.uint64, end: np.uint64) -> None:
     """Drop arcs without flow whose reduced cost exceeds the threshold; no optimal flow uses them."""
     for x in range(begin, end):
         own = flow.at[x] >> HALF
@@ -276,7 +277,7 @@ def _finish(
     control: Control,
     solution: Solution,
     item: int,
-) -> Any:
+) -> AnyArray:
     """Prove the assignment of an item with square costs, or make it exact; write it; return the ending."""
     _, _, m = costs.shape
     n = solution.match.shape[1]

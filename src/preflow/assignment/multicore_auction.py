@@ -56,6 +56,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Array, Index, Numbers
 from ..graph.costs import DenseCosts, SparseCosts
 from ..kernels.atomics import PADDING, compare_exchange, fetch_add, load, relaxed_load, relaxed_store
 from ..kernels.constants import ONE, TWO, ZERO
@@ -159,27 +160,27 @@ class Auction(NamedTuple):
         Whether prices are rounded to integers at the end.
     """
 
-    word: NDArray[Any]
-    bid: NDArray[Any]
-    start: NDArray[Any]
-    price: NDArray[Any]
-    rows: NDArray[Any]
-    minima: NDArray[Any]
-    rows_of_minima: NDArray[Any]
-    gaps: NDArray[Any]
-    fractions: NDArray[Any]
-    signals: NDArray[Any]
-    barrier: NDArray[Any]
-    stop: NDArray[Any]
-    counts: NDArray[Any]
-    budget: Any
+    word: NDArray[np.uint64]
+    bid: NDArray[np.float64]
+    start: NDArray[np.float64]
+    price: NDArray[np.float64]
+    rows: NDArray[np.uint64]
+    minima: Numbers
+    rows_of_minima: NDArray[np.float64]
+    gaps: NDArray[np.float64]
+    fractions: NDArray[np.uint64]
+    signals: NDArray[np.uint64]
+    barrier: NDArray[np.int64]
+    stop: NDArray[np.int64]
+    counts: NDArray[np.uint64]
+    budget: np.uint64
     epsilons: NDArray[np.float64]
     reduce_columns: bool
     whole: bool
-    delays: Any = None
+    delays: NDArray[np.uint64] | None = None
 
 
-def check_invariants(cost: NDArray[Any], auction: Auction, epsilon: float, rounding: float = 1e-9) -> None:
+def check_invariants(cost: Array, auction: Auction, epsilon: float, rounding: float = 1e-9) -> None:
     """Assert that a phase on a square matrix is complete; O(n**2), called by tests after phases."""
     owner = (auction.word & ROW).astype(np.int64) - 1
     assert sorted(owner.tolist()) == list(range(len(owner))), f"owners {owner}"
@@ -190,7 +191,7 @@ def check_invariants(cost: NDArray[Any], auction: Auction, epsilon: float, round
 
 @kernel
 def reduce_columns_together(
-    cost: Any, lists: Lists, auction: Auction, state: State, thread: Any, num_threads: Any
+    cost: Numbers, lists: Lists, auction: Auction, state: State, thread: np.uint64, num_threads: np.uint64
 ) -> bool:
     """Reduce columns on all threads; return False if all threads are to return."""
     num_rows = np.uint64(len(state.row_match))
@@ -224,7 +225,13 @@ def reduce_columns_together(
 
 @kernel
 def list_share(
-    cost: Any, lists: Lists, auction: Auction, state: State, own: State, thread: Any, num_threads: Any
+    cost: Numbers,
+    lists: Lists,
+    auction: Auction,
+    state: State,
+    own: State,
+    thread: np.uint64,
+    num_threads: np.uint64,
 ) -> None:
     """List the thread's share of the rows; write the sum of their mean gaps between listed costs."""
     begin, end = share_of(np.uint64(len(state.price)), thread, num_threads)
@@ -250,7 +257,7 @@ def list_share(
 
 
 @kernel
-def two_best_now(lists: Lists, price: Any, row: Any) -> tuple[Any, Any, Any]:
+def two_best_now(lists: Lists, price: NDArray[np.float64], row: Index) -> tuple[float, np.uint64, float]:
     """Return the least reduced cost of a row's list by hints, its place, and the second least."""
     best = second = np.inf
     place: Any = NONE
@@ -270,7 +277,7 @@ def two_best_now(lists: Lists, price: Any, row: Any) -> tuple[Any, Any, Any]:
 
 @kernel
 def release_and_list_rows(
-    lists: Lists, auction: Auction, state: State, thread: Any, num_threads: Any, epsilon: Any
+    lists: Lists, auction: Auction, state: State, thread: np.uint64, num_threads: np.uint64, epsilon: float
 ) -> None:
     """Free rows whose column is not their best up to epsilon; list all free rows; one thread's share."""
     begin, end = share_of(np.uint64(len(state.row_match)), thread, num_threads)
@@ -287,7 +294,7 @@ def release_and_list_rows(
 
 
 @kernel
-def list_row_again(cost: Any, lists: Lists, auction: Auction, own: State, row: Any) -> None:
+def list_row_again(cost: Numbers, lists: Lists, auction: Auction, own: State, row: np.uint64) -> None:
     """List a row again at the current hints, with more columns if there is space."""
     k = ZERO
     while k < np.uint64(len(own.price)):
@@ -300,7 +307,7 @@ def list_row_again(cost: Any, lists: Lists, auction: Auction, own: State, row: A
 
 
 @kernel
-def owner_and_price(auction: Auction, column: Any) -> tuple[Any, Any]:
+def owner_and_price(auction: Auction, column: np.uint64) -> tuple[np.uint64, float]:
     """Return the word of a column, and its price while it had that word."""
     while True:
         word = np.uint64(load(auction.word, column))
@@ -314,8 +321,14 @@ def owner_and_price(auction: Auction, column: Any) -> tuple[Any, Any]:
 
 @kernel
 def auction_row(
-    cost: Any, lists: Lists, auction: Auction, own: State, thread: Any, row: Any, epsilon: Any
-) -> tuple[Any, Any]:
+    cost: Numbers,
+    lists: Lists,
+    auction: Auction,
+    own: State,
+    thread: np.uint64,
+    row: np.uint64,
+    epsilon: float,
+) -> tuple[np.uint64, np.uint64]:
     """Bid for `row`, which the thread owns, until it has a column or must stay free.
 
     Returns
@@ -361,7 +374,13 @@ def auction_row(
 
 @kernel
 def auction_rows(
-    cost: Any, lists: Lists, auction: Auction, own: State, thread: Any, epsilon: Any, size: Any
+    cost: Numbers,
+    lists: Lists,
+    auction: Auction,
+    own: State,
+    thread: np.uint64,
+    epsilon: float,
+    size: np.uint64,
 ) -> None:
     """Bid for listed rows, and for those that they displace, until none is left or the budget is spent."""
     signals = auction.signals
@@ -388,14 +407,14 @@ def auction_rows(
 
 @kernel
 def run_phase(
-    cost: Any,
+    cost: Numbers,
     lists: Lists,
     auction: Auction,
     state: State,
     own: State,
-    thread: Any,
-    num_threads: Any,
-    epsilon: Any,
+    thread: np.uint64,
+    num_threads: np.uint64,
+    epsilon: float,
 ) -> bool:
     """Hold one phase of the auction; return False if all threads are to return."""
     signals = auction.signals
@@ -444,7 +463,7 @@ def run_phase(
 
 
 @kernel
-def threshold(auction: Auction) -> Any:
+def threshold(auction: Auction) -> float:
     """Return a fraction that few prices have; prices with a larger one are rounded up.
 
     The prices of columns that compete for the same rows have fractions that differ by epsilon only, so they
@@ -465,7 +484,7 @@ def threshold(auction: Auction) -> Any:
 
 
 @kernel
-def copy_prices(auction: Auction, state: State, thread: Any, num_threads: Any) -> bool:
+def copy_prices(auction: Auction, state: State, thread: np.uint64, num_threads: np.uint64) -> bool:
     """Copy the thread's share of the prices to the state, rounded if they are to be integers."""
     if auction.whole:
         if thread == ZERO:
@@ -487,7 +506,7 @@ def copy_prices(auction: Auction, state: State, thread: Any, num_threads: Any) -
 
 
 @kernel
-def release_rows(lists: Lists, state: State, thread: Any, num_threads: Any) -> None:
+def release_rows(lists: Lists, state: State, thread: np.uint64, num_threads: np.uint64) -> None:
     """Free the rows of the thread's share whose column is not exactly their best."""
     begin, end = share_of(np.uint64(len(state.row_match)), thread, num_threads)
     for i in range(begin, end):
@@ -501,13 +520,13 @@ def release_rows(lists: Lists, state: State, thread: Any, num_threads: Any) -> N
 
 @kernel
 def find_prices(
-    cost: Any,
+    cost: Numbers,
     lists: Lists,
     auction: Auction,
     state: State,
     own: State,
-    thread: Any,
-    num_threads: Any,
+    thread: np.uint64,
+    num_threads: np.uint64,
 ) -> None:
     """Reduce columns, list rows and hold the auction: one thread's share."""
     epsilons = auction.epsilons
@@ -545,7 +564,7 @@ def phases(costs: DenseCosts | SparseCosts, options: AuctionOptions) -> NDArray[
 
 def auction_matrix(
     costs: DenseCosts | SparseCosts,
-    values: NDArray[Any],
+    values: Array,
     start: Start,
     epsilons: NDArray[np.float64],
     options: AuctionOptions,

@@ -57,11 +57,12 @@ does not occur here.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Int64
 from ..graph.costs import DenseCosts, SparseCosts
 from ..kernels.atomics import PADDING, fetch_add, load, relaxed_load, relaxed_store, store
 from ..kernels.constants import ONE, ZERO
@@ -130,12 +131,12 @@ class State(NamedTuple):
     """
 
     lists: inboxes.Inboxes
-    signals: NDArray[Any]
-    barrier: NDArray[Any]
-    stop: NDArray[Any]
-    counts: NDArray[Any]
-    block_bits: Any
-    delays: Any = None
+    signals: NDArray[np.uint64]
+    barrier: NDArray[np.int64]
+    stop: NDArray[np.int64]
+    counts: NDArray[np.uint64]
+    block_bits: np.uint64
+    delays: NDArray[np.uint64] | None = None
 
 
 def make_state(size: int, control: Control) -> State:
@@ -159,13 +160,13 @@ def over(state: State) -> bool:
 
 
 @kernel
-def owner_of(state: State, vertex: Any, num_threads: Any) -> Any:
+def owner_of(state: State, vertex: np.uint64, num_threads: np.uint64) -> np.uint64:
     """Return the thread that owns a vertex."""
     return (vertex >> state.block_bits) % num_threads
 
 
 @kernel
-def activate(state: State, thread: Any, num_threads: Any, vertex: Any) -> None:
+def activate(state: State, thread: np.uint64, num_threads: np.uint64, vertex: np.uint64) -> None:
     """Give an active vertex to its owner, or keep it if this thread has no other."""
     delay(state.delays, thread)
     owner = owner_of(state, vertex, num_threads)
@@ -177,7 +178,13 @@ def activate(state: State, thread: Any, num_threads: Any, vertex: Any) -> None:
 
 @kernel
 def discharge_row(
-    arcs: Arcs, flow: Flow, state: State, thread: Any, num_threads: Any, x: Any, epsilon: Any
+    arcs: Arcs,
+    flow: Flow,
+    state: State,
+    thread: np.uint64,
+    num_threads: np.uint64,
+    x: np.uint64,
+    epsilon: Int64,
 ) -> None:
     """Push the unit of row `x`."""
     # Find the arc of the least partially reduced cost.
@@ -210,7 +217,13 @@ def discharge_row(
 
 @kernel
 def discharge_column(
-    arcs: Arcs, flow: Flow, state: State, thread: Any, num_threads: Any, y: Any, epsilon: Any
+    arcs: Arcs,
+    flow: Flow,
+    state: State,
+    thread: np.uint64,
+    num_threads: np.uint64,
+    y: np.uint64,
+    epsilon: Int64,
 ) -> None:
     """Send units of column `y` back until it has no excess, or the refine is over."""
     size = np.uint64(len(flow.at))
@@ -244,7 +257,7 @@ def discharge_column(
 
 @kernel
 def push_and_relabel(
-    arcs: Arcs, flow: Flow, state: State, thread: Any, num_threads: Any, epsilon: Any
+    arcs: Arcs, flow: Flow, state: State, thread: np.uint64, num_threads: np.uint64, epsilon: Int64
 ) -> None:
     """Discharge active vertices until every column has exactly one unit; one thread's share."""
     size = np.uint64(len(flow.at))
@@ -263,7 +276,7 @@ def push_and_relabel(
 
 
 @kernel
-def list_rows(flow: Flow, state: State, thread: Any, num_threads: Any) -> None:
+def list_rows(flow: Flow, state: State, thread: np.uint64, num_threads: np.uint64) -> None:
     """List the rows that the thread owns; all of them are active."""
     inboxes.clear(state.lists, thread)
     size = np.uint64(len(flow.at))
@@ -281,7 +294,13 @@ def list_rows(flow: Flow, state: State, thread: Any, num_threads: Any) -> None:
 
 @kernel
 def refine_share(
-    arcs: Arcs, flow: Flow, state: State, thread: Any, num_threads: Any, epsilon: Any, threshold: Any
+    arcs: Arcs,
+    flow: Flow,
+    state: State,
+    thread: np.uint64,
+    num_threads: np.uint64,
+    epsilon: Int64,
+    threshold: Int64,
 ) -> None:
     """Make the flow epsilon-optimal, then fix arcs above the threshold unless it is 0; one thread's share."""
     begin, end = share_of(np.uint64(len(flow.at)), thread, num_threads)

@@ -25,11 +25,12 @@ each on threads started from Python, would take longer than the solve.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Index, Number, Numbers
 from ..graph.costs import DenseCosts, SparseCosts, largest_cost
 from ..kernels.atomics import fetch_add, relaxed_load, relaxed_store
 from ..kernels.constants import ONE, ZERO
@@ -101,16 +102,16 @@ class Batch(NamedTuple):
         As in :class:`preflow.solving.monitor.Monitor`; `counts` has one row per thread.
     """
 
-    cost: NDArray[Any]
-    largest: Any
-    forbidden: Any
+    cost: Numbers
+    largest: Number
+    forbidden: Number
     go_on: bool
     row: NDArray[np.int64]
     match: NDArray[np.int64]
-    u: NDArray[Any]
-    v: NDArray[Any]
-    total: NDArray[Any]
-    most: Any
+    u: Numbers
+    v: Numbers
+    total: Numbers
+    most: Number
     inexact: NDArray[np.int64]
     ending: NDArray[np.int64]
     own: ThreadMemory
@@ -153,7 +154,7 @@ def make_batch(costs: DenseCosts, start: Start, control: Control, threads: int, 
 
 
 @kernel
-def may_be_solved(cost: Any, largest: Any, forbidden: Any) -> bool:
+def may_be_solved(cost: Numbers, largest: Number, forbidden: Number) -> bool:
     """Return whether each cost is at most `largest` in size, or marks a pair that is not allowed."""
     refused = ZERO
     for k in range(np.uint64(len(cost))):
@@ -163,7 +164,7 @@ def may_be_solved(cost: Any, largest: Any, forbidden: Any) -> bool:
 
 
 @kernel
-def add_up(batch: Batch, item: Any, start: Start) -> None:
+def add_up(batch: Batch, item: Index, start: Start) -> None:
     """Write the rows of a solved item and the sum of the costs of its pairs."""
     total = start.state.limits.zero
     fits = True
@@ -178,7 +179,7 @@ def add_up(batch: Batch, item: Any, start: Start) -> None:
 
 
 @kernel
-def solve_share(thread: Any, batch: Batch) -> None:
+def solve_share(thread: np.uint64, batch: Batch) -> None:
     """Solve runs of matrices until none is left, or the solve of one matrix failed."""
     own = private(batch.own, batch.memory[thread])
     start = own.start
@@ -204,7 +205,7 @@ def solve_share(thread: Any, batch: Batch) -> None:
 
 
 @kernel
-def solve_together(pool: NativePool, num_threads: Any, batch: Batch) -> None:
+def solve_together(pool: NativePool, num_threads: np.uint64, batch: Batch) -> None:
     """Solve a batch on `num_threads` threads."""
     run_in_pool(pool, num_threads, entry_of(solve_share, batch), address_of(batch))
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Indices, Numbers
 from ..cuda.runtime import Device
 from ..graph.costs import DenseCosts, SparseCosts
 from ..graph.device.costs import DeviceCosts
@@ -144,7 +143,14 @@ def share_left_by_minima(costs: SparseCosts) -> float:
 
 
 @kernel
-def find_minima(first: Any, column: Any, values: Any, maximize: bool, best: Any, owner: Any) -> None:
+def find_minima(
+    first: NDArray[np.uint64],
+    column: Indices,
+    values: Numbers,
+    maximize: bool,
+    best: Numbers,
+    owner: NDArray[np.int64],
+) -> None:
     """Write the least cost of each column (the largest, with `maximize`) and the first row that has it."""
     num_rows = np.uint64(len(first) - 1)
     for row in range(num_rows):

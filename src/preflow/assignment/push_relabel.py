@@ -47,6 +47,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Array, Index, Indices, Int64, Number, Numbers
 from ..graph.costs import SparseCosts
 from ..kernels.atomics import relaxed_load
 from ..kernels.constants import ONE, ZERO
@@ -94,22 +95,22 @@ class Network(NamedTuple):
         The vertices of each bucket in a doubly linked list.
     """
 
-    first: NDArray[Any]
-    last: NDArray[Any]
-    head: NDArray[Any]
-    reverse: NDArray[Any]
-    cost: NDArray[Any]
-    forward: NDArray[Any]
-    residual: NDArray[Any]
-    price: NDArray[Any]
-    supply: NDArray[Any]
-    excess: NDArray[Any]
-    current: NDArray[Any]
-    active: NDArray[Any]
-    bucket: NDArray[Any]
-    bucket_first: NDArray[Any]
-    next: NDArray[Any]
-    previous: NDArray[Any]
+    first: NDArray[np.uint64]
+    last: NDArray[np.uint64]
+    head: Indices
+    reverse: NDArray[np.uint64]
+    cost: Numbers
+    forward: NDArray[np.uint8]
+    residual: NDArray[np.uint8]
+    price: Numbers
+    supply: NDArray[np.int64]
+    excess: NDArray[np.int64]
+    current: NDArray[np.uint64]
+    active: Indices
+    bucket: NDArray[np.uint64]
+    bucket_first: NDArray[np.uint64]
+    next: NDArray[np.uint64]
+    previous: NDArray[np.uint64]
 
 
 class Step(NamedTuple):
@@ -132,18 +133,24 @@ class Step(NamedTuple):
         Update prices after each ``vertices`` relabels.
     """
 
-    delta: Any
-    offset: Any
-    floor: Any
-    rows: Any
-    columns: Any
+    delta: Number
+    offset: Number
+    floor: Number
+    rows: np.uint64
+    columns: np.uint64
     keep_flow: bool
     newest_first: bool
     updates: bool
 
 
 @kernel
-def write_arcs(costs: Any, least: Any, scale: Any, network: Network, stop: Any) -> None:
+def write_arcs(
+    costs: tuple[NDArray[np.uint64], Indices, Numbers],
+    least: Number,
+    scale: Number,
+    network: Network,
+    stop: NDArray[np.int64],
+) -> None:
     """Write the arcs between rows and columns in both directions; `current` has the first arc of each column.
 
     The least cost becomes 0, so that costs are no larger than the range of the given costs.
@@ -168,7 +175,13 @@ def write_arcs(costs: Any, least: Any, scale: Any, network: Network, stop: Any) 
             network.forward[opposite] = network.residual[opposite] = 0
 
 
-def make_network(costs: SparseCosts, least: Any, scale: Any, dtype: Any, stop: NDArray[np.int64]) -> Network:
+def make_network(
+    costs: SparseCosts,
+    least: Number,
+    scale: Number,
+    dtype: type[np.int64] | type[np.float64],
+    stop: NDArray[np.int64],
+) -> Network:
     """Return the network of a sparse matrix with no flow, its costs above the least one times `scale`.
 
     Arcs of rows come first, in their order. If the stop flag is set meanwhile, arcs are missing.
@@ -187,7 +200,7 @@ def make_network(costs: SparseCosts, least: Any, scale: Any, dtype: Any, stop: N
     supply[n : n + m] = 0 if sink else -1
     supply[n + m :] = -n
 
-    def zeros(dtype: Any) -> NDArray[Any]:
+    def zeros(dtype: Any) -> Array:
         return np.zeros(count, dtype=dtype)
 
     network = Network(
@@ -246,14 +259,14 @@ def check_invariants(network: Network, step: Step, rounding: float) -> None:
 
 
 @kernel
-def _offset(step: Step, vertex: Any) -> Any:
+def _offset(step: Step, vertex: Index) -> Number:
     """Return the reduced cost below which an arc out of a vertex is admissible."""
     is_column = step.rows <= vertex < step.rows + step.columns
     return -step.offset if is_column else step.offset
 
 
 @kernel
-def _send(network: Network, tail: Any, arc: Any) -> Any:
+def _send(network: Network, tail: Index, arc: Index) -> np.uint64:
     """Send a unit along an arc; return its head."""
     head = np.uint64(network.head[arc])
     network.residual[arc] = 0
@@ -264,7 +277,7 @@ def _send(network: Network, tail: Any, arc: Any) -> Any:
 
 
 @kernel
-def _lowest_price(network: Network, step: Step, vertex: Any) -> tuple[Any, bool]:
+def _lowest_price(network: Network, step: Step, vertex: Index) -> tuple[Number, bool]:
     """Return the price of a vertex after a relabel, and whether it has residual arcs."""
     best = network.price[vertex]
     found = False
@@ -301,7 +314,7 @@ def start(network: Network, step: Step) -> None:
 
 
 @kernel
-def _unlink(network: Network, vertex: Any) -> None:
+def _unlink(network: Network, vertex: np.uint64) -> None:
     """Take a vertex out of its bucket."""
     following, previous = network.next[vertex], network.previous[vertex]
     if previous == NONE:
@@ -313,7 +326,7 @@ def _unlink(network: Network, vertex: Any) -> None:
 
 
 @kernel
-def _link(network: Network, vertex: Any, bucket: Any) -> None:
+def _link(network: Network, vertex: Index, bucket: np.uint64) -> None:
     """Put a vertex into a bucket."""
     following = network.bucket_first[bucket]
     network.bucket[vertex] = bucket
@@ -325,7 +338,7 @@ def _link(network: Network, vertex: Any, bucket: Any) -> None:
 
 
 @kernel
-def update_prices(network: Network, step: Step) -> Any:
+def update_prices(network: Network, step: Step) -> np.uint64:
     """Lower prices by the distances to deficits (5.3), so that active vertices get admissible paths.
 
     This is Dijkstra's algorithm with buckets, from the deficits along reverse arcs. A distance is the number
@@ -391,7 +404,9 @@ def update_prices(network: Network, step: Step) -> Any:
 
 
 @kernel
-def refine(network: Network, step: Step, budget: Any, again: bool, monitor: Monitor) -> tuple[Any, Any]:
+def refine(
+    network: Network, step: Step, budget: np.uint64, again: bool, monitor: Monitor
+) -> tuple[Int64, np.uint64]:
     """Push and relabel until no vertex is active, or for about `budget` relabels.
 
     Parameters
@@ -484,7 +499,7 @@ def refine(network: Network, step: Step, budget: Any, again: bool, monitor: Moni
 
 
 @kernel
-def fix_arcs(network: Network, bound: Any) -> Any:
+def fix_arcs(network: Network, bound: Number) -> np.uint64:
     """Leave out arcs of a complete flow whose reduced cost exceeds `bound` in size; return their number."""
     fixed = ZERO
     for v in range(np.uint64(len(network.supply))):
@@ -504,7 +519,7 @@ def fix_arcs(network: Network, bound: Any) -> Any:
 
 
 @kernel
-def _swap(network: Network, one: Any, other: Any) -> None:
+def _swap(network: Network, one: np.uint64, other: np.uint64) -> None:
     """Exchange two arcs of one vertex."""
     network.head[one], network.head[other] = network.head[other], network.head[one]
     network.cost[one], network.cost[other] = network.cost[other], network.cost[one]

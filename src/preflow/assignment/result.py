@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import AnyArray, Number
 from ..certify.assignment import check_assignment, check_bound, proved_gap
 from ..certify.assignment_batch import unproved_items
 from ..certify.fields import check_bounds, check_bounds_of_items, checked_array, checked_numbers
@@ -50,16 +51,16 @@ class AssignmentResult(BoundedResult):
         Whether rows and columns may be left over even if there are as many rows as columns.
     """
 
-    row: Any
-    column: Any
-    u: Any
-    v: Any
+    row: AnyArray
+    column: AnyArray
+    u: AnyArray
+    v: AnyArray
     stats: AssignmentStats
     costs: DenseCosts | SparseCosts | PointCosts | DeviceCosts
     partial: bool
 
     @property
-    def cost(self) -> Any:
+    def cost(self) -> Number:
         """The sum of the costs of all pairs; an array for a batch of matrices.
 
         Raises
@@ -85,7 +86,7 @@ class AssignmentResult(BoundedResult):
         return list(found) if labels is None else [(labels[0][i], labels[1][j]) for i, j in found]
 
     @cached_property
-    def gap(self) -> Any:
+    def gap(self) -> Number:
         """A proved bound on the distance of the value from the optimum; an array for a batch.
 
         For integers with status "optimal" it is 0. For floats it is the exact difference between the value
@@ -203,7 +204,7 @@ class AssignmentResult(BoundedResult):
             parts = (costs.to_array_module(part) for part in (self.row, self.column, self.u, self.v, total))
             return unproved_items(costs, *(part.reshape(items, *part.shape[dimensions:]) for part in parts))
 
-    def _by_item(self, values: Any) -> Any:
+    def _by_item(self, values: AnyArray) -> AnyArray:
         """Return values of all items as a NumPy array whose first dimension is the item."""
         host = values if isinstance(values, np.ndarray) else self.costs.to_host(values)
         each = host.shape[len(self.costs.leading) :]

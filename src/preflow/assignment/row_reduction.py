@@ -29,6 +29,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import Index, Number, Numbers
 from ..kernels.branch_free import smaller
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
@@ -37,7 +38,9 @@ from .search_state import NONE, Lists, State
 
 
 @kernel
-def two_best(lists: Lists, price: Any, row: Any, beyond: Any) -> tuple[Any, Any, Any, Any]:
+def two_best(
+    lists: Lists, price: Numbers, row: Index, beyond: Number
+) -> tuple[Number, np.uint64, Number, np.uint64]:
     """Return the least two reduced costs of a row's list, each with its place in the list."""
     best, second = beyond, beyond
     j: Any = NONE
@@ -56,7 +59,9 @@ def two_best(lists: Lists, price: Any, row: Any, beyond: Any) -> tuple[Any, Any,
 
 
 @kernel
-def reduce_rows(cost: Any, lists: Lists, state: State, size: Any, budget: Any) -> tuple[Any, Any, bool]:
+def reduce_rows(
+    cost: Numbers, lists: Lists, state: State, size: np.uint64, budget: np.uint64
+) -> tuple[np.uint64, np.uint64, bool]:
     """Match free rows with their best columns, and lower the prices until the second best are as good.
 
     Returns
@@ -116,7 +121,7 @@ def reduce_rows(cost: Any, lists: Lists, state: State, size: Any, budget: Any) -
 
 
 @kernel
-def _two_best_of_all(cost: Any, base: Any, state: State) -> tuple[Any, Any, Any]:
+def _two_best_of_all(cost: Numbers, base: np.uint64, state: State) -> tuple[Number, np.uint64, Number]:
     """Return the least reduced cost of the row at `base`, its column, and the second least."""
     price, reduced, beyond = state.price, state.reduced, state.limits.beyond
     num_columns = np.uint64(len(price))
@@ -135,7 +140,9 @@ def _two_best_of_all(cost: Any, base: Any, state: State) -> tuple[Any, Any, Any]
 
 
 @kernel
-def reduce_whole_rows(cost: Any, state: State, size: Any, budget: Any) -> tuple[Any, Any, bool]:
+def reduce_whole_rows(
+    cost: Numbers, state: State, size: np.uint64, budget: np.uint64
+) -> tuple[np.uint64, np.uint64, bool]:
     """Do as :func:`reduce_rows`, but read whole rows instead of lists."""
     price, free, beyond = state.price, state.free, state.limits.beyond
     num_columns = np.uint64(len(price))

@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Array, Index, Int64, Number, Numbers
 from ..graph.costs import DenseCosts, SparseCosts
 from ..kernels.atomics import relaxed_load
 from ..kernels.constants import ONE, ZERO
@@ -65,7 +66,7 @@ class Repair(NamedTuple):
 
     queue: NDArray[np.uint32]
     queued: NDArray[np.uint8]
-    rounding: Any
+    rounding: Number
 
 
 def make_repair(num_rows: int, dtype: Any) -> Repair:
@@ -74,7 +75,7 @@ def make_repair(num_rows: int, dtype: Any) -> Repair:
     return Repair(np.zeros(num_rows, dtype=np.uint32), np.zeros(num_rows, dtype=np.uint8), rounding)
 
 
-def rounded(price: NDArray[Any], scale: int) -> NDArray[Any]:
+def rounded(price: Array, scale: int) -> Array:
     """Return integer prices in units of costs, given prices for costs times `scale`.
 
     Prices are rounded so that the cut between rounding down and up lies at the least frequent remainder. If
@@ -83,11 +84,11 @@ def rounded(price: NDArray[Any], scale: int) -> NDArray[Any]:
     """
     remainders = np.bincount(price % scale, minlength=scale)
     least = int(remainders.argmin())
-    found: NDArray[Any] = (price + (scale - 1 - least)) // scale
+    found: Array = (price + (scale - 1 - least)) // scale
     return found
 
 
-def load(state: State, lists: Lists, price: NDArray[Any], owner: NDArray[np.int64]) -> None:
+def load(state: State, lists: Lists, price: Array, owner: NDArray[np.int64]) -> None:
     """Set prices, and the row of each column, -1 for none. No price may exceed that of the row lists.
 
     Prices are shifted so that the largest is 0. With more columns than rows, prices are first cut off at the
@@ -107,7 +108,7 @@ def load(state: State, lists: Lists, price: NDArray[Any], owner: NDArray[np.int6
 
 
 @kernel
-def _cost_of_pair(cost: Any, lists: Lists, state: State, row: Any, column: Any) -> Any:
+def _cost_of_pair(cost: Numbers, lists: Lists, state: State, row: Index, column: np.uint64) -> Number:
     """Return the cost of a pair."""
     if len(cost) > 0:
         return cost[row * np.uint64(len(state.price)) + column] + state.limits.zero
@@ -119,7 +120,7 @@ def _cost_of_pair(cost: Any, lists: Lists, state: State, row: Any, column: Any) 
 
 
 @kernel
-def _enqueue(repair: Repair, row: Any, head: Any, size: Any) -> Any:
+def _enqueue(repair: Repair, row: np.uint64, head: np.uint64, size: np.uint64) -> np.uint64:
     """Put a row into the queue, unless it is queued; return the queue's length."""
     if repair.queued[row] != 0:
         return size
@@ -130,7 +131,7 @@ def _enqueue(repair: Repair, row: Any, head: Any, size: Any) -> Any:
 
 
 @kernel
-def _lower_all(state: State, repair: Repair, most: Any, head: Any, size: Any) -> Any:
+def _lower_all(state: State, repair: Repair, most: Number, head: np.uint64, size: np.uint64) -> np.uint64:
     """Cut prices off at `most`, the new price of columns without a row; return the queue's length."""
     for j in range(np.uint64(len(state.price))):
         if state.price[j] > most:
@@ -142,8 +143,14 @@ def _lower_all(state: State, repair: Repair, most: Any, head: Any, size: Any) ->
 
 @kernel
 def _make_best(
-    lists: Lists, state: State, repair: Repair, slack: Any, row: Any, head: Any, size: Any
-) -> tuple[Any, Any]:
+    lists: Lists,
+    state: State,
+    repair: Repair,
+    slack: Number,
+    row: np.uint64,
+    head: np.uint64,
+    size: np.uint64,
+) -> tuple[np.uint64, np.uint64]:
     """Make a row content: lower the prices of its better listed columns, and enqueue their rows.
 
     Returns the new length of the queue and the number of other prices that were read.
@@ -165,7 +172,7 @@ def _make_best(
 
 
 @kernel
-def _ensure_listed(cost: Any, lists: Lists, state: State, row: Any, own: Any) -> Any:
+def _ensure_listed(cost: Numbers, lists: Lists, state: State, row: Index, own: Number) -> Number:
     """List a row again if its list may lack columns better than `own`; return the number of costs read."""
     if not own > lists.bound[row]:
         return lists.size[row]
@@ -174,7 +181,7 @@ def _ensure_listed(cost: Any, lists: Lists, state: State, row: Any, own: Any) ->
 
 
 @kernel
-def lower_prices(cost: Any, lists: Lists, state: State, repair: Repair, monitor: Monitor) -> Any:
+def lower_prices(cost: Numbers, lists: Lists, state: State, repair: Repair, monitor: Monitor) -> Number:
     """Make rows content by lower prices alone, within a budget; return the rounding error allowed.
 
     It also ends if a price is too low for 64 bits.
@@ -214,7 +221,7 @@ def lower_prices(cost: Any, lists: Lists, state: State, repair: Repair, monitor:
 
 
 @kernel
-def release_rows(cost: Any, lists: Lists, state: State, slack: Any) -> Any:
+def release_rows(cost: Numbers, lists: Lists, state: State, slack: Number) -> np.uint64:
     """Free the rows that are not content; return their number."""
     freed = ZERO
     for i in range(np.uint64(len(state.row_match))):
@@ -231,7 +238,9 @@ def release_rows(cost: Any, lists: Lists, state: State, slack: Any) -> Any:
 
 
 @kernel
-def finish(cost: Any, lists: Lists, state: State, repair: Repair, monitor: Monitor) -> tuple[Any, Any, Any]:
+def finish(
+    cost: Numbers, lists: Lists, state: State, repair: Repair, monitor: Monitor
+) -> tuple[Int64, np.uint64, np.uint64]:
     """Make all rows content by lower prices, then by shortest augmenting paths.
 
     Returns

@@ -7,11 +7,12 @@ a number such that the distance of a column through this row is the reduced cost
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
+from ..arrays import Array, Indices, Number, Numbers
 from ..graph.costs import SparseCosts
 from ..kernels.kernel import kernel
 
@@ -38,10 +39,10 @@ class Limits(NamedTuple):
     zero : int64 or float64
     """
 
-    mask: Any
-    beyond: Any
-    far: Any
-    zero: Any
+    mask: Number
+    beyond: Number
+    far: Number
+    zero: Number
 
 
 #: With costs up to 2**59, distances up to 2**59 and prices down to -2**60, no sum in a search exceeds 2**63,
@@ -69,13 +70,13 @@ class Lists(NamedTuple):
         The number of columns that the row should list.
     """
 
-    first: NDArray[Any]
-    size: NDArray[Any]
-    column: NDArray[Any]
-    cost: NDArray[Any]
-    bound: NDArray[Any]
-    built: NDArray[Any]
-    wanted: NDArray[Any]
+    first: NDArray[np.uint64]
+    size: NDArray[np.uint64]
+    column: Indices
+    cost: Numbers
+    bound: Numbers
+    built: NDArray[np.uint64]
+    wanted: NDArray[np.uint64]
 
 
 class State(NamedTuple):
@@ -121,36 +122,36 @@ class State(NamedTuple):
     limits : Limits
     """
 
-    price: NDArray[Any]
-    matched_cost: NDArray[Any]
-    row_match: NDArray[Any]
-    column_match: NDArray[Any]
-    free: NDArray[Any]
-    distance: NDArray[Any]
-    parent: NDArray[Any]
-    parent_cost: NDArray[Any]
+    price: Numbers
+    matched_cost: Numbers
+    row_match: NDArray[np.uint64]
+    column_match: NDArray[np.uint64]
+    free: NDArray[np.uint64]
+    distance: Numbers
+    parent: NDArray[np.uint64]
+    parent_cost: Numbers
     via: NDArray[np.float64]
-    heap: NDArray[Any]
-    place: NDArray[Any]
-    touched: NDArray[Any]
-    done: NDArray[Any]
-    done_distance: NDArray[Any]
-    done_price: NDArray[Any]
-    reduced: NDArray[Any]
-    least: NDArray[Any]
-    left: NDArray[Any]
-    near: NDArray[Any]
+    heap: NDArray[np.uint64]
+    place: NDArray[np.uint64]
+    touched: NDArray[np.uint64]
+    done: NDArray[np.uint64]
+    done_distance: Numbers
+    done_price: Numbers
+    reduced: Numbers
+    least: Numbers
+    left: NDArray[np.uint64]
+    near: NDArray[np.uint64]
     limits: Limits
 
 
-def make_state(num_rows: int, num_columns: int, dtype: Any) -> State:
+def make_state(num_rows: int, num_columns: int, dtype: DTypeLike) -> State:
     """Return the state for matrices of one shape, with numbers of dtype int64 or float64."""
     n, m = num_rows, num_columns
 
-    def numbers(size: int) -> NDArray[Any]:
+    def numbers(size: int) -> Array:
         return np.zeros(size, dtype=dtype)
 
-    def indices(size: int) -> NDArray[Any]:
+    def indices(size: int) -> Array:
         return np.zeros(size, dtype=np.uint64)
 
     return State(
@@ -177,7 +178,7 @@ def make_state(num_rows: int, num_columns: int, dtype: Any) -> State:
     )
 
 
-def make_lists(num_rows: int, room: int, wanted: int, dtype: Any) -> Lists:
+def make_lists(num_rows: int, room: int, wanted: int, dtype: DTypeLike) -> Lists:
     """Return empty lists for a dense matrix, with space for `room` columns per row."""
     return Lists(
         first=np.arange(num_rows + 1, dtype=np.uint64) * np.uint64(room),

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
+from ..arrays import Array
 from .search_state import State
 
 #: How the solve of one matrix ended.
@@ -38,17 +39,17 @@ class Solution(NamedTuple):
     """
 
     match: NDArray[np.int64]
-    u: NDArray[Any]
-    v: NDArray[Any]
+    u: Array
+    v: Array
     ending: NDArray[np.int64]
     violating_rows: NDArray[np.int64]
     violating_columns: NDArray[np.int64]
     row: NDArray[np.int64] | None = None
-    total: NDArray[Any] | None = None
+    total: Array | None = None
     largest: NDArray[np.float64] | None = None
 
 
-def unsolved(items: int, num_rows: int, num_columns: int, dtype: Any) -> Solution:
+def unsolved(items: int, num_rows: int, num_columns: int, dtype: DTypeLike) -> Solution:
     """Return the solution before any item is solved."""
     return Solution(
         np.full((items, num_rows), -1, dtype=np.int64),

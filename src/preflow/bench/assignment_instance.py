@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..graph.point_costs import PointCosts
 
 
@@ -45,7 +45,7 @@ class AssignmentInstance:
             return {"problems": len(self.costs), "rows": n, "columns": m, "pairs": self.costs.size}
         return {"rows": n, "columns": m, "pairs": self.costs.nnz if self.kind == "sparse" else n * m}
 
-    def arcs(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    def arcs(self) -> tuple[Array, Array, Array]:
         """Return the row, the column and the cost of each pair of dense or sparse costs."""
         n, m = self.costs.shape
         if self.kind == "sparse":

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..errors import InvalidInputError
 from ..graph.network import EXACT_FLOAT, MaxFlowProblem
 
@@ -18,7 +19,7 @@ class Arcs(NamedTuple):
 
     tail: NDArray[np.int64]
     head: NDArray[np.int64]
-    capacity: NDArray[Any]
+    capacity: Array
 
 
 @dataclass(frozen=True)
@@ -38,8 +39,8 @@ class FlowInstance:
     num_vertices: int
     tail: NDArray[np.int64]
     head: NDArray[np.int64]
-    capacity: NDArray[Any]
-    reverse_capacity: NDArray[Any] | None
+    capacity: Array
+    reverse_capacity: Array | None
     source: int
     sink: int
 
@@ -123,7 +124,7 @@ class FlowInstance:
         return FlowInstance(3, np.array([0, 1]), np.array([1, 2]), capacity, reverse, 0, 2)
 
 
-def _integral(values: NDArray[Any]) -> bool:
+def _integral(values: Array) -> bool:
     if values.dtype.kind == "i":
         return True
     return bool(np.all(values == np.rint(values)) and values.max(initial=0) <= EXACT_FLOAT)

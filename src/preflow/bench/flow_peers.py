@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..graph.network import EXACT_FLOAT
 from .flow_instance import FlowInstance
 from .problem import Contestant, Outcome, Stopwatch
@@ -78,12 +79,12 @@ class Terminals(NamedTuple):
     """A network for PyMaxflow, in which terminal arcs are two capacities of each vertex."""
 
     num_vertices: int
-    tail: NDArray[Any]
-    head: NDArray[Any]
-    capacity: NDArray[Any]
-    reverse_capacity: NDArray[Any]
-    from_source: NDArray[Any]
-    to_sink: NDArray[Any]
+    tail: Array
+    head: Array
+    capacity: Array
+    reverse_capacity: Array
+    from_source: Array
+    to_sink: Array
     constant: int | float
 
 

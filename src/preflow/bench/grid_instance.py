@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..graph.grid import GridNetwork
 
 
@@ -26,9 +25,9 @@ class GridInstance:
         The forward offsets.
     """
 
-    source: NDArray[Any]
-    sink: NDArray[Any]
-    neighbor: NDArray[Any]
+    source: Array
+    sink: Array
+    neighbor: Array
     half: tuple[tuple[int, ...], ...]
 
     @classmethod

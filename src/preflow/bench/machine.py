@@ -8,7 +8,6 @@ import subprocess
 from collections.abc import Iterable
 from importlib import metadata
 from pathlib import Path
-from typing import Any
 
 from ..errors import PreflowError
 from ..solving.dispatch import usable_cpus
@@ -21,7 +20,7 @@ class TooLargeError(PreflowError):
     """An instance needs more memory than the machine has."""
 
 
-def describe_machine() -> dict[str, Any]:
+def describe_machine() -> dict[str, object]:
     """Return processor, memory, operating system, Python and GPUs. An unknown property is None."""
     return {
         "cpu": _field(Path("/proc/cpuinfo"), "model name") or platform.processor() or None,

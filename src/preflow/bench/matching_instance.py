@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..graph.bipartite import BipartiteGraph
 
 if TYPE_CHECKING:
@@ -26,8 +27,8 @@ class MatchingInstance:
     """
 
     shape: tuple[int, int]
-    indptr: NDArray[Any]
-    indices: NDArray[Any]
+    indptr: Array
+    indices: Array
 
     @classmethod
     def from_graph(cls, graph: BipartiteGraph) -> MatchingInstance:

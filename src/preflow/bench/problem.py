@@ -255,7 +255,7 @@ def method_and_threads(contestant: str) -> tuple[str, int | None]:
     return method, int(count) if at else None
 
 
-def method_and_options(name: str) -> tuple[str, dict[str, Any]]:
+def method_and_options(name: str) -> tuple[str, dict[str, object]]:
     """Split a method with options in brackets into its name and the options.
 
     Raises

@@ -51,12 +51,12 @@ class Call(NamedTuple):
     """The arguments with which a contestant calls its public function, and the device that it uses."""
 
     method: str
-    options: dict[str, Any]
+    options: dict[str, object]
     threads: int | None
     device: str
 
 
-def _measured(result: Any, wall: float) -> tuple[dict[str, float], dict[str, Any]]:
+def _measured(result: Any, wall: float) -> tuple[dict[str, float], dict[str, object]]:
     """Return the seconds of each phase of a result, and its other statistics.
 
     The phase "other" is the rest of the wall-clock time, without compilation.

@@ -193,7 +193,7 @@ def _label(name: str, times: Times) -> str:
     return name if count == len(times[name]) else f"{name} ({count} of {len(times[name])})"
 
 
-def _style(i: int) -> dict[str, Any]:
+def _style(i: int) -> dict[str, object]:
     """Return the style of the i-th curve. The first ones, preflow's, lie above the others."""
     colour, dashes = COLOURS[i % len(COLOURS)], LINE_STYLES[i % len(LINE_STYLES)]
     return {"color": colour, "linestyle": dashes, "linewidth": 2.2, "zorder": 20 - i}

@@ -190,7 +190,7 @@ def measure(
             measurement.stop("left out", reason)
     if memory:
         _measure_memory(problem, instance, pairs, settings)
-    inputs: dict[str, Any] = {}
+    inputs: dict[str, object] = {}
     forget_peak()
     for contestant, measurement in _in_race(pairs):
         prepared = contestant.prepare(instance)

@@ -124,7 +124,7 @@ def segment(
         raise InvalidInputError("--box takes no seeds: leave --foreground, --background and --scribbles out")
     if written + (scribbles is not None) + (box is not None) != 1:
         raise InvalidInputError("seeds are needed: --foreground and --background, or --scribbles, or --box")
-    options: dict[str, Any] = {"smoothness": smoothness, "sigma": sigma, "connectivity": connectivity}
+    options: dict[str, object] = {"smoothness": smoothness, "sigma": sigma, "connectivity": connectivity}
     if box is None:
         options |= {"model": model, "prior": prior}
     elif (model, prior) != ("histogram", 0.5):

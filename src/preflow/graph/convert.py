@@ -88,7 +88,8 @@ def as_bipartite_graph(graph: Any) -> BipartiteGraph:
     if isinstance(graph, tuple):
         if len(graph) != 2:
             raise InvalidInputError(
-                f"a tuple of edges must be (row, column), got {len(graph)} entries; linear_assignment takes costs"
+                f"a tuple of edges must be (row, column), got {len(graph)} entries; linear_assignment takes "
+                "costs"
             )
         return BipartiteGraph.from_edges(*graph)
     if hasattr(graph, "tocsr"):

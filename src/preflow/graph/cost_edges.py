@@ -76,8 +76,8 @@ def with_edges_read(
 def _from_arrays(edges: tuple[Any, ...], shape: tuple[int, int] | None) -> CostEdges:
     if len(edges) != 3:
         raise InvalidInputError(
-            f"a tuple of costs must be the edges (row, column, cost), got {len(edges)} entries; a matrix is an "
-            "array or a list of rows"
+            f"a tuple of costs must be the edges (row, column, cost), got {len(edges)} entries; a matrix is "
+            "an array or a list of rows"
         )
     arrays = []
     for values, name in zip(edges, ("row", "column", "cost"), strict=True):

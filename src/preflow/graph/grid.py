@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import AnyArray, Array, Connectivity
+from ..arrays import AnyArray, Array, Connectivity, Number
 from ..cuda import runtime
 from ..cuda.runtime import Device, importer_of, is_on_gpu
 from ..errors import InvalidInputError
@@ -30,7 +30,7 @@ from .placement import DeviceArrays, HostArrays, as_device_array, is_tensor, res
 PARALLEL_SIZE = 1 << 20
 
 #: The smallest and the largest number of several arrays.
-Limits = tuple[tuple[Any, Any], ...]
+Limits = tuple[tuple[Number, Number], ...]
 
 
 class Pair(NamedTuple):
@@ -46,8 +46,8 @@ class Pair(NamedTuple):
 
     here: Box
     there: Box
-    forward: Any
-    backward: Any
+    forward: AnyArray
+    backward: AnyArray
 
 
 class Part(NamedTuple):
@@ -63,7 +63,7 @@ class Part(NamedTuple):
     """
 
     name: str
-    values: Any
+    values: AnyArray
     first: tuple[int, ...]
 
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Indices, Int64, Number
+from ..arrays import Indices, Int64, Number, Numbers
 from ..kernels.constants import ONE, TWO, ZERO
 from ..kernels.kernel import kernel
 from .point_costs import CHEBYSHEV, CITYBLOCK, EUCLIDEAN
@@ -171,7 +171,7 @@ def leaf_costs(tree: KDTree, first: np.uint64, last: np.uint64) -> None:
 @kernel
 def find_best(
     tree: KDTree,
-    price: NDArray[np.float64],
+    price: Numbers,
     room: np.uint64,
     column: Indices,
     cost: NDArray[np.float64],
@@ -234,7 +234,7 @@ def find_best(
 
 
 @kernel
-def lower_price(tree: KDTree, price: NDArray[np.float64], j: np.uint64, lowered: float) -> None:
+def lower_price(tree: KDTree, price: Numbers, j: np.uint64, lowered: float) -> None:
     """Lower the price of a point, or leave it."""
     old = price[j]
     price[j] = lowered
@@ -255,7 +255,7 @@ def lower_price(tree: KDTree, price: NDArray[np.float64], j: np.uint64, lowered:
 
 
 @kernel
-def set_prices(tree: KDTree, price: NDArray[np.float64]) -> None:
+def set_prices(tree: KDTree, price: Numbers) -> None:
     """Update the tree to the prices of all points."""
     leaves = np.uint64(len(tree.first)) - ONE
     top = TWO * np.uint64(len(tree.query))

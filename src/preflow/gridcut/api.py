@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..arrays import AnyArray
 from ..certify.grid import energy_size, labelling_energy, lower_bound, one_sided_energy
 from ..cuda.runtime import Device
 from ..errors import InvalidInputError, UnsuitableMethodError
@@ -31,9 +32,9 @@ if TYPE_CHECKING:
 
 
 def grid_cut(
-    source_capacity: Any,
-    sink_capacity: Any = None,
-    neighbor_capacity: Any = None,
+    source_capacity: AnyArray,
+    sink_capacity: AnyArray = None,
+    neighbor_capacity: AnyArray = None,
     *,
     connectivity: Any = None,
     method: str = "auto",
@@ -127,7 +128,9 @@ def cut_of_grid(network: GridNetwork, request: Request, warm_start: GridCutResul
     return call.run(call.grid_cut, request)
 
 
-def as_grid_network(source: Any, sink: Any, neighbor: Any, connectivity: Any, threads: int) -> GridNetwork:
+def as_grid_network(
+    source: Any, sink: Any, neighbor: AnyArray, connectivity: Any, threads: int
+) -> GridNetwork:
     """Return the network of the first arguments of grid_cut; `threads` threads check its capacities."""
     if isinstance(source, GridNetwork):
         if not (sink is None and neighbor is None and connectivity is None):
@@ -156,7 +159,7 @@ def _check_warm_start(warm_start: Any, network: GridNetwork) -> None:
         raise InvalidInputError("warm_start has another neighbourhood than the grid")
 
 
-def complement(sides: Any, threads: int) -> Any:
+def complement(sides: Any, threads: int) -> AnyArray:
     """Return where an array of bool is False."""
     if not isinstance(sides, np.ndarray) or sides.size < PARALLEL_SIZE:
         return ~sides
@@ -178,7 +181,7 @@ class _Solved:
     solution: GridSolution
     device: Device | None
     lower: int | float
-    labels: Any
+    labels: AnyArray
 
     @property
     def finished(self) -> bool:
@@ -334,7 +337,7 @@ class GridCall(Call[GridNetwork]):
             "_gap": gap,
         }
 
-    def best_labels(self, labels: Any) -> tuple[Any, int | float]:
+    def best_labels(self, labels: AnyArray) -> tuple[AnyArray, int | float]:
         """Return the cheapest of three labellings after an unfinished solve, and its energy."""
         energy = labelling_energy(self.instance, labels)
         for side in (True, False):

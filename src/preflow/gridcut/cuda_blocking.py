@@ -64,11 +64,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import AnyArray, Array
 from ..cuda import runtime
 from ..cuda.runtime import Device
 from ..errors import InvalidInputError, SolverError
@@ -150,7 +150,7 @@ class Tiling(NamedTuple):
     reach_x: int
     reach_y: int
     reach_z: int
-    shift: Any
+    shift: AnyArray
 
 
 class Arguments(NamedTuple):
@@ -158,18 +158,18 @@ class Arguments(NamedTuple):
 
     grid: DeviceGrid
     tiling: Tiling
-    height: Any
-    mask: Any
-    pushed: Any
-    counters: Any
-    counts: Any
+    height: AnyArray
+    mask: AnyArray
+    pushed: AnyArray
+    counters: AnyArray
+    counts: AnyArray
     atomic: bool
     lockstep: bool
     pushes: int
     most_rounds: int
     most_levels: int
     patience: int
-    stop: Any
+    stop: AnyArray
 
 
 def make_tiling(device: Device, grid: IntegerGrid, options: BlockingOptions) -> tuple[Tiling, int]:
@@ -213,9 +213,7 @@ def make_tiling(device: Device, grid: IntegerGrid, options: BlockingOptions) -> 
     return tiling, needed
 
 
-def push_and_relabel(
-    device: Device, arguments: Arguments, shared_bytes: int, control: Control
-) -> NDArray[Any]:
+def push_and_relabel(device: Device, arguments: Arguments, shared_bytes: int, control: Control) -> Array:
     """Run rounds; add up their operations, and return the counts of the launch."""
     threads = min(BLOCK_THREADS, device.block_threads)
     blocks = min(BLOCKS_PER_MULTIPROCESSOR * device.num_multiprocessors, device.most_threads // threads)

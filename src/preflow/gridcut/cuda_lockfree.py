@@ -47,10 +47,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from ..arrays import AnyArray
 from ..cuda import runtime
 from ..cuda.runtime import WATCH_WORDS, Device
 from ..graph.integer_grid import IntegerGrid
@@ -85,11 +86,11 @@ class Steps(NamedTuple):
     """``StepArguments`` in the ``.cu`` file."""
 
     grid: DeviceGrid
-    height: Any
-    counts: Any
+    height: AnyArray
+    counts: AnyArray
     cycles: int
-    stop: Any
-    watch: Any
+    stop: AnyArray
+    watch: AnyArray
 
 
 def take_steps(device: Device, steps: Steps, control: Control) -> None:

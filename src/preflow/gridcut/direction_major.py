@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from ..arrays import AnyArray
 from ..cuda.runtime import Device
 from ..errors import InvalidInputError, SolverError
 from ..graph.integer_grid import IntegerGrid
@@ -35,9 +36,9 @@ MOST_SEARCHES = 10_000_000
 class DeviceGrid(NamedTuple):
     """``Grid`` in direction_major.cuh."""
 
-    residual: Any
-    terminal: Any
-    step: Any
+    residual: AnyArray
+    terminal: AnyArray
+    step: AnyArray
     num_pixels: int
 
     @property
@@ -54,10 +55,10 @@ class Search(NamedTuple):
     """``SearchArguments`` in the ``.cu`` file."""
 
     grid: DeviceGrid
-    height: Any
-    order: Any
-    counters: Any
-    active: Any
+    height: AnyArray
+    order: AnyArray
+    counters: AnyArray
+    active: AnyArray
 
 
 def make_state(device: Device, grid: IntegerGrid, start: GridFlow | None) -> DeviceGrid:

@@ -89,11 +89,12 @@ stop by the user overrides it.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Indices, Int64
 from ..graph.integer_grid import IntegerGrid
 from ..kernels.atomics import compare_exchange, relaxed_load
 from ..kernels.constants import ONE, ZERO
@@ -157,11 +158,11 @@ class Forests(NamedTuple):
     """
 
     label: NDArray[np.int32]
-    parent: NDArray[Any]
+    parent: NDArray[np.uint8]
     queued: NDArray[np.uint8]
-    next_orphan: NDArray[Any]
-    queue: NDArray[Any]
-    first_orphan: NDArray[Any]
+    next_orphan: Indices
+    queue: Indices
+    first_orphan: Indices
     cursor: NDArray[np.uint64]
 
 
@@ -236,7 +237,7 @@ def check_invariants(state: GridState, forests: Forests, first: int, last: int) 
 
 
 @kernel
-def enqueue(forests: Forests, v: Any, forest: Any) -> None:
+def enqueue(forests: Forests, v: np.uint64, forest: Int64) -> None:
     """Append a pixel to the queue of a forest unless it is queued."""
     bit = np.uint8(1 << forest)
     if forests.queued[v] & bit == 0:
@@ -250,7 +251,7 @@ def enqueue(forests: Forests, v: Any, forest: Any) -> None:
 
 
 @kernel
-def dequeue(forests: Forests, forest: Any) -> Any:
+def dequeue(forests: Forests, forest: Int64) -> np.uint64:
     """Take the first pixel from the queue of a forest."""
     size = np.uint64(forests.queue.shape[1])
     head = forests.cursor[HEAD + forest]
@@ -302,7 +303,7 @@ def set_work_limit(
 
 
 @kernel
-def orphans_left(forests: Forests) -> Any:
+def orphans_left(forests: Forests) -> np.uint64:
     """Return how many orphans the search may still process."""
     return min(forests.cursor[WORK_LEFT] // PATH_PIXELS_PER_ORPHAN, forests.cursor[ORPHANS_LEFT])
 
@@ -314,7 +315,7 @@ def request_push_relabel(monitor: Monitor) -> None:
 
 
 @kernel
-def charge(forests: Forests, place: Any, work: Any, monitor: Monitor) -> None:
+def charge(forests: Forests, place: int, work: np.uint64, monitor: Monitor) -> None:
     """Subtract work from the limit at `place`; at zero, ask for push-relabel."""
     left = forests.cursor[place]
     forests.cursor[place] = left - min(work, left)
@@ -323,21 +324,21 @@ def charge(forests: Forests, place: Any, work: Any, monitor: Monitor) -> None:
 
 
 @kernel
-def charge_orphans(forests: Forests, orphans: Any, monitor: Monitor) -> None:
+def charge_orphans(forests: Forests, orphans: np.uint64, monitor: Monitor) -> None:
     """Charge orphans to both limits."""
     charge(forests, WORK_LEFT, orphans * PATH_PIXELS_PER_ORPHAN, monitor)
     charge(forests, ORPHANS_LEFT, orphans, monitor)
 
 
 @kernel
-def charge_path(forests: Forests, pixels: Any, monitor: Monitor) -> None:
+def charge_path(forests: Forests, pixels: np.uint64, monitor: Monitor) -> None:
     """Charge an augmenting path to the work limit, and raise the limit of orphans for it."""
     charge(forests, WORK_LEFT, pixels, monitor)
     forests.cursor[ORPHANS_LEFT] += pixels * ORPHANS_PER_PATH_PIXEL
 
 
 @kernel
-def clear_request(stop: Any) -> bool:
+def clear_request(stop: NDArray[np.int64]) -> bool:
     """Clear the stop flag if it asks for push-relabel; return whether it did."""
     return bool(compare_exchange(stop, 0, USE_PUSH_RELABEL, 0))
 
@@ -364,7 +365,7 @@ def finish_by_push_relabel(grid: IntegerGrid, state: GridState, control: Control
 
 
 @kernel
-def sweep(state: GridState, first: Any, last: Any) -> Any:
+def sweep(state: GridState, first: np.uint64, last: np.uint64) -> np.uint64:
     """Push excess of a run of pixels to neighbours that have a deficit; return the number of pushes."""
     residual, terminal, step = state.residual, state.terminal, state.step
     degree = np.uint64(len(state.step))
@@ -393,7 +394,7 @@ def sweep(state: GridState, first: Any, last: Any) -> Any:
 
 
 @kernel
-def make_roots(state: GridState, forests: Forests, first: Any, last: Any) -> None:
+def make_roots(state: GridState, forests: Forests, first: np.uint64, last: np.uint64) -> None:
     """Make roots of the pixels of a run with excess or a deficit, without queueing them."""
     root = len(state.step)
     p = first
@@ -406,7 +407,7 @@ def make_roots(state: GridState, forests: Forests, first: Any, last: Any) -> Non
 
 
 @kernel
-def enqueue_run(forests: Forests, first: Any, last: Any) -> None:
+def enqueue_run(forests: Forests, first: np.uint64, last: np.uint64) -> None:
     """Queue all pixels of a run that are in a forest."""
     p = first
     while p < last:
@@ -416,7 +417,7 @@ def enqueue_run(forests: Forests, first: Any, last: Any) -> None:
 
 
 @kernel
-def plant(state: GridState, forests: Forests, first: Any, last: Any) -> None:
+def plant(state: GridState, forests: Forests, first: np.uint64, last: np.uint64) -> None:
     """Make roots of the pixels of a run with excess or a deficit, and queue them."""
     make_roots(state, forests, first, last)
     enqueue_run(forests, first, last)
@@ -424,8 +425,8 @@ def plant(state: GridState, forests: Forests, first: Any, last: Any) -> None:
 
 @kernel
 def adopt(
-    state: GridState, forests: Forests, source: bool, deepest: Any, first: Any, monitor: Monitor
-) -> Any:
+    state: GridState, forests: Forests, source: bool, deepest: Int64, first: np.uint64, monitor: Monitor
+) -> np.uint64:
     """Find a parent for each orphan of a list, the smallest label first, or remove it from its forest.
 
     Return the number of orphans processed. If the search is to stop or its work limit is reached, some

@@ -17,11 +17,12 @@ this method when a search reaches its work limit.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Integers, Number
 from ..graph.integer_grid import IntegerGrid
 from ..kernels.constants import ONE
 from ..kernels.kernel import kernel, numba_overloads
@@ -52,14 +53,14 @@ class GridLockFreeOptions:
 
 
 @kernel
-def head_of(step: Any, degree: Any, arc: Any) -> Any:
+def head_of(step: NDArray[np.uint64], degree: np.uint64, arc: np.uint64) -> Number:
     """Return the head of an arc."""
     pixel = np.uint64(arc) // degree
     return pixel + step[np.uint64(arc) - pixel * degree]
 
 
 @kernel
-def opposite(step: Any, degree: Any, arc: Any) -> Any:
+def opposite(step: NDArray[np.uint64], degree: np.uint64, arc: np.uint64) -> Number:
     """Return the opposite arc."""
     pixel = np.uint64(arc) // degree
     direction = np.uint64(arc) - pixel * degree
@@ -78,21 +79,21 @@ class FirstOut(NamedTuple):
     """
 
     step: NDArray[np.uint64]
-    degree: Any
+    degree: np.uint64
 
 
 class Heads(NamedTuple):
     """The head of each arc, computed; attributes as in :class:`FirstOut`."""
 
     step: NDArray[np.uint64]
-    degree: Any
+    degree: np.uint64
 
 
 class Reverses(NamedTuple):
     """The opposite of each arc, computed; attributes as in :class:`FirstOut`."""
 
     step: NDArray[np.uint64]
-    degree: Any
+    degree: np.uint64
 
 
 class ImplicitNetwork(NamedTuple):
@@ -101,7 +102,7 @@ class ImplicitNetwork(NamedTuple):
     first_out: FirstOut
     head: Heads
     reverse: Reverses
-    residual: NDArray[Any]
+    residual: Integers
     excess: NDArray[np.int64]
     sink_residual: NDArray[np.int64]
 

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import operator
-from typing import Any
 
 import numpy as np
 from numba import types
 from numba.extending import overload
 
+from ..arrays import Untyped
 from ..kernels.atomics import prefetch
 from .multicore_lockfree import FirstOut, Heads, Reverses, head_of, opposite
 
 
-def _is(value: Any, kind: type) -> bool:
+def _is(value: Untyped, kind: type) -> bool:
     return isinstance(value, types.BaseNamedTuple) and value.instance_class is kind
 
 
-def _entry(arcs: Any, index: Any) -> Any:
+def _entry(arcs: Untyped, index: Untyped) -> Untyped:
     if _is(arcs, FirstOut):
         return lambda arcs, index: np.uint64(index) * arcs.degree
     if _is(arcs, Heads):
@@ -27,7 +27,7 @@ def _entry(arcs: Any, index: Any) -> Any:
     return None
 
 
-def _nothing_to_fetch(array: Any, index: Any) -> Any:
+def _nothing_to_fetch(array: Untyped, index: Untyped) -> Untyped:
     if _is(array, FirstOut) or _is(array, Heads) or _is(array, Reverses):
         return lambda array, index: None
     return None

@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import AnyArray, DType, Integers
+from ..graph.integer_grid import IntegerGrid
 from ..kernels.atomics import add
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
@@ -39,8 +41,8 @@ class GridState(NamedTuple):
         Difference of the numbers of the neighbour in each direction and of the pixel, modulo 2**64.
     """
 
-    residual: NDArray[Any]
-    terminal: NDArray[Any]
+    residual: Integers
+    terminal: Integers
     step: NDArray[np.uint64]
 
 
@@ -72,12 +74,12 @@ def chunks(shape: tuple[int, ...], pixels: int) -> Iterator[tuple[tuple[Any, ...
 @kernel
 def add_capacities(
     state: GridState,
-    pad: Any,
-    capacity: Any,
-    shape: Any,
-    offsets: Any,
-    first: Any,
-    count: Any,
+    pad: np.uint64,
+    capacity: Integers,
+    shape: NDArray[np.int64],
+    offsets: NDArray[np.int64],
+    first: np.uint64,
+    count: np.uint64,
     symmetric: bool,
 ) -> None:
     """Write the capacities of the arcs from a run of whole rows, and if `symmetric` of their opposites.
@@ -126,7 +128,9 @@ def add_capacities(
 
 
 @kernel
-def add_flow(state: GridState, pad: Any, flow: Any, first: Any, count: Any, alone: bool) -> None:
+def add_flow(
+    state: GridState, pad: np.uint64, flow: NDArray[np.int64], first: np.uint64, count: np.uint64, alone: bool
+) -> None:
     """Send flow from a run of pixels in every forward direction, cut off at the capacities.
 
     Unless the thread is `alone`, other threads send flow from other pixels at the same time.
@@ -152,7 +156,7 @@ def add_flow(state: GridState, pad: Any, flow: Any, first: Any, count: Any, alon
             i += ONE
 
 
-def grid_state(grid: Any, start: Any | None = None, threads: int = 1) -> GridState:
+def grid_state(grid: IntegerGrid, start: Any | None = None, threads: int = 1) -> GridState:
     """Return the state of a grid with no flow, or with an earlier flow cut off at the capacities.
 
     Capacities are converted run by run. So arrays of any integer dtype and any strides, including 0, are read
@@ -212,7 +216,7 @@ def grid_state(grid: Any, start: Any | None = None, threads: int = 1) -> GridSta
     return state
 
 
-def state_dtype(grid: Any) -> Any:
+def state_dtype(grid: IntegerGrid) -> DType:
     """Return the dtype of both residual capacities and excess.
 
     With one dtype kernels are compiled for int32 and int64 only, not for all pairs. int16 saved no time.
@@ -220,7 +224,7 @@ def state_dtype(grid: Any) -> Any:
     return np.promote_types(np.promote_types(grid.residual_dtype, grid.excess_dtype), np.int32)
 
 
-def steps_within(grid: Any) -> NDArray[np.int64]:
+def steps_within(grid: IntegerGrid) -> NDArray[np.int64]:
     """Return the step of each direction in C order; 0 if the direction leaves the grid from every pixel."""
     strides = np.array([math.prod(grid.shape[axis + 1 :]) for axis in range(len(grid.shape))], dtype=np.int64)
     offsets = np.asarray(grid.offsets, dtype=np.int64)
@@ -229,18 +233,20 @@ def steps_within(grid: Any) -> NDArray[np.int64]:
     return steps
 
 
-def padding(grid: Any) -> int:
+def padding(grid: IntegerGrid) -> int:
     """Return how many unused numbers come before the first pixel."""
     return int(np.abs(steps_within(grid)).max(initial=0))
 
 
-def interior(grid: Any) -> tuple[Any, Any]:
+def interior(grid: IntegerGrid) -> tuple[AnyArray, AnyArray]:
     """Return the number of the first pixel, and one past that of the last."""
     pad = padding(grid)
     return np.uint64(pad), np.uint64(pad + math.prod(grid.shape))
 
 
-def grid_solution(grid: Any, state: GridState, sink_side: NDArray[np.bool_], finished: bool) -> GridSolution:
+def grid_solution(
+    grid: IntegerGrid, state: GridState, sink_side: NDArray[np.bool_], finished: bool
+) -> GridSolution:
     """Return the solution that a state holds, as views of it."""
     first, last = interior(grid)
     shape, degree = tuple(grid.shape), len(state.step)
@@ -253,7 +259,7 @@ def grid_solution(grid: Any, state: GridState, sink_side: NDArray[np.bool_], fin
     )
 
 
-def deficits_reach(grid: Any, state: GridState) -> NDArray[np.bool_]:
+def deficits_reach(grid: IntegerGrid, state: GridState) -> NDArray[np.bool_]:
     """Return for every pixel whether a pixel with a deficit can be reached from it."""
     first, last = interior(grid)
     reaches = np.zeros(len(state.terminal), dtype=np.uint8)
@@ -262,7 +268,9 @@ def deficits_reach(grid: Any, state: GridState) -> NDArray[np.bool_]:
 
 
 @kernel
-def search_from_deficits(state: GridState, first: Any, last: Any, reaches: Any, found: Any) -> None:
+def search_from_deficits(
+    state: GridState, first: np.uint64, last: np.uint64, reaches: NDArray[np.uint8], found: NDArray[np.uint64]
+) -> None:
     """Mark the pixels from which a pixel with a deficit can be reached; `found` has room for all of them.
 
     The search takes the pixel found last, because the cache has most of its neighbours.

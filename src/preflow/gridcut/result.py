@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from ..arrays import AnyArray
 from ..certify.fields import check_bounds, checked_array, checked_number
 from ..certify.grid import (
     check_grid_flow,
@@ -41,7 +41,7 @@ class GridCutResult(BoundedResult):
     network : GridNetwork
     """
 
-    labels: Any
+    labels: AnyArray
     network: GridNetwork
     _gap: int | float
     _grid: IntegerGrid

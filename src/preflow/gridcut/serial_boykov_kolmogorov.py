@@ -45,11 +45,12 @@ listed, they are the neighbours whose parent the pixel is; the sign of the dista
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Indices, Int64
 from ..graph.integer_grid import IntegerGrid
 from ..kernels.atomics import relaxed_load
 from ..kernels.constants import ONE, ZERO
@@ -94,10 +95,10 @@ class Trees(NamedTuple):
 
     distance: NDArray[np.int32]
     time: NDArray[np.uint32]
-    parent: NDArray[Any]
+    parent: NDArray[np.uint8]
     active: NDArray[np.bool_]
-    next_orphan: NDArray[Any]
-    queue: NDArray[Any]
+    next_orphan: Indices
+    queue: Indices
     cursor: NDArray[np.uint64]
 
 
@@ -150,7 +151,7 @@ def check_invariants(state: GridState, trees: Trees, first: int, last: int, take
 
 
 @kernel
-def activate(trees: Trees, v: Any) -> None:
+def activate(trees: Trees, v: np.uint64) -> None:
     """Append a pixel to the queue unless it is queued."""
     if not trees.active[v]:
         trees.active[v] = True
@@ -161,7 +162,7 @@ def activate(trees: Trees, v: Any) -> None:
 
 
 @kernel
-def plant(state: GridState, trees: Trees, first: Any, last: Any) -> None:
+def plant(state: GridState, trees: Trees, first: np.uint64, last: np.uint64) -> None:
     """Make roots of the pixels of a run with excess or a deficit, and activate them."""
     p = first
     while p < last:
@@ -174,7 +175,7 @@ def plant(state: GridState, trees: Trees, first: Any, last: Any) -> None:
 
 
 @kernel
-def distance_to_root(state: GridState, trees: Trees, v: Any) -> Any:
+def distance_to_root(state: GridState, trees: Trees, v: np.uint64) -> Int64:
     """Return the distance of a pixel, made exact along its path; 0 if the path ends at an orphan."""
     distance, time, parent, step = trees.distance, trees.time, trees.parent, state.step
     degree = np.uint64(len(step))
@@ -204,7 +205,7 @@ def distance_to_root(state: GridState, trees: Trees, v: Any) -> Any:
 
 
 @kernel
-def adopt(state: GridState, trees: Trees, source: bool, first: Any, monitor: Monitor) -> Any:
+def adopt(state: GridState, trees: Trees, source: bool, first: np.uint64, monitor: Monitor) -> np.uint64:
     """Find a parent for each orphan of a list, or remove it from its tree; children of such become orphans.
 
     Return the number of orphans processed. If the search is to stop, some orphans keep no parent, and the

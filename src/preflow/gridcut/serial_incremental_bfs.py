@@ -35,6 +35,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Int64
 from ..graph.integer_grid import IntegerGrid
 from ..kernels.atomics import relaxed_load
 from ..kernels.constants import ONE, ZERO
@@ -114,7 +115,7 @@ class Boxes(NamedTuple):
         Lowest index of each box along each axis, and its highest index plus one.
     """
 
-    pad: Any
+    pad: np.uint64
     shape: NDArray[np.int64]
     corners: NDArray[np.int64]
 
@@ -129,7 +130,7 @@ def make_boxes(shape: tuple[int, ...], pad: Any) -> Boxes:
 
 
 @kernel
-def enqueue_box(forests: Forests, boxes: Boxes, box: Any) -> None:
+def enqueue_box(forests: Forests, boxes: Boxes, box: Int64) -> None:
     """Queue all pixels of a box that are in a forest."""
     shape, low, high = boxes.shape, boxes.corners[box, 0], boxes.corners[box, 1]
     axes = len(shape)
@@ -153,7 +154,7 @@ def enqueue_box(forests: Forests, boxes: Boxes, box: Any) -> None:
 
 @kernel
 def grow_from_boxes(
-    state: GridState, forests: Forests, near: Forests, boxes: Boxes, levels: Any, monitor: Monitor
+    state: GridState, forests: Forests, near: Forests, boxes: Boxes, levels: np.uint64, monitor: Monitor
 ) -> None:
     """Grow both forests by `levels` levels from each box in turn.
 

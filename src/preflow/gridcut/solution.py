@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..arrays import AnyArray
 from ..graph.integer_grid import IntegerGrid
 
 #: Flow is cut off at this amount, which is above all capacities, before it is converted to integers.
@@ -54,11 +55,11 @@ class GridFlow:
     """
 
     grid: IntegerGrid
-    residual: Any
+    residual: AnyArray
     shift: int = 0
     place: Callable[[Any], Any] = lambda values: values
 
-    def flow(self, pair: int, out: Any = None) -> Any:
+    def flow(self, pair: int, out: Any = None) -> AnyArray:
         """Return the net flow from each pixel in direction ``2 * pair``; 0 for arcs that leave the grid.
 
         The flow in the opposite direction is its negative. It may exceed the capacities of the next grid. The
@@ -77,7 +78,7 @@ class GridFlow:
         return flow
 
 
-def initial_state(grid: IntegerGrid, start: GridFlow | None) -> tuple[Any, Any]:
+def initial_state(grid: IntegerGrid, start: GridFlow | None) -> tuple[AnyArray, AnyArray]:
     """Return `residual` and `terminal` of a grid before a solve, direction-major in C order.
 
     Parameters

@@ -7,17 +7,19 @@ its parent: D means that it is a root, D + 1 that it is an orphan, whose parent 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import NDArray
 
+from ..arrays import Indices, Int64
 from ..kernels.constants import ONE
 from ..kernels.kernel import kernel
 from .pixel_major import GridState
 
 
 @kernel
-def path_capacity(state: GridState, parent: Any, v: Any, source: bool, amount: Any) -> Any:
+def path_capacity(
+    state: GridState, parent: NDArray[np.uint8], v: np.uint64, source: bool, amount: Int64
+) -> Int64:
     """Return the part of an amount that the path between a pixel and its root can carry."""
     residual, step = state.residual, state.step
     degree = np.uint64(len(step))
@@ -34,7 +36,14 @@ def path_capacity(state: GridState, parent: Any, v: Any, source: bool, amount: A
 
 
 @kernel
-def push_path(state: GridState, parent: Any, next_orphan: Any, v: Any, source: bool, amount: Any) -> Any:
+def push_path(
+    state: GridState,
+    parent: NDArray[np.uint8],
+    next_orphan: Indices,
+    v: np.uint64,
+    source: bool,
+    amount: Int64,
+) -> np.uint64:
     """Push along the path between a pixel and its root; pixels whose tree arc is saturated become orphans.
 
     Returns

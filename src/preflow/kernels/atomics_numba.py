@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-from typing import Any
 
 from llvmlite import ir
 from numba import types
@@ -11,6 +10,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic, overload
 from numba.np.arrayobj import make_array
 
+from ..arrays import Untyped
 from .atomics import (
     YIELD_HINT,
     compare_exchange,
@@ -28,14 +28,19 @@ from .atomics import (
 
 
 def _entry_pointer(
-    context: Any, builder: Any, array_type: Any, array: Any, index_type: Any, index: Any
-) -> Any:
+    context: Untyped,
+    builder: Untyped,
+    array_type: Untyped,
+    array: Untyped,
+    index_type: Untyped,
+    index: Untyped,
+) -> Untyped:
     view = make_array(array_type)(context, builder, array)
     position = context.cast(builder, index, index_type, types.intp)
     return cgutils.get_item_pointer(context, builder, array_type, view, [position], wraparound=False)
 
 
-def _is_entry(array: Any, index: Any) -> bool:
+def _is_entry(array: Untyped, index: Untyped) -> bool:
     return (
         isinstance(array, types.Array)
         and array.ndim == 1
@@ -44,19 +49,19 @@ def _is_entry(array: Any, index: Any) -> bool:
     )
 
 
-def _as_bits(context: Any, builder: Any, dtype: Any, pointer: Any) -> tuple[Any, Any]:
+def _as_bits(context: Untyped, builder: Untyped, dtype: Untyped, pointer: Untyped) -> tuple[Untyped, Untyped]:
     """Return the integer type as wide as `dtype`, and `pointer` as a pointer to it, as atomics need."""
     bits = ir.IntType(dtype.bitwidth)
     return bits, builder.bitcast(pointer, bits.as_pointer())
 
 
-def _load_intrinsic(ordering: str) -> Any:
+def _load_intrinsic(ordering: str) -> Untyped:
     @intrinsic
-    def atomic_load(typing_context: Any, array: Any, index: Any) -> Any:
+    def atomic_load(typing_context: Untyped, array: Untyped, index: Untyped) -> Untyped:
         if not _is_entry(array, index):
             return None
 
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        def generate(context: Untyped, builder: Untyped, signature: Untyped, arguments: Untyped) -> Untyped:
             array_type, index_type = signature.args
             pointer = _entry_pointer(context, builder, array_type, arguments[0], index_type, arguments[1])
             _, pointer = _as_bits(context, builder, array_type.dtype, pointer)
@@ -68,13 +73,13 @@ def _load_intrinsic(ordering: str) -> Any:
     return atomic_load
 
 
-def _store_intrinsic(ordering: str) -> Any:
+def _store_intrinsic(ordering: str) -> Untyped:
     @intrinsic
-    def atomic_store(typing_context: Any, array: Any, index: Any, value: Any) -> Any:
+    def atomic_store(typing_context: Untyped, array: Untyped, index: Untyped, value: Untyped) -> Untyped:
         if not _is_entry(array, index):
             return None
 
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        def generate(context: Untyped, builder: Untyped, signature: Untyped, arguments: Untyped) -> Untyped:
             array_type, index_type, value_type = signature.args
             pointer = _entry_pointer(context, builder, array_type, arguments[0], index_type, arguments[1])
             bits, pointer = _as_bits(context, builder, array_type.dtype, pointer)
@@ -89,15 +94,15 @@ def _store_intrinsic(ordering: str) -> Any:
     return atomic_store
 
 
-def _read_modify_write_intrinsic(operation: str) -> Any:
+def _read_modify_write_intrinsic(operation: str) -> Untyped:
     """Return an intrinsic for one operation of LLVM's ``atomicrmw``."""
 
     @intrinsic
-    def read_modify_write(typing_context: Any, array: Any, index: Any, value: Any) -> Any:
+    def read_modify_write(typing_context: Untyped, array: Untyped, index: Untyped, value: Untyped) -> Untyped:
         if not _is_entry(array, index):
             return None
 
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        def generate(context: Untyped, builder: Untyped, signature: Untyped, arguments: Untyped) -> Untyped:
             array_type, index_type, value_type = signature.args
             dtype = array_type.dtype
             pointer = _entry_pointer(context, builder, array_type, arguments[0], index_type, arguments[1])
@@ -119,11 +124,13 @@ def _read_modify_write_intrinsic(operation: str) -> Any:
 
 
 @intrinsic
-def _compare_exchange(typing_context: Any, array: Any, index: Any, expected: Any, value: Any) -> Any:
+def _compare_exchange(
+    typing_context: Untyped, array: Untyped, index: Untyped, expected: Untyped, value: Untyped
+) -> Untyped:
     if not _is_entry(array, index):
         return None
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def generate(context: Untyped, builder: Untyped, signature: Untyped, arguments: Untyped) -> Untyped:
         array_type, index_type, expected_type, value_type = signature.args
         dtype = array_type.dtype
         pointer = _entry_pointer(context, builder, array_type, arguments[0], index_type, arguments[1])
@@ -137,8 +144,8 @@ def _compare_exchange(typing_context: Any, array: Any, index: Any, expected: Any
 
 
 @intrinsic
-def _pause(typing_context: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+def _pause(typing_context: Untyped) -> Untyped:
+    def generate(context: Untyped, builder: Untyped, signature: Untyped, arguments: Untyped) -> Untyped:
         machine = platform.machine()
         if machine in ("x86_64", "AMD64"):
             spin_hint = ir.FunctionType(ir.VoidType(), [])
@@ -152,15 +159,15 @@ def _pause(typing_context: Any) -> Any:
     return types.void(), generate
 
 
-def _prefetch_intrinsic(to_write: bool) -> Any:
+def _prefetch_intrinsic(to_write: bool) -> Untyped:
     """Return an intrinsic that prefetches a cache line."""
 
     @intrinsic
-    def prefetch_line(typing_context: Any, array: Any, index: Any) -> Any:
+    def prefetch_line(typing_context: Untyped, array: Untyped, index: Untyped) -> Untyped:
         if not _is_entry(array, index):
             return None
 
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        def generate(context: Untyped, builder: Untyped, signature: Untyped, arguments: Untyped) -> Untyped:
             array_type, index_type = signature.args
             pointer = _entry_pointer(context, builder, array_type, arguments[0], index_type, arguments[1])
             address = builder.bitcast(pointer, ir.PointerType(ir.IntType(8)))

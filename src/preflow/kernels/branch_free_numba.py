@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, overload
 
+from ..arrays import Untyped
 from .branch_free import FLAGS, choose, lowered, smaller
 
 
 @intrinsic
-def _smaller_float(typing_context: Any, a: Any, b: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+def _smaller_float(typing_context: Untyped, a: Untyped, b: Untyped) -> Untyped:
+    def generate(context: Untyped, builder: Untyped, signature: Untyped, arguments: Untyped) -> Untyped:
         one, other = arguments
         less = builder.fcmp_ordered("<", one, other, flags=FLAGS)
         return builder.select(less, one, other, flags=FLAGS)
@@ -23,10 +22,10 @@ def _smaller_float(typing_context: Any, a: Any, b: Any) -> Any:
 
 
 @intrinsic
-def _below_zero(typing_context: Any, a: Any) -> Any:
+def _below_zero(typing_context: Untyped, a: Untyped) -> Untyped:
     """Return the smaller of an integer and 0."""
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def generate(context: Untyped, builder: Untyped, signature: Untyped, arguments: Untyped) -> Untyped:
         number = arguments[0].type
         function = ir.FunctionType(number, [number, number])
         smin = cgutils.get_or_insert_function(builder.module, function, f"llvm.smin.i{number.width}")
@@ -36,8 +35,8 @@ def _below_zero(typing_context: Any, a: Any) -> Any:
 
 
 @intrinsic
-def _choose(typing_context: Any, condition: Any, a: Any, b: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+def _choose(typing_context: Untyped, condition: Untyped, a: Untyped, b: Untyped) -> Untyped:
+    def generate(context: Untyped, builder: Untyped, signature: Untyped, arguments: Untyped) -> Untyped:
         return builder.select(*arguments)
 
     return a(types.boolean, a, a), generate

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import time
-from typing import Any
 
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, overload
 
+from ..arrays import Untyped
 from .clock import NANOSECONDS, SECONDS, now
 
 
 @intrinsic
-def _now(typing_context: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+def _now(typing_context: Untyped) -> Untyped:
+    def generate(context: Untyped, builder: Untyped, signature: Untyped, arguments: Untyped) -> Untyped:
         long, word = ir.IntType(64), ir.IntType(32)
         timespec = cgutils.alloca_once(builder, ir.ArrayType(long, 2))
         read = ir.FunctionType(word, [word, timespec.type])

@@ -10,11 +10,12 @@ if degrees are small.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Indices, Int64, Integers, Number, Numbers
 from .atomics import add
 from .constants import ONE, ZERO
 from .kernel import kernel
@@ -34,11 +35,11 @@ class InputArcs(NamedTuple):
         Residual vertex of each input vertex; n for a source, n + 1 for a sink.
     """
 
-    tail: NDArray[Any]
-    head: NDArray[Any]
-    capacity: NDArray[Any]
-    reverse_capacity: NDArray[Any]
-    inner: NDArray[Any]
+    tail: Indices
+    head: Indices
+    capacity: Numbers
+    reverse_capacity: Numbers
+    inner: Indices
 
 
 class Pairs(NamedTuple):
@@ -54,14 +55,16 @@ class Pairs(NamedTuple):
         Rank of the residual arc of an input arc among the residual arcs of its tail.
     """
 
-    first_out: NDArray[Any]
-    head: NDArray[Any]
-    reverse: NDArray[Any]
-    rank: NDArray[Any]
+    first_out: Indices
+    head: Indices
+    reverse: Indices
+    rank: Indices
 
 
 @kernel
-def number_inner(terminals: Any, before: Any, inner: Any, begin: Any, end: Any) -> None:
+def number_inner(
+    terminals: NDArray[np.int64], before: Int64, inner: Indices, begin: Int64, end: Int64
+) -> None:
     """Give the vertices ``begin .. end - 1`` their number among those that are not `terminals`.
 
     `terminals` is sorted, and `before` of them come before the first of these vertices. Entries of
@@ -76,7 +79,7 @@ def number_inner(terminals: Any, before: Any, inner: Any, begin: Any, end: Any) 
 
 
 @kernel
-def count_by_smaller_end(arcs: InputArcs, first: Any) -> None:
+def count_by_smaller_end(arcs: InputArcs, first: Indices) -> None:
     """Set ``first[v + 1]`` to the number of arcs between inner vertices whose smaller end is `v`."""
     n = np.uint64(len(first)) - ONE
     for i in range(len(arcs.tail)):
@@ -88,8 +91,14 @@ def count_by_smaller_end(arcs: InputArcs, first: Any) -> None:
 
 @kernel
 def terminal_capacities(
-    arcs: InputArcs, begin: Any, end: Any, alone: bool, source_capacity: Any, sink_capacity: Any, limit: Any
-) -> tuple[Any, Any, Any, bool]:
+    arcs: InputArcs,
+    begin: Int64,
+    end: Int64,
+    alone: bool,
+    source_capacity: NDArray[np.int64],
+    sink_capacity: NDArray[np.int64],
+    limit: Int64,
+) -> tuple[Int64, float, float, bool]:
     """Add up, for each inner vertex, the capacities from the sources and to the sinks of some input arcs.
 
     Unless `alone`, other threads do so for other arcs at the same time.
@@ -130,7 +139,9 @@ def terminal_capacities(
 
 
 @kernel
-def take_through_capacity(source_capacity: Any, sink_capacity: Any, begin: Any, end: Any) -> Any:
+def take_through_capacity(
+    source_capacity: NDArray[np.int64], sink_capacity: NDArray[np.int64], begin: Int64, end: Int64
+) -> Int64:
     """Subtract what each vertex of a range can pass from the source to the sink; return the sum."""
     total = np.int64(0)
     for v in range(np.uint64(begin), np.uint64(end)):
@@ -142,7 +153,7 @@ def take_through_capacity(source_capacity: Any, sink_capacity: Any, begin: Any, 
 
 
 @kernel
-def sort_by_smaller_end(arcs: InputArcs, first: Any, order: Any, num_inner: int) -> None:
+def sort_by_smaller_end(arcs: InputArcs, first: Indices, order: Indices, num_inner: int) -> None:
     """Write into `order` the arcs between inner vertices, sorted by the smaller end of their pair.
 
     On entry ``first[v]`` is the start of the group of `v`, on return its end.
@@ -158,7 +169,9 @@ def sort_by_smaller_end(arcs: InputArcs, first: Any, order: Any, num_inner: int)
 
 
 @kernel
-def count_pairs(arcs: InputArcs, group_end: Any, order: Any, seen: Any, first_out: Any) -> None:
+def count_pairs(
+    arcs: InputArcs, group_end: Indices, order: Indices, seen: Indices, first_out: Indices
+) -> None:
     """Set ``first_out[v + 1]`` to the number of neighbours of `v`; `seen` is scratch, zero on entry."""
     n = np.uint64(len(group_end))
     k = ZERO
@@ -180,7 +193,9 @@ def count_pairs(arcs: InputArcs, group_end: Any, order: Any, seen: Any, first_ou
 
 
 @kernel
-def place_pairs(arcs: InputArcs, group_end: Any, order: Any, free: Any, latest: Any, pairs: Pairs) -> None:
+def place_pairs(
+    arcs: InputArcs, group_end: Indices, order: Indices, free: Indices, latest: Indices, pairs: Pairs
+) -> None:
     """Give every pair its two residual arcs, and every input arc the rank of its residual arc.
 
     On entry `first_out` is set and ``free[v]`` is the first arc of `v`. `latest` is scratch of one entry a
@@ -214,7 +229,7 @@ def place_pairs(arcs: InputArcs, group_end: Any, order: Any, free: Any, latest: 
 
 
 @kernel
-def residual_arc(arcs: InputArcs, rank: Any, first_out: Any, i: Any) -> tuple[Any, bool]:
+def residual_arc(arcs: InputArcs, rank: Indices, first_out: Indices, i: Number) -> tuple[np.uint64, bool]:
     """Return the residual arc of input arc `i`, and whether there is one."""
     n = np.uint64(len(first_out)) - ONE
     u = np.uint64(arcs.inner[arcs.tail[i]])
@@ -228,12 +243,12 @@ def residual_arc(arcs: InputArcs, rank: Any, first_out: Any, i: Any) -> tuple[An
 def fill_residual(
     arcs: InputArcs,
     pairs: Pairs,
-    begin: Any,
-    end: Any,
+    begin: Int64,
+    end: Int64,
     alone: bool,
-    residual: Any,
-    limit: Any,
-) -> tuple[Any, bool, bool]:
+    residual: Integers,
+    limit: Int64,
+) -> tuple[Int64, bool, bool]:
     """Add the capacities of some input arcs to their residual arcs.
 
     Unless `alone`, other threads do so for other arcs at the same time, and may add to the same residual
@@ -265,7 +280,7 @@ def fill_residual(
 
 
 @kernel
-def pairs_within(residual: Any, reverse: Any, limit: Any, begin: Any, end: Any) -> bool:
+def pairs_within(residual: Integers, reverse: Indices, limit: Int64, begin: Int64, end: Int64) -> bool:
     """Return whether the two capacities of each pair in a range of residual arcs sum to at most `limit`."""
     for a in range(np.uint64(begin), np.uint64(end)):
         if residual[a] > limit - residual[reverse[a]]:

@@ -23,18 +23,19 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numba
 from numba.core import caching
 
+from ..arrays import Untyped
 from ..solving.timing import begin_compiling, compilations, end_compiling
 from .kernel import load_overloads, source_hash
 
 logger = logging.getLogger("preflow")
 
 #: Further options of the compiler; the build of the library sets some.
-OPTIONS: dict[str, Any] = {}
+OPTIONS: dict[str, Untyped] = {}
 #: The hash of this file, which decides how kernels are compiled.
 _OWN_HASH = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
 
@@ -95,12 +96,12 @@ def make_private(folder: Path) -> None:
 
 
 class _KernelCacheLocator(caching._CacheLocator):  # type: ignore[misc]
-    def __init__(self, function: Callable[..., Any], file: str) -> None:
+    def __init__(self, function: Callable[..., Untyped], file: str) -> None:
         self._file = Path(file)
         self._line = function.__code__.co_firstlineno
 
     @classmethod
-    def from_function(cls, function: Callable[..., Any], file: str) -> _KernelCacheLocator:
+    def from_function(cls, function: Callable[..., Untyped], file: str) -> _KernelCacheLocator:
         return cls(function, file)
 
     def get_cache_path(self) -> str:
@@ -140,7 +141,7 @@ PROBLEMS = {
 
 def _problem() -> tuple[str, int]:
     """Return the problem that the calling thread solves, and how many seconds its kernels take to compile."""
-    frame: Any = sys._getframe()
+    frame: Untyped = sys._getframe()
     while frame is not None:
         package = f"{frame.f_globals.get('__name__')}.".split(".")[1]
         if package in PROBLEMS and frame.f_globals["__name__"].startswith("preflow."):
@@ -149,7 +150,7 @@ def _problem() -> tuple[str, int]:
     return "kernels", 5
 
 
-def _values(types: Iterable[Any]) -> str:
+def _values(types: Iterable[Untyped]) -> str:
     """Return the dtype of the first array of values, empty if there is none: indices are unsigned."""
     for each in types:
         if isinstance(each, numba.types.Array):
@@ -174,28 +175,28 @@ class _KernelCacheFile(caching.IndexDataCacheFile):  # type: ignore[misc]
         """The path of the index."""
         return str(self._index_path)
 
-    def load(self, key: Any) -> Any:
+    def load(self, key: Untyped) -> Untyped:
         check_folder(Path(self._cache_path))
         return super().load(key)
 
-    def save(self, key: Any, data: Any) -> None:
+    def save(self, key: Untyped, data: Untyped) -> None:
         check_folder(Path(self._cache_path))
         super().save(key, data)
 
-    def _load_index(self) -> dict[Any, str]:
+    def _load_index(self) -> dict[Untyped, str]:
         stamp, overloads = self._read(self._index_path) or (None, {})
         return overloads if stamp == self._source_stamp else {}
 
-    def _save_index(self, overloads: dict[Any, str]) -> None:
+    def _save_index(self, overloads: dict[Untyped, str]) -> None:
         self._write(self._index_path, (self._source_stamp, overloads))
 
-    def _load_data(self, name: str) -> Any:
+    def _load_data(self, name: str) -> Untyped:
         return self._read(self._data_path(name))
 
-    def _save_data(self, name: str, data: Any) -> None:
+    def _save_data(self, name: str, data: Untyped) -> None:
         self._write(self._data_path(name), data)
 
-    def _write(self, path: str, value: Any) -> None:
+    def _write(self, path: str, value: Untyped) -> None:
         content = self._dump(value)
         temporary = Path(f"{path}.{secrets.token_hex(8)}.tmp")
         try:
@@ -206,7 +207,7 @@ class _KernelCacheFile(caching.IndexDataCacheFile):  # type: ignore[misc]
             temporary.unlink(missing_ok=True)
             raise
 
-    def _read(self, path: str) -> Any:
+    def _read(self, path: str) -> Untyped:
         """Return the content of a file; None if there is no file or it cannot be used."""
         try:
             with open(path, "rb") as file:
@@ -229,7 +230,7 @@ class _KernelCacheFile(caching.IndexDataCacheFile):  # type: ignore[misc]
 class _KernelCache(caching.FunctionCache):  # type: ignore[misc]
     _impl_class = _KernelCacheImpl
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Untyped]) -> None:
         """Postpone the search for a folder, which may find none, to the first use."""
         self._name, self._py_func = repr(function), function
         self._impl = self._impl_class(function)
@@ -248,7 +249,7 @@ class _KernelCache(caching.FunctionCache):  # type: ignore[misc]
         locator, name = self._impl.locator, self._impl.filename_base
         return _KernelCacheFile(locator.get_cache_path(), name, locator.get_source_stamp())
 
-    def load_overload(self, signature: Any, target_context: Any) -> Any:
+    def load_overload(self, signature: Untyped, target_context: Untyped) -> Untyped:
         """Load a compiled kernel.
 
         Unlike Numba's own this does not fill the target's registries first, 0.15 s at every start: only
@@ -267,7 +268,7 @@ class _KernelCache(caching.FunctionCache):  # type: ignore[misc]
             begin_compiling(self._say_what_is_compiled(signature))
         return compiled
 
-    def _say_what_is_compiled(self, signature: Any) -> str:
+    def _say_what_is_compiled(self, signature: Untyped) -> str:
         """Log once for which problem and dtype kernels are compiled; return that text."""
         problem, seconds = _problem()
         dtype = _values(signature)
@@ -281,7 +282,7 @@ class _KernelCache(caching.FunctionCache):  # type: ignore[misc]
         logger.debug("compiling %s", self._py_func.__name__)
         return what
 
-    def save_overload(self, signature: Any, data: Any) -> None:
+    def save_overload(self, signature: Untyped, data: Untyped) -> None:
         end_compiling()
         try:
             super().save_overload(signature, data)
@@ -294,14 +295,14 @@ class _KernelCache(caching.FunctionCache):  # type: ignore[misc]
             logger.warning("compiled kernels cannot be cached, every process compiles them: %s", error)
 
 
-def dispatcher_of(function: Callable[..., Any]) -> Any:
+def dispatcher_of(function: Callable[..., Untyped]) -> Untyped:
     """Return Numba's dispatcher of a function."""
     load_overloads()
     dispatcher = numba.njit(nogil=True, error_model="numpy", _nrt=False, **OPTIONS)(function)
     dispatcher._cache = _KernelCache(function)
     compile_or_load = dispatcher.compile
 
-    def compile_counted(signature: Any) -> Any:
+    def compile_counted(signature: Untyped) -> Untyped:
         load_overloads()
         depth = compilations()
         try:

@@ -10,13 +10,14 @@ from __future__ import annotations
 import re
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+
+from ..arrays import Untyped
 
 KINDS = Path(__file__).with_name("kinds.txt")
 CLASS_NAME = re.compile(r"(?:<([\w.]+)>)?\(")
 
 
-def types_of(kind: str) -> list[Any]:
+def types_of(kind: str) -> list[Untyped]:
     """Return Numba's types of the arguments of a kind.
 
     Raises
@@ -40,7 +41,7 @@ def types_of(kind: str) -> list[Any]:
         "d": types.float64,
         "n": types.none,
     }
-    stack: list[tuple[Any, list[Any]]] = [(None, [])]
+    stack: list[tuple[Untyped, list[Untyped]]] = [(None, [])]
     at = 0
     while at < len(kind):
         match = CLASS_NAME.match(kind, at)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, overload
 from numba.np.arrayobj import make_array, populate_array
 
+from ..arrays import Untyped
 from .private import ALIGNMENT, private
 
 
-def _copied(context: Any, builder: Any, kind: Any, value: Any, place: Any) -> Any:
+def _copied(context: Untyped, builder: Untyped, kind: Untyped, value: Untyped, place: Untyped) -> Untyped:
     """Return an array over a copy of the entries at the address in `place`, and advance that address."""
     word = ir.IntType(64)
     given = make_array(kind)(context, builder, value)
@@ -28,7 +27,9 @@ def _copied(context: Any, builder: Any, kind: Any, value: Any, place: Any) -> An
     return copy._getvalue()
 
 
-def _copied_tuple(context: Any, builder: Any, kind: Any, value: Any, place: Any) -> Any:
+def _copied_tuple(
+    context: Untyped, builder: Untyped, kind: Untyped, value: Untyped, place: Untyped
+) -> Untyped:
     parts = []
     for part, part_kind in zip(cgutils.unpack_tuple(builder, value), kind.types, strict=True):
         if isinstance(part_kind, types.Array):
@@ -40,11 +41,11 @@ def _copied_tuple(context: Any, builder: Any, kind: Any, value: Any, place: Any)
 
 
 @intrinsic
-def _private(typing_context: Any, values: Any, memory: Any) -> Any:
+def _private(typing_context: Untyped, values: Untyped, memory: Untyped) -> Untyped:
     if not isinstance(values, types.BaseTuple) or not isinstance(memory, types.Array):
         return None
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def generate(context: Untyped, builder: Untyped, signature: Untyped, arguments: Untyped) -> Untyped:
         word = ir.IntType(64)
         begin = make_array(memory)(context, builder, arguments[1]).data
         up = builder.add(builder.ptrtoint(begin, word), ir.Constant(word, ALIGNMENT - 1))

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import AnyArray
 from ..certify.matching import check_matching
 from ..cuda import runtime
 from ..cuda.runtime import Device, is_on_gpu
@@ -270,7 +271,7 @@ def _cardinality(graph: BipartiteGraph, matching: Matching, threads: int) -> int
     return int(graph.xp.count_nonzero(matching.column_match < graph.num_rows))
 
 
-def _signed(graph: BipartiteGraph, match: Any, other_side: int) -> Any:
+def _signed(graph: BipartiteGraph, match: AnyArray, other_side: int) -> AnyArray:
     """Return a match array of the caller's kind with -1 for no partner, on the host read-only.
 
     It is a view where that is possible.

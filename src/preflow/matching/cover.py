@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Indices
 from ..graph.bipartite import Adjacency, BipartiteGraph
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
@@ -34,7 +35,12 @@ class VertexCover(NamedTuple):
 
 @kernel
 def reach_from_free(
-    adjacency: Adjacency, match: Any, other_match: Any, near: Any, far: Any, queue: Any
+    adjacency: Adjacency,
+    match: Indices,
+    other_match: Indices,
+    near: NDArray[np.bool_],
+    far: NDArray[np.bool_],
+    queue: Indices,
 ) -> None:
     """Mark the vertices of both sides that alternating paths from the free vertices of one side reach.
 

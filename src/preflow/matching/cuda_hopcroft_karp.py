@@ -34,10 +34,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from ..arrays import AnyArray
 from ..graph.bipartite import DeviceBipartiteGraph
 from ..solving.options import check_flag
 from ..solving.run import Control
@@ -72,22 +73,22 @@ class HopcroftKarpOptions:
 class Arguments(NamedTuple):
     """The struct ``Arguments`` of the ``.cu`` file."""
 
-    first: Any
-    neighbour: Any
-    row_mate: Any
-    column_mate: Any
-    predecessor: Any
-    level: Any
-    root: Any
-    has_path: Any
+    first: AnyArray
+    neighbour: AnyArray
+    row_mate: AnyArray
+    column_mate: AnyArray
+    predecessor: AnyArray
+    level: AnyArray
+    root: AnyArray
+    has_path: AnyArray
     num_rows: int
     num_columns: int
-    arrivals: Any
-    counters: Any
-    state: Any
-    counts: Any
+    arrivals: AnyArray
+    counters: AnyArray
+    state: AnyArray
+    counts: AnyArray
     is_shortest: bool
-    stop: Any
+    stop: AnyArray
 
 
 def solve(

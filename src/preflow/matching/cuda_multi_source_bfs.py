@@ -34,10 +34,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from ..arrays import AnyArray
 from ..errors import InvalidInputError
 from ..graph.bipartite import DeviceBipartiteGraph
 from ..solving.options import check_positive_integer
@@ -83,22 +84,22 @@ class MultiSourceBfsOptions:
 class Arguments(NamedTuple):
     """The struct ``Arguments`` of the ``.cu`` file."""
 
-    first: Any
-    neighbour: Any
-    row_mate: Any
-    column_mate: Any
-    path_end: Any
-    predecessor: Any
+    first: AnyArray
+    neighbour: AnyArray
+    row_mate: AnyArray
+    column_mate: AnyArray
+    path_end: AnyArray
+    predecessor: AnyArray
     num_rows: int
     num_columns: int
-    pieces: Any
+    pieces: AnyArray
     capacity: int
     few: int
-    arrivals: Any
-    counters: Any
-    state: Any
-    edge_scans: Any
-    stop: Any
+    arrivals: AnyArray
+    counters: AnyArray
+    state: AnyArray
+    edge_scans: AnyArray
+    stop: AnyArray
 
 
 def solve(

@@ -7,11 +7,12 @@ TOMS 16 (1990); Tarjan (1972) for the strongly connected components, without rec
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import AnyArray, Indices
 from ..errors import InvalidInputError
 from ..graph.bipartite import Adjacency, BipartiteGraph
 from ..kernels.constants import ONE, ZERO
@@ -71,7 +72,7 @@ class DulmageMendelsohn:
         return f"<DulmageMendelsohn: {parts} (horizontal + square + vertical), {self.num_blocks:,} blocks>"
 
 
-def structural_rank(matrix: Any, *, method: str = "auto", device: str = "auto") -> int:
+def structural_rank(matrix: AnyArray, *, method: str = "auto", device: str = "auto") -> int:
     """Return the largest rank of a matrix with this pattern: the size of a maximum matching.
 
     Parameters
@@ -88,7 +89,7 @@ def structural_rank(matrix: Any, *, method: str = "auto", device: str = "auto") 
     return bipartite_matching(matrix, method=method, device=device).cardinality
 
 
-def zero_free_diagonal(matrix: Any, *, method: str = "auto", device: str = "auto") -> NDArray[np.int64]:
+def zero_free_diagonal(matrix: AnyArray, *, method: str = "auto", device: str = "auto") -> NDArray[np.int64]:
     """Return an order of the columns that puts as many entries as possible on the diagonal.
 
     Parameters
@@ -124,7 +125,7 @@ def zero_free_diagonal(matrix: Any, *, method: str = "auto", device: str = "auto
 
 
 def dulmage_mendelsohn(
-    matrix: Any, *, fine: bool = True, method: str = "auto", device: str = "auto"
+    matrix: AnyArray, *, fine: bool = True, method: str = "auto", device: str = "auto"
 ) -> DulmageMendelsohn:
     """Return the Dulmage-Mendelsohn decomposition of a sparse matrix: its block triangular form.
 
@@ -214,16 +215,18 @@ class Components(NamedTuple):
         The next edge of each row; the rows on the path; the rows that have no component yet.
     """
 
-    component: NDArray[Any]
-    found_at: NDArray[Any]
-    low: NDArray[Any]
-    next_edge: NDArray[Any]
-    path: NDArray[Any]
-    waiting: NDArray[Any]
+    component: Indices
+    found_at: Indices
+    low: Indices
+    next_edge: Indices
+    path: Indices
+    waiting: Indices
 
 
 @kernel
-def find_components(rows: Adjacency, column_match: Any, chosen: Any, state: Components) -> Any:
+def find_components(
+    rows: Adjacency, column_match: Indices, chosen: NDArray[np.bool_], state: Components
+) -> np.uint64:
     """Find the strongly connected components of the chosen rows, each before those that lead to it.
 
     An edge leads from a row to the row matched with its column. Returns the number of components.

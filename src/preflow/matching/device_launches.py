@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from numpy.typing import NDArray
-
+from ..arrays import AnyArray, Array
 from ..cuda.runtime import Device
 from ..errors import SolverError
 from ..graph.bipartite import DeviceBipartiteGraph, size_in_words
@@ -61,7 +60,7 @@ def launches(
     arguments: Any,
     done: int,
     constants: tuple[tuple[str, int], ...] = (),
-) -> Iterator[NDArray[Any]]:
+) -> Iterator[Array]:
     """Launch a kernel until its phase is `done`; yield its state after each launch.
 
     Raises
@@ -90,7 +89,7 @@ def launches(
 
 
 def run_phases(
-    states: Iterator[NDArray[Any]],
+    states: Iterator[Array],
     done: int,
     num_phases: int,
     edge_scans: Callable[[], int],
@@ -126,6 +125,6 @@ def run_phases(
     return finished
 
 
-def count_free(match: Any, other_size: int) -> int:
+def count_free(match: AnyArray, other_size: int) -> int:
     """Return how many of the vertices with these partners have no partner among `other_size` vertices."""
     return int((match >= other_size).sum())

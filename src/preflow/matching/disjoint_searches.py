@@ -22,11 +22,11 @@ Invariants:
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Index, Indices
 from ..graph.bipartite import Adjacency, BipartiteGraph
 from ..kernels.atomics import compare_exchange, relaxed_load, relaxed_store
 from ..kernels.constants import ONE, ZERO
@@ -53,8 +53,8 @@ class Disjoint(NamedTuple):
     """
 
     rounds: Rounds
-    stamp: NDArray[Any]
-    roots: NDArray[Any]
+    stamp: Indices
+    roots: Indices
 
 
 class Search(NamedTuple):
@@ -88,20 +88,20 @@ def make_disjoint(graph: BipartiteGraph, control: Control) -> Disjoint:
 
 
 @kernel
-def closed(state: Disjoint) -> Any:
+def closed(state: Disjoint) -> np.uint64:
     """Return the stamp of closed columns: the largest number of its dtype."""
     return NONE >> np.uint64(64 - 8 * state.stamp.itemsize)
 
 
 @kernel
-def claim(state: Disjoint, c: Any, search: Search) -> bool:
+def claim(state: Disjoint, c: Index, search: Search) -> bool:
     """Take a column for a search, unless another search of the phase owns it, or it is closed."""
     mark = np.uint64(relaxed_load(state.stamp, c))
     return bool(mark <= search.before and compare_exchange(state.stamp, c, mark, search.number))
 
 
 @kernel
-def is_foreign(state: Disjoint, c: Any, search: Search) -> bool:
+def is_foreign(state: Disjoint, c: np.uint64, search: Search) -> bool:
     """Whether a column that could not be claimed belongs to another search, which may augment through it."""
     mark = np.uint64(relaxed_load(state.stamp, c))
     # mutant: a-search-that-met-another-one-is-taken-for-clean
@@ -109,13 +109,15 @@ def is_foreign(state: Disjoint, c: Any, search: Search) -> bool:
 
 
 @kernel
-def close(state: Disjoint, c: Any) -> None:
+def close(state: Disjoint, c: np.uint64) -> None:
     """Close a column: no search enters it again."""
     relaxed_store(state.stamp, c, closed(state))
 
 
 @kernel
-def list_roots(rows: Adjacency, matching: Matching, state: Disjoint, thread: Any) -> tuple[bool, Any]:
+def list_roots(
+    rows: Adjacency, matching: Matching, state: Disjoint, thread: np.uint64
+) -> tuple[bool, np.uint64]:
     """List the free rows with edges as phase 0; return whether to go on, and their number. Collective."""
     num_rows, num_columns = np.uint64(len(matching.row_match)), np.uint64(len(matching.column_match))
     current = Round(thread, ZERO, ZERO)
@@ -133,7 +135,7 @@ def list_roots(rows: Adjacency, matching: Matching, state: Disjoint, thread: Any
 
 
 @kernel
-def numbers_before(state: Disjoint, thread: Any, before: Any, size: Any) -> Any:
+def numbers_before(state: Disjoint, thread: np.uint64, before: np.uint64, size: np.uint64) -> np.uint64:
     """Return the last search number before a phase of `size` searches. Collective.
 
     Clears all stamps but those of closed columns, and starts again from 0, where the numbers would run out.
@@ -151,7 +153,9 @@ def numbers_before(state: Disjoint, thread: Any, before: Any, size: Any) -> Any:
 
 
 @kernel
-def end_phase(state: Disjoint, current: Round, waiting: Any, augmented: Any) -> tuple[bool, Any]:
+def end_phase(
+    state: Disjoint, current: Round, waiting: np.uint64, augmented: np.uint64
+) -> tuple[bool, np.uint64]:
     """End a phase; return whether to go on, and the number of roots of the next phase. Collective.
 
     There are none after a phase without augmentations: the matching is

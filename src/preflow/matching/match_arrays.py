@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Index, Indices
 from ..graph.bipartite import Adjacency, BipartiteGraph
 from ..kernels.atomics import relaxed_load
 from ..kernels.constants import ONE, ZERO
@@ -31,8 +32,8 @@ class Matching(NamedTuple):
         The row of every column, or NONE.
     """
 
-    row_match: NDArray[Any]
-    column_match: NDArray[Any]
+    row_match: Indices
+    column_match: Indices
 
     @property
     def transposed(self) -> Matching:
@@ -58,13 +59,13 @@ def check_sides(matching: Matching) -> None:
 
 
 @kernel
-def asked_to_stop(stop: Any, count: Any) -> bool:
+def asked_to_stop(stop: NDArray[np.int64], count: Index) -> bool:
     """Whether the solve was asked to stop; reads the flag only where `count` is a multiple of 4096."""
     return bool(count & LOOK_EVERY == ZERO and relaxed_load(stop, ZERO) != 0)
 
 
 @kernel
-def list_free_rows(rows: Adjacency, matching: Matching, free: Any) -> Any:
+def list_free_rows(rows: Adjacency, matching: Matching, free: Indices) -> np.uint64:
     """Write the free rows that have edges into `free` and return their number."""
     num_columns = np.uint64(len(matching.column_match))
     size = ZERO

@@ -28,11 +28,10 @@ are two copies because a kernel of the compiled library cannot take a function a
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array, Indices
 from ..graph.bipartite import Adjacency, BipartiteGraph
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
@@ -61,7 +60,9 @@ class DisjointBfsOptions:
 
 
 @kernel
-def augment(matching: Matching, state: Disjoint, parent: Any, thread: Any, root: Any, c: Any) -> None:
+def augment(
+    matching: Matching, state: Disjoint, parent: Indices, thread: np.uint64, root: np.uint64, c: np.uint64
+) -> None:
     """Augment along the path from `root` to the free column `c`."""
     while True:
         r = np.uint64(parent[c])
@@ -79,8 +80,8 @@ def augment_from(
     rows: Adjacency,
     matching: Matching,
     state: Disjoint,
-    parent: Any,
-    queue: Any,
+    parent: Indices,
+    queue: Indices,
     search: Search,
 ) -> tuple[bool, bool]:
     """Search an augmenting path from the root of a search and augment along it.
@@ -129,7 +130,7 @@ def augment_from(
 
 @kernel
 def run_phases(
-    rows: Adjacency, matching: Matching, state: Disjoint, parent: Any, queue: Any, thread: Any
+    rows: Adjacency, matching: Matching, state: Disjoint, parent: Indices, queue: Indices, thread: np.uint64
 ) -> bool:
     """Match free rows until the matching is maximum, one thread's share; False if stopped before."""
     num_rows = np.uint64(len(matching.row_match))
@@ -175,8 +176,8 @@ def solve(graph: BipartiteGraph, matching: Matching, options: DisjointBfsOptions
     """
     state = make_disjoint(graph, control)
     dtype = state.roots.dtype
-    parent: NDArray[Any] = np.empty(graph.num_columns, dtype=dtype)
-    queue: NDArray[Any] = np.empty((control.threads, min(graph.shape) + 1), dtype=dtype)
+    parent: Array = np.empty(graph.num_columns, dtype=dtype)
+    queue: Array = np.empty((control.threads, min(graph.shape) + 1), dtype=dtype)
     finished = [False] * control.threads
 
     def share(thread: int) -> None:

@@ -23,11 +23,11 @@ columns that it attached.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Indices
 from ..graph.bipartite import Adjacency, BipartiteGraph
 from ..kernels.atomics import compare_exchange, prefetch, relaxed_load, relaxed_store
 from ..kernels.constants import ONE, THREE, TWO, ZERO
@@ -89,16 +89,16 @@ class Forest(NamedTuple):
         Columns of trees that augmented.
     """
 
-    row_root: NDArray[Any]
-    column_root: NDArray[Any]
-    parent: NDArray[Any]
-    leaf: NDArray[Any]
-    lists: NDArray[Any]
-    dissolved: NDArray[Any]
+    row_root: Indices
+    column_root: Indices
+    parent: Indices
+    leaf: Indices
+    lists: Indices
+    dissolved: Indices
 
 
 @kernel
-def clear(forest: Forest, rounds: Rounds, thread: Any) -> None:
+def clear(forest: Forest, rounds: Rounds, thread: np.uint64) -> None:
     """Empty the forest, one thread's share."""
     r, end = share_of(np.uint64(len(forest.row_root)), thread, rounds.num_threads)
     while r < end:
@@ -111,7 +111,7 @@ def clear(forest: Forest, rounds: Rounds, thread: Any) -> None:
 
 
 @kernel
-def start_trees(forest: Forest, rounds: Rounds, thread: Any, roots: Any, size: Any) -> None:
+def start_trees(forest: Forest, rounds: Rounds, thread: np.uint64, roots: np.uint64, size: np.uint64) -> None:
     """Start a tree at each of the `size` roots, one thread's share."""
     k, end = share_of(size, thread, rounds.num_threads)
     while k < end:
@@ -122,7 +122,9 @@ def start_trees(forest: Forest, rounds: Rounds, thread: Any, roots: Any, size: A
 
 
 @kernel
-def list_roots(rows: Adjacency, matching: Matching, forest: Forest, rounds: Rounds, current: Round) -> Any:
+def list_roots(
+    rows: Adjacency, matching: Matching, forest: Forest, rounds: Rounds, current: Round
+) -> np.uint64:
     """List the free rows that have edges, one thread's share of round 0; return the rows in the buffer."""
     num_rows, num_columns = np.uint64(len(matching.row_match)), np.uint64(len(matching.column_match))
     r, end = share_of(num_rows, current.thread, rounds.num_threads)
@@ -135,7 +137,7 @@ def list_roots(rows: Adjacency, matching: Matching, forest: Forest, rounds: Roun
 
 
 @kernel
-def is_growing(forest: Forest, root: Any) -> bool:
+def is_growing(forest: Forest, root: np.uint64) -> bool:
     """Whether there is a tree with this root, and it has found no free column."""
     return bool(
         root < np.uint64(len(forest.row_root))
@@ -149,11 +151,11 @@ def attach(
     forest: Forest,
     rounds: Rounds,
     current: Round,
-    waiting: Any,
-    root: Any,
-    r: Any,
-    c: Any,
-) -> Any:
+    waiting: np.uint64,
+    root: np.uint64,
+    r: np.uint64,
+    c: np.uint64,
+) -> np.uint64:
     """Add a column that the thread has claimed, and the row matched with it, to the tree of `r`."""
     forest.parent[c] = r
     delay(rounds.delays, current.thread)
@@ -172,9 +174,9 @@ def grow_from_row(
     forest: Forest,
     rounds: Rounds,
     current: Round,
-    waiting: Any,
-    r: Any,
-) -> tuple[Any, Any]:
+    waiting: np.uint64,
+    r: np.uint64,
+) -> tuple[np.uint64, np.uint64]:
     """Top-down: reach the columns next to `r`."""
     num_rows = np.uint64(len(matching.row_match))
     root = np.uint64(forest.row_root[r])
@@ -199,9 +201,9 @@ def grow_to_column(
     forest: Forest,
     rounds: Rounds,
     current: Round,
-    waiting: Any,
-    c: Any,
-) -> tuple[Any, Any]:
+    waiting: np.uint64,
+    c: np.uint64,
+) -> tuple[np.uint64, np.uint64]:
     """Bottom-up: let a column look for a row in a growing tree."""
     e, end = np.uint64(columns.first[c]), np.uint64(columns.first[c + ONE])
     rounds.counts[current.thread, ARC_SCANS] -= e
@@ -219,7 +221,7 @@ def grow_to_column(
 
 
 @kernel
-def prefetch_rows(rows: Adjacency, matching: Matching, forest: Forest, i: Any, end: Any) -> None:
+def prefetch_rows(rows: Adjacency, matching: Matching, forest: Forest, i: np.uint64, end: np.uint64) -> None:
     """Prefetch for the rows ahead of position `i` in a list: ranges, columns, their trees."""
     if i + AHEAD_RANGE < end:
         ahead = np.uint64(forest.lists[i + AHEAD_RANGE])
@@ -242,9 +244,9 @@ def grow_top_down(
     forest: Forest,
     rounds: Rounds,
     current: Round,
-    begin: Any,
-    size: Any,
-) -> tuple[Any, Any]:
+    begin: np.uint64,
+    size: np.uint64,
+) -> tuple[np.uint64, np.uint64]:
     """Grow from the `size` rows at `begin`, one thread's share."""
     waiting, columns = ZERO, ZERO
     k, end = take_items(rounds, current, size)
@@ -266,10 +268,10 @@ def grow_alone(
     forest: Forest,
     rounds: Rounds,
     current: Round,
-    begin: Any,
-    size: Any,
-    many: Any,
-) -> Any:
+    begin: np.uint64,
+    size: np.uint64,
+    many: np.uint64,
+) -> np.uint64:
     """Grow level by level from few rows until there are `many`, or none; return the number of columns.
 
     Publishes the position of the last level to the other threads.
@@ -302,9 +304,9 @@ def grow_bottom_up(
     forest: Forest,
     rounds: Rounds,
     current: Round,
-    size: Any,
+    size: np.uint64,
     dissolved: bool,
-) -> tuple[Any, Any]:
+) -> tuple[np.uint64, np.uint64]:
     """Let `size` columns look for a tree, one thread's share.
 
     These are the columns on the list of `dissolved` ones (grafting), or else the first `size` columns; those
@@ -333,9 +335,9 @@ def augment(
     forest: Forest,
     rounds: Rounds,
     current: Round,
-    roots: Any,
-    size: Any,
-) -> tuple[Any, Any]:
+    roots: np.uint64,
+    size: np.uint64,
+) -> tuple[np.uint64, np.uint64]:
     """Augment along the trees that found a free column; return the roots in the buffer, and paths."""
     num_columns = np.uint64(len(matching.column_match))
     waiting, augmented = ZERO, ZERO
@@ -361,7 +363,9 @@ def augment(
 
 
 @kernel
-def dissolve(matching: Matching, forest: Forest, rounds: Rounds, current: Round) -> tuple[Any, Any]:
+def dissolve(
+    matching: Matching, forest: Forest, rounds: Rounds, current: Round
+) -> tuple[np.uint64, np.uint64]:
     """Dissolve trees that augmented, one thread's share of the columns.
 
     Returns the number of their columns in the buffer, and the number of columns of all other trees.
@@ -390,9 +394,9 @@ def run_phases(
     matching: Matching,
     forest: Forest,
     rounds: Rounds,
-    thread: Any,
+    thread: np.uint64,
     rules: Rules,
-    few_rows: Any,
+    few_rows: np.uint64,
 ) -> bool:
     """Match free rows until the matching is maximum, one thread's share; False if stopped before."""
     num_rows, num_columns = np.uint64(len(matching.row_match)), np.uint64(len(matching.column_match))
@@ -458,7 +462,7 @@ def run_phases(
         waiting, growing = dissolve(matching, forest, rounds, current)
         go_on, dissolved, growing = end_round(rounds, current, forest.dissolved, waiting, growing)
         outside += dissolved
-        has_trees = rules.graft and (growing + size) * alpha > dissolved
+        has_trees = rules.graft and bool((growing + size) * alpha > dissolved)
         # Graft the columns of dissolved trees onto growing ones.
         if go_on and has_trees:
             number += ONE

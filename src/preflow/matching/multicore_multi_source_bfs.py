@@ -30,7 +30,7 @@ Pseudo-code, of all threads together::
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,7 +53,7 @@ class MulticoreMultiSourceBfsOptions:
 
 
 @kernel
-def forget_labels(packed: Packed, rounds: Rounds, thread: Any) -> None:
+def forget_labels(packed: Packed, rounds: Rounds, thread: np.uint64) -> None:
     """Mark all columns as not reached, or closed where they are dead; one thread's share."""
     dead = dead_label(packed)
     c, end = share_of(np.uint64(len(packed.words)), thread, rounds.num_threads)
@@ -64,7 +64,7 @@ def forget_labels(packed: Packed, rounds: Rounds, thread: Any) -> None:
 
 
 @kernel
-def start_trees(packed: Packed, rounds: Rounds, thread: Any, base: Any, size: Any) -> None:
+def start_trees(packed: Packed, rounds: Rounds, thread: np.uint64, base: np.uint64, size: np.uint64) -> None:
     """Remove all trees and start one at each of `size` active rows, one thread's share."""
     c, end = share_of(np.uint64(len(packed.words)), thread, rounds.num_threads)
     while c < end:
@@ -80,7 +80,7 @@ def start_trees(packed: Packed, rounds: Rounds, thread: Any, base: Any, size: An
 
 
 @kernel
-def augment(matching: Matching, packed: Packed, c: Any) -> None:
+def augment(matching: Matching, packed: Packed, c: np.uint64) -> None:
     """Augment along the path from the root of a tree to the free column `c`."""
     num_columns = np.uint64(len(packed.words))
     while c < num_columns:
@@ -94,7 +94,7 @@ def augment(matching: Matching, packed: Packed, c: Any) -> None:
 
 @kernel
 def match_few(
-    rows: Adjacency, matching: Matching, packed: Packed, rounds: Rounds, thread: Any, size: Any
+    rows: Adjacency, matching: Matching, packed: Packed, rounds: Rounds, thread: np.uint64, size: np.uint64
 ) -> bool:
     """Match the `size` active rows as far as possible. Collective; False if stopped before.
 
@@ -159,7 +159,7 @@ class Phases(NamedTuple):
 
 
 @kernel
-def phases_share(thread: Any, phases: Phases) -> None:
+def phases_share(thread: np.uint64, phases: Phases) -> None:
     """Match free rows until the matching is maximum, or the solve is to stop; one thread's share."""
     rows, matching, packed, rounds = phases.rows, phases.matching, phases.packed, phases.rounds
     current = Round(thread, ZERO, ZERO)
@@ -173,7 +173,7 @@ def phases_share(thread: Any, phases: Phases) -> None:
 
 
 @kernel
-def phases_together(pool: NativePool, num_threads: Any, phases: Phases) -> None:
+def phases_together(pool: NativePool, num_threads: np.uint64, phases: Phases) -> None:
     """Run :func:`phases_share` on `num_threads` threads."""
     run_in_pool(pool, num_threads, entry_of(phases_share, phases), address_of(phases))
 

@@ -29,11 +29,9 @@ The loop over phases is a copy of the one in :mod:`.multicore_disjoint_bfs`, whi
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array, Indices
 from ..graph.bipartite import Adjacency, BipartiteGraph
 from ..kernels.atomics import relaxed_load, relaxed_store
 from ..kernels.constants import ONE, ZERO
@@ -65,8 +63,8 @@ FIELDS = np.uint64(4)
 
 @kernel
 def look_ahead(
-    rows: Adjacency, matching: Matching, state: Disjoint, visits: Any, r: Any, search: Search
-) -> tuple[bool, Any, Any]:
+    rows: Adjacency, matching: Matching, state: Disjoint, visits: Indices, r: np.uint64, search: Search
+) -> tuple[bool, np.uint64, np.uint64]:
     """Claim a free column next to a row; return whether there was one, which, and the number of edges read.
 
     A free column that another search has claimed counts as matched: it will be when the phase ends.
@@ -84,7 +82,9 @@ def look_ahead(
 
 
 @kernel
-def augment(matching: Matching, state: Disjoint, visits: Any, search: Search, r: Any, c: Any) -> None:
+def augment(
+    matching: Matching, state: Disjoint, visits: Indices, search: Search, r: np.uint64, c: np.uint64
+) -> None:
     """Augment along the path from the root of a search to the row `r` and the free column `c`."""
     while True:
         previous = np.uint64(matching.row_match[r])
@@ -102,7 +102,7 @@ def augment_from(
     rows: Adjacency,
     matching: Matching,
     state: Disjoint,
-    visits: Any,
+    visits: Indices,
     search: Search,
     backwards: bool,
 ) -> tuple[bool, bool]:
@@ -164,7 +164,7 @@ def augment_from(
 
 @kernel
 def run_phases(
-    rows: Adjacency, matching: Matching, state: Disjoint, visits: Any, thread: Any, fairness: bool
+    rows: Adjacency, matching: Matching, state: Disjoint, visits: Indices, thread: np.uint64, fairness: bool
 ) -> bool:
     """Match free rows until the matching is maximum, one thread's share; False if stopped before."""
     num_rows = np.uint64(len(matching.row_match))
@@ -214,7 +214,7 @@ def solve(graph: BipartiteGraph, matching: Matching, options: PothenFanOptions, 
     O(n m) work, memory of six indices a row and one a column.
     """
     state = make_disjoint(graph, control)
-    visits: NDArray[Any] = np.empty(int(FIELDS) * graph.num_rows, dtype=state.roots.dtype)
+    visits: Array = np.empty(int(FIELDS) * graph.num_rows, dtype=state.roots.dtype)
     finished = [False] * control.threads
 
     def share(thread: int) -> None:

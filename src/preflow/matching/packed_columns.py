@@ -7,11 +7,12 @@ and uses the upper half for the row through which a tree has reached the column.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Indices
 from ..errors import UnsuitableMethodError
 from ..graph.bipartite import Adjacency, BipartiteGraph
 from ..kernels.constants import ONE, ZERO
@@ -52,11 +53,11 @@ class Packed(NamedTuple):
         The free column that the search from each root found, or NOBODY.
     """
 
-    words: NDArray[Any]
-    population: NDArray[Any]
-    active: NDArray[Any]
-    order: NDArray[Any]
-    leaf: NDArray[Any]
+    words: NDArray[np.uint64]
+    population: NDArray[np.int64]
+    active: Indices
+    order: NDArray[np.uint64]
+    leaf: NDArray[np.uint64]
 
 
 def is_narrow(graph: BipartiteGraph) -> bool:
@@ -90,25 +91,25 @@ def make_packed(graph: BipartiteGraph, threads: int, method: str, trees: int, re
 
 
 @kernel
-def dead_label(packed: Packed) -> Any:
+def dead_label(packed: Packed) -> np.uint64:
     """Return the label of dead columns."""
     return np.uint64(len(packed.words)) + ONE
 
 
 @kernel
-def last_level(packed: Packed) -> Any:
+def last_level(packed: Packed) -> np.uint64:
     """Return the last level, which counts all columns with its label or a higher one."""
     return np.uint64(packed.population.shape[1]) - ONE
 
 
 @kernel
-def level_of(packed: Packed, label: Any) -> Any:
+def level_of(packed: Packed, label: np.uint64) -> np.uint64:
     """Return the level in which the columns of a label are counted."""
     return min(label, last_level(packed))
 
 
 @kernel
-def pack(rows: Adjacency, matching: Matching, packed: Packed, rounds: Rounds, current: Round) -> Any:
+def pack(rows: Adjacency, matching: Matching, packed: Packed, rounds: Rounds, current: Round) -> np.uint64:
     """Give free columns label 0 and matched ones label 1, list active rows in round 0.
 
     One thread's share; returns the number of rows in its buffer.
@@ -137,7 +138,7 @@ def pack(rows: Adjacency, matching: Matching, packed: Packed, rounds: Rounds, cu
 
 
 @kernel
-def unpack(matching: Matching, packed: Packed, rounds: Rounds, thread: Any) -> None:
+def unpack(matching: Matching, packed: Packed, rounds: Rounds, thread: np.uint64) -> None:
     """Write the matching of the words into the match arrays. Collective; ends with a barrier."""
     num_rows, num_columns = np.uint64(len(matching.row_match)), np.uint64(len(matching.column_match))
     r, end = share_of(num_rows, thread, rounds.num_threads)

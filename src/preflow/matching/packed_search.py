@@ -14,11 +14,11 @@ processes a small level alone, and goes on without barriers until a level is lar
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Index, Indices
 from ..graph.bipartite import Adjacency
 from ..kernels.atomics import compare_exchange, prefetch, relaxed_load, relaxed_store
 from ..kernels.constants import ONE, TWO, ZERO
@@ -69,7 +69,7 @@ class Searching(NamedTuple):
     """
 
     adjacency: Adjacency
-    values: NDArray[Any]
+    values: Indices
     matching: Matching
     packed: Packed
     rounds: Rounds
@@ -77,7 +77,7 @@ class Searching(NamedTuple):
 
 
 @kernel
-def prefetch_listed(searching: Searching, i: Any, end: Any) -> None:
+def prefetch_listed(searching: Searching, i: np.uint64, end: np.uint64) -> None:
     """Prefetch like :func:`prefetch_queued`, masking off the tree in the upper half of each item."""
     adjacency, values, packed = searching.adjacency, searching.values, searching.packed
     order = packed.order
@@ -92,7 +92,7 @@ def prefetch_listed(searching: Searching, i: Any, end: Any) -> None:
 
 
 @kernel
-def label_before(searching: Searching, current: Round, waiting: Any, c: Any) -> Any:
+def label_before(searching: Searching, current: Round, waiting: np.uint64, c: np.uint64) -> np.uint64:
     """Label the columns whose row is next to `c`, and list them; return the number of items in the buffer."""
     columns, matching = searching.adjacency, searching.matching
     packed, rounds, thread = searching.packed, searching.rounds, current.thread
@@ -114,7 +114,9 @@ def label_before(searching: Searching, current: Round, waiting: Any, c: Any) -> 
 
 
 @kernel
-def grow_from(searching: Searching, current: Round, waiting: Any, item: Any) -> tuple[Any, Any]:
+def grow_from(
+    searching: Searching, current: Round, waiting: np.uint64, item: np.uint64
+) -> tuple[np.uint64, np.uint64]:
     """Reach the columns next to a row, the lower half of an item, for the tree in the upper half.
 
     Lists the rows of these columns, or ends the tree with a free column. Returns the number of items in the
@@ -145,13 +147,15 @@ def grow_from(searching: Searching, current: Round, waiting: Any, item: Any) -> 
 
 
 @kernel
-def enough_ended(trees: Any, ended: Any) -> bool:
+def enough_ended(trees: np.uint64, ended: np.uint64) -> bool:
     """Whether a phase of `trees` trees is over, of which `ended` have found a free column."""
     return bool(ended > ZERO and ended * LAST_TREES >= trees * (LAST_TREES - ONE))
 
 
 @kernel
-def visit(searching: Searching, current: Round, waiting: Any, k: Any) -> tuple[Any, Any]:
+def visit(
+    searching: Searching, current: Round, waiting: np.uint64, k: np.uint64
+) -> tuple[np.uint64, np.uint64]:
     """Search on from the item at position `k`; return the items in the buffer and the trees ended."""
     item = np.uint64(searching.packed.order[k])
     if searching.forwards:
@@ -161,8 +165,14 @@ def visit(searching: Searching, current: Round, waiting: Any, k: Any) -> tuple[A
 
 @kernel
 def search_alone(
-    searching: Searching, number: Any, k: Any, size: Any, many: Any, trees: Any, ended: Any
-) -> Any:
+    searching: Searching,
+    number: np.uint64,
+    k: np.uint64,
+    size: np.uint64,
+    many: np.uint64,
+    trees: np.uint64,
+    ended: np.uint64,
+) -> np.uint64:
     """Search on one thread until a level has `many` items or none, or enough trees have ended.
 
     Publishes the position of the last level to the other threads. `ended` trees had ended before; returns the
@@ -188,7 +198,9 @@ def search_alone(
 
 
 @kernel
-def search(searching: Searching, thread: Any, number: Any, size: Any, trees: Any) -> tuple[bool, Any, Any]:
+def search(
+    searching: Searching, thread: Index, number: np.uint64, size: np.uint64, trees: np.uint64
+) -> tuple[bool, np.uint64, np.uint64]:
     """Search from the first `size` items of the order. Collective.
 
     The level after which enough of the `trees` trees have ended is the last one.

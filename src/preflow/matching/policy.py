@@ -7,10 +7,9 @@ pages of the documentation have the measurements.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from ..arrays import Indices
 from ..cuda.runtime import Device
 from ..graph.bipartite import BipartiteGraph, DeviceBipartiteGraph, fits_numbers
 from ..kernels.kernel import kernel
@@ -108,7 +107,7 @@ def _push(graph: BipartiteGraph, reason: str, threads: int = 1) -> Choice:
 
 
 @kernel
-def look_at_degrees(first: Any, step: Any) -> tuple[float, float]:
+def look_at_degrees(first: Indices, step: np.uint64) -> tuple[float, float]:
     """Return the variance of sampled degrees over their mean, and the share of rows of degree 0 or 1."""
     count, ends, total, squares = 0, 0, 0.0, 0.0
     row, end = np.uint64(0), np.uint64(len(first) - 1)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from ..arrays import Index, Indices
 from ..graph.bipartite import Adjacency
 from ..kernels.atomics import prefetch
 from ..kernels.constants import ONE
@@ -22,7 +21,7 @@ MOST_VALUES = np.uint64(32)
 
 
 @kernel
-def prefetch_queued(adjacency: Adjacency, values: Any, queue: Any, i: Any, end: Any) -> None:
+def prefetch_queued(adjacency: Adjacency, values: Indices, queue: Indices, i: Index, end: np.uint64) -> None:
     """Prefetch for the vertices ahead of position `i`: range, neighbours, `values` of these."""
     if i + AHEAD_RANGE < end:
         prefetch(adjacency.first, np.uint64(queue[i + AHEAD_RANGE]))

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..arrays import AnyArray
 from ..certify.fields import check_bounds
 from ..certify.matching import check_cover, check_matching
 from ..graph.bipartite import BipartiteGraph, DeviceBipartiteGraph
@@ -39,8 +40,8 @@ class MatchingResult(BoundedResult):
     graph : BipartiteGraph
     """
 
-    row_match: Any
-    column_match: Any
+    row_match: AnyArray
+    column_match: AnyArray
     graph: BipartiteGraph
     stats: MatchingStats
     _matching: Matching

@@ -35,11 +35,11 @@ The phase after a graft does not repeat the searches of the one before.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Indices
 from ..graph.bipartite import Adjacency, BipartiteGraph
 from ..kernels.atomics import relaxed_load
 from ..kernels.constants import ONE, ZERO
@@ -103,13 +103,13 @@ class Forest(NamedTuple):
         The columns that look for a tree in a bottom-up level.
     """
 
-    row_root: NDArray[Any]
-    column_root: NDArray[Any]
-    parent: NDArray[Any]
-    leaf: NDArray[Any]
-    frontier: NDArray[Any]
-    reached: NDArray[Any]
-    outside: NDArray[Any]
+    row_root: Indices
+    column_root: Indices
+    parent: Indices
+    leaf: Indices
+    frontier: Indices
+    reached: Indices
+    outside: Indices
 
 
 def check_invariants(rows: Adjacency, matching: Matching, forest: Forest) -> None:
@@ -133,7 +133,7 @@ def check_invariants(rows: Adjacency, matching: Matching, forest: Forest) -> Non
 
 
 @kernel
-def start_trees(matching: Matching, forest: Forest, free: Any, size: Any) -> None:
+def start_trees(matching: Matching, forest: Forest, free: Indices, size: np.uint64) -> None:
     """Start a tree at each of the free rows, which become the frontier."""
     forest.row_root[:] = NONE
     forest.column_root[:] = NONE
@@ -145,7 +145,7 @@ def start_trees(matching: Matching, forest: Forest, free: Any, size: Any) -> Non
 
 
 @kernel
-def attach(matching: Matching, forest: Forest, r: Any, c: Any, end: Any) -> Any:
+def attach(matching: Matching, forest: Forest, r: np.uint64, c: np.uint64, end: np.uint64) -> np.uint64:
     """Add a column and the row matched with it to the tree of `r`; return the end of the next level."""
     root = np.uint64(forest.row_root[r])
     forest.column_root[c] = root
@@ -160,7 +160,7 @@ def attach(matching: Matching, forest: Forest, r: Any, c: Any, end: Any) -> Any:
 
 
 @kernel
-def is_growing(forest: Forest, r: Any) -> bool:
+def is_growing(forest: Forest, r: np.uint64) -> bool:
     """Whether a row is in a tree that has found no free column."""
     num_rows = np.uint64(len(forest.row_root))
     root = np.uint64(forest.row_root[r])
@@ -169,8 +169,8 @@ def is_growing(forest: Forest, r: Any) -> bool:
 
 @kernel
 def grow_top_down(
-    rows: Adjacency, matching: Matching, forest: Forest, size: Any, monitor: Monitor
-) -> tuple[Any, Any]:
+    rows: Adjacency, matching: Matching, forest: Forest, size: np.uint64, monitor: Monitor
+) -> tuple[np.uint64, np.uint64]:
     """Reach the columns next to the frontier; return the numbers of new rows and of new columns."""
     num_rows = np.uint64(len(matching.row_match))
     end, columns = ZERO, ZERO
@@ -193,8 +193,8 @@ def grow_top_down(
 
 @kernel
 def grow_bottom_up(
-    columns: Adjacency, matching: Matching, forest: Forest, size: Any, monitor: Monitor
-) -> tuple[Any, Any]:
+    columns: Adjacency, matching: Matching, forest: Forest, size: np.uint64, monitor: Monitor
+) -> tuple[np.uint64, np.uint64]:
     """Let each of `size` columns look for a row in a growing tree; return the same two numbers."""
     end, attached = ZERO, ZERO
     for k in range(size):
@@ -213,14 +213,14 @@ def grow_bottom_up(
 
 
 @kernel
-def flip_frontier(forest: Forest, size: Any) -> None:
+def flip_frontier(forest: Forest, size: np.uint64) -> None:
     """Make the rows that were reached the frontier."""
     for k in range(size):
         forest.frontier[k] = forest.reached[k]
 
 
 @kernel
-def list_outside(forest: Forest) -> Any:
+def list_outside(forest: Forest) -> np.uint64:
     """List the columns outside of the forest and return their number."""
     num_rows = np.uint64(len(forest.row_root))
     size = ZERO
@@ -232,7 +232,7 @@ def list_outside(forest: Forest) -> Any:
 
 
 @kernel
-def augment(matching: Matching, forest: Forest, free: Any, size: Any) -> Any:
+def augment(matching: Matching, forest: Forest, free: Indices, size: np.uint64) -> np.uint64:
     """Augment along the trees that found a free column; return the number of free rows that are left."""
     num_columns = np.uint64(len(matching.column_match))
     left = ZERO
@@ -253,7 +253,7 @@ def augment(matching: Matching, forest: Forest, free: Any, size: Any) -> Any:
 
 
 @kernel
-def dissolve(matching: Matching, forest: Forest) -> tuple[Any, Any]:
+def dissolve(matching: Matching, forest: Forest) -> tuple[np.uint64, np.uint64]:
     """Dissolve trees that augmented and list their columns; return their number, and that of others."""
     num_rows, num_columns = np.uint64(len(forest.row_root)), np.uint64(len(forest.parent))
     dissolved, growing = ZERO, ZERO
@@ -277,8 +277,8 @@ def run_phases(
     columns: Adjacency,
     matching: Matching,
     forest: Forest,
-    free: Any,
-    size: Any,
+    free: Indices,
+    size: np.uint64,
     rules: Rules,
     monitor: Monitor,
 ) -> bool:

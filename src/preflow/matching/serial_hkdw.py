@@ -23,7 +23,6 @@ The invariants are those of :mod:`.serial_hopcroft_karp` and :mod:`.serial_pothe
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -50,7 +49,7 @@ def run_phases(
     matching: Matching,
     layers: Layers,
     search: Search,
-    size: Any,
+    size: np.uint64,
     monitor: Monitor,
 ) -> bool:
     """Match the `size` free rows in the queue; return whether the matching is maximum (False: stopped)."""

@@ -31,8 +31,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike
 
+from ..arrays import Indices
 from ..graph.bipartite import Adjacency, BipartiteGraph
 from ..kernels.atomics import relaxed_load
 from ..kernels.constants import ONE, ZERO
@@ -69,13 +70,13 @@ class Layers(NamedTuple):
         The rows on the stack of the depth-first search, and the next edge that each tries.
     """
 
-    layer: NDArray[Any]
-    queue: NDArray[Any]
-    position: NDArray[Any]
-    path: NDArray[Any]
+    layer: Indices
+    queue: Indices
+    position: Indices
+    path: Indices
 
 
-def make_layers(num_rows: int, num_columns: int, dtype: Any) -> Layers:
+def make_layers(num_rows: int, num_columns: int, dtype: DTypeLike) -> Layers:
     """Return room for the layers; the caller fills the beginning of `queue` with the free rows."""
     queue, position, path = (np.empty(num_rows, dtype=dtype) for _ in range(3))
     return Layers(np.empty(num_columns, dtype=dtype), queue, position, path)
@@ -100,15 +101,15 @@ def check_invariants(rows: Adjacency, matching: Matching, layers: Layers) -> Non
 
 
 @kernel
-def unreached(layers: Layers) -> Any:
+def unreached(layers: Layers) -> np.uint64:
     """Return the layer of matched columns that were not reached; free columns have one less."""
     return NONE >> np.uint64(64 - 8 * layers.layer.itemsize)
 
 
 @kernel
 def find_layers(
-    rows: Adjacency, matching: Matching, layers: Layers, size: Any, monitor: Monitor
-) -> tuple[Any, Any]:
+    rows: Adjacency, matching: Matching, layers: Layers, size: np.uint64, monitor: Monitor
+) -> tuple[np.uint64, np.uint64]:
     """Compute layers from the `size` free rows that begin the queue, up to the first free columns.
 
     Returns the number of columns of a shortest augmenting path, 0 if there is none or the solve was asked to
@@ -155,8 +156,8 @@ def find_layers(
 
 @kernel
 def augment_layered(
-    rows: Adjacency, matching: Matching, layers: Layers, root: Any, length: Any
-) -> tuple[bool, Any]:
+    rows: Adjacency, matching: Matching, layers: Layers, root: np.uint64, length: np.uint64
+) -> tuple[bool, np.uint64]:
     """Augment along a path of `length` columns from a free row, if one is left.
 
     Returns whether there was a path, and the number of edges that were read.
@@ -203,8 +204,8 @@ def augment_layered(
 
 @kernel
 def augment_all(
-    rows: Adjacency, matching: Matching, layers: Layers, size: Any, length: Any
-) -> tuple[Any, Any]:
+    rows: Adjacency, matching: Matching, layers: Layers, size: np.uint64, length: np.uint64
+) -> tuple[np.uint64, np.uint64]:
     """Augment along a maximal set of disjoint paths of `length` columns from the first rows of the queue.
 
     Returns the number of free rows that are left in the queue, and the number of edges that were read.
@@ -226,10 +227,10 @@ def run_phases(
     rows: Adjacency,
     matching: Matching,
     layers: Layers,
-    size: Any,
-    scan_limit: Any,
+    size: np.uint64,
+    scan_limit: np.uint64,
     monitor: Monitor,
-) -> Any:
+) -> np.uint64:
     """Match the `size` free rows that begin the queue; return how many are left from which paths may exist.
 
     None are left unless the solve is to stop, a phase after the first reads more than `scan_limit` edges, or

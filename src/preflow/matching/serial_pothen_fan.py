@@ -35,11 +35,11 @@ Pseudo-code::
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Indices, Number
 from ..graph.bipartite import Adjacency, BipartiteGraph
 from ..kernels.atomics import relaxed_load
 from ..kernels.constants import ONE, ZERO
@@ -82,11 +82,11 @@ class Search(NamedTuple):
         Columns that the current search has taken.
     """
 
-    look: NDArray[Any]
-    position: NDArray[Any]
-    path: NDArray[Any]
-    stamp: NDArray[Any]
-    tree: NDArray[Any]
+    look: Indices
+    position: Indices
+    path: Indices
+    stamp: Indices
+    tree: Indices
 
 
 def make_search(rows: Adjacency, num_columns: int) -> Search:
@@ -115,7 +115,7 @@ def check_invariants(rows: Adjacency, matching: Matching, search: Search) -> Non
 
 
 @kernel
-def closed(search: Search) -> Any:
+def closed(search: Search) -> np.uint64:
     """Return the stamp of closed columns: the largest number of its dtype."""
     return NONE >> np.uint64(64 - 8 * search.stamp.itemsize)
 
@@ -131,8 +131,14 @@ def restart_stamps(search: Search) -> None:
 
 @kernel
 def augment_from(
-    rows: Adjacency, matching: Matching, search: Search, root: Any, number: Any, before: Any, backwards: bool
-) -> tuple[bool, bool, Any]:
+    rows: Adjacency,
+    matching: Matching,
+    search: Search,
+    root: Number,
+    number: np.uint64,
+    before: np.uint64,
+    backwards: bool,
+) -> tuple[bool, bool, np.uint64]:
     """Search an augmenting path from `root` and augment along it.
 
     Parameters
@@ -224,8 +230,8 @@ def run_phases(
     rows: Adjacency,
     matching: Matching,
     search: Search,
-    free: Any,
-    size: Any,
+    free: Indices,
+    size: np.uint64,
     fairness: bool,
     monitor: Monitor,
 ) -> bool:

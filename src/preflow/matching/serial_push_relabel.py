@@ -51,11 +51,11 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array, Indices, Int64
 from ..graph.bipartite import Adjacency, BipartiteGraph
 from ..kernels.atomics import prefetch, prefetch_to_write, relaxed_load
 from ..kernels.constants import ONE, THREE, TWO, ZERO
@@ -157,13 +157,13 @@ class State(NamedTuple):
         Columns in the order in which a global relabel finds them.
     """
 
-    label: NDArray[Any]
-    population: NDArray[Any]
-    queue: NDArray[Any]
-    order: NDArray[Any]
+    label: Indices
+    population: Indices
+    queue: Indices
+    order: Indices
 
 
-def check_labels(rows: Adjacency, column_match: NDArray[Any], label: NDArray[Any]) -> None:
+def check_labels(rows: Adjacency, column_match: Array, label: Array) -> None:
     """Assert the invariants of labels listed above; O(m), called by tests between phases."""
     num_rows, dead = len(rows.first) - 1, len(label) + 1
     free = column_match >= num_rows
@@ -231,7 +231,7 @@ def global_relabel(columns: Adjacency, matching: Matching, state: State) -> None
 
 
 @kernel
-def close_gap(state: State, level: Any) -> Any:
+def close_gap(state: State, level: np.uint64) -> np.uint64:
     """Declare all columns with labels above `level` dead, since no column has this label; return how many."""
     dead = np.uint64(len(state.label)) + ONE
     closed = ZERO
@@ -245,14 +245,21 @@ def close_gap(state: State, level: Any) -> Any:
 
 
 @kernel
-def place(position: Any, end: Any, capacity: Any) -> Any:
+def place(position: np.uint64, end: np.uint64, capacity: np.uint64) -> np.uint64:
     """Return the index of a position, which may be past the end, in the ring buffer that ends at `end`."""
     return position - capacity if position >= end else position
 
 
 @kernel
 def prefetch_active(
-    rows: Adjacency, values: Any, queue: Any, begin: Any, size: Any, end: Any, capacity: Any, shared: bool
+    rows: Adjacency,
+    values: Indices,
+    queue: Indices,
+    begin: np.uint64,
+    size: np.uint64,
+    end: np.uint64,
+    capacity: np.uint64,
+    shared: bool,
 ) -> None:
     """Prefetch data of the next rows in a ring buffer: their ranges, their columns, `values` of the columns.
 
@@ -278,13 +285,13 @@ def prefetch_active(
 
 
 @kernel
-def pushes_until_look(num_columns: Any, size: Any) -> Any:
+def pushes_until_look(num_columns: np.uint64, size: np.uint64) -> np.uint64:
     """Return the number of pushes until the next test for a stall, when `size` rows are active."""
     return max(num_columns >> STALL_SHIFT, STALL_PUSHES * size)
 
 
 @kernel
-def have_stalled(pushes: Any, size_then: Any, size: Any, num_edges: Any) -> bool:
+def have_stalled(pushes: np.uint64, size_then: np.uint64, size: np.uint64, num_edges: Int64) -> bool:
     """Whether pushes have stalled: the last `pushes` reduced the active rows from `size_then` to `size`."""
     to_come = float(pushes) * float(size)  # in floats: the product may not fit an integer
     return bool(to_come * float(STALLED_SHARE) > float(size_then - size) * float(num_edges))
@@ -295,11 +302,11 @@ def push_until(
     rows: Adjacency,
     matching: Matching,
     state: State,
-    begin: Any,
-    size: Any,
+    begin: np.uint64,
+    size: np.uint64,
     rules: Rules,
     monitor: Monitor,
-) -> tuple[Any, Any]:
+) -> tuple[np.uint64, np.uint64]:
     """Push until no row is active, a global relabel is due, pushes have stalled, or the solve is to stop.
 
     Takes and returns the beginning of the queue and the number of rows in it. Once no column is free, the
@@ -429,9 +436,10 @@ def solve(graph: BipartiteGraph, matching: Matching, options: PushRelabelOptions
             global_relabel(graph.columns, matching, state)
             control.counts[GLOBAL_RELABELS] += 1
             control.counts[RELABEL_NANOSECONDS] += time.perf_counter_ns() - started
-        begin, size = push_until(
+        left = push_until(
             graph.rows, matching, state, np.uint64(begin), np.uint64(size), rules, control.monitor()
         )
+        begin, size = map(int, left)
         control.counts[PHASES] += 1
         pushed = True
         match_rows(matching)

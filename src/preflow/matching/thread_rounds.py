@@ -12,11 +12,12 @@ the work, and has no barrier.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
+from ..arrays import Index, Indices
 from ..kernels.atomics import PADDING, fetch_add, relaxed_load, relaxed_store
 from ..kernels.constants import ONE, THREE, ZERO
 from ..kernels.kernel import kernel
@@ -49,14 +50,14 @@ class Rounds(NamedTuple):
         Random delays for stress tests, see parallel/delays.py.
     """
 
-    num_threads: Any
+    num_threads: np.uint64
     worklist: Worklist
-    shared: NDArray[Any]
-    barrier: NDArray[Any]
-    stop: NDArray[Any]
-    counts: NDArray[Any]
-    progress: NDArray[Any]
-    delays: Any = None
+    shared: NDArray[np.int64]
+    barrier: NDArray[np.int64]
+    stop: NDArray[np.int64]
+    counts: NDArray[np.uint64]
+    progress: NDArray[np.float64]
+    delays: NDArray[np.uint64] | None = None
 
 
 class Round(NamedTuple):
@@ -76,7 +77,7 @@ class Round(NamedTuple):
     base: np.uint64
 
 
-def make_rounds(control: Control, dtype: Any) -> Rounds:
+def make_rounds(control: Control, dtype: DTypeLike) -> Rounds:
     """Return the state before round 0, for lists of dtype `dtype`."""
     return Rounds(
         num_threads=np.uint64(control.threads),
@@ -97,13 +98,13 @@ def should_stop(rounds: Rounds) -> bool:
 
 
 @kernel
-def counters_of(number: Any) -> Any:
+def counters_of(number: np.uint64) -> np.uint64:
     """Return the position of a round's set of counters."""
     return (number % THREE) * SET
 
 
 @kernel
-def start_round(rounds: Rounds, thread: Any, number: Any, base: Any) -> Round:
+def start_round(rounds: Rounds, thread: Index, number: np.uint64, base: np.uint64) -> Round:
     """Return the thread's part in a round that appends from `base` on; reset the counters of the next one."""
     if thread == ZERO:
         begin_phase(rounds.worklist, number)
@@ -111,11 +112,11 @@ def start_round(rounds: Rounds, thread: Any, number: Any, base: Any) -> Round:
         relaxed_store(rounds.shared, following + TAKEN, 0)
         relaxed_store(rounds.shared, following + AMOUNT, 0)
         relaxed_store(rounds.shared, following + STOPPED, 0)
-    return Round(thread, number, base)
+    return Round(np.uint64(thread), number, base)
 
 
 @kernel
-def take_items(rounds: Rounds, current: Round, size: Any) -> tuple[Any, Any]:
+def take_items(rounds: Rounds, current: Round, size: np.uint64) -> tuple[np.uint64, np.uint64]:
     """Return the begin and the end of a range of a round's `size` items that belongs to this thread alone.
 
     The range is empty when all items are taken, or when the solve is to stop.
@@ -130,13 +131,17 @@ def take_items(rounds: Rounds, current: Round, size: Any) -> tuple[Any, Any]:
 
 
 @kernel
-def append_item(rounds: Rounds, current: Round, items: Any, waiting: Any, item: Any) -> Any:
+def append_item(
+    rounds: Rounds, current: Round, items: Indices, waiting: np.uint64, item: np.uint64
+) -> np.uint64:
     """Append to the round's list, which is a part of `items`; return the number of items in the buffer."""
     return append(rounds.worklist, current.number, items, current.base, current.thread, waiting, item)
 
 
 @kernel
-def end_round(rounds: Rounds, current: Round, items: Any, waiting: Any, amount: Any) -> tuple[bool, Any, Any]:
+def end_round(
+    rounds: Rounds, current: Round, items: Indices, waiting: np.uint64, amount: np.uint64
+) -> tuple[bool, np.uint64, np.uint64]:
     """Write out the buffer and wait for the other threads. Collective.
 
     Returns

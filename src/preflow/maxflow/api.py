@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import AnyArray
 from ..certify.cut import cut_capacity, largest_in_cut
 from ..certify.flow import COARSE
 from ..cuda.runtime import Device
@@ -135,7 +136,7 @@ class _FirstStage:
 
     network: FlowNetwork
     second_stage: SecondStage | DeviceSecondStage | CompletedFlow
-    sink_side: Any
+    sink_side: AnyArray
     finished: bool
     lower: int | float
 
@@ -257,7 +258,7 @@ class FlowCall(Call[FlowNetwork]):
             lower=solved.lower + added.lower,
         )
 
-    def given(self, values: Any) -> Any:
+    def given(self, values: AnyArray) -> AnyArray:
         """Return an array for the result: read-only on the host, else of the caller's kind."""
         if not isinstance(self.instance, DeviceFlowNetwork):
             values.flags.writeable = False
@@ -323,7 +324,7 @@ class FlowCall(Call[FlowNetwork]):
             residual.in_input_units(residual.constant_flow + int(arrived)),
         )
 
-    def best_cut(self, reaching: Any) -> tuple[Any, int | float]:
+    def best_cut(self, reaching: AnyArray) -> tuple[AnyArray, int | float]:
         """Return the cheapest of three cuts of an unfinished solve, and its capacity."""
         only_sinks = vertex_mask(self.instance, self.sinks)
         all_but_sources = ~vertex_mask(self.instance, self.sources)

@@ -27,11 +27,10 @@ those of :mod:`.cuda_lockfree`, whose kernel this is. Departures beside those of
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array, Indices
 from ..cuda import runtime
 from ..graph.device.residual import flow_to_device, from_device, to_device
 from ..graph.residual import ResidualArrays
@@ -66,7 +65,7 @@ class HybridOptions:
 
 
 @kernel
-def cancel_steep_arcs(net: Any, height: Any) -> Any:
+def cancel_steep_arcs(net: ResidualArrays, height: Indices) -> np.uint64:
     """Push along residual arcs that lead down by more than one level; return the number of pushes.
 
     These are lines 1 to 8 of Algorithm 4. No steep arc leads to the sink: a vertex next to it pushes there
@@ -90,7 +89,7 @@ def cancel_steep_arcs(net: Any, height: Any) -> Any:
     return pushes
 
 
-def solve(net: ResidualArrays, options: HybridOptions, control: Control) -> NDArray[Any]:
+def solve(net: ResidualArrays, options: HybridOptions, control: Control) -> Array:
     """Run the first stage on the GPU and the CPU, in place.
 
     Returns

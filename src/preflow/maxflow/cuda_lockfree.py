@@ -49,11 +49,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import AnyArray, Array
 from ..cuda import runtime
 from ..cuda.runtime import WATCH_WORDS, Device
 from ..errors import SolverError
@@ -100,24 +100,24 @@ class StepArguments(NamedTuple):
     """``StepArguments`` in the ``.cu`` file."""
 
     net: DeviceNetwork
-    height: Any
-    searching: Any
-    counts: Any
+    height: AnyArray
+    searching: AnyArray
+    counts: AnyArray
     cycles: int
-    stop: Any
-    watch: Any
+    stop: AnyArray
+    watch: AnyArray
 
 
 class SearchArguments(NamedTuple):
     """``SearchArguments`` in the ``.cu`` file."""
 
     net: DeviceNetwork
-    height: Any
-    distance: Any
-    order: Any
-    counters: Any
-    searching: Any
-    outcome: Any
+    height: AnyArray
+    distance: AnyArray
+    order: AnyArray
+    counters: AnyArray
+    searching: AnyArray
+    outcome: AnyArray
 
 
 def make_steps(device: Device, net: DeviceNetwork, cycles: int, control: Control) -> StepArguments:
@@ -142,7 +142,7 @@ def launch_steps(device: Device, steps: StepArguments, most_blocks: int) -> None
     device.launch(SOURCE, "take_steps", max(1, min(blocks, most_blocks)), device.block_threads, steps)
 
 
-def read_counts(device: Device, steps: StepArguments, control: Control) -> NDArray[Any]:
+def read_counts(device: Device, steps: StepArguments, control: Control) -> Array:
     """Wait for the kernels to end, add up their operations, and return the counts."""
     device.synchronize()
     counts = device.to_host(steps.counts)
@@ -213,9 +213,7 @@ def push_beside_searches(
             return searches, pushes
 
 
-def first_stage(
-    device: Device, net: DeviceNetwork, options: CudaLockFreeOptions, control: Control
-) -> NDArray[Any]:
+def first_stage(device: Device, net: DeviceNetwork, options: CudaLockFreeOptions, control: Control) -> Array:
     """Push excess until none can reach the sink; return the exact heights."""
     xp, n = device.xp, net.num_vertices
     concurrent = options.relabel == "concurrent"
@@ -243,7 +241,7 @@ def first_stage(
     return device.to_host(steps.height)
 
 
-def solve(net: ResidualArrays, options: CudaLockFreeOptions, control: Control) -> NDArray[Any]:
+def solve(net: ResidualArrays, options: CudaLockFreeOptions, control: Control) -> Array:
     """Run the first stage on the GPU and bring its outcome back, in place.
 
     Returns

@@ -9,11 +9,12 @@ only if its vertex still has that height.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
+from ..arrays import Array, Indices, Number
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 
@@ -37,19 +38,19 @@ class Levels(NamedTuple):
         The vertex of each log entry, and the entry before it of the same height.
     """
 
-    active_first: NDArray[Any]
-    active_next: NDArray[Any]
-    population: NDArray[Any]
-    first: NDArray[Any]
-    log_first: NDArray[Any]
-    log_vertex: NDArray[Any]
-    log_next: NDArray[Any]
+    active_first: Indices
+    active_next: Indices
+    population: Indices
+    first: Indices
+    log_first: Indices
+    log_vertex: Indices
+    log_next: Indices
 
 
-def make_levels(num_vertices: int, log_size: int, dtype: Any) -> Levels:
+def make_levels(num_vertices: int, log_size: int, dtype: DTypeLike) -> Levels:
     """Allocate the levels of `num_vertices` vertices, with room for `log_size` relabels."""
 
-    def empty(size: int) -> NDArray[Any]:
+    def empty(size: int) -> Array:
         return np.empty(size, dtype=dtype)
 
     return Levels(
@@ -63,7 +64,7 @@ def make_levels(num_vertices: int, log_size: int, dtype: Any) -> Levels:
     )
 
 
-def check_population(levels: Levels, height: NDArray[Any]) -> None:
+def check_population(levels: Levels, height: Array) -> None:
     """Assert that the number of vertices of each height is right and none is above a gap."""
     live = height[height <= len(height)]
     counts = np.bincount(live.astype(np.int64))[1:]
@@ -72,7 +73,7 @@ def check_population(levels: Levels, height: NDArray[Any]) -> None:
     assert kept.tolist() == counts.tolist(), "a level has another number of vertices"
 
 
-def check_active(levels: Levels, height: NDArray[Any], excess: NDArray[Any]) -> None:
+def check_active(levels: Levels, height: Array, excess: Array) -> None:
     """Assert that each active vertex is on the list of its height, once, and no other vertex is."""
     none = len(height)
     listed: list[int] = []
@@ -88,7 +89,7 @@ def check_active(levels: Levels, height: NDArray[Any], excess: NDArray[Any]) -> 
 
 
 @kernel
-def open_level(levels: Levels, height: Any) -> None:
+def open_level(levels: Levels, height: np.uint64) -> None:
     """Prepare an empty level."""
     levels.active_first[height] = len(levels.active_next)
     levels.population[height] = 0
@@ -96,7 +97,7 @@ def open_level(levels: Levels, height: Any) -> None:
 
 
 @kernel
-def push_active(levels: Levels, vertex: Any, height: Any) -> None:
+def push_active(levels: Levels, vertex: np.uint64, height: np.uint64) -> None:
     """Add an active vertex to the list of its height."""
     levels.active_next[vertex] = levels.active_first[height]
     levels.active_first[height] = vertex
@@ -104,8 +105,13 @@ def push_active(levels: Levels, vertex: Any, height: Any) -> None:
 
 @kernel
 def fill_levels(
-    levels: Levels, height: Any, order: Any, begin: Any, reached: Any, excess: Any
-) -> tuple[Any, Any]:
+    levels: Levels,
+    height: Indices,
+    order: Indices,
+    begin: np.uint64,
+    reached: np.uint64,
+    excess: NDArray[np.int64],
+) -> tuple[np.uint64, np.uint64]:
     """Sort vertices into levels after a global relabel; the levels below that of ``order[begin]`` stay.
 
     Returns
@@ -137,7 +143,7 @@ def fill_levels(
 
 
 @kernel
-def active_excess(order: Any, reached: Any, excess: Any) -> float:
+def active_excess(order: Indices, reached: Number, excess: NDArray[np.int64]) -> float:
     """Return the sum of the excess on vertices that can reach the sink."""
     total = 0.0
     for k in range(reached):
@@ -146,7 +152,7 @@ def active_excess(order: Any, reached: Any, excess: Any) -> float:
 
 
 @kernel
-def log_vertex(levels: Levels, vertex: Any, height: Any, position: Any) -> None:
+def log_vertex(levels: Levels, vertex: np.uint64, height: np.uint64, position: np.uint64) -> None:
     """Record at `position` of the log that `vertex` was relabelled to `height`."""
     levels.log_vertex[position] = vertex
     levels.log_next[position] = levels.log_first[height]
@@ -155,8 +161,13 @@ def log_vertex(levels: Levels, vertex: Any, height: Any, position: Any) -> None:
 
 @kernel
 def close_gap(
-    levels: Levels, height: Any, order: Any, searched_height: Any, gap: Any, max_height: Any
-) -> Any:
+    levels: Levels,
+    height: Indices,
+    order: Indices,
+    searched_height: np.uint64,
+    gap: np.uint64,
+    max_height: np.uint64,
+) -> np.uint64:
     """Declare every vertex above the empty level `gap` dead; return their number.
 
     `searched_height` is the largest height after the last global relabel, `max_height` the largest now.

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..arrays import Array
 from ..solving.method import Method
 
 if TYPE_CHECKING:
     # Each solver, by the memory that its arrays lie in: mypy checks its signature against the protocol.
-    from numpy.typing import NDArray
 
     from ..cuda.runtime import Device
     from ..graph.device.residual import DeviceNetwork
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
         serial_highest_label,
     )
 
-    HostSolver = FlowSolver[ResidualArrays, NDArray[Any]]
+    HostSolver = FlowSolver[ResidualArrays, Array]
     DeviceSolver = FlowSolver[DeviceNetwork, Any]
     HOST_SOLVERS: tuple[HostSolver, ...] = (
         cuda_coloring.solve,

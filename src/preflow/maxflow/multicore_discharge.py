@@ -49,11 +49,12 @@ One thread alone does without atomic additions, which would cost it up to half a
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Array, Indices
 from ..graph.residual import ResidualArrays
 from ..kernels.atomics import PADDING, add, fetch_add, fetch_min, load, relaxed_load, relaxed_store
 from ..kernels.clock import now
@@ -116,12 +117,12 @@ class State(NamedTuple):
     search: Search
     queues: Queues | None
     buckets: Buckets | None
-    height: NDArray[Any]
-    current: NDArray[Any]
-    population: NDArray[Any]
-    signals: NDArray[Any]
-    active: NDArray[Any]
-    delays: Any = None
+    height: Indices
+    current: Indices
+    population: NDArray[np.int64]
+    signals: NDArray[np.uint64]
+    active: NDArray[np.float64]
+    delays: NDArray[np.uint64] | None = None
 
 
 class Rules(NamedTuple):
@@ -197,7 +198,7 @@ def check_invariants(net: ResidualArrays, state: State) -> None:
 
 
 @kernel
-def disown_all(queues: Any, buckets: Any, thread: Any) -> None:
+def disown_all(queues: Queues | None, buckets: Buckets | None, thread: np.uint64) -> None:
     """Take from the thread all vertices that it owns."""
     if queues is not None:
         in_queues.clear(queues, thread)
@@ -206,7 +207,7 @@ def disown_all(queues: Any, buckets: Any, thread: Any) -> None:
 
 
 @kernel
-def num_owned(queues: Any, buckets: Any, thread: Any) -> Any:
+def num_owned(queues: Queues | None, buckets: Buckets | None, thread: np.uint64) -> np.uint64:
     """Return how many vertices the thread owns."""
     num = ZERO
     if queues is not None:
@@ -217,7 +218,9 @@ def num_owned(queues: Any, buckets: Any, thread: Any) -> Any:
 
 
 @kernel
-def own(queues: Any, buckets: Any, thread: Any, v: Any, height: Any) -> None:
+def own(
+    queues: Queues | None, buckets: Buckets | None, thread: np.uint64, v: np.uint64, height: np.uint64
+) -> None:
     """Let the thread own `v`, which no thread owns; if its queue is full, no thread will."""
     if queues is not None:
         in_queues.append(queues, thread, v)
@@ -226,7 +229,7 @@ def own(queues: Any, buckets: Any, thread: Any, v: Any, height: Any) -> None:
 
 
 @kernel
-def next_owned(queues: Any, buckets: Any, thread: Any) -> Any:
+def next_owned(queues: Queues | None, buckets: Buckets | None, thread: np.uint64) -> np.uint64:
     """Take the vertex that the thread discharges next from those that it owns."""
     v = ZERO
     if queues is not None:
@@ -237,7 +240,7 @@ def next_owned(queues: Any, buckets: Any, thread: Any) -> Any:
 
 
 @kernel
-def donate_owned(queues: Any, buckets: Any, thread: Any) -> None:
+def donate_owned(queues: Queues | None, buckets: Buckets | None, thread: np.uint64) -> None:
     """Donate vertices of the thread to one that owns none, if there is one."""
     if queues is not None:
         in_queues.donate(queues, thread)
@@ -246,7 +249,13 @@ def donate_owned(queues: Any, buckets: Any, thread: Any) -> None:
 
 
 @kernel
-def wait_for_vertices(queues: Any, buckets: Any, thread: Any, over: Any, monitor: Monitor) -> bool:
+def wait_for_vertices(
+    queues: Queues | None,
+    buckets: Buckets | None,
+    thread: np.uint64,
+    over: NDArray[np.uint64],
+    monitor: Monitor,
+) -> bool:
     """Wait until another thread donates vertices; return False if none will (parallel/idle.py)."""
     given = False
     if queues is not None:
@@ -258,7 +267,7 @@ def wait_for_vertices(queues: Any, buckets: Any, thread: Any, over: Any, monitor
 
 @kernel
 def work_until_relabel(
-    net: ResidualArrays, state: State, thread: Any, rules: Rules, monitor: Monitor
+    net: ResidualArrays, state: State, thread: np.uint64, rules: Rules, monitor: Monitor
 ) -> None:
     """Discharge vertices until a global relabel is due, no thread has any left, or the stop flag is raised.
 
@@ -376,7 +385,9 @@ def work_until_relabel(
 
 
 @kernel
-def start_phase(net: ResidualArrays, state: State, thread: Any, rules: Rules, begin: Any, end: Any) -> None:
+def start_phase(
+    net: ResidualArrays, state: State, thread: np.uint64, rules: Rules, begin: np.uint64, end: np.uint64
+) -> None:
     """Reset the thread's share of the state; own its active vertices, farthest first.
 
     The vertices are those that the thread found in the search, at ``begin .. end - 1`` of its order.
@@ -402,7 +413,7 @@ def start_phase(net: ResidualArrays, state: State, thread: Any, rules: Rules, be
 
 
 @kernel
-def first_stage(net: ResidualArrays, state: State, thread: Any, rules: Rules, monitor: Monitor) -> None:
+def first_stage(net: ResidualArrays, state: State, thread: np.uint64, rules: Rules, monitor: Monitor) -> None:
     """Push excess until none can reach the sink; all threads run this together.
 
     On return the heights are exact, also after the stop flag was raised, unless the barrier is broken.
@@ -441,7 +452,7 @@ def run_first_stage(
     buckets: Buckets | None,
     gap: bool,
     relabel_period: float,
-) -> NDArray[Any]:
+) -> Array:
     """Run the first stage in place; one of `queues` and `buckets`, both empty, is None.
 
     Returns

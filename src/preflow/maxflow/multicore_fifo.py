@@ -18,10 +18,8 @@ Departures:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-from numpy.typing import NDArray
-
+from ..arrays import Array
 from ..graph.residual import ResidualArrays
 from ..parallel.queues import make_queues
 from ..solving.options import check_flag
@@ -50,7 +48,7 @@ class MulticoreFifoOptions:
         check_relabel_rule("relabels", self.relabel_period)
 
 
-def solve(net: ResidualArrays, options: MulticoreFifoOptions, control: Control) -> NDArray[Any]:
+def solve(net: ResidualArrays, options: MulticoreFifoOptions, control: Control) -> Array:
     """Run the first stage in place.
 
     Returns

@@ -18,10 +18,8 @@ Departures, from what Cihan's chapter 3 and the abstract say of that implementat
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-from numpy.typing import NDArray
-
+from ..arrays import Array
 from ..graph.residual import ResidualArrays
 from ..parallel.buckets import make_buckets
 from ..solving.run import Control
@@ -45,7 +43,7 @@ class MulticoreHighestLabelOptions:
         check_relabel_rule("relabels", self.relabel_period)
 
 
-def solve(net: ResidualArrays, options: MulticoreHighestLabelOptions, control: Control) -> NDArray[Any]:
+def solve(net: ResidualArrays, options: MulticoreHighestLabelOptions, control: Control) -> Array:
     """Run the first stage in place.
 
     Returns

@@ -15,10 +15,8 @@ settled: the papers' test of e(s) + e(t) misses excess that still moves to dead 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-from numpy.typing import NDArray
-
+from ..arrays import Array
 from ..graph.residual import ResidualArrays
 from ..parallel.lockfree import push_relabel
 from ..solving.options import check_flag
@@ -48,7 +46,7 @@ class LockFreeOptions:
             check_relabel_rule("relabels", self.relabel_period)
 
 
-def solve(net: ResidualArrays, options: LockFreeOptions, control: Control) -> NDArray[Any]:
+def solve(net: ResidualArrays, options: LockFreeOptions, control: Control) -> Array:
     """Run the first stage in place.
 
     Returns

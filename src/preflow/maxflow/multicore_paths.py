@@ -77,11 +77,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Array, Indices, Int64, Number
 from ..graph.residual import ResidualArrays
 from ..kernels.atomics import (
     PADDING,
@@ -212,21 +213,21 @@ class State(NamedTuple):
 
     search: Search
     queues: Queues
-    height: NDArray[Any]
-    current: NDArray[Any]
-    active_first: NDArray[Any]
-    active_next: NDArray[Any]
-    population: NDArray[Any]
-    until_recount: NDArray[Any]
-    is_scarce: NDArray[Any]
-    path: NDArray[Any]
-    active: NDArray[Any]
-    highest: NDArray[Any]
-    searched: NDArray[Any]
-    exact_below: NDArray[Any]
-    shared: NDArray[Any]
-    over: NDArray[Any]
-    delays: Any = None
+    height: Indices
+    current: Indices
+    active_first: Indices
+    active_next: Indices
+    population: NDArray[np.int64]
+    until_recount: NDArray[np.int64]
+    is_scarce: Indices
+    path: Indices
+    active: NDArray[np.float64]
+    highest: NDArray[np.uint64]
+    searched: NDArray[np.uint64]
+    exact_below: NDArray[np.uint64]
+    shared: NDArray[np.int64]
+    over: NDArray[np.int64]
+    delays: NDArray[np.uint64] | None = None
 
 
 class Rules(NamedTuple):
@@ -254,9 +255,9 @@ class ActiveLists(NamedTuple):
     top : the greatest height whose list may have a vertex
     """
 
-    opened: Any
-    count: Any
-    top: Any
+    opened: np.uint64
+    count: Number
+    top: np.uint64
 
 
 def check_invariants(net: ResidualArrays, state: State, lists: Sequence[ActiveLists] = ()) -> None:
@@ -288,7 +289,9 @@ def check_invariants(net: ResidualArrays, state: State, lists: Sequence[ActiveLi
 
 
 @kernel
-def list_active(state: State, thread: Any, v: Any, h: Any, lists: ActiveLists) -> ActiveLists:
+def list_active(
+    state: State, thread: np.uint64, v: np.uint64, h: np.uint64, lists: ActiveLists
+) -> ActiveLists:
     """Add an active vertex of height `h`, which the thread owns, to its list."""
     first = state.active_first
     opened = lists.opened
@@ -302,7 +305,7 @@ def list_active(state: State, thread: Any, v: Any, h: Any, lists: ActiveLists) -
 
 @kernel
 def release(
-    net: ResidualArrays, state: State, thread: Any, v: Any, amount: Any, lists: ActiveLists
+    net: ResidualArrays, state: State, thread: np.uint64, v: np.uint64, amount: Int64, lists: ActiveLists
 ) -> ActiveLists:
     """Add `amount` to the excess of a vertex that the thread owns; list the vertex if it then has excess."""
     delay(state.delays, thread)
@@ -315,7 +318,9 @@ def release(
 
 
 @kernel
-def change_level(state: State, thread: Any, num_threads: Any, previous: Any, h: Any) -> None:
+def change_level(
+    state: State, thread: np.uint64, num_threads: np.uint64, previous: np.uint64, h: np.uint64
+) -> None:
     """Count a vertex at its new height `h`; note a gap if no vertex is left at its previous height."""
     n = np.uint64(len(state.height))
     stride = n + TWO
@@ -342,7 +347,7 @@ def change_level(state: State, thread: Any, num_threads: Any, previous: Any, h: 
 
 
 @kernel
-def donate_highest(state: State, thread: Any, level: Any, lists: ActiveLists) -> ActiveLists:
+def donate_highest(state: State, thread: np.uint64, level: np.uint64, lists: ActiveLists) -> ActiveLists:
     """Donate active vertices to a waiting thread.
 
     The thread keeps its k highest vertices and donates the next k; k is at most half of all its vertices.
@@ -383,7 +388,7 @@ def donate_highest(state: State, thread: Any, level: Any, lists: ActiveLists) ->
 
 
 @kernel
-def wait_for_higher(state: State, thread: Any, level: Any, monitor: Monitor) -> bool:
+def wait_for_higher(state: State, thread: np.uint64, level: np.uint64, monitor: Monitor) -> bool:
     """Wait for a donation, or until the minimum working level falls to `level`.
 
     `level` is the height of the thread's highest active vertex, 0 if it has none.
@@ -413,7 +418,7 @@ def wait_for_higher(state: State, thread: Any, level: Any, monitor: Monitor) -> 
 
 
 @kernel
-def take_donation(state: State, thread: Any, lists: ActiveLists) -> ActiveLists:
+def take_donation(state: State, thread: np.uint64, lists: ActiveLists) -> ActiveLists:
     """List the vertices that another thread has donated."""
     queues = state.queues
     while size(queues, thread) > ZERO:  # mutant: is-not-taken
@@ -426,12 +431,12 @@ def take_donation(state: State, thread: Any, lists: ActiveLists) -> ActiveLists:
 def push_along_path(
     net: ResidualArrays,
     state: State,
-    thread: Any,
-    depth: Any,
-    carried: Any,
-    exact_below: Any,
+    thread: np.uint64,
+    depth: np.uint64,
+    carried: Int64,
+    exact_below: np.uint64,
     lists: ActiveLists,
-) -> tuple[Any, Any, ActiveLists]:
+) -> tuple[Int64, np.uint64, ActiveLists]:
     """Push up to `carried` units along the thread's path; each arc takes as much as its capacity allows.
 
     The thread takes back the marks of the inner vertices. No other thread changes an arc between two vertices
@@ -491,7 +496,7 @@ def push_along_path(
 
 
 @kernel
-def prefetch_vertex(net: ResidualArrays, state: State, v: Any) -> None:
+def prefetch_vertex(net: ResidualArrays, state: State, v: np.uint64) -> None:
     """Prefetch what the discharge of a vertex reads first; `v` may be n."""
     if v < np.uint64(len(state.height)):
         a = np.uint64(net.first_out[v])
@@ -504,7 +509,7 @@ def prefetch_vertex(net: ResidualArrays, state: State, v: Any) -> None:
 
 
 @kernel
-def prefetch_end(net: ResidualArrays, state: State, a: Any) -> None:
+def prefetch_end(net: ResidualArrays, state: State, a: np.uint64) -> None:
     """Prefetch the data of the head of arc `a`, from which the path may continue."""
     w = np.uint64(net.head[a])
     b = np.uint64(net.reverse[a])
@@ -519,13 +524,13 @@ def prefetch_end(net: ResidualArrays, state: State, a: Any) -> None:
 def run_phase(
     net: ResidualArrays,
     state: State,
-    thread: Any,
+    thread: np.uint64,
     rules: Rules,
     lists: ActiveLists,
-    greatest_seen: Any,
-    min_level: Any,
+    greatest_seen: np.uint64,
+    min_level: np.uint64,
     monitor: Monitor,
-) -> Any:
+) -> np.uint64:
     """Discharge the thread's active vertices until the phase is over; return the greatest height seen.
 
     All threads begin with the same `min_level`.
@@ -681,8 +686,13 @@ def run_phase(
 
 @kernel
 def start_phase(
-    net: ResidualArrays, state: State, thread: Any, ceiling: Any, trusted: Any, greatest_seen: Any
-) -> tuple[ActiveLists, Any]:
+    net: ResidualArrays,
+    state: State,
+    thread: np.uint64,
+    ceiling: np.uint64,
+    trusted: np.uint64,
+    greatest_seen: np.uint64,
+) -> tuple[ActiveLists, np.uint64]:
     """Reset a thread's share of the state after a global relabel and list its share of the active vertices.
 
     Vertices are listed in the order of their numbers, which is their order in memory.
@@ -709,7 +719,7 @@ def start_phase(
     greatest_seen = ZERO
     lists = ActiveLists(ZERO, ZERO, ZERO)
     active = 0.0
-    block = first_own(search, thread)
+    block: np.uint64 = first_own(search, thread)
     while block < n:
         last = end_of_block(search, block, n)
         v = block
@@ -737,14 +747,14 @@ def start_phase(
 
 
 @kernel
-def work_until_search(work_limit: Any, found: Any, num_vertices: Any) -> Any:
+def work_until_search(work_limit: np.uint64, found: np.uint64, num_vertices: np.uint64) -> np.uint64:
     """Return the work limit of a phase, given how many vertices the last search found; at least 1."""
     share = np.float64(found) / (WHOLE * np.float64(num_vertices))
     return np.uint64(max(1.0, np.float64(work_limit) * min(max(share, LEAST), 1.0)))
 
 
 @kernel
-def first_stage(net: ResidualArrays, state: State, thread: Any, rules: Rules, monitor: Monitor) -> None:
+def first_stage(net: ResidualArrays, state: State, thread: np.uint64, rules: Rules, monitor: Monitor) -> None:
     """Push excess until none can reach the sink; all threads run this together.
 
     On return the heights are exact, even if the solve was stopped, unless the barrier was broken.
@@ -802,7 +812,7 @@ def first_stage(net: ResidualArrays, state: State, thread: Any, rules: Rules, mo
         trusted = ZERO if stopping else min(np.uint64(relaxed_load(state.shared, GAP)), n)
 
 
-def solve(net: ResidualArrays, options: PathsOptions, control: Control) -> NDArray[Any]:
+def solve(net: ResidualArrays, options: PathsOptions, control: Control) -> Array:
     """Run the first stage in place, on ``control.threads`` threads.
 
     Returns

@@ -43,11 +43,12 @@ exact search that finds no excess which can reach the sink.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Array, Indices
 from ..graph.residual import ResidualArrays
 from ..kernels.atomics import exchange, fetch_add, relaxed_load, relaxed_store
 from ..kernels.clock import now
@@ -119,14 +120,14 @@ class State(NamedTuple):
     """
 
     search: Search
-    height: NDArray[Any]
-    next_height: NDArray[Any]
-    gained: NDArray[Any]
-    round_listed: NDArray[Any]
+    height: Indices
+    next_height: Indices
+    gained: NDArray[np.int64]
+    round_listed: Indices
     worklist: Worklist
-    active: NDArray[Any]
-    shared: NDArray[Any]
-    delays: Any = None
+    active: Indices
+    shared: NDArray[np.int64]
+    delays: NDArray[np.uint64] | None = None
 
 
 class Rules(NamedTuple):
@@ -163,7 +164,7 @@ class Round(NamedTuple):
 
 
 @kernel
-def may_push(v: Any, height_v: Any, w: Any, height_w: Any) -> bool:
+def may_push(v: np.uint64, height_v: np.uint64, w: np.uint64, height_w: np.uint64) -> bool:
     """Return whether `v` may push to its active neighbour `w` in this round; if not, `w` may push to `v`."""
     if height_v == height_w:
         return bool(v < w)  # mutant: both-may-push-at-one-height
@@ -173,8 +174,14 @@ def may_push(v: Any, height_v: Any, w: Any, height_w: Any) -> bool:
 
 @kernel
 def discharge_frozen(
-    net: ResidualArrays, state: State, thread: Any, v: Any, this_round: Round, waiting: Any, monitor: Monitor
-) -> tuple[Any, Any]:
+    net: ResidualArrays,
+    state: State,
+    thread: np.uint64,
+    v: np.uint64,
+    this_round: Round,
+    waiting: np.uint64,
+    monitor: Monitor,
+) -> tuple[np.uint64, np.uint64]:
     """Discharge `v` against the frozen heights.
 
     Takes and returns the number of vertices in the thread's buffer, and returns the work.
@@ -253,7 +260,7 @@ def discharge_frozen(
 
 
 @kernel
-def commit(net: ResidualArrays, state: State, thread: Any, begin: Any, size: Any) -> None:
+def commit(net: ResidualArrays, state: State, thread: np.uint64, begin: np.uint64, size: np.uint64) -> None:
     """Make the heights and excesses of the thread's share of the next round's list valid."""
     k, end = share_of(size, thread, state.search.num_threads[0])
     while k < end:  # mutant: forgets-the-last-vertex-of-a-share
@@ -265,7 +272,9 @@ def commit(net: ResidualArrays, state: State, thread: Any, begin: Any, size: Any
 
 
 @kernel
-def list_active(net: ResidualArrays, state: State, thread: Any, k: Any, end: Any, phase: Any) -> None:
+def list_active(
+    net: ResidualArrays, state: State, thread: np.uint64, k: np.uint64, end: np.uint64, phase: np.uint64
+) -> None:
     """List the thread's active vertices after a global relabel, and set their `next_height`."""
     waiting = ZERO
     while k < end:
@@ -281,12 +290,12 @@ def list_active(net: ResidualArrays, state: State, thread: Any, k: Any, end: Any
 def discharge_alone(
     net: ResidualArrays,
     state: State,
-    begin: Any,
-    size: Any,
-    enough: Any,
-    work_limit: Any,
+    begin: np.uint64,
+    size: np.uint64,
+    enough: np.uint64,
+    work_limit: np.uint64,
     monitor: Monitor,
-) -> tuple[Any, Any, Any]:
+) -> tuple[np.uint64, np.uint64, np.uint64]:
     """Discharge the listed vertices in one thread, first in, first out, until there are `enough` or none.
 
     Returns where the list begins now, its size, and the work done.
@@ -373,7 +382,7 @@ def discharge_alone(
 
 
 @kernel
-def first_stage(net: ResidualArrays, state: State, thread: Any, rules: Rules, monitor: Monitor) -> None:
+def first_stage(net: ResidualArrays, state: State, thread: np.uint64, rules: Rules, monitor: Monitor) -> None:
     """Push excess until none can reach the sink; all threads run this together.
 
     On return the heights are exact, also after the stop flag was raised, unless the barrier broke.
@@ -468,7 +477,7 @@ def first_stage(net: ResidualArrays, state: State, thread: Any, rules: Rules, mo
         phase += ONE  # mutant: that-of-a-period-has-the-number-of-the-last-round
 
 
-def solve(net: ResidualArrays, options: SynchronousOptions, control: Control) -> NDArray[Any]:
+def solve(net: ResidualArrays, options: SynchronousOptions, control: Control) -> Array:
     """Run the first stage in place, on ``control.threads`` threads.
 
     Returns

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
+from ..arrays import Number
 from ..solving.options import UNLIMITED, check_choice, check_positive_number, limit
 
 RelabelRule = Literal["relabels", "work"]
@@ -15,7 +16,7 @@ def check_relabel_rule(rule: object, period: object) -> None:
     check_positive_number("relabel_period", period)
 
 
-def relabel_limits(rule: str, period: float, num_vertices: int, num_arcs: int) -> tuple[Any, Any]:
+def relabel_limits(rule: str, period: float, num_vertices: int, num_arcs: int) -> tuple[Number, Number]:
     """Return after how many relabels, and after how much work, a global relabel is due.
 
     The rule "relabels" counts ``period * n`` relabels, as F_PRF, Q_PRF, M_PRF, H_PRF and Cihan do. The rule

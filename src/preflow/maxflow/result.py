@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import AnyArray
 from ..certify.cut import check_flow_and_cut, check_no_residual_path, crossing_arcs
 from ..graph.network import DeviceFlowNetwork, FlowNetwork
 from ..solving.result import BoundedResult
@@ -37,7 +38,7 @@ class MinCutResult(BoundedResult):
     sources, sinks : ndarray of int64
     """
 
-    sink_side: Any
+    sink_side: AnyArray
     network: FlowNetwork
     sources: NDArray[np.int64]
     sinks: NDArray[np.int64]
@@ -59,7 +60,7 @@ class MinCutResult(BoundedResult):
         return self._gap
 
     @property
-    def cut_arcs(self) -> Any:
+    def cut_arcs(self) -> AnyArray:
         """Indices of the input arcs over the cut, ascending.
 
         These are the arcs with capacity from the source side to the sink side, their own or their reverse
@@ -74,7 +75,7 @@ class MinCutResult(BoundedResult):
                 arcs = network.xp.sort(network.xp.concatenate([arcs, backward]))
             return network.to_caller(arcs)
 
-    def source_side(self) -> Any:
+    def source_side(self) -> AnyArray:
         """Return the smallest source side of all minimum cuts, as one bool per vertex.
 
         These are the vertices that the source still reaches over residual arcs after all excess is returned
@@ -100,7 +101,7 @@ class MinCutResult(BoundedResult):
         with self.network.current():
             check_flow_and_cut(*self._claims(self._second_stage.preflow()), preflow=True)
 
-    def _claims(self, flow: Any) -> tuple[Any, ...]:
+    def _claims(self, flow: AnyArray) -> tuple[Any, ...]:
         """Return the claims of this result that a flow, or preflow, is to prove."""
         bounds = (self.status, self.lower_bound, self.upper_bound, self.gap)
         return self.network, self.sources, self.sinks, flow, self.sink_side, *bounds
@@ -124,7 +125,7 @@ class MaxFlowResult(MinCutResult):
         See :class:`MinCutResult`.
     """
 
-    flow: Any
+    flow: AnyArray
 
     def flow_matrix(self) -> scipy.sparse.csr_array:
         """Return the flow as a sparse matrix: entry (u, v) is the flow from u to v over all arcs."""

@@ -46,11 +46,12 @@ inner loop.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Array, Indices
 from ..graph.residual import ResidualArrays
 from ..kernels.atomics import relaxed_load
 from ..kernels.bfs import distances_to_sink
@@ -123,11 +124,11 @@ class State(NamedTuple):
     levels : Levels
     """
 
-    height: NDArray[Any]
-    current: NDArray[Any]
-    order: NDArray[Any]
-    queue: NDArray[Any]
-    jumps: NDArray[Any]
+    height: Indices
+    current: Indices
+    order: Indices
+    queue: Indices
+    jumps: NDArray[np.uint8]
     levels: Levels
 
 
@@ -164,7 +165,7 @@ def check_invariants(net: ResidualArrays, state: State, gap: bool, num_queued: i
 
 
 @kernel
-def start_phase(net: ResidualArrays, state: State, reached: Any) -> Any:
+def start_phase(net: ResidualArrays, state: State, reached: np.uint64) -> np.uint64:
     """Reset current arcs and jumps; queue the active vertices, farthest first; return their number."""
     state.jumps[:] = 0
     size = ZERO
@@ -324,7 +325,7 @@ def first_stage(net: ResidualArrays, state: State, rules: Rules, monitor: Monito
         counts[ARC_SCANS] += scans
 
 
-def solve(net: ResidualArrays, options: FifoOptions, control: Control) -> NDArray[Any]:
+def solve(net: ResidualArrays, options: FifoOptions, control: Control) -> Array:
     """Run the first stage in place.
 
     Returns

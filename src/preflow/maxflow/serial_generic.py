@@ -23,11 +23,10 @@ second stage returns excess to the source.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array, Indices
 from ..graph.residual import ResidualArrays
 from ..kernels.atomics import relaxed_load
 from ..kernels.bfs import distances_to_sink
@@ -45,7 +44,7 @@ class GenericOptions:
 
 
 @kernel
-def first_stage(net: ResidualArrays, height: Any, stack: Any, monitor: Monitor) -> None:
+def first_stage(net: ResidualArrays, height: Indices, stack: Indices, monitor: Monitor) -> None:
     """Push and relabel in any order until no vertex is active."""
     counts = monitor.counts
     dead = np.uint64(len(net.excess)) + ONE
@@ -99,7 +98,7 @@ def first_stage(net: ResidualArrays, height: Any, stack: Any, monitor: Monitor) 
             size += ONE
 
 
-def solve(net: ResidualArrays, options: GenericOptions, control: Control) -> NDArray[Any]:
+def solve(net: ResidualArrays, options: GenericOptions, control: Control) -> Array:
     """Run the first stage in place and return exact heights; see the module's docstring."""
     n = len(net.excess)
     height = np.zeros(n, dtype=net.head.dtype)

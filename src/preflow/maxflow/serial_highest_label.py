@@ -53,11 +53,11 @@ sweep of pushes is our reading of their names.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array, Indices
 from ..graph.residual import ResidualArrays
 from ..kernels.atomics import relaxed_load
 from ..kernels.bfs import distances_to_sink
@@ -135,10 +135,10 @@ class State(NamedTuple):
     levels : Levels
     """
 
-    height: NDArray[Any]
-    current: NDArray[Any]
-    order: NDArray[Any]
-    path: NDArray[Any]
+    height: Indices
+    current: Indices
+    order: Indices
+    path: Indices
     levels: Levels
 
 
@@ -173,8 +173,8 @@ def check_invariants(net: ResidualArrays, state: State, gap: bool) -> None:
 
 @kernel
 def global_relabel(
-    net: ResidualArrays, state: State, reached: Any, begin: Any, end: Any, drain: bool
-) -> tuple[Any, Any]:
+    net: ResidualArrays, state: State, reached: np.uint64, begin: np.uint64, end: np.uint64, drain: bool
+) -> tuple[np.uint64, np.uint64]:
     """Make all heights exact and reset the current arcs of the vertices that the search reached."""
     reached, pushes = distances_to_sink(net, state.height, state.order, reached, begin, end, drain)
     k = end
@@ -186,7 +186,7 @@ def global_relabel(
 
 
 @kernel
-def push_wave(net: ResidualArrays, state: State, reached: Any) -> Any:
+def push_wave(net: ResidualArrays, state: State, reached: np.uint64) -> np.uint64:
     """Push excess over admissible arcs in one sweep, farthest vertices first; return the number of pushes."""
     pushes = ZERO
     k = reached
@@ -214,7 +214,7 @@ def push_wave(net: ResidualArrays, state: State, reached: Any) -> Any:
 
 
 @kernel
-def label_one(net: ResidualArrays, state: State) -> Any:
+def label_one(net: ResidualArrays, state: State) -> np.uint64:
     """Give every vertex height 1, a valid if poor labelling; return the number of vertices."""
     for v in range(len(net.excess)):
         state.height[v] = 1
@@ -224,7 +224,9 @@ def label_one(net: ResidualArrays, state: State) -> Any:
 
 
 @kernel
-def find_admissible(net: ResidualArrays, height: Any, v: Any, h: Any, a: Any) -> Any:
+def find_admissible(
+    net: ResidualArrays, height: Indices, v: np.uint64, h: np.uint64, a: np.uint64
+) -> np.uint64:
     """Return the first admissible arc of `v`, of height `h`, from arc `a` on; the end if there is none."""
     last = np.uint64(net.first_out[v + ONE])
     while a < last:
@@ -236,8 +238,8 @@ def find_admissible(net: ResidualArrays, height: Any, v: Any, h: Any, a: Any) ->
 
 @kernel
 def push_along_path(
-    net: ResidualArrays, state: State, last: Any, h: Any, exact_below: Any
-) -> tuple[Any, Any]:
+    net: ResidualArrays, state: State, last: np.uint64, h: np.uint64, exact_below: np.uint64
+) -> tuple[np.uint64, np.uint64]:
     """Push excess of ``path[0]``, of height `h`, along the path; each arc takes what its capacity allows.
 
     Every vertex of ``path[: last + 1]`` has an admissible current arc (or one to the sink, at height 1),
@@ -429,7 +431,7 @@ def first_stage(net: ResidualArrays, state: State, rules: Rules, monitor: Monito
         counts[ARC_SCANS] += scans
 
 
-def solve(net: ResidualArrays, options: HighestLabelOptions, control: Control) -> NDArray[Any]:
+def solve(net: ResidualArrays, options: HighestLabelOptions, control: Control) -> Array:
     """Run the first stage in place.
 
     Returns

@@ -13,11 +13,12 @@ sorting takes two indices an arc, or four if there are many vertices; later step
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
+from ..arrays import Indices, Int64
 from ..kernels.atomics import PADDING, prefetch
 from ..kernels.constants import ONE, ZERO
 from ..kernels.csr_build import InputArcs, Pairs
@@ -55,7 +56,7 @@ class Tables(NamedTuple):
     first : ndarray of uint64, shape (threads + 1,)
     """
 
-    entries: NDArray[Any]
+    entries: Indices
     first: NDArray[np.uint64]
 
 
@@ -74,10 +75,10 @@ class Merging(NamedTuple):
         Set: where the pairs of a group start in a list of all.
     """
 
-    larger_end: NDArray[Any]
+    larger_end: Indices
     directions: NDArray[np.uint8]
-    place: NDArray[Any]
-    pair_first: NDArray[Any]
+    place: Indices
+    pair_first: Indices
 
 
 class SortedPairs(NamedTuple):
@@ -95,10 +96,10 @@ class SortedPairs(NamedTuple):
         Where the pairs of each larger end start in that order.
     """
 
-    larger_end: NDArray[Any]
-    first: NDArray[Any]
-    position: NDArray[Any]
-    back_first: NDArray[Any]
+    larger_end: Indices
+    first: Indices
+    position: Indices
+    back_first: Indices
 
 
 def make_builders(num_threads: int) -> Builders:
@@ -106,7 +107,7 @@ def make_builders(num_threads: int) -> Builders:
     return Builders(make_barrier(num_threads), make_sums(num_threads))
 
 
-def make_tables(largest_groups: Sequence[int], num_inner: int, dtype: Any) -> Tables:
+def make_tables(largest_groups: Sequence[int], num_inner: int, dtype: DTypeLike) -> Tables:
     """Return an empty table for each thread, given its largest group; no table for a small group."""
     sizes = [
         1 << (2 * min(size, num_inner) - 1).bit_length() if size > SMALL_GROUP else 0
@@ -117,13 +118,13 @@ def make_tables(largest_groups: Sequence[int], num_inner: int, dtype: Any) -> Ta
 
 
 @kernel
-def size_of(builders: Builders) -> Any:
+def size_of(builders: Builders) -> np.uint64:
     """Return the number of threads."""
     return np.uint64(len(builders.sums)) // PADDING
 
 
 @kernel
-def range_of(first: Any, thread: Any, num_threads: Any) -> tuple[Any, Any]:
+def range_of(first: Indices, thread: np.uint64, num_threads: np.uint64) -> tuple[np.uint64, np.uint64]:
     """Return the begin and end of a thread's range of groups, which has about its share of the items.
 
     The items of group ``v`` are ``first[v] .. first[v + 1] - 1``.
@@ -137,7 +138,7 @@ def range_of(first: Any, thread: Any, num_threads: Any) -> tuple[Any, Any]:
 
 
 @kernel
-def first_from(first: Any, item: Any) -> Any:
+def first_from(first: Indices, item: np.uint64) -> np.uint64:
     """Return the first group that begins at `item` or later."""
     low, high = ZERO, np.uint64(len(first)) - ONE
     while low < high:
@@ -152,13 +153,13 @@ def first_from(first: Any, item: Any) -> Any:
 @kernel
 def sort_arcs_together(
     builders: Builders,
-    thread: Any,
+    thread: np.uint64,
     sorting: Sorting,
     arcs: InputArcs,
-    keys: Any,
-    first: Any,
-    order: Any,
-) -> Any:
+    keys: Indices,
+    first: Indices,
+    order: Indices,
+) -> np.uint64:
     """Sort the arcs between inner vertices into groups, by the smaller end of their pair.
 
     Sets ``first``, where the group of each vertex starts, and ``order``; `keys` is scratch. Returns the
@@ -184,11 +185,11 @@ def sort_arcs_together(
 @kernel
 def merge_groups_together(
     builders: Builders,
-    thread: Any,
+    thread: np.uint64,
     tables: Tables,
     arcs: InputArcs,
-    first: Any,
-    order: Any,
+    first: Indices,
+    order: Indices,
     merging: Merging,
 ) -> bool:
     """Find the pairs of every group, and for every arc the place of its pair within the group.
@@ -242,8 +243,14 @@ def merge_groups_together(
 
 @kernel
 def find_or_enter(
-    entries: Any, table_begin: Any, table_size: Any, larger_end: Any, begin: Any, free: Any, high: Any
-) -> Any:
+    entries: Indices,
+    table_begin: np.uint64,
+    table_size: np.uint64,
+    larger_end: Indices,
+    begin: np.uint64,
+    free: np.uint64,
+    high: np.uint64,
+) -> np.uint64:
     """Return the position of a vertex in ``larger_end[begin .. free - 1]``; enter a new vertex at `free`.
 
     An entry of the table is a position plus one. Entries of earlier groups count as empty.
@@ -262,7 +269,12 @@ def find_or_enter(
 
 @kernel
 def gather_pairs(
-    builders: Builders, thread: Any, first: Any, sparse: Any, pair_first: Any, larger_end: Any
+    builders: Builders,
+    thread: np.uint64,
+    first: Indices,
+    sparse: Indices,
+    pair_first: Indices,
+    larger_end: Indices,
 ) -> None:
     """Move the larger ends of all pairs together: those of group ``v`` start at ``first[v]``."""
     low, last = range_of(pair_first, thread, size_of(builders))
@@ -278,7 +290,12 @@ def gather_pairs(
 
 @kernel
 def sort_pairs_together(
-    builders: Builders, thread: Any, sorting: Sorting, larger_end: Any, back_first: Any, position: Any
+    builders: Builders,
+    thread: np.uint64,
+    sorting: Sorting,
+    larger_end: Indices,
+    back_first: Indices,
+    position: Indices,
 ) -> None:
     """Sort the pairs by larger end: set where those of each vertex start, and the position of every pair."""
     sort_by_key_together(builders.barrier, sorting, thread, larger_end, back_first, position, True)
@@ -286,8 +303,13 @@ def sort_pairs_together(
 
 @kernel
 def place_pairs(
-    builders: Builders, thread: Any, pairs: SortedPairs, first_out: Any, head: Any, reverse: Any
-) -> Any:
+    builders: Builders,
+    thread: np.uint64,
+    pairs: SortedPairs,
+    first_out: Indices,
+    head: Indices,
+    reverse: Indices,
+) -> np.uint64:
     """Give the pairs of a range of groups their residual arcs; return the largest degree in the range."""
     larger_end, pair_first, position, back_first = pairs
     num_threads = size_of(builders)
@@ -319,7 +341,9 @@ def place_pairs(
 
 
 @kernel
-def rank_arcs(arcs: InputArcs, begin: Any, end: Any, place: Any, back_first: Any, pairs: Pairs) -> None:
+def rank_arcs(
+    arcs: InputArcs, begin: Int64, end: Int64, place: Indices, back_first: Indices, pairs: Pairs
+) -> None:
     """Give the input arcs ``begin .. end - 1`` their rank among the residual arcs of their tail."""
     first_out, reverse, rank = pairs.first_out, pairs.reverse, pairs.rank
     n = np.uint64(len(first_out)) - ONE

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Int64, Number
+from ..arrays import Index, Int64, Number
 from ..kernels.atomics import PADDING, exchange, fetch_add, load, relaxed_load, relaxed_store, store
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
@@ -84,7 +84,7 @@ def become_idle(idle: Idle, thread: np.uint64, kind: Int64) -> None:
 
 
 @kernel
-def claim(idle: Idle, thread: np.uint64) -> bool:
+def claim(idle: Idle, thread: Index) -> bool:
     """Lower the flag of a thread, which may be the caller itself; return False if another thread did."""
     kind = exchange(idle.flags, thread * PADDING + IDLE, BUSY)
     if kind == BUSY:

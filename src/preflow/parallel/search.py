@@ -57,11 +57,12 @@ breadth-first search", SC 2012).
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
+from ..arrays import Index, Indices, Number, ResidualNetwork
 from ..kernels.atomics import PADDING, fetch_add, prefetch, relaxed_load, relaxed_store
 from ..kernels.constants import ONE, TWO, ZERO
 from ..kernels.kernel import kernel
@@ -127,23 +128,23 @@ class Search(NamedTuple):
         PADDING.
     """
 
-    barrier: NDArray[Any]
-    num_threads: NDArray[Any]
-    shift: NDArray[Any]
-    room: NDArray[Any]
-    box_size: NDArray[Any]
-    small: NDArray[Any]
-    order: NDArray[Any]
-    begin: NDArray[Any]
-    end: NDArray[Any]
-    size: NDArray[Any]
-    totals: NDArray[Any]
-    kept: NDArray[Any]
-    wanted: NDArray[Any]
-    found: NDArray[Any]
-    alone: NDArray[Any]
-    messages: NDArray[Any]
-    num_messages: NDArray[Any]
+    barrier: NDArray[np.int64]
+    num_threads: NDArray[np.uint64]
+    shift: NDArray[np.uint64]
+    room: NDArray[np.uint64]
+    box_size: NDArray[np.uint64]
+    small: NDArray[np.uint64]
+    order: Indices
+    begin: NDArray[np.uint64]
+    end: NDArray[np.uint64]
+    size: NDArray[np.uint64]
+    totals: NDArray[np.uint64]
+    kept: NDArray[np.uint64]
+    wanted: NDArray[np.uint64]
+    found: NDArray[np.uint64]
+    alone: NDArray[np.uint64]
+    messages: Indices
+    num_messages: NDArray[np.uint64]
 
 
 class Front(NamedTuple):
@@ -204,7 +205,7 @@ class Round(NamedTuple):
     drain: bool
 
 
-def make_search(num_threads: int, num_vertices: int, num_arcs: int, dtype: Any) -> Search:
+def make_search(num_threads: int, num_vertices: int, num_arcs: int, dtype: DTypeLike) -> Search:
     """Return the shared state of searches by `num_threads` threads."""
 
     def number(value: int) -> NDArray[np.uint64]:
@@ -243,25 +244,25 @@ def make_search(num_threads: int, num_vertices: int, num_arcs: int, dtype: Any) 
 
 
 @kernel
-def slot(thread: Any) -> Any:
+def slot(thread: Index) -> np.uint64:
     """Return the index of a thread's entry in a padded array."""
     return np.uint64(thread) * PADDING
 
 
 @kernel
-def owner_of(search: Search, v: Any) -> Any:
+def owner_of(search: Search, v: np.uint64) -> Number:
     """Return the thread that owns a vertex."""
     return (v >> search.shift[0]) % search.num_threads[0]
 
 
 @kernel
-def first_own(search: Search, thread: Any) -> Any:
+def first_own(search: Search, thread: np.uint64) -> Number:
     """Return the first vertex that a thread owns; it may be n or more."""
     return thread << search.shift[0]
 
 
 @kernel
-def next_own(search: Search, v: Any) -> Any:
+def next_own(search: Search, v: np.uint64) -> np.uint64:
     """Return the next vertex of the thread that owns `v`; it may be n or more."""
     v += ONE
     if v & ((ONE << search.shift[0]) - ONE) == ZERO:
@@ -270,40 +271,40 @@ def next_own(search: Search, v: Any) -> Any:
 
 
 @kernel
-def end_of_block(search: Search, v: Any, num_vertices: Any) -> Any:
+def end_of_block(search: Search, v: np.uint64, num_vertices: np.uint64) -> np.uint64:
     """Return the end of the block that begins with a vertex."""
     return min(v + (ONE << search.shift[0]), num_vertices)
 
 
 @kernel
-def next_block(search: Search, v: Any) -> Any:
+def next_block(search: Search, v: np.uint64) -> Number:
     """Return where the next block of the thread that owns the block at `v` begins; it may be n or more."""
     return v + (search.num_threads[0] << search.shift[0])
 
 
 @kernel
-def message_count_at(search: Search, half: Any, writer: Any, reader: Any) -> Any:
+def message_count_at(search: Search, half: np.uint64, writer: np.uint64, reader: np.uint64) -> Number:
     """Return the index of a box in ``search.num_messages``."""
     stride = np.uint64(len(search.num_messages)) // (search.num_threads[0] * TWO)
     return (half * search.num_threads[0] + writer) * stride + reader
 
 
 @kernel
-def first_message(search: Search, half: Any, writer: Any, reader: Any) -> Any:
+def first_message(search: Search, half: np.uint64, writer: np.uint64, reader: np.uint64) -> Number:
     """Return where a box begins in ``search.messages``."""
     num_threads = search.num_threads[0]
     return ((half * num_threads + writer) * num_threads + reader) * search.box_size[0] * TWO
 
 
 @kernel
-def discard_messages(search: Search, half: Any, writer: Any) -> None:
+def discard_messages(search: Search, half: np.uint64, writer: np.uint64) -> None:
     """Empty a thread's boxes to all others in one half."""
     for reader in range(search.num_threads[0]):
         search.num_messages[message_count_at(search, half, writer, np.uint64(reader))] = ZERO
 
 
 @kernel
-def drain_to_sink(net: Any, v: Any) -> Any:
+def drain_to_sink(net: ResidualNetwork, v: np.uint64) -> np.uint64:
     """Push as much excess of `v` to the sink as the capacity allows; return the number of pushes."""
     amount = min(net.excess[v], net.sink_residual[v])
     if amount <= 0:
@@ -315,8 +316,15 @@ def drain_to_sink(net: Any, v: Any) -> Any:
 
 @kernel
 def reach(
-    search: Search, owner: Any, net: Any, height: Any, w: Any, b: Any, next_height: Any, drain: bool
-) -> Any:
+    search: Search,
+    owner: np.uint64,
+    net: ResidualNetwork,
+    height: Indices,
+    w: np.uint64,
+    b: np.uint64,
+    next_height: np.uint64,
+    drain: bool,
+) -> np.uint64:
     """Label the vertex `w`, which the search found over its residual arc `b`; return the number of pushes.
 
     With `drain` the vertex first pushes its excess over `b`. If this saturates `b`, it stays unreached.
@@ -346,19 +354,26 @@ def reach(
 
 
 @kernel
-def may_be_few_left(net: Any) -> bool:
+def may_be_few_left(net: ResidualNetwork) -> bool:
     """Return whether the network is dense, so that the search may go bottom-up."""
     return len(net.residual) >= len(net.excess) * MANY_ARCS
 
 
 @kernel
-def few_left(net: Any, size: Any, reached: Any) -> Any:
+def few_left(net: ResidualNetwork, size: np.uint64, reached: np.uint64) -> bool:
     """Return whether to go bottom-up from a level of `size` vertices; `reached` includes this level."""
-    return may_be_few_left(net) and np.uint64(len(net.excess)) - reached < size * TWO
+    return may_be_few_left(net) and bool(np.uint64(len(net.excess)) - reached < size * TWO)
 
 
 @kernel
-def search_back(search: Search, thread: Any, net: Any, height: Any, next_height: Any, drain: bool) -> Any:
+def search_back(
+    search: Search,
+    thread: np.uint64,
+    net: ResidualNetwork,
+    height: Indices,
+    next_height: np.uint64,
+    drain: bool,
+) -> np.uint64:
     """Label a thread's unreached vertices with a neighbour below `next_height`, and return the pushes made.
 
     The neighbour must be in the level just below. This is the bottom-up step.
@@ -380,7 +395,9 @@ def search_back(search: Search, thread: Any, net: Any, height: Any, next_height:
 
 
 @kernel
-def look_ahead(search: Search, net: Any, height: Any, begin: Any, last: Any, k: Any) -> None:
+def look_ahead(
+    search: Search, net: ResidualNetwork, height: Indices, begin: np.uint64, last: np.uint64, k: np.uint64
+) -> None:
     """Prefetch in three steps the data that the search from ``order[begin : last]`` will read.
 
     The search calls this for each `k` from `begin` on, when it is FAR entries behind. The first step
@@ -408,8 +425,8 @@ def look_ahead(search: Search, net: Any, height: Any, begin: Any, last: Any, k: 
 
 @kernel
 def search_part(
-    search: Search, thread: Any, net: Any, height: Any, part: Part, this_round: Round
-) -> tuple[Any, Any, Any]:
+    search: Search, thread: np.uint64, net: ResidualNetwork, height: Indices, part: Part, this_round: Round
+) -> tuple[np.uint64, np.uint64, np.uint64]:
     """Search from a thread's part of a level, until the part is complete or a box is full.
 
     Returns
@@ -460,8 +477,14 @@ def search_part(
 
 @kernel
 def receive_messages(
-    search: Search, thread: Any, net: Any, height: Any, level: Any, half: Any, drain: bool
-) -> Any:
+    search: Search,
+    thread: np.uint64,
+    net: ResidualNetwork,
+    height: Indices,
+    level: np.uint64,
+    half: np.uint64,
+    drain: bool,
+) -> np.uint64:
     """Label the thread's vertices that other threads have found; return the number of pushes."""
     n = np.uint64(len(net.excess))
     num_threads = search.num_threads[0]
@@ -480,7 +503,7 @@ def receive_messages(
 
 
 @kernel
-def first_at(search: Search, thread: Any, height: Any, level: Any) -> Any:
+def first_at(search: Search, thread: np.uint64, height: Indices, level: np.uint64) -> np.uint64:
     """Return how many of the vertices that a thread found in the last search have heights below `level`."""
     first = thread * search.room[0]
     low = ZERO
@@ -496,8 +519,14 @@ def first_at(search: Search, thread: Any, height: Any, level: Any) -> Any:
 
 @kernel
 def start_search(
-    search: Search, thread: Any, net: Any, height: Any, exact_below: Any, trusted: Any, drain: bool
-) -> Any:
+    search: Search,
+    thread: np.uint64,
+    net: ResidualNetwork,
+    height: Indices,
+    exact_below: np.uint64,
+    trusted: np.uint64,
+    drain: bool,
+) -> np.uint64:
     """Prepare a thread's vertices for a search that resumes at `exact_below`; return the pushes made.
 
     Vertices with heights below `exact_below` keep them, and the search starts from the highest level of
@@ -557,15 +586,21 @@ def start_search(
 
 
 @kernel
-def level_to_end_with(level: Any) -> Any:
+def level_to_end_with(level: np.uint64) -> np.uint64:
     """Return the last level of a search that has found all wanted vertices when it ends `level`."""
     return level * OVERSHOOT[0] // OVERSHOOT[1]
 
 
 @kernel
 def search_alone(
-    search: Search, net: Any, height: Any, front: Front, width: Any, enough: Any, drain: bool
-) -> tuple[Front, Any, Any]:
+    search: Search,
+    net: ResidualNetwork,
+    height: Indices,
+    front: Front,
+    width: np.uint64,
+    enough: np.uint64,
+    drain: bool,
+) -> tuple[Front, np.uint64, np.uint64]:
     """Search with one thread, until a level has at least `width` vertices or none.
 
     The search also stops at the last level, or when it has reached `enough` vertices in all.
@@ -607,7 +642,9 @@ def search_alone(
 
 
 @kernel
-def has_wide_level(search: Search, net: Any, height: Any, width: Any, enough: Any) -> bool:
+def has_wide_level(
+    search: Search, net: ResidualNetwork, height: Indices, width: np.uint64, enough: np.uint64
+) -> bool:
     """Return whether a level has at least `width` vertices; look at the `enough` nearest to the sink only."""
     for thread in range(search.num_threads[0]):
         start_search(search, np.uint64(thread), net, height, ZERO, ZERO, False)
@@ -617,7 +654,9 @@ def has_wide_level(search: Search, net: Any, height: Any, width: Any, enough: An
 
 
 @kernel
-def go_on_alone(search: Search, net: Any, height: Any, front: Front, half: Any, drain: bool) -> Any:
+def go_on_alone(
+    search: Search, net: ResidualNetwork, height: Indices, front: Front, half: np.uint64, drain: bool
+) -> np.uint64:
     """Receive all messages, then search with one thread while levels are small; return the pushes made."""
     pushes = ZERO
     for thread in range(search.num_threads[0]):
@@ -633,8 +672,14 @@ def go_on_alone(search: Search, net: Any, height: Any, front: Front, half: Any, 
 
 @kernel
 def search_again(
-    search: Search, thread: Any, net: Any, height: Any, exact_below: Any, trusted: Any, drain: bool
-) -> tuple[Any, Any, Any, Any]:
+    search: Search,
+    thread: np.uint64,
+    net: ResidualNetwork,
+    height: Indices,
+    exact_below: np.uint64,
+    trusted: np.uint64,
+    drain: bool,
+) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
     """Make heights exact again: all of them, or those from `exact_below` up to a ceiling.
 
     All threads call this at the same time, and nothing else pushes meanwhile. It ends with a barrier. With
@@ -744,7 +789,7 @@ def search_again(
 
 
 @kernel
-def height_not_reached(label: Any, ceiling: Any, num_vertices: Any) -> Any:
+def height_not_reached(label: np.uint64, ceiling: np.uint64, num_vertices: np.uint64) -> np.uint64:
     """Return the height of a vertex that :func:`search_again` did not reach, given the label it left."""
     if ceiling > num_vertices or label == num_vertices + ONE:
         return num_vertices + ONE
@@ -752,7 +797,9 @@ def height_not_reached(label: Any, ceiling: Any, num_vertices: Any) -> Any:
 
 
 @kernel
-def search_together(search: Search, thread: Any, net: Any, height: Any, drain: bool) -> tuple[Any, Any, Any]:
+def search_together(
+    search: Search, thread: np.uint64, net: ResidualNetwork, height: Indices, drain: bool
+) -> tuple[np.uint64, np.uint64, np.uint64]:
     """Make every height the exact residual distance to the sink, or ``n + 1`` (dead).
 
     All threads call it, like :func:`search_again`.

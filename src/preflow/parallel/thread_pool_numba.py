@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
+
+from ..arrays import Untyped
 
 acquire_lock = types.ExternalFunction(
     "PyThread_acquire_lock_timed", types.int32(types.uintp, types.int64, types.int32)
@@ -16,10 +16,10 @@ release_lock = types.ExternalFunction("PyThread_release_lock", types.void(types.
 
 
 @intrinsic
-def address_of(typing_context: Any, values: Any) -> Any:
+def address_of(typing_context: Untyped, values: Untyped) -> Untyped:
     """Return the address of a copy of `values`; the copy lives until the calling kernel returns."""
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def generate(context: Untyped, builder: Untyped, signature: Untyped, arguments: Untyped) -> Untyped:
         place = cgutils.alloca_once_value(builder, arguments[0])
         return builder.ptrtoint(place, ir.IntType(64))
 
@@ -27,12 +27,12 @@ def address_of(typing_context: Any, values: Any) -> Any:
 
 
 @intrinsic
-def entry_of(typing_context: Any, share: Any, values: Any) -> Any:
+def entry_of(typing_context: Untyped, share: Untyped, values: Untyped) -> Untyped:
     """Return the address of a function that takes a thread's number and the address of `values`."""
     own_types = (types.uint64, values)
     share.get_call_type(typing_context, own_types, {})
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def generate(context: Untyped, builder: Untyped, signature: Untyped, arguments: Untyped) -> Untyped:
         compiled = share.dispatcher.get_compile_result(types.none(*own_types))
         context.active_code_library.add_linking_library(compiled.library)
         word = ir.IntType(64)
@@ -52,10 +52,10 @@ def entry_of(typing_context: Any, share: Any, values: Any) -> Any:
 
 
 @intrinsic
-def call_entry(typing_context: Any, entry: Any, number: Any, address: Any) -> Any:
+def call_entry(typing_context: Untyped, entry: Untyped, number: Untyped, address: Untyped) -> Untyped:
     """Call the function at an address returned by :func:`entry_of`."""
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def generate(context: Untyped, builder: Untyped, signature: Untyped, arguments: Untyped) -> Untyped:
         word = ir.IntType(64)
         kind = ir.FunctionType(ir.VoidType(), [word, word])
         builder.call(builder.inttoptr(arguments[0], kind.as_pointer()), arguments[1:])

@@ -72,7 +72,7 @@ class Method:
         return "device" if self.device == "cuda" and not self.copies else "host"
 
     @property
-    def options(self) -> dict[str, Any]:
+    def options(self) -> dict[str, object]:
         """The options with their defaults."""
         return dataclasses.asdict(self.make_options(None))
 

@@ -122,8 +122,8 @@ class BinaryEnergy:
         given = np.asarray(labels)
         if given.shape != (self.num_variables,) or not np.isin(given, (0, 1)).all():
             raise InvalidInputError(
-                f"labels must be 0 or 1 for each of {self.num_variables} variables, got {given.dtype} of shape "
-                f"{given.shape}"
+                f"labels must be 0 or 1 for each of {self.num_variables} variables, got {given.dtype} of "
+                f"shape {given.shape}"
             )
         x = given.astype(np.int64)
         parts = [self.unary[np.arange(len(x)), x]]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
+from ...arrays import AnyArray
 from ...errors import InvalidInputError
 from ...graph.cost_edges import with_edges_read
 from ...progress import Reporter
@@ -15,10 +16,10 @@ from .call import AssignmentCall
 
 
 def linear_assignment(
-    cost: Any,
+    cost: AnyArray,
     *,
     maximize: bool = False,
-    sizes: Any = None,
+    sizes: AnyArray = None,
     shape: tuple[int, int] | None = None,
     weight: str = "weight",
     rows: Iterable[Hashable] | None = None,

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import AnyArray, Array
 from ...certify.assignment import StoppedError
 from ...cuda.runtime import Device
 from ...errors import InfeasibleError, InvalidInputError, SolverError
@@ -64,10 +65,10 @@ class Found(NamedTuple):
 
     row: NDArray[np.int64]
     column: NDArray[np.int64]
-    u: NDArray[Any]
-    v: NDArray[Any]
+    u: Array
+    v: Array
     stopped: bool
-    total: NDArray[Any] | None = None
+    total: Array | None = None
 
 
 @dataclass(kw_only=True)
@@ -93,7 +94,7 @@ class AssignmentCall(Call[Costs | DeviceCosts]):
 
     @classmethod
     def prepare(
-        cls, cost: Any, maximize: bool, sizes: Any, partial: bool, request: Request
+        cls, cost: AnyArray, maximize: bool, sizes: AnyArray, partial: bool, request: Request
     ) -> AssignmentCall:
         """Read the costs and choose the method."""
         seconds: dict[str, float] = {}
@@ -364,7 +365,7 @@ class AssignmentCall(Call[Costs | DeviceCosts]):
             item = int(self.names[item])
         return tuple(int(i) for i in np.unravel_index(item, self.leading)) if self.leading else None
 
-    def overflow(self, ending: NDArray[Any]) -> InvalidInputError:
+    def overflow(self, ending: Array) -> InvalidInputError:
         """Return the error of prices that do not fit."""
         index = self.index(int((ending == OVERFLOW).argmax()))
         where = "" if index is None else f" of matrix {index}"
@@ -372,7 +373,7 @@ class AssignmentCall(Call[Costs | DeviceCosts]):
             f"the prices{where} pass 2**59: the range of the costs is too large for exact 64-bit integers"
         )
 
-    def infeasible(self, found: Any) -> InfeasibleError:
+    def infeasible(self, found: AnyArray) -> InfeasibleError:
         """Return the error that names rows (or columns) which cannot all be paired."""
         index = self.index(int((found.ending == INFEASIBLE).argmax()))
         side, other = ("columns", "rows") if self.transposed else ("rows", "columns")
@@ -382,7 +383,7 @@ class AssignmentCall(Call[Costs | DeviceCosts]):
         )
         return InfeasibleError(side, violating, allowed, index)
 
-    def names_of(self, side: str, numbers: NDArray[Any]) -> tuple[Any, ...]:
+    def names_of(self, side: str, numbers: Array) -> tuple[Any, ...]:
         """Return the caller's labels of rows or columns, their numbers if there are none."""
         labels = self.instance.labels if isinstance(self.instance, SparseCosts) else None
         found = numbers.tolist()
@@ -401,7 +402,14 @@ class AssignmentCall(Call[Costs | DeviceCosts]):
             return self.result(lower, upper, row, column, u, v, stopped)
 
     def result(
-        self, lower: Any, upper: Any, row: Any, column: Any, u: Any, v: Any, stopped: bool
+        self,
+        lower: AnyArray,
+        upper: AnyArray,
+        row: AnyArray,
+        column: AnyArray,
+        u: AnyArray,
+        v: AnyArray,
+        stopped: bool,
     ) -> AssignmentResult:
         """Return the result, given the values of all items on the host or the GPU."""
         row, column, u, v = (self.to_caller(part, part.shape[1:]) for part in (row, column, u, v))
@@ -418,7 +426,7 @@ class AssignmentCall(Call[Costs | DeviceCosts]):
             self.partial,
         )
 
-    def to_caller(self, values: Any, each: tuple[int, ...] = ()) -> Any:
+    def to_caller(self, values: AnyArray, each: tuple[int, ...] = ()) -> AnyArray:
         """Return values of all items as the caller's kind of array; a number for a single value."""
         shape = (*self.leading, *each)
         if not shape:
@@ -433,9 +441,7 @@ class AssignmentCall(Call[Costs | DeviceCosts]):
             values = self.gpu.to_host(values)
         return self.instance.to_caller(values)
 
-    def total(
-        self, row: NDArray[Any], column: NDArray[Any], u: NDArray[Any], v: NDArray[Any]
-    ) -> NDArray[Any]:
+    def total(self, row: Array, column: Array, u: Array, v: Array) -> Array:
         """Return the sum of the costs of every item's pairs."""
         items, integer = len(row), self.costs.dtype.kind == "i"
         base = self.costs.base
@@ -443,7 +449,7 @@ class AssignmentCall(Call[Costs | DeviceCosts]):
             largest = max(_size(price) for price in (u, v)) if integer else 0
             if integer and row.shape[1] == u.shape[1] == v.shape[1] and largest * 2 * row.shape[1] < 2**63:
                 # The prices of a pair add up to its cost exactly, and every row and column is in a pair.
-                prices: NDArray[Any] = u.sum(axis=1) + v.sum(axis=1)
+                prices: Array = u.sum(axis=1) + v.sum(axis=1)
                 return prices
             threads = min(self.threads, max(1, row.size // LEAST_PAIRS))
             parts = run_pieces(lambda begin, end: self.sums(row, column, begin, end), items, threads)
@@ -462,9 +468,7 @@ class AssignmentCall(Call[Costs | DeviceCosts]):
         fits = all(-(2**63) <= total < 2**63 for total in totals)
         return np.array(totals, dtype=np.int64 if fits else object)
 
-    def sums(
-        self, row: NDArray[Any], column: NDArray[Any], begin: int, end: int
-    ) -> tuple[NDArray[Any], bool]:
+    def sums(self, row: Array, column: Array, begin: int, end: int) -> tuple[Array, bool]:
         """Return the sum of the costs of the pairs of each item, and whether all sums fit 64 bits."""
         item = np.arange(begin, end)[:, None]
         at_pairs = self.costs.at(item, row[begin:end], column[begin:end])
@@ -472,7 +476,7 @@ class AssignmentCall(Call[Costs | DeviceCosts]):
         fits = not integer or float(np.abs(at_pairs).max(initial=0)) * row.shape[1] < 2.0**62
         return at_pairs.sum(axis=1, dtype=np.int64 if integer else np.float64), fits
 
-    def bound(self, u: NDArray[Any], v: NDArray[Any]) -> NDArray[Any]:
+    def bound(self, u: Array, v: Array) -> Array:
         """Return the bound that the prices of each item prove; infinite with `partial`."""
         sign = -1 if self.costs.maximize else 1
         integer = self.costs.dtype.kind == "i"
@@ -484,7 +488,7 @@ class AssignmentCall(Call[Costs | DeviceCosts]):
         return found
 
 
-def _pairs(match: NDArray[Any], transposed: bool) -> tuple[NDArray[Any], NDArray[Any]]:
+def _pairs(match: Array, transposed: bool) -> tuple[Array, Array]:
     """Return the rows and columns of all pairs by ascending rows; -1 after the last pair of an item."""
     order = np.broadcast_to(np.arange(match.shape[1]), match.shape)
     if not transposed and (match >= 0).all():
@@ -500,7 +504,7 @@ def _pairs(match: NDArray[Any], transposed: bool) -> tuple[NDArray[Any], NDArray
     return pairs[0], pairs[1]
 
 
-def _fitting(values: NDArray[Any]) -> NDArray[Any]:
+def _fitting(values: Array) -> Array:
     """Return Python integers as int64 if they fit; other numbers unchanged."""
     if values.dtype != object:
         return values
@@ -513,7 +517,7 @@ def _size(values: NDArray[np.int64]) -> int:
     return max(-int(values.min(initial=0)), int(values.max(initial=0)))
 
 
-def _row_minima(costs: DenseCosts | SparseCosts | PointCosts, item: int, v: NDArray[Any]) -> NDArray[Any]:
+def _row_minima(costs: DenseCosts | SparseCosts | PointCosts, item: int, v: Array) -> Array:
     """Return the largest prices of rows that exceed no cost; 0 for a row without an allowed pair."""
     if isinstance(costs, PointCosts):
         return row_minima(costs, v)

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import AnyArray, Array, ArrayModule
 from ...certify.assignment_batch import unproved_items
 from ...errors import SolverError
 from ...graph.costs import DenseCosts, SparseCosts
@@ -20,7 +20,7 @@ from ..solution import INFEASIBLE, SOLVED
 from .float_proof import LARGE, bound_of_prices
 
 Costs = DenseCosts | SparseCosts | PointCosts
-Arrays = tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]
+Arrays = tuple[Array, Array, Array, Array]
 #: Solves one item; returns its pairs and the prices of its rows and columns.
 SolveOne = Callable[[Costs, int], Arrays]
 
@@ -60,7 +60,7 @@ def large_and_unproved(solution: DeviceSolution, costs: DeviceCosts) -> list[int
 
 def finish_on_host(
     solution: DeviceSolution,
-    xp: Any,
+    xp: ArrayModule,
     items: list[int],
     on_host: Callable[[int], Costs],
     solve_one: SolveOne,
@@ -104,7 +104,7 @@ def forget_rest(solution: DeviceSolution) -> None:
         values[solution.done + solution.num_priced :] = 0
 
 
-def totals(solution: DeviceSolution, costs: DeviceCosts | DevicePoints) -> Any:
+def totals(solution: DeviceSolution, costs: DeviceCosts | DevicePoints) -> AnyArray:
     """Return the sum of the costs of every item's pairs, as Python integers if 64 bits may not suffice."""
     if isinstance(costs, DevicePoints):
         return solution.total
@@ -121,7 +121,7 @@ def totals(solution: DeviceSolution, costs: DeviceCosts | DevicePoints) -> Any:
 
 def bounds(
     sums: Any, solution: DeviceSolution, costs: DeviceCosts | DevicePoints, partial: bool
-) -> tuple[Any, Any]:
+) -> tuple[AnyArray, AnyArray]:
     """Return lower and upper bounds of every item's optimum, after a solve that stopped early."""
     host = sums if sums.dtype == object else costs.device.to_host(sums).astype(object)
     lower, upper = host.copy(), host

@@ -38,6 +38,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import AnyArray, Array, Number
 from ...certify.assignment import StoppedError, check_assignment, excess, price_error, proved_gap
 from ...certify.assignment_batch import unproved_items
 from ...errors import VerificationError
@@ -120,7 +121,14 @@ def _mend(
 
 
 @kernel
-def find_large_numbers(match: Any, u: Any, v: Any, ending: Any, largest: Any, suspect: Any) -> bool:
+def find_large_numbers(
+    match: NDArray[np.int64],
+    u: NDArray[np.float64],
+    v: NDArray[np.float64],
+    ending: NDArray[np.int64],
+    largest: NDArray[np.float64],
+    suspect: NDArray[np.bool_],
+) -> bool:
     """Mark solved items with prices, or `largest`, above LARGE times the costs of their pairs; return if any.
 
     Prices show how large the numbers in a solve were, since solvers start from the least costs of rows or
@@ -169,11 +177,11 @@ def is_proved(costs: Costs, found: Solution, item: int, stop: NDArray[np.int64])
 
 def proves(
     costs: Costs,
-    rows: NDArray[Any],
-    columns: NDArray[Any],
-    u: NDArray[Any],
-    v: NDArray[Any],
-    total: Any,
+    rows: Array,
+    columns: Array,
+    u: Array,
+    v: Array,
+    total: AnyArray,
     stop: NDArray[np.int64],
 ) -> bool:
     """Return whether prices prove the assignment of one matrix optimal, up to a small share of its cost."""
@@ -193,10 +201,10 @@ def _stored(costs: Costs) -> Costs:
 
 def _gap_is_small(
     costs: Costs,
-    rows: NDArray[Any],
-    columns: NDArray[Any],
-    u: NDArray[Any],
-    v: NDArray[Any],
+    rows: Array,
+    columns: Array,
+    u: Array,
+    v: Array,
     stop: NDArray[np.int64],
 ) -> bool:
     """Return whether the gap that the prices leave is a small share of the costs of the pairs."""
@@ -318,7 +326,7 @@ def _solve_relative(
     return SOLVED, again.match[0], again.u[0] * unit, again.v[0] * unit
 
 
-def bound_of_prices(own: NDArray[Any], other: NDArray[Any]) -> Any:
+def bound_of_prices(own: Array, other: Array) -> Number:
     """Return a lower bound on the cost of every assignment of all rows, for costs to minimise.
 
     Parameters
@@ -349,7 +357,7 @@ def _by_row(costs: DenseCosts | SparseCosts, numbers: NDArray[np.float64]) -> ND
     return np.repeat(numbers, np.diff(costs.first).astype(np.int64))
 
 
-def _wide(values: NDArray[Any]) -> NDArray[np.float64]:
+def _wide(values: Array) -> NDArray[np.float64]:
     """Return values as float64."""
     wide: NDArray[np.float64] = values.astype(np.float64, copy=False)
     return wide

@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Index, Indices
 from ...certify.assignment import alternating_cover
 from ...graph.costs import SparseCosts
 from ...kernels.atomics import relaxed_load
@@ -97,7 +98,9 @@ def solve_with_most_pairs(
 
 
 @kernel
-def match_most(first: Any, column: Any, matching: Matching, stop: Any) -> bool:
+def match_most(
+    first: NDArray[np.uint64], column: Indices, matching: Matching, stop: NDArray[np.int64]
+) -> bool:
     """Match as many rows as possible (Hopcroft and Karp 1973); return False if stopped.
 
     Each phase finds the level of every row, and then augments along disjoint paths of rising levels.
@@ -123,7 +126,7 @@ def match_most(first: Any, column: Any, matching: Matching, stop: Any) -> bool:
 
 
 @kernel
-def _find_levels(first: Any, column: Any, matching: Matching) -> bool:
+def _find_levels(first: NDArray[np.uint64], column: Indices, matching: Matching) -> bool:
     """Find the level of every row; return whether some free column can be reached."""
     level, queue = matching.level, matching.queue
     head = tail = ZERO
@@ -149,7 +152,7 @@ def _find_levels(first: Any, column: Any, matching: Matching) -> bool:
 
 
 @kernel
-def _augment(first: Any, column: Any, matching: Matching, root: Any) -> None:
+def _augment(first: NDArray[np.uint64], column: Indices, matching: Matching, root: Index) -> None:
     """Match a free row along a path of rising levels, if there is one."""
     level, following, path = matching.level, matching.following, matching.queue
     depth = ZERO

@@ -33,11 +33,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import AnyArray
 from ...errors import SolverError, UnsuitableMethodError
 from ...graph.device.costs import DeviceCosts
 from ...solving.options import check_count, check_flag
@@ -108,8 +109,8 @@ class BatchOptions:
 class Arguments(NamedTuple):
     """The struct ``Arguments`` of state.cuh."""
 
-    costs: Any
-    sizes: Any
+    costs: AnyArray
+    sizes: AnyArray
     has_sizes: int
     num_items: int
     num_rows: int
@@ -120,15 +121,15 @@ class Arguments(NamedTuple):
     column_reduction: int
     reductions_a_row: int
     bytes_a_team: int
-    row: Any
-    column: Any
+    row: AnyArray
+    column: AnyArray
     num_pairs: int
-    row_price: Any
-    column_price: Any
-    total: Any
-    ending: Any
-    counts: Any
-    stop: Any
+    row_price: AnyArray
+    column_price: AnyArray
+    total: AnyArray
+    ending: AnyArray
+    counts: AnyArray
+    stop: AnyArray
 
 
 class Shape(NamedTuple):

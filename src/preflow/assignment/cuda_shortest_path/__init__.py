@@ -54,10 +54,11 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from ...arrays import AnyArray
 from ...errors import InvalidInputError, SolverError
 from ...graph.device.costs import DeviceCosts
 from ...graph.device.points import DevicePoints
@@ -124,15 +125,15 @@ class CudaShortestPathOptions:
 class MatrixCosts(NamedTuple):
     """The struct ``MatrixCosts`` of costs.cuh."""
 
-    values: Any
+    values: AnyArray
     num_columns: int
 
 
 class Points(NamedTuple):
     """The struct ``PointCosts`` of costs.cuh."""
 
-    rows: Any
-    columns: Any
+    rows: AnyArray
+    columns: AnyArray
     factor: int
 
 
@@ -148,26 +149,26 @@ class Arguments(NamedTuple):
     wanted: int
     most_bids: int
     sweeps: int
-    row_match: Any
-    u: Any
-    distance: Any
-    nearest: Any
-    bound: Any
-    parent: Any
-    size: Any
-    moved: Any
-    ways: Any
-    listed: Any
-    listed_cost: Any
-    reduced: Any
-    column_match: Any
-    v: Any
-    start: Any
-    fallen: Any
-    column_distance: Any
-    claims: Any
-    words: Any
-    stop: Any
+    row_match: AnyArray
+    u: AnyArray
+    distance: AnyArray
+    nearest: AnyArray
+    bound: AnyArray
+    parent: AnyArray
+    size: AnyArray
+    moved: AnyArray
+    ways: AnyArray
+    listed: AnyArray
+    listed_cost: AnyArray
+    reduced: AnyArray
+    column_match: AnyArray
+    v: AnyArray
+    start: AnyArray
+    fallen: AnyArray
+    column_distance: AnyArray
+    claims: AnyArray
+    words: AnyArray
+    stop: AnyArray
 
 
 def _of_one_size(costs: DeviceCosts | DevicePoints) -> Iterator[tuple[int, DeviceCosts | DevicePoints]]:

@@ -42,6 +42,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import AnyArray, Array, Number
 from ...graph.costs import LARGEST_INTEGER, DenseCosts, SparseCosts
 from ...solving.options import check_alpha, check_choice, check_flag, check_number_between
 from ...solving.run import Control
@@ -134,17 +135,15 @@ class Scaling(NamedTuple):
     """
 
     dtype: Any
-    scale: Any
-    least: Any
-    range: Any
-    last: Any
-    floor: Any
-    beyond: Any
+    scale: Number
+    least: Number
+    range: Number
+    last: Number
+    floor: Number
+    beyond: Number
 
     @classmethod
-    def of(
-        cls, values: NDArray[Any], options: CostScalingOptions, num_rows: int, num_columns: int
-    ) -> Scaling:
+    def of(cls, values: Array, options: CostScalingOptions, num_rows: int, num_columns: int) -> Scaling:
         """Return the scaling of costs for the form of the options."""
         least, most = _extremes(values)
         wide = num_columns > num_rows
@@ -166,7 +165,7 @@ class Scaling(NamedTuple):
         return cls(np.int64, scale, least, spread * scale, 1, floor, 2**62)
 
 
-def _extremes(values: NDArray[Any]) -> tuple[Any, Any]:
+def _extremes(values: Array) -> tuple[Number, Number]:
     """Return the smallest and the largest finite cost."""
     if values.size == 0:
         return 0, 0
@@ -177,7 +176,7 @@ def _extremes(values: NDArray[Any]) -> tuple[Any, Any]:
     return least.item(), most.item()
 
 
-def _typical_range(values: NDArray[Any]) -> float:
+def _typical_range(values: Array) -> float:
     """Return the range of the middle half of a sample of the costs."""
     flat = values.reshape(-1)
     sample = (
@@ -222,7 +221,7 @@ class Item:
         )
         self.violation: Solution | None = None
 
-    def solve(self) -> tuple[int, Any, Any]:
+    def solve(self) -> tuple[int, AnyArray, AnyArray]:
         """Solve; return the ending and, if infeasible, `root` and `done` of the last search."""
         clear(self.state)
         scale_down = self.by_bids if self.options.by_bids else self.by_arcs
@@ -235,7 +234,7 @@ class Item:
         note_largest(self.solution, self.index, self.state)
         unwatched = self.control.monitor()._replace(progress=np.zeros(1))
         repair = make_repair(self.rows, self.scaling.dtype)
-        found: tuple[int, Any, Any] = finish(self.flat, self.lists, self.state, repair, unwatched)
+        found: tuple[int, Number, Number] = finish(self.flat, self.lists, self.state, repair, unwatched)
         self.shift()
         return found
 
@@ -244,7 +243,7 @@ class Item:
         if self.rows < self.columns:
             np.subtract(self.state.price, self.state.price.max(), out=self.state.price)
 
-    def by_bids(self) -> tuple[int, NDArray[Any], NDArray[np.int64]]:
+    def by_bids(self) -> tuple[int, Array, NDArray[np.int64]]:
         """Refine by bids; return the ending, the prices of columns in units of costs, and their rows."""
         scaling, number = self.scaling, self.scaling.dtype
         work = bidding.make_bidding(self.rows, self.columns, number)
@@ -288,7 +287,7 @@ class Item:
             if ending != push_relabel.LATE or most is not None or self.is_infeasible():
                 return ending, bids
 
-    def by_arcs(self) -> tuple[int, NDArray[Any], NDArray[np.int64]]:
+    def by_arcs(self) -> tuple[int, Array, NDArray[np.int64]]:
         """Refine on arcs; return the ending, the prices of columns in units of costs, and their rows."""
         scaling, number, options = self.scaling, self.scaling.dtype, self.options
         network = push_relabel.make_network(
@@ -327,7 +326,7 @@ class Item:
             ending = OVERFLOW  # an incomplete flow is no partial assignment
         return self.ending(ending), self.unscaled(price), owner
 
-    def budget(self) -> Any:
+    def budget(self) -> Number:
         """Return the number of bids or relabels after which to check that there is an assignment."""
         return np.uint64(2**62 if self.checked else PATIENCE * (self.rows + self.columns))
 
@@ -348,7 +347,7 @@ class Item:
                 self.violation = found
         return self.violation is not None
 
-    def unscaled(self, price: NDArray[Any]) -> NDArray[Any]:
+    def unscaled(self, price: Array) -> Array:
         """Return prices in units of costs."""
         return rounded(price, self.scaling.scale) if self.scaling.dtype is np.int64 else price.copy()
 

@@ -33,8 +33,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
+from ...arrays import AnyArray, Array, Index, Indices, Int64, Number, Numbers
 from ...kernels.atomics import prefetch, relaxed_load
 from ...kernels.branch_free import choose
 from ...kernels.constants import ONE, TWO, ZERO
@@ -79,12 +80,12 @@ class Bidding(NamedTuple):
         The start of the queue, its length, the number of idle rows without a column, and the heap's size.
     """
 
-    price: NDArray[Any]
-    bound: NDArray[Any]
+    price: Numbers
+    bound: Numbers
     owner: NDArray[np.uint32]
     queue: NDArray[np.uint32]
     heap: NDArray[np.uint32]
-    key: NDArray[Any]
+    key: Numbers
     left: NDArray[np.uint64]
 
 
@@ -104,14 +105,14 @@ class Prices(NamedTuple):
         A number above all reduced costs.
     """
 
-    scale: Any
-    epsilon: Any
-    most: Any
-    floor: Any
-    beyond: Any
+    scale: Number
+    epsilon: Number
+    most: Number
+    floor: Number
+    beyond: Number
 
 
-def make_bidding(num_rows: int, num_columns: int, dtype: Any) -> Bidding:
+def make_bidding(num_rows: int, num_columns: int, dtype: DTypeLike) -> Bidding:
     """Return the state for a matrix of a shape, with prices 0 and without lists."""
     lowest = -np.inf if np.dtype(dtype).kind == "f" else np.iinfo(dtype).min
     idle = num_columns if num_columns > num_rows else 0
@@ -126,7 +127,7 @@ def make_bidding(num_rows: int, num_columns: int, dtype: Any) -> Bidding:
     )
 
 
-def check_invariants(cost: NDArray[Any], bidding: Bidding, prices: Prices, rounding: float) -> None:
+def check_invariants(cost: Array, bidding: Bidding, prices: Prices, rounding: float) -> None:
     """Assert that a refine on a dense matrix is complete; O(n m), called by tests after refines."""
     num_rows = len(bidding.queue)
     reduced = cost * prices.scale - bidding.price
@@ -140,7 +141,7 @@ def check_invariants(cost: NDArray[Any], bidding: Bidding, prices: Prices, round
     assert (left >= least).all(), "a column that is left over has too low a price"
 
 
-def unscaled(price: Any, scale: Any) -> Any:
+def unscaled(price: AnyArray, scale: Number) -> Number:
     """Return a price in units of costs: an integer rounded up, a float as it is."""
     return -((-price) // scale) if isinstance(price, int | np.integer) else price
 
@@ -166,7 +167,7 @@ def free_all(bidding: Bidding) -> None:
 
 
 @kernel
-def offer(bidding: Bidding, column: Any) -> None:
+def offer(bidding: Bidding, column: Index) -> None:
     """Put a column into the heap."""
     heap, key, left = bidding.heap, bidding.key, bidding.left
     price = bidding.price[column]
@@ -182,7 +183,7 @@ def offer(bidding: Bidding, column: Any) -> None:
 
 
 @kernel
-def _sink(bidding: Bidding, price: Any, column: Any) -> None:
+def _sink(bidding: Bidding, price: Number, column: Number) -> None:
     """Replace the first column of the heap, and restore the heap."""
     heap, key = bidding.heap, bidding.key
     size = bidding.left[HEAP_SIZE]
@@ -201,7 +202,7 @@ def _sink(bidding: Bidding, price: Any, column: Any) -> None:
 
 
 @kernel
-def _highest(bidding: Bidding) -> Any:
+def _highest(bidding: Bidding) -> np.uint64:
     """Bring the column of the highest price to the top of the heap and return it."""
     while True:
         column = np.uint64(bidding.heap[ZERO])
@@ -212,7 +213,7 @@ def _highest(bidding: Bidding) -> Any:
 
 
 @kernel
-def _take(bidding: Bidding) -> Any:
+def _take(bidding: Bidding) -> np.uint64:
     """Remove the column of the highest price from the heap and return it."""
     column = _highest(bidding)
     left = bidding.left
@@ -224,7 +225,7 @@ def _take(bidding: Bidding) -> Any:
 
 
 @kernel
-def bid_for_idle(bidding: Bidding, prices: Prices) -> tuple[Any, Any]:
+def bid_for_idle(bidding: Bidding, prices: Prices) -> tuple[np.uint64, Number]:
     """Choose the column with the highest price for an idle row; return the column and its new price."""
     column = _take(bidding)
     price = bidding.price[column]
@@ -235,7 +236,15 @@ def bid_for_idle(bidding: Bidding, prices: Prices) -> tuple[Any, Any]:
 
 
 @kernel
-def two_best(first: Any, last: Any, cost: Any, column: Any, price: Any, scale: Any, beyond: Any) -> Any:
+def two_best(
+    first: np.uint64,
+    last: np.uint64,
+    cost: Numbers,
+    column: Indices,
+    price: Numbers,
+    scale: Number,
+    beyond: Number,
+) -> tuple[Number, Number, np.uint64]:
     """Return the least reduced cost of listed pairs, the second least, and the place of the least."""
     best, second = beyond, beyond
     place = first
@@ -249,7 +258,9 @@ def two_best(first: Any, last: Any, cost: Any, column: Any, price: Any, scale: A
 
 
 @kernel
-def best_of_row(cost: Any, bidding: Bidding, prices: Prices, row: Any) -> tuple[Any, Any, Any]:
+def best_of_row(
+    cost: Numbers, bidding: Bidding, prices: Prices, row: np.uint64
+) -> tuple[Number, Number, np.uint64]:
     """Return the least reduced cost of a whole row, the second least, and the column of the least."""
     best, second = prices.beyond, prices.beyond
     num_columns = np.uint64(len(bidding.price))
@@ -269,8 +280,8 @@ def best_of_row(cost: Any, bidding: Bidding, prices: Prices, row: Any) -> tuple[
 
 @kernel
 def list_and_choose(
-    cost: Any, lists: Lists, state: State, bidding: Bidding, prices: Prices, row: Any
-) -> tuple[Any, Any, Any]:
+    cost: Numbers, lists: Lists, state: State, bidding: Bidding, prices: Prices, row: np.uint64
+) -> tuple[Number, Number, np.uint64]:
     """List a row again; return its least reduced cost, the second least, and the column of the least."""
     list_row(cost, lists, state, row, ZERO)
     listed = lists.bound[row] < state.limits.beyond
@@ -286,14 +297,14 @@ def list_and_choose(
 
 @kernel
 def refine(
-    cost: Any,
+    cost: Numbers,
     lists: Lists,
     state: State,
     bidding: Bidding,
     prices: Prices,
-    budget: Any,
+    budget: np.uint64,
     monitor: Monitor,
-) -> tuple[Any, Any]:
+) -> tuple[Int64, np.uint64]:
     """Match all rows within epsilon of their best columns, with at most `budget` bids.
 
     Returns

@@ -32,11 +32,12 @@ reduction finds the same prices.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
+from ...arrays import Int64, Numbers
 from ...graph.costs import DenseCosts, SparseCosts
 from ...graph.point_costs import PointCosts
 from ...kernels.constants import ONE, ZERO
@@ -111,8 +112,8 @@ class Work(NamedTuple):
 
     reduce_columns: bool
     lists: bool
-    wanted: Any
-    budget: Any
+    wanted: np.uint64
+    budget: np.uint64
 
 
 class Start(NamedTuple):
@@ -127,12 +128,12 @@ class Output(NamedTuple):
     """Arrays that receive the solution of all items: see :class:`..solution.Solution`."""
 
     match: NDArray[np.int64]
-    u: NDArray[Any]
-    v: NDArray[Any]
+    u: Numbers
+    v: Numbers
     ending: NDArray[np.int64]
 
 
-def number_dtype(costs: DenseCosts | SparseCosts) -> Any:
+def number_dtype(costs: DenseCosts | SparseCosts) -> DTypeLike:
     """Return the dtype of prices."""
     return np.int64 if costs.values.dtype.kind == "i" else np.float64
 
@@ -175,7 +176,7 @@ def reduce_listed_columns(lists: Lists, state: State) -> None:
 
 
 @kernel
-def solve_matrix(cost: Any, start: Start, monitor: Monitor) -> tuple[Any, Any, Any]:
+def solve_matrix(cost: Numbers, start: Start, monitor: Monitor) -> tuple[Int64, np.uint64, np.uint64]:
     """Assign all rows of one matrix; results as of :func:`..augmenting_paths.augment_rows`."""
     lists, state, work = start
     clear(state)
@@ -192,7 +193,7 @@ def solve_matrix(cost: Any, start: Start, monitor: Monitor) -> tuple[Any, Any, A
 
 
 @kernel
-def assign_free_rows(cost: Any, start: Start, monitor: Monitor) -> tuple[Any, Any, Any]:
+def assign_free_rows(cost: Numbers, start: Start, monitor: Monitor) -> tuple[Int64, np.uint64, np.uint64]:
     """Assign the free rows, given prices at which the column of every other row is its best.
 
     Returns
@@ -215,7 +216,7 @@ def assign_free_rows(cost: Any, start: Start, monitor: Monitor) -> tuple[Any, An
 
 
 @kernel
-def write_solution(state: State, match: Any, u: Any, v: Any) -> None:
+def write_solution(state: State, match: NDArray[np.int64], u: Numbers, v: Numbers) -> None:
     """Write the columns and the prices of one matrix."""
     for i in range(np.uint64(len(match))):
         j = state.row_match[i]
@@ -227,7 +228,9 @@ def write_solution(state: State, match: Any, u: Any, v: Any) -> None:
 
 
 @kernel
-def solve_items(cost: Any, start: Start, output: Output, go_on: bool, monitor: Monitor) -> tuple[Any, Any]:
+def solve_items(
+    cost: Numbers, start: Start, output: Output, go_on: bool, monitor: Monitor
+) -> tuple[np.uint64, np.uint64]:
     """Solve one matrix after the other; return `root` and `done` of the last one."""
     state = start.state
     root, done = ZERO, ZERO

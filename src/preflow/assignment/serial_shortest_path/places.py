@@ -32,6 +32,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Array, Index, Int64
 from ...graph.point_costs import PointCosts
 from ...kernels.atomics import relaxed_load
 from ...kernels.constants import ONE, ZERO
@@ -101,7 +102,7 @@ def make_places(cost: NDArray[np.float64], supply: NDArray[np.int64]) -> Places:
 
 
 @kernel
-def add(state: Places, k: Any, p: Any) -> None:
+def add(state: Places, k: Index, p: Index) -> None:
     """Put a unit at a place, and update the lengths from that place."""
     first = state.head[p]
     state.place[k] = p
@@ -115,7 +116,7 @@ def add(state: Places, k: Any, p: Any) -> None:
 
 
 @kernel
-def shorten(state: Places, k: Any, p: Any) -> None:
+def shorten(state: Places, k: Index, p: Index) -> None:
     """Shorten the lengths from a place where one of its units gives shorter ones."""
     cost, length, unit = state.cost[k], state.length[p], state.unit[p]
     own = cost[p]
@@ -126,7 +127,7 @@ def shorten(state: Places, k: Any, p: Any) -> None:
 
 
 @kernel
-def remove(state: Places, k: Any, p: Any) -> None:
+def remove(state: Places, k: np.uint64, p: np.uint64) -> None:
     """Take a unit off a place, and recompute the lengths that it gave."""
     before, behind = state.previous[k], state.following[k]
     if before == NONE:
@@ -151,7 +152,7 @@ def remove(state: Places, k: Any, p: Any) -> None:
 
 
 @kernel
-def search(state: Places, start: Any, monitor: Monitor) -> Any:
+def search(state: Places, start: Index, monitor: Monitor) -> Index:
     """Find the place nearest to `start` that has too few units, and lower the prices of nearer places.
 
     Returns that place, or NONE if the search was stopped.
@@ -191,7 +192,7 @@ def search(state: Places, start: Any, monitor: Monitor) -> Any:
 
 
 @kernel
-def move_along_path(state: Places, end: Any) -> None:
+def move_along_path(state: Places, end: Index) -> None:
     """Move a unit along each step of the path to `end`, the last step first."""
     q = end
     p = state.parent[q]
@@ -204,7 +205,7 @@ def move_along_path(state: Places, end: Any) -> None:
 
 
 @kernel
-def move_units(state: Places, monitor: Monitor) -> Any:
+def move_units(state: Places, monitor: Monitor) -> Int64:
     """Move units until each place has its number of units, at the least cost; return the ending."""
     places = np.uint64(len(state.price))
     for k in range(np.uint64(len(state.place))):
@@ -256,7 +257,7 @@ def group(points: NDArray[np.float64]) -> Grouped:
 
 def solve_places(
     costs: PointCosts, grouped: Grouped, of_rows: bool, control: Control
-) -> tuple[NDArray[np.int64], NDArray[Any], NDArray[Any], int]:
+) -> tuple[NDArray[np.int64], Array, Array, int]:
     """Return the column of every row, the prices of rows and of columns, and the ending.
 
     Parameters

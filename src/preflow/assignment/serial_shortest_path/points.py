@@ -32,11 +32,12 @@ there is no auction, because a column that is left over must never have had a bi
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Array, Index, Indices, Int64, Number, Numbers
 from ...graph.kd_tree import KDTree, find_best, leaf_costs, lower_price, make_tree, set_prices, tree_order
 from ...graph.point_costs import PointCosts
 from ...kernels.atomics import relaxed_load
@@ -108,7 +109,9 @@ class Points(NamedTuple):
 
 
 @kernel
-def _find_columns(points: Points, price: Any, row: Any, room: Any, after: Any, last: Any) -> Any:
+def _find_columns(
+    points: Points, price: Numbers, row: Index, room: np.uint64, after: float, last: np.uint64
+) -> np.uint64:
     """Find up to `room` best columns of a row that come after (`after`, `last`); return their number."""
     tree = points.tree
     for axis in range(np.uint64(len(tree.query))):
@@ -117,7 +120,7 @@ def _find_columns(points: Points, price: Any, row: Any, room: Any, after: Any, l
 
 
 @kernel
-def list_best(points: Points, lists: Lists, state: State, row: Any, number: Any) -> None:
+def list_best(points: Points, lists: Lists, state: State, row: Index, number: Number) -> None:
     """List the best columns of a row at the current prices."""
     first = lists.first[row]
     room = lists.first[row + ONE] - first
@@ -131,7 +134,7 @@ def list_best(points: Points, lists: Lists, state: State, row: Any, number: Any)
 
 
 @kernel
-def list_all(points: Points, lists: Lists, state: State, stop: Any) -> tuple[Any, Any]:
+def list_all(points: Points, lists: Lists, state: State, stop: NDArray[np.int64]) -> tuple[Int64, float]:
     """List all rows; return the ending and the sum of the differences of last and first cost listed."""
     spread = 0.0
     for i in range(np.uint64(len(state.row_match))):
@@ -144,7 +147,9 @@ def list_all(points: Points, lists: Lists, state: State, stop: Any) -> tuple[Any
 
 
 @kernel
-def _two_best(points: Points, lists: Lists, state: State, row: Any) -> tuple[Any, Any, Any, Any]:
+def _two_best(
+    points: Points, lists: Lists, state: State, row: Index
+) -> tuple[float, np.uint64, float, np.uint64]:
     """Return the least two reduced costs of a row, each with its place in the list."""
     best, place, second, place_2 = two_best(lists, state.price, row, state.limits.beyond)
     if second > lists.bound[row]:
@@ -154,7 +159,7 @@ def _two_best(points: Points, lists: Lists, state: State, row: Any) -> tuple[Any
 
 
 @kernel
-def _match(lists: Lists, state: State, row: Any, place: Any) -> Any:
+def _match(lists: Lists, state: State, row: np.uint64, place: np.uint64) -> Number:
     """Match a row with the column at a place of its list; return the row that had it, or NONE."""
     column = np.uint64(lists.column[place])
     other = state.column_match[column]
@@ -167,7 +172,9 @@ def _match(lists: Lists, state: State, row: Any, place: Any) -> Any:
 
 
 @kernel
-def free_rows(points: Points, lists: Lists, state: State, epsilon: Any, stop: Any) -> tuple[Any, Any]:
+def free_rows(
+    points: Points, lists: Lists, state: State, epsilon: float, stop: NDArray[np.int64]
+) -> tuple[Int64, np.uint64]:
     """Free the rows that have a better column by more than `epsilon`; list all free rows.
 
     Returns
@@ -195,8 +202,14 @@ def free_rows(points: Points, lists: Lists, state: State, epsilon: Any, stop: An
 
 @kernel
 def auction(
-    points: Points, lists: Lists, state: State, size: Any, overbid: Any, budget: Any, monitor: Monitor
-) -> tuple[Any, Any]:
+    points: Points,
+    lists: Lists,
+    state: State,
+    size: Int64,
+    overbid: float,
+    budget: np.uint64,
+    monitor: Monitor,
+) -> tuple[Int64, Int64]:
     """Let free rows bid, first come first served, until none is left or `budget` bids are made.
 
     Returns the ending and the number of free rows.
@@ -226,8 +239,8 @@ def auction(
 
 @kernel
 def reduce_rows(
-    points: Points, lists: Lists, state: State, size: Any, budget: Any, monitor: Monitor
-) -> tuple[Any, Any]:
+    points: Points, lists: Lists, state: State, size: Int64, budget: np.uint64, monitor: Monitor
+) -> tuple[Int64, np.uint64]:
     """Do augmenting row reduction as :func:`..row_reduction.reduce_rows` does.
 
     Returns the ending and the number of rows left in `free`.
@@ -268,15 +281,22 @@ def reduce_rows(
 class Front(NamedTuple):
     """The state of a search: the nearest free column, its distance, and the sizes of heap and `touched`."""
 
-    nearest: Any
-    sink: Any
-    size: Any
-    touched: Any
+    nearest: float
+    sink: np.uint64
+    size: np.uint64
+    touched: np.uint64
 
 
 @kernel
 def _relax(
-    state: State, front: Front, row: Any, height: Any, column: Any, cost: Any, first: Any, last: Any
+    state: State,
+    front: Front,
+    row: np.uint64,
+    height: float,
+    column: Indices,
+    cost: Numbers,
+    first: np.uint64,
+    last: np.uint64,
 ) -> Front:
     """Relax some pairs of a row."""
     nearest, sink, size, touched = front.nearest, front.sink, front.size, front.touched
@@ -304,7 +324,7 @@ def _relax(
 
 
 @kernel
-def _relax_whole_row(points: Points, state: State, front: Front, row: Any, height: Any) -> Front:
+def _relax_whole_row(points: Points, state: State, front: Front, row: np.uint64, height: float) -> Front:
     """Relax all pairs of a row, leaf by leaf of the tree."""
     tree = points.tree
     for axis in range(np.uint64(len(tree.query))):
@@ -328,7 +348,7 @@ def _relax_whole_row(points: Points, state: State, front: Front, row: Any, heigh
 
 
 @kernel
-def _wait_in_heap(state: State, front: Front, row: Any, distance: Any) -> Front:
+def _wait_in_heap(state: State, front: Front, row: np.uint64, distance: float) -> Front:
     """Put a row into the heap at the least distance of the columns that it has not relaxed."""
     if not distance < front.nearest:
         return front
@@ -344,8 +364,8 @@ def _wait_in_heap(state: State, front: Front, row: Any, distance: Any) -> Front:
 
 @kernel
 def search_points(
-    points: Points, lists: Lists, state: State, root: Any, number: Any, monitor: Monitor
-) -> Any:
+    points: Points, lists: Lists, state: State, root: np.uint64, number: Int64, monitor: Monitor
+) -> Int64:
     """Match `root` along a shortest path; return the ending.
 
     This is the search of :func:`..augmenting_paths.search_lists`, with two differences. If a list, made
@@ -405,7 +425,7 @@ def search_points(
         item = pop(state, front.size)
         front = Front(front.nearest, front.sink, front.size - ONE, front.touched)
         here = max(here, state.distance[item])
-        new = item < num_columns
+        new = bool(item < num_columns)
         if new:
             state.done[done] = item
             state.done_distance[done] = here
@@ -426,7 +446,7 @@ def search_points(
 
 
 @kernel
-def search_all(points: Points, lists: Lists, state: State, size: Any, monitor: Monitor) -> Any:
+def search_all(points: Points, lists: Lists, state: State, size: Int64, monitor: Monitor) -> Int64:
     """Match the first `size` rows of `free`, each along a shortest path; return the ending."""
     for k in range(size):
         if relaxed_load(monitor.stop, 0) != 0:
@@ -440,7 +460,7 @@ def search_all(points: Points, lists: Lists, state: State, size: Any, monitor: M
 
 
 @kernel
-def least_reduced_costs(points: Points, price: Any, least: Any) -> None:
+def least_reduced_costs(points: Points, price: NDArray[np.float64], least: NDArray[np.float64]) -> None:
     """Write the least reduced cost of every row into `least`."""
     for i in range(np.uint64(len(least))):
         _find_columns(points, price, i, ONE, -np.inf, NONE)
@@ -557,7 +577,7 @@ def row_minima(costs: PointCosts, v: NDArray[np.float64]) -> NDArray[np.float64]
 
 def solve_points(
     costs: PointCosts, use_auction: bool, reduction: float, control: Control
-) -> tuple[NDArray[np.int64], NDArray[Any], NDArray[Any], int]:
+) -> tuple[NDArray[np.int64], Array, Array, int]:
     """Return the column of every row, the prices of rows and of columns, and the ending.
 
     Costs are to be minimised and have at least as many columns as rows.

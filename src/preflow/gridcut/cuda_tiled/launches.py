@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from ...arrays import AnyArray
 from ...cuda.runtime import Device
 from ...errors import SolverError
 from ...solving.run import Control
@@ -35,17 +36,17 @@ MOST_RELABELS = 10_000_000
 class TileArrays(NamedTuple):
     """Arrays on the GPU for all tiles, also for those whose capacities stay on the host."""
 
-    faces_z: Any
-    faces_y: Any
-    faces_x: Any
-    words: Any
-    stamps: Any
-    lists: Any
-    notices: Any
-    slots: Any
-    counters: Any
-    arrivals: Any
-    status: Any
+    faces_z: AnyArray
+    faces_y: AnyArray
+    faces_x: AnyArray
+    words: AnyArray
+    stamps: AnyArray
+    lists: AnyArray
+    notices: AnyArray
+    slots: AnyArray
+    counters: AnyArray
+    arrivals: AnyArray
+    status: AnyArray
 
 
 class Arguments(NamedTuple):
@@ -56,8 +57,8 @@ class Arguments(NamedTuple):
     end_tile: int
     first_pixel: int
     direction_stride: int
-    residual: Any
-    terminal: Any
+    residual: AnyArray
+    terminal: AnyArray
     arrays: TileArrays
     waves: int
     rounds: int
@@ -115,7 +116,9 @@ class Launcher:
         self.warps, self.dischargers = tiling.warps_of_block(device)
         control.excess[:] = tiling.num_tiles
 
-    def launch(self, window: tuple[int, int, int], residual: Any, terminal: Any, discharges: bool) -> Any:
+    def launch(
+        self, window: tuple[int, int, int], residual: AnyArray, terminal: AnyArray, discharges: bool
+    ) -> AnyArray:
         """Run the kernel until its search is complete or the solve is stopped; return its state.
 
         `window` has the first tile that may be discharged, one past the last, and the first pixel whose
@@ -131,7 +134,9 @@ class Launcher:
             if not self.is_searching or self.control.stopped:
                 return state
 
-    def _launch(self, window: tuple[int, int, int], residual: Any, terminal: Any, discharges: bool) -> Any:
+    def _launch(
+        self, window: tuple[int, int, int], residual: AnyArray, terminal: AnyArray, discharges: bool
+    ) -> AnyArray:
         first_tile, end_tile, first_pixel = window
         self.arrays.arrivals.fill(0)
         arguments = Arguments(

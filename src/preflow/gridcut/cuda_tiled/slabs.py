@@ -23,8 +23,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import AnyArray, Array
 from ...cuda.runtime import Device
 from ...graph.integer_grid import IntegerGrid
 from ...graph.placement import require_memory
@@ -37,8 +37,8 @@ from .tiling import Tiling, mark_tiles, write_sides
 class HostState(NamedTuple):
     """Capacities and excess of all tiles in the host's memory, flat; padding fills the last tiles."""
 
-    residual: NDArray[Any]
-    terminal: NDArray[Any]
+    residual: Array
+    terminal: Array
 
 
 class Window:
@@ -60,7 +60,7 @@ class Window:
         of_layer = self.tiling.num_tiles // self.tiling.layers
         return begin * of_layer, end * of_layer
 
-    def _pairs(self, begin: int, end: int) -> list[tuple[Any, NDArray[Any]]]:
+    def _pairs(self, begin: int, end: int) -> list[tuple[Any, Array]]:
         """Return pairs of an array on the GPU and the part of the host's array that it is a copy of."""
         part = slice(self.first_pixel(begin), self.first_pixel(end))
         rows = [*zip(self.residual, self.state.residual, strict=True), (self.terminal, self.state.terminal)]
@@ -145,7 +145,7 @@ def _discharge_slab(launcher: Launcher, window: Window, begin: int, end: int) ->
     window.copy_to_host(first, last)
 
 
-def _has_work(tiling: Tiling, tiles: tuple[int, int], words: Any) -> bool:
+def _has_work(tiling: Tiling, tiles: tuple[int, int], words: AnyArray) -> bool:
     """Return whether tiles have excess that could reach the sink in the last search."""
     kinds = words.reshape(tiling.num_tiles, -1, tiling.rows)[slice(*tiles)]
     active, reached = kinds[:, tiling.directions + 1], kinds[:, tiling.directions + 2]

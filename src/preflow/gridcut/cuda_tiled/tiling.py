@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...arrays import AnyArray, ArrayModule, DType
 from ...cuda.runtime import Device
 from ...errors import UnsuitableMethodError
 from ...graph.integer_grid import IntegerGrid
@@ -63,8 +64,8 @@ class Tiling:
     grid_shape: tuple[int, ...]
     tile: tuple[int, int]
     offsets: tuple[tuple[int, ...], ...]
-    residual: np.dtype[Any]
-    excess: np.dtype[Any]
+    residual: DType
+    excess: DType
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -157,7 +158,7 @@ class Tiling:
         """Number of layers of tiles along the grid's first axis, of which slabs consist."""
         return self.tiles[0] if len(self.grid_shape) == 3 else self.tiles[1]
 
-    def image(self, padded: Any) -> Any:
+    def image(self, padded: AnyArray) -> AnyArray:
         """Return the grid's part of a padded array."""
         missing = 3 - len(self.grid_shape)
         return padded[(..., *(0,) * missing, *self.inside[missing:])]
@@ -236,9 +237,9 @@ class MarkArguments(NamedTuple):
     end_tile: int
     first_pixel: int
     direction_stride: int
-    residual: Any
-    terminal: Any
-    words: Any
+    residual: AnyArray
+    terminal: AnyArray
+    words: AnyArray
 
 
 class FillArguments(NamedTuple):
@@ -246,14 +247,14 @@ class FillArguments(NamedTuple):
 
     tiles: MarkArguments
     shape: tuple[int, int, int]
-    source: Any
+    source: AnyArray
     source_steps: tuple[int, ...]
-    sink: Any
+    sink: AnyArray
     sink_steps: tuple[int, ...]
-    neighbor: Any
+    neighbor: AnyArray
     direction_step: int
     neighbor_steps: tuple[int, ...]
-    flow: Any
+    flow: AnyArray
 
 
 class SidesArguments(NamedTuple):
@@ -261,13 +262,13 @@ class SidesArguments(NamedTuple):
 
     tiles: tuple[int, int, int]
     shape: tuple[int, int, int]
-    words: Any
-    sink_side: Any
+    words: AnyArray
+    sink_side: AnyArray
 
 
 def fill_tiles(
-    device: Device, tiling: Tiling, grid: IntegerGrid, start: GridFlow | None, words: Any
-) -> tuple[Any, Any]:
+    device: Device, tiling: Tiling, grid: IntegerGrid, start: GridFlow | None, words: AnyArray
+) -> tuple[AnyArray, AnyArray]:
     """Return residual capacities and excess before the solve, padded, and write the words of all tiles."""
     xp = device.xp
     residual = xp.empty((tiling.directions, *tiling.padded), dtype=tiling.residual)
@@ -309,7 +310,7 @@ def fill_tiles(
     return residual, terminal
 
 
-def _stored(values: Any, xp: Any) -> tuple[Any, tuple[int, ...]]:
+def _stored(values: AnyArray, xp: ArrayModule) -> tuple[AnyArray, tuple[int, ...]]:
     """Return an array in C order, and its strides in entries; the stride is 0 along an axis of equal values.
 
     Equal values along an axis with stride 0 are stored once.
@@ -326,7 +327,7 @@ def _three(steps: tuple[int, ...]) -> tuple[int, ...]:
     return (0,) * (3 - len(steps)) + steps
 
 
-def write_sides(device: Device, tiling: Tiling, words: Any) -> Any:
+def write_sides(device: Device, tiling: Tiling, words: AnyArray) -> AnyArray:
     """Return the pixels that the last search reached, in the shape of the grid."""
     sink_side = device.xp.empty(tiling.grid_shape, dtype=np.bool_)
     arguments = SidesArguments(tiling.tiles, tiling.shape, words, sink_side.view(np.uint8))
@@ -339,9 +340,9 @@ def mark_tiles(
     tiling: Tiling,
     tiles: tuple[int, int],
     first_pixel: int,
-    residual: Any,
-    terminal: Any,
-    words: Any,
+    residual: AnyArray,
+    terminal: AnyArray,
+    words: AnyArray,
 ) -> None:
     """Write the words of tiles whose capacities and excess are on the GPU from `first_pixel` on."""
     arguments = MarkArguments(tiling.tiles, *tiles, first_pixel, terminal.size, residual, terminal, words)

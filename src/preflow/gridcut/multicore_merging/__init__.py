@@ -165,11 +165,11 @@ class Merging(NamedTuple):
     faces: Faces
     regions: Regions
     barrier: NDArray[np.int64]
-    delays: Any = None
+    delays: NDArray[np.uint64] | None = None
 
 
 @kernel
-def search_region(merging: Merging, forests: Forests, region: Any, monitor: Monitor) -> bool:
+def search_region(merging: Merging, forests: Forests, region: np.uint64, monitor: Monitor) -> bool:
     """Search a region from the queued pixels, then empty the queues; return False if levels ran out."""
     cursor = forests.cursor
     if max(cursor[DEPTH + SOURCE], cursor[DEPTH + SINK]) + ONE >= np.uint64(len(forests.first_orphan)):
@@ -185,7 +185,9 @@ def search_region(merging: Merging, forests: Forests, region: Any, monitor: Moni
 
 
 @kernel
-def start_block(merging: Merging, forests: Forests, box: Any, block: Any, monitor: Monitor) -> None:
+def start_block(
+    merging: Merging, forests: Forests, box: NDArray[np.int64], block: np.uint64, monitor: Monitor
+) -> None:
     """Make the roots of a block, or prepare the forests that it has from the last partition."""
     block_box(merging.blocks, block, box)
     if merging.regions.shared[GROWN] != ZERO:
@@ -206,7 +208,9 @@ def start_block(merging: Merging, forests: Forests, box: Any, block: Any, monito
 
 
 @kernel
-def start_merged(merging: Merging, forests: Forests, region: Any, begin: Any, end: Any) -> None:
+def start_merged(
+    merging: Merging, forests: Forests, region: np.uint64, begin: np.uint64, end: np.uint64
+) -> None:
     """Open the faces ``closed[begin:end]`` within a region, and queue the pixels that can grow over them."""
     closed = merging.regions.closed
     k = begin
@@ -222,7 +226,7 @@ def start_merged(merging: Merging, forests: Forests, region: Any, begin: Any, en
 
 
 @kernel
-def close_faces(merging: Merging, thread: Any, num_threads: Any) -> bool:
+def close_faces(merging: Merging, thread: np.uint64, num_threads: np.uint64) -> bool:
     """Close a thread's share of the faces and wait for the others."""
     face, end = share_of(np.uint64(len(merging.faces.direction)), thread, num_threads)
     while face < end:
@@ -233,8 +237,13 @@ def close_faces(merging: Merging, thread: Any, num_threads: Any) -> bool:
 
 @kernel
 def solve_blocks(
-    merging: Merging, thread: Any, forests: Forests, box: Any, region: Any, monitor: Monitor
-) -> Any:
+    merging: Merging,
+    thread: np.uint64,
+    forests: Forests,
+    box: NDArray[np.int64],
+    region: np.uint64,
+    monitor: Monitor,
+) -> np.uint64:
     """Search blocks that nobody has searched; take the arguments of :func:`work` and return as it does."""
     regions = merging.regions
     none = np.uint64(len(regions.state))
@@ -253,7 +262,7 @@ def solve_blocks(
 
 
 @kernel
-def open_faces(merging: Merging, thread: Any, num_threads: Any) -> None:
+def open_faces(merging: Merging, thread: np.uint64, num_threads: np.uint64) -> None:
     """Wait for all threads, then open a share of the faces that a stopped solve has left closed."""
     if not wait(merging.barrier, num_threads):
         return
@@ -264,7 +273,14 @@ def open_faces(merging: Merging, thread: Any, num_threads: Any) -> None:
 
 
 @kernel
-def work(merging: Merging, thread: Any, forests: Forests, box: Any, region: Any, monitor: Monitor) -> Any:
+def work(
+    merging: Merging,
+    thread: np.uint64,
+    forests: Forests,
+    box: NDArray[np.int64],
+    region: np.uint64,
+    monitor: Monitor,
+) -> np.uint64:
     """Search blocks and merge regions until one is left.
 
     Return the number of blocks when the thread is done. If a search runs out of levels, return its region;

@@ -9,13 +9,15 @@ when the face is closed for the first time.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
+from ...arrays import Indices, Int64, Integers, Number
 from ...kernels.constants import ONE, ZERO
 from ...kernels.kernel import kernel
+from ..pixel_major import GridState
 
 
 class Blocks(NamedTuple):
@@ -36,7 +38,7 @@ class Blocks(NamedTuple):
     counts: NDArray[np.int64]
     strides: NDArray[np.int64]
     cuts: NDArray[np.int64]
-    pad: Any
+    pad: np.uint64
 
 
 class Faces(NamedTuple):
@@ -61,8 +63,8 @@ class Faces(NamedTuple):
     direction: NDArray[np.uint64]
     box: NDArray[np.int64]
     first: NDArray[np.uint64]
-    tail: NDArray[Any]
-    kept: NDArray[Any]
+    tail: Indices
+    kept: Integers
 
 
 def plan_blocks(shape: tuple[int, ...], pad: int, wanted: int) -> Blocks:
@@ -97,7 +99,7 @@ def coarser_blocks(blocks: Blocks) -> Blocks:
 
 
 @kernel
-def block_box(blocks: Blocks, block: Any, box: Any) -> None:
+def block_box(blocks: Blocks, block: Number, box: NDArray[np.int64]) -> None:
     """Write the box of a block: lowest index along each axis, and one past the highest."""
     left = np.int64(block)
     for i in range(len(blocks.shape)):
@@ -109,7 +111,7 @@ def block_box(blocks: Blocks, block: Any, box: Any) -> None:
 
 
 @kernel
-def place_of(blocks: Blocks, axis: Any, index: Any) -> Any:
+def place_of(blocks: Blocks, axis: int, index: Int64) -> Int64:
     """Return the position along an axis of the block that has an index."""
     first, last = np.int64(0), blocks.counts[axis] - 1
     while first < last:
@@ -122,7 +124,7 @@ def place_of(blocks: Blocks, axis: Any, index: Any) -> Any:
 
 
 @kernel
-def rows_of(box: Any) -> Any:
+def rows_of(box: NDArray[np.int64]) -> Int64:
     """Return the number of rows of a box."""
     rows = 1
     for axis in range(box.shape[1] - 1):
@@ -131,7 +133,7 @@ def rows_of(box: Any) -> Any:
 
 
 @kernel
-def row_of(blocks: Blocks, box: Any, row: Any) -> tuple[Any, Any]:
+def row_of(blocks: Blocks, box: NDArray[np.int64], row: Int64) -> tuple[np.uint64, np.uint64]:
     """Return the first pixel of a row of a box, and one past the last."""
     last = len(blocks.shape) - 1
     left = row
@@ -147,7 +149,13 @@ def row_of(blocks: Blocks, box: Any, row: Any) -> tuple[Any, Any]:
 
 @kernel
 def list_faces(
-    blocks: Blocks, offsets: Any, ends: Any, direction: Any, box: Any, first: Any, scratch: Any
+    blocks: Blocks,
+    offsets: NDArray[np.int64],
+    ends: Indices,
+    direction: NDArray[np.uint64],
+    box: NDArray[np.int64],
+    first: NDArray[np.uint64],
+    scratch: NDArray[np.int64],
 ) -> int:
     """Return the number of faces, and write the faces unless the arrays are empty.
 
@@ -200,7 +208,7 @@ def list_faces(
     return faces
 
 
-def make_faces(blocks: Blocks, offsets: NDArray[np.int64], residual_dtype: Any) -> Faces:
+def make_faces(blocks: Blocks, offsets: NDArray[np.int64], residual_dtype: DTypeLike) -> Faces:
     """Return the faces of a partition, all of them open."""
     axes = len(blocks.shape)
     scratch = np.empty((7, axes), dtype=np.int64)
@@ -219,7 +227,7 @@ def make_faces(blocks: Blocks, offsets: NDArray[np.int64], residual_dtype: Any) 
 
 
 @kernel
-def close_face(state: Any, blocks: Blocks, faces: Faces, face: Any) -> Any:
+def close_face(state: GridState, blocks: Blocks, faces: Faces, face: np.uint64) -> np.uint64:
     """Close the arcs of a face and list them; return how many arcs and opposites were not saturated."""
     residual = state.residual
     degree = np.uint64(len(state.step))
@@ -243,13 +251,13 @@ def close_face(state: Any, blocks: Blocks, faces: Faces, face: Any) -> Any:
 
 
 @kernel
-def arcs_of(faces: Faces, face: Any) -> tuple[Any, Any]:
+def arcs_of(faces: Faces, face: np.uint64) -> tuple[np.uint64, np.uint64]:
     """Return the first arc of a face in `tail` and `kept`, and one past the last."""
     return faces.first[face], faces.first[face + ONE]
 
 
 @kernel
-def open_face(state: Any, faces: Faces, face: Any) -> None:
+def open_face(state: GridState, faces: Faces, face: np.uint64) -> None:
     """Restore the capacities of the arcs of a face."""
     residual = state.residual
     degree = np.uint64(len(state.step))

@@ -13,10 +13,12 @@ grow and each pixel that has lost its parent. The thread that takes the new bloc
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
+from ...arrays import Int64
 from ...kernels.atomics import relaxed_load, relaxed_store
 from ...kernels.constants import ONE, ZERO
 from ...kernels.kernel import kernel
@@ -28,18 +30,21 @@ from ..pixel_major import GridState
 from .blocks import Blocks, Faces, arcs_of, close_face, open_face, row_of, rows_of
 from .regions import GROWN
 
+if TYPE_CHECKING:
+    from . import Merging
+
 #: Marks in Forests.queued; it is 0 for all pixels before, because the queues are empty.
 CAN_GROW, CUT_OFF = np.uint8(4), np.uint8(8)
 
 
 @kernel
-def forest_of(forests: Forests, p: Any) -> Any:
+def forest_of(forests: Forests, p: np.uint64) -> Int64:
     """Return the forest that a pixel is in; it must be in one."""
     return SOURCE if forests.label[p] > 0 else SINK
 
 
 @kernel
-def can_grow(state: GridState, forests: Forests, p: Any, d: Any) -> tuple[Any, Any]:
+def can_grow(state: GridState, forests: Forests, p: np.uint64, d: np.uint64) -> tuple[bool, bool]:
     """Return whether the forest of a pixel can grow over an arc, and that of the arc's head the other way."""
     residual = state.residual
     degree = np.uint64(len(state.step))
@@ -53,7 +58,7 @@ def can_grow(state: GridState, forests: Forests, p: Any, d: Any) -> tuple[Any, A
 
 
 @kernel
-def enqueue_border(state: GridState, forests: Forests, faces: Faces, face: Any) -> None:
+def enqueue_border(state: GridState, forests: Forests, faces: Faces, face: np.uint64) -> None:
     """Queue the pixels whose forest can grow over a face that was opened."""
     d = faces.direction[face]
     k, end = arcs_of(faces, face)
@@ -69,7 +74,7 @@ def enqueue_border(state: GridState, forests: Forests, faces: Faces, face: Any) 
 
 
 @kernel
-def mark_border(state: GridState, forests: Forests, faces: Faces, face: Any) -> None:
+def mark_border(state: GridState, forests: Forests, faces: Faces, face: np.uint64) -> None:
     """Mark the pixels whose forest can grow over an opened face; other threads may mark the same pixels."""
     d = faces.direction[face]
     k, end = arcs_of(faces, face)
@@ -84,7 +89,7 @@ def mark_border(state: GridState, forests: Forests, faces: Faces, face: Any) -> 
 
 
 @kernel
-def cut_off(forests: Forests, p: Any, d: Any, degree: Any) -> None:
+def cut_off(forests: Forests, p: np.uint64, d: np.uint64, degree: np.uint64) -> None:
     """Make a pixel an orphan, and mark it, if its parent is in direction `d`.
 
     Other threads call this for the same pixel and other directions at the same time.
@@ -96,7 +101,7 @@ def cut_off(forests: Forests, p: Any, d: Any, degree: Any) -> None:
 
 
 @kernel
-def cut_trees(state: GridState, forests: Forests, faces: Faces, face: Any) -> None:
+def cut_trees(state: GridState, forests: Forests, faces: Faces, face: np.uint64) -> None:
     """Make orphans of the pixels whose tree arc is in a face that was closed."""
     degree = np.uint64(len(state.step))
     d = faces.direction[face]
@@ -109,7 +114,9 @@ def cut_trees(state: GridState, forests: Forests, faces: Faces, face: Any) -> No
 
 
 @kernel
-def change_partition(first: Any, second: Any, forests: Forests, thread: Any, num_threads: Any) -> bool:
+def change_partition(
+    first: Merging, second: Merging, forests: Forests, thread: np.uint64, num_threads: np.uint64
+) -> bool:
     """Wait for all threads, then open a share of one partition's faces and close a share of another's.
 
     `first` and `second` are of class ``Merging``. Return False if the barrier is broken.
@@ -143,8 +150,13 @@ def change_partition(first: Any, second: Any, forests: Forests, thread: Any, num
 
 @kernel
 def resume_block(
-    state: GridState, forests: Forests, blocks: Blocks, box: Any, depth: Any, monitor: Monitor
-) -> Any:
+    state: GridState,
+    forests: Forests,
+    blocks: Blocks,
+    box: NDArray[np.int64],
+    depth: NDArray[np.uint64],
+    monitor: Monitor,
+) -> np.uint64:
     """Queue the marked pixels of a block that can grow, and find parents for its orphans.
 
     `depth` has the depths of both forests. Return the number of orphans.

@@ -16,11 +16,12 @@ Invariants while nobody has the lock
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Int64
 from ...kernels.atomics import PADDING, compare_exchange, relaxed_load, relaxed_store, store
 from ...kernels.constants import ONE, ZERO
 from ...kernels.kernel import kernel
@@ -85,7 +86,7 @@ def make_regions(num_blocks: int, ends: NDArray[np.uint32]) -> Regions:
 
 
 @kernel
-def best_face(regions: Regions, num_closed: Any) -> Any:
+def best_face(regions: Regions, num_closed: np.uint64) -> np.uint64:
     """Return a closed face between two idle regions, or the number of faces; the caller has the lock.
 
     The smallest pair of regions is taken, so that many threads find work until the end; among equal pairs,
@@ -108,7 +109,7 @@ def best_face(regions: Regions, num_closed: Any) -> Any:
 
 
 @kernel
-def unite(regions: Regions, a: Any, b: Any, num_closed: Any) -> Any:
+def unite(regions: Regions, a: np.uint64, b: np.uint64, num_closed: np.uint64) -> np.uint64:
     """Merge two regions, move the faces between them behind the closed ones, and return how many stay."""
     k = ZERO
     while k < num_closed:
@@ -133,7 +134,7 @@ def unite(regions: Regions, a: Any, b: Any, num_closed: Any) -> Any:
 
 
 @kernel
-def take(regions: Regions) -> tuple[Any, Any, Any, bool]:
+def take(regions: Regions) -> tuple[np.uint64, np.uint64, np.uint64, bool]:
     """Take a region; the caller has the lock.
 
     Returns
@@ -162,7 +163,7 @@ def take(regions: Regions) -> tuple[Any, Any, Any, bool]:
 
 
 @kernel
-def acquire(regions: Regions, patience: Any) -> None:
+def acquire(regions: Regions, patience: Int64) -> None:
     """Take the lock."""
     looks = 0
     while not compare_exchange(regions.shared, LOCK, ZERO, ONE):
@@ -170,7 +171,9 @@ def acquire(regions: Regions, patience: Any) -> None:
 
 
 @kernel
-def next_region(regions: Regions, had: Any, patience: Any, monitor: Monitor) -> tuple[Any, Any, Any, bool]:
+def next_region(
+    regions: Regions, had: np.uint64, patience: Int64, monitor: Monitor
+) -> tuple[np.uint64, np.uint64, np.uint64, bool]:
     """Make the thread's region `had` idle, if there is one, and wait for another region.
 
     Return as :func:`take` does; the region is the number of blocks when all work is done or the stop flag

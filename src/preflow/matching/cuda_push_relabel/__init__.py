@@ -52,11 +52,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import AnyArray, ArrayModule
 from ...errors import InvalidInputError
 from ...graph.bipartite import DeviceBipartiteGraph
 from ...solving.options import check_choice, check_flag, check_positive_number
@@ -117,13 +118,13 @@ class PushRelabelOptions:
 class Side(NamedTuple):
     """The struct ``Sides`` of state.cuh: the vertices of one side."""
 
-    first: Any
-    neighbour: Any
-    mate: Any
-    label: Any
+    first: AnyArray
+    neighbour: AnyArray
+    mate: AnyArray
+    label: AnyArray
     size: int
 
-    def apart(self, xp: Any) -> Side:
+    def apart(self, xp: ArrayModule) -> Side:
         """Return the side with separate arrays for matching and labels, not filled."""
         return self._replace(mate=xp.empty_like(self.mate), label=xp.empty_like(self.label))
 
@@ -135,14 +136,14 @@ class Arguments(NamedTuple):
     columns: Side
     searched_rows: Side
     searched_columns: Side
-    current: Any
-    previous: Any
-    shortened: Any
-    stamp: Any
-    arrivals: Any
-    counters: Any
-    state: Any
-    counts: Any
+    current: AnyArray
+    previous: AnyArray
+    shortened: AnyArray
+    stamp: AnyArray
+    arrivals: AnyArray
+    counters: AnyArray
+    state: AnyArray
+    counts: AnyArray
     has_lists: bool
     shrinks: bool
     least_to_shrink: int
@@ -150,8 +151,8 @@ class Arguments(NamedTuple):
     thousandths: int
     interval: int
     search_blocks: int
-    stops: Any
-    stop: Any
+    stops: AnyArray
+    stop: AnyArray
 
 
 def solve(

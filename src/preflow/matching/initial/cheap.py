@@ -20,11 +20,12 @@ Pseudo-code, of each thread::
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Index, Indices
 from ...graph.bipartite import Adjacency, BipartiteGraph
 from ...kernels.atomics import compare_exchange, fetch_add, prefetch, relaxed_load
 from ...kernels.constants import ONE, ZERO
@@ -56,7 +57,7 @@ class Claims(NamedTuple):
 
     rows: Adjacency
     matching: Matching
-    edge: NDArray[Any]
+    edge: Indices
     taken: NDArray[np.int64]
     stop: NDArray[np.int64]
 
@@ -77,7 +78,7 @@ def take_first_free(rows: Adjacency, matching: Matching, monitor: Monitor) -> No
 
 
 @kernel
-def claim(claims: Claims, r: Any) -> None:
+def claim(claims: Claims, r: Index) -> None:
     """Match a row that the thread owns with its first column that no earlier row has.
 
     Then does the same for each row that is displaced. The edge and column of a row are written before the row
@@ -104,7 +105,7 @@ def claim(claims: Claims, r: Any) -> None:
 
 
 @kernel
-def claim_share(thread: Any, claims: Claims) -> None:
+def claim_share(thread: np.uint64, claims: Claims) -> None:
     """Match rows, a few at a time; one thread's share."""
     rows, matching = claims.rows, claims.matching
     num_rows, num_edges = np.uint64(len(matching.row_match)), np.uint64(len(rows.neighbour))
@@ -121,7 +122,7 @@ def claim_share(thread: Any, claims: Claims) -> None:
 
 
 @kernel
-def claim_together(pool: NativePool, num_threads: Any, claims: Claims) -> None:
+def claim_together(pool: NativePool, num_threads: np.uint64, claims: Claims) -> None:
     """Run :func:`claim_share` on `num_threads` threads."""
     run_in_pool(pool, num_threads, entry_of(claim_share, claims), address_of(claims))
 

@@ -9,11 +9,11 @@ A matched vertex has degree 0 here, so one array per side holds all of the state
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Index, Indices
 from ...graph.bipartite import Adjacency, BipartiteGraph
 from ...graph.bipartite_input import MOST_NARROW
 from ...kernels.atomics import prefetch
@@ -36,13 +36,13 @@ class Remainder(NamedTuple):
         Queue of vertices with one neighbour left; column c has number ``num_rows + c``.
     """
 
-    row_degree: NDArray[Any]
-    column_degree: NDArray[Any]
-    pending: NDArray[Any]
+    row_degree: Indices
+    column_degree: Indices
+    pending: Indices
 
 
 @kernel
-def count_degrees(rows: Adjacency, columns: Adjacency, left: Remainder) -> Any:
+def count_degrees(rows: Adjacency, columns: Adjacency, left: Remainder) -> np.uint64:
     """Count all neighbours, queue the vertices that have one, return the number of these."""
     num_rows = np.uint64(len(left.row_degree))
     end = ZERO
@@ -60,7 +60,9 @@ def count_degrees(rows: Adjacency, columns: Adjacency, left: Remainder) -> Any:
 
 
 @kernel
-def forget(adjacency: Adjacency, degree: Any, v: Any, offset: Any, pending: Any, end: Any) -> Any:
+def forget(
+    adjacency: Adjacency, degree: Indices, v: Index, offset: np.uint64, pending: Indices, end: np.uint64
+) -> np.uint64:
     """Remove `v` from the neighbours of its neighbours; return the end of the queue."""
     for e in range(np.uint64(adjacency.first[v]), np.uint64(adjacency.first[v + ONE])):
         other = np.uint64(adjacency.neighbour[e])
@@ -75,8 +77,14 @@ def forget(adjacency: Adjacency, degree: Any, v: Any, offset: Any, pending: Any,
 
 @kernel
 def take_edge(
-    rows: Adjacency, columns: Adjacency, left: Remainder, matching: Matching, r: Any, c: Any, end: Any
-) -> Any:
+    rows: Adjacency,
+    columns: Adjacency,
+    left: Remainder,
+    matching: Matching,
+    r: Index,
+    c: np.uint64,
+    end: np.uint64,
+) -> np.uint64:
     """Match a row with a column and remove both; return the end of the queue."""
     matching.row_match[r] = c
     matching.column_match[c] = r
@@ -93,7 +101,7 @@ def take_edge(
 
 
 @kernel
-def first_left(adjacency: Adjacency, degree: Any, v: Any) -> Any:
+def first_left(adjacency: Adjacency, degree: Indices, v: np.uint64) -> np.uint64:
     """Return the first remaining neighbour of `v`; there is one."""
     e = np.uint64(adjacency.first[v])
     while degree[adjacency.neighbour[e]] == 0:
@@ -102,7 +110,9 @@ def first_left(adjacency: Adjacency, degree: Any, v: Any) -> Any:
 
 
 @kernel
-def prefetch_pending(rows: Adjacency, columns: Adjacency, left: Remainder, begin: Any, end: Any) -> None:
+def prefetch_pending(
+    rows: Adjacency, columns: Adjacency, left: Remainder, begin: np.uint64, end: np.uint64
+) -> None:
     """Prefetch for the vertices ahead in the queue."""
     num_rows = np.uint64(len(left.row_degree))
     if begin + AHEAD_RANGE < end:
@@ -124,10 +134,10 @@ def take_single_neighbours(
     columns: Adjacency,
     left: Remainder,
     matching: Matching,
-    begin: Any,
-    end: Any,
+    begin: np.uint64,
+    end: np.uint64,
     monitor: Monitor,
-) -> Any:
+) -> np.uint64:
     """Match the queued vertices and those that come down to one neighbour; return the end of the queue."""
     num_rows = np.uint64(len(left.row_degree))
     while begin < end and not asked_to_stop(monitor.stop, begin):

@@ -8,10 +8,9 @@ transposed graph is needed.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from ...arrays import Indices
 from ...graph.bipartite import Adjacency, BipartiteGraph
 from ...kernels.constants import ONE
 from ...kernels.kernel import kernel
@@ -25,14 +24,14 @@ HIGH_DEGREE = 256
 
 
 @kernel
-def count_columns(rows: Adjacency, degree: Any) -> None:
+def count_columns(rows: Adjacency, degree: Indices) -> None:
     """Count the rows of every column in `degree`, which is all zero."""
     for c in rows.neighbour:
         degree[np.uint64(c)] += 1
 
 
 @kernel
-def order_by_degree(rows: Adjacency, begin: Any, order: Any) -> None:
+def order_by_degree(rows: Adjacency, begin: Indices, order: Indices) -> None:
     """Write the rows by ascending degree into `order`.
 
     `begin` is all zero and has an entry a degree, and one more; rows of the last degree or a higher one count
@@ -51,7 +50,9 @@ def order_by_degree(rows: Adjacency, begin: Any, order: Any) -> None:
 
 
 @kernel
-def take_rarest(rows: Adjacency, order: Any, degree: Any, matching: Matching, monitor: Monitor) -> None:
+def take_rarest(
+    rows: Adjacency, order: Indices, degree: Indices, matching: Matching, monitor: Monitor
+) -> None:
     """Match the rows in `order`; `degree` is the number of rows to come of every column."""
     num_rows, num_columns = np.uint64(len(matching.row_match)), np.uint64(len(matching.column_match))
     for k in range(num_rows):

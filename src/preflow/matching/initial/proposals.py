@@ -13,10 +13,11 @@ free column are done. The order in which threads run changes nothing, unlike in 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from ...arrays import AnyArray
 from ...graph.bipartite import DeviceBipartiteGraph
 from ...solving.run import Control
 from ..device_launches import ARRIVAL_WORDS, launches, require_room
@@ -33,19 +34,19 @@ BYTES = 0, 12, 4
 class Arguments(NamedTuple):
     """The struct ``Arguments`` of the ``.cu`` file."""
 
-    first: Any
-    neighbour: Any
-    row_mate: Any
-    column_mate: Any
-    choice: Any
-    proposer: Any
+    first: AnyArray
+    neighbour: AnyArray
+    row_mate: AnyArray
+    column_mate: AnyArray
+    choice: AnyArray
+    proposer: AnyArray
     num_rows: int
     num_columns: int
-    rows: Any
-    arrivals: Any
-    counters: Any
-    state: Any
-    stop: Any
+    rows: AnyArray
+    arrivals: AnyArray
+    counters: AnyArray
+    state: AnyArray
+    stop: AnyArray
 
 
 def start(graph: DeviceBipartiteGraph, matching: Matching, control: Control) -> None:

@@ -11,11 +11,12 @@ Departure: columns draw by reservoir sampling while the rows are read, so no tra
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Indices, Int64
 from ...graph.bipartite import Adjacency, BipartiteGraph
 from ...graph.bipartite_input import MOST_NARROW
 from ...kernels.constants import ONE
@@ -41,9 +42,9 @@ class Sample(NamedTuple):
     row_scale: NDArray[np.float64]
     column_scale: NDArray[np.float64]
     column_sum: NDArray[np.float64]
-    choice: NDArray[Any]
-    degree: NDArray[Any]
-    mate: NDArray[Any]
+    choice: Indices
+    degree: Indices
+    mate: Indices
 
 
 @kernel
@@ -68,7 +69,7 @@ def scale(rows: Adjacency, sample: Sample, iterations: int, monitor: Monitor) ->
 
 
 @kernel
-def draw(state: Any) -> tuple[Any, float]:
+def draw(state: np.uint64) -> tuple[np.uint64, float]:
     """Return the next state of a splitmix64 generator, and a number in [0, 1)."""
     state += np.uint64(0x9E3779B97F4A7C15)
     z = state
@@ -79,7 +80,7 @@ def draw(state: Any) -> tuple[Any, float]:
 
 
 @kernel
-def choose(rows: Adjacency, sample: Sample, seed: Any) -> None:
+def choose(rows: Adjacency, sample: Sample, seed: Int64) -> None:
     """Let every row draw one of its columns and every column one of its rows."""
     num_rows = np.uint64(len(sample.row_scale))
     sample.choice[:] = NONE
@@ -148,8 +149,12 @@ def start(graph: BipartiteGraph, matching: Matching, control: Control) -> None:
     size = num_rows + num_columns
     dtype = np.uint32 if size <= MOST_NARROW else np.uint64
     sample = Sample(
-        *(np.empty(length) for length in (num_rows, num_columns, num_columns)),
-        *(np.empty(size, dtype=dtype) for _ in range(3)),
+        row_scale=np.empty(num_rows),
+        column_scale=np.empty(num_columns),
+        column_sum=np.empty(num_columns),
+        choice=np.empty(size, dtype=dtype),
+        degree=np.empty(size, dtype=dtype),
+        mate=np.empty(size, dtype=dtype),
     )
     scale(graph.rows, sample, ITERATIONS, control.monitor())
     if control.stopped:

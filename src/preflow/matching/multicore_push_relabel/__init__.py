@@ -46,11 +46,12 @@ Pseudo-code, of all threads together::
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Int64
 from ...graph.bipartite import Adjacency, BipartiteGraph
 from ...kernels.clock import now
 from ...kernels.constants import ONE, ZERO
@@ -143,9 +144,9 @@ class Stage(NamedTuple):
     matching: Matching
     state: State
     search: Search
-    number: Any
-    base: Any
-    size: Any
+    number: np.uint64
+    base: np.uint64
+    size: np.uint64
     relabels: bool
     gap: bool
     stalls: bool
@@ -153,7 +154,7 @@ class Stage(NamedTuple):
 
 
 @kernel
-def run_rounds(thread: Any, stage: Stage) -> tuple[int, Any, Any, Any]:
+def run_rounds(thread: np.uint64, stage: Stage) -> tuple[Int64, np.uint64, np.uint64, np.uint64]:
     """Push until no row is active or something else is due. Collective.
 
     Returns
@@ -235,7 +236,7 @@ def run_rounds(thread: Any, stage: Stage) -> tuple[int, Any, Any, Any]:
 
 
 @kernel
-def stage_share(thread: Any, stage: Stage) -> None:
+def stage_share(thread: np.uint64, stage: Stage) -> None:
     """Run rounds of pushes, and the searches that replace them where due; one thread's share."""
     searched = ZERO
     outcome, number, base, size = run_rounds(thread, stage)
@@ -254,7 +255,7 @@ def stage_share(thread: Any, stage: Stage) -> None:
 
 
 @kernel
-def stage_together(pool: NativePool, num_threads: Any, stage: Stage) -> None:
+def stage_together(pool: NativePool, num_threads: np.uint64, stage: Stage) -> None:
     """Run :func:`stage_share` on `num_threads` threads."""
     run_in_pool(pool, num_threads, entry_of(stage_share, stage), address_of(stage))
 

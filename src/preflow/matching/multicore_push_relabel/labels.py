@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ...graph.bipartite import Adjacency
@@ -20,8 +18,13 @@ from ..thread_rounds import Rounds, append_item, end_round, start_round
 
 @kernel
 def global_relabel(
-    columns: Adjacency, matching: Matching, packed: Packed, rounds: Rounds, thread: Any, number: Any
-) -> tuple[bool, Any, Any]:
+    columns: Adjacency,
+    matching: Matching,
+    packed: Packed,
+    rounds: Rounds,
+    thread: np.uint64,
+    number: np.uint64,
+) -> tuple[bool, np.uint64, np.uint64]:
     """Set all labels to exact distances. Collective.
 
     Returns
@@ -58,7 +61,7 @@ def global_relabel(
 
 
 @kernel
-def lowest_gap(packed: Packed) -> tuple[Any, Any]:
+def lowest_gap(packed: Packed) -> tuple[np.uint64, np.uint64]:
     """Return the lowest empty level, or the last level, and the number of columns below."""
     level, below = ZERO, np.int64(0)
     while level < last_level(packed):
@@ -74,7 +77,7 @@ def lowest_gap(packed: Packed) -> tuple[Any, Any]:
 
 
 @kernel
-def close_gap(packed: Packed, rounds: Rounds, thread: Any, level: Any) -> Any:
+def close_gap(packed: Packed, rounds: Rounds, thread: np.uint64, level: np.uint64) -> np.uint64:
     """Declare all columns above an empty level dead, one thread's share; return their number.
 
     The counts of levels up to it stay, since other threads may still look for the gap.
@@ -95,7 +98,9 @@ def close_gap(packed: Packed, rounds: Rounds, thread: Any, level: Any) -> Any:
 
 
 @kernel
-def gap_closed(packed: Packed, rounds: Rounds, thread: Any, alive: Any) -> tuple[bool, Any, bool]:
+def gap_closed(
+    packed: Packed, rounds: Rounds, thread: np.uint64, alive: np.uint64
+) -> tuple[bool, np.uint64, bool]:
     """Close the lowest gap. Collective.
 
     Returns
@@ -109,4 +114,4 @@ def gap_closed(packed: Packed, rounds: Rounds, thread: Any, alive: Any) -> tuple
         alive = below
         rounds.counts[thread, GAP_VERTICES] += close_gap(packed, rounds, thread, level)
     # mutant: a-gap-is-closed-while-others-push
-    return wait(rounds.barrier, rounds.num_threads), alive, level > ZERO
+    return wait(rounds.barrier, rounds.num_threads), alive, bool(level > ZERO)

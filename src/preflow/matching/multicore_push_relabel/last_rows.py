@@ -41,6 +41,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Indices
 from ...graph.bipartite import Adjacency, BipartiteGraph
 from ...kernels.atomics import compare_exchange, prefetch, prefetch_to_write, relaxed_load, relaxed_store
 from ...kernels.constants import ONE, ZERO
@@ -89,11 +90,11 @@ class Trees(NamedTuple):
         The edge, row and column, at which a tree has met one of the other side, or OPEN.
     """
 
-    words: NDArray[Any]
-    link: NDArray[Any]
-    order: NDArray[Any]
-    roots: NDArray[Any]
-    met: NDArray[Any]
+    words: NDArray[np.uint64]
+    link: Indices
+    order: NDArray[np.uint64]
+    roots: Indices
+    met: NDArray[np.uint64]
 
 
 class Search(NamedTuple):
@@ -120,8 +121,8 @@ class Search(NamedTuple):
     transposing: Transposing
     row_trees: Trees
     column_trees: Trees
-    last_stamp: Any
-    levels: Any
+    last_stamp: np.uint64
+    levels: np.uint64
 
 
 class Side(NamedTuple):
@@ -142,8 +143,8 @@ class Side(NamedTuple):
     adjacency: Adjacency
     near: Trees
     far: Trees
-    near_stamp: Any
-    far_stamp: Any
+    near_stamp: np.uint64
+    far_stamp: np.uint64
     is_rows: bool
 
 
@@ -181,7 +182,9 @@ def make_search(graph: BipartiteGraph, columns: Adjacency | None, threads: int, 
 
 
 @kernel
-def close_rows(packed: Packed, row_trees: Trees, rounds: Rounds, thread: Any, base: Any, size: Any) -> None:
+def close_rows(
+    packed: Packed, row_trees: Trees, rounds: Rounds, thread: np.uint64, base: np.uint64, size: np.uint64
+) -> None:
     """Make all rows free and closed, and list the active ones as roots; one thread's share."""
     r, end = share_of(np.uint64(len(row_trees.words)), thread, rounds.num_threads)
     while r < end:
@@ -201,7 +204,7 @@ def forget_labels(
     column_trees: Trees,
     rounds: Rounds,
     current: Round,
-) -> Any:
+) -> np.uint64:
     """Turn labels into stamps and fill in the words of matched rows; one thread's share.
 
     Returns the number of free columns in the thread's buffer.
@@ -224,7 +227,7 @@ def forget_labels(
 
 
 @kernel
-def start_trees(trees: Trees, rounds: Rounds, thread: Any, base: Any, size: Any) -> None:
+def start_trees(trees: Trees, rounds: Rounds, thread: np.uint64, base: np.uint64, size: np.uint64) -> None:
     """Start a tree at each of `size` free vertices, one thread's share."""
     k, end = share_of(size, thread, rounds.num_threads)
     while k < end:
@@ -237,7 +240,7 @@ def start_trees(trees: Trees, rounds: Rounds, thread: Any, base: Any, size: Any)
 
 
 @kernel
-def clear_stamps(trees: Trees, rounds: Rounds, thread: Any) -> None:
+def clear_stamps(trees: Trees, rounds: Rounds, thread: np.uint64) -> None:
     """Reset all stamps but those of closed vertices, one thread's share."""
     v, end = share_of(np.uint64(len(trees.words)), thread, rounds.num_threads)
     while v < end:
@@ -248,7 +251,7 @@ def clear_stamps(trees: Trees, rounds: Rounds, thread: Any) -> None:
 
 
 @kernel
-def prefetch_level(side: Side, i: Any, end: Any) -> None:
+def prefetch_level(side: Side, i: np.uint64, end: np.uint64) -> None:
     """Prefetch for the items ahead of position `i` of a level that ends at `end`.
 
     Words and links are prefetched for writing: a compare-and-swap waits for the writes before it.
@@ -280,7 +283,7 @@ def prefetch_level(side: Side, i: Any, end: Any) -> None:
 
 
 @kernel
-def meet(near: Trees, far: Trees, tree: Any, other: Any, edge: Any) -> bool:
+def meet(near: Trees, far: Trees, tree: np.uint64, other: np.uint64, edge: np.uint64) -> bool:
     """Record that two trees meet at an edge, unless either has met another; return whether they do.
 
     When this tree has met another, the other one may look as if it had met for a moment; then at least one
@@ -295,7 +298,9 @@ def meet(near: Trees, far: Trees, tree: Any, other: Any, edge: Any) -> bool:
 
 
 @kernel
-def grow_from(side: Side, rounds: Rounds, current: Round, waiting: Any, item: Any) -> tuple[Any, Any]:
+def grow_from(
+    side: Side, rounds: Rounds, current: Round, waiting: np.uint64, item: np.uint64
+) -> tuple[np.uint64, np.uint64]:
     """Grow a tree from one vertex until it meets another tree: take neighbours, list their partners.
 
     Returns the number of items in the buffer, and the counts: see COUNT_SHIFT.
@@ -341,8 +346,8 @@ def grow_from(side: Side, rounds: Rounds, current: Round, waiting: Any, item: An
 
 @kernel
 def grow_level(
-    side: Side, rounds: Rounds, thread: Any, number: Any, begin: Any, size: Any
-) -> tuple[bool, Any, Any]:
+    side: Side, rounds: Rounds, thread: np.uint64, number: np.uint64, begin: np.uint64, size: np.uint64
+) -> tuple[bool, np.uint64, np.uint64]:
     """Grow the trees of one side by a level, whose `size` items begin at `begin`. Collective.
 
     Returns
@@ -368,12 +373,12 @@ def grow(
     of_rows: Side,
     of_columns: Side,
     rounds: Rounds,
-    thread: Any,
-    number: Any,
-    last: Any,
-    row_size: Any,
-    column_size: Any,
-) -> tuple[bool, Any]:
+    thread: np.uint64,
+    number: np.uint64,
+    last: np.uint64,
+    row_size: np.uint64,
+    column_size: np.uint64,
+) -> tuple[bool, np.uint64]:
     """Grow all trees until those of one side cannot grow, or round `last`. Collective.
 
     The sizes are the numbers of trees of rows and of columns.
@@ -403,7 +408,7 @@ def grow(
 
 
 @kernel
-def augment(row_trees: Trees, column_trees: Trees, edge: Any) -> None:
+def augment(row_trees: Trees, column_trees: Trees, edge: np.uint64) -> None:
     """Augment along the path of the two trees that have met at an edge."""
     r, c = edge >> HALF, edge & NOBODY
     left = row_trees.words[r] & NOBODY
@@ -428,8 +433,8 @@ def augment(row_trees: Trees, column_trees: Trees, edge: Any) -> None:
 
 @kernel
 def keep_roots(
-    trees: Trees, rounds: Rounds, current: Round, base: Any, size: Any, augmented: Any
-) -> tuple[bool, Any, Any]:
+    trees: Trees, rounds: Rounds, current: Round, base: np.uint64, size: np.uint64, augmented: np.uint64
+) -> tuple[bool, np.uint64, np.uint64]:
     """List those of the `size` roots from `base` on whose trees are open. Collective.
 
     Returns
@@ -449,7 +454,7 @@ def keep_roots(
 
 @kernel
 def write_matching(
-    matching: Matching, row_trees: Trees, column_trees: Trees, rounds: Rounds, thread: Any
+    matching: Matching, row_trees: Trees, column_trees: Trees, rounds: Rounds, thread: np.uint64
 ) -> None:
     """Write the matching of the words into the match arrays, one thread's share."""
     r, end = share_of(np.uint64(len(matching.row_match)), thread, rounds.num_threads)
@@ -471,8 +476,8 @@ def match_from_both_sides(
     state: State,
     search: Search,
     last_round: Round,
-    row_size: Any,
-) -> tuple[bool, Any]:
+    row_size: np.uint64,
+) -> tuple[bool, np.uint64]:
     """Match the `row_size` active rows that the last round of pushes has listed. Collective.
 
     Takes the matching of the packed words, and writes the match arrays at the end.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,11 +40,11 @@ class Limits(NamedTuple):
         Pushes of all threads, with fewer than `few` active rows, until searches replace them.
     """
 
-    relabel: Any
-    round: Any
-    report: Any
-    search: Any
-    few: Any
+    relabel: np.uint64
+    round: np.uint64
+    report: np.uint64
+    search: np.uint64
+    few: np.uint64
 
 
 class State(NamedTuple):
@@ -62,18 +62,18 @@ class State(NamedTuple):
 
     packed: Packed
     rounds: Rounds
-    signals: NDArray[Any]
+    signals: NDArray[np.uint64]
     limits: Limits
 
 
 @kernel
-def signal(number: Any, which: Any) -> Any:
+def signal(number: np.uint64, which: np.uint64) -> np.uint64:
     """Return the position of a signal of a round; three sets are used in turn, as in thread_rounds.py."""
     return (number % THREE) * SET + which
 
 
 @kernel
-def clear_signals(signals: Any, number: Any) -> None:
+def clear_signals(signals: NDArray[np.uint64], number: np.uint64) -> None:
     """Reset the signals of a round that no thread is in."""
     relaxed_store(signals, signal(number, OVER), ZERO)
     relaxed_store(signals, signal(number, PUSHED), ZERO)
@@ -81,7 +81,9 @@ def clear_signals(signals: Any, number: Any) -> None:
 
 
 @kernel
-def push(rows: Adjacency, packed: Packed, rounds: Rounds, thread: Any, r: Any) -> tuple[Any, Any]:
+def push(
+    rows: Adjacency, packed: Packed, rounds: Rounds, thread: np.uint64, r: np.uint64
+) -> tuple[np.uint64, np.uint64]:
     """Push an active row that the thread owns to its lowest column.
 
     Returns
@@ -123,8 +125,8 @@ def push(rows: Adjacency, packed: Packed, rounds: Rounds, thread: Any, r: Any) -
 
 @kernel
 def push_share(
-    rows: Adjacency, state: State, current: Round, base: Any, size: Any, most: Any
-) -> tuple[Any, Any]:
+    rows: Adjacency, state: State, current: Round, base: np.uint64, size: np.uint64, most: np.uint64
+) -> tuple[np.uint64, np.uint64]:
     """Push the thread's share of the active rows until the round is over; list the rows that are left.
 
     The `size` active rows begin at `base`. A round is over after `most` pushes of all threads, or when some

@@ -50,11 +50,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter_ns
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import AnyArray, Array
 from ...cuda import runtime
 from ...errors import SolverError
 from ...graph.device.residual import DeviceNetwork, from_device, to_device
@@ -104,17 +105,17 @@ class Arguments(NamedTuple):
     """``Arguments`` in the ``.cu`` file."""
 
     net: DeviceNetwork
-    height: Any
-    color: Any
-    period: Any
+    height: AnyArray
+    color: AnyArray
+    period: AnyArray
     num_colors: int
-    choices: Any
-    wanted: Any
-    arrivals: Any
-    state: Any
-    counts: Any
+    choices: AnyArray
+    wanted: AnyArray
+    arrivals: AnyArray
+    state: AnyArray
+    counts: AnyArray
     cycles: int
-    stop: Any
+    stop: AnyArray
 
 
 def color_periods(sizes: NDArray[np.int64], weighted: bool) -> NDArray[np.uint32]:
@@ -147,7 +148,7 @@ def run_cycles(
             return
 
 
-def solve(net: ResidualArrays, options: ColoringOptions, control: Control) -> NDArray[Any]:
+def solve(net: ResidualArrays, options: ColoringOptions, control: Control) -> Array:
     """Run the first stage on the GPU, in place, with global relabels on the CPU.
 
     Returns

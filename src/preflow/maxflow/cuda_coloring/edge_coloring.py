@@ -8,11 +8,12 @@ colours that it has seen as bits, and a pair looks at 64 colours at once.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Array, Indices
 from ...errors import UnsuitableMethodError
 from ...graph.residual import ResidualArrays
 from ...kernels.constants import ONE, ZERO
@@ -38,7 +39,7 @@ class EdgeColoring(NamedTuple):
         Residual arcs of each colour, two for each pair; none is 0.
     """
 
-    color: NDArray[Any]
+    color: Array
     sizes: NDArray[np.int64]
 
 
@@ -77,7 +78,7 @@ def color_edges(net: ResidualArrays) -> EdgeColoring:
 
 
 @kernel
-def color_pairs(net: Any, words: Any, seen: Any, color: Any) -> None:
+def color_pairs(net: ResidualArrays, words: np.uint64, seen: NDArray[np.uint64], color: Indices) -> None:
     """Give both arcs of every pair the lowest colour that neither end has seen.
 
     ``seen[v * words : (v + 1) * words]``, zero on entry, are the bits of the colours at `v`.
@@ -104,7 +105,7 @@ def color_pairs(net: Any, words: Any, seen: Any, color: Any) -> None:
 
 
 @kernel
-def lowest_zero(bits: Any) -> Any:
+def lowest_zero(bits: np.uint64) -> np.uint64:
     """Return the position of the lowest zero bit of a uint64 that has one."""
     position = ZERO
     width = WORD_BITS >> ONE

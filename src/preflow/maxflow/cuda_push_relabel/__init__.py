@@ -56,8 +56,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import AnyArray, Array
 from ...cuda import runtime
 from ...cuda.runtime import Device
 from ...errors import InvalidInputError, SolverError, UnsuitableMethodError
@@ -201,16 +201,16 @@ class Arguments(NamedTuple):
     """``Arguments`` in the ``.cu`` file."""
 
     net: DeviceNetwork
-    label: Any
-    near_sink: Any
+    label: AnyArray
+    near_sink: AnyArray
     num_near_sink: int
-    order: Any
+    order: AnyArray
     room: int
     inboxes: InboxRoom
-    arrivals: Any
-    counters: Any
-    state: Any
-    counts: Any
+    arrivals: AnyArray
+    counters: AnyArray
+    state: AnyArray
+    counts: AnyArray
     work_limit: int
     step_limit: int
     step_percent: int
@@ -227,14 +227,14 @@ class Arguments(NamedTuple):
     reach_percent: int
     rest_percent: int
     idle_percent: int
-    stop: Any
+    stop: AnyArray
 
 
 class InboxRoom(NamedTuple):
     """``InboxRoom`` in inboxes.cuh."""
 
-    slots: Any
-    ends: Any
+    slots: AnyArray
+    ends: AnyArray
 
 
 def make_inbox_room(device: Device, num_vertices: int, fewest_blocks: int) -> InboxRoom:
@@ -265,7 +265,7 @@ def discharge_lanes_for(num_vertices: int, lanes: int) -> int:
 
 def first_stage(
     device: Device, net: DeviceNetwork, options: PushRelabelOptions, control: Control
-) -> tuple[Any, NDArray[Any]]:
+) -> tuple[Any, Array]:
     """Push excess until none can reach the sink; return the exact heights and the kernel's state."""
     xp, n, m = device.xp, net.num_vertices, len(net.arcs)
     search_blocks = min(MOST_SEARCH_BLOCKS, device.num_multiprocessors * options.search_percent // 100)
@@ -330,14 +330,14 @@ def first_stage(
     return xp.ascontiguousarray(heights_of(arguments)), state
 
 
-def heights_of(arguments: Arguments) -> Any:
+def heights_of(arguments: Arguments) -> AnyArray:
     """Return the lower half of every label, the heights."""
     return arguments.label.view(np.uint32)[::2]
 
 
 def push_until_done(
     device: Device, arguments: Arguments, constants: tuple[tuple[str, int], ...], control: Control
-) -> NDArray[Any]:
+) -> Array:
     """Launch the kernel until it has finished; return its state."""
     net = arguments.net
     threads = device.block_threads
@@ -378,7 +378,7 @@ def push_until_done(
             )
 
 
-def solve(net: DeviceNetwork, options: PushRelabelOptions, control: Control) -> Any:
+def solve(net: DeviceNetwork, options: PushRelabelOptions, control: Control) -> AnyArray:
     """Run the first stage in place, on the current GPU.
 
     Returns

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...arrays import AnyArray
 from ...cuda.runtime import Device
 from ...graph.device.residual import DeviceNetwork
 
@@ -18,18 +19,18 @@ class SurveyArguments(NamedTuple):
 
     net: DeviceNetwork
     num_arcs: int
-    near_sink: Any
-    ranges: Any
-    found: Any
+    near_sink: AnyArray
+    ranges: AnyArray
+    found: AnyArray
 
 
 class AliveArguments(NamedTuple):
     """``AliveArguments`` in the ``.cu`` file."""
 
-    excess: Any
-    label: Any
+    excess: AnyArray
+    label: AnyArray
     num_vertices: int
-    found: Any
+    found: AnyArray
 
 
 class Survey(NamedTuple):
@@ -49,8 +50,8 @@ class Survey(NamedTuple):
         vertices; 0 if there is none.
     """
 
-    near_sink: Any
-    ranges: Any
+    near_sink: AnyArray
+    ranges: AnyArray
     num_near_sink: int
     excess: int
     greatest_degree: int

@@ -54,6 +54,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Array, Indices, Int64
 from ...graph.residual import ResidualArrays
 from ...kernels.atomics import PADDING, compare_exchange, fetch_add, relaxed_load, relaxed_store, store
 from ...kernels.clock import now
@@ -123,13 +124,13 @@ class State(NamedTuple):
     """
 
     search: Search
-    height: NDArray[Any]
-    current: NDArray[Any]
-    wave: NDArray[Any]
+    height: Indices
+    current: Indices
+    wave: Indices
     active: Batches
-    signals: NDArray[Any]
-    pushes_while_searching: NDArray[Any]
-    delays: Any = None
+    signals: NDArray[np.uint64]
+    pushes_while_searching: NDArray[np.uint64]
+    delays: None = None
 
 
 class Rules(NamedTuple):
@@ -166,7 +167,7 @@ def make_state(num_threads: int, net: ResidualArrays, batch: int, delays: Any = 
 
 
 @kernel
-def lock(wave: Any, v: Any, rules: Rules, monitor: Monitor) -> Any:
+def lock(wave: Indices, v: np.uint64, rules: Rules, monitor: Monitor) -> np.uint32:
     """Lock `v` and return its entry of ``wave``; return LOCKED if the stop flag was raised before."""
     seen = np.uint32(relaxed_load(wave, v))
     if rules.alone:
@@ -181,7 +182,15 @@ def lock(wave: Any, v: Any, rules: Rules, monitor: Monitor) -> Any:
 
 
 @kernel
-def lock_below(wave: Any, height: Any, w: Any, h: Any, entry: Any, rules: Rules, monitor: Monitor) -> bool:
+def lock_below(
+    wave: Indices,
+    height: Indices,
+    w: np.uint64,
+    h: np.uint64,
+    entry: np.uint32,
+    rules: Rules,
+    monitor: Monitor,
+) -> bool:
     """Lock `w` if it is one level below `h` and of the wave of `entry`; return whether it is locked."""
     if rules.alone:
         return True
@@ -200,7 +209,7 @@ def lock_below(wave: Any, height: Any, w: Any, h: Any, entry: Any, rules: Rules,
 
 
 @kernel
-def unlock(wave: Any, v: Any, entry: Any, alone: bool) -> None:
+def unlock(wave: Indices, v: np.uint64, entry: np.uint32, alone: bool) -> None:
     """Unlock `v` and set its entry of ``wave``."""
     if not alone:
         store(wave, v, entry)
@@ -208,8 +217,8 @@ def unlock(wave: Any, v: Any, entry: Any, alone: bool) -> None:
 
 @kernel
 def discharge_batch(
-    net: ResidualArrays, state: State, thread: Any, rules: Rules, monitor: Monitor
-) -> tuple[Any, Any]:
+    net: ResidualArrays, state: State, thread: np.uint64, rules: Rules, monitor: Monitor
+) -> tuple[np.uint64, np.uint64]:
     """Discharge the vertices of the thread's in-queue; return the numbers of pushes and relabels.
 
     A discharge pushes excess to lower vertices of the same wave and relabels, until the excess is gone or
@@ -297,8 +306,14 @@ def discharge_batch(
 
 @kernel
 def visit(
-    net: ResidualArrays, state: State, v: Any, level: Any, entry: Any, rules: Rules, monitor: Monitor
-) -> Any:
+    net: ResidualArrays,
+    state: State,
+    v: np.uint64,
+    level: np.uint64,
+    entry: np.uint32,
+    rules: Rules,
+    monitor: Monitor,
+) -> Int64:
     """Raise `v` to `level` in a global relabel and make `entry` its entry of ``wave``; return its excess.
 
     Returns -1 and does nothing if the stop flag was raised before.
@@ -315,7 +330,7 @@ def visit(
 
 @kernel
 def relabel_globally(
-    net: ResidualArrays, state: State, thread: Any, search: Any, rules: Rules, monitor: Monitor
+    net: ResidualArrays, state: State, thread: np.uint64, search: np.uint64, rules: Rules, monitor: Monitor
 ) -> float:
     """Make global relabel number `search` while other threads push and relabel.
 
@@ -371,7 +386,7 @@ def relabel_globally(
 
 
 @kernel
-def work(net: ResidualArrays, state: State, thread: Any, rules: Rules, monitor: Monitor) -> None:
+def work(net: ResidualArrays, state: State, thread: np.uint64, rules: Rules, monitor: Monitor) -> None:
     """Discharge vertices, batch by batch, until there are none left or the stop flag is raised.
 
     The thread whose relabels make a global relabel due makes it. The other threads wait for its end when
@@ -433,7 +448,7 @@ def start_phase(net: ResidualArrays, state: State) -> float:
 
 
 @kernel
-def first_stage(net: ResidualArrays, state: State, thread: Any, rules: Rules, monitor: Monitor) -> None:
+def first_stage(net: ResidualArrays, state: State, thread: np.uint64, rules: Rules, monitor: Monitor) -> None:
     """Push excess until none can reach the sink; all threads run this together.
 
     On return the heights are exact, also after the stop flag was raised, unless the barrier is broken.
@@ -456,7 +471,7 @@ def first_stage(net: ResidualArrays, state: State, thread: Any, rules: Rules, mo
             return
 
 
-def solve(net: ResidualArrays, options: AndersonSetubalOptions, control: Control) -> NDArray[Any]:
+def solve(net: ResidualArrays, options: AndersonSetubalOptions, control: Control) -> Array:
     """Run the first stage in place.
 
     Returns

@@ -16,11 +16,12 @@ queue.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
+from ...arrays import Indices, Int64, Number
 from ...kernels.atomics import PADDING, compare_exchange, relaxed_load, relaxed_store, store
 from ...kernels.constants import ONE, ZERO
 from ...kernels.kernel import kernel
@@ -50,14 +51,14 @@ class Batches(NamedTuple):
         NEXT, END and OUT of each thread.
     """
 
-    ring: NDArray[Any]
-    shared: NDArray[Any]
-    incoming: NDArray[Any]
-    outgoing: NDArray[Any]
-    ends: NDArray[Any]
+    ring: Indices
+    shared: NDArray[np.uint64]
+    incoming: Indices
+    outgoing: Indices
+    ends: NDArray[np.uint64]
 
 
-def make_batches(num_threads: int, num_items: int, batch: int, dtype: Any) -> Batches:
+def make_batches(num_threads: int, num_items: int, batch: int, dtype: DTypeLike) -> Batches:
     """Return empty queues for `num_items` distinct items of `dtype`."""
     return Batches(
         np.zeros(max(1, num_items), dtype=dtype),
@@ -76,7 +77,7 @@ def clear(batches: Batches) -> None:
 
 
 @kernel
-def put(batches: Batches, item: Any) -> None:
+def put(batches: Batches, item: Number) -> None:
     """Append an item to the shared queue, whose lock the caller holds or which nobody else uses."""
     size = batches.shared[SIZE]
     position = batches.shared[FRONT] + size
@@ -86,7 +87,7 @@ def put(batches: Batches, item: Any) -> None:
 
 
 @kernel
-def acquire(batches: Batches, patience: Any, monitor: Monitor) -> bool:
+def acquire(batches: Batches, patience: Int64, monitor: Monitor) -> bool:
     """Take the lock of the shared queue; return False if the stop flag was raised before."""
     looks = 0
     while not compare_exchange(batches.shared, LOCK, ZERO, ONE):
@@ -103,7 +104,7 @@ def release(batches: Batches) -> None:
 
 
 @kernel
-def flush_locked(batches: Batches, thread: Any) -> None:
+def flush_locked(batches: Batches, thread: np.uint64) -> None:
     """Move the thread's out-queue to the shared queue, whose lock the thread holds."""
     k = ZERO
     while k < batches.ends[thread, OUT]:
@@ -113,7 +114,7 @@ def flush_locked(batches: Batches, thread: Any) -> None:
 
 
 @kernel
-def flush(batches: Batches, thread: Any, patience: Any, monitor: Monitor) -> bool:
+def flush(batches: Batches, thread: np.uint64, patience: Int64, monitor: Monitor) -> bool:
     """Move the thread's out-queue to the shared queue; return False if the stop flag was raised before."""
     if not acquire(batches, patience, monitor):
         return False
@@ -123,7 +124,7 @@ def flush(batches: Batches, thread: Any, patience: Any, monitor: Monitor) -> boo
 
 
 @kernel
-def append(batches: Batches, thread: Any, item: Any, patience: Any, monitor: Monitor) -> None:
+def append(batches: Batches, thread: np.uint64, item: np.uint64, patience: Int64, monitor: Monitor) -> None:
     """Append an item that is in no queue to the thread's out-queue.
 
     The item is lost if the stop flag was raised.
@@ -138,7 +139,7 @@ def append(batches: Batches, thread: Any, item: Any, patience: Any, monitor: Mon
 
 
 @kernel
-def pop(batches: Batches, thread: Any) -> Any:
+def pop(batches: Batches, thread: np.uint64) -> np.uint64:
     """Take the oldest item of the thread's in-queue, which is not empty."""
     k = batches.ends[thread, NEXT]
     batches.ends[thread, NEXT] = k + ONE
@@ -146,13 +147,13 @@ def pop(batches: Batches, thread: Any) -> Any:
 
 
 @kernel
-def waiting(batches: Batches, thread: Any) -> Any:
+def waiting(batches: Batches, thread: np.uint64) -> Number:
     """Return how many items the thread's in-queue has."""
     return batches.ends[thread, END] - batches.ends[thread, NEXT]
 
 
 @kernel
-def fetch(batches: Batches, thread: Any, patience: Any, monitor: Monitor) -> bool:
+def fetch(batches: Batches, thread: np.uint64, patience: Int64, monitor: Monitor) -> bool:
     """Flush the thread's out-queue, then fill its empty in-queue from the shared queue; wait until it can.
 
     Returns

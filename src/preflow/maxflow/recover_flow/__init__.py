@@ -19,16 +19,17 @@ on_gpu.py has the stage for networks on a GPU, completed.py the one for flows th
 from __future__ import annotations
 
 import threading
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import AnyArray, Array, Indices, Int64, Integers
 from ...graph.network import FlowNetwork
 from ...graph.residual import ResidualArrays, ResidualNetwork
 from ...kernels.bfs import reachable_from_source
 from ...kernels.constants import ONE, ZERO
-from ...kernels.csr_build import residual_arc
+from ...kernels.csr_build import InputArcs, residual_arc
 from ...kernels.kernel import kernel
 from ...stats import Phase, untimed
 
@@ -49,10 +50,10 @@ class Search(NamedTuple):
         The path from the root, and the place of each vertex on it.
     """
 
-    colour: NDArray[Any]
-    current: NDArray[Any]
-    stack: NDArray[Any]
-    position: NDArray[Any]
+    colour: NDArray[np.uint8]
+    current: Indices
+    stack: Indices
+    position: Indices
 
 
 class Unused(NamedTuple):
@@ -72,7 +73,9 @@ class Unused(NamedTuple):
 
 
 @kernel
-def return_directly(excess: Any, source_capacity: Any, returned: Any) -> bool:
+def return_directly(
+    excess: NDArray[np.int64], source_capacity: NDArray[np.int64], returned: NDArray[np.int64]
+) -> bool:
     """Return excess over the vertex's own source arc; return whether any excess is left."""
     left = False
     for v in range(len(excess)):
@@ -85,7 +88,14 @@ def return_directly(excess: Any, source_capacity: Any, returned: Any) -> bool:
 
 
 @kernel
-def _cancel_cycle(net: Any, initial: Any, current: Any, stack: Any, bottom: Any, top: Any) -> Any:
+def _cancel_cycle(
+    net: ResidualArrays,
+    initial: Integers,
+    current: Indices,
+    stack: Indices,
+    bottom: np.uint64,
+    top: np.uint64,
+) -> np.uint64:
     """Cancel the flow cycle over ``stack[bottom .. top]``; return the lowest position left without flow."""
     arc = np.uint64(current[stack[top]])
     amount = net.residual[arc] - initial[arc]
@@ -107,7 +117,9 @@ def _cancel_cycle(net: Any, initial: Any, current: Any, stack: Any, bottom: Any,
 
 
 @kernel
-def order_upstream(net: Any, initial: Any, order: Any, search: Search, most_steps: Any) -> tuple[Any, bool]:
+def order_upstream(
+    net: ResidualArrays, initial: Integers, order: Indices, search: Search, most_steps: np.uint64
+) -> tuple[np.uint64, bool]:
     """List the vertices from which excess came, each before those that sent it flow; cancel cycles.
 
     An arc whose residual capacity is above its initial one carries flow into its vertex.
@@ -165,7 +177,12 @@ def order_upstream(net: Any, initial: Any, order: Any, search: Search, most_step
 
 @kernel
 def return_upstream(
-    net: Any, initial: Any, order: Any, count: Any, source_capacity: Any, returned: Any
+    net: ResidualArrays,
+    initial: Integers,
+    order: Indices,
+    count: Int64,
+    source_capacity: NDArray[np.int64],
+    returned: NDArray[np.int64],
 ) -> None:
     """Empty the listed vertices in order: first to the source directly, then along incoming flow."""
     k = np.uint64(len(order)) - count
@@ -194,7 +211,13 @@ def return_upstream(
 
 @kernel
 def flow_of_arcs(
-    arcs: Any, rank: Any, first_out: Any, reverse: Any, unused: Unused, shared: bool, flow: Any
+    arcs: InputArcs,
+    rank: Indices,
+    first_out: Indices,
+    reverse: Indices,
+    unused: Unused,
+    shared: bool,
+    flow: NDArray[np.int64],
 ) -> None:
     """Distribute the flow of residual arcs and terminals over the input arcs, in input order.
 
@@ -247,31 +270,31 @@ class SecondStage:
     def __init__(self, network: FlowNetwork, residual: ResidualNetwork) -> None:
         self.network = network
         self.residual = residual
-        self._returned: NDArray[Any] | None = None
+        self._returned: Array | None = None
         self._lock = threading.RLock()
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """Run the stage, after which the state no longer changes, and leave out the lock."""
         _ = self.returned
         return {name: value for name, value in self.__dict__.items() if name != "_lock"}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: dict[str, object]) -> None:
         self.__dict__.update(state, _lock=threading.RLock())
 
     @property
-    def returned(self) -> NDArray[Any]:
+    def returned(self) -> Array:
         """The flow returned over each vertex's source arcs; the first access runs the stage."""
         with self._lock:
             if self._returned is None:
                 self._returned = return_excess(self.network, self.residual)
             return self._returned
 
-    def flow(self, phase: Phase = untimed) -> Any:
+    def flow(self, phase: Phase = untimed) -> AnyArray:
         """Return the flow of every input arc."""
         with phase("recover"):
             return arc_flows(self.network, self.residual, self.returned)
 
-    def preflow(self) -> Any:
+    def preflow(self) -> AnyArray:
         """Return the current flow of every input arc, whether or not the stage has run."""
         with self._lock:
             returned = (
@@ -289,7 +312,7 @@ class SecondStage:
         return side
 
 
-def return_excess(network: FlowNetwork, residual: ResidualNetwork) -> NDArray[Any]:
+def return_excess(network: FlowNetwork, residual: ResidualNetwork) -> Array:
     """Send all excess back to the source, in place; return how much went back over each source arc.
 
     Returns
@@ -324,7 +347,7 @@ def _new_search(net: ResidualArrays) -> Search:
     )
 
 
-def arc_flows(network: FlowNetwork, residual: ResidualNetwork, returned: NDArray[Any]) -> Any:
+def arc_flows(network: FlowNetwork, residual: ResidualNetwork, returned: Array) -> AnyArray:
     """Return the flow of every input arc.
 
     Parameters

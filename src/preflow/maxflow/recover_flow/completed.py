@@ -9,15 +9,15 @@ those of the network that is left, as for any flow that is augmented.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
+from ...arrays import AnyArray
 from ...graph.network import FlowNetwork
 from ...stats import Phase, untimed
 from . import SecondStage
 from .on_gpu import DeviceSecondStage
 
 
-def left_by(network: FlowNetwork, flow: Any, gap: int) -> FlowNetwork:
+def left_by(network: FlowNetwork, flow: AnyArray, gap: int) -> FlowNetwork:
     """Return the network that a flow of integers leaves, if at most `gap` can be added to the flow."""
     xp, most = network.xp, gap + 1
     capacity = network.capacity
@@ -39,18 +39,18 @@ class CompletedFlow:
     rest : SecondStage or DeviceSecondStage
     """
 
-    def __init__(self, flow: Any, rest: SecondStage | DeviceSecondStage) -> None:
+    def __init__(self, flow: AnyArray, rest: SecondStage | DeviceSecondStage) -> None:
         self._flow, self._rest = flow, rest
         self.residual = rest.residual
 
-    def flow(self, phase: Phase = untimed) -> Any:
+    def flow(self, phase: Phase = untimed) -> AnyArray:
         """Return the flow of every input arc."""
         return self._flow + self._rest.flow(phase)
 
-    def preflow(self) -> Any:
+    def preflow(self) -> AnyArray:
         """Return the current flow of every input arc, whether or not the stage has run."""
         return self._flow + self._rest.preflow()
 
-    def source_side(self) -> Any:
+    def source_side(self) -> AnyArray:
         """Return which vertices the source reaches over residual arcs after all excess is returned."""
         return self._rest.source_side()

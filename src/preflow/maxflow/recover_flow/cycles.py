@@ -6,11 +6,10 @@ The second stage uses it when walking the cycles would take more than O(m log n)
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Array, Indices, Int64, Integers
 from ...graph.residual import ResidualArrays
 from ...kernels.constants import ONE
 from ...kernels.kernel import kernel
@@ -30,7 +29,7 @@ ROOT, LINKED, FINISHED = 0, 1, 2
 
 
 @kernel
-def _set_inflow(net: Any, initial: Any, arc: Any, amount: Any) -> None:
+def _set_inflow(net: ResidualArrays, initial: Integers, arc: np.uint64, amount: Int64) -> None:
     """Cancel all but `amount` of the flow into a vertex over one of its arcs."""
     cancelled = net.residual[arc] - initial[arc] - amount
     net.residual[arc] -= cancelled
@@ -38,7 +37,9 @@ def _set_inflow(net: Any, initial: Any, arc: Any, amount: Any) -> None:
 
 
 @kernel
-def cancel_cycles(net: Any, initial: Any, forest: Forest, current: Any, state: Any) -> None:
+def cancel_cycles(
+    net: ResidualArrays, initial: Integers, forest: Forest, current: Indices, state: NDArray[np.uint8]
+) -> None:
     """Cancel all cycles of flow, in O(m log n).
 
     The edges of a tree are the current arcs of its vertices, which lead upstream; the value of an edge is
@@ -81,7 +82,7 @@ def cancel_cycles(net: Any, initial: Any, forest: Forest, current: Any, state: A
             state[v] = FINISHED
 
 
-def cancel_all(net: ResidualArrays, initial: NDArray[Any]) -> None:
+def cancel_all(net: ResidualArrays, initial: Array) -> None:
     """Cancel all cycles of flow in place; `initial` are the residual capacities before any push."""
     n = len(net.excess)
     state = np.full(n, ROOT, dtype=np.uint8)

@@ -7,11 +7,12 @@ amortized time.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
+from ...arrays import Indices, Int64, Number
 from ...kernels.kernel import kernel
 
 #: Value of a tree's root, which has no edge.
@@ -34,15 +35,15 @@ class Forest(NamedTuple):
         Addition that the splay children have not received yet.
     """
 
-    left: NDArray[Any]
-    right: NDArray[Any]
-    above: NDArray[Any]
+    left: Indices
+    right: Indices
+    above: Indices
     value: NDArray[np.int64]
     least: NDArray[np.int64]
     pending: NDArray[np.int64]
 
 
-def make_forest(num_vertices: int, dtype: Any) -> Forest:
+def make_forest(num_vertices: int, dtype: DTypeLike) -> Forest:
     """Return a forest of single vertices."""
     nothing = np.full(num_vertices + 1, num_vertices, dtype=dtype)
     no_edges = np.full(num_vertices + 1, NO_EDGE)
@@ -57,7 +58,7 @@ def make_forest(num_vertices: int, dtype: Any) -> Forest:
 
 
 @kernel
-def _add_below(forest: Forest, v: Any, amount: Any) -> None:
+def _add_below(forest: Forest, v: np.uint64, amount: Int64) -> None:
     """Add to all values of a splay subtree."""
     if v < np.uint64(len(forest.left)) - np.uint64(1):
         forest.value[v] += amount
@@ -66,7 +67,7 @@ def _add_below(forest: Forest, v: Any, amount: Any) -> None:
 
 
 @kernel
-def _hand_down(forest: Forest, v: Any) -> None:
+def _hand_down(forest: Forest, v: np.uint64) -> None:
     amount = forest.pending[v]
     if amount != 0:
         _add_below(forest, np.uint64(forest.left[v]), amount)
@@ -75,19 +76,19 @@ def _hand_down(forest: Forest, v: Any) -> None:
 
 
 @kernel
-def _update(forest: Forest, v: Any) -> None:
+def _update(forest: Forest, v: np.uint64) -> None:
     forest.least[v] = min(forest.value[v], forest.least[forest.left[v]], forest.least[forest.right[v]])
 
 
 @kernel
-def _is_top(forest: Forest, v: Any) -> bool:
+def _is_top(forest: Forest, v: np.uint64) -> bool:
     """Return whether a vertex is the root of its splay tree."""
     up = forest.above[v]
     return bool(forest.left[up] != v and forest.right[up] != v)
 
 
 @kernel
-def _rotate(forest: Forest, v: Any) -> None:
+def _rotate(forest: Forest, v: np.uint64) -> None:
     """Rotate a vertex above its splay parent."""
     left, right, above = forest.left, forest.right, forest.above
     none = np.uint64(len(left)) - np.uint64(1)
@@ -115,7 +116,7 @@ def _rotate(forest: Forest, v: Any) -> None:
 
 
 @kernel
-def splay(forest: Forest, v: Any) -> None:
+def splay(forest: Forest, v: np.uint64) -> None:
     """Make a vertex the root of its splay tree: its own value is then exact."""
     while not _is_top(forest, v):
         up = np.uint64(forest.above[v])
@@ -134,7 +135,7 @@ def splay(forest: Forest, v: Any) -> None:
 
 
 @kernel
-def expose(forest: Forest, v: Any) -> None:
+def expose(forest: Forest, v: np.uint64) -> None:
     """Make the path from a vertex to its root one splay tree with the vertex at the top."""
     none = np.uint64(len(forest.left)) - np.uint64(1)
     below = none
@@ -149,7 +150,7 @@ def expose(forest: Forest, v: Any) -> None:
 
 
 @kernel
-def find_root(forest: Forest, v: Any) -> Any:
+def find_root(forest: Forest, v: np.uint64) -> np.uint64:
     """Return the root of a vertex's tree, with the path to it one splay tree and the root at the top."""
     none = np.uint64(len(forest.left)) - np.uint64(1)
     expose(forest, v)
@@ -162,7 +163,7 @@ def find_root(forest: Forest, v: Any) -> Any:
 
 
 @kernel
-def link(forest: Forest, root: Any, parent: Any, value: Any) -> None:
+def link(forest: Forest, root: np.uint64, parent: np.uint64, value: Int64) -> None:
     """Hang a root under a vertex of another tree by an edge of the given value."""
     expose(forest, root)
     forest.value[root] = value
@@ -171,7 +172,7 @@ def link(forest: Forest, root: Any, parent: Any, value: Any) -> None:
 
 
 @kernel
-def cut(forest: Forest, v: Any) -> Any:
+def cut(forest: Forest, v: np.uint64) -> Number:
     """Remove the edge from a vertex to its parent; return the edge's value."""
     none = np.uint64(len(forest.left)) - np.uint64(1)
     expose(forest, v)
@@ -184,14 +185,14 @@ def cut(forest: Forest, v: Any) -> Any:
 
 
 @kernel
-def least_to_root(forest: Forest, v: Any) -> Any:
+def least_to_root(forest: Forest, v: np.uint64) -> Number:
     """Return the least value of an edge between a vertex and its root."""
     root = find_root(forest, v)
     return forest.least[forest.right[root]]
 
 
 @kernel
-def add_to_root(forest: Forest, v: Any, amount: Any) -> None:
+def add_to_root(forest: Forest, v: np.uint64, amount: Int64) -> None:
     """Add to the value of every edge between a vertex and its root."""
     root = find_root(forest, v)
     _add_below(forest, np.uint64(forest.right[root]), amount)
@@ -199,7 +200,7 @@ def add_to_root(forest: Forest, v: Any, amount: Any) -> None:
 
 
 @kernel
-def cut_below(forest: Forest, v: Any, limit: Any) -> Any:
+def cut_below(forest: Forest, v: np.uint64, limit: Int64) -> np.uint64:
     """Cut one edge of value at most `limit` between a vertex and its root, if there is one.
 
     Returns the vertex whose edge to its parent was cut, `n` if there is none.

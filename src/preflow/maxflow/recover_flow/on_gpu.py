@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ...arrays import AnyArray
 from ...errors import SolverError
 from ...graph.device.build import DeviceResidualNetwork, InputArcs
 from ...graph.network import DeviceFlowNetwork, FlowNetwork
@@ -30,51 +31,51 @@ SOURCE = Path(__file__).with_suffix(".cu")
 
 
 class _Left(NamedTuple):
-    arcs: Any
+    arcs: AnyArray
     num_arcs: int
-    returned: Any
-    sink_residual: Any
-    arc: Any
+    returned: AnyArray
+    sink_residual: AnyArray
+    arc: AnyArray
 
 
 class _Seen(NamedTuple):
     input: InputArcs
     left: _Left
-    amount: Any
+    amount: AnyArray
     backward: int
-    seen: Any
-    shared: Any
+    seen: AnyArray
+    shared: AnyArray
 
 
 class _Flow(NamedTuple):
     input: InputArcs
     left: _Left
-    amount: Any
+    amount: AnyArray
     backward: int
-    shared: Any
+    shared: AnyArray
     num_words: int
-    waits: Any
-    flow: Any
+    waits: AnyArray
+    flow: AnyArray
 
 
 class _Places(NamedTuple):
     input: InputArcs
     left: _Left
     backward: int
-    entry: Any
+    entry: AnyArray
     num_entries: int
-    place: Any
-    left_there: Any
+    place: AnyArray
+    left_there: AnyArray
 
 
 class _Waiting(NamedTuple):
     """Input arcs that share a residual arc, or an arc of the source or the sink, with other input arcs."""
 
     backward: int
-    entry: Any
-    amount: Any
-    place: Any
-    left_there: Any
+    entry: AnyArray
+    amount: AnyArray
+    place: AnyArray
+    left_there: AnyArray
 
 
 class DeviceSecondStage:
@@ -104,13 +105,13 @@ class DeviceSecondStage:
         self._returned: Any = None
         self._lock = threading.RLock()
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """Run the stage, after which the state no longer changes, and leave out the lock."""
         with self._exclusive():
             self._all_returned()
         return {name: value for name, value in self.__dict__.items() if name != "_lock"}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: dict[str, object]) -> None:
         self.__dict__.update(state, _lock=threading.RLock())
 
     @contextmanager
@@ -118,7 +119,7 @@ class DeviceSecondStage:
         with self._lock, self.residual.device.current():
             yield
 
-    def flow(self, phase: Phase = untimed) -> Any:
+    def flow(self, phase: Phase = untimed) -> AnyArray:
         """Return the flow of every input arc, as an array of the network's kind."""
         with self._exclusive():
             with phase("recover"):
@@ -126,7 +127,7 @@ class DeviceSecondStage:
             with phase("download"):
                 return self._place(flow)
 
-    def preflow(self) -> Any:
+    def preflow(self) -> AnyArray:
         """Return the current flow of every input arc, whether or not the stage has run."""
         with self._exclusive():
             returned = self._returned
@@ -134,7 +135,7 @@ class DeviceSecondStage:
                 returned = self.residual.device.xp.zeros(self.residual.num_vertices, dtype=np.int64)
             return self._place(flow_of_arcs(self.network, self.residual, returned))
 
-    def source_side(self) -> Any:
+    def source_side(self) -> AnyArray:
         """Return which vertices the source reaches over residual arcs, once all excess has gone back to it.
 
         The solver's search for the vertices that reach the sink finds them, with every arc reversed.
@@ -153,7 +154,7 @@ class DeviceSecondStage:
             reached = residual.by_input_vertex(height <= residual.num_vertices, True, False)
             return self._place(reached)
 
-    def _all_returned(self) -> Any:
+    def _all_returned(self) -> AnyArray:
         """Return the flow that goes back over each vertex's source arcs; run the stage if it has not run yet.
 
         The stage has its own Control, since it must also complete the preflow of a first stage that a time
@@ -169,13 +170,13 @@ class DeviceSecondStage:
             self._returned = residual.source_capacity - left
         return self._returned
 
-    def _place(self, values: Any) -> Any:
+    def _place(self, values: AnyArray) -> AnyArray:
         """Return an array of the device as one of the network's kind."""
         device = self.residual.device
         return values if isinstance(self.network, DeviceFlowNetwork) else device.to_host(values)
 
 
-def flow_of_arcs(network: FlowNetwork, residual: DeviceResidualNetwork, returned: Any) -> Any:
+def flow_of_arcs(network: FlowNetwork, residual: DeviceResidualNetwork, returned: AnyArray) -> AnyArray:
     """Return the flow of every input arc, on the device.
 
     Parameters
@@ -214,7 +215,7 @@ def flow_of_arcs(network: FlowNetwork, residual: DeviceResidualNetwork, returned
     return residual.in_input_units(flow)
 
 
-def _shared_places(residual: DeviceResidualNetwork, arcs: InputArcs, left: _Left) -> Any:
+def _shared_places(residual: DeviceResidualNetwork, arcs: InputArcs, left: _Left) -> AnyArray:
     """Return a bit for every place that two input arcs share; an empty array if there is none."""
     device, xp = residual.device, residual.device.xp
     if not residual.has_shared_arcs:
@@ -227,7 +228,7 @@ def _shared_places(residual: DeviceResidualNetwork, arcs: InputArcs, left: _Left
     return shared
 
 
-def _add_shared(residual: DeviceResidualNetwork, waiting: list[_Waiting], flow: Any) -> None:
+def _add_shared(residual: DeviceResidualNetwork, waiting: list[_Waiting], flow: AnyArray) -> None:
     """Add the flow of input arcs that share a place: the first ones keep the capacity that is left.
 
     Sums over all of them may wrap around past int64; differences within one place do not.
