@@ -82,10 +82,10 @@ class TestOptionsInNames:
     @pytest.mark.parametrize(
         ("name", "message"),
         [
-            ("PR[relabel_period=2", "is written METHOD"),
-            ("PR[relabel_period]", "is written NAME=VALUE"),
+            ("PR[relabel_period=2", "must be written METHOD"),
+            ("PR[relabel_period]", "must be written NAME=VALUE"),
             ("PR[gap=1,speed=2]", "has no option 'speed'"),
-            ("cuda-push-relabel[global_relabel=often:2]", "option global_relabel is"),
+            ("cuda-push-relabel[global_relabel=often:2]", "option global_relabel must be"),
             ("auto[gap=False]", "auto takes none"),
         ],
     )

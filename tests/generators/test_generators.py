@@ -358,7 +358,7 @@ class TestEveryFamily:
         (lambda: generators.grid_2d(4, 4, connectivity=6), "connectivity is 4 or 8"),
         (lambda: generators.grid_3d(4, 4, 4, connectivity=8), "connectivity is 6, 18 or 26"),
         (lambda: generators.grid_2d(4, 4, noise=-1.0), "noise must be finite and at least 0"),
-        (lambda: generators.grid_2d(4, 4, smoothing=math.nan), "smoothing is finite"),
+        (lambda: generators.grid_2d(4, 4, smoothing=math.nan), "smoothing must be finite"),
         (lambda: generators.family("nonsense"), "unknown family"),
         (lambda: FAMILIES["mesh"].generate("64"), "widthxlevels"),
         (lambda: FAMILIES["mesh"].generate("64x-4"), "written"),

@@ -318,7 +318,7 @@ def test_arrays_are_not_copied_where_their_dtype_fits() -> None:
         (([0, 1], [1, 2], [1, -1]), "capacity is negative: -1 at 1"),
         (([0, 1], [1, 2], [1, np.nan]), "capacity is NaN at 1"),
         (([0, 1], [1, 2], [1, 2, 3]), r"capacity has shape \(3,\), expected \(2,\)"),
-        (([0, 1], [1, 2], [1j, 2j]), "capacity holds .*complex128"),
+        (([0, 1], [1, 2], [1j, 2j]), "capacity must hold .*complex128"),
     ],
 )
 def test_bad_arrays(arrays: tuple[Any, Any, Any], message: str) -> None:

@@ -366,7 +366,7 @@ def test_relative_folders_and_no_home(
         assert was_compiled(double)
     assert caplog.text.count("no home folder") == 1
     monkeypatch.setattr(Path, "home", lambda: Path())
-    with pytest.raises(OSError, match="home folder is an absolute path"):
+    with pytest.raises(OSError, match="home folder must be an absolute path"):
         cache_directory()
     assert not list(tmp_path.iterdir())
 

@@ -439,7 +439,7 @@ def test_patches_make_a_triangulation(name: str, degree: int) -> None:
     assert scipy.sparse.csgraph.connected_components(matrix)[0] == 1
     # All that is missing is at the border.
     assert 0.96 * degree < graph.num_edges / graph.num_rows < degree
-    with pytest.raises(InvalidInputError, match="points of a patch is at least 500"):
+    with pytest.raises(InvalidInputError, match="points of a patch must be at least 500"):
         bipartite_family(name).generate(n=3000, patches=3)
 
 

@@ -134,7 +134,7 @@ def test_time_limit_is_said():
     ("image", "options", "message"),
     [
         (np.zeros(5), {}, "image must have 2 or 3 axes"),
-        (np.zeros((0, 5)), {}, "is not empty"),
+        (np.zeros((0, 5)), {}, "must not be empty"),
         (np.zeros((4, 5, 2, 2)), {}, "image must have 2 or 3 axes"),
         (np.full((4, 5), np.nan), {}, "not finite"),
         ([["a"]], {}, "not an array of numbers"),

@@ -185,7 +185,7 @@ def test_wrong_arguments_are_named(arguments, message):
 def test_wrong_labels_and_sums_beyond_int64_are_refused():
     energy = BinaryEnergy([[0, 1], [1, 0]])
     for labels in ([0], [0, 2], [[0, 1]]):
-        with pytest.raises(InvalidInputError, match="labels are 0 or 1"):
+        with pytest.raises(InvalidInputError, match="labels must be 0 or 1"):
             energy.evaluate(labels)
     with pytest.raises(CapacityOverflowError, match="overflow"):
         BinaryEnergy([[0, 2**60], [0, 2**60]])
