@@ -252,7 +252,7 @@ def test_matrices_of_different_sizes(kind: str, maximize: bool) -> None:
         ([[1, 2]], r"shape \(2, 2\), got \(1, 2\)"),
         ([[1, 2], [1, -1]], "0 to 3 rows and 4 columns"),
         ([[1, 2], [4, 4]], "0 to 3 rows and 4 columns"),
-        ([[1.0, 2], [2, 4]], "sizes must be integers"),
+        ([[1.0, 2], [2, 4]], "sizes are integers"),
         ([[1, 2], [2]], "not an array"),
     ],
 )

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from types import FrameType
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TextIO
 
 import click
 from click.exceptions import Exit
@@ -80,11 +80,11 @@ def _errors_as_exit_codes() -> Iterator[None]:
         say("interrupted")
         raise Exit(INTERRUPTED) from interrupt
     except BrokenPipeError as error:
-        _drop_output()
+        _drop_output(sys.stdout)
         raise Exit(BROKEN_PIPE) from error
     except OSError as error:
         if error.filename is None:  # not a file that was opened by name
-            _drop_output()
+            _drop_output(sys.stdout)
         say(f"error: {error.filename or 'standard output'}: {error.strerror or error}")
         raise Exit(BAD_INPUT) from error
     except Exception as error:
@@ -95,10 +95,10 @@ def _errors_as_exit_codes() -> Iterator[None]:
         raise Exit(INTERRUPTED) from error
 
 
-def _drop_output() -> None:
-    """Discard the buffer of standard output, which the interpreter flushes at its end."""
+def _drop_output(stream: TextIO) -> None:
+    """Discard the buffer of a stream that cannot be written; the interpreter flushes it at its end."""
     with suppress(io.UnsupportedOperation):  # a stream in memory
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def prepare_streams() -> None:
@@ -254,5 +254,7 @@ def say(message: str) -> None:
 
 
 def _print_on_stderr(line: str) -> None:
-    with suppress(OSError):  # standard error is closed, too
-        print(line, file=sys.stderr)
+    try:
+        print(line, file=sys.stderr, flush=True)
+    except OSError:  # nobody can be told
+        _drop_output(sys.stderr)
