@@ -45,8 +45,8 @@ def with_nvrtc(path: Path, architectures: Sequence[str], folder: Path) -> None:
         source = source_with_headers(path).encode()
         created = nvrtc.nvrtcCreateProgram(ctypes.byref(program), source, path.name.encode(), 0, None, None)
         assert created == 0, f"nvrtcCreateProgram returned {created}"
-        # CuPy passes --default-device as well: functions without a mark, such as lambdas, are for the device.
-        given = ("--std=c++17", "--default-device", f"--gpu-architecture={architecture}")
+        # CuPy passes -default-device as well: functions without a mark, such as lambdas, are for the device.
+        given = ("--std=c++17", "-default-device", f"--gpu-architecture={architecture}")
         options = (ctypes.c_char_p * len(given))(*map(str.encode, given))
         status = nvrtc.nvrtcCompileProgram(program, len(options), options)
         nvrtc.nvrtcGetProgramLogSize(program, ctypes.byref(size))
