@@ -17,7 +17,9 @@ from tests.support.paths import DATA
 
 RECORD = DATA / "seconds.json"
 #: A test that takes longer is slow.
-MOST_SECONDS = 1.0
+MOST_SECONDS = 2.0
+#: Files whose tests build ``.cu`` files with g++, a program for each set of macros.
+BUILDS = ("test_cuda*.py", "test_device_*.py", "cuda/test_stop.py", "cuda/test_toolbox.py")
 #: A test that takes less is not in the record.
 LEAST_SECONDS = 0.5
 #: The name under which a test report carries the seconds from a worker to the process that writes the record.
@@ -53,10 +55,16 @@ def write_record(seconds: Mapping[str, float]) -> None:
 def is_slow(item: pytest.Item, record: Mapping[str, float]) -> bool:
     """Return whether a test belongs to ``make test-all`` only.
 
-    Sanitizer builds take g++ several seconds, whichever test comes first and pays for them.
+    These are tests that take long, explorations, and tests that build ``.cu`` files: a build takes g++
+    seconds, whichever test comes first and pays for it. Explorations in ``make check`` are short.
     """
     parameters = getattr(getattr(item, "callspec", None), "params", {})
-    return record.get(item.nodeid, 0.0) > MOST_SECONDS or parameters.get("sanitizer") is not None
+    return (
+        record.get(item.nodeid, 0.0) > MOST_SECONDS
+        or parameters.get("sanitizer") is not None
+        or ("runner" in getattr(item, "fixturenames", ()) and item.get_closest_marker("fast") is None)
+        or any(item.path.match(name) for name in BUILDS)
+    )
 
 
 def longest_file_first(items: list[pytest.Item], record: Mapping[str, float]) -> None:
