@@ -17,7 +17,7 @@ from tests.support.paths import DATA
 
 RECORD = DATA / "seconds.json"
 #: A test that takes longer is slow.
-MOST_SECONDS = 2.0
+MOST_SECONDS = 1.0
 #: Files whose tests build ``.cu`` files with g++, a program for each set of macros.
 BUILDS = ("test_cuda*.py", "test_device_*.py", "cuda/test_stop.py", "cuda/test_toolbox.py")
 #: A test that takes less is not in the record.
