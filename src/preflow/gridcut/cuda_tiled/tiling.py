@@ -1,7 +1,8 @@
 """The tiles of a grid, and the memory that they take on a GPU.
 
-A tile is 32 pixels wide. It has 1 x 32 rows in an image, 8 x 8 or 4 x 8 rows (planes x rows) in a volume.
-Pixels are padded to whole tiles. The kernels that fill tiles and read the cut from them are in ``tiling.cu``.
+A tile is 32 pixels wide. In an image it has 32 rows. In a volume it has 8 or 4 planes of 8 rows each. The
+grid is padded to whole tiles. The package's ``__init__.py`` defines words, labels and faces. The kernels that
+fill tiles and read the cut from them are in ``tiling.cu``.
 """
 
 from __future__ import annotations
@@ -21,28 +22,36 @@ from ...graph.integer_grid import IntegerGrid
 from ..solution import GridFlow
 
 SOURCE = Path(__file__).with_suffix(".cu")
-#: Pixels of a row of a tile, which is a word, and threads of a warp.
+#: Threads of a warp, and pixels of a row of a tile: one bit for each pixel makes a word of 32 bits.
 WARP = WIDTH = 32
-#: Planes and rows per plane of a tile: in an image, and in a volume, large and small. Large tiles are used if
-#: shared memory has room for at least LEAST_LARGE_TILES of them.
+#: Planes of a tile, and rows of each plane. A volume is divided into large tiles if the shared memory of a
+#: block has room for at least LEAST_LARGE_TILES of them, otherwise into small ones.
 TILE_OF_IMAGE, LARGE_TILE, SMALL_TILE = (1, 32), (8, 8), (4, 8)
 LEAST_LARGE_TILES = 4
-#: Most warps of a block: the kernels have no registers for more.
+#: Greatest number of warps of a block if a tile has 32 rows; half as many if it has 64. There are no
+#: registers for more.
 MOST_WARPS = 16
-#: Largest offset of a neighbour, which is passed to the kernels in four bits, and most pairs of directions.
+#: Largest offset of a neighbour along an axis: the kernels get it as a signed number of four bits. Greatest
+#: number of pairs of opposite directions: all their offsets along an axis share a word of 64 bits.
 MOST_REACH, MOST_PAIRS = 7, 15
-#: Most pixels of a plane of a volume, with neighbours 1 apart and farther: steps from a tile fit 31 bits.
+#: Greatest number of pixels of a plane of a volume, if all neighbours are at offsets of -1 to 1, and if some
+#: are farther. The kernels compute differences of pixel indices within a tile and to its neighbours in 31
+#: bits.
 MOST_PLANE, MOST_PLANE_FAR = 2**28, 2**26
-#: Entries that a row takes in shared memory, by their bytes.
+#: Entries that a row takes in shared memory, by the bytes of an entry. More than 32, which avoids
+#: most bank conflicts between rows.
 LINE_OF_ROW = {2: 36, 4: 34, 8: 33}
-#: Bytes of a list of arcs, or of labels of levels, in shared memory.
+#: Shared memory of a warp for a list, in bytes. During a search the list has the labels of the first levels;
+#: after it, the arcs over which flow may have crossed the border.
 LIST_BYTES = 512
-#: Number of lists of tiles: three in turn for each of up to eight colors.
+#: Number of lists of tiles. Each of up to eight colors has three: one for this round, one for the next, and
+#: one that is cleared for the round after that.
 LISTS = 3 * 8
-#: Words per tile for the lists, its stamp, its number of notices, and its slot of two words in the search
-#: queue.
+#: Words per tile: an entry in each list; a stamp, which tells the last list that the tile was appended to;
+#: the number of notices, that is, of changes of labels next to the tile that no search has read; and two for
+#: a slot of the search queue.
 WORDS_LISTED = LISTS + 4
-#: Bits per pixel beside those of the directions: ROOT, ACTIVE and REACHED.
+#: Words per row beside those of the directions: ROOT, ACTIVE and REACHED.
 MORE_KINDS = 3
 
 
@@ -57,8 +66,9 @@ class Tiling:
     tile : tuple of int
         Planes of a tile, and rows of a plane.
     offsets : tuple of tuples of int
-        Offsets (z, y, x) of the even directions.
+        Offsets (z, y, x) of the even directions; each odd direction is opposite to the one before it.
     residual, excess : dtype
+        Of residual capacities, and of excess, which is negative where a pixel has a deficit.
     """
 
     grid_shape: tuple[int, ...]
@@ -69,7 +79,7 @@ class Tiling:
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """The grid's shape as a volume."""
+        """The grid's shape as a volume; an image has one plane."""
         return (1,) * (3 - len(self.grid_shape)) + self.grid_shape  # type: ignore[return-value]
 
     @cached_property
@@ -91,7 +101,7 @@ class Tiling:
 
     @cached_property
     def padded(self) -> tuple[int, int, int]:
-        """Shape of the padded grid: whole tiles."""
+        """Shape of the grid, padded to whole tiles."""
         (z, y, x), (planes, rows) = self.tiles, self.tile
         return z * planes, y * rows, x * WIDTH
 
@@ -102,7 +112,7 @@ class Tiling:
 
     @property
     def inside(self) -> tuple[slice, slice, slice]:
-        """The grid's part of the padded grid."""
+        """The part of the padded grid that is not padding."""
         z, y, x = (slice(0, length) for length in self.shape)
         return z, y, x
 
@@ -113,7 +123,7 @@ class Tiling:
 
     @property
     def words_of_tile(self) -> int:
-        """Number of words of a tile."""
+        """Number of words of a tile: one for each row and each kind of bit."""
         return (self.directions + MORE_KINDS) * self.rows
 
     @cached_property
@@ -129,7 +139,7 @@ class Tiling:
 
     @cached_property
     def slot_bytes(self) -> int:
-        """Shared memory of a warp; ``SLOT_BYTES`` in tile_state.cuh, which checks it."""
+        """Bytes of shared memory that a warp needs to discharge a tile; tile_state.cuh checks the number."""
         residual, excess = self.residual.itemsize, self.excess.itemsize
         parts = (
             self.rows * LINE_OF_ROW[excess] * excess,
@@ -140,12 +150,12 @@ class Tiling:
 
     @property
     def capacity_bytes(self) -> int:
-        """Bytes for the capacities and the excess of a pixel."""
+        """Bytes per pixel for its capacities and its excess."""
         return self.directions * self.residual.itemsize + self.excess.itemsize
 
     @property
     def bytes_kept(self) -> int:
-        """Bytes on the GPU for labels and words, which stay on it also when capacities do not."""
+        """Bytes for labels, words and lists: the GPU keeps them even if the capacities stay on the host."""
         return self.num_tiles * 4 * (sum(self.labels_of_tile) + self.words_of_tile + WORDS_LISTED)
 
     @property
@@ -155,17 +165,17 @@ class Tiling:
 
     @property
     def layers(self) -> int:
-        """Number of layers of tiles along the grid's first axis, of which slabs consist."""
+        """Number of layers of tiles along the grid's first axis. A slab consists of consecutive layers."""
         return self.tiles[0] if len(self.grid_shape) == 3 else self.tiles[1]
 
     def image(self, padded: AnyArray) -> AnyArray:
-        """Return the grid's part of a padded array."""
+        """Return a padded array without its padding, in the shape of the grid after any leading axes."""
         missing = 3 - len(self.grid_shape)
         return padded[(..., *(0,) * missing, *self.inside[missing:])]
 
     @cached_property
     def constants(self) -> tuple[tuple[str, int], ...]:
-        """Macros that the kernels are compiled with."""
+        """Macros with which the kernels are compiled."""
         packed = [
             sum((offset[axis] & 15) << 4 * pair for pair, offset in enumerate(self.offsets))
             for axis in range(3)
@@ -187,12 +197,12 @@ class Tiling:
         return MOST_WARPS if self.rows == WARP else MOST_WARPS // 2
 
     def warps_of_block(self, device: Device) -> tuple[int, int]:
-        """Return the warps of a block that search tiles, and those that discharge tiles, one tile each."""
+        """Return how many warps of a block search tiles, and how many of these also discharge tiles."""
         warps = min(self.most_warps, device.block_threads // WARP)
         return warps, min(warps, device.shared_bytes // self.slot_bytes)
 
     def shared_bytes(self, warps: int, dischargers: int) -> int:
-        """Return the shared memory of a block: for capacities in discharges, for labels in searches."""
+        """Return the bytes of shared memory of a block: enough for its discharges and for its searches."""
         return max(dischargers * self.slot_bytes, warps * self.rows * WIDTH * 4)
 
 
@@ -207,7 +217,7 @@ def tiling_of(device: Device, grid: IntegerGrid) -> Tiling:
     half = grid.offsets[::2]
     missing = 3 - half.shape[1]
     offsets = tuple((0,) * missing + tuple(int(entry) for entry in row) for row in half)
-    # Amounts are converted between the dtypes of residual capacities and of excess.
+    # Kernels store capacities in variables of the dtype of excess, so it must be at least as wide.
     excess = np.dtype(np.int64) if grid.residual_dtype.itemsize == 8 else grid.excess_dtype
     is_volume = len(grid.shape) == 3
     reach = [max(abs(offset[axis]) for offset in offsets) for axis in range(3)]
@@ -269,7 +279,7 @@ class SidesArguments(NamedTuple):
 def fill_tiles(
     device: Device, tiling: Tiling, grid: IntegerGrid, start: GridFlow | None, words: AnyArray
 ) -> tuple[AnyArray, AnyArray]:
-    """Return residual capacities and excess before the solve, padded, and write the words of all tiles."""
+    """Return the residual capacities and the excess before the solve, padded; write all words of tiles."""
     xp = device.xp
     residual = xp.empty((tiling.directions, *tiling.padded), dtype=tiling.residual)
     terminal = xp.empty(tiling.padded, dtype=tiling.excess)
@@ -311,9 +321,10 @@ def fill_tiles(
 
 
 def _stored(values: AnyArray, xp: ArrayModule) -> tuple[AnyArray, tuple[int, ...]]:
-    """Return an array in C order, and its strides in entries; the stride is 0 along an axis of equal values.
+    """Return an array in C order, and its strides in entries.
 
-    Equal values along an axis with stride 0 are stored once.
+    An axis along which `values` is broadcast (stride 0) gets length 1: its entry is stored once. The returned
+    stride is 0 along every axis of length 1.
     """
     if 0 in values.strides:
         values = values[tuple(slice(None, None if stride else 1) for stride in values.strides)]
@@ -323,12 +334,12 @@ def _stored(values: AnyArray, xp: ArrayModule) -> tuple[AnyArray, tuple[int, ...
 
 
 def _three(steps: tuple[int, ...]) -> tuple[int, ...]:
-    """Return strides of an image or a volume as those of a volume."""
+    """Return the strides of an image or a volume as three strides, as for a volume."""
     return (0,) * (3 - len(steps)) + steps
 
 
 def write_sides(device: Device, tiling: Tiling, words: AnyArray) -> AnyArray:
-    """Return the pixels that the last search reached, in the shape of the grid."""
+    """Return an array in the shape of the grid: True at the pixels that the last search reached."""
     sink_side = device.xp.empty(tiling.grid_shape, dtype=np.bool_)
     arguments = SidesArguments(tiling.tiles, tiling.shape, words, sink_side.view(np.uint8))
     device.share(SOURCE, "write_sides", sink_side.size, arguments, tiling.constants)
@@ -344,7 +355,10 @@ def mark_tiles(
     terminal: AnyArray,
     words: AnyArray,
 ) -> None:
-    """Write the words of tiles whose capacities and excess are on the GPU from `first_pixel` on."""
+    """Write the words of the tiles ``tiles[0] .. tiles[1] - 1`` from their capacities and excess.
+
+    `residual` and `terminal` begin at pixel `first_pixel` of the padded grid.
+    """
     arguments = MarkArguments(tiling.tiles, *tiles, first_pixel, terminal.size, residual, terminal, words)
     num_items = (tiles[1] - tiles[0]) * tiling.rows * WARP
     device.share(SOURCE, "mark_tiles", num_items, arguments, tiling.constants)
