@@ -1,50 +1,57 @@
-"""Lock-free push-relabel by threads that own their active vertices: the part that two methods share.
+"""Lock-free push-relabel in which each active vertex has one thread as its owner, shared by two methods.
 
 multicore_fifo.py (Cihan) and multicore_highest_label_gap.py (after Bader and Sachdeva) differ only in the
-order in which a thread takes its vertices: from a queue, or from buckets by height. Of `queues` and
-`buckets` one is None, and the branches for it are not compiled.
+order in which a thread takes its vertices: from a queue, or from buckets by height. One of the arguments
+`queues` and `buckets` is always None, and Numba leaves out the branches for it.
 
 Definitions
 -----------
-- The thread whose push raises a vertex's excess from zero *owns* the vertex until its excess is zero again.
-- An arc to any lower vertex is admissible; a vertex may meet a neighbour more than one level below, which
-  pushed to it while it was relabelled.
-- A *phase* lies between two global relabels, for which the threads meet at a barrier. They then search
-  exact heights together.
+- The thread whose push raises a vertex's excess from zero *owns* the vertex until its excess is zero again,
+  the vertex is dead, or the phase ends. A thread may donate a vertex, which makes the recipient its owner.
+- A residual arc is *admissible* if its head is lower than its tail, by one level or more. A drop of several
+  levels (a steep arc) arises if a neighbour pushes to a vertex while the vertex is relabelled: this push
+  opens an arc that the relabel did not see.
+- A *phase* is the work between two global relabels. At its end the threads meet at a barrier; then all of
+  them together compute exact heights.
 
 Invariants
 ----------
 - A vertex is owned by at most one thread, and only its owner lowers its excess and the residual capacities
-  of its arcs. Excess, heights and residual capacities are atomic.
-- The owner reads the excess before the arcs and debits it once, after all its pushes, when the receivers
-  have been credited. The value that this fetch-and-add returns decides whether the vertex is finished.
+  of its arcs. Threads read and write excess, heights and residual capacities by atomic operations wherever
+  another thread may change them.
+- The owner reads the excess before the arcs. Each of its pushes credits the receiver at once. The owner is
+  debited later, by one fetch-and-add for all pushes of the excess that it read. The value that this
+  fetch-and-add returns decides whether the vertex is finished.
 - Heights only grow during a phase.
-- A relabelled vertex is counted on its new level before it is uncounted on the old one. The other way
-  round, a vertex between the two would make others see a gap that does not exist.
-- Only a search while nothing moves declares vertices dead for good. A vertex above a gap, or one that a
-  stale height made dead, may have been able to reach the sink.
+- A relabel adds the vertex to the count of its new level before it subtracts it from that of the old one.
+  In the opposite order the vertex would be counted nowhere for a moment, and other threads could see a gap
+  that does not exist.
+- Only a global relabel, while nothing is pushed, declares vertices dead for good. During a phase, a vertex
+  may become dead although it can still reach the sink: because it lies above a gap, or because the heights
+  from which it was relabelled have changed since. Its excess waits for the next global relabel.
 
 Pseudo-code
 -----------
 ::
 
     repeat:                                                          first_stage
-        all threads search exact heights together
+        all threads compute exact heights together
         each thread owns the active vertices that it found           start_phase
-        if there is none: stop
+        if no thread found any: stop
         each thread, until a global relabel is due:                  work_until_relabel
             if it owns no vertex: wait for a donation
             donate vertices if another thread waits
             take the next vertex; drop it if it lies above a gap
-            repeat until its excess is gone:
+            repeat until the vertex has no excess or is dead, or a global relabel is due:
                 push to the sink and over admissible arcs
-                if nothing is left: debit, and look for new excess
-                else relabel it
+                if nothing is left: debit the vertex, and read its excess again
+                else relabel it, unless a lower neighbour has appeared
 
-Gap relabeling counts the vertices of each height by atomic additions. A vertex above an empty level is
-taken out when its turn comes, and levels above the lowest gap stay closed until the next search.
+Gap relabeling counts the vertices of each height by atomic additions. The vertex that leaves a level empty
+becomes dead. From then on until the next global relabel, a thread that takes a vertex above this level makes
+it dead instead of discharging it.
 
-One thread alone does without atomic additions, which would cost it up to half as much again.
+A single thread uses plain additions: with atomic ones it takes up to 1.5 times as long.
 """
 
 from __future__ import annotations
@@ -84,7 +91,8 @@ from ..stats import (
 )
 from .relabel_rule import relabel_limits
 
-#: Greatest number of relabels that a thread counts for itself before it adds them to the total.
+#: A thread adds its relabels to the total of all threads after a discharge by which it has this many, or
+#: fewer if a global relabel is due soon (see `report_limit`).
 UNREPORTED = 64
 
 #: Positions in State.signals.
@@ -97,19 +105,21 @@ class State(NamedTuple):
     Attributes
     ----------
     search : Search
-        For the search of exact heights by all threads together.
+        The state of the parallel search, which computes exact heights.
     queues : Queues, or None
     buckets : Buckets, or None
-        The active vertices that each thread owns; one of the two is None.
+        The active vertices that each thread owns; one of the two members is None.
     height, current : ndarray, shape (n,)
         Distance labels and current arcs.
     population : ndarray of int64, shape (n + 2,)
-        Number of vertices of each height; kept only for the gap heuristic.
-    signals : ndarray of uint64
-        OVER: a global relabel is due; TOP: the highest level that is not cut off by a gap, n while there is
-        no gap; TOTAL_RELABELS since the last global relabel; STOPPING: the solve ends here.
+        Number of vertices of each height up to TOP; empty without gap relabeling.
+    signals : ndarray of uint64, shape (3 * PADDING,)
+        OVER is 1 if a global relabel is due. TOP is the lowest level that has become empty in this phase, n
+        if none has; vertices above it count as dead. TOTAL_RELABELS is the number of relabels in this phase
+        that the threads have reported. STOPPING is the stop flag as thread 0 read it before a barrier, so
+        that all threads agree on whether to stop.
     active : ndarray of float64, shape (threads * PADDING,)
-        Excess that each thread found on active vertices after the last global relabel.
+        Total excess of the active vertices that each thread found in the last global relabel.
     delays : ndarray of uint64, or None
         For stress tests, see parallel/delays.py.
     """
@@ -126,18 +136,18 @@ class State(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """The options that the kernels follow, and when a global relabel is due.
+    """Options of the kernels, and how they decide that a global relabel is due.
 
     Attributes
     ----------
     alone : bool
         Whether there is one thread only, which needs no atomic additions.
     gap : bool
-        Whether vertices above an empty level are taken out.
+        Whether to use gap relabeling.
     relabel_limit : uint64
         A global relabel is due after this many relabels of all threads together.
     report_limit : uint64
-        A thread adds its relabels to the total when it has this many.
+        A thread adds its relabels to the total after a discharge by which it has at least this many.
     """
 
     alone: bool
@@ -154,7 +164,7 @@ def make_state(
     gap: bool,
     delays: NDArray[np.uint64] | None = None,
 ) -> State:
-    """Return the state before the first search, with all vertices dead."""
+    """Return the state before the first global relabel, with all vertices dead."""
     num_threads, dtype = int(search.num_threads[0]), search.order.dtype
     return State(
         search=search,
@@ -170,9 +180,11 @@ def make_state(
 
 
 def check_invariants(net: ResidualArrays, state: State) -> None:
-    """Assert the invariants while no thread moves: see the list above; O(n), called by tests.
+    """Assert some of the invariants above while no thread works, in O(n); tests call this.
 
-    A thread that finds the phase over may leave excess on vertices that nobody owns, for the next search.
+    A vertex has at most one owner, and has excess if it is owned. While no global relabel is due, every
+    active vertex is owned; later a thread may leave excess on vertices that no thread owns. The counts of
+    vertices are correct up to level TOP.
     """
     n = len(state.height)
     owned: list[int] = []
@@ -221,7 +233,7 @@ def num_owned(queues: Queues | None, buckets: Buckets | None, thread: np.uint64)
 def own(
     queues: Queues | None, buckets: Buckets | None, thread: np.uint64, v: np.uint64, height: np.uint64
 ) -> None:
-    """Let the thread own `v`, which no thread owns; if its queue is full, no thread will."""
+    """Make the thread the owner of `v`, which no thread owns; if the thread's queue is full, do nothing."""
     if queues is not None:
         in_queues.append(queues, thread, v)
     if buckets is not None:
@@ -230,7 +242,7 @@ def own(
 
 @kernel
 def next_owned(queues: Queues | None, buckets: Buckets | None, thread: np.uint64) -> np.uint64:
-    """Take the vertex that the thread discharges next from those that it owns."""
+    """Remove and return the vertex that the thread discharges next, from those that it owns."""
     v = ZERO
     if queues is not None:
         v = in_queues.pop(queues, thread)
@@ -241,7 +253,7 @@ def next_owned(queues: Queues | None, buckets: Buckets | None, thread: np.uint64
 
 @kernel
 def donate_owned(queues: Queues | None, buckets: Buckets | None, thread: np.uint64) -> None:
-    """Donate vertices of the thread to one that owns none, if there is one."""
+    """Donate some of the thread's vertices to a thread that waits for a donation, if there is one."""
     if queues is not None:
         in_queues.donate(queues, thread)
     if buckets is not None:
@@ -256,7 +268,10 @@ def wait_for_vertices(
     over: NDArray[np.uint64],
     monitor: Monitor,
 ) -> bool:
-    """Wait until another thread donates vertices; return False if none will (parallel/idle.py)."""
+    """Wait until another thread donates vertices; return whether one did (parallel/idle.py).
+
+    The thread stops waiting if no thread owns any vertex, a global relabel is due, or the stop flag is set.
+    """
     given = False
     if queues is not None:
         given = wait_for_donation(queues.idle, thread, over, monitor.stop)
@@ -269,10 +284,10 @@ def wait_for_vertices(
 def work_until_relabel(
     net: ResidualArrays, state: State, thread: np.uint64, rules: Rules, monitor: Monitor
 ) -> None:
-    """Discharge vertices until a global relabel is due, no thread has any left, or the stop flag is raised.
+    """Discharge vertices until a global relabel is due, no thread has any left, or the stop flag is set.
 
-    Vertices that still have excess when the relabel is due, or that a full queue refused, are found by the
-    next search.
+    The next global relabel finds the vertices that still have excess by then, and those for which a queue
+    had no room.
     """
     queues, buckets, height, signals = state.queues, state.buckets, state.height, state.signals
     alone, gap, report_limit = rules.alone, rules.gap, rules.report_limit
@@ -282,7 +297,7 @@ def work_until_relabel(
     scans = ZERO
     relabels = ZERO
     while relaxed_load(signals, OVER) == ZERO and relaxed_load(stop, ZERO) == 0:
-        # Without vertices, wait for a donation; with some, donate to a thread that waits.
+        # A thread without vertices waits for a donation; the others donate to threads that wait.
         if num_owned(queues, buckets, thread) == ZERO:
             if alone:
                 break
@@ -294,14 +309,15 @@ def work_until_relabel(
             continue
         if not alone:
             donate_owned(queues, buckets, thread)
-        # Take the next vertex; one above a gap is dead until the next search.
+        # Take the next vertex; one above a gap is dead until the next global relabel.
         v = next_owned(queues, buckets, thread)
         h = np.uint64(height[v])
         if h > relaxed_load(signals, TOP):
             relaxed_store(height, v, dead)
             counts[GAP_VERTICES] += ONE
             continue
-        # Discharge it: `excess` is what is left of the excess read here, `pushed` what is not debited yet.
+        # Discharge it: `excess` is the part of the excess that is not pushed yet, `pushed` the part that is
+        # pushed but not yet debited.
         excess = load(net.excess, v)
         delay(state.delays, thread)
         pushed = np.int64(0)
@@ -339,7 +355,7 @@ def work_until_relabel(
                             break
                 a += ONE
             scans += a - begin
-            # Debit all pushes; go on if others have added excess meanwhile.
+            # Debit all pushes; go on if other threads have added excess meanwhile.
             if excess == 0:
                 state.current[v] = a
                 delay(state.delays, thread)
@@ -388,9 +404,9 @@ def work_until_relabel(
 def start_phase(
     net: ResidualArrays, state: State, thread: np.uint64, rules: Rules, begin: np.uint64, end: np.uint64
 ) -> None:
-    """Reset the thread's share of the state; own its active vertices, farthest first.
+    """Reset the thread's share of the state; make it the owner of its active vertices, farthest first.
 
-    The vertices are those that the thread found in the search, at ``begin .. end - 1`` of its order.
+    Its vertices are those that it found in the global relabel: ``search.order[begin .. end - 1]``.
     """
     disown_all(state.queues, state.buckets, thread)
     if thread == ZERO:
@@ -416,7 +432,8 @@ def start_phase(
 def first_stage(net: ResidualArrays, state: State, thread: np.uint64, rules: Rules, monitor: Monitor) -> None:
     """Push excess until none can reach the sink; all threads run this together.
 
-    On return the heights are exact, also after the stop flag was raised, unless the barrier is broken.
+    On return the heights are exact, even if the stop flag was set, unless a thread failed and so broke the
+    barrier.
     """
     search, counts = state.search, monitor.counts
     num_threads = search.num_threads[0]
@@ -453,7 +470,7 @@ def run_first_stage(
     gap: bool,
     relabel_period: float,
 ) -> Array:
-    """Run the first stage in place; one of `queues` and `buckets`, both empty, is None.
+    """Run the first stage in place; one of `queues` and `buckets` has no vertices yet, the other is None.
 
     Returns
     -------
