@@ -1,38 +1,43 @@
 """Lock-free push-relabel by several threads: Hong's algorithm, on any residual network.
 
-multicore-lockfree of max flow and of grid cuts share these kernels. Hong, "A lock-free multi-threaded
-algorithm for the maximum flow problem" (IPDPS 2008); Hong and He, "An asynchronous multithreaded algorithm
-for the maximum network flow problem with nonblocking global relabeling heuristic" (IEEE TPDS 2011).
+The methods `multicore-lockfree` for networks and for grid cuts share these kernels. Papers: Hong, "A
+lock-free multi-threaded algorithm for the maximum flow problem" (IPDPS 2008); Hong and He, "An asynchronous
+multithreaded algorithm for the maximum network flow problem with nonblocking global relabeling heuristic"
+(IEEE TPDS 2011).
 
 Definitions
 -----------
 - The *operation*: a vertex with excess pushes to its lowest residual neighbour if that is lower; otherwise
   the vertex is lifted to just above it. There are no locks, and no barriers between operations.
-- The *owner* of a vertex is the thread whose list has the vertex or that works on it. The fetch-and-add
-  that raises the excess from zero puts the vertex into a list; the one that lowers it to zero ends the
-  ownership.
-- An *epoch* lies between two exact searches, which all threads make while nothing moves.
+- The *owner* of an active vertex is the thread whose list has the vertex or that discharges it. The thread
+  whose fetch-and-add raises the excess from zero puts the vertex into a list, its own or that of another
+  thread. The ownership ends when a fetch-and-add of the owner lowers the excess to zero, the vertex is dead,
+  or the epoch ends.
+- The vertices are divided into *blocks* of consecutive ones, and each block is assigned to a thread.
+- An *exact search* is a global relabel by all threads together, while nothing is pushed.
+- An *epoch* is the work between two exact searches.
 - A *concurrent search* is a global relabel by one thread while the others push and relabel.
 
 Invariants
 ----------
-- Only its owner lowers a vertex's excess and the residual capacities of its arcs. So what the owner has
-  read of them is still there when it takes it.
-- A push credits the receiver before it debits the sender, and each discharge ends with a debit of all that
-  was pushed, whether or not a relabel succeeded. So no flow is lost.
-- Labels are hints; no flow depends on them. A receiver that was lifted after the push was prepared gets a
-  steep arc. It reads its excess before its arcs, so it will send the excess back over that arc.
-- A concurrent search lifts labels to distances in a network that never existed, since flow moves behind it.
-  Labels may get too high, or dead where the sink can be reached. Only an exact search declares vertices
-  dead for good.
+- Only the owner of a vertex lowers its excess and the residual capacities of its arcs. So the excess and the
+  capacities that the owner has read are still available when it pushes.
+- A push credits the receiver before the sender is debited. Each pass over the arcs of a vertex ends with a
+  debit of all that it pushed, whether or not the vertex could be relabelled. So no flow is lost.
+- Labels are hints: the flow is a valid preflow whatever they are. If the receiver of a push was lifted just
+  before the push, its arc back to the sender is steep. The receiver reads its excess before its arcs, so
+  when it sees the excess, it also sees this arc and can send the excess back.
+- Flow changes behind a concurrent search while it runs. So its distances may belong to no network that
+  existed at any one time: a label may become too high, or dead although the vertex can reach the sink. Only
+  an exact search declares vertices dead for good.
 
 Pseudo-code
 -----------
 ::
 
     repeat:                                                          first_stage
-        all threads search exact distances, while nothing moves
-        each thread lists its active vertices                        begin_epoch
+        all threads make an exact search
+        each thread lists the active vertices of its blocks          begin_epoch
         if no vertex is active: stop
         each thread, until the epoch is over:                        work_through_epoch
             receive vertices from other threads, or wait for some
@@ -40,14 +45,16 @@ Pseudo-code
             after relabel_period * n relabels of all threads:
                 end the epoch, or search concurrently                search_concurrently
 
-An epoch also ends when no thread has a vertex below the dead label, or when a concurrent search meets a
-dead vertex. If the exact search then finds excess that can reach the sink, another epoch begins. After
-FRUITLESS epochs that brought nothing to the sink one thread works alone, so the number of epochs is finite.
+An epoch also ends when no thread has an active vertex left, or when a concurrent search reaches a dead
+vertex. If the exact search then finds excess that can reach the sink, another epoch begins. After FRUITLESS
+epochs in a row that brought nothing to the sink, one thread works alone until excess reaches the sink. So the
+number of epochs is finite.
 
-Threads list active vertices instead of looking at all that they own (Hong's threads look at all). An active
-vertex goes to the thread that owns its block, but stays with a thread that has nothing else: otherwise the
-last few vertices would wander among sleeping threads. One scan of the arcs serves all pushes to the lowest
-level. Work that is handed out and settled is counted, see inboxes.py.
+Departures from Hong: threads keep lists of active vertices, where Hong's threads look at all their vertices.
+A vertex that becomes active is sent to the thread to which its block is assigned. But a thread whose list is
+empty keeps the vertex: otherwise the last few vertices would move from one sleeping thread to the next. After
+one scan for the lowest neighbour, a vertex pushes to all neighbours on that level. inboxes.py describes how
+the threads detect that no active vertex is left.
 """
 
 from __future__ import annotations
@@ -73,22 +80,26 @@ from .delays import delay
 from .search import Search, make_search, search_together
 from .thread_pool import run_solver
 
-#: Least number of blocks of consecutive vertices for each thread. Few is better, since neighbours in number
-#: tend to be neighbours in the network: 16 took 1.2 to 1.6 times as long on two threads. But active
-#: vertices may gather in one block.
+#: Least number of blocks of consecutive vertices for each thread. Arcs tend to join vertices with close
+#: numbers, so with few blocks fewer pushes cross from one thread's vertices to another's: with 16 blocks, two
+#: threads took 1.2 to 1.6 times as long. With too few, all active vertices may lie in the blocks of one
+#: thread.
 BLOCKS = 2
-#: Greatest number of relabels that a thread counts for itself before it adds them to the total.
+#: A thread adds its relabels to the total of all threads when it has more than this many, or than an eighth
+#: of its share of `relabel_limit`.
 UNREPORTED = 64
-#: Epochs in a row that bring nothing to the sink, after which one thread works alone.
+#: After this many epochs in a row that bring nothing to the sink, one thread works alone.
 FRUITLESS = 8
-#: Vertices that a concurrent search takes between two checks whether the epoch is over.
+#: A concurrent search checks whether the epoch is over once per this many vertices.
 SEARCH_BATCH = np.uint64(256)
-#: Positions in State.signals: the epoch is over; relabels since the last search; a thread searches
-#: concurrently; the solve ends; the number of threads that own vertices in this epoch.
+#: Positions in State.signals: whether the epoch is over; the relabels since the last global relabel of either
+#: kind; whether a thread searches concurrently; whether the solve is to stop; how many threads work in this
+#: epoch.
 OVER, RELABELED, SEARCHING, STOPPING, OWNERS = (np.uint64(k) * PADDING for k in range(5))
-#: Positions in a thread's row of State.found: excess on all its vertices, and on the active ones.
+#: Positions in a thread's row of State.found: the excess of all vertices in its blocks, and of the active
+#: ones.
 REMAINING, ACTIVE = ZERO, ONE
-#: Position in the counts of a thread: pushes of discharges that began while another thread searched.
+#: Position in a thread's counters: its pushes in discharges that began while another thread searched.
 CONCURRENT_PUSHES = COUNTER_ROW - 1
 
 
@@ -97,15 +108,21 @@ class State(NamedTuple):
 
     Attributes
     ----------
-    relabel_limit, block_bits : uint64
-        Relabels until a global one; blocks of ``2**block_bits`` vertices have one owner.
+    search : Search
+        The state of the exact search.
+    lists : Inboxes
+        The active vertices of each thread.
+    relabel_limit : uint64
+        A global relabel is due after this many relabels of all threads together.
+    block_bits : uint64
+        A block has ``2**block_bits`` vertices; vertex ``v`` is in block ``v >> block_bits``.
     height : ndarray, shape (n,)
         Distance labels.
     seen : ndarray of uint8, shape (n,)
-        Whether a concurrent search has reached the vertex; empty if there are no such searches.
-    found : ndarray of int64
-        REMAINING and ACTIVE excess of each thread at the start of the epoch.
-    signals : ndarray of uint64
+        Whether the last concurrent search has reached the vertex; empty if there are no such searches.
+    found : ndarray of int64, shape (threads * PADDING,)
+        REMAINING and ACTIVE excess in the blocks of each thread at the start of the epoch.
+    signals : ndarray of uint64, shape (5 * PADDING,)
         OVER, RELABELED, SEARCHING, STOPPING and OWNERS.
     delays : ndarray of uint64, or None
         For stress tests, see parallel/delays.py.
@@ -130,7 +147,7 @@ def over(state: State, monitor: Monitor) -> bool:
 
 @kernel
 def activate(state: State, thread: np.uint64, v: np.uint64) -> None:
-    """List `v`, which had no excess before: with its owner, or here if this thread has nothing else."""
+    """List `v`, which had no excess before: here if this thread's list is empty, else by its block."""
     delay(state.delays, thread)
     owner = (v >> state.block_bits) % state.signals[OWNERS]
     if owner == thread or inboxes.is_empty(state.lists, thread):
@@ -143,7 +160,10 @@ def activate(state: State, thread: np.uint64, v: np.uint64) -> None:
 def discharge(
     net: ResidualNetwork, state: State, thread: np.uint64, v: np.uint64, monitor: Monitor
 ) -> np.uint64:
-    """Push and relabel until `v` has no excess, is dead, or the epoch is over; return the relabels."""
+    """Push from `v` and relabel it until its excess is gone, it is dead, or the epoch is over.
+
+    Return the number of relabels.
+    """
     height = state.height
     n = np.uint64(len(height))
     last = np.uint64(net.first_out[v + ONE])
@@ -152,7 +172,7 @@ def discharge(
         h = np.uint64(relaxed_load(height, v))
         if h > n:
             break
-        # Read the excess before the arcs: what a later push brings stays for the next round.
+        # Read the excess before the arcs: excess that arrives later is left to the next pass of this loop.
         excess = load(net.excess, v)
         delay(state.delays, thread)
         left = excess
@@ -207,7 +227,7 @@ def lift(height: Indices, v: np.uint64, least: np.uint64) -> np.uint64:
 
 @kernel
 def search_concurrently(net: ResidualNetwork, state: State, thread: np.uint64, monitor: Monitor) -> None:
-    """Raise labels to distances to the sink while others push, until the epoch is over."""
+    """Raise labels to distances to the sink while other threads push; give up if the epoch ends."""
     order, seen = state.search.order, state.seen
     n = np.uint64(len(seen))
     # The first level: vertices with capacity to the sink.
@@ -219,7 +239,8 @@ def search_concurrently(net: ResidualNetwork, state: State, thread: np.uint64, m
             order[end] = v
             end += ONE
         v += ONE
-    # Level by level; a dead vertex that is reached ends the epoch, since only an exact search revives it.
+    # Level by level. If the search reaches a dead vertex, it ends the epoch: only an exact search may give
+    # the vertex a lower label.
     level, level_end = ONE, end
     while begin < end:
         if over(state, monitor):
@@ -241,7 +262,7 @@ def search_concurrently(net: ResidualNetwork, state: State, thread: np.uint64, m
             begin += ONE
         if begin == level_end:
             level, level_end = level + ONE, end
-    # Vertices that were not reached become dead until the next exact search.
+    # Vertices that the search did not reach are dead until the next exact search.
     v = ZERO
     while v < n:
         if seen[v] == 0:
@@ -286,7 +307,10 @@ def work_through_epoch(net: ResidualNetwork, state: State, thread: np.uint64, mo
 def begin_epoch(
     net: ResidualNetwork, state: State, thread: np.uint64, owners: np.uint64, monitor: Monitor
 ) -> None:
-    """List the thread's active vertices and add up excess, while nothing moves."""
+    """List the active vertices of the thread's blocks and add up their excess, while nothing is pushed.
+
+    The blocks are assigned to threads 0 to ``owners - 1`` in turn.
+    """
     n = np.uint64(len(state.height))
     inboxes.clear(state.lists, thread)
     remaining, active = np.int64(0), np.int64(0)
@@ -314,7 +338,8 @@ def begin_epoch(
 def first_stage(net: ResidualNetwork, state: State, thread: np.uint64, monitor: Monitor) -> None:
     """Push excess until none can reach the sink; all threads run this together.
 
-    On return the heights are exact, also when the solve was to stop, unless the barrier is broken.
+    On return the heights are exact, even if the stop flag was set, unless a thread failed and so broke the
+    barrier.
     """
     num_threads, before, fruitless = state.search.num_threads[0], np.int64(-1), 0
     while True:
@@ -353,10 +378,10 @@ def push_relabel(
     dtype : dtype
         uint32 or uint64, in which vertices and heights fit.
     relabel_period : float or None
-        A global relabel is due after ``relabel_period * n`` relabels of all threads together; None means
-        never.
+        A global relabel is due after ``relabel_period * n`` relabels of all threads together. None means that
+        an epoch ends only when no active vertex is left.
     concurrent_relabel : bool
-        Relabel globally while others push and relabel.
+        Whether one thread relabels globally while the others push and relabel.
     control : Control
 
     Returns
@@ -366,7 +391,7 @@ def push_relabel(
 
     Notes
     -----
-    O(n^2 m) operations; memory of three indices a vertex, and a byte for concurrent searches.
+    O(n^2 m) operations. Memory per vertex: three indices, and one byte more for concurrent searches.
     """
     n, num_threads = len(net.excess), control.threads
     state = State(
