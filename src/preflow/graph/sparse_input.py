@@ -1,7 +1,9 @@
 """Read sparse matrices of SciPy and CuPy; check every array before anything uses it.
 
-Methods of a damaged matrix, such as ``tocsr``, may read out of bounds, so none is called here: only the
-arrays of the container are used. The checks are a few vectorised passes, O(stored entries) in all.
+In a damaged matrix the arrays do not fit each other. Methods such as ``tocsr`` may then read out of bounds,
+so this module does not call them: it takes the arrays (of a DOK matrix, the dictionary) and converts them
+itself. The checks take time linear in the stored entries and the shape. They are vectorised, except for LIL
+and DOK, which consist of Python objects. Entries of formats other than COO, CSR and CSC are sorted as well.
 """
 
 from __future__ import annotations
@@ -16,7 +18,8 @@ from numpy.typing import DTypeLike
 from ..arrays import AnyArray, ArrayModule
 from ..errors import InvalidInputError
 
-#: A function that moves an array of a matrix to where it is checked; it is given the array and its name.
+#: A function that takes an array of a matrix and its name (for messages), and returns the array on the device
+#: on which it will be checked; raises InvalidInputError if it is no array of the expected kind.
 Take = Callable[[Any, str], Any]
 
 
@@ -28,11 +31,12 @@ class SparseEntries(NamedTuple):
     form : {"coo", "csr", "csc"}
     shape : (int, int)
     major : array of integers
-        "coo": the row of every entry. "csr", "csc": the entries of row or column `i` are those from
-        ``major[i]`` to ``major[i + 1] - 1``.
+        "coo": the row of every entry. "csr" or "csc": row or column `i` has the entries ``major[i]`` to
+        ``major[i + 1] - 1``.
     minor : array of integers
         The column ("csc": row) of every entry.
     data : array
+        The value of every entry.
     """
 
     form: str
@@ -42,7 +46,7 @@ class SparseEntries(NamedTuple):
     data: AnyArray
 
     def ends(self) -> tuple[AnyArray, AnyArray]:
-        """Return the row and the column of every entry, as NumPy arrays."""
+        """Return the row and the column of every entry; for entries in NumPy arrays."""
         if self.form == "coo":
             return self.major, self.minor
         line = np.repeat(np.arange(len(self.major) - 1), np.diff(self.major).astype(np.int64))
@@ -50,15 +54,17 @@ class SparseEntries(NamedTuple):
 
 
 def read_sparse(matrix: AnyArray) -> SparseEntries:
-    """Return the entries of a SciPy sparse matrix or array, of two dimensions and in any format.
+    """Return the entries of a two-dimensional SciPy sparse matrix or array in any format.
 
-    COO, CSR and CSC keep their form; the entries of others come by rows, as "coo". Arrays are shared where
-    they are native, aligned and contiguous.
+    COO, CSR and CSC matrices keep their form. The entries of other formats are sorted by rows and returned as
+    "coo". The result shares an array with a COO, CSR or CSC matrix if the array is in native byte order,
+    aligned and contiguous.
 
     Raises
     ------
     InvalidInputError
-        It is no sparse matrix, is not of two dimensions, or its arrays do not fit each other.
+        The argument is not a sparse matrix, does not have two dimensions, or has arrays that do not fit each
+        other.
     """
     import scipy.sparse
 
@@ -74,7 +80,7 @@ def read_sparse(matrix: AnyArray) -> SparseEntries:
 def read_entries(xp: ArrayModule, matrix: AnyArray, take: Take) -> SparseEntries:
     """Return the entries of a COO, CSR, CSC or DIA matrix whose arrays belong to the module `xp`.
 
-    Those are the formats that CuPy has; see :func:`read_sparse`.
+    CuPy has these formats only. The forms of the entries are those of :func:`read_sparse`.
     """
     shape = _checked_shape(matrix.shape)
     readers = {"coo": _read_coordinates, "csr": _read_lines, "csc": _read_lines, "dia": _read_diagonals}
@@ -89,14 +95,19 @@ def read_entries(xp: ArrayModule, matrix: AnyArray, take: Take) -> SparseEntries
 def check_lines(
     starts: AnyArray, indices: AnyArray, num_lines: int, across: int
 ) -> tuple[AnyArray, AnyArray]:
-    """Check the index arrays of a compressed matrix; return them native, the indices without a surplus.
+    """Check the index arrays of a compressed matrix, whose lines are the rows (CSR) or the columns (CSC).
 
     Parameters
     ----------
     starts, indices : array
-        ``indptr`` and ``indices``.
+        ``indptr`` and ``indices``. `indices` may be longer than ``indptr`` says.
     num_lines, across : int
-        Number of lines, and the bound on indices.
+        Number of lines, and the length of a line, which is above all indices.
+
+    Returns
+    -------
+    starts, indices : array
+        The arrays as :func:`plain` returns them; `indices` ends with the last entry of the last line.
     """
     starts, indices = check_integers(starts, "indptr"), check_integers(indices, "indices")
     if starts.shape != (num_lines + 1,):
@@ -112,7 +123,10 @@ def check_lines(
 
 
 def check_integers(numbers: AnyArray, name: str) -> AnyArray:
-    """Check that an array holds integers, in one dimension; return it native, aligned and contiguous."""
+    """Check that an array holds integers in one dimension; return it as :func:`plain` does.
+
+    An empty array may have any dtype and is returned as int64.
+    """
     if numbers.ndim != 1:
         raise InvalidInputError(f"{name} must have one dimension, got shape {numbers.shape}")
     if numbers.size == 0:
@@ -123,11 +137,11 @@ def check_integers(numbers: AnyArray, name: str) -> AnyArray:
 
 
 def check_range(values: AnyArray, name: str, size: int) -> None:
-    """Raise InvalidInputError unless integers are from 0 to ``size - 1``."""
+    """Raise InvalidInputError unless all `values`, which are integers, are from 0 to ``size - 1``."""
     if len(values) == 0:
         return
     signed = values.dtype.kind == "i"
-    # Negative numbers read as unsigned are large: one pass finds both errors.
+    # Read as unsigned, negative numbers are large, so one maximum finds both errors.
     if int((values.view(f"u{values.dtype.itemsize}") if signed else values).max()) < size:
         return
     if signed and int(values.min()) < 0:
@@ -136,7 +150,7 @@ def check_range(values: AnyArray, name: str, size: int) -> None:
 
 
 def plain(values: AnyArray) -> Any:
-    """Return an array in native byte order, contiguous and aligned: itself, or a copy."""
+    """Return the array if it is in native byte order, contiguous and aligned, otherwise such a copy."""
     values = values.astype(values.dtype.newbyteorder("="), order="C", copy=False)
     if isinstance(values, np.ndarray) and not values.flags.aligned:
         return values.copy()
@@ -184,7 +198,7 @@ def _read_lines(_xp: ArrayModule, matrix: AnyArray, shape: tuple[int, int], take
 
 
 def _read_blocks(matrix: AnyArray, shape: tuple[int, int]) -> SparseEntries:
-    """Read a BSR matrix: every number of a stored block is an entry."""
+    """Read a BSR matrix: every number of a stored block is an entry, even if it is zero."""
     names = ("indptr", "indices", "data")
     starts, indices, data = (_take_host(getattr(matrix, name), name) for name in names)
     _check_one_each(indices, _values(data, 3))
@@ -200,7 +214,7 @@ def _read_blocks(matrix: AnyArray, shape: tuple[int, int]) -> SparseEntries:
 
 
 def _read_diagonals(xp: ArrayModule, matrix: AnyArray, shape: tuple[int, int], take: Take) -> SparseEntries:
-    """Read a DIA matrix: the numbers on its diagonals that are not zero are its entries."""
+    """Read a DIA matrix: its entries are the numbers on its diagonals that are not zero."""
     offsets = check_integers(take(matrix.offsets, "offsets"), "offsets").astype(np.int64)
     data = _values(take(matrix.data, "data"), 2)
     if len(offsets) != len(data):
