@@ -1,4 +1,4 @@
-"""The second stage: turn a maximum preflow into a flow, and report it on the input's arcs.
+"""The second stage: turn a maximum preflow into a flow, and compute the flow of every input arc.
 
 Cherkassky and Goldberg (1997), section 2. Excess that cannot reach the sink goes back to the source along
 the arcs that brought it.
@@ -8,12 +8,16 @@ the arcs that brought it.
     return excess over the vertex's own source arc                       return_directly
     list the vertices from which excess came, in topological order       order_upstream
         (a depth-first search; it cancels the cycles of flow it meets)
-    empty them in that order along incoming flow                         return_upstream
-    report the flow of every input arc                                   flow_of_arcs
+    in that order, push the excess of each back along incoming flow      return_upstream
+    compute the flow of every input arc                                  flow_of_arcs
 
-This is linear in practice. If cycles abound so that walking them takes more than O(m log n), they are
-cancelled on dynamic trees instead, all in O(m log n) (cycles.py): Sleator and Tarjan (1983), section 6.
-on_gpu.py has the stage for networks on a GPU, completed.py the one for flows that two solves add up to.
+In practice this takes linear time. Many cycles of flow could make it slow: cancelling a cycle takes time
+proportional to its length. So the search counts the arcs of the cycles that it cancels, and gives up after
+O(m log n). Then cycles.py cancels all cycles on dynamic trees in O(m log n) (Sleator and Tarjan 1983, section
+6), and the search starts again.
+
+on_gpu.py has the second stage for networks on a GPU. completed.py has the second stage for a network that
+took two solves, whose flows are added.
 """
 
 from __future__ import annotations
@@ -33,21 +37,23 @@ from ...kernels.csr_build import InputArcs, residual_arc
 from ...kernels.kernel import kernel
 from ...stats import Phase, untimed
 
-#: Colours of a vertex in the depth-first search: not visited, on the path from the root, finished.
+#: Colours of a vertex in the depth-first search: not visited, on the current path from the root, finished.
 WHITE, GREY, BLACK = 0, 1, 2
 
 
 class Search(NamedTuple):
-    """State of the depth-first search, one entry a vertex.
+    """State of the depth-first search; all arrays have shape (n,).
 
     Attributes
     ----------
     colour : ndarray of uint8
-        WHITE at first.
+        WHITE, GREY or BLACK; at the start WHITE.
     current : ndarray
-        Current arc; at first the first one.
-    stack, position : ndarray
-        The path from the root, and the place of each vertex on it.
+        Current arc of each vertex; at the start its first arc.
+    stack : ndarray
+        The vertices on the path from the root.
+    position : ndarray
+        Where on the path each GREY vertex is.
     """
 
     colour: NDArray[np.uint8]
@@ -57,14 +63,14 @@ class Search(NamedTuple):
 
 
 class Unused(NamedTuple):
-    """The capacities that a flow leaves unused, which :func:`flow_of_arcs` uses up.
+    """The capacity that a flow leaves unused and that :func:`flow_of_arcs` has not yet given to an input arc.
 
     Attributes
     ----------
     arc : ndarray of int32 or int64, shape (m,)
-        For each residual arc.
+        Unused capacity of each residual arc.
     source, sink : ndarray of int64, shape (n,)
-        For each vertex, of its capacity from the source and to the sink.
+        Unused capacity from the source to each vertex, and from each vertex to the sink.
     """
 
     arc: NDArray[np.int32] | NDArray[np.int64]
@@ -96,7 +102,10 @@ def _cancel_cycle(
     bottom: np.uint64,
     top: np.uint64,
 ) -> np.uint64:
-    """Cancel the flow cycle over ``stack[bottom .. top]``; return the lowest position left without flow."""
+    """Cancel the cycle of flow over the current arcs of ``stack[bottom .. top]``.
+
+    Return the lowest position whose current arc has no flow left.
+    """
     arc = np.uint64(current[stack[top]])
     amount = net.residual[arc] - initial[arc]
     k = bottom
@@ -120,14 +129,15 @@ def _cancel_cycle(
 def order_upstream(
     net: ResidualArrays, initial: Integers, order: Indices, search: Search, most_steps: np.uint64
 ) -> tuple[np.uint64, bool]:
-    """List the vertices from which excess came, each before those that sent it flow; cancel cycles.
+    """List the vertices with excess and those that sent it, each vertex before those that sent it flow.
 
-    An arc whose residual capacity is above its initial one carries flow into its vertex.
+    The search follows flow backwards and cancels the cycles of flow that it meets. If the residual capacity
+    of an arc (v, w) is above its initial one, flow goes from w to v.
 
     Returns
     -------
-    count : the number of vertices, which fill the end of `order`
-    complete : False if the list is not complete, since the cycles met had more than `most_steps` arcs in all
+    count : the number of listed vertices, which are the last entries of `order`
+    complete : False if the search gave up, because its cycles had more than `most_steps` arcs in all
     """
     n = np.uint64(len(net.excess))
     steps = ZERO
@@ -184,7 +194,7 @@ def return_upstream(
     source_capacity: NDArray[np.int64],
     returned: NDArray[np.int64],
 ) -> None:
-    """Empty the listed vertices in order: first to the source directly, then along incoming flow."""
+    """Push the excess of the listed vertices back, in order: to the source directly, then along inflow."""
     k = np.uint64(len(order)) - count
     n = np.uint64(len(order))
     while k < n:
@@ -219,11 +229,12 @@ def flow_of_arcs(
     shared: bool,
     flow: NDArray[np.int64],
 ) -> None:
-    """Distribute the flow of residual arcs and terminals over the input arcs, in input order.
+    """Write the flow of every input arc to `flow`, from the unused capacities.
 
-    Where several input arcs share a capacity, the capacity that is left is charged to the first of them;
-    the others carry flow. `shared` says whether any two input arcs share a residual arc; only then is
-    ``unused.arc`` changed.
+    Input arcs may share a residual arc, or the capacity of a vertex from the source or to the sink. Then the
+    first of them in input order get the unused capacity, as far as it goes, and the later ones carry the
+    flow. `shared` says whether any two input arcs share a residual arc; only then does this function change
+    ``unused.arc``.
     """
     source = np.uint64(len(unused.source))
     sink = source + ONE
@@ -258,7 +269,7 @@ def flow_of_arcs(
 
 
 class SecondStage:
-    """The second stage of one solve, run when a caller first needs it.
+    """The second stage of one solve, which runs when a caller first needs it.
 
     Parameters
     ----------
@@ -274,7 +285,7 @@ class SecondStage:
         self._lock = threading.RLock()
 
     def __getstate__(self) -> dict[str, object]:
-        """Run the stage, after which the state no longer changes, and leave out the lock."""
+        """Return the state without the lock; run the stage first, since the state is final after it."""
         _ = self.returned
         return {name: value for name, value in self.__dict__.items() if name != "_lock"}
 
@@ -283,7 +294,7 @@ class SecondStage:
 
     @property
     def returned(self) -> Array:
-        """The flow returned over each vertex's source arcs; the first access runs the stage."""
+        """The flow returned to the source from each vertex; the first access runs the stage."""
         with self._lock:
             if self._returned is None:
                 self._returned = return_excess(self.network, self.residual)
@@ -295,7 +306,7 @@ class SecondStage:
             return arc_flows(self.network, self.residual, self.returned)
 
     def preflow(self) -> AnyArray:
-        """Return the current flow of every input arc, whether or not the stage has run."""
+        """Return the flow of every input arc as it is now, without running the stage."""
         with self._lock:
             returned = (
                 np.zeros_like(self.residual.arrays.excess) if self._returned is None else self._returned
@@ -303,7 +314,7 @@ class SecondStage:
             return arc_flows(self.network, self.residual, returned)
 
     def source_side(self) -> NDArray[np.bool_]:
-        """Return which vertices the source reaches over residual arcs after all excess is returned."""
+        """Return which input vertices the source can reach over residual arcs once the stage has run."""
         residual = self.residual
         reached = np.zeros(residual.num_vertices, dtype=bool)
         stack = np.empty(residual.num_vertices, dtype=residual.arrays.head.dtype)
@@ -313,7 +324,7 @@ class SecondStage:
 
 
 def return_excess(network: FlowNetwork, residual: ResidualNetwork) -> Array:
-    """Send all excess back to the source, in place; return how much went back over each source arc.
+    """Send all excess back to the source, in place; return how much went back from each vertex.
 
     Returns
     -------
@@ -354,9 +365,9 @@ def arc_flows(network: FlowNetwork, residual: ResidualNetwork, returned: Array) 
     ----------
     network : FlowNetwork
     residual : ResidualNetwork
-        After a solve; unchanged.
+        The residual network after a solve; it is not changed.
     returned : ndarray, shape (n,)
-        The result of :func:`return_excess`; zeros for the preflow itself.
+        The result of :func:`return_excess`, or zeros to get the preflow before the second stage.
 
     Returns
     -------
