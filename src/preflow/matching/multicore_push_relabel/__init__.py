@@ -6,40 +6,45 @@ labels, dead columns and gaps. The modules of this folder: :mod:`.pushes` (a rou
 (global relabels and gaps), :mod:`.last_rows` (searches for the last rows), and here options, rounds and the
 solver.
 
-Definitions. A thread *owns* the active rows of its share, and every row that one of its pushes displaces. A
-*round* is a number of pushes that all threads make together, between two barriers.
+Definitions. In a *round*, all threads push, between two barriers. Each thread *owns* its share of the active
+rows, and every row that one of its pushes displaces.
 
 Invariants, whatever the interleaving:
 
-- The row and the label of a column are one word (:mod:`.packed_columns`). A push is one compare-and-swap,
-  from the word that the thread has read to its own row and a higher label. So a column has one row at a time,
-  and every row is either matched with one column, or owned by one thread, or given up.
-- Labels only rise, so a label that is out of date is too low. The new label is one more than the lowest label
-  that was read at the other columns of the row, which is at most one more than the lowest now. So at every
-  moment all labels are lower bounds on the number of columns left to a free one. A row of which all columns
-  are dead is given up for good; no search has to prove it at the end.
-- Gaps, global relabels and searches come between two barriers, while no thread pushes.
+- The row and the label of a column are one word (:mod:`.packed_columns`). A push replaces, by one
+  compare-and-swap, the word that the thread has read by a word with the thread's row and a higher label. So a
+  column has one row at a time. During a round, every row that has edges is matched with one column, or owned
+  by one thread, or given up.
+- Between global relabels, labels only rise, so an outdated label is too low. A push sets the label of its
+  column to one more than the lowest label that the thread has read among the other columns of the row. By
+  then the true lowest label is the same or higher. So at every moment each label is a lower bound on the
+  number of further columns on an alternating path to a free column. If all columns of a row are dead, the
+  thread gives the row up for good: no search has to prove at the end that it has no partner.
+- Threads close gaps, relabel globally and search only between rounds, while no thread pushes.
 
 Departures:
 
-- Row and label change together, for the reasons above.
-- Threads work in few rounds (25 to 40 on graphs of a million rows): they share the active rows, and push
-  first in, first out, until together they have made a number of pushes, or some have no row left.
-- Gaps are closed between rounds. Each thread counts by how much it has changed the number of columns of each
-  level.
-- The last rows keep few threads busy, for long, and compete for the same few columns: on Erdos-Renyi graphs
-  of a million rows the last 2,000 make two fifths of all pushes. Where that takes too long, trees grow from
-  them and from the free columns until they meet (:mod:`.last_rows`).
+- Row and label change in one step, since the invariants need that.
+- There are few rounds (25 to 40 on graphs of a million rows). Each thread pushes its share of the active rows
+  first in, first out. The round ends after a fixed number of pushes by all threads, or when a quarter of the
+  threads have no row left.
+- Gaps are closed between rounds. To find them, each thread counts by how much it has changed the number of
+  columns of each level.
+- The last active rows take long, keep few threads busy, and compete for the same few columns: on Erdos-Renyi
+  graphs of a million rows the last 2,000 take two fifths of all pushes. If they take too many, trees grow
+  from these rows and from the free columns until they meet (:mod:`.last_rows`).
 
 Pseudo-code, of all threads together::
 
     pack the matching into words; labels are 0 for free and 1 for matched columns
+    if initial_labels is "exact": global relabel
     while there are active rows:
-        close the lowest gap; without a free column stop
+        close the lowest gap; stop if no column is free
         round: each thread pushes its share of the active rows
-        if few rows were active for many pushes: search from both sides for the rest; stop
+        if few rows were active during many pushes:
+            search for the other rows from both sides; leave to trees what the search gives up; stop
         if pushes have stalled, or a global relabel is due:
-            global relabel, or leave the rest to trees
+            global relabel, or leave the other rows to trees and stop
     unpack the words
 """
 
@@ -77,24 +82,28 @@ from .labels import gap_closed, global_relabel
 from .last_rows import Search, make_search, match_from_both_sides
 from .pushes import SIGNALS, Limits, State, clear_signals, push_share
 
-#: A round ends after num_columns >> ROUND_SHIFT pushes, and at least LEAST_PUSHES for each thread; then the
-#: active rows are shared out again, and gaps closed.
+#: A round ends after num_columns >> ROUND_SHIFT pushes, or after LEAST_PUSHES per thread if these are more,
+#: but at most after one relabel period. It ends earlier if a quarter of the threads have no row left, or if
+#: searches are due. After it, the lowest gap is closed and the active rows are divided up again.
 ROUND_SHIFT = 4
 LEAST_PUSHES = 256
 #: A thread takes at most this many rows before it adds its pushes to the total of the round.
 UNREPORTED = 64
-#: With few rows, searches replace pushes after num_edges / SEARCH_SHARE pushes: they cost about as much as
-#: transposing the graph for the searches.
+#: Searches replace pushes after num_edges / SEARCH_SHARE pushes with few active rows. That number of pushes
+#: takes about as long as transposing the graph, which the searches need.
 SEARCH_SHARE = 32
-#: After this many levels the searches leave the rest to trees, where these are allowed: long thin graphs have
-#: millions of levels, each with a barrier. From 2,000 rows of random graphs of a million there are 16 to 184.
+#: With ``stalled="trees"``, the searches leave the other rows to trees after this many rounds: one round for
+#: each level of the trees, two for each phase. Every round has a barrier, and long thin graphs have millions
+#: of levels; from the last 2,000 rows of random graphs with a million rows there are 16 to 184.
 MOST_LEVELS = np.uint64(1000)
-#: Searches also replace pushes with fewer active rows per thread than this, however few there are in all.
+#: Fewer active rows per thread than this are always few, whatever share of all rows they are.
 FEWEST_ROWS = 2
-#: Fewer threads than this do not slow each other down: for two threads more rows are not few (on Erdos-Renyi
-#: graphs of a million rows searches took 0.95 to 1.1 of the time).
+#: With fewer threads than this, active rows are few by FEWEST_ROWS alone, not by the option `search_share`:
+#: two threads hardly slow each other down. On Erdos-Renyi graphs of a million rows, two threads took 0.95 to
+#: 1.1 times as long with `search_share` as without.
 CROWD = 4
-#: Why a thread returns: no row is active, a global relabel is due, searches replace pushes, stopped.
+#: How a stage ends. DONE: no row is active. RELABEL: a global relabel is due, pushes have stalled, or the
+#: searches gave up. SEARCH: searches are to replace pushes. STOPPED: the solve was asked to stop.
 DONE, RELABEL, SEARCH, STOPPED = range(4)
 
 
@@ -105,8 +114,9 @@ class MulticorePushRelabelOptions(PushRelabelOptions):
     Attributes
     ----------
     search_share : float
-        Searches replace pushes that go on for long with fewer active rows than this share of all rows, on
-        four threads or more; 0: never.
+        Searches replace pushes when many pushes were made while few rows were active. On four threads or
+        more, few are fewer than this share of all rows; on two or more, fewer than two per thread are also
+        few. 0: searches never replace pushes.
     """
 
     relabel_period: float = 2.0
@@ -120,23 +130,25 @@ class MulticorePushRelabelOptions(PushRelabelOptions):
 
 
 class Stage(NamedTuple):
-    """The state that the threads share until a global relabel needs the transposed graph, or until the end.
+    """The arguments and the result of a stage: the threads push until a global relabel is due, or to the end.
+
+    Before the first global relabel, the calling thread transposes the graph, between two stages.
 
     Attributes
     ----------
     rows, columns : Adjacency
-        The columns are read only if `relabels`.
+        `columns`, the transposed graph, is read only if `relabels`.
     matching : Matching
     state : State
     search : Search
     number, base, size : uint64
-        The last round; the `size` active rows are listed from `base` on. If `number` is 0 they are listed
-        first.
+        The number of the last round; the `size` active rows are in ``active[base : base + size]``. If
+        `number` is 0, the stage first packs the matching and lists the active rows.
     relabels, gap, stalls : bool
         Whether to begin with a global relabel; to close gaps; to test whether pushes have stalled.
     end : ndarray of uint64, shape (5,)
-        The outcome, number, base and size that :func:`run_rounds` returned; the number of rows that searches
-        took.
+        The result: how the stage ended (DONE, RELABEL or STOPPED); `number`, `base` and `size` then; the
+        number of rows that searches took over.
     """
 
     rows: Adjacency
@@ -155,12 +167,13 @@ class Stage(NamedTuple):
 
 @kernel
 def run_rounds(thread: np.uint64, stage: Stage) -> tuple[Int64, np.uint64, np.uint64, np.uint64]:
-    """Push until no row is active or something else is due. Collective.
+    """Push in rounds until no row is active, or searches or a global relabel are due. Collective.
 
     Returns
     -------
     outcome, number, base, size
-        The outcome, the last round, and the active rows. The same for all threads.
+        DONE, RELABEL, SEARCH or STOPPED; the number of the last round; where the active rows are listed, and
+        how many. The same for all threads.
     """
     rows, matching, state = stage.rows, stage.matching, stage.state
     packed, rounds, limits, signals = state.packed, state.rounds, state.limits, state.signals
@@ -179,7 +192,7 @@ def run_rounds(thread: np.uint64, stage: Stage) -> tuple[Int64, np.uint64, np.ui
     if stage.relabels and go_on:
         started = now()
         if thread == ZERO:
-            for k in range(3):  # the rounds of the search reset none
+            for k in range(3):  # the rounds of the relabel clear none
                 clear_signals(signals, np.uint64(k))
         go_on, number, alive = global_relabel(stage.columns, matching, packed, rounds, thread, number)
         if thread == ZERO:
@@ -210,7 +223,7 @@ def run_rounds(thread: np.uint64, stage: Stage) -> tuple[Int64, np.uint64, np.ui
         go_on, size, total = end_round(rounds, current, packed.active, waiting, made)
         if size == ZERO:
             break
-        # Few rows were active for many pushes: searches replace them.
+        # Few rows were active during many pushes: searches are to replace pushes.
         if few:
             of_few += total
             if of_few >= limits.search:
@@ -237,7 +250,7 @@ def run_rounds(thread: np.uint64, stage: Stage) -> tuple[Int64, np.uint64, np.ui
 
 @kernel
 def stage_share(thread: np.uint64, stage: Stage) -> None:
-    """Run rounds of pushes, and the searches that replace them where due; one thread's share."""
+    """Run rounds of pushes, then searches if these are due; store how the stage ended. Collective."""
     searched = ZERO
     outcome, number, base, size = run_rounds(thread, stage)
     if outcome == SEARCH:
@@ -268,18 +281,18 @@ def solve(
     Returns
     -------
     bool
-        Whether it is; False where the solve was asked to stop.
+        True if the matching is maximum, False if the solve was stopped before.
 
     Raises
     ------
     UnsuitableMethodError
-        There are 2**32 - 2 rows or columns, or more.
+        There are at least 2**32 - 2 rows or columns.
 
     Notes
     -----
-    O(n m) work; memory of two indices a row and eight bytes a column, and 8 more a row or column and the
-    transposed graph where a global relabel falls due or searches take over: for these three indices and 24
-    bytes more a row and 16 a column.
+    O(n m) work. Memory: two indices per row and 8 bytes per column. A global relabel adds the transposed
+    graph and 8 bytes per column. Searches add the transposed graph, three indices and 24 bytes per row, and
+    three indices and 16 bytes per column.
     """
     num_rows, num_columns = graph.shape
     threads = control.threads

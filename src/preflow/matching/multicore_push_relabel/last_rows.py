@@ -113,7 +113,7 @@ class Search(NamedTuple):
     last_stamp : uint64
         Stamps are cleared before they rise above this one.
     levels : uint64
-        The searches give up after this number of levels.
+        The searches give up after this number of rounds: one for each level, two for each phase.
     """
 
     columns: Adjacency
