@@ -1,4 +1,4 @@
-"""Labels of packed columns between rounds of pushes: global relabels and gaps."""
+"""Global relabels and gaps of packed columns, between rounds of pushes."""
 
 from __future__ import annotations
 
@@ -25,14 +25,15 @@ def global_relabel(
     thread: np.uint64,
     number: np.uint64,
 ) -> tuple[bool, np.uint64, np.uint64]:
-    """Set all labels to exact distances. Collective.
+    """Set all labels to exact distances by a search from the free columns. Collective.
 
     Returns
     -------
     go_on, number, alive
-        As :func:`search` returns; `alive` is the number of columns from which a free one can be reached.
+        False if the solve is to stop; the number of the last round; the number of columns that the search has
+        reached, free ones included. All others are dead.
     """
-    # The search reads the columns of rows.
+    # Fill in `row_match`, which the search reads.
     unpack(matching, packed, rounds, thread)
     number += ONE
     current = start_round(rounds, thread, number, ZERO)
@@ -62,7 +63,7 @@ def global_relabel(
 
 @kernel
 def lowest_gap(packed: Packed) -> tuple[np.uint64, np.uint64]:
-    """Return the lowest empty level, or the last level, and the number of columns below."""
+    """Return the lowest empty level (if none, the last level) and the number of columns below it."""
     level, below = ZERO, np.int64(0)
     while level < last_level(packed):
         size, thread = np.int64(0), ZERO
@@ -78,9 +79,10 @@ def lowest_gap(packed: Packed) -> tuple[np.uint64, np.uint64]:
 
 @kernel
 def close_gap(packed: Packed, rounds: Rounds, thread: np.uint64, level: np.uint64) -> np.uint64:
-    """Declare all columns above an empty level dead, one thread's share; return their number.
+    """Declare all columns above the empty `level` dead; return how many. One thread's share.
 
-    The counts of levels up to it stay, since other threads may still look for the gap.
+    The thread clears its counts of the levels above `level` only: other threads may still be reading those of
+    `level` and below in :func:`lowest_gap`.
     """
     dead = dead_label(packed)
     closed = ZERO
@@ -101,13 +103,15 @@ def close_gap(packed: Packed, rounds: Rounds, thread: np.uint64, level: np.uint6
 def gap_closed(
     packed: Packed, rounds: Rounds, thread: np.uint64, alive: np.uint64
 ) -> tuple[bool, np.uint64, bool]:
-    """Close the lowest gap. Collective.
+    """Close the lowest gap, if columns above it may be alive (not dead). Collective.
+
+    At most `alive` columns are alive before.
 
     Returns
     -------
     go_on, alive, free
-        False if the barrier is broken; the number of columns from which a free one may be reached; whether
-        there is a free column.
+        False if the barrier is broken; the greatest number of columns that may be alive now; whether there is
+        a free column.
     """
     level, below = lowest_gap(packed)
     if below < alive and ZERO < level < last_level(packed):
