@@ -6,18 +6,20 @@ share the frontier of each level.
 
 Invariants, besides those of :mod:`.serial_graft`:
 
-- Top-down, a column belongs to the tree whose root was written first, by a compare-and-swap; bottom-up, one
-  thread reads a column. So the trees are disjoint, and one thread augments each path without a lock.
-- Several threads may find free columns for one tree. The last one to write wins; the other columns are
-  dissolved with the tree.
+- Top-down, a thread attaches a column by a compare-and-swap of the column's root, so only the first thread
+  succeeds. Bottom-up, a single thread looks for the tree of a column. So the trees are disjoint. One thread
+  augments along the path of a tree, and needs no lock.
+- Several threads may find free columns for one tree. The column whose number is written last is the leaf; the
+  others are dissolved with the tree.
 
 Departures:
 
-- One thread processes a small frontier alone, and goes on without barriers until it is large.
-- A bottom-up level reads all columns, instead of a list of those outside of the forest.
+- If the frontier is small, one thread grows the trees alone, level by level without barriers, until the
+  frontier is large.
+- A bottom-up level passes over all columns and skips those in the forest; there is no list of the others.
 
-A function that grows trees returns the number of rows, or of roots, in its thread's buffer, and the number of
-columns that it attached.
+A thread appends what it finds to the next list through a buffer (:mod:`.thread_rounds`). `waiting` is the
+number of items in the buffer; functions that append take it and return its new value.
 """
 
 from __future__ import annotations
@@ -62,7 +64,8 @@ class MulticoreGraftOptions(GraftOptions):
     Attributes
     ----------
     few_rows : int
-        One thread grows a frontier of fewer rows per thread alone, until it has twice as many.
+        If the frontier has fewer rows per thread than this, one thread grows the trees alone, until the
+        frontier has twice that number or is empty.
     """
 
     few_rows: int = 64
@@ -86,7 +89,7 @@ class Forest(NamedTuple):
     lists : ndarray, shape (4 * num_rows,)
         Four lists: the rows of this level and of the next, the roots of this phase and of the next.
     dissolved : ndarray, shape (num_columns,)
-        Columns of trees that augmented.
+        The columns of the trees that were dissolved last.
     """
 
     row_root: Indices
@@ -125,7 +128,7 @@ def start_trees(forest: Forest, rounds: Rounds, thread: np.uint64, roots: np.uin
 def list_roots(
     rows: Adjacency, matching: Matching, forest: Forest, rounds: Rounds, current: Round
 ) -> np.uint64:
-    """List the free rows that have edges, one thread's share of round 0; return the rows in the buffer."""
+    """List the free rows that have edges, in round 0. One thread's share; returns `waiting`."""
     num_rows, num_columns = np.uint64(len(matching.row_match)), np.uint64(len(matching.column_match))
     r, end = share_of(num_rows, current.thread, rounds.num_threads)
     waiting = ZERO
@@ -138,7 +141,7 @@ def list_roots(
 
 @kernel
 def is_growing(forest: Forest, root: np.uint64) -> bool:
-    """Whether there is a tree with this root, and it has found no free column."""
+    """Whether `root` is the root of a tree, not NONE, and this tree has found no free column."""
     return bool(
         root < np.uint64(len(forest.row_root))
         and np.uint64(relaxed_load(forest.leaf, root)) >= np.uint64(len(forest.parent))
@@ -156,7 +159,10 @@ def attach(
     r: np.uint64,
     c: np.uint64,
 ) -> np.uint64:
-    """Add a column that the thread has claimed, and the row matched with it, to the tree of `r`."""
+    """Add a column whose root the thread has set, and the row matched with it, to the tree of `r`.
+
+    If the column is free, it becomes the leaf of the tree. Returns `waiting`.
+    """
     forest.parent[c] = r
     delay(rounds.delays, current.thread)
     mate = np.uint64(matching.column_match[c])
@@ -177,7 +183,7 @@ def grow_from_row(
     waiting: np.uint64,
     r: np.uint64,
 ) -> tuple[np.uint64, np.uint64]:
-    """Top-down: reach the columns next to `r`."""
+    """Top-down: attach columns next to `r` that are in no tree; return `waiting` and their number."""
     num_rows = np.uint64(len(matching.row_match))
     root = np.uint64(forest.row_root[r])
     e, end = np.uint64(rows.first[r]), np.uint64(rows.first[r + ONE])
@@ -204,7 +210,7 @@ def grow_to_column(
     waiting: np.uint64,
     c: np.uint64,
 ) -> tuple[np.uint64, np.uint64]:
-    """Bottom-up: let a column look for a row in a growing tree."""
+    """Bottom-up: attach a column to a growing tree next to it, if any; return `waiting`, and 1 or 0."""
     e, end = np.uint64(columns.first[c]), np.uint64(columns.first[c + ONE])
     rounds.counts[current.thread, ARC_SCANS] -= e
     attached = ZERO
@@ -222,7 +228,7 @@ def grow_to_column(
 
 @kernel
 def prefetch_rows(rows: Adjacency, matching: Matching, forest: Forest, i: np.uint64, end: np.uint64) -> None:
-    """Prefetch for the rows ahead of position `i` in a list: ranges, columns, their trees."""
+    """Prefetch for the rows ahead of position `i` in a list: ranges, columns, their roots and partners."""
     if i + AHEAD_RANGE < end:
         ahead = np.uint64(forest.lists[i + AHEAD_RANGE])
         prefetch(rows.first, ahead)
@@ -247,7 +253,7 @@ def grow_top_down(
     begin: np.uint64,
     size: np.uint64,
 ) -> tuple[np.uint64, np.uint64]:
-    """Grow from the `size` rows at `begin`, one thread's share."""
+    """Grow from the `size` rows at `begin`, one thread's share; return as :func:`grow_from_row` does."""
     waiting, columns = ZERO, ZERO
     k, end = take_items(rounds, current, size)
     while k < end:
@@ -272,9 +278,10 @@ def grow_alone(
     size: np.uint64,
     many: np.uint64,
 ) -> np.uint64:
-    """Grow level by level from few rows until there are `many`, or none; return the number of columns.
+    """Grow from few rows, level by level, until a level has `many` rows, or none.
 
-    Publishes the position of the last level to the other threads.
+    Publishes to the other threads where the rows of the last level are listed. Returns the number of columns
+    attached.
     """
     num_rows = np.uint64(len(matching.row_match))
     thread, number, base = current
@@ -307,10 +314,10 @@ def grow_bottom_up(
     size: np.uint64,
     dissolved: bool,
 ) -> tuple[np.uint64, np.uint64]:
-    """Let `size` columns look for a tree, one thread's share.
+    """Let columns outside of the forest look for a tree, one thread's share.
 
-    These are the columns on the list of `dissolved` ones (grafting), or else the first `size` columns; those
-    in the forest are skipped.
+    If `dissolved`, they are the `size` columns in ``forest.dissolved`` (this is grafting); otherwise all
+    columns, whose number is `size`. Returns `waiting` and the number of columns attached.
     """
     num_rows = np.uint64(len(matching.row_match))
     waiting, attached = ZERO, ZERO
@@ -338,7 +345,10 @@ def augment(
     roots: np.uint64,
     size: np.uint64,
 ) -> tuple[np.uint64, np.uint64]:
-    """Augment along the trees that found a free column; return the roots in the buffer, and paths."""
+    """Augment in the trees that found a free column, and list the roots of the others; one thread's share.
+
+    Returns `waiting` and the number of paths.
+    """
     num_columns = np.uint64(len(matching.column_match))
     waiting, augmented = ZERO, ZERO
     k, end = take_items(rounds, current, size)
@@ -366,9 +376,9 @@ def augment(
 def dissolve(
     matching: Matching, forest: Forest, rounds: Rounds, current: Round
 ) -> tuple[np.uint64, np.uint64]:
-    """Dissolve trees that augmented, one thread's share of the columns.
+    """Dissolve the trees that found a free column, and list their columns; one thread's share of the columns.
 
-    Returns the number of their columns in the buffer, and the number of columns of all other trees.
+    Returns `waiting`, and the number of columns that are in growing trees.
     """
     num_rows, num_columns = np.uint64(len(matching.row_match)), np.uint64(len(matching.column_match))
     waiting, growing = ZERO, ZERO
@@ -398,7 +408,7 @@ def run_phases(
     rules: Rules,
     few_rows: np.uint64,
 ) -> bool:
-    """Match free rows until the matching is maximum, one thread's share; False if stopped before."""
+    """Match free rows until the matching is maximum; return False if stopped before. Collective."""
     num_rows, num_columns = np.uint64(len(matching.row_match)), np.uint64(len(matching.column_match))
     lists, alpha = forest.lists, rules.alpha
     few = few_rows * rounds.num_threads if rounds.num_threads > ONE else ZERO
@@ -426,7 +436,7 @@ def run_phases(
             start_trees(forest, rounds, thread, roots, size)
             go_on, _, _ = end_round(rounds, current, lists, ZERO, ZERO)
             begin, frontier, outside = roots, size, num_columns
-        # Grow all trees level by level: alone, bottom-up, or top-down.
+        # Grow all trees level by level: on one thread, or on all, bottom-up or top-down.
         while go_on and frontier > ZERO:
             number += ONE
             base = num_rows if begin == ZERO else ZERO
@@ -447,7 +457,7 @@ def run_phases(
             outside -= attached
         if not go_on:
             return False
-        # Augment along the trees that found a free column; list the roots that are left.
+        # Augment in the trees that found a free column; list the roots of the others.
         number += ONE
         base = THREE * num_rows if roots == TWO * num_rows else TWO * num_rows
         current = start_round(rounds, thread, number, base)
@@ -456,7 +466,7 @@ def run_phases(
         roots = base
         if not go_on or augmented == ZERO or size == ZERO:
             break
-        # Dissolve the trees that augmented.
+        # Dissolve the trees that found a free column.
         number += ONE
         current = start_round(rounds, thread, number, ZERO)
         waiting, growing = dissolve(matching, forest, rounds, current)
@@ -482,11 +492,11 @@ def solve(
     Returns
     -------
     bool
-        Whether it is; False where the solve was asked to stop.
+        True if the matching is maximum, False if the solve was stopped before.
 
     Notes
     -----
-    O(n m) work; memory of six indices a row and three a column, and the transposed graph.
+    O(n m) work. Memory: six indices per row, three per column, and the transposed graph.
     """
     num_rows, num_columns = graph.shape
     dtype = graph.rows.first.dtype
