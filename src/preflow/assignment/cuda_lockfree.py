@@ -263,7 +263,7 @@ def solve(
     Raises
     ------
     UnsuitableMethodError
-        There are 2**32 - 2 arcs or more, including those of rows added to make the matrix square.
+        There are more than 2**32 - 2 arcs, including those of rows added to make the matrix square.
     SolverError
         A refine took 100,000 kernels.
 

@@ -1,31 +1,35 @@
-"""Lock-free cost scaling on many cores: pushes and relabels without locks.
+"""Cost scaling on many cores: pushes and relabels without locks.
 
-Łupińska (2011), section 5, Algorithm 5.4, in the refine of Algorithm 5.2, with arc fixing between refines.
-:mod:`.lockfree_scaling` defines arcs, flow and prices.
+Łupińska (2011), section 5: the pushes and relabels of Algorithm 5.4 in the refine of Algorithm 5.2, and arc
+fixing between refines. :mod:`.lockfree_scaling` defines arcs, flow, reduced costs and prices.
 
 Definitions
 -----------
 - A row is *active* while it has its unit. A column is active while it has more than one unit.
 - The *partially reduced cost* of an arc leaves out the price of the vertex that it starts from.
 - An arc is *admissible* if its reduced cost is negative.
-- Each vertex has an *owner* thread. A thread works on one active vertex at a time.
+- Each vertex has an *owner*: the thread to which others give the vertex when they make it active. An active
+  vertex is in the list or inbox of one thread, which *works on* it: usually the owner (:func:`activate`).
 
 Invariants
 ----------
-- One word says where a row's unit is: on an arc, with its column, or nowhere while the row has it. Only the
-  thread that works on the row writes it then; while a column has the unit, only the column's thread does.
-- Only the thread that works on a vertex writes its price, and a row's price not while its unit is elsewhere.
-- Prices only fall, so a price that was read earlier is too high at worst. A row is then lowered less than it
-  could be, and its arcs keep reduced costs of at least -epsilon. Or the row pushes to a column that was
-  relabelled since, and the reverse arc has a reduced cost that is too low. Such a column has one unit of
-  excess for each such arc at least, since no column is relabelled before it has excess, and it sends back the
-  unit with the least reduced cost first. So no such arc is left when no column has excess.
-- A unit is stored at a column before the column's excess counts it, and a thread reads the excess before it
-  looks for units. So the thread finds all units that the excess counts, and maybe more. If a unit is sent
-  back before it is counted, the excess is too small by one for a moment; when it is counted, the column
-  becomes active again.
-- A column never loses its last unit, and the sum of all excess is at most what has been counted. So once
-  every column has a unit, no excess is left and the refine is over.
+- One word of ``flow.at`` says where a row's unit is: it holds an arc and its column, or NOWHERE while the row
+  has the unit. While the row has it, only the thread that works on the row writes the word; while a column
+  has it, only the thread that works on that column.
+- Only the thread that works on a vertex writes the vertex's price. So the price of a row does not change
+  while a column has the row's unit.
+- During a refine, prices only fall, so an outdated price is too high. There are two consequences. A thread
+  may lower a row less than it could; all arcs of the row keep reduced costs of at least -epsilon. Or a thread
+  may push the unit of a row to a column that was relabelled in the meantime; the reduced cost of the reverse
+  arc may then be below -epsilon. A column with such an arc had excess when it was relabelled, and still has a
+  unit from then. So it has at least one unit of excess for each such arc. It sends back the unit with the
+  least reduced cost first. So no such arc is left when no column has excess.
+- A thread stores a unit at a column before it counts the unit in the column's excess. A thread that works on
+  the column reads the excess first and then looks for units. So it finds all units that are counted, and
+  perhaps others. If it sends back a unit that is not yet counted, the excess is one too small until the unit
+  is counted; if that raises the excess from 0, the column becomes active again.
+- A column never loses its last unit, since it sends units back only while it has excess. There are as many
+  units as columns. So once every column has a unit, each has exactly one, and the refine is over.
 
 Pseudo-code
 -----------
@@ -33,7 +37,7 @@ Pseudo-code
 
     for each epsilon:                                                      refine_all
         each thread:                                                       refine_share
-            take back the units of its share of the rows                   start_refine
+            take back the units of its share of rows, set their prices     start_refine
             list the rows that it owns, all of which are active            list_rows
             until every column has a unit:                                 push_and_relabel
                 take an active vertex from its list or its inbox
@@ -46,12 +50,17 @@ Pseudo-code
                      send the unit back; activate its row
             fix arcs                                                       fix_arcs
 
-Departures: a relabel and the push that it allows are one step; another scan would find the same arc, or one
-as good up to an old price. Threads list active vertices instead of scanning all vertices that they own. An
-active vertex goes to its owner, or stays with the thread that activated it if that thread has no other. If
-some pairs are not allowed, a matching comes first, since a refine without a solution never ends. Arcs are
-fixed after a refine, not during it. The price update (5.3) belongs to an interruption of the kernel, which
-does not occur here.
+Departures
+----------
+- A relabel and the push that it allows are one step. A second scan would find the same arc, unless a price
+  has fallen in the meantime.
+- Each thread has a list of active vertices, and does not scan all vertices that it owns. A thread that makes
+  a vertex active gives it to the owner, or keeps it if its own list is empty.
+- If some pairs are not allowed, the solver first looks for a matching of all rows, since a refine without a
+  solution never ends.
+- Arcs are fixed after a refine, not during it.
+- There is no price update (Algorithm 5.3). The paper makes it when it interrupts the kernel; this kernel is
+  not interrupted.
 """
 
 from __future__ import annotations
@@ -90,7 +99,7 @@ from .lockfree_scaling import (
 from .search_state import NONE
 from .solution import Solution
 
-#: Least number of blocks of consecutive vertices per thread.
+#: A thread owns at least this number of blocks of consecutive rows, if there are enough rows.
 BLOCKS = 2
 #: Positions in State.signals: a flag that the refine is over; the number of columns with a unit.
 OVER, FILLED = np.uint64(0), PADDING
@@ -117,15 +126,17 @@ class LockFreeOptions:
 
 
 class State(NamedTuple):
-    """State that the threads share, besides arcs and flow; vertices are the rows, then the columns.
+    """State that the threads share, besides arcs and flow. Row x is vertex x, column y is vertex n + y.
 
     Attributes
     ----------
     lists : Inboxes
         The active vertices of each thread.
-    signals, barrier, stop, counts : ndarray
+    signals : ndarray of uint64
+        Whether the refine is over; the number of columns with a unit: see OVER and FILLED.
+    barrier, stop, counts : ndarray
     block_bits : uint64
-        All vertices of a block have one owner; a block has ``2 ** block_bits`` vertices.
+        A block of ``2 ** block_bits`` consecutive vertices has one owner.
     delays : ndarray of uint64, or None
         For stress tests, see parallel/delays.py.
     """
@@ -167,7 +178,7 @@ def owner_of(state: State, vertex: np.uint64, num_threads: np.uint64) -> np.uint
 
 @kernel
 def activate(state: State, thread: np.uint64, num_threads: np.uint64, vertex: np.uint64) -> None:
-    """Give an active vertex to its owner, or keep it if this thread has no other."""
+    """Give an active vertex to its owner, or keep it if the list of this thread is empty."""
     delay(state.delays, thread)
     owner = owner_of(state, vertex, num_threads)
     if owner == thread or inboxes.is_empty(state.lists, thread):
@@ -228,7 +239,7 @@ def discharge_column(
     """Send units of column `y` back until it has no excess, or the refine is over."""
     size = np.uint64(len(flow.at))
     while not over(state):
-        if load(flow.excess, y) <= 0:  # a unit was sent back before it was counted
+        if load(flow.excess, y) <= 0:  # reads the excess before the units
             break
         # Find the unit with the least partially reduced cost.
         least, back = np.int64(2**63 - 1), NONE
@@ -277,7 +288,7 @@ def push_and_relabel(
 
 @kernel
 def list_rows(flow: Flow, state: State, thread: np.uint64, num_threads: np.uint64) -> None:
-    """List the rows that the thread owns; all of them are active."""
+    """List the rows that the thread owns, all of which are active; thread 0 resets the signals."""
     inboxes.clear(state.lists, thread)
     size = np.uint64(len(flow.at))
     block = thread
@@ -302,7 +313,7 @@ def refine_share(
     epsilon: Int64,
     threshold: Int64,
 ) -> None:
-    """Make the flow epsilon-optimal, then fix arcs above the threshold unless it is 0; one thread's share."""
+    """Do one thread's share of a refine: see `Refine` in :mod:`.lockfree_scaling`."""
     begin, end = share_of(np.uint64(len(flow.at)), thread, num_threads)
     start_refine(arcs, flow, epsilon, begin, end)
     list_rows(flow, state, thread, num_threads)
@@ -356,11 +367,13 @@ def solve(
     Raises
     ------
     UnsuitableMethodError
-        There are 2**32 - 2 arcs or more, including those of rows added to make the matrix square.
+        There are more than 2**32 - 2 arcs, including those of rows added to make the matrix square.
 
-    Notes ----- O(n**2 e min(log(n C), e log n)) operations for n columns, e arcs and integer costs up to C.
-    Memory besides the costs: 28 bytes per arc. Floats are rounded to 32 bits; shortest augmenting paths then
-    make the assignment exact.
+    Notes
+    -----
+    O(n**2 e min(log(n C), e log n)) operations for n columns, e arcs and integer costs up to C. Memory
+    besides the costs: 28 bytes per arc. Floats are rounded to 32 bits or fewer; shortest augmenting paths
+    then make the assignment exact.
     """
 
     def run(scaled_costs: Scaled) -> Flow | None:
