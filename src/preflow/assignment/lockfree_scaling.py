@@ -5,10 +5,13 @@
 Definitions
 -----------
 - Each row x has one *unit* of flow; each column y takes one.
-- Costs are *scaled*: multiplied by more than the number of vertices |V|, so that prices are integers and the
-  last epsilon is 1. A 1-optimal flow is optimal then. (5.0 and 5.2 need epsilon < 1/|V|, not 1/|X|.)
+- Costs are *scaled*: multiplied by a number larger than the number of vertices |V|. Prices are then integers,
+  the last epsilon is 1, and a 1-optimal flow is optimal. (The paper's Algorithms 5.0 and 5.2 stop when
+  epsilon is below 1/|X|, |X| the number of rows. That is too early: it must be below 1/|V|.)
 - The *excess* of a column is its number of units minus one.
-- The *reduced cost* of an arc (x, y) is its cost plus the price of x minus the price of y.
+- The *reduced cost* of an arc (x, y) is its cost plus the price of x minus the price of y. That of the
+  reverse arc (y, x) is the negative of it.
+- An arc (x, y) is *residual* if the unit of x is not on it; otherwise its reverse arc is residual.
 - A flow is *epsilon-optimal* if no residual arc has a reduced cost below -epsilon.
 
 Pseudo-code
@@ -16,7 +19,7 @@ Pseudo-code
 ::
 
     for each matrix:                                                       solve_items
-        if pairs are not allowed: find a matching, or report infeasible
+        if some pairs are not allowed: match all rows, or report that this is infeasible
         add rows of cost 0 until the matrix is square                      squared
         scale the costs                                                    scaled
         for each epsilon, down to 1:                                       refine_all
@@ -24,9 +27,9 @@ Pseudo-code
             fix arcs that no later refine uses                             fix_arcs
         prove the assignment, or make it exact                             scaling_finish
 
-Costs that are floats, or integers too large for the scale, are rounded to multiples of a unit. The flow and
-the prices are then near the optimum, and :mod:`.scaling_finish` makes the assignment exact. It does the same
-after arc fixing, whose bounds it proves or repairs.
+Floats, and integers too large for the scale, are first rounded to multiples of ``Scaled.unit``. The flow and
+the prices are then only near the optimum. After arc fixing, the prices are known to suit only the arcs that
+were kept. So :mod:`.scaling_finish` compares the prices with all given costs, and makes the assignment exact.
 """
 
 from __future__ import annotations
@@ -56,25 +59,29 @@ from .solution import INFEASIBLE, OVERFLOW, SOLVED, Solution, unsolved
 LOWEST = 2**62
 #: Floats are rounded to integers of this many bits, or fewer if these do not fit.
 FLOAT_BITS = 32
-#: The least exponent of a power of two by which a float can be divided.
+#: Floats are rounded to multiples of a power of two with at least this exponent: 2**-1022 is the least normal
+#: number.
 LEAST_EXPONENT = -1022
 #: The largest number of arcs with 32-bit numbers.
 MOST_ARCS = 2**32 - 2
-#: All refines together lower prices by at most this times the number of vertices times the largest cost.
+#: All refines together lower a price by at most DROP times the number of vertices times the largest scaled
+#: cost.
 DROP = 4
 
 
 class Arcs(NamedTuple):
-    """The arcs of every row that may still carry flow, with scaled costs.
+    """The arcs that may still carry flow, row by row, with scaled costs.
 
     Attributes
     ----------
     first : ndarray of uint64, shape (n + 1,)
-        The arcs of row `x` start at ``first[x]``. Rows that were added to make a square come last.
+        The arcs of row `x` start at ``first[x]``. Rows that were added to make the matrix square come last.
     size : ndarray of uint64, shape (n,)
-        The number of arcs of each row.
+        The number of arcs that each row still has; arc fixing lowers it.
     column : ndarray of uint32
+        The column of each arc.
     cost : ndarray of int64
+        The scaled cost of each arc.
     """
 
     first: NDArray[np.uint64]
@@ -92,9 +99,9 @@ class Scaled(NamedTuple):
     scale : int
         Scaled costs are whole multiples of this.
     unit : int or float
-        The cost that is scaled to `scale`.
+        Costs are rounded to multiples of `unit`; the cost `unit` becomes the scaled cost `scale`.
     largest : int
-        The largest scaled cost, from which epsilon starts.
+        The largest absolute scaled cost. The first epsilon is this number divided by alpha.
     """
 
     arcs: Arcs
@@ -127,8 +134,9 @@ NOWHERE = np.uint64(2**64 - 1)
 HALF = np.uint64(32)
 COLUMN = np.uint64(2**32 - 1)
 
-#: One refine, given epsilon and a threshold: starts from no flow and makes an epsilon-optimal one; then fixes
-#: arcs above the threshold unless that is 0. Returns False if it was stopped.
+#: One refine, given epsilon and a threshold. It starts from no flow and makes an epsilon-optimal one. Unless
+#: the threshold is 0, it then drops the arcs without flow whose reduced cost exceeds the threshold. It
+#: returns False if it was stopped.
 Refine = Callable[[int, int], bool]
 
 
@@ -143,7 +151,7 @@ def make_flow(size: int) -> Flow:
 
 
 def reduced_costs(arcs: Arcs, flow: Flow) -> NDArray[np.int64]:
-    """Return the reduced costs of all residual arcs: of an arc with flow, that of its opposite."""
+    """Return the reduced costs of all residual arcs: for an arc with flow, that of its reverse arc."""
     size = arcs.size.astype(np.int64)
     row = np.repeat(np.arange(len(size)), size)
     place = np.concatenate([np.arange(first, first + k) for first, k in zip(arcs.first, size, strict=False)])
@@ -174,7 +182,7 @@ def squared(costs: SparseCosts) -> SparseCosts:
     Raises
     ------
     UnsuitableMethodError
-        There would be 2**32 - 2 arcs or more.
+        There would be more than 2**32 - 2 arcs.
     """
     _, n, m = costs.shape
     missing = m - n
@@ -222,7 +230,7 @@ def _largest_size(values: Array) -> Number:
 
 @kernel
 def start_refine(arcs: Arcs, flow: Flow, epsilon: Int64, begin: np.uint64, end: np.uint64) -> None:
-    """Remove the flow of some vertices; set the rows' prices so that their best arcs are just admissible."""
+    """Remove the flow of some rows and columns; set row prices that make least reduced costs -epsilon."""
     for x in range(begin, end):
         flow.at[x] = NOWHERE
         flow.excess[x] = -1
@@ -234,7 +242,7 @@ def start_refine(arcs: Arcs, flow: Flow, epsilon: Int64, begin: np.uint64, end: 
 
 @kernel
 def fix_arcs(arcs: Arcs, flow: Flow, threshold: Int64, begin: np.uint64, end: np.uint64) -> None:
-    """Drop arcs without flow whose reduced cost exceeds the threshold; no optimal flow uses them."""
+    """Drop the arcs of some rows that have no flow and a reduced cost above the threshold: see `Refine`."""
     for x in range(begin, end):
         own = flow.at[x] >> HALF
         first = arcs.first[x]
@@ -253,7 +261,7 @@ def fix_arcs(arcs: Arcs, flow: Flow, threshold: Int64, begin: np.uint64, end: np
 
 
 def fixing_threshold(size: int, epsilon: int) -> int:
-    """Return the reduced cost above which no arc's flow changes after an epsilon-optimal flow."""
+    """Return the reduced cost above which an arc without flow in an epsilon-optimal flow never gets any."""
     return 4 * size * epsilon
 
 
@@ -266,7 +274,7 @@ def epsilons(largest: int, alpha: float) -> list[int]:
 
 
 def _without_costs(costs: SparseCosts) -> SparseCosts:
-    """Return costs 0 for the same arcs, of which any assignment is optimal."""
+    """Return costs of 0 for the same pairs: every assignment is then optimal."""
     return replace(costs, values=np.zeros(len(costs.values), dtype=np.int64))
 
 
@@ -313,7 +321,7 @@ def _finish(
 def refine_all(
     largest: int, size: int, alpha: float, arc_fixing: bool, control: Control, refine: Refine
 ) -> bool:
-    """Refine for each epsilon and fix arcs after each refine; return False if stopped."""
+    """Refine for each epsilon, and fix arcs after each refine but the last; return False if stopped."""
     for epsilon in epsilons(largest, alpha):
         threshold = fixing_threshold(size, epsilon) if arc_fixing and epsilon > 1 else 0
         if control.stopped or not refine(epsilon, threshold):
@@ -328,7 +336,7 @@ def solve_items(
     go_on: bool,
     run: Callable[[Scaled], Flow | None],
 ) -> Solution:
-    """Solve one matrix after the other; `run` finds an optimal flow of scaled costs, None if stopped."""
+    """Solve one matrix after the other; `run` returns an optimal flow for scaled costs, None if stopped."""
     items, n, m = costs.shape
     solution = unsolved(items, n, m, number_dtype(costs))._replace(largest=largest_sizes(costs))
     control.excess[:] = items * n
