@@ -1,8 +1,9 @@
-"""Shortest augmenting paths: Dijkstra searches over the lists of rows, or over whole rows of a dense matrix.
+"""Shortest augmenting paths: Dijkstra searches over listed pairs, or over whole rows of a dense matrix.
 
-Definitions. The *distance* of a column from the root, a free row, is the least sum of reduced costs on an
-alternating path. A column is *done* if its distance is final. The *sink* of a search is the nearest free
-column. :mod:`.search_state` defines reduced costs, heights, lists and bounds.
+Definitions. The *root* of a search is a free row. The length of an alternating path from it is the sum of the
+reduced costs of the unmatched pairs, minus that of the matched pairs. The *distance* of a column is the least
+length of a path to it. A column is *done* if its distance is final. The *sink* of a search is the nearest
+free column. :mod:`.search_state` defines reduced costs, heights, lists and bounds.
 
 Invariants between searches:
 
@@ -14,20 +15,21 @@ Invariants between searches:
     for each free row, the root:                                           augment_rows
         search over lists                                                  search_lists
             relax the listed pairs of the root
-            put the root into the heap at the least distance that its list may lack
+            put the root into the heap, at the least distance that a column missing in its list may have
             while the first item of the heap is nearer than the nearest free column:
                 take the first item out of the heap
                 if it is a column: it is done; go on with its row
-                if it is a row: list it again, with twice the number of columns if this search has done so
-                    if there is no more space: give up, LISTS_END
-                relax the listed pairs of the row, put the row into the heap as above
+                if it is a row: list it again
+                    if this search has listed it before: list twice the number of columns,
+                        or give up if there is no space for them (LISTS_END)
+                relax the listed pairs of the row, and put the row into the heap like the root
         after LISTS_END: search over whole rows, from the columns that are done    search_rows
             repeat: relax all pairs of the rows of all nearest columns
             until one of the nearest columns is free
         lower the prices of done columns by how much nearer they are than the sink   _lower_prices
         exchange matched and unmatched pairs along the path to the sink              augment
 
-If the lists cause much of the work that whole rows would cause, they are given up for the rest of the solve.
+If lists save too little work, all later searches go over whole rows.
 """
 
 from __future__ import annotations
@@ -46,7 +48,8 @@ from .search_state import BLOCK, DONE, NONE, Lists, State
 from .solution import INFEASIBLE, OVERFLOW, SOLVED, STOPPED
 
 #: Lists are given up if searches over them read more than this share of the costs that searches over whole
-#: rows would read. This is checked once PATIENCE columns are done.
+#: rows would read. The share is checked after each search over lists, as soon as all searches together have
+#: more than PATIENCE columns done.
 LISTING_SHARE = 0.4
 PATIENCE = np.uint64(2048)
 #: How a search may end besides the endings of :mod:`.solution`: the lists do not suffice.
@@ -70,7 +73,7 @@ def check_invariants(cost: Array, state: State, rounding: float = 0.0) -> None:
 
 @kernel
 def sift_up(state: State, hole: np.uint64, item: np.uint64) -> None:
-    """Put `item` into the heap at the place `hole`, or above if it is nearer."""
+    """Put `item` into the heap at the place `hole`, or above, before all items there that are farther."""
     heap, distance = state.heap, state.distance
     key = distance[item]
     while hole > ZERO:
@@ -112,7 +115,7 @@ def pop(state: State, size: np.uint64) -> np.uint64:
 
 @kernel
 def row_height(state: State, row: np.uint64, root: np.uint64) -> Number:
-    """Return the height of a row: the reduced cost of its pair minus the distance of its column."""
+    """Return the height of a row: its pair's reduced cost minus its column's distance; 0 for the root."""
     if row == root:
         return state.limits.zero
     j = state.row_match[row]
@@ -144,7 +147,7 @@ def augment(state: State, root: np.uint64, sink: np.uint64) -> None:
 
 @kernel
 def _lower_prices(state: State, done: np.uint64, here: Number) -> bool:
-    """Lower prices of done columns for a sink at distance `here`; return whether they fit 64 bits."""
+    """Lower prices of done columns; the sink's distance is `here`. Return whether prices fit 64 bits."""
     fits = True
     for k in range(done):
         price = state.done_price[k] - (here - state.done_distance[k])
@@ -157,14 +160,14 @@ def _lower_prices(state: State, done: np.uint64, here: Number) -> bool:
 def search_lists(
     cost: Numbers, lists: Lists, state: State, root: np.uint64, number: np.uint64
 ) -> tuple[Int64, np.uint64, np.uint64]:
-    """Match `root` along a shortest path of listed pairs.
+    """Look for a shortest path of listed pairs from `root` to a free column, and augment along it.
 
     Returns
     -------
     ending : int
         LISTS_END if the lists do not suffice; :func:`search_rows` then continues the search.
     done : uint64
-        The number of done columns; if there is no path, these are all columns within reach.
+        The number of done columns. If there is no path, they are all columns that `root` can reach.
     scans : uint64
         The number of costs read.
     """
@@ -265,7 +268,10 @@ def _list_near(state: State, here: Number) -> tuple[np.uint64, np.uint64]:
 
 @kernel
 def _relax_row(cost: Numbers, base: np.uint64, height: Number, number: float, state: State) -> None:
-    """Relax the pairs of the row at `base`, except in blocks whose columns are all done."""
+    """Relax the pairs of the row at `base`, except in blocks whose columns are all done.
+
+    `number` is how many rows the search has relaxed before: see ``State.via``.
+    """
     num_blocks, num_columns = np.uint64(len(state.left)), np.uint64(len(state.price))
     b = ZERO
     while b < num_blocks:
@@ -287,7 +293,7 @@ def _relax_from(cost: Numbers, state: State, row: np.uint64, k: Index) -> None:
 
 @kernel
 def _nearest(state: State) -> Number:
-    """Return the least distance of columns that are not done."""
+    """Return the least distance of columns that are not done; store that of each block in ``least``."""
     smallest = state.limits.beyond
     for b in range(np.uint64(len(state.left))):
         state.least[b] = state.limits.beyond
@@ -318,7 +324,7 @@ def _set_parent(cost: Numbers, state: State, root: np.uint64, column: np.uint64)
 def search_rows(
     cost: Numbers, state: State, root: np.uint64, done: np.uint64
 ) -> tuple[Int64, np.uint64, np.uint64]:
-    """Match `root` along a shortest path over whole rows; `done` columns are done before.
+    """Do as :func:`search_lists`, over whole rows; `done` columns are done already.
 
     Returns
     -------
@@ -400,7 +406,7 @@ def list_free_rows(state: State) -> np.uint64:
 def augment_rows(
     cost: Numbers, lists: Lists, state: State, use_lists: bool, size: np.uint64, monitor: Monitor
 ) -> tuple[Int64, np.uint64, np.uint64]:
-    """Match the first `size` rows of `free` along shortest paths.
+    """Match the first `size` rows of ``free`` along shortest paths, at first over lists if `use_lists`.
 
     Returns
     -------
