@@ -1,4 +1,4 @@
-"""One call of linear_assignment: place the costs, run the solver, complete and wrap its solution."""
+"""One call of linear_assignment: copy the costs to a GPU if need be, solve, complete and wrap the result."""
 
 from __future__ import annotations
 
@@ -42,25 +42,28 @@ from .device_results import (
 from .float_proof import LARGE, SOLVED_AGAIN, bound_of_prices, proves, solve_proved
 from .most_pairs import solve_with_most_pairs
 
-#: Most work of a quick solve. It runs in the caller's thread, where Ctrl-C waits for its end: 0.1 s at worst.
-#: To hand a solve to another thread takes 0.02 to 0.05 ms, as long as the smallest solves. The unit of work
-#: is one cost read by shortest paths, which read all costs for each row at worst. Sparse costs and other
-#: methods count OTHER_WORK units per cost.
+#: The most work of a quick solve. A quick solve runs in the caller's thread, so Ctrl-C takes effect only when
+#: it ends, 0.1 s later at worst. To hand a solve to another thread takes 0.02 to 0.05 ms, as long as the
+#: smallest solves. The unit of work is to read one cost of a dense matrix by shortest paths, which at worst
+#: read all costs once for each row. For sparse costs, and for other methods, one cost counts as OTHER_WORK
+#: units.
 QUICK_WORK, OTHER_WORK = 2**24, 16
-#: A solve on a GPU is quick up to this many costs, a solve of points up to this many rows and columns.
+#: A solve on a GPU is quick if it has at most QUICK_DEVICE_COSTS costs; a solve of points is quick if it has
+#: fewer than QUICK_POINTS rows and columns together.
 QUICK_DEVICE_COSTS, QUICK_POINTS = 2**20, 500
-#: Pairs for each thread that adds up costs of pairs.
+#: The least number of pairs for each thread, where threads add up the costs of pairs.
 LEAST_PAIRS = 100_000
-#: The method that solves items on the host for which a method on a GPU found no assignment.
+#: The method that solves an item on the host if a method on a GPU found no assignment of all its rows, or
+#: prices that do not prove its assignment.
 ON_HOST = "serial-shortest-path"
 #: Methods that consist of shortest augmenting paths only.
 BY_PATHS = ("serial-shortest-path", "multicore-shortest-path")
 
 
 class Found(NamedTuple):
-    """The solution of all items, by the caller's rows and columns: see AssignmentResult.
+    """The solution of all items, with the caller's rows and columns; fields as in AssignmentResult.
 
-    `total` has the sums of the costs of the pairs, if the method has computed them.
+    `total` is the sum of the costs of each item's pairs, if the method has computed it.
     """
 
     row: NDArray[np.int64]
@@ -78,12 +81,13 @@ class AssignmentCall(Call[Costs | DeviceCosts]):
     Attributes
     ----------
     partial : bool
+        Whether rows and columns may be left over even if there are as many rows as columns.
     leading : tuple of int
         The leading dimensions of the caller's costs.
     checked : bool
-        Whether the costs are known to fit 64-bit sums; otherwise the method checks them.
+        Whether it is known that solvers can add up the costs; otherwise the method checks this.
     names : ndarray of int64 or None
-        The indices of the matrices that this call solves, if not all.
+        The indices of the items that this call solves; None: all items.
     """
 
     device: Device | None
@@ -206,7 +210,7 @@ class AssignmentCall(Call[Costs | DeviceCosts]):
     def with_base_on_host(
         self, gpu: Device, costs: DenseCosts, found: DeviceSolution, stopped: bool
     ) -> Found:
-        """Copy the solution to the host; return it with prices for the caller's costs instead of `values`."""
+        """Return the solution on the host, the base of the costs added to prices: the GPU solved `values`."""
         row, column, u, v = (gpu.to_host(part) for part in found[:4])
         u, v = u.astype(object), v.astype(object)
         for item in range(len(u)):
@@ -226,10 +230,10 @@ class AssignmentCall(Call[Costs | DeviceCosts]):
             return copied_to_device(self.instance, gpu)
 
     def finish(self, found: DeviceSolution, costs: DeviceCosts) -> DeviceSolution:
-        """Solve the rest of the items on the host and return the complete solution.
+        """Solve on the host what the GPU has not solved, and return the complete solution.
 
-        The rest are infeasible items, if the caller accepts partial assignments, and items of floats whose
-        prices do not prove their assignment.
+        These are items of floats whose prices do not prove their assignment, and infeasible items. Unless the
+        caller accepts partial assignments, the first infeasible item raises InfeasibleError.
         """
         items, unproved = infeasible_items(found, costs), large_and_unproved(found, costs)
         if items and not self.partial and items[0] in found.violators:
@@ -250,7 +254,7 @@ class AssignmentCall(Call[Costs | DeviceCosts]):
         return finish_on_host(found, costs.xp, left, costs.one_on_host, self.find_on_host)
 
     def proves_too_little(self, gpu: Device, found: DeviceSolution) -> bool:
-        """Return whether prices of points exceed the costs of all pairs and do not prove the assignment."""
+        """Return whether a price of points exceeds LARGE times the total, and prices prove too little."""
         row, column, u, v, total = (gpu.to_host(part)[0] for part in found[:5])
         largest = max(float(np.abs(price).max()) for price in (u, v))
         if largest <= LARGE * abs(float(total)):
@@ -271,7 +275,7 @@ class AssignmentCall(Call[Costs | DeviceCosts]):
         return found.row[0][paired], found.column[0][paired], found.u[0], found.v[0]
 
     def find_by_size(self, costs: DenseCosts) -> Found:
-        """Solve all items of one size together, one size after the other."""
+        """Solve the items of each size together, one size after the other."""
         items, n, m = costs.shape
         dtype: Any = np.int64 if costs.values.dtype.kind == "i" else np.float64
         if costs.base is not None:
@@ -338,7 +342,7 @@ class AssignmentCall(Call[Costs | DeviceCosts]):
         return found
 
     def with_base(self, found: Solution) -> Solution:
-        """Return the solution with prices for the costs, instead of for `values` of the costs."""
+        """Return the solution with the base of the costs added to prices: the method solved `values`."""
         base = self.solved.base
         if base is None:
             return found
@@ -366,7 +370,7 @@ class AssignmentCall(Call[Costs | DeviceCosts]):
         return tuple(int(i) for i in np.unravel_index(item, self.leading)) if self.leading else None
 
     def overflow(self, ending: Array) -> InvalidInputError:
-        """Return the error of prices that do not fit."""
+        """Return the error for prices that are too large for exact integers."""
         index = self.index(int((ending == OVERFLOW).argmax()))
         where = "" if index is None else f" of matrix {index}"
         return InvalidInputError(
@@ -442,7 +446,7 @@ class AssignmentCall(Call[Costs | DeviceCosts]):
         return self.instance.to_caller(values)
 
     def total(self, row: Array, column: Array, u: Array, v: Array) -> Array:
-        """Return the sum of the costs of every item's pairs."""
+        """Return the sum of the costs of the pairs of each item."""
         items, integer = len(row), self.costs.dtype.kind == "i"
         base = self.costs.base
         if base is None and items > 1 and (row >= 0).all():
@@ -505,7 +509,7 @@ def _pairs(match: Array, transposed: bool) -> tuple[Array, Array]:
 
 
 def _fitting(values: Array) -> Array:
-    """Return Python integers as int64 if they fit; other numbers unchanged."""
+    """Return Python integers as int64 if all of them fit; other numbers unchanged."""
     if values.dtype != object:
         return values
     fits = not values.size or (values.min() >= -(2**63) and values.max() < 2**63)
@@ -518,7 +522,7 @@ def _size(values: NDArray[np.int64]) -> int:
 
 
 def _row_minima(costs: DenseCosts | SparseCosts | PointCosts, item: int, v: Array) -> Array:
-    """Return the largest prices of rows that exceed no cost; 0 for a row without an allowed pair."""
+    """Return the least cost minus `v` in each row, the largest price it may have; 0 if no pair is allowed."""
     if isinstance(costs, PointCosts):
         return row_minima(costs, v)
     if isinstance(costs, DenseCosts):
