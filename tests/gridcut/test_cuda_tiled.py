@@ -109,6 +109,7 @@ def check(network: GridNetwork, oracle: str = "serial-hi-pr", **arguments: Any) 
         ((2, 2, 34), 6, HASTY),
         ((2, 3, 3), 26, {}),
         ((40,), [(1,), (3,)], {}),
+        ((10, 3, 40), [(0, 0, 1), (0, 1, 1)], {}),  # diagonals, and planes of tiles without arcs between them
     ],
 )
 def test_agrees_with_general_solver(

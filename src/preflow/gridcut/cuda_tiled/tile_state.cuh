@@ -142,7 +142,9 @@ struct Tile {
 
     __device__ u32 offset(u32 row) const { return row / TILE_Y * plane + row % TILE_Y * line; }
     __device__ u64 pixel(u32 row) const { return first + offset(row); }
-    __device__ u32 color() const { return ALONG_AXES ? (z + y + x) & 1 : (z & 1) * 4 + (y & 1) * 2 + (x & 1); }
+    __device__ u32 color() const {
+        return ALONG_AXES ? (z + y + x) & 1 : (REACH_Z > 0 ? (z & 1) * 4 : 0) + (y & 1) * 2 + (x & 1);
+    }
     __device__ u32* words(const Arguments& args, u32 kind) const {
         return args.words + (static_cast<u64>(index) * KINDS + kind) * ROWS;
     }
