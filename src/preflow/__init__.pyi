@@ -3,6 +3,7 @@ from .assignment.result import AssignmentResult
 from .cuts import min_cut
 from .graph.bipartite import BipartiteGraph
 from .graph.contrast import contrast_capacity
+from .graph.cost_network import CostNetwork
 from .graph.grid import GridNetwork
 from .graph.network import FlowNetwork, MaxFlowProblem
 from .graph.point_costs import PointCosts
@@ -21,6 +22,8 @@ from .matching.decomposition import (
 from .matching.result import MatchingResult
 from .maxflow.api import max_flow
 from .maxflow.result import MaxFlowResult, MinCutResult
+from .mincost.api import min_cost_flow
+from .mincost.result import MinCostFlowResult
 from .registry import methods
 
 __version__: str
@@ -28,6 +31,7 @@ __version__: str
 __all__ = [
     "AssignmentResult",
     "BipartiteGraph",
+    "CostNetwork",
     "DulmageMendelsohn",
     "FlowNetwork",
     "GridCutResult",
@@ -35,6 +39,7 @@ __all__ = [
     "MatchingResult",
     "MaxFlowProblem",
     "MaxFlowResult",
+    "MinCostFlowResult",
     "MinCutResult",
     "PointCosts",
     "bipartite_matching",
@@ -45,6 +50,7 @@ __all__ = [
     "load_npz",
     "max_flow",
     "methods",
+    "min_cost_flow",
     "min_cut",
     "read_dimacs",
     "save_npz",

@@ -69,6 +69,50 @@ class InfeasibleError(PreflowError, ValueError):
         )
 
 
+class InfeasibleFlowError(InfeasibleError):
+    """No flow within the capacities moves all supplies to the demands: a cut proves it.
+
+    Attributes
+    ----------
+    vertices : tuple
+        One side of the cut: vertices, or the caller's labels, that supply more in all than the arcs out of
+        the set can carry beyond what the lower bounds of the arcs into it bring.
+    excess : int or float
+        The amount by which they do.
+    """
+
+    def __init__(self, vertices: tuple[Any, ...], excess: float) -> None:
+        self.vertices, self.excess = vertices, excess
+        PreflowError.__init__(
+            self,
+            f"no feasible flow: {len(vertices):,} vertices together supply {excess:,} more than the arcs out "
+            f"of the set can carry: {_some(vertices)}",
+        )
+
+
+class CostOverflowError(InvalidInputError, OverflowError):
+    """Costs are so large that sums of costs along paths do not fit the 64-bit integers of the solver."""
+
+
+class UnboundedCostError(PreflowError, ValueError):
+    """Flow around a cycle of infinite capacity lowers the cost without limit.
+
+    Attributes
+    ----------
+    arcs : tuple of int
+        The arcs of the cycle, in order.
+    cost : int or float
+        The sum of their costs, negative.
+    """
+
+    def __init__(self, arcs: tuple[int, ...], cost: float) -> None:
+        self.arcs, self.cost = arcs, cost
+        super().__init__(
+            f"the cost is unbounded: {len(arcs)} arcs of infinite capacity form a cycle of cost {cost:,}: "
+            f"{_some(arcs)}"
+        )
+
+
 class NotOptimalError(PreflowError):
     """The value of a solve that stopped before optimality was asked for."""
 
@@ -121,7 +165,7 @@ def _made_again(kind: type[PreflowError], args: tuple[Any, ...]) -> PreflowError
     return kind.__new__(kind, *args)
 
 
-def _some(numbers: tuple[int, ...], most: int = 10) -> str:
+def _some(numbers: tuple[Any, ...], most: int = 10) -> str:
     """Return the first few numbers as text."""
     more = f", ... ({len(numbers):,})" if len(numbers) > most else ""
     return ", ".join(map(str, numbers[:most])) + more

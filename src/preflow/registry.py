@@ -7,6 +7,7 @@ from .errors import InvalidInputError
 from .gridcut.methods import METHODS as GRIDCUT_METHODS
 from .matching.methods import METHODS as MATCHING_METHODS
 from .maxflow.methods import METHODS as MAXFLOW_METHODS
+from .mincost.methods import METHODS as MINCOST_METHODS
 from .solving.method import Method
 
 METHODS = {
@@ -15,6 +16,7 @@ METHODS = {
     "grid_cut": GRIDCUT_METHODS,
     "bipartite_matching": MATCHING_METHODS,
     "linear_assignment": ASSIGNMENT_METHODS,
+    "min_cost_flow": MINCOST_METHODS,
 }
 
 
@@ -24,7 +26,8 @@ def methods(problem: str) -> tuple[Method, ...]:
     Parameters
     ----------
     problem : str
-        "max_flow", "min_cut", "grid_cut", "bipartite_matching" or "linear_assignment".
+        "max_flow", "min_cut", "grid_cut", "bipartite_matching", "linear_assignment" or
+        "min_cost_flow".
 
     Returns
     -------

@@ -15,6 +15,8 @@ RELABEL_NANOSECONDS = len(COUNTERS)
 #: Positions of what only matchings count.
 PHASES, AUGMENTATIONS = RELABEL_NANOSECONDS + 1, RELABEL_NANOSECONDS + 2
 MATCHING_COUNTERS = ("phases", "augmentations")
+#: Position of what only network simplex counts.
+PIVOTS = AUGMENTATIONS + 1
 
 #: Gives a context for a part of a solve, named as in :attr:`SolveStats.seconds`, that takes its time.
 Phase = Callable[[str], AbstractContextManager[None]]
@@ -125,3 +127,31 @@ class AssignmentStats(SolveStats):
     COUNTED: ClassVar[Mapping[str, int]] = {**SolveStats.COUNTED, "augmentations": AUGMENTATIONS}
 
     augmentations: int = 0
+
+
+@dataclass(frozen=True)
+class MinCostStats(SolveStats):
+    """Operation counts and times of one minimum-cost flow.
+
+    `global_relabels` counts price updates.
+
+    Attributes
+    ----------
+    phases : int
+        Refines of a cost scaling, phases of a capacity scaling, or rounds of new arcs.
+    augmentations : int
+        Paths along which flow was sent.
+    pivots : int
+        Exchanges of an arc of the tree in network simplex.
+    """
+
+    COUNTED: ClassVar[Mapping[str, int]] = {
+        **SolveStats.COUNTED,
+        "phases": PHASES,
+        "augmentations": AUGMENTATIONS,
+        "pivots": PIVOTS,
+    }
+
+    phases: int = 0
+    augmentations: int = 0
+    pivots: int = 0

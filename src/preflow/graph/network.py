@@ -8,7 +8,7 @@ FlowNetwork and DeviceFlowNetwork are in one module because each of them creates
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from numbers import Rational
@@ -24,6 +24,7 @@ from ..errors import CapacityOverflowError, InvalidInputError
 from ..solving.read_only import ReadOnlyArrays
 from .placement import DeviceArrays, HostArrays, as_device_array, restorer
 from .sparse_input import read_sparse
+from .vertex_names import VertexNames, numbers_of_labels
 
 if TYPE_CHECKING:
     import networkx
@@ -40,7 +41,7 @@ EXACT_FLOAT = float(2**53)
 
 
 @dataclass(frozen=True, eq=False)
-class FlowNetwork(HostArrays, ReadOnlyArrays):
+class FlowNetwork(VertexNames, HostArrays, ReadOnlyArrays):
     """A directed network with a capacity on every arc. Immutable.
 
     Build one with :meth:`from_arrays`, :meth:`from_scipy` or :meth:`from_networkx`. The constructor makes the
@@ -77,7 +78,7 @@ class FlowNetwork(HostArrays, ReadOnlyArrays):
 
     def __post_init__(self) -> None:
         """Check the arrays, and keep read-only copies with the dtypes that kernels take."""
-        tail, head = _vertex_ids(self.tail, "tail"), _vertex_ids(self.head, "head")
+        tail, head = vertex_ids(self.tail, "tail"), vertex_ids(self.head, "head")
         num_vertices = check_ends(tail, head, self.num_vertices)
         (capacity, saturated), reverse = read_capacities(self.capacity, len(tail), "capacity"), None
         if self.reverse_capacity is not None:
@@ -87,12 +88,12 @@ class FlowNetwork(HostArrays, ReadOnlyArrays):
         index_dtype = np.uint32 if num_vertices < 2**32 else np.uint64
         for name, value in {
             "num_vertices": num_vertices,
-            "tail": _frozen(tail, index_dtype),
-            "head": _frozen(head, index_dtype),
-            "capacity": _frozen(capacity, capacity.dtype),
-            "reverse_capacity": None if reverse is None else _frozen(reverse, reverse.dtype),
+            "tail": frozen(tail, index_dtype),
+            "head": frozen(head, index_dtype),
+            "capacity": frozen(capacity, capacity.dtype),
+            "reverse_capacity": None if reverse is None else frozen(reverse, reverse.dtype),
             "saturated": self.saturated or saturated,
-            "_label_index": _numbers_of_labels(self.labels, num_vertices),
+            "_label_index": numbers_of_labels(self.labels, num_vertices),
         }.items():
             object.__setattr__(self, name, value)
 
@@ -214,58 +215,11 @@ class FlowNetwork(HostArrays, ReadOnlyArrays):
         edges = list(graph.edges(data=capacity, default=np.inf))
         tail = np.fromiter((index[u] for u, _, _ in edges), np.int64, len(edges))
         head = np.fromiter((index[v] for _, v, _ in edges), np.int64, len(edges))
-        values, saturated = _edge_values([value for _, _, value in edges], capacity)
+        values, saturated = edge_values([value for _, _, value in edges], capacity)
         reverse = None if graph.is_directed() else values
         return cls(
             len(labels), tail, head, values, reverse_capacity=reverse, labels=labels, saturated=saturated
         )
-
-    def vertex(self, name: Hashable) -> int:
-        """Return the number of a vertex from the caller's name for it.
-
-        Raises
-        ------
-        InvalidInputError
-            There is no such vertex.
-        """
-        if self._label_index is not None:
-            try:
-                return self._label_index[name]
-            except (KeyError, TypeError):
-                raise InvalidInputError(f"vertex {name!r} is not in the graph") from None
-        if isinstance(name, bool | np.bool_) or not isinstance(name, int | np.integer):
-            raise InvalidInputError(f"a vertex must be an integer, got {name!r}")
-        if not 0 <= name < self.num_vertices:
-            raise InvalidInputError(
-                f"vertex {name} is out of range: there are {self.num_vertices} vertices, numbered from 0"
-            )
-        return int(name)
-
-    def name(self, vertex: Any) -> str:
-        """Return the caller's name for a vertex given by its number, for messages."""
-        return repr(self.labels[int(vertex)]) if self.labels is not None else str(int(vertex))
-
-    def vertices(self, names: Any, role: str) -> NDArray[np.int64]:
-        """Return the numbers of one vertex or several, sorted and distinct.
-
-        Parameters
-        ----------
-        names : a vertex, or a list, set, range or array of vertices
-            A tuple is one label where the graph has labels and contains it, else a collection.
-        role : str
-            Their role ("source", "sink"), for error messages.
-        """
-        if names is None:
-            raise InvalidInputError(f"{role} is missing")
-        if isinstance(names, np.ndarray):
-            names = names.tolist()
-        is_label = self._label_index is not None and _hashable(names) and names in self._label_index
-        if is_label or isinstance(names, str | bytes) or not isinstance(names, Iterable):
-            return np.array([self.vertex(names)], dtype=np.int64)
-        numbers = {self.vertex(name) for name in names}
-        if not numbers:
-            raise InvalidInputError(f"{role} is empty: at least one vertex is needed")
-        return np.array(sorted(numbers), dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -367,26 +321,8 @@ def exact_sum(values: AnyArray) -> int | float:
     return (int((values >> 32).sum()) << 32) + int((values & (2**32 - 1)).sum(dtype=np.uint64))
 
 
-def _hashable(value: object) -> bool:
-    try:
-        hash(value)
-    except TypeError:
-        return False
-    return True
-
-
-def _numbers_of_labels(
-    labels: tuple[Hashable, ...] | None, num_vertices: int
-) -> Mapping[Hashable, int] | None:
-    if labels is None:
-        return None
-    numbers = {label: i for i, label in enumerate(labels)}
-    if not len(numbers) == len(labels) == num_vertices:
-        raise InvalidInputError(f"{len(numbers)} different labels for {num_vertices} vertices")
-    return numbers
-
-
-def _frozen(values: Array, dtype: DTypeLike) -> Array:
+def frozen(values: Array, dtype: DTypeLike) -> Array:
+    """Return a read-only copy in C order."""
     copy = np.array(values, dtype=dtype, order="C")
     copy.flags.writeable = False
     return copy
@@ -413,7 +349,8 @@ def check_ends(tail: AnyArray, head: AnyArray, num_vertices: Any) -> int:
     return number
 
 
-def _vertex_ids(values: ArrayLike, name: str) -> Array:
+def vertex_ids(values: ArrayLike, name: str) -> Array:
+    """Return the numbers of vertices, one end of each arc, as an array; check it."""
     try:
         ids = np.asarray(values)
     except ValueError as error:
@@ -434,10 +371,12 @@ def check_vertex_ids(ids: AnyArray, name: str) -> AnyArray:
     return ids
 
 
-def read_capacities(values: ArrayLike, num_arcs: int, name: str) -> tuple[Array, bool]:
+def read_capacities(
+    values: ArrayLike, num_arcs: int, name: str, *, signed: bool = False
+) -> tuple[Array, bool]:
     """Check capacities; return them as int64 or float64, and whether an integer was larger than int64.
 
-    Such integers become 2**63 - 1.
+    Such integers become 2**63 - 1. With `signed` the values may be negative, as costs and supplies are.
     """
     if hasattr(values, "mask") and np.ma.is_masked(values):  # numpy.ma is slow to import
         raise InvalidInputError(f"{name} is a masked array: fill it, or leave the masked arcs out")
@@ -453,16 +392,16 @@ def read_capacities(values: ArrayLike, num_arcs: int, name: str) -> tuple[Array,
         return np.zeros(0, dtype=np.int64), False
     larger = False
     if array.dtype.kind == "O":
-        array, larger = _from_objects(array, name)
+        array, larger = _from_objects(array, name, signed)
     elif array.dtype == np.uint64 and int(array.max()) > INT64_MAX:
         array, larger = np.minimum(array, np.uint64(INT64_MAX)), True
-    return check_capacities(array, name), larger
+    return check_capacities(array, name, signed=signed), larger
 
 
-def check_capacities(array: AnyArray, name: str) -> AnyArray:
-    """Check an array of at least one capacity and return it as int64 or float64."""
+def check_capacities(array: AnyArray, name: str, *, signed: bool = False) -> AnyArray:
+    """Check an array of at least one capacity and return it as int64 or float64; see `read_capacities`."""
     if array.dtype.kind in "biu":
-        if int(array.min()) < 0:
+        if not signed and int(array.min()) < 0:
             raise InvalidInputError(f"{name} is negative: {int(array.min())} at {int(array.argmin())}")
         if int(array.max()) > INT64_MAX:
             raise CapacityOverflowError(f"{name} {int(array.max())} does not fit int64")
@@ -475,12 +414,12 @@ def check_capacities(array: AnyArray, name: str) -> AnyArray:
     least = float(floats.min())
     if np.isnan(least):
         raise InvalidInputError(f"{name} is NaN at {int(np.isnan(floats).argmax())}")
-    if least < 0:
+    if least < 0 and not signed:
         raise InvalidInputError(f"{name} is negative: {least} at {int(floats.argmin())}")
     return floats
 
 
-def _from_objects(array: Array, name: str) -> tuple[Array, bool]:
+def _from_objects(array: Array, name: str, signed: bool = False) -> tuple[Array, bool]:
     """Return Python numbers as int64 or float64, and whether an integer was larger than int64.
 
     Such integers become 2**63 - 1. Unless all numbers are integers, they become the nearest floats. A number
@@ -495,8 +434,10 @@ def _from_objects(array: Array, name: str) -> tuple[Array, bool]:
             raise InvalidInputError(f"{name} {numbers[i]!r} at {i} is not a number")
     if all(issubclass(kind, int | np.integer | np.bool_) for kind in kinds) or all(map(_is_integer, numbers)):
         integers = [int(value) for value in numbers]
-        if min(integers) < 0:
+        if min(integers) < 0 and not signed:
             raise InvalidInputError(f"{name} is negative: {min(integers)} at {integers.index(min(integers))}")
+        if min(integers) < -INT64_MAX:
+            raise CapacityOverflowError(f"{name} {min(integers)} does not fit int64")
         if max(integers) <= INT64_MAX:
             return np.array(integers, dtype=np.int64), False
         return np.array([min(value, INT64_MAX) for value in integers], dtype=np.int64), True
@@ -518,10 +459,11 @@ def _is_integer(value: Any) -> bool:
     return isinstance(value, np.bool_) or (isinstance(value, Rational) and value.denominator == 1)
 
 
-def _edge_values(values: list[Any], name: str) -> tuple[Array, bool]:
+def edge_values(values: list[Any], name: str, *, signed: bool = False) -> tuple[Array, bool]:
+    """Return the values of an attribute of all edges of a graph: see `read_capacities`."""
     objects = np.empty(len(values), dtype=object)
     objects[:] = values
-    return _from_objects(objects, name) if len(values) else (np.zeros(0, dtype=np.int64), False)
+    return _from_objects(objects, name, signed) if len(values) else (np.zeros(0, dtype=np.int64), False)
 
 
 def common_dtype(first: AnyArray, second: AnyArray) -> tuple[AnyArray, AnyArray]:

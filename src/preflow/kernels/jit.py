@@ -136,6 +136,7 @@ PROBLEMS = {
     "gridcut": ("grid_cut", 10),
     "matching": ("bipartite_matching", 12),
     "maxflow": ("max_flow", 20),
+    "mincost": ("min_cost_flow", 20),
 }
 
 

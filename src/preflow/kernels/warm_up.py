@@ -26,6 +26,7 @@ PACKAGES = {
     "grid_cut": "gridcut",
     "bipartite_matching": "matching",
     "linear_assignment": "assignment",
+    "min_cost_flow": "mincost",
 }
 
 #: The kinds to compile, by module.

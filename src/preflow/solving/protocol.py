@@ -52,6 +52,8 @@ Costs = TypeVar("Costs", contravariant=True)
 Found = TypeVar("Found", covariant=True)
 Instance = TypeVar("Instance", contravariant=True)
 Gpu = TypeVar("Gpu", contravariant=True)
+Form = TypeVar("Form", contravariant=True)
+State = TypeVar("State")
 
 
 class FlowSolver(Protocol[Net, Heights]):
@@ -117,6 +119,19 @@ class AssignmentSolver(Protocol[Costs, Found]):
         the caller gave them. Prices prove the assignment: no allowed pair costs less than the sum of its two
         prices, and each pair of the assignment costs just that sum (floats: up to rounding). The solver may
         stop at the first item that has no assignment of all rows, unless `go_on` is set.
+        """
+        ...
+
+
+class MinCostSolver(Protocol[Form, State]):
+    """A solver of minimum-cost flow."""
+
+    def __call__(self, instance: Form, start: State | None, options: Any, control: Control) -> State:
+        """Return a flow, potentials, and how the solve ended.
+
+        `start` is the state of an earlier solve of a similar instance, its flow cut to the capacities: it
+        need not conserve flow, and its potentials prove nothing. A solver may ignore it. The fields of the
+        state say what each ending promises.
         """
         ...
 

@@ -1,0 +1,249 @@
+"""The proof that a flow has minimum cost: a feasible flow and potentials whose bound equals its cost.
+
+Let the reduced cost of an arc be its cost, plus the potential of its tail, minus that of its head. The cost
+of a flow is the sum of reduced cost times flow over all arcs, minus the sum of potential times supply over
+all vertices. So no flow costs less than :func:`dual_bound`, in which each arc carries what makes its term
+least: its lower bound if its reduced cost is positive, its capacity if it is negative. The proof holds for
+all potentials; a solver's potentials are those for which the bound is the cost of its flow.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..arrays import Array
+from ..errors import VerificationError
+from ..graph.cost_network import CostNetwork, is_integral
+from ..graph.network import INT64_MAX, exact_sum
+from ..graph.standard_form import flow_limit
+from .fields import check_bounds, checked_array, checked_number
+
+#: Bits of a word of :func:`exact_dot`.
+WORD = 21
+
+
+def exact_dot(first: Array, second: Array) -> int | float:
+    """Return the sum of products: exact for int64, in extended precision for floats.
+
+    Examples
+    --------
+    >>> exact_dot(np.array([2**62, 1]), np.array([2**61, 3])) == 2**123 + 3
+    True
+    """
+    if not len(first):
+        return 0
+    if first.dtype.kind == "f" or second.dtype.kind == "f":
+        return float((first.astype(np.longdouble) * second.astype(np.longdouble)).sum())
+    largest = [max(abs(int(values.max())), abs(int(values.min()))) for values in (first, second)]
+    if largest[0] * largest[1] * len(first) <= INT64_MAX:
+        return int(np.dot(first, second))
+    total = 0
+    for i, left in enumerate(_words(first)):
+        for j, right in enumerate(_words(second)):
+            # 2**20 products of two words of 21 bits sum to less than 2**62.
+            for begin in range(0, len(first), 2**20):
+                part = slice(begin, begin + 2**20)
+                total += int(np.dot(left[part], right[part])) << WORD * (i + j)
+    return total
+
+
+def _words(values: Array) -> list[Array]:
+    """Split int64 into three words: value = w0 + w1 * 2**21 + w2 * 2**42, where only w2 may be negative."""
+    mask = 2**WORD - 1
+    return [values & mask, values >> WORD & mask, values >> 2 * WORD]
+
+
+def flow_cost(network: CostNetwork, flow: Array) -> int | float:
+    """Return the cost of a flow: exact for integers."""
+    amount = flow if network.undirected is None else np.where(network.undirected, np.abs(flow), flow)
+    return exact_dot(_whole(network.cost), _whole(amount))
+
+
+def reduced_costs(network: CostNetwork, potentials: Array) -> Array:
+    """Return, per arc, its cost plus the potential of its tail minus that of its head.
+
+    Raises
+    ------
+    VerificationError
+        An integer does not fit int64.
+    """
+    cost = _whole(network.cost)
+    if cost.dtype.kind == potentials.dtype.kind == "i":
+        largest = [max(abs(int(v.max())), abs(int(v.min()))) if len(v) else 0 for v in (cost, potentials)]
+        if largest[0] + 2 * largest[1] > INT64_MAX:
+            raise VerificationError(f"potentials of up to {largest[1]} are too large for int64")
+    reduced: Array = cost + potentials[network.tail] - potentials[network.head]
+    return reduced
+
+
+def dual_bound(network: CostNetwork, supply: Array, potentials: Array) -> int | float:
+    """Return the lower bound on the cost of all feasible flows that these potentials prove.
+
+    Exact for integers. An arc of infinite capacity counts as carrying at most
+    :func:`preflow.graph.standard_form.flow_limit` more than its lower bound.
+    """
+    reduced = reduced_costs(network, potentials)
+    lower = np.zeros(network.num_arcs, dtype=np.int64) if network.lower is None else _whole(network.lower)
+    upper = network.capacity
+    endless = np.isinf(upper) if upper.dtype.kind == "f" else np.zeros(len(upper), dtype=bool)
+    bound: int | float = -exact_dot(_whole(potentials), _whole(supply))
+    negative = reduced < 0
+    if network.undirected is not None:
+        # Flow in the direction of the smaller reduced cost: cost - difference or cost + difference.
+        cost = _whole(network.cost)
+        reduced = np.where(network.undirected, cost - np.abs(reduced - cost), reduced)
+        negative = reduced < 0
+    cheap = negative & endless
+    if cheap.any():
+        limit = flow_limit(network, supply)
+        bound += _sum(reduced[cheap]) * limit + exact_dot(reduced[cheap], lower[cheap])
+    finite = negative & ~endless
+    bound += exact_dot(reduced[finite], _whole(upper[finite]))
+    return bound + exact_dot(reduced[~negative], lower[~negative])
+
+
+def amount_slack(network: CostNetwork, supply: Array) -> float:
+    """Return by how much rounding may change an amount: 0 for integers."""
+    amounts = [network.capacity, supply, *([] if network.lower is None else [network.lower])]
+    if all(map(is_integral, amounts)):
+        return 0
+    return (network.num_vertices + network.num_arcs + 2) * 2.0**-50 * float(flow_limit(network, supply))
+
+
+def cost_slack(network: CostNetwork, supply: Array, flow: Array, potentials: Array) -> float:
+    """Return by how much rounding may change a cost or a bound: 0 for integers."""
+    slack = amount_slack(network, supply)
+    if not slack and is_integral(network.cost):
+        return 0
+    terms = float(np.dot(np.abs(network.cost).astype(float), np.abs(flow).astype(float)))
+    terms += float(np.dot(np.abs(potentials).astype(float), np.abs(supply).astype(float)))
+    largest = float(np.abs(potentials).max(initial=0)) + float(np.abs(network.cost).max(initial=0))
+    return (network.num_vertices + network.num_arcs + 2) * 2.0**-52 * terms + slack * largest * 4
+
+
+def check_flow_of_network(network: CostNetwork, supply: Array, flow: Any) -> Array:
+    """Check bounds on every arc and conservation at every vertex; return the flow as an array.
+
+    Raises
+    ------
+    VerificationError
+        Names the first arc or vertex at fault.
+    """
+    amounts: Array = checked_array(network, flow, "flow", (network.num_arcs,), np.int64, np.float64)
+    if amounts.dtype.kind == "f" and not np.isfinite(amounts).all():
+        raise VerificationError(f"arc {int((~np.isfinite(amounts)).argmax())} carries no finite amount")
+    slack = amount_slack(network, supply)
+    if not slack:
+        amounts = _checked_whole(amounts)
+    lower: Any = 0 if network.lower is None else _whole(network.lower)
+    upper = network.capacity
+    if network.undirected is not None:
+        lower = np.where(network.undirected, -upper, lower)
+    _check_arcs(
+        network, amounts > upper + slack if slack else amounts > upper, amounts, "more than its capacity"
+    )
+    _check_arcs(
+        network, amounts < lower - slack if slack else amounts < lower, amounts, "less than its lower bound"
+    )
+    for word, shift in _balances(network, _whole(supply), amounts):
+        broken = np.abs(word) > slack if slack else word != 0
+        if broken.any():
+            vertex = int(broken.argmax())
+            what = f"by {word[vertex]}" if not shift else "by a large amount"
+            raise VerificationError(
+                f"flow is not conserved at vertex {network.name(vertex)}: it differs {what}"
+            )
+    return amounts
+
+
+def check_min_cost_flow(
+    network: CostNetwork,
+    supply: Array,
+    flow: Any,
+    potentials: Any,
+    status: object,
+    lower_bound: object,
+    upper_bound: object,
+    gap: object,
+) -> None:
+    """Prove the bounds of a result, and if its status is optimal that they meet within the gap.
+
+    Linear time.
+
+    Raises
+    ------
+    VerificationError
+        The proof fails.
+    """
+    lower, upper = checked_number(lower_bound, "lower_bound"), checked_number(upper_bound, "upper_bound")
+    margin = checked_number(gap, "gap")
+    if math.isinf(upper) and status != "optimal":
+        amounts = checked_array(network, flow, "flow", (network.num_arcs,), np.int64, np.float64)
+    else:
+        amounts = check_flow_of_network(network, supply, flow)
+    prices: Array = checked_array(
+        network, potentials, "potentials", (network.num_vertices,), np.int64, np.float64
+    )
+    if prices.dtype.kind == "f" and not np.isfinite(prices).all():
+        raise VerificationError(
+            f"the potential of vertex {int((~np.isfinite(prices)).argmax())} is not finite"
+        )
+    slack = cost_slack(network, supply, amounts, prices)
+    check_bounds(status, lower, upper, slack)
+    cost = flow_cost(network, amounts)
+    if not math.isinf(upper) and not abs(cost - upper) <= slack:
+        raise VerificationError(f"the flow costs {cost}, not {upper}")
+    bound = dual_bound(network, supply, prices)
+    if status == "optimal":
+        if not cost - bound <= margin + slack:
+            raise VerificationError(f"the potentials prove {bound}, more than the gap {margin} below {cost}")
+    elif not lower <= bound + slack:
+        raise VerificationError(f"the potentials prove {bound}, less than lower_bound, {lower}")
+
+
+def _whole(values: Array) -> Array:
+    """Return floats that are all integers as int64; others as they are."""
+    if values.dtype.kind == "f" and len(values) and is_integral(values) and np.isfinite(values).all():
+        return values.astype(np.int64)
+    return values if values.dtype.kind == "f" and len(values) else values.astype(np.int64)
+
+
+def _checked_whole(amounts: Array) -> Array:
+    if amounts.dtype.kind == "i":
+        return amounts
+    if not is_integral(amounts):
+        bad = int((amounts != np.rint(amounts)).argmax())
+        raise VerificationError(f"arc {bad} carries {amounts[bad]}, and all supplies and bounds are integers")
+    return amounts.astype(np.int64)
+
+
+def _sum(values: Array) -> int | float:
+    return exact_sum(values) if len(values) else 0
+
+
+def _balances(network: CostNetwork, supply: Array, flow: Array) -> list[tuple[Array, int]]:
+    """Return supply minus outflow plus inflow of each vertex, in words whose sums cannot wrap."""
+    if flow.dtype.kind == "f" or supply.dtype.kind == "f":
+        left: Array = supply.astype(np.float64)
+        np.subtract.at(left, network.tail, flow.astype(np.float64))
+        np.add.at(left, network.head, flow.astype(np.float64))
+        return [(left, 0)]
+    words = []
+    carry: Array = np.zeros(network.num_vertices, dtype=np.int64)
+    for i, (own, moved) in enumerate(zip(_words(supply), _words(flow), strict=True)):
+        left = own + carry
+        np.subtract.at(left, network.tail, moved)
+        np.add.at(left, network.head, moved)
+        carry = left >> WORD
+        words.append((left & (2**WORD - 1) if i < 2 else left, i))
+    return words
+
+
+def _check_arcs(network: CostNetwork, broken: Array, flow: Array, fault: str) -> None:
+    if broken.any():
+        arc = int(broken.argmax())
+        ends = f"{network.name(network.tail[arc])} -> {network.name(network.head[arc])}"
+        raise VerificationError(f"arc {arc} ({ends}) carries {flow[arc]}, {fault}")

@@ -1,0 +1,412 @@
+"""Networks with a cost, a capacity and a lower bound on every arc, and a supply at every vertex."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..arrays import Array
+from ..errors import CapacityOverflowError, InvalidInputError
+from ..solving.read_only import ReadOnlyArrays
+from .network import EXACT_FLOAT, check_ends, edge_values, frozen, read_capacities, vertex_ids
+from .placement import HostArrays
+from .sparse_input import read_sparse
+from .vertex_names import VertexNames, numbers_of_labels
+
+if TYPE_CHECKING:
+    import networkx
+    import pandas
+    import scipy.sparse
+
+
+@dataclass(frozen=True, eq=False)
+class CostNetwork(VertexNames, HostArrays, ReadOnlyArrays):
+    """A directed network for minimum-cost flow. Immutable.
+
+    Build one with :meth:`from_arrays`, :meth:`from_scipy`, :meth:`from_networkx` or :meth:`from_pandas`.
+    Arcs keep the order in which they were given. Parallel arcs, antiparallel arcs and self loops are allowed.
+
+    Attributes
+    ----------
+    num_vertices : int
+        Vertices are numbered ``0 .. num_vertices - 1``.
+    tail, head : ndarray of uint32 (uint64 past 2**32 vertices), shape (num_arcs,)
+        Arc ``i`` leads from ``tail[i]`` to ``head[i]``.
+    capacity : ndarray of int64 or float64, shape (num_arcs,)
+        Float capacities may be ``inf``.
+    cost : ndarray of int64 or float64, shape (num_arcs,)
+        Cost of one unit of flow; may be negative.
+    lower : ndarray of int64 or float64, shape (num_arcs,), or None
+        The least flow of each arc; None means zero everywhere.
+    supply : ndarray of int64 or float64, shape (num_vertices,), or None
+        What each vertex sends (positive) or receives (negative); None means zero everywhere.
+    undirected : ndarray of bool, shape (num_arcs,), or None
+        Arcs that carry flow in either direction, at the same cost a unit. The flow of such an arc is a net
+        one, between ``-capacity[i]`` and ``capacity[i]``. Its cost is not negative, its lower bound is zero.
+    labels : tuple or None
+        The caller's vertex labels.
+    """
+
+    num_vertices: int
+    tail: Array
+    head: Array
+    capacity: Array = field(kw_only=True)
+    cost: Array = field(kw_only=True)
+    lower: Array | None = field(default=None, kw_only=True)
+    supply: Array | None = field(default=None, kw_only=True)
+    undirected: NDArray[np.bool_] | None = field(default=None, kw_only=True)
+    labels: tuple[Hashable, ...] | None = field(default=None, kw_only=True)
+    _label_index: Mapping[Hashable, int] | None = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Check the arrays, and keep read-only copies."""
+        tail, head = vertex_ids(self.tail, "tail"), vertex_ids(self.head, "head")
+        num_vertices = check_ends(tail, head, self.num_vertices)
+        count = len(tail)
+        capacity, _ = read_capacities(self.capacity, count, "capacity")
+        lower = None if self.lower is None else _read_exact(self.lower, count, "lower", signed=True)
+        cost = _read_exact(self.cost, count, "cost", signed=True)
+        _check_finite(cost, "cost")
+        if lower is not None:
+            _check_finite(lower, "lower")
+            _check_bounds(lower, capacity)
+        undirected = self._read_undirected(cost, lower, count)
+        supply = None if self.supply is None else read_supply(self.supply, num_vertices)
+        index_dtype = np.uint32 if num_vertices < 2**32 else np.uint64
+        for name, value in {
+            "num_vertices": num_vertices,
+            "tail": frozen(tail, index_dtype),
+            "head": frozen(head, index_dtype),
+            "capacity": frozen(capacity, capacity.dtype),
+            "cost": frozen(cost, cost.dtype),
+            "lower": None if lower is None or not lower.any() else frozen(lower, lower.dtype),
+            "supply": None if supply is None else frozen(supply, supply.dtype),
+            "undirected": undirected,
+            "_label_index": numbers_of_labels(self.labels, num_vertices),
+        }.items():
+            object.__setattr__(self, name, value)
+
+    def _read_undirected(self, cost: Array, lower: Array | None, count: int) -> NDArray[np.bool_] | None:
+        if self.undirected is None:
+            return None
+        marks = np.asarray(self.undirected)
+        if marks.dtype != bool or marks.shape not in ((), (count,)):
+            raise InvalidInputError(
+                f"undirected must be a bool, or one for each of {count} arcs, got {marks.dtype} of shape "
+                f"{marks.shape}"
+            )
+        marks = np.broadcast_to(marks, (count,))
+        if not marks.any():
+            return None
+        bad = marks & (cost < 0) if lower is None else marks & ((cost < 0) | (lower != 0))
+        if bad.any():
+            arc = int(bad.argmax())
+            raise InvalidInputError(
+                f"arc {arc} is undirected, so its cost must not be negative and its lower bound must be zero"
+            )
+        marks = np.array(marks)
+        marks.flags.writeable = False
+        return marks
+
+    @property
+    def num_arcs(self) -> int:
+        """Number of arcs of the input."""
+        return len(self.tail)
+
+    def __repr__(self) -> str:
+        return (
+            f"CostNetwork({self.num_vertices:,} vertices, {self.num_arcs:,} arcs, costs of {self.cost.dtype})"
+        )
+
+    @classmethod
+    def from_arrays(
+        cls,
+        tail: ArrayLike,
+        head: ArrayLike,
+        *,
+        capacity: ArrayLike = np.inf,
+        cost: ArrayLike = 0,
+        lower: ArrayLike | None = None,
+        supply: ArrayLike | None = None,
+        undirected: ArrayLike | None = None,
+        num_vertices: int | None = None,
+    ) -> CostNetwork:
+        """Build a network from one entry per arc.
+
+        Parameters
+        ----------
+        tail, head : array_like of integers, shape (m,)
+            End vertices, numbered from 0.
+        capacity : array_like, shape (m,) or scalar
+            Non-negative; may be ``inf``, which is the default.
+        cost : array_like, shape (m,) or scalar
+            Cost of one unit; any sign, finite.
+        lower : array_like, shape (m,) or scalar, optional
+            Least flow of each arc, at most the capacity; may be negative.
+        supply : array_like, shape (num_vertices,), optional
+            Positive: the vertex sends that much; negative: it receives. The sum is zero.
+        undirected : array_like of bool, shape (m,) or scalar, optional
+        num_vertices : int, optional
+            Default: the length of `supply`, or one more than the largest vertex mentioned.
+
+        Raises
+        ------
+        InvalidInputError
+            Wrong shapes or dtypes, NaN, vertices out of range, a lower bound above its capacity.
+        CapacityOverflowError
+            A number does not fit 64 bits.
+
+        Examples
+        --------
+        >>> CostNetwork.from_arrays([0, 0, 1], [1, 2, 2], capacity=4, cost=[1, 5, 2], supply=[3, 0, -3])
+        CostNetwork(3 vertices, 3 arcs, costs of int64)
+        """
+        if num_vertices is None and supply is not None:
+            num_vertices = int(np.size(np.asarray(supply)))
+        given: Any = (num_vertices, tail, head)  # the constructor converts them
+        return cls(
+            *given,
+            capacity=cast(Any, capacity),
+            cost=cast(Any, cost),
+            lower=cast(Any, lower),
+            supply=cast(Any, supply),
+            undirected=cast(Any, undirected),
+        )
+
+    @classmethod
+    def from_scipy(
+        cls,
+        cost: scipy.sparse.sparray | scipy.sparse.spmatrix,
+        *,
+        capacity: scipy.sparse.sparray | scipy.sparse.spmatrix | ArrayLike = np.inf,
+        supply: ArrayLike | None = None,
+    ) -> CostNetwork:
+        """Build a network from a square sparse matrix: each stored entry (u, v) is an arc with its cost.
+
+        Parameters
+        ----------
+        cost : sparse matrix, shape (n, n)
+            Stored zeros are arcs of cost zero.
+        capacity : number, or sparse matrix, shape (n, n)
+            A matrix has the capacity of each arc at the same entry; arcs without an entry have capacity zero.
+        supply : array_like, shape (n,), optional
+
+        Raises
+        ------
+        InvalidInputError
+            A matrix is not square, or the two have different shapes.
+        """
+        entries = read_sparse(cost)
+        if entries.shape[0] != entries.shape[1]:
+            raise InvalidInputError(f"a matrix of costs is square; this one has shape {entries.shape}")
+        tail, head = entries.ends()
+        limits: Any = capacity
+        if hasattr(capacity, "tocsr"):
+            limits = _entries_at(capacity, tail, head, entries.shape)
+        return cls.from_arrays(
+            tail, head, capacity=limits, cost=entries.data, supply=supply, num_vertices=entries.shape[0]
+        )
+
+    @classmethod
+    def from_networkx(
+        cls,
+        graph: networkx.Graph[Any],
+        *,
+        capacity: str = "capacity",
+        weight: str = "weight",
+        demand: str = "demand",
+        lower: str = "lower",
+    ) -> CostNetwork:
+        """Build a network from a NetworkX graph by its conventions, keeping its labels.
+
+        Parameters
+        ----------
+        graph : Graph, DiGraph, MultiGraph or MultiDiGraph
+            Arcs come in the order of ``graph.edges``. The edges of an undirected graph carry flow either way.
+        capacity : str
+            Edge attribute; an edge without it has infinite capacity.
+        weight : str
+            Edge attribute, the cost of one unit; 0 where it is missing.
+        demand : str
+            Node attribute, what the node receives: a negative demand is a supply. 0 where it is missing.
+        lower : str
+            Edge attribute, the least flow; 0 where it is missing. NetworkX has no such attribute.
+
+        Examples
+        --------
+        >>> import networkx
+        >>> graph = networkx.DiGraph()
+        >>> graph.add_node("a", demand=-5); graph.add_node("b", demand=5)
+        >>> graph.add_edge("a", "b", weight=3, capacity=10)
+        >>> CostNetwork.from_networkx(graph).supply.tolist()
+        [5, -5]
+        """
+        if not hasattr(graph, "nodes") or not hasattr(graph, "edges"):
+            raise InvalidInputError(f"expected a NetworkX graph, got {type(graph).__name__}")
+        labels = tuple(graph.nodes)
+        index = {label: i for i, label in enumerate(labels)}
+        edges = list(graph.edges(data=True))
+        tail = np.fromiter((index[u] for u, _, _ in edges), np.int64, len(edges))
+        head = np.fromiter((index[v] for _, v, _ in edges), np.int64, len(edges))
+        limits, _ = edge_values([data.get(capacity, np.inf) for _, _, data in edges], capacity)
+        costs, larger = edge_values([data.get(weight, 0) for _, _, data in edges], weight, signed=True)
+        least, huge = edge_values([data.get(lower, 0) for _, _, data in edges], lower, signed=True)
+        demands, many = edge_values(
+            [value for _, value in graph.nodes(data=demand, default=0)], demand, signed=True
+        )
+        if larger or huge or many:
+            raise CapacityOverflowError("an attribute of an edge or a node does not fit int64")
+        return cls(
+            len(labels),
+            tail,
+            head,
+            capacity=limits,
+            cost=costs,
+            lower=least,
+            supply=-demands,
+            undirected=None if graph.is_directed() else np.ones(len(edges), dtype=bool),
+            labels=labels,
+        )
+
+    @classmethod
+    def from_pandas(
+        cls,
+        frame: pandas.DataFrame,
+        *,
+        source: str = "source",
+        target: str = "target",
+        capacity: str | None = "capacity",
+        cost: str = "cost",
+        lower: str | None = None,
+        supply: Mapping[Hashable, Any] | None = None,
+    ) -> CostNetwork:
+        """Build a network from a table with a row for each arc, keeping its labels.
+
+        Parameters
+        ----------
+        frame : DataFrame
+        source, target, capacity, cost, lower : str or None
+            Names of columns. None for `capacity` means infinite, for `lower` zero.
+        supply : mapping of label to number, or Series, optional
+            Labels that are left out have none.
+
+        Examples
+        --------
+        >>> import pandas
+        >>> table = pandas.DataFrame({"source": ["a"], "target": ["b"], "capacity": [4], "cost": [2]})
+        >>> CostNetwork.from_pandas(table, supply={"a": 3, "b": -3}).labels
+        ('a', 'b')
+        """
+        for column in (source, target, capacity, cost, lower):
+            if column is not None and column not in frame.columns:
+                names = ", ".join(map(repr, frame.columns))
+                raise InvalidInputError(f"the table has no column {column!r}; it has: {names}")
+        tails, heads = frame[source].tolist(), frame[target].tolist()
+        wanted = {} if supply is None else dict(supply.items())
+        labels = tuple(
+            dict.fromkeys([*(end for pair in zip(tails, heads, strict=True) for end in pair), *wanted])
+        )
+        index = {label: i for i, label in enumerate(labels)}
+        network = cls(
+            len(labels),
+            np.array([index[label] for label in tails], dtype=np.int64),
+            np.array([index[label] for label in heads], dtype=np.int64),
+            capacity=cast(Any, np.inf if capacity is None else frame[capacity].to_numpy()),
+            cost=frame[cost].to_numpy(),
+            lower=None if lower is None else frame[lower].to_numpy(),
+            supply=cast(Any, [wanted.get(label, 0) for label in labels]) if wanted else None,
+            labels=labels,
+        )
+        return network
+
+    def supplies_of(self, supply: Any) -> Array:
+        """Return a supply that a caller gives, an array or a mapping of vertices to numbers, as an array."""
+        if isinstance(supply, Mapping):
+            values: list[Any] = [0] * self.num_vertices
+            for name, value in supply.items():
+                values[self.vertex(name)] = value
+            supply = values
+        return read_supply(supply, self.num_vertices)
+
+
+def read_supply(values: Any, num_vertices: int) -> Array:
+    """Check supplies and return them as int64 or float64; that they sum to zero is checked by a solve."""
+    if np.ndim(values) == 0:
+        raise InvalidInputError(
+            f"supply must have one entry for each of {num_vertices} vertices, got {values!r}"
+        )
+    supply = _read_exact(values, num_vertices, "supply", signed=True)
+    _check_finite(supply, "supply")
+    return supply
+
+
+def as_cost_network(network: Any) -> CostNetwork:
+    """Return what a caller gives as a network with costs.
+
+    Parameters
+    ----------
+    network : CostNetwork, (tail, head, capacity, cost), sparse matrix of costs, or NetworkX graph
+    """
+    if isinstance(network, CostNetwork):
+        return network
+    if isinstance(network, tuple):
+        if len(network) != 4:
+            raise InvalidInputError(
+                f"a tuple must be (tail, head, capacity, cost), got {len(network)} entries; "
+                "CostNetwork.from_arrays has more"
+            )
+        tail, head, capacity, cost = network
+        return CostNetwork.from_arrays(tail, head, capacity=capacity, cost=cost)
+    if hasattr(network, "tocsr"):
+        return CostNetwork.from_scipy(network)
+    if hasattr(network, "nodes") and hasattr(network, "edges"):
+        return CostNetwork.from_networkx(network)
+    raise InvalidInputError(
+        "a network with costs is a CostNetwork, what read_dimacs returns for a .min file, a tuple "
+        "(tail, head, capacity, cost), a sparse matrix of costs, or a NetworkX graph, not "
+        f"{type(network).__name__}"
+    )
+
+
+def is_integral(values: Array) -> bool:
+    """Return whether all finite entries are integers that int64 and float64 both represent."""
+    if values.dtype.kind == "i":
+        return True
+    finite = values[np.isfinite(values)]
+    return bool((np.abs(finite) <= EXACT_FLOAT).all() and (finite == np.rint(finite)).all())
+
+
+def _read_exact(values: Any, count: int, name: str, *, signed: bool) -> Array:
+    array, larger = read_capacities(values, count, name, signed=signed)
+    if larger:
+        raise CapacityOverflowError(f"{name} has an integer that does not fit int64")
+    if array.dtype.kind == "i" and len(array) and int(array.min()) == -(2**63):
+        raise CapacityOverflowError(f"{name} {-(2**63)} does not fit int64 with its sign changed")
+    return array
+
+
+def _check_finite(values: Array, name: str) -> None:
+    if values.dtype.kind == "f" and not np.isfinite(values).all():
+        where = int((~np.isfinite(values)).argmax())
+        raise InvalidInputError(f"{name} is {values[where]} at {where}: it must be finite")
+
+
+def _check_bounds(lower: Array, capacity: Array) -> None:
+    bad = lower > capacity
+    if bad.any():
+        arc = int(bad.argmax())
+        raise InvalidInputError(
+            f"arc {arc} has the lower bound {lower[arc]}, above its capacity {capacity[arc]}"
+        )
+
+
+def _entries_at(matrix: Any, tail: Array, head: Array, shape: tuple[int, ...]) -> Array:
+    """Return the entries of a sparse matrix at given places, 0 where there is none."""
+    limits = matrix.tocsr()
+    if limits.shape != shape:
+        raise InvalidInputError(f"capacity has shape {limits.shape}, and cost {shape}")
+    return np.asarray(limits[tail.astype(np.int64), head.astype(np.int64)]).reshape(-1)

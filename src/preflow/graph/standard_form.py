@@ -1,0 +1,273 @@
+"""The form in which solvers get a minimum-cost flow problem, and the way back to the caller's arcs and units.
+
+In standard form every arc leads one way, has lower bound zero and a finite capacity, and all numbers are
+integers. The reductions are the textbook ones (Ahuja, Magnanti and Orlin 1993, section 2.4):
+
+- a lower bound is sent first, and only what an arc carries beyond it is left to the solver;
+- an undirected arc becomes two opposite ones, and its flow is their difference;
+- a capacity above `flow_limit` becomes ``flow_limit + 1``. Some optimal flow has at most `flow_limit` on
+  every arc. So no arc of negative reduced cost is filled up to the new capacity, and the potentials that
+  prove the flow optimal also prove it for the old capacities;
+- float amounts and costs that are not all integers are multiplied by a power of two and rounded.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..arrays import Array, Indices
+from ..errors import CapacityOverflowError, CostOverflowError, InvalidInputError
+from .cost_network import CostNetwork, is_integral
+from .network import exact_sum
+
+#: Sums of amounts at a vertex, and of costs along a path, stay below this number.
+MOST = 2**62
+#: Float amounts are rounded to integers of which `flow_limit` has this many bits: float64 represents them.
+AMOUNT_BITS = 52
+#: The largest float cost is rounded to an integer of at most this many bits, less in large networks.
+COST_BITS = 48
+
+
+class StandardForm(NamedTuple):
+    """A minimum-cost flow problem without lower bounds: minimise the sum of cost times flow.
+
+    Attributes
+    ----------
+    tail, head : ndarray of uint32, shape (m,)
+        Parallel arcs, antiparallel arcs and self loops may occur.
+    capacity : ndarray of int64, shape (m,)
+        Non-negative. The capacities at each vertex and its supply sum to less than 2**62.
+    cost : ndarray of int64, shape (m,)
+        ``(n + 1) * max(abs(cost))`` is below 2**61.
+    supply : ndarray of int64, shape (n,)
+        Sums to zero.
+    """
+
+    tail: Indices
+    head: Indices
+    capacity: NDArray[np.int64]
+    cost: NDArray[np.int64]
+    supply: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Standardised:
+    """A network in standard form, with what leads back.
+
+    Attributes
+    ----------
+    form : StandardForm
+        The arcs of the network, then the opposite ones of its undirected arcs.
+    lower : ndarray of int64, shape (num_arcs,), or None
+        The flow that is sent first.
+    undirected : ndarray of int64
+        The undirected arcs.
+    amount_exponent, cost_exponent : int or None
+        Amounts, or costs, of the form are those of the network times two to this power. None: they are the
+        same integers.
+    """
+
+    form: StandardForm
+    num_arcs: int
+    lower: NDArray[np.int64] | None
+    undirected: NDArray[np.int64]
+    amount_exponent: int | None
+    cost_exponent: int | None
+
+    def flow(self, found: NDArray[np.int64]) -> Array:
+        """Return the flow of the input arcs, in the caller's units, from that of the form."""
+        flow = found[: self.num_arcs].copy()
+        flow[self.undirected] -= found[self.num_arcs :]
+        if self.lower is not None:
+            flow += self.lower
+        return (
+            flow if self.amount_exponent is None else np.ldexp(flow.astype(np.float64), -self.amount_exponent)
+        )
+
+    def potentials(self, found: NDArray[np.int64]) -> Array:
+        """Return the potentials in the caller's units."""
+        return (
+            found if self.cost_exponent is None else np.ldexp(found.astype(np.float64), -self.cost_exponent)
+        )
+
+
+def flow_limit(network: CostNetwork, supply: Array) -> int | float:
+    """Return an amount that some optimal flow, less its lower bounds, does not exceed on any arc.
+
+    A flow is a sum of paths from supplies to demands and of cycles. The paths carry at most the supplies in
+    all. In some optimal flow each cycle has negative cost, so it uses an arc of negative cost; and an arc of
+    finite capacity, since else the problem is unbounded.
+    """
+    shifted = supply if network.lower is None else _without_lower(network, supply, network.lower)
+    room = network.capacity if network.lower is None else network.capacity - network.lower
+    negative = network.cost < 0
+    endless = negative & np.isinf(room) if room.dtype.kind == "f" else np.zeros(len(room), dtype=bool)
+    counted = np.isfinite(room) if endless.any() else negative
+    return _sum(np.maximum(shifted, 0)) + _sum(room[counted])
+
+
+def standardise(network: CostNetwork, supply: Array) -> Standardised:
+    """Return a network with its supplies in standard form.
+
+    Raises
+    ------
+    InvalidInputError
+        The supplies do not sum to zero.
+    CapacityOverflowError
+        Amounts at a vertex sum to 2**62 or more.
+    CostOverflowError
+        Costs along a path may sum to 2**61 or more.
+    """
+    amounts = [network.capacity, supply, *([] if network.lower is None else [network.lower])]
+    exponent = None
+    limit: int | float
+    if all(map(is_integral, amounts)):
+        _check_sum(supply, 0)
+        capacity, endless = _as_integers(network.capacity)
+        lower = None if network.lower is None else network.lower.astype(np.int64)
+        supplies = supply.astype(np.int64)
+        _check_room(capacity, endless, lower)
+        whole = _with_integers(network, capacity, endless, lower)
+        limit = flow_limit(whole, supplies)
+    else:
+        limit = flow_limit(network, supply.astype(np.float64))
+        _check_sum(supply, (network.num_vertices + network.num_arcs + 1) * 2.0**-50 * max(limit, 1e-300))
+        if not math.isfinite(limit):
+            raise CapacityOverflowError("the amounts sum to more than float64 can represent")
+        exponent = AMOUNT_BITS - math.frexp(limit)[1] if limit > 0 else 0
+        endless = np.isinf(network.capacity)
+        lower = None if network.lower is None else _rounded(network.lower, exponent)
+        most = math.ldexp(2.0 * limit, exponent) + 2
+        roof = most if lower is None else most + np.maximum(lower, 0)
+        capacity = np.minimum(
+            np.ceil(np.ldexp(np.where(endless, 0, network.capacity), exponent)), roof
+        ).astype(np.int64)
+        supplies = _balanced(_rounded(supply, exponent))
+        limit = math.ceil(math.ldexp(limit, exponent)) + network.num_vertices + 2 * network.num_arcs
+    cost, cost_exponent = _integer_costs(network)
+    if lower is not None:
+        capacity = np.where(endless, 0, capacity - lower)
+        supplies = _shifted(network, supplies, lower)
+    if limit >= MOST:
+        raise CapacityOverflowError(f"an arc may have to carry {limit:,}: amounts must stay below 2**62")
+    capacity = np.where(endless, int(limit) + 1, np.minimum(capacity, int(limit) + 1))
+    undirected = (
+        np.flatnonzero(network.undirected) if network.undirected is not None else np.zeros(0, np.int64)
+    )
+    tail, head = network.tail.astype(np.uint32), network.head.astype(np.uint32)
+    if len(undirected):
+        tail, head = np.append(tail, head[undirected]), np.append(head, tail[undirected])
+        capacity, cost = np.append(capacity, capacity[undirected]), np.append(cost, cost[undirected])
+    form = StandardForm(
+        tail, head, np.ascontiguousarray(capacity, np.int64), np.ascontiguousarray(cost), supplies
+    )
+    _check_vertex_sums(form)
+    return Standardised(form, network.num_arcs, lower, undirected, exponent, cost_exponent)
+
+
+def _sum(values: Array) -> int | float:
+    return exact_sum(values) if len(values) else 0
+
+
+def _check_sum(supply: Array, slack: float) -> None:
+    total = _sum(supply)
+    if not abs(total) <= slack:
+        raise InvalidInputError(f"the supplies sum to {total:,}, not to zero")
+
+
+def _as_integers(capacity: Array) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return capacities as integers, 0 where they are infinite, and where they are."""
+    if capacity.dtype.kind == "i":
+        return capacity, np.zeros(len(capacity), dtype=bool)
+    endless = np.isinf(capacity)
+    return np.where(endless, 0, capacity).astype(np.int64), endless
+
+
+def _check_room(
+    capacity: NDArray[np.int64], endless: NDArray[np.bool_], lower: NDArray[np.int64] | None
+) -> None:
+    if lower is None or not len(lower):
+        return
+    if int(capacity.max()) - int(lower.min()) >= MOST:
+        raise CapacityOverflowError("the capacity of an arc less its lower bound is 2**62 or more")
+    if _sum(np.abs(lower)) >= MOST:
+        raise CapacityOverflowError("the lower bounds sum to 2**62 or more")
+
+
+def _with_integers(
+    network: CostNetwork,
+    capacity: NDArray[np.int64],
+    endless: NDArray[np.bool_],
+    lower: NDArray[np.int64] | None,
+) -> CostNetwork:
+    """Return the network with integer capacities if all are finite; otherwise the network itself."""
+    if network.capacity.dtype.kind == "i" or endless.any():
+        return network
+    return CostNetwork(
+        network.num_vertices, network.tail, network.head, capacity=capacity, cost=network.cost, lower=lower
+    )
+
+
+def _without_lower(network: CostNetwork, supply: Array, lower: Array) -> Array:
+    """Return what each vertex still sends once the lower bounds are sent."""
+    kind = np.int64 if supply.dtype.kind == lower.dtype.kind == "i" else np.float64
+    left = supply.astype(kind)
+    np.subtract.at(left, network.tail, lower.astype(kind, copy=False))
+    np.add.at(left, network.head, lower.astype(kind, copy=False))
+    return left
+
+
+def _shifted(network: CostNetwork, supply: NDArray[np.int64], lower: NDArray[np.int64]) -> NDArray[np.int64]:
+    if len(supply) and int(np.abs(supply).max()) >= MOST:
+        raise CapacityOverflowError("a supply is 2**62 or more")
+    return _without_lower(network, supply, lower)
+
+
+def _rounded(values: Array, exponent: int) -> NDArray[np.int64]:
+    return np.rint(np.ldexp(values.astype(np.float64), exponent)).astype(np.int64)
+
+
+def _balanced(supply: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Take the sum of rounded supplies from the largest of them, so that they sum to zero."""
+    surplus = int(supply.sum())
+    if surplus:
+        signed = supply if surplus > 0 else -supply
+        supply[int(signed.argmax())] -= surplus
+    return supply
+
+
+def _integer_costs(network: CostNetwork) -> tuple[NDArray[np.int64], int | None]:
+    """Return the costs as integers, and the exponent of the power of two that they were multiplied by."""
+    cost = network.cost
+    if is_integral(cost):
+        whole = cost.astype(np.int64)
+        largest = max(abs(int(whole.max())), abs(int(whole.min()))) if len(whole) else 0
+        if (network.num_vertices + 1) * largest >= MOST // 2:
+            raise CostOverflowError(
+                f"costs of up to {largest:,} along a path of {network.num_vertices:,} vertices sum to 2**61 "
+                "or more"
+            )
+        return whole, None
+    bits = min(COST_BITS, 60 - (network.num_vertices + 1).bit_length())
+    exponent = bits - math.frexp(float(np.abs(cost).max()))[1]
+    return _rounded(cost, exponent), exponent
+
+
+def _check_vertex_sums(form: StandardForm) -> None:
+    """Check that amounts at each vertex sum to less than 2**62."""
+    n = len(form.supply)
+    if not n:
+        return
+    sums = np.abs(form.supply.astype(np.float64))
+    for ends in (form.tail, form.head):
+        sums += np.bincount(ends, weights=form.capacity, minlength=n)
+    worst = int(sums.argmax())
+    if sums[worst] * (1 + 1e-9) >= MOST:
+        raise CapacityOverflowError(
+            f"the capacities of the arcs at vertex {worst} and its supply sum to 2**62 or more"
+        )

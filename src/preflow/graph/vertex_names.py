@@ -1,0 +1,94 @@
+"""The caller's names for the vertices of a network."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InvalidInputError
+
+
+class VertexNames:
+    """Base class of networks whose vertices may have labels.
+
+    Attributes
+    ----------
+    num_vertices : int
+        Vertices are numbered ``0 .. num_vertices - 1``.
+    labels : tuple or None
+        The caller's labels, if there are any.
+    """
+
+    num_vertices: int
+    labels: tuple[Hashable, ...] | None
+    _label_index: Mapping[Hashable, int] | None
+
+    def vertex(self, name: Hashable) -> int:
+        """Return the number of a vertex from the caller's name for it.
+
+        Raises
+        ------
+        InvalidInputError
+            There is no such vertex.
+        """
+        if self._label_index is not None:
+            try:
+                return self._label_index[name]
+            except (KeyError, TypeError):
+                raise InvalidInputError(f"vertex {name!r} is not in the graph") from None
+        if isinstance(name, bool | np.bool_) or not isinstance(name, int | np.integer):
+            raise InvalidInputError(f"a vertex must be an integer, got {name!r}")
+        if not 0 <= name < self.num_vertices:
+            raise InvalidInputError(
+                f"vertex {name} is out of range: there are {self.num_vertices} vertices, numbered from 0"
+            )
+        return int(name)
+
+    def name(self, vertex: Any) -> str:
+        """Return the caller's name for a vertex given by its number, for messages."""
+        return repr(self.labels[int(vertex)]) if self.labels is not None else str(int(vertex))
+
+    def vertices(self, names: Any, role: str) -> NDArray[np.int64]:
+        """Return the numbers of one vertex or several, sorted and distinct.
+
+        Parameters
+        ----------
+        names : a vertex, or a list, set, range or array of vertices
+            A tuple is one label where the graph has labels and contains it, else a collection.
+        role : str
+            Their role ("source", "sink"), for error messages.
+        """
+        if names is None:
+            raise InvalidInputError(f"{role} is missing")
+        if isinstance(names, np.ndarray):
+            names = names.tolist()
+        is_label = self._label_index is not None and _hashable(names) and names in self._label_index
+        if is_label or isinstance(names, str | bytes) or not isinstance(names, Iterable):
+            return np.array([self.vertex(names)], dtype=np.int64)
+        numbers = {self.vertex(name) for name in names}
+        if not numbers:
+            raise InvalidInputError(f"{role} is empty: at least one vertex is needed")
+        return np.array(sorted(numbers), dtype=np.int64)
+
+
+def _hashable(value: object) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
+
+
+def numbers_of_labels(
+    labels: tuple[Hashable, ...] | None, num_vertices: int
+) -> Mapping[Hashable, int] | None:
+    """Return the number of the vertex with each label; check that all labels differ."""
+    if labels is None:
+        return None
+    numbers = {label: i for i, label in enumerate(labels)}
+    if not len(numbers) == len(labels) == num_vertices:
+        raise InvalidInputError(f"{len(numbers)} different labels for {num_vertices} vertices")
+    return numbers

@@ -1,0 +1,267 @@
+"""min_cost_flow: validate, choose a solver, run it, wrap the result."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..arrays import Array
+from ..certify.min_cost_flow import cost_slack, dual_bound, flow_cost
+from ..errors import InvalidInputError, UnboundedCostError
+from ..graph.cost_network import CostNetwork, as_cost_network
+from ..graph.negative_cycle import negative_cycle
+from ..graph.placement import gpu_of_method, gpu_worth_using
+from ..graph.standard_form import Standardised, standardise
+from ..progress import Reporter
+from ..solving.call import Call, Request
+from ..solving.dispatch import Choice, thread_count
+from ..stats import MinCostStats
+from .infeasible import excesses, infeasible_error
+from .methods import METHODS
+from .policy import choose, worth_a_gpu
+from .result import MinCostFlowResult
+from .solution import FlowState
+
+if TYPE_CHECKING:
+    from .methods import HostSolver
+
+
+def min_cost_flow(
+    network: Any,
+    supply: Any = None,
+    *,
+    source: Any = None,
+    sink: Any = None,
+    amount: float | None = None,
+    method: str = "auto",
+    device: str = "auto",
+    threads: int | None = None,
+    time_limit: float | None = None,
+    progress: bool | Reporter = False,
+    options: Mapping[str, Any] | None = None,
+) -> MinCostFlowResult:
+    """Find a flow of minimum cost that sends all supplies to the demands.
+
+    Parameters
+    ----------
+    network : CostNetwork, (tail, head, capacity, cost), sparse matrix of costs, or NetworkX graph
+        A NetworkX graph has the attributes `capacity` and `weight` of edges and `demand` of nodes. What
+        :func:`preflow.read_dimacs` returns for a ``.min`` file has its supplies.
+    supply : array of numbers, shape (num_vertices,), or mapping of vertices to numbers, optional
+        Positive: the vertex sends that much; negative: it receives. They sum to zero. Default: the supplies
+        of the network; if it has none, zero, and the flow is a circulation.
+    source, sink : vertex, optional
+        Send `amount` from one vertex to another, in addition to `supply`.
+    amount : number, optional
+        Needed with `source` and `sink`; :func:`preflow.max_flow_min_cost` sends as much as possible.
+    method : str
+        A name from ``preflow.methods("min_cost_flow")``, or "auto".
+    device, threads, time_limit, progress, options
+        As in :func:`preflow.max_flow`.
+
+    Returns
+    -------
+    MinCostFlowResult
+        Exact for integers; for floats within its `gap`.
+
+    Raises
+    ------
+    InvalidInputError
+        The network or an argument is malformed, or the supplies do not sum to zero.
+    InfeasibleError
+        The capacities do not allow it; the error has a cut that proves this.
+    UnboundedCostError
+        A cycle of infinite capacity has negative cost; the error has the cycle.
+    CapacityOverflowError, CostOverflowError
+        Amounts at a vertex sum to 2**62 or more, or costs along a path to 2**61 or more.
+
+    Notes
+    -----
+    Network simplex takes O(n m) pivots in practice far fewer; cost scaling O(n m log(n C)) for largest cost
+    C. Memory about 48 bytes an arc and 64 a vertex. Goldberg 1997; Ahuja, Magnanti and Orlin 1993.
+
+    Examples
+    --------
+    >>> import preflow
+    >>> network = preflow.CostNetwork.from_arrays([0, 0, 1], [1, 2, 2], capacity=4, cost=[1, 5, 2])
+    >>> result = preflow.min_cost_flow(network, [6, 0, -6])
+    >>> result.cost, result.flow.tolist()
+    (22, [4, 2, 4])
+    >>> result.verify()
+    """
+    request = Request(METHODS, method, device, threads, time_limit, progress, options)
+    call = MinCostCall.prepare(as_cost_network(network), supply, (source, sink, amount), request)
+    return call.run(call.min_cost_flow, request)
+
+
+@dataclass(kw_only=True)
+class MinCostCall(Call[CostNetwork]):
+    """One call of min_cost_flow.
+
+    Attributes
+    ----------
+    supply : ndarray, shape (num_vertices,)
+    start : FlowState or None
+        A state of an earlier solve, in standard form.
+    standard : Standardised or None
+        The instance in standard form, once it is built.
+    state : FlowState or None
+        How the solver ended, once it has.
+    """
+
+    supply: Array
+    start: FlowState | None = None
+    standard: Standardised | None = None
+    state: FlowState | None = None
+
+    @classmethod
+    def prepare(
+        cls,
+        network: CostNetwork,
+        supply: Any,
+        between: tuple[Any, Any, Any],
+        request: Request,
+        start: FlowState | None = None,
+    ) -> MinCostCall:
+        """Read the supplies and choose the method."""
+        supplies = _read_supplies(network, supply, *between)
+
+        def choice() -> Choice:
+            gpu = gpu_worth_using(network, worth_a_gpu, request.may_look_for_gpu)
+            return choose(network, request.device, request.most_threads, gpu)
+
+        method, chosen = request.choose(choice)
+        return cls(
+            instance=network,
+            supply=supplies,
+            start=start,
+            method=method,
+            reason=chosen.reason,
+            options=method.make_options(chosen.options),
+            threads=thread_count(method, chosen.threads, network.num_vertices),
+            device=gpu_of_method(network, method),
+        )
+
+    def min_cost_flow(self) -> MinCostFlowResult:
+        """Solve and wrap the result."""
+        network, solve = self.instance, self._solver()
+        with self.current_device():
+            with self.timed("build"):
+                standard = self.standard = standardise(network, self.supply)
+                cycle = _endless_cycle(network, standard)
+            if cycle:
+                # An instance that has no feasible flow is infeasible, whatever its costs.
+                free = standard.form._replace(cost=np.zeros_like(standard.form.cost))
+                state = solve(free, None, self.options, self.control)
+                if state.ending == "infeasible":
+                    raise infeasible_error(network, standard, state)
+                raise UnboundedCostError(tuple(cycle), network.cost[cycle].sum().item())
+            with self.timed("solve"):
+                state = self.state = solve(
+                    standard.form, self._fitting_start(standard), self.options, self.control
+                )
+            if state.ending == "infeasible":
+                raise infeasible_error(network, standard, state)
+            with self.timed("recover"):
+                return self._result(standard, state)
+
+    def _solver(self) -> HostSolver:
+        solver: HostSolver = self.method.solve
+        return solver
+
+    def _fitting_start(self, standard: Standardised) -> FlowState | None:
+        """Return the start with its flow cut to the capacities."""
+        if self.start is None:
+            return None
+        flow = np.clip(self.start.flow, 0, standard.form.capacity)
+        return FlowState(flow, self.start.potential, "stopped")
+
+    def _result(self, standard: Standardised, state: FlowState) -> MinCostFlowResult:
+        network, supply = self.instance, self.supply
+        flow, potentials = standard.flow(state.flow), standard.potentials(state.potential)
+        exact = standard.amount_exponent is None and standard.cost_exponent is None
+        finished = state.ending == "optimal"
+        status = self.control.status(self.method, finished)
+        bound = dual_bound(network, supply, potentials)
+        gap: int | float
+        if finished:
+            lower: int | float = flow_cost(network, flow)
+            upper = lower
+            gap = 0 if exact else max(0.0, lower - bound) + cost_slack(network, supply, flow, potentials)
+        else:
+            sent = not excesses(standard.form, state.flow).any()
+            upper = flow_cost(network, flow) if sent else math.inf
+            lower = min(bound, upper)
+            gap = upper - lower
+        return MinCostFlowResult(
+            status=status,
+            lower_bound=lower,
+            upper_bound=upper,
+            stats=self.stats(MinCostStats),
+            flow=flow,
+            potentials=potentials,
+            supply=supply,
+            network=network,
+            _gap=gap,
+        )
+
+
+def _read_supplies(network: CostNetwork, supply: Any, source: Any, sink: Any, amount: Any) -> Array:
+    """Return the supplies of all vertices from what a caller gives."""
+    if supply is not None:
+        supplies = network.supplies_of(supply)
+    elif network.supply is not None:
+        supplies = network.supply
+    else:
+        supplies = np.zeros(network.num_vertices, dtype=np.int64)
+    supplies = supplies.copy()
+    given = [
+        name for name, value in (("source", source), ("sink", sink), ("amount", amount)) if value is not None
+    ]
+    if not given:
+        return supplies
+    if len(given) < 3:
+        raise InvalidInputError(f"{' and '.join(given)} given: source, sink and amount go together")
+    if isinstance(amount, bool) or not isinstance(amount, int | float | np.integer | np.floating):
+        raise InvalidInputError(f"amount must be a number, got {amount!r}")
+    if not 0 <= amount < 2**62:
+        raise InvalidInputError(f"amount must be at least 0 and below 2**62, got {amount}")
+    if isinstance(amount, float | np.floating) and amount != int(amount):
+        supplies = supplies.astype(np.float64)
+    ends = network.vertex(source), network.vertex(sink)
+    for end, sign in zip(ends, (1, -1), strict=True):
+        total = supplies[end].item() + sign * (amount if supplies.dtype.kind == "f" else int(amount))
+        if abs(total) >= 2**62:
+            raise InvalidInputError(
+                f"the supply of vertex {network.name(end)} is {total}, which does not fit"
+            )
+        supplies[end] = total
+    return supplies
+
+
+def _endless_cycle(network: CostNetwork, standard: Standardised) -> list[int]:
+    """Return a cycle of negative cost whose arcs all have infinite capacity, or none."""
+    if network.capacity.dtype.kind == "i":
+        return []
+    endless = np.isinf(network.capacity)
+    if not (endless & (network.cost < 0)).any():
+        return []
+    if network.undirected is not None:
+        endless &= ~network.undirected
+    arcs = np.flatnonzero(endless)
+    form = standard.form
+    tail, head, cost = form.tail[arcs], form.head[arcs], form.cost[arcs]
+    if network.undirected is not None:
+        both = np.flatnonzero(network.undirected & np.isinf(network.capacity))
+        arcs = np.concatenate([arcs, both, both])
+        tail, head = (
+            np.concatenate([tail, form.tail[both], form.head[both]]),
+            np.concatenate([head, form.head[both], form.tail[both]]),
+        )
+        cost = np.concatenate([cost, form.cost[both], form.cost[both]])
+    found = negative_cycle(tail, head, cost, network.num_vertices)
+    return arcs[found].tolist()  # type: ignore[no-any-return]

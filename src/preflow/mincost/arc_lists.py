@@ -1,0 +1,61 @@
+"""The residual network of a minimum-cost flow: lists of the arcs that leave each vertex."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..arrays import Indices
+from ..graph.standard_form import StandardForm
+
+
+class ArcLists(NamedTuple):
+    """Residual arcs by tail: both directions of every arc of the instance.
+
+    Attributes
+    ----------
+    first : ndarray of uint64, shape (n + 1,)
+        The arcs that leave vertex ``v`` are ``first[v] .. first[v + 1] - 1``.
+    head : ndarray of uint32, shape (2m,)
+    mate : ndarray of uint32, shape (2m,)
+        The opposite direction of the same arc.
+    cost : ndarray of int64, shape (2m,)
+        Opposite directions have opposite costs.
+    residual : ndarray of int64, shape (2m,)
+        What more flow the arc can carry.
+    place : ndarray of int64, shape (m,)
+        Where the forward direction of each arc of the instance is.
+    """
+
+    first: NDArray[np.uint64]
+    head: Indices
+    mate: Indices
+    cost: NDArray[np.int64]
+    residual: NDArray[np.int64]
+    place: NDArray[np.int64]
+
+    def flow(self, capacity: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the flow of each arc of the instance."""
+        left: NDArray[np.int64] = capacity - self.residual[self.place]
+        return left
+
+
+def arc_lists(form: StandardForm, flow: NDArray[np.int64]) -> ArcLists:
+    """Return the residual network of a flow within the capacities; linear time."""
+    n, m = len(form.supply), len(form.tail)
+    order = np.argsort(np.concatenate([form.tail, form.head]), kind="stable")
+    place = np.empty(2 * m, dtype=np.int64)
+    place[order] = np.arange(2 * m)
+    first = np.zeros(n + 1, dtype=np.uint64)
+    first[1:] = np.cumsum(np.bincount(form.tail, minlength=n) + np.bincount(form.head, minlength=n))
+    opposite = np.where(order < m, order + m, order - m)
+    return ArcLists(
+        first,
+        np.concatenate([form.head, form.tail])[order],
+        place[opposite].astype(np.uint32),
+        np.concatenate([form.cost, -form.cost])[order],
+        np.concatenate([form.capacity - flow, flow])[order],
+        place[:m].copy(),
+    )

@@ -1,0 +1,32 @@
+"""The solvers of minimum-cost flow by name: data only, so that importing it loads no solver."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..solving.method import Method
+
+if TYPE_CHECKING:
+    # mypy checks the signature of each solver against the protocol.
+    from ..cuda.runtime import Device
+    from ..graph.cost_network import CostNetwork
+    from ..graph.standard_form import StandardForm
+    from ..solving.protocol import Chooser, GpuPolicy, MinCostSolver
+    from . import policy, serial_shortest_path
+    from .solution import FlowState
+
+    HostSolver = MinCostSolver[StandardForm, FlowState]
+    HOST_SOLVERS: tuple[HostSolver, ...] = (serial_shortest_path.solve,)
+    CHOOSE: Chooser[CostNetwork, Device] = policy.choose
+    WORTH_A_GPU: GpuPolicy[CostNetwork] = policy.worth_a_gpu
+
+METHODS = (
+    Method(
+        "serial-shortest-path",
+        "mincost.serial_shortest_path",
+        "ShortestPathOptions",
+        "successive shortest paths with potentials, from all supplies at once",
+        "Edmonds and Karp 1972; Tomizawa 1971",
+        aliases=("ssp",),
+    ),
+)

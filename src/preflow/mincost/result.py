@@ -1,0 +1,116 @@
+"""The result of a minimum-cost flow."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..arrays import Array
+from ..certify.min_cost_flow import check_min_cost_flow, reduced_costs
+from ..graph.cost_network import CostNetwork
+from ..solving.result import BoundedResult
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MinCostFlowResult(BoundedResult):
+    """A flow of minimum cost, or the best one found within the time limit.
+
+    Attributes
+    ----------
+    flow : ndarray of int64 or float64, shape (num_arcs,)
+        Flow of every input arc, in input order, within its bounds; negative where an undirected arc carries
+        flow from its head to its tail. After a time limit the flow need not send all supplies: it does if
+        `upper_bound` is finite.
+    potentials : ndarray of int64 or float64, shape (num_vertices,)
+        Potentials (dual values, node prices) that prove the bound: see `reduced_costs`.
+    supply : ndarray of int64 or float64, shape (num_vertices,)
+    network : CostNetwork
+    status, lower_bound, upper_bound, value, stats
+        See :class:`preflow.solving.result.BoundedResult`. The bounds are costs.
+    """
+
+    flow: Array
+    potentials: Array
+    supply: Array
+    network: CostNetwork
+    _gap: int | float
+
+    def __post_init__(self) -> None:
+        for array in (self.flow, self.potentials, self.supply):
+            array.flags.writeable = False
+
+    @property
+    def cost(self) -> int | float:
+        """The minimum cost, as a Python integer where the data are integers: it cannot wrap.
+
+        Raises
+        ------
+        NotOptimalError
+            The solve stopped early.
+        """
+        return self.value
+
+    @property
+    def gap(self) -> int | float:
+        """A proved bound of the difference between `cost` and the optimum of the input.
+
+        0 for integers, and for floats that are all integers. Other costs are rounded to integers of up to 48
+        bits, other amounts to 52 bits.
+        """
+        return self._gap
+
+    @property
+    def reduced_costs(self) -> Array:
+        """Per arc, its cost plus the potential of its tail minus that of its head.
+
+        Of an optimal flow: arcs with positive reduced cost carry their lower bound, arcs with negative
+        reduced cost their capacity. (Of float data: up to rounding.)
+        """
+        return reduced_costs(self.network, self.potentials)
+
+    def flow_dict(self) -> dict[Hashable, dict[Hashable, int | float]]:
+        """Return the flow as ``{tail: {head: flow}}`` with the caller's labels, as NetworkX does.
+
+        Every vertex and every arc has an entry, even without flow; parallel arcs are summed.
+        """
+        network = self.network
+        labels = network.labels or range(network.num_vertices)
+        flows: dict[Hashable, dict[Hashable, int | float]] = {label: {} for label in labels}
+        two_way = [False] * network.num_arcs if network.undirected is None else network.undirected.tolist()
+        columns = (network.tail.tolist(), network.head.tolist(), self.flow.tolist(), two_way)
+        for u, v, amount, both in zip(*columns, strict=True):
+            out, back = flows[labels[u]], flows[labels[v]]
+            out[labels[v]] = out.get(labels[v], 0) + (max(amount, 0) if both else amount)
+            if both:
+                back[labels[u]] = back.get(labels[u], 0) + max(-amount, 0)
+        return flows
+
+    def verify(self) -> None:
+        """Prove the flow optimal, independently of the solver, in linear time.
+
+        The flow stays within the bounds of each arc and sends all supplies. Its cost equals the bound that
+        the potentials prove, exactly for integers, within `gap` for floats. A result that stopped early
+        proves its two bounds instead.
+
+        Raises
+        ------
+        VerificationError
+            The proof fails: please report it as a bug.
+        """
+        check_min_cost_flow(
+            self.network,
+            self.supply,
+            self.flow,
+            self.potentials,
+            self.status,
+            self.lower_bound,
+            self.upper_bound,
+            self.gap,
+        )
+
+    def __repr__(self) -> str:
+        used = int(np.count_nonzero(self.flow))
+        arcs = f"flow on {used:,} of {self.network.num_arcs:,} arcs"
+        return f"<MinCostFlowResult: {self._headline()}, {arcs}, {self._how()}>"
