@@ -256,6 +256,29 @@ def assignments() -> Iterator[Call]:
                 yield f"{what} {extra}", partial(verified, preflow.linear_assignment, points, **extra)
 
 
+# --- minimum-cost flow -----------------------------------------------------------------------------------
+
+
+def min_cost_flows() -> Iterator[Call]:
+    """Yield calls of min_cost_flow."""
+    for n, m in ((6, 20), (200, 1500)):
+        tail, head = rng.integers(0, n, (2, m))
+        capacity, cost = rng.integers(0, 50, m), rng.integers(-100, 1000, m)
+        supply = np.bincount(tail, capacity // 2, n) - np.bincount(head, capacity // 2, n)
+        limited = preflow.CostNetwork.from_arrays(tail, head, capacity=capacity, cost=cost, supply=supply)
+        endless = preflow.CostNetwork.from_arrays(tail, head, cost=np.maximum(cost, 0))
+        rounded = preflow.CostNetwork.from_arrays(tail, head, capacity=capacity * 0.1, cost=cost * 0.1)
+        for method, threads in placements("min_cost_flow", auto=True):
+            given = {"method": method, "threads": threads}
+            for kind, network in (("integers", limited), ("endless", endless), ("floats", rounded)):
+                yield (
+                    f"min_cost_flow {kind} {given}",
+                    partial(verified, preflow.min_cost_flow, network, **given),
+                )
+    cheap = preflow.CostNetwork.from_arrays([0, 1, 2], [1, 2, 0], cost=[1, -1, 2])
+    yield "min_cost_flow, a search for an unbounded cycle", partial(verified, preflow.min_cost_flow, cheap)
+
+
 # --- vision ----------------------------------------------------------------------------------------------
 
 
@@ -300,6 +323,7 @@ PARTS = {
     "grid_cut": grids,
     "bipartite_matching": matchings,
     "linear_assignment": assignments,
+    "min_cost_flow": min_cost_flows,
     "vision": pictures,
     "gpu": beside_gpus,
 }

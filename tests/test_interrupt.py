@@ -189,6 +189,11 @@ def test_solves_in_many_user_threads() -> None:
     assert values == [expected] * 8
 
 
+def half_used(tail: Any, head: Any, capacity: Any) -> Any:
+    """Return the supplies of the flow that uses half of every capacity."""
+    return np.bincount(tail, capacity // 2, 300) - np.bincount(head, capacity // 2, 300)
+
+
 def instance_of(problem: str) -> tuple[Callable[..., Any], Any, dict[str, Any]]:
     """Return a function, an instance that takes every method some rounds, and more arguments."""
     if problem == "max_flow":
@@ -198,16 +203,25 @@ def instance_of(problem: str) -> tuple[Callable[..., Any], Any, dict[str, Any]]:
     if problem == "bipartite_matching":
         return preflow.bipartite_matching, traps.scrambled_cycle(5000), {"initial": "none"}
     rng = np.random.default_rng(1)
+    if problem == "min_cost_flow":
+        tail, head = rng.integers(0, 300, (2, 2000))
+        capacity, cost = rng.integers(0, 50, 2000), rng.integers(-100, 1000, 2000)
+        return (
+            preflow.min_cost_flow,
+            (tail, head, capacity, cost),
+            {"supply": half_used(tail, head, capacity)},
+        )
     costs = rng.integers(1, 1000, (100, 1)) * rng.integers(1, 1000, 100)
     return preflow.linear_assignment, csr_array(costs) if problem == "sparse" else costs, {}
 
 
+PROBLEMS = ("max_flow", "grid_cut", "bipartite_matching", "linear_assignment", "min_cost_flow")
 #: Counters of work.
-WORK = ("pushes", "relabels", "arc_scans", "phases", "augmentations")
+WORK = ("pushes", "relabels", "arc_scans", "phases", "augmentations", "pivots")
 
 CPU_METHODS = [
     (problem, method.name)
-    for problem in ("max_flow", "grid_cut", "bipartite_matching", "linear_assignment")
+    for problem in PROBLEMS
     for method in preflow.methods(problem)
     if method.device == "cpu"
 ]
@@ -236,7 +250,7 @@ def test_every_method_looks_at_the_stop_flag(
     assert done[0] <= done[1] / 4
 
 
-@pytest.mark.parametrize("problem", ["max_flow", "grid_cut", "bipartite_matching", "linear_assignment"])
+@pytest.mark.parametrize("problem", PROBLEMS)
 def test_ctrl_c_leaves_out_the_answer(problem: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Proving bounds and recovering a flow would take time that nobody waits for."""
     solve, instance, more = instance_of(problem)

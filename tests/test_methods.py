@@ -28,11 +28,14 @@ from preflow.generators import FAMILIES
 from preflow.graph.cost_input import as_costs
 from preflow.graph.integer_grid import integer_grid
 from preflow.graph.residual import ResidualArrays, build_residual
+from preflow.graph.standard_form import StandardForm
 from preflow.kernels import warm_up
 from preflow.kernels.bfs import distances_to_sink
 from preflow.kernels.kernel import PLAIN
 from preflow.matching.match_arrays import empty_matching
 from preflow.matching.methods import INITIAL
+from preflow.mincost.infeasible import excesses
+from preflow.mincost.solution import FlowState
 from preflow.solving import protocol
 from preflow.solving.dispatch import find_method
 from preflow.solving.method import Method
@@ -47,6 +50,7 @@ PACKAGES = {
     "grid_cut": ("gridcut", protocol.GridSolver),
     "bipartite_matching": ("matching", protocol.MatchingSolver),
     "linear_assignment": ("assignment", protocol.AssignmentSolver),
+    "min_cost_flow": ("mincost", protocol.MinCostSolver),
 }
 METHODS = [
     pytest.param(problem, method, id=f"{problem}-{method.name}")
@@ -186,11 +190,35 @@ def solve_assignment(method: Method, control: Control) -> bool:
     return not found.ending.any()
 
 
+def solve_min_cost_flow(method: Method, control: Control) -> bool:
+    rng = np.random.default_rng(4)
+    tail, head = rng.integers(0, 12, (2, 60))
+    capacity, cost, potential = rng.integers(0, 9, 60), rng.integers(-9, 30, 60), rng.integers(0, 20, 12)
+    supply = np.zeros(12, dtype=np.int64)
+    np.add.at(supply, tail, capacity // 2)
+    np.subtract.at(supply, head, capacity // 2)
+    form = StandardForm(tail.astype(np.uint32), head.astype(np.uint32), capacity, cost, supply)
+    for start in (None, FlowState(capacity // 2, potential, "stopped")):
+        state = method.solve(form, start, method.make_options(None), control)
+        assert (state.flow >= 0).all()
+        assert (state.flow <= capacity).all()
+        if control.stopped:
+            assert state.ending in ("stopped", "optimal")
+        else:
+            assert state.ending == "optimal"
+            assert not excesses(form, state.flow).any()
+            reduced = cost + state.potential[tail] - state.potential[head]
+            assert not state.flow[reduced > 0].any()
+            assert (state.flow == capacity)[reduced < 0].all()
+    return state.ending == "optimal"
+
+
 SOLVE = {
     "max_flow": solve_flow,
     "grid_cut": solve_grid,
     "bipartite_matching": solve_matching,
     "linear_assignment": solve_assignment,
+    "min_cost_flow": solve_min_cost_flow,
 }
 
 

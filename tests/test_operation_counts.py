@@ -38,8 +38,20 @@ def instances(problem: str) -> dict[str, Any]:
         return {f"{shape}": noisy_grid(shape) for shape in ((20, 20), (60, 50), (9, 8, 7))}
     if problem == "bipartite_matching":
         return {f"{name} {size}": BIPARTITE_FAMILIES[name].generate(size) for name, size in GRAPHS.items()}
+    if problem == "min_cost_flow":
+        return {f"random {n}": random_costs(n) for n in (30, 200)}
     costs: dict[str, Any] = {f"uniform {n}": uniform_integer_costs(n, largest=1000) for n in (20, 90)}
     return costs | {"rectangular": costs["uniform 90"][:40] * 0.1}
+
+
+def random_costs(n: int) -> preflow.CostNetwork:
+    """Return a network of n vertices whose supplies are those of a random flow."""
+    rng = np.random.default_rng(n)
+    tail, head = rng.integers(0, n, (2, 6 * n))
+    capacity, cost = rng.integers(0, 50, 6 * n), rng.integers(-100, 1000, 6 * n)
+    flow = rng.integers(0, capacity + 1)
+    supply = np.bincount(tail, flow, n) - np.bincount(head, flow, n)
+    return preflow.CostNetwork.from_arrays(tail, head, capacity=capacity, cost=cost, supply=supply)
 
 
 def answer(problem: str, method: str, instance: Any) -> dict[str, Any]:
@@ -52,12 +64,13 @@ def answer(problem: str, method: str, instance: Any) -> dict[str, Any]:
         "grid_cut": ("labels",),
         "bipartite_matching": ("row_match",),
         "linear_assignment": ("row", "column"),
+        "min_cost_flow": ("flow", "potentials"),
     }
     digest = hashlib.sha256()
     for name in names[problem]:
         values = np.asarray(getattr(result, name))
         digest.update(values.astype(np.int64 if values.dtype.kind in "iu" else values.dtype).tobytes())
-    counts = {name: int(getattr(result.stats, name, 0)) for name in (*COUNTERS, *MATCHING_COUNTERS)}
+    counts = {name: int(getattr(result.stats, name, 0)) for name in (*COUNTERS, *MATCHING_COUNTERS, "pivots")}
     return {**{name: count for name, count in counts.items() if count}, "answer": digest.hexdigest()[:16]}
 
 

@@ -38,7 +38,7 @@ MORE: dict[ModuleType, tuple[str, ...]] = {
     preflow.io.solution: ("FlowSolution",),
     preflow.progress: ("ProgressReport",),
     preflow.solving.method: ("Method",),
-    preflow.stats: ("AssignmentStats", "MatchingStats", "SolveStats"),
+    preflow.stats: ("AssignmentStats", "MatchingStats", "MinCostStats", "SolveStats"),
 }
 
 TRIPS: dict[str, Callable[[Any], Any]] = {
@@ -51,6 +51,7 @@ TRIPS: dict[str, Callable[[Any], Any]] = {
 }
 
 NETWORK = preflow.FlowNetwork.from_arrays([0, 0, 1, 2, 1], [1, 2, 3, 3, 4], [3.5, 2, 2, 4, 1])
+COST_NETWORK = preflow.CostNetwork.from_arrays([0, 0, 1], [1, 2, 2], capacity=[2, 4, 2], cost=[1, 5, 2])
 GRID = preflow.GridNetwork.from_arrays([[5, 0, 0], [2, 0, 1]], [[0, 0, 5], [0, 3, 0]], 2)
 IMAGE = np.array([[0.0, 1, 1], [0, 0, 1]])
 
@@ -70,6 +71,7 @@ def samples() -> dict[str, Callable[[], Any]]:
         "AssignmentStats": lambda: preflow.linear_assignment([[1, 2], [4, 4]]).stats,
         "BinaryEnergy": lambda: vision.BinaryEnergy([[0, 1], [2, 0]], [[0, 1]], [[0, 1], [1, 0]]),
         "BipartiteGraph": lambda: graph,
+        "CostNetwork": lambda: COST_NETWORK,
         "CostFile": lambda: preflow.io.costs.CostFile(np.eye(2), np.arange(2), np.arange(2)),
         "Denoised": lambda: vision.denoise(IMAGE, 0.1, levels=4),
         "DulmageMendelsohn": lambda: preflow.dulmage_mendelsohn(sp.csr_array(np.eye(2))),
@@ -88,6 +90,8 @@ def samples() -> dict[str, Callable[[], Any]]:
         "MaxFlowProblem": lambda: preflow.MaxFlowProblem(NETWORK, 0, (3, 4)),
         "MaxFlowResult": lambda: preflow.max_flow(NETWORK, 0, 3),
         "Method": lambda: preflow.methods("max_flow")[0],
+        "MinCostFlowResult": lambda: preflow.min_cost_flow(COST_NETWORK, [3, 0, -3]),
+        "MinCostStats": lambda: preflow.min_cost_flow(COST_NETWORK).stats,
         "MinCutResult": lambda: preflow.min_cut(NETWORK, 0, 3),
         "OpticalFlow": lambda: vision.find_optical_flow(IMAGE, IMAGE, max_displacement=1),
         "Parameter": lambda: preflow.generators.Parameter("n", int, None),
@@ -140,6 +144,8 @@ def test_public_classes(kind: type) -> None:
 
 
 ERRORS = {
+    "InfeasibleFlowError": lambda: errors.InfeasibleFlowError((1, 2), 3),
+    "UnboundedCostError": lambda: errors.UnboundedCostError((0, 4), -7),
     "InfeasibleError": lambda: errors.InfeasibleError("rows", (1, 2), (0,), (3,)),
     "MissingDependencyError": lambda: errors.MissingDependencyError("reading", "pillow", "vision"),
     "ParseError": lambda: errors.ParseError("a.max", 3, "expected a number"),

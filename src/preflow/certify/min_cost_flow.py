@@ -18,7 +18,7 @@ from ..arrays import Array
 from ..errors import VerificationError
 from ..graph.cost_network import CostNetwork, is_integral
 from ..graph.network import INT64_MAX, exact_sum
-from ..graph.standard_form import flow_limit
+from ..graph.standard_form import flow_limit, largest_amount
 from .fields import check_bounds, checked_array, checked_number
 
 #: Bits of a word of :func:`exact_dot`.
@@ -110,7 +110,7 @@ def amount_slack(network: CostNetwork, supply: Array) -> float:
     amounts = [network.capacity, supply, *([] if network.lower is None else [network.lower])]
     if all(map(is_integral, amounts)):
         return 0
-    return (network.num_vertices + network.num_arcs + 2) * 2.0**-50 * float(flow_limit(network, supply))
+    return (network.num_vertices + network.num_arcs + 2) * 2.0**-50 * largest_amount(network, supply)
 
 
 def cost_slack(network: CostNetwork, supply: Array, flow: Array, potentials: Array) -> float:

@@ -111,6 +111,12 @@ def flow_limit(network: CostNetwork, supply: Array) -> int | float:
     return _sum(np.maximum(shifted, 0)) + _sum(room[counted])
 
 
+def largest_amount(network: CostNetwork, supply: Array) -> float:
+    """Return an amount to which rounding errors are relative: the flow of no arc need be larger."""
+    lower = 0.0 if network.lower is None else float(np.abs(network.lower).sum(dtype=np.float64))
+    return float(flow_limit(network, supply)) + lower
+
+
 def standardise(network: CostNetwork, supply: Array) -> Standardised:
     """Return a network with its supplies in standard form.
 
@@ -135,15 +141,14 @@ def standardise(network: CostNetwork, supply: Array) -> Standardised:
         whole = _with_integers(network, capacity, endless, lower)
         limit = flow_limit(whole, supplies)
     else:
-        limit = flow_limit(network, supply.astype(np.float64))
-        _check_sum(supply, (network.num_vertices + network.num_arcs + 1) * 2.0**-50 * max(limit, 1e-300))
-        if not math.isfinite(limit):
+        limit, most = float(flow_limit(network, supply)), largest_amount(network, supply)
+        _check_sum(supply, (network.num_vertices + network.num_arcs + 2) * 2.0**-50 * most)
+        if not math.isfinite(most):
             raise CapacityOverflowError("the amounts sum to more than float64 can represent")
-        exponent = AMOUNT_BITS - math.frexp(limit)[1] if limit > 0 else 0
+        exponent = AMOUNT_BITS - math.frexp(most)[1]
         endless = np.isinf(network.capacity)
         lower = None if network.lower is None else _rounded(network.lower, exponent)
-        most = math.ldexp(2.0 * limit, exponent) + 2
-        roof = most if lower is None else most + np.maximum(lower, 0)
+        roof = math.ldexp(2.0 * most, exponent) + 2
         capacity = np.minimum(
             np.ceil(np.ldexp(np.where(endless, 0, network.capacity), exponent)), roof
         ).astype(np.int64)

@@ -1,0 +1,290 @@
+"""min_cost_flow: every method against a linear program, reference optima, all forms of input."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import preflow
+from preflow.certify.min_cost_flow import check_flow_of_network, dual_bound, exact_dot, flow_cost
+from preflow.errors import (
+    CapacityOverflowError,
+    CostOverflowError,
+    InfeasibleError,
+    InvalidInputError,
+    NotOptimalError,
+    UnboundedCostError,
+    VerificationError,
+)
+from tests.support.min_cost import SmallCosts, cheapest, check_against_oracle, small_costs
+
+METHODS = [method for method in preflow.methods("min_cost_flow") if method.device == "cpu"]
+NAMES = [method.name for method in METHODS]
+DIAMOND = ([0, 0, 1, 1, 2], [1, 2, 2, 3, 3], [4, 2, 2, 3, 5], [1, 5, 1, 7, 2])
+
+
+@pytest.mark.parametrize("method", NAMES)
+@given(case=small_costs())
+@settings(max_examples=150, deadline=None)
+def test_small_networks(method: str, case: SmallCosts) -> None:
+    check_against_oracle(case, method=method)
+
+
+@given(case=small_costs(), seed=st.integers(0, 2**32 - 1))
+@settings(max_examples=100, deadline=None)
+def test_undirected_arcs(case: SmallCosts, seed: int) -> None:
+    """An undirected arc is two opposite ones, of which an optimal flow uses one."""
+    rng = np.random.default_rng(seed)
+    m = len(case.tail)
+    marks = rng.random(m) < 0.5
+    cost, lower = np.where(marks, np.abs(case.cost), case.cost), np.where(marks, 0, case.lower)
+    network = preflow.CostNetwork(
+        *(case.num_vertices, np.array(case.tail, dtype=int), np.array(case.head, dtype=int)),
+        capacity=np.array(case.capacity, dtype=float),
+        cost=cost.astype(int),
+        lower=lower.astype(int),
+        supply=np.array(case.supply),
+        undirected=marks,
+    )
+    extra = np.flatnonzero(marks)
+    double = SmallCosts(
+        case.num_vertices,
+        [*case.tail, *(case.head[a] for a in extra)],
+        [*case.head, *(case.tail[a] for a in extra)],
+        [*case.capacity, *(case.capacity[a] for a in extra)],
+        [int(c) for c in [*cost, *cost[extra]]],
+        [*(int(c) for c in lower), *(0 for _ in extra)],
+        case.supply,
+    )
+    expected = cheapest(double)
+    if isinstance(expected, str):
+        kind = InfeasibleError if expected == "infeasible" else UnboundedCostError
+        with pytest.raises(kind):
+            preflow.min_cost_flow(network)
+        return
+    result = preflow.min_cost_flow(network)
+    result.verify()
+    assert result.cost == expected
+
+
+@given(case=small_costs(), seed=st.integers(0, 2**32 - 1))
+@settings(max_examples=100, deadline=None)
+def test_floats(case: SmallCosts, seed: int) -> None:
+    """Costs and amounts that are no integers: within the stated gap of the same data scaled."""
+    expected = cheapest(case)
+    if isinstance(expected, str):
+        return
+    rng = np.random.default_rng(seed)
+    by_cost, by_amount = rng.random(2) * [1e6, 1e-3] + 1e-4
+    network = preflow.CostNetwork.from_arrays(
+        case.tail,
+        case.head,
+        capacity=np.array(case.capacity, dtype=float) * by_amount,
+        cost=np.array(case.cost) * by_cost,
+        lower=np.array(case.lower) * by_amount,
+        supply=np.array(case.supply) * by_amount,
+        num_vertices=case.num_vertices,
+    )
+    result = preflow.min_cost_flow(network)
+    result.verify()
+    scale = 1 + sum(abs(c) * min(u, 30) for c, u in zip(case.cost, case.capacity, strict=True))
+    assert abs(result.cost - expected * by_cost * by_amount) <= 1e-9 * scale * by_cost * by_amount
+    assert 0 <= result.gap <= 1e-9 * scale * by_cost * by_amount
+
+
+class TestInput:
+    def test_forms(self) -> None:
+        tail, head, capacity, cost = DIAMOND
+        supply = [5, 0, 0, -5]
+        graph = nx.DiGraph()
+        graph.add_nodes_from((v, {"demand": -amount}) for v, amount in enumerate(supply))
+        for u, v, c, w in zip(*DIAMOND, strict=True):
+            graph.add_edge(u, v, capacity=c, weight=w)
+        frame = pd.DataFrame({"source": tail, "target": head, "capacity": capacity, "cost": cost})
+        costs, limits = (sp.csr_array((v, (tail, head)), shape=(4, 4)) for v in (cost, capacity))
+        expected = nx.min_cost_flow_cost(graph)
+        networks: list[Any] = [
+            preflow.CostNetwork.from_arrays(tail, head, capacity=capacity, cost=cost, supply=supply),
+            preflow.CostNetwork.from_scipy(costs, capacity=limits, supply=supply),
+            preflow.CostNetwork.from_pandas(frame, supply={0: 5, 3: -5}),
+            graph,
+        ]
+        for network in networks:
+            assert preflow.min_cost_flow(network).cost == expected
+        for given_supply in (supply, np.array(supply, dtype=float), {0: 5, 3: -5}):
+            assert preflow.min_cost_flow(DIAMOND, given_supply).cost == expected
+        assert preflow.min_cost_flow(DIAMOND, source=0, sink=3, amount=5).cost == expected
+        assert preflow.min_cost_flow(networks[0], source=3, sink=0, amount=5).cost == 0
+
+    def test_labels(self) -> None:
+        graph = nx.MultiDiGraph()
+        graph.add_node("a", demand=-3)
+        graph.add_node("b", demand=3)
+        graph.add_edge("a", "b", weight=2, capacity=2)
+        graph.add_edge("a", "b", weight=5)
+        result = preflow.min_cost_flow(graph)
+        assert result.flow.tolist() == [2, 1]
+        assert result.flow_dict() == {"a": {"b": 3}, "b": {}}
+        assert result.reduced_costs.tolist() == [-3, 0]
+
+    def test_undirected_graph(self) -> None:
+        graph = nx.Graph()
+        graph.add_edge("a", "b", weight=2, capacity=2)
+        result = preflow.min_cost_flow(graph, {"b": 1, "a": -1})
+        assert result.cost == 2
+        assert result.flow_dict() == {"a": {"b": 0}, "b": {"a": 1}}
+
+    def test_nothing(self) -> None:
+        for network in (([], [], [], []), preflow.CostNetwork.from_arrays([], [], num_vertices=3)):
+            result = preflow.min_cost_flow(network)
+            assert result.cost == 0
+            result.verify()
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            ({"cost": [1, np.nan]}, "cost is NaN at 1"),
+            ({"cost": [1, np.inf]}, "cost is inf at 1: it must be finite"),
+            ({"cost": [1]}, r"cost has shape \(1,\)"),
+            ({"capacity": [-1, 2]}, "capacity is negative"),
+            ({"capacity": 2, "lower": [0, 3]}, "arc 1 has the lower bound 3, above its capacity 2"),
+            ({"supply": [1, 2]}, r"supply has shape \(2,\)|vertex 2 is out of range"),
+            ({"undirected": [True, False], "cost": [-1, 0]}, "arc 0 is undirected"),
+            ({"undirected": [1, 0]}, "undirected must be a bool"),
+        ],
+    )
+    def test_bad_networks(self, arguments: dict[str, Any], message: str) -> None:
+        with pytest.raises(InvalidInputError, match=message):
+            preflow.CostNetwork.from_arrays([0, 1], [1, 2], **arguments)
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            ({"supply": [1, 0, 0, 0]}, "the supplies sum to 1, not to zero"),
+            ({"supply": 3}, "supply must have one entry for each of 4 vertices"),
+            ({"supply": {9: 1}}, "vertex 9 is out of range"),
+            ({"source": 0, "sink": 3}, "source and sink given: source, sink and amount go together"),
+            ({"source": 0, "sink": 3, "amount": -1}, "amount must be at least 0"),
+            ({"source": 0, "sink": 3, "amount": "5"}, "amount must be a number"),
+            ({"source": 0, "sink": 7, "amount": 1}, "vertex 7 is out of range"),
+            ({"method": "simplex"}, "unknown method 'simplex'"),
+        ],
+    )
+    def test_bad_calls(self, arguments: dict[str, Any], message: str) -> None:
+        with pytest.raises(InvalidInputError, match=message):
+            preflow.min_cost_flow(DIAMOND, **arguments)
+        with pytest.raises(InvalidInputError, match="a network with costs is"):
+            preflow.min_cost_flow(object())
+
+    @pytest.mark.parametrize("method", NAMES)
+    def test_numbers_near_the_limits(self, method: str) -> None:
+        huge = 2**62
+        with pytest.raises(CostOverflowError):
+            preflow.min_cost_flow(([0, 1], [1, 2], [1, 1], [huge, huge]), [1, 0, -1], method=method)
+        with pytest.raises(CapacityOverflowError):
+            preflow.min_cost_flow(([0, 0], [1, 1], [huge, huge], [-1, 1]), method=method)
+        with pytest.raises(CapacityOverflowError):
+            preflow.min_cost_flow(([0], [1], [huge], [1]), [huge, -huge], method=method)
+        # A large capacity that no optimal flow uses does no harm.
+        result = preflow.min_cost_flow(([0], [1], [huge], [2**50]), [2**30, -(2**30)], method=method)
+        assert result.cost == 2**80
+        result.verify()
+
+
+class TestErrors:
+    def test_infeasible(self) -> None:
+        graph = nx.DiGraph()
+        graph.add_edge("a", "b", capacity=2, weight=1)
+        graph.add_edge("b", "c", capacity=5, weight=1)
+        with pytest.raises(InfeasibleError, match="1 vertices together supply 2 more") as caught:
+            preflow.min_cost_flow(graph, {"a": 4, "c": -4})
+        assert caught.value.vertices == ("a",)  # type: ignore[attr-defined]
+
+    def test_unbounded(self) -> None:
+        with pytest.raises(UnboundedCostError) as caught:
+            preflow.min_cost_flow(([0, 1, 2, 1], [1, 2, 1, 0], np.inf, [0, 3, -5, 9]))
+        assert sorted(caught.value.arcs) == [1, 2]
+        assert caught.value.cost == -2
+
+    def test_infeasible_and_unbounded(self) -> None:
+        network = preflow.CostNetwork.from_arrays([0], [0], cost=-1, supply=[1, -1])
+        with pytest.raises(InfeasibleError):
+            preflow.min_cost_flow(network)
+
+
+class TestProof:
+    def result(self) -> preflow.MinCostFlowResult:
+        return preflow.min_cost_flow(DIAMOND, [5, 0, 0, -5])
+
+    @pytest.mark.parametrize(
+        ("field", "value", "message"),
+        [
+            ("flow", [4, 1, 2, 3, 3], "not conserved at vertex 1"),
+            ("flow", [5, 0, 2, 3, 2], r"arc 0 \(0 -> 1\) carries 5, more than its capacity"),
+            ("flow", [-1, 0, 0, 0, 0], "less than its lower bound"),
+            ("potentials", [0, 0, 0, 0], "the potentials prove"),
+            ("potentials", [0, 2**62, 0, 0], "too large for int64"),
+            ("lower_bound", 1, "the bounds 1 and"),
+            ("status", "fine", "status must be one of"),
+        ],
+    )
+    def test_a_wrong_field(self, field: str, value: Any, message: str) -> None:
+        result = self.result()
+        result.verify()
+        object.__setattr__(result, field, np.array(value) if isinstance(value, list) else value)
+        with pytest.raises(VerificationError, match=message):
+            result.verify()
+
+    def test_a_dearer_flow(self) -> None:
+        result = self.result()
+        object.__setattr__(result, "flow", np.array([3, 2, 0, 3, 2]))
+        dear = flow_cost(result.network, result.flow)
+        assert dear > result.cost
+        for name in ("lower_bound", "upper_bound"):
+            object.__setattr__(result, name, dear)
+        with pytest.raises(VerificationError, match="the potentials prove"):
+            result.verify()
+
+    def test_no_potentials_prove_more_than_the_optimum(self) -> None:
+        result = self.result()
+        rng = np.random.default_rng(0)
+        for _ in range(200):
+            prices = rng.integers(-20, 20, 4)
+            assert dual_bound(result.network, result.supply, prices) <= result.cost
+
+    def test_sums_that_int64_cannot_hold(self) -> None:
+        rng = np.random.default_rng(1)
+        first, second = rng.integers(-(2**62), 2**62, (2, 1000))
+        assert exact_dot(first, second) == sum(
+            a * b for a, b in zip(first.tolist(), second.tolist(), strict=True)
+        )
+
+    def test_balances_that_int64_cannot_hold(self) -> None:
+        big = 2**62
+        network = preflow.CostNetwork.from_arrays([0] * 8, [1] * 8, capacity=big, supply=[0, 0])
+        with pytest.raises(VerificationError, match="not conserved"):
+            check_flow_of_network(network, np.zeros(2, dtype=np.int64), np.full(8, big))
+
+
+@pytest.mark.parametrize("method", NAMES)
+def test_a_stopped_solve(method: str) -> None:
+    rng = np.random.default_rng(5)
+    tail, head = rng.integers(0, 2000, (2, 20000))
+    capacity, cost = rng.integers(0, 50, 20000), rng.integers(-100, 1000, 20000)
+    half = capacity // 2
+    supply = np.bincount(tail, half, 2000) - np.bincount(head, half, 2000)
+    preflow.min_cost_flow(([0], [1], [1], [1]), [1, -1], method=method)
+    result = preflow.min_cost_flow((tail, head, capacity, cost), supply, method=method, time_limit=1e-4)
+    result.verify()
+    if result.status == "time-limit":
+        assert result.lower_bound <= result.upper_bound <= math.inf
+        with pytest.raises(NotOptimalError):
+            _ = result.cost
