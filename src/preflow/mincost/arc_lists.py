@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ..arrays import Indices
 from ..graph.standard_form import StandardForm
+from .solution import FlowState
 
 
 class ArcLists(NamedTuple):
@@ -59,3 +60,15 @@ def arc_lists(form: StandardForm, flow: NDArray[np.int64]) -> ArcLists:
         np.concatenate([form.capacity - flow, flow])[order],
         place[:m].copy(),
     )
+
+
+def tight_flow(
+    form: StandardForm, start: FlowState | None, potential: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return a flow for which no residual arc has negative reduced cost.
+
+    It is that of the start, or none, but arcs of negative reduced cost are full, of positive empty.
+    """
+    length = form.cost + potential[form.tail] - potential[form.head]
+    flow = np.int64(0) if start is None else start.flow
+    return np.where(length < 0, form.capacity, np.where(length > 0, np.int64(0), flow))

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from ..graph.cost_network import CostNetwork
     from ..graph.standard_form import StandardForm
     from ..solving.protocol import Chooser, GpuPolicy, MinCostSolver
-    from . import policy, serial_shortest_path
+    from . import policy, serial_capacity_scaling, serial_shortest_path
     from .solution import FlowState
 
     HostSolver = MinCostSolver[StandardForm, FlowState]
-    HOST_SOLVERS: tuple[HostSolver, ...] = (serial_shortest_path.solve,)
+    HOST_SOLVERS: tuple[HostSolver, ...] = (serial_capacity_scaling.solve, serial_shortest_path.solve)
     CHOOSE: Chooser[CostNetwork, Device] = policy.choose
     WORTH_A_GPU: GpuPolicy[CostNetwork] = policy.worth_a_gpu
 
@@ -28,5 +28,12 @@ METHODS = (
         "successive shortest paths with potentials, from all supplies at once",
         "Edmonds and Karp 1972; Tomizawa 1971",
         aliases=("ssp",),
+    ),
+    Method(
+        "serial-capacity-scaling",
+        "mincost.serial_capacity_scaling",
+        "CapacityScalingOptions",
+        "shortest paths that carry large amounts first, then half as much",
+        "Edmonds and Karp 1972",
     ),
 )

@@ -1,0 +1,219 @@
+"""Send flow along shortest paths of the residual network: Dijkstra's method with potentials.
+
+The excess of a vertex is its supply, plus the flow into it, minus the flow out of it. The length of a
+residual arc is its reduced cost.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..arrays import Indices, Int64
+from ..kernels.atomics import relaxed_load
+from ..kernels.constants import ONE, TWO, ZERO
+from ..kernels.kernel import kernel
+from ..solving.monitor import Monitor
+from ..stats import ARC_SCANS, AUGMENTATIONS
+from .arc_lists import ArcLists
+from .solution import Ending
+
+#: How a run of the kernel ends.
+ENDINGS: tuple[Ending, ...] = ("optimal", "infeasible", "stopped")
+#: Positions of a vertex that is not in the heap: not reached, or settled.
+ABSENT = np.uint64(2**64 - 1)
+
+
+class Search(NamedTuple):
+    """The state of a search; between two searches only `reached` says what is to be cleared.
+
+    Attributes
+    ----------
+    distance : ndarray of int64, shape (n,)
+        -1 where the search has not come.
+    parent : ndarray of uint64, shape (n,)
+        The residual arc by which a vertex is reached, 2m for where the search began.
+    heap : ndarray of uint64, shape (n,)
+        A binary heap of vertices by distance.
+    position : ndarray of uint64, shape (n,)
+        The position of a vertex in the heap.
+    reached : ndarray of uint64, shape (n,)
+        The vertices that the search has reached.
+    """
+
+    distance: NDArray[np.int64]
+    parent: NDArray[np.uint64]
+    heap: NDArray[np.uint64]
+    position: NDArray[np.uint64]
+    reached: NDArray[np.uint64]
+
+
+@kernel
+def move_up(search: Search, position: np.uint64) -> None:
+    """Move a vertex of the heap towards the root until its parent is no farther."""
+    heap, distance = search.heap, search.distance
+    v = heap[position]
+    while position > ZERO:
+        above = (position - ONE) // TWO
+        if distance[heap[above]] <= distance[v]:
+            break
+        heap[position] = heap[above]
+        search.position[heap[position]] = position
+        position = above
+    heap[position] = v
+    search.position[v] = position
+
+
+@kernel
+def move_down(search: Search, size: np.uint64) -> None:
+    """Move the root of the heap down until no child is nearer."""
+    heap, distance = search.heap, search.distance
+    v = heap[ZERO]
+    position = ZERO
+    while True:
+        below = position * TWO + ONE
+        if below >= size:
+            break
+        if below + ONE < size and distance[heap[below + ONE]] < distance[heap[below]]:
+            below += ONE
+        if distance[v] <= distance[heap[below]]:
+            break
+        heap[position] = heap[below]
+        search.position[heap[position]] = position
+        position = below
+    heap[position] = v
+    search.position[v] = position
+
+
+@kernel
+def nearest_deficit(
+    net: ArcLists,
+    potential: NDArray[np.int64],
+    excess: NDArray[np.int64],
+    sources: NDArray[np.uint64],
+    least: np.int64,
+    search: Search,
+    monitor: Monitor,
+) -> tuple[np.uint64, np.uint64, Int64]:
+    """Search from `sources`, by arcs that can carry `least`, to the nearest vertex that lacks as much.
+
+    Returns
+    -------
+    vertex : n if there is none
+    reached : number of vertices in ``search.reached``
+    distance : of the vertex
+    """
+    n, none = np.uint64(len(excess)), np.uint64(len(net.head))
+    size, reached = ZERO, ZERO
+    for i in range(len(sources)):
+        v = sources[i]
+        search.distance[v] = 0
+        search.parent[v] = none
+        search.reached[reached] = v
+        reached += ONE
+        search.heap[size] = v
+        search.position[v] = size
+        size += ONE
+    while size > ZERO:
+        u = search.heap[ZERO]
+        if excess[u] <= -least:
+            return u, reached, search.distance[u]
+        search.position[u] = ABSENT
+        size -= ONE
+        if size > ZERO:
+            search.heap[ZERO] = search.heap[size]
+            move_down(search, size)
+        if relaxed_load(monitor.stop, 0):
+            break
+        monitor.counts[ARC_SCANS] += net.first[u + ONE] - net.first[u]
+        for arc in range(net.first[u], net.first[u + ONE]):
+            if net.residual[arc] < least:
+                continue
+            v = np.uint64(net.head[arc])
+            length = search.distance[u] + net.cost[arc] + potential[u] - potential[v]
+            known = search.distance[v]
+            if known < 0:
+                search.reached[reached] = v
+                reached += ONE
+                search.position[v] = size
+                search.heap[size] = v
+                size += ONE
+            elif length >= known:
+                continue
+            search.distance[v] = length
+            search.parent[v] = np.uint64(arc)
+            move_up(search, search.position[v])
+    return n, reached, 0
+
+
+@kernel
+def send_along_paths(
+    net: ArcLists,
+    tail: Indices,
+    potential: NDArray[np.int64],
+    excess: NDArray[np.int64],
+    sources: NDArray[np.uint64],
+    least: np.int64,
+    search: Search,
+    monitor: Monitor,
+) -> np.uint64:
+    """Send flow along shortest paths until no path can carry `least`; return the position in `ENDINGS`.
+
+    `sources` are the vertices with an excess of at least `least`. The length of residual arcs that can carry
+    `least` is not negative, before and after.
+    """
+    n, none = np.uint64(len(excess)), np.uint64(len(net.head))
+    left = np.uint64(len(sources))
+    while left > ZERO:
+        sink, reached, length = nearest_deficit(
+            net, potential, excess, sources[:left], least, search, monitor
+        )
+        amount = np.int64(0)
+        if sink < n:
+            # Update the potentials: the path gets length zero. Vertices still in the heap are no nearer.
+            amount = -excess[sink]
+            for i in range(reached):
+                v = search.reached[i]
+                if search.distance[v] < length:
+                    potential[v] += search.distance[v] - length
+            # Send as much flow as the path carries.
+            v = sink
+            while search.parent[v] < none:
+                arc = search.parent[v]
+                amount = min(amount, net.residual[arc])
+                v = np.uint64(tail[arc])
+            amount = min(amount, excess[v])
+            excess[sink] += amount
+            excess[v] -= amount
+            monitor.progress[0] -= amount
+            monitor.counts[AUGMENTATIONS] += ONE
+            v = sink
+            while search.parent[v] < none:
+                arc = search.parent[v]
+                net.residual[arc] -= amount
+                net.residual[net.mate[arc]] += amount
+                v = np.uint64(tail[arc])
+        for i in range(reached):
+            search.distance[search.reached[i]] = -1
+        if relaxed_load(monitor.stop, 0):
+            return TWO
+        if sink == n:
+            return ONE
+        # Keep the sources that still have excess.
+        kept = ZERO
+        for i in range(left):
+            if excess[sources[i]] >= least:
+                sources[kept] = sources[i]
+                kept += ONE
+        left = kept
+    return ZERO
+
+
+def new_search(num_vertices: int) -> Search:
+    """Return the state for searches in a network."""
+    return Search(
+        np.full(num_vertices, -1, dtype=np.int64),
+        *(np.zeros(num_vertices, dtype=np.uint64) for _ in range(4)),
+    )
