@@ -90,6 +90,7 @@ def samples() -> dict[str, Callable[[], Any]]:
         "MaxFlowProblem": lambda: preflow.MaxFlowProblem(NETWORK, 0, (3, 4)),
         "MaxFlowResult": lambda: preflow.max_flow(NETWORK, 0, 3),
         "Method": lambda: preflow.methods("max_flow")[0],
+        "MinCostFlow": lambda: preflow.MinCostFlow(COST_NETWORK),
         "MinCostFlowResult": lambda: preflow.min_cost_flow(COST_NETWORK, [3, 0, -3]),
         "MinCostStats": lambda: preflow.min_cost_flow(COST_NETWORK).stats,
         "MinCutResult": lambda: preflow.min_cut(NETWORK, 0, 3),

@@ -24,6 +24,7 @@ from .maxflow.api import max_flow
 from .maxflow.result import MaxFlowResult, MinCutResult
 from .mincost.api import min_cost_flow
 from .mincost.result import MinCostFlowResult
+from .mincost.warm import MinCostFlow
 from .registry import methods
 
 __version__: str
@@ -39,6 +40,7 @@ __all__ = [
     "MatchingResult",
     "MaxFlowProblem",
     "MaxFlowResult",
+    "MinCostFlow",
     "MinCostFlowResult",
     "MinCutResult",
     "PointCosts",

@@ -89,6 +89,24 @@ class Standardised:
             flow if self.amount_exponent is None else np.ldexp(flow.astype(np.float64), -self.amount_exponent)
         )
 
+    def form_flow(self, flow: Array) -> NDArray[np.int64]:
+        """Return the flow of the form, cut to its capacities, from that of the input arcs."""
+        exponent = self.amount_exponent
+        amounts = np.rint(flow).astype(np.int64) if exponent is None else _rounded(flow, exponent)
+        if self.lower is not None:
+            amounts = amounts - self.lower
+        found = np.append(amounts, -amounts[self.undirected])
+        return np.clip(found, 0, self.form.capacity)
+
+    def form_potentials(self, potentials: Array) -> NDArray[np.int64]:
+        """Return potentials in the form's units from those in the caller's."""
+        shift = self.cost_exponent or 0
+        scaled = np.ldexp(potentials.astype(np.float64), shift)
+        if self.cost_exponent is None and potentials.dtype.kind == "i":
+            return potentials.astype(np.int64)
+        whole: NDArray[np.int64] = np.rint(np.clip(scaled, -(2.0**60), 2.0**60)).astype(np.int64)
+        return whole
+
     def potentials(self, found: NDArray[np.int64]) -> Array:
         """Return the potentials in the caller's units."""
         return (

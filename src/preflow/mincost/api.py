@@ -37,6 +37,7 @@ def min_cost_flow(
     source: Any = None,
     sink: Any = None,
     amount: float | None = None,
+    warm_start: MinCostFlowResult | None = None,
     method: str = "auto",
     device: str = "auto",
     threads: int | None = None,
@@ -62,6 +63,9 @@ def min_cost_flow(
         A name from ``preflow.methods("min_cost_flow")``, or "auto".
     device, threads, time_limit, progress, options
         As in :func:`preflow.max_flow`.
+    warm_start : MinCostFlowResult, optional
+        A result for a network with the same arcs, whose costs, capacities and supplies may differ. The solve
+        starts from its flow and its potentials. :class:`preflow.MinCostFlow` keeps the last result.
 
     Returns
     -------
@@ -94,7 +98,8 @@ def min_cost_flow(
     >>> result.verify()
     """
     request = Request(METHODS, method, device, threads, time_limit, progress, options)
-    call = MinCostCall.prepare(as_cost_network(network), supply, (source, sink, amount), request)
+    read = as_cost_network(network)
+    call = MinCostCall.prepare(read, supply, (source, sink, amount), request, warm_start)
     return call.run(call.min_cost_flow, request)
 
 
@@ -105,8 +110,8 @@ class MinCostCall(Call[CostNetwork]):
     Attributes
     ----------
     supply : ndarray, shape (num_vertices,)
-    start : FlowState or None
-        A state of an earlier solve, in standard form.
+    start : MinCostFlowResult or None
+        Of an earlier solve.
     standard : Standardised or None
         The instance in standard form, once it is built.
     state : FlowState or None
@@ -114,7 +119,7 @@ class MinCostCall(Call[CostNetwork]):
     """
 
     supply: Array
-    start: FlowState | None = None
+    start: MinCostFlowResult | None = None
     standard: Standardised | None = None
     state: FlowState | None = None
 
@@ -125,10 +130,12 @@ class MinCostCall(Call[CostNetwork]):
         supply: Any,
         between: tuple[Any, Any, Any],
         request: Request,
-        start: FlowState | None = None,
+        start: MinCostFlowResult | None = None,
     ) -> MinCostCall:
         """Read the supplies and choose the method."""
         supplies = _read_supplies(network, supply, *between)
+        if start is not None:
+            _check_start(network, start)
 
         def choice() -> Choice:
             gpu = gpu_worth_using(network, worth_a_gpu, request.may_look_for_gpu)
@@ -174,11 +181,11 @@ class MinCostCall(Call[CostNetwork]):
         return solver
 
     def _fitting_start(self, standard: Standardised) -> FlowState | None:
-        """Return the start with its flow cut to the capacities."""
+        """Return the start in standard form, its flow cut to the capacities."""
         if self.start is None:
             return None
-        flow = np.clip(self.start.flow, 0, standard.form.capacity)
-        return FlowState(flow, self.start.potential, "stopped")
+        flow = standard.form_flow(self.start.flow)
+        return FlowState(flow, standard.form_potentials(self.start.potentials), "stopped")
 
     def _result(self, standard: Standardised, state: FlowState) -> MinCostFlowResult:
         network, supply = self.instance, self.supply
@@ -208,6 +215,15 @@ class MinCostCall(Call[CostNetwork]):
             network=network,
             _gap=gap,
         )
+
+
+def _check_start(network: CostNetwork, start: MinCostFlowResult) -> None:
+    if not isinstance(start, MinCostFlowResult):
+        raise InvalidInputError(f"warm_start is a MinCostFlowResult, not {type(start).__name__}")
+    other = start.network
+    same = other.num_vertices == network.num_vertices and np.array_equal(other.tail, network.tail)
+    if not (same and np.array_equal(other.head, network.head)):
+        raise InvalidInputError("warm_start belongs to a network with other arcs")
 
 
 def _read_supplies(network: CostNetwork, supply: Any, source: Any, sink: Any, amount: Any) -> Array:

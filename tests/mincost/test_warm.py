@@ -1,0 +1,98 @@
+"""Solving again: warm results equal cold ones over random sequences of edits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import preflow
+from preflow.errors import InfeasibleError, InvalidInputError
+
+METHODS = [method.name for method in preflow.methods("min_cost_flow") if method.device == "cpu"]
+
+
+def random_network(rng: np.random.Generator, floats: bool) -> preflow.CostNetwork:
+    n, m = 12, 50
+    tail, head = rng.integers(0, n, (2, m))
+    capacity, cost = rng.integers(0, 9, m), rng.integers(-5, 30, m)
+    half = capacity // 2
+    supply = np.bincount(tail, half, n) - np.bincount(head, half, n)
+    unit: Any = 0.1 if floats else 1
+    return preflow.CostNetwork.from_arrays(
+        tail, head, capacity=capacity * unit, cost=cost * unit, supply=supply.astype(int) * unit
+    )
+
+
+@pytest.mark.parametrize("floats", [False, True])
+@pytest.mark.parametrize("method", METHODS)
+def test_warm_equals_cold(method: str, floats: bool) -> None:
+    rng = np.random.default_rng(3)
+    unit: Any = 0.1 if floats else 1
+    solved = 0
+    for _ in range(10):
+        solver = preflow.MinCostFlow(random_network(rng, floats), method=method)
+        for _ in range(12):
+            arcs = rng.choice(50, rng.integers(1, 4), replace=False)
+            kind = rng.integers(4)
+            if kind == 0:
+                solver.set_cost(arcs, rng.integers(-9, 40, len(arcs)) * unit)
+            elif kind == 1:
+                solver.set_capacity(arcs, rng.integers(3, 12, len(arcs)) * unit)
+            elif kind == 2:
+                solver.set_lower(arcs[0], -rng.integers(0, 3) * unit)
+            else:
+                u, v = rng.choice(12, 2, replace=False)
+                assert solver.network.supply is not None
+                amount = rng.integers(1, 4) * unit
+                solver.set_supply([u, v], solver.network.supply[[u, v]] + [amount, -amount])
+            try:
+                cold = preflow.min_cost_flow(solver.network, method=method)
+            except InfeasibleError:
+                with pytest.raises(InfeasibleError):
+                    solver.solve()
+                continue
+            warm = solver.solve()
+            warm.verify()
+            assert warm.cost == (pytest.approx(cold.cost, abs=1e-9) if floats else cold.cost)
+            solved += 1
+    assert solved > 30
+
+
+def test_labels() -> None:
+    import networkx as nx
+
+    graph = nx.DiGraph()
+    graph.add_edge(("a", 1), "b", weight=3, capacity=4)
+    solver = preflow.MinCostFlow(graph)
+    solver.set_supply(("a", 1), 2)
+    with pytest.raises(InvalidInputError, match="the supplies sum to 2"):
+        solver.solve()
+    solver.set_supply(["b"], -2)
+    assert solver.solve().cost == 6
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda solver: solver.set_cost(5, 1), "there is no arc 5: there are 1"),
+        (lambda solver: solver.set_cost(0.5, 1), "the number of each arc"),
+        (lambda solver: solver.set_cost([0], [1, 2]), "values must be one number"),
+        (lambda solver: solver.set_capacity(0, -1), "capacity is negative"),
+        (lambda solver: solver.set_supply(7, 1), "vertex 7 is out of range"),
+    ],
+)
+def test_bad_changes(change: Any, message: str) -> None:
+    solver = preflow.MinCostFlow(([0], [1], [3], [2]), [1, -1])
+    with pytest.raises(InvalidInputError, match=message):
+        change(solver)
+    assert solver.solve().cost == 2
+
+
+def test_a_start_of_another_network() -> None:
+    result = preflow.min_cost_flow(([0], [1], [3], [2]), [1, -1])
+    with pytest.raises(InvalidInputError, match="warm_start belongs to a network with other arcs"):
+        preflow.min_cost_flow(([1], [0], [3], [2]), [-1, 1], warm_start=result)
+    with pytest.raises(InvalidInputError, match="warm_start is a MinCostFlowResult"):
+        preflow.min_cost_flow(([1], [0], [3], [2]), [-1, 1], warm_start=result.flow)  # type: ignore[arg-type]
