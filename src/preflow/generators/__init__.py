@@ -1,9 +1,10 @@
-"""Generators of the classic maximum-flow instances, of vision grids, of bipartite graphs and of costs.
+"""Generators of the classic flow instances, of vision grids, of bipartite graphs, of costs and of transport.
 
 Every function takes numbers and a seed and returns a :class:`~preflow.graph.network.MaxFlowProblem`, a
-:class:`~preflow.graph.grid.GridNetwork`, a :class:`~preflow.graph.bipartite.BipartiteGraph` or a matrix of
-costs. The same arguments give the same instance. :data:`FAMILIES` and :data:`BIPARTITE_FAMILIES` map the
-names of ``preflow generate`` to families, :data:`COST_FAMILIES` maps names to families of costs.
+:class:`~preflow.graph.cost_network.CostNetwork`, a :class:`~preflow.graph.grid.GridNetwork`, a
+:class:`~preflow.graph.bipartite.BipartiteGraph` or a matrix of costs. The same arguments give the same
+instance. :data:`FAMILIES`, :data:`MIN_COST_FAMILIES` and :data:`BIPARTITE_FAMILIES` map the names of
+``preflow generate`` to families, :data:`COST_FAMILIES` maps names to families of costs.
 """
 
 from .acyclic_dense import ac_dense
@@ -30,7 +31,31 @@ from .costs import (
 )
 from .genrmf import rmf
 from .grids import noisy_grid, spiral, vessel_tree
-from .registry import BIPARTITE_FAMILIES, FAMILIES, Family, Parameter, bipartite_family, family
+from .min_cost import (
+    PointTransport,
+    Transport,
+    cost_grid,
+    goto,
+    gridgen,
+    netgen,
+    phase_grid,
+    point_transport,
+    squared_distances,
+    transport,
+    transport_masses,
+    transport_network,
+    transport_points,
+)
+from .registry import (
+    BIPARTITE_FAMILIES,
+    FAMILIES,
+    MIN_COST_FAMILIES,
+    Family,
+    Parameter,
+    bipartite_family,
+    family,
+    min_cost_family,
+)
 from .triangulations import delaunay, hugetrace_like, triangulation_dual
 from .vision import grid_2d, grid_3d, grid_from_image
 from .washington import (
@@ -51,13 +76,17 @@ __all__ = [
     "BIPARTITE_FAMILIES",
     "COST_FAMILIES",
     "FAMILIES",
+    "MIN_COST_FAMILIES",
     "Family",
     "Parameter",
+    "PointTransport",
+    "Transport",
     "ac_dense",
     "bipartite_family",
     "block_banded",
     "cheriyan",
     "co_authorship",
+    "cost_grid",
     "delaunay",
     "dinic_bad",
     "double_exponential_line",
@@ -66,9 +95,11 @@ __all__ = [
     "family",
     "geometric_costs",
     "goldberg_bad",
+    "goto",
     "grid_2d",
     "grid_3d",
     "grid_from_image",
+    "gridgen",
     "hidden_diagonal",
     "hugetrace_like",
     "ladder",
@@ -77,9 +108,13 @@ __all__ = [
     "machol_wien_costs",
     "matching",
     "mesh",
+    "min_cost_family",
     "nearest_costs",
     "neighbor_costs",
+    "netgen",
     "noisy_grid",
+    "phase_grid",
+    "point_transport",
     "power_law",
     "random_level",
     "rmat",
@@ -87,6 +122,11 @@ __all__ = [
     "road_like",
     "spiral",
     "square_mesh",
+    "squared_distances",
+    "transport",
+    "transport_masses",
+    "transport_network",
+    "transport_points",
     "triangulation_dual",
     "two_costs",
     "two_level",

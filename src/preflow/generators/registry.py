@@ -1,6 +1,7 @@
 """All families by name, with their parameters and presets for the command line.
 
-Those of flow networks are :data:`FAMILIES`, those of bipartite graphs :data:`BIPARTITE_FAMILIES`.
+Those of flow networks are :data:`FAMILIES`, those of networks with costs :data:`MIN_COST_FAMILIES`, those of
+bipartite graphs :data:`BIPARTITE_FAMILIES`.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 from ..errors import InvalidInputError
 from ..graph.bipartite import BipartiteGraph
+from ..graph.cost_network import CostNetwork
 from ..graph.network import MaxFlowProblem
 from .acyclic_dense import ac_dense
 from .bipartite import (
@@ -26,6 +28,7 @@ from .bipartite import (
     road_like,
 )
 from .genrmf import rmf
+from .min_cost import cost_grid, goto, gridgen, netgen, phase_grid, point_transport, transport
 from .triangulations import delaunay, hugetrace_like, triangulation_dual
 from .vision import grid_2d, grid_3d
 from .washington import (
@@ -43,7 +46,7 @@ from .washington import (
 )
 
 Value: TypeAlias = int | float | bool
-Made = TypeVar("Made", MaxFlowProblem, BipartiteGraph)
+Made = TypeVar("Made", MaxFlowProblem, CostNetwork, BipartiteGraph)
 
 
 @dataclass(frozen=True)
@@ -77,7 +80,8 @@ class Family(Generic[Made]):
     name : str
         As in ``preflow generate NAME``.
     function : callable
-        Returns a :class:`~preflow.graph.network.MaxFlowProblem`, or a
+        Returns a :class:`~preflow.graph.network.MaxFlowProblem`, a
+        :class:`~preflow.graph.cost_network.CostNetwork` or a
         :class:`~preflow.graph.bipartite.BipartiteGraph`.
     summary : str
         One line.
@@ -169,10 +173,18 @@ def family(name: str) -> Family[MaxFlowProblem]:
     InvalidInputError
         There is none; the message lists the names.
     """
-    try:
-        return FAMILIES[name]
-    except KeyError:
-        raise InvalidInputError(f"unknown family {name!r}: there are {', '.join(FAMILIES)}") from None
+    return _named(FAMILIES, name)
+
+
+def min_cost_family(name: str) -> Family[CostNetwork]:
+    """Return the family of networks with costs of that name.
+
+    Raises
+    ------
+    InvalidInputError
+        There is none; the message lists the names.
+    """
+    return _named(MIN_COST_FAMILIES, name)
 
 
 def bipartite_family(name: str) -> Family[BipartiteGraph]:
@@ -183,12 +195,14 @@ def bipartite_family(name: str) -> Family[BipartiteGraph]:
     InvalidInputError
         There is none; the message lists the names.
     """
+    return _named(BIPARTITE_FAMILIES, name)
+
+
+def _named(families: Mapping[str, Family[Made]], name: str) -> Family[Made]:
     try:
-        return BIPARTITE_FAMILIES[name]
+        return families[name]
     except KeyError:
-        raise InvalidInputError(
-            f"unknown family {name!r}: there are {', '.join(BIPARTITE_FAMILIES)}"
-        ) from None
+        raise InvalidInputError(f"unknown family {name!r}: there are {', '.join(families)}") from None
 
 
 def _family(
@@ -341,6 +355,64 @@ FAMILIES: Mapping[str, Family[MaxFlowProblem]] = MappingProxyType(
                 "segmentation of a noisy synthetic volume",
                 "depth height width connectivity",
                 "24x24x24 64x64x64 64x64x64x26 128x128x128 200x200x200",
+            ),
+        )
+    }
+)
+
+#: Every family of networks with costs.
+MIN_COST_FAMILIES: Mapping[str, Family[CostNetwork]] = MappingProxyType(
+    {
+        each.name: each
+        for each in (
+            _family(
+                "netgen",
+                netgen,
+                "chains from sources to sinks, and random arcs (NETGEN)",
+                "n degree",
+                "1000x8 10000x8 50000x8 125000x8",
+            ),
+            _family(
+                "goto",
+                goto,
+                "grid on a torus with one source and one sink, hard (GOTO)",
+                "n m",
+                "500x3000 3000x20000 24000x160000 150000x1000000",
+            ),
+            _family(
+                "gridgen",
+                gridgen,
+                "grid with random arcs, many sources and sinks (as GRIDGEN)",
+                "n degree",
+                "1000x8 10000x8 125000x8",
+            ),
+            _family(
+                "cost-grid",
+                cost_grid,
+                "grid, random costs and capacities, from corner to corner",
+                "height width terminals",
+                "20x20 100x100 256x256 256x256x256 16x4096",
+            ),
+            _family(
+                "phase-grid",
+                phase_grid,
+                "unwrapping of a noisy picture of phases",
+                "height width",
+                "40x40 200x200 1000x1000",
+            ),
+            _family(
+                "transport",
+                transport,
+                "transport problem, random costs and masses",
+                "rows columns",
+                "40x40 300x300 1000x1000",
+            ),
+            _family(
+                "point-transport",
+                point_transport,
+                "transport problem, squared distances of random points",
+                "rows columns",
+                "40x40 300x300 1000x1000",
             ),
         )
     }
