@@ -24,7 +24,7 @@ from preflow.bench.runner import InstanceRecord
 from preflow.bench.scaling import by_group, own_contestants
 from preflow.generators import family, grid_3d
 from preflow.graph.network import MaxFlowProblem
-from preflow.io.dimacs import read_dimacs
+from preflow.io.dimacs import read_max_flow
 from preflow.maxflow.methods import METHODS as MAX_FLOW_METHODS
 from preflow.solving.dispatch import find_method
 
@@ -77,7 +77,7 @@ def cases(files: Sequence[str]) -> list[Case]:
     ]
     own = {instance_name(path, ".max"): path for path in find_files(files, ".max")}
     volumes = [
-        replace(flow_case(name, partial(read_dimacs, own[name])), group=name)
+        replace(flow_case(name, partial(read_max_flow, own[name])), group=name)
         if name in own
         else _volume(f"{name}-like", shape, strength)
         for name, (shape, strength) in VOLUMES.items()

@@ -13,7 +13,7 @@ from ..errors import MissingDependencyError
 from ..generators import family, grid_2d, grid_3d, grid_from_image
 from ..generators.traps import dead_end, leaking_path, long_path
 from ..graph.network import MaxFlowProblem
-from ..io.dimacs import read_dimacs
+from ..io.dimacs import read_max_flow
 from ..maxflow.methods import METHODS
 from .files import find_files, instance_name
 from .flow_instance import FlowInstance
@@ -83,7 +83,7 @@ def vision(files: Sequence[str]) -> list[Case]:
 def real(files: Sequence[str]) -> list[Case]:
     """Return the user's DIMACS files, and the photographs."""
     own = [
-        flow_case(instance_name(path, ".max"), partial(read_dimacs, path))
+        flow_case(instance_name(path, ".max"), partial(read_max_flow, path))
         for path in find_files(files, ".max")
     ]
     return own + photographs()

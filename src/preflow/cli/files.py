@@ -16,36 +16,52 @@ from typing import TYPE_CHECKING
 from ..errors import InvalidInputError, ParseError
 
 if TYPE_CHECKING:
+    from ..graph.cost_network import CostNetwork
     from ..graph.network import FlowNetwork, MaxFlowProblem
     from ..maxflow.result import MaxFlowResult, MinCutResult
+    from ..mincost.result import MinCostFlowResult
 
 STREAM = "-"
+#: Suffixes of problems of either kind.
+MAX_FLOW_NAMES, MIN_COST_NAMES = (".max", ".max.gz", ".npz"), (".min", ".min.gz", ".asn", ".asn.gz")
 
 
-def read_network(file: str) -> FlowNetwork | MaxFlowProblem:
+def read_network(file: str) -> FlowNetwork | MaxFlowProblem | CostNetwork:
     """Read an .npz archive, or a DIMACS file under any other name; ``-`` reads standard input."""
+    from ..graph.network import MaxFlowProblem
     from ..io.dimacs import read_dimacs
     from ..io.npz import load_npz
 
     if file == STREAM:
-        return replace(read_dimacs("/dev/stdin"), name="standard input")
+        problem = read_dimacs("/dev/stdin")
+        return replace(problem, name=name_of(file)) if isinstance(problem, MaxFlowProblem) else problem
     return load_npz(file) if file.endswith(".npz") else read_dimacs(file)
 
 
-def read_problem(file: str) -> MaxFlowProblem:
-    """Read a network with its source and sink."""
+def read_problem(file: str) -> MaxFlowProblem | CostNetwork:
+    """Read a network with its source and sink, or one with costs."""
+    from ..graph.cost_network import CostNetwork
     from ..graph.network import MaxFlowProblem
 
     problem = read_network(file)
+    if isinstance(problem, CostNetwork):
+        return problem
     if not isinstance(problem, MaxFlowProblem):
         raise ParseError(file, None, "a network without source and sink; save a MaxFlowProblem with them")
     return problem if problem.name else replace(problem, name=Path(file).stem)
 
 
-def check_problem_name(file: str) -> None:
+def name_of(file: str) -> str:
+    """Return the name of the problem in a file for reports."""
+    name = Path(file).name.removesuffix(".gz")
+    return "standard input" if file == STREAM else name.removesuffix(".min").removesuffix(".asn")
+
+
+def check_problem_name(file: str, names: tuple[str, ...]) -> None:
     """Raise InvalidInputError unless the name of a file to write determines its format."""
-    if file != STREAM and not file.endswith((".max", ".max.gz", ".npz")):
-        raise InvalidInputError(f"{file}: the name of a problem ends in .max, .max.gz or .npz")
+    if file != STREAM and not file.endswith(names):
+        listed = f"{', '.join(names[:-1])} or {names[-1]}"
+        raise InvalidInputError(f"{file}: the name of a problem ends in {listed}")
 
 
 def check_outputs(outputs: Iterable[str | None], inputs: Iterable[str | None] = ()) -> None:
@@ -107,16 +123,17 @@ def make_folder(folder: str) -> Path:
     return path
 
 
-def write_problem(file: str, problem: MaxFlowProblem) -> None:
+def write_problem(file: str, problem: MaxFlowProblem | CostNetwork, name: str) -> None:
     """Write a problem in the format of the name's suffix; ``-`` writes DIMACS to standard output."""
+    from ..graph.cost_network import CostNetwork
     from ..io.dimacs import write_dimacs
     from ..io.npz import save_npz
 
     with _path_of(file) as path:
-        if file.endswith(".npz"):
+        if file.endswith(".npz") and not isinstance(problem, CostNetwork):
             save_npz(path, problem)
         else:
-            write_dimacs(path, problem)
+            write_dimacs(path, problem, comment=name)
 
 
 def write_flow(file: str, name: str, result: MaxFlowResult) -> None:
@@ -128,6 +145,18 @@ def write_flow(file: str, name: str, result: MaxFlowResult) -> None:
     comment = f"{'maximum flow' if is_maximum else 'a flow, not proved maximum,'} of {name}".strip()
     with _path_of(file) as path:
         write_solution(path, result.lower_bound, network.tail, network.head, result.flow, comment=comment)
+
+
+def write_min_cost_flow(file: str, name: str, result: MinCostFlowResult) -> None:
+    """Write a minimum-cost flow as a DIMACS solution."""
+    from ..io.solution import write_min_cost_solution
+
+    if result.upper_bound == float("inf"):
+        raise InvalidInputError("no flow was found within the time limit, so none is written")
+    is_best = result.status == "optimal"
+    comment = f"{'minimum-cost flow' if is_best else 'a flow, not proved cheapest,'} of {name}".strip()
+    with _path_of(file) as path:
+        write_min_cost_solution(path, result.upper_bound, result.network, result.flow, comment=comment)
 
 
 def write_cut(file: str, name: str, result: MinCutResult) -> None:

@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import InvalidInputError
-from .files import STREAM, check_problem_name, check_writable, write_problem
+from .files import MAX_FLOW_NAMES, MIN_COST_NAMES, STREAM, check_problem_name, check_writable, write_problem
 from .session import Command, working
 
 if TYPE_CHECKING:
     from ..generators.registry import Family, Parameter, Value
     from ..graph.bipartite import BipartiteGraph
+    from ..graph.cost_network import CostNetwork
 
 #: Suffixes of the files of `generate`, which are no part of the name of an instance.
-DEFAULT_NAME = "{}.max.gz"
+DEFAULT_NAME, DEFAULT_COST_NAME = "{}.max.gz", "{}.min.gz"
 
 
 # Unknown options are parameters of the family.
@@ -32,8 +33,8 @@ DEFAULT_NAME = "{}.max.gz"
     "--output",
     "-o",
     metavar="FILE",
-    help="A .max, .max.gz or .npz file; - writes DIMACS to stdout. Default: a .max.gz file, "
-    "named after the instance, in this folder.",
+    help="A .max, .max.gz or .npz file, .min or .min.gz for costs; - writes DIMACS to stdout. Default: a "
+    ".max.gz or .min.gz file, named after the instance, in this folder.",
 )
 @click.option(
     "--list",
@@ -50,8 +51,9 @@ def generate(
 ) -> None:
     """Generate an instance of a classic family.
 
-    Flow networks are written as DIMACS files or .npz archives, bipartite
-    graphs, for `preflow match`, as Matrix Market files.
+    Flow networks are written as DIMACS files or .npz archives, networks
+    with costs as DIMACS .min files, bipartite graphs, for `preflow
+    match`, as Matrix Market files.
 
     The same family, size, parameters and seed give the same file.
 
@@ -62,37 +64,71 @@ def generate(
       preflow generate rmf-wide 64x16 -o wide.max.gz
       preflow generate rmf-wide --side 64 --frames 16 --seed 3 -o wide.npz
       preflow generate grid-2d 500x500 --contrast --smoothing 4
+      preflow generate netgen 10000 -o supplies.min.gz
       preflow generate delaunay 100000 -o mesh.mtx.gz
     """
-    from ..generators.registry import BIPARTITE_FAMILIES, FAMILIES
+    from ..generators.registry import BIPARTITE_FAMILIES, FAMILIES, MIN_COST_FAMILIES
     from ..generators.registry import family as family_named
     from .reports import counted, family_lines, family_table
 
     if not arguments:
         if not list_families:
             raise InvalidInputError("name a family; `preflow generate --list` shows them")
-        click.echo("\n".join(family_table([*FAMILIES.values(), *BIPARTITE_FAMILIES.values()])))
+        families: list[Family[Any]] = [
+            *FAMILIES.values(),
+            *MIN_COST_FAMILIES.values(),
+            *BIPARTITE_FAMILIES.values(),
+        ]
+        click.echo("\n".join(family_table(families)))
         return
-    bipartite = BIPARTITE_FAMILIES.get(arguments[0])
+    bipartite, costs = BIPARTITE_FAMILIES.get(arguments[0]), MIN_COST_FAMILIES.get(arguments[0])
     if list_families:
-        click.echo("\n".join(family_lines(bipartite or family_named(arguments[0]))))
+        click.echo("\n".join(family_lines(bipartite or costs or family_named(arguments[0]))))
         return
     if bipartite is not None:
         _generate_graph(bipartite, arguments[1:], seed, output)
+        return
+    if costs is not None:
+        _generate_costs(costs, arguments[1:], seed, output)
         return
     family = family_named(arguments[0])
     size, parameters = _size_and_parameters(family, arguments[1:])
     if seed is not None:
         parameters["seed"] = seed
     if output is not None:
-        check_problem_name(output)
+        check_problem_name(output, MAX_FLOW_NAMES)
     check_writable(output or DEFAULT_NAME.format(family.name))
     with working(f"generating {family.name}"):
         problem = family.generate(size, **parameters)
     file = output or DEFAULT_NAME.format(problem.name.replace(" ", "-"))
     with working(f"writing {file}"):
-        write_problem(file, problem)
+        write_problem(file, problem, problem.name)
     network = problem.network
+    if file != STREAM:
+        size_text = f"{counted(network.num_vertices, 'vertices')}, {counted(network.num_arcs, 'arcs')}"
+        click.echo(f"wrote {file}: {size_text}")
+
+
+def _generate_costs(
+    family: Family[CostNetwork], arguments: Sequence[str], seed: int | None, output: str | None
+) -> None:
+    """Generate a network with costs and write it as a DIMACS file."""
+    from .reports import counted
+
+    size, parameters = _size_and_parameters(family, arguments)
+    if seed is not None:
+        parameters["seed"] = seed
+    name = " ".join(
+        [family.name, *([] if size is None else [size])]
+        + [f"{key.replace('_', '-')} {value}" for key, value in parameters.items()]
+    )
+    file = output or DEFAULT_COST_NAME.format(name.replace(" ", "-"))
+    check_problem_name(file, MIN_COST_NAMES[:2])
+    check_writable(file)
+    with working(f"generating {family.name}"):
+        network = family.generate(size, **parameters)
+    with working(f"writing {file}"):
+        write_problem(file, network, name)
     if file != STREAM:
         size_text = f"{counted(network.num_vertices, 'vertices')}, {counted(network.num_arcs, 'arcs')}"
         click.echo(f"wrote {file}: {size_text}")

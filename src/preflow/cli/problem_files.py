@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 from click.exceptions import Exit
 
-from ..errors import InvalidInputError, VerificationError
+from ..errors import InfeasibleFlowError, InvalidInputError, UnboundedCostError, VerificationError
 from .arguments import (
     device_option,
     json_option,
@@ -18,8 +20,24 @@ from .arguments import (
     time_limit_option,
     verify_option,
 )
-from .files import STREAM, check_outputs, read_network, read_problem, write_cut, write_flow
+from .files import (
+    MAX_FLOW_NAMES,
+    MIN_COST_NAMES,
+    STREAM,
+    check_outputs,
+    name_of,
+    read_network,
+    read_problem,
+    write_cut,
+    write_flow,
+    write_min_cost_flow,
+)
 from .session import TIME_LIMIT_REACHED, VERIFICATION_FAILED, Command, solver_progress, timed, working
+
+if TYPE_CHECKING:
+    from ..graph.cost_network import CostNetwork
+    from ..graph.network import MaxFlowProblem
+    from ..io.solution import FlowSolution
 
 
 @click.command(cls=Command)
@@ -46,13 +64,16 @@ def solve(
     verify: bool,
     as_json: bool,
 ) -> None:
-    """Find a maximum flow, or a minimum cut, of a file.
+    """Find a maximum flow, a minimum cut or a minimum-cost flow of a file.
 
-    The flow is written as a DIMACS solution: a line "s VALUE", then
-    "f TAIL HEAD FLOW" for each arc that carries flow. With --min-cut
-    there is no flow, and the cut is written instead: "s CAPACITY", then
-    "n VERTEX t" for each vertex on the sink's side. A name that ends in
-    .gz is compressed.
+    The file says which problem it is: .max is maximum flow, .min
+    minimum-cost flow, and an .asn is solved as one, too.
+
+    The flow is written as a DIMACS solution: a line "s VALUE", or
+    "s COST", then "f TAIL HEAD FLOW" for each arc that carries flow. With
+    --min-cut there is no flow, and the cut is written instead:
+    "s CAPACITY", then "n VERTEX t" for each vertex on the sink's side. A
+    name that ends in .gz is compressed.
 
     When the time limit is reached, the flow (or cut) is the best one
     found; the report gives a lower and an upper bound on the value.
@@ -61,31 +82,42 @@ def solve(
 
       preflow solve wide.max.gz
       preflow solve wide.max.gz --verify --output wide.sol
+      preflow solve supplies.min --verify
       preflow solve wide.max.gz --method serial-fifo --option gap=true
       preflow solve wide.max.gz --time-limit 10 --json
       preflow generate rmf-wide 64x16 -o - | preflow solve -
     """
     from ..cuts import min_cut as minimum_cut
+    from ..graph.cost_network import CostNetwork
     from ..maxflow.api import max_flow
     from ..maxflow.result import MaxFlowResult
+    from ..mincost.api import min_cost_flow
+    from ..mincost.result import MinCostFlowResult
     from ..registry import methods
     from ..solving.dispatch import find_method
     from ..solving.options import name_and_value
     from .reports import as_json as json_text
-    from .reports import solve_facts, solve_lines
+    from .reports import min_cost_facts, min_cost_lines, solve_facts, solve_lines
 
     if as_json and output == STREAM:
         raise InvalidInputError("--json and --output - would both write to standard output")
     options = dict(name_and_value(text) for text in option)
     check_outputs([output], [file])
-    if method != "auto":
-        find_method(methods("min_cut" if min_cut else "max_flow"), method).make_options(options)
+    if min_cut and file.endswith(MIN_COST_NAMES):
+        _no_cut(file)
+    if method != "auto" and file.endswith((*MAX_FLOW_NAMES, *MIN_COST_NAMES)):
+        # The name tells the problem before the file is read.
+        kind = "min_cut" if min_cut else "max_flow"
+        named = methods("min_cost_flow" if file.endswith(MIN_COST_NAMES) else kind)
+        find_method(named, method).make_options(options)
 
     seconds: dict[str, float] = {}
     with timed(seconds, "read", f"reading {file}"):
         problem = read_problem(file)
-    find = minimum_cut if min_cut else max_flow
-    with solver_progress() as progress:
+    if min_cut and isinstance(problem, CostNetwork):
+        _no_cut(file)
+    find = min_cost_flow if isinstance(problem, CostNetwork) else minimum_cut if min_cut else max_flow
+    with solver_progress() as progress, _numbered_from_one():
         result = find(
             problem,
             method=method,
@@ -98,15 +130,26 @@ def solve(
     if verify:
         with timed(seconds, "verify", "verifying"):
             result.verify()
+    name = name_of(file) if isinstance(problem, CostNetwork) else problem.name
     if output is not None:
         with working(f"writing {output}"):
-            if isinstance(result, MaxFlowResult):
-                write_flow(output, problem.name, result)
+            if isinstance(result, MinCostFlowResult):
+                write_min_cost_flow(output, name, result)
+            elif isinstance(result, MaxFlowResult):
+                write_flow(output, name, result)
             else:
-                write_cut(output, problem.name, result)
+                write_cut(output, name, result)
 
-    facts = solve_facts(problem, result, seconds, verify)
-    lines = [json_text(facts)] if as_json else solve_lines(facts)
+    if isinstance(problem, CostNetwork):
+        assert isinstance(result, MinCostFlowResult)
+        facts = min_cost_facts(name, result, seconds, verify)
+        lines = min_cost_lines(facts)
+    else:
+        assert not isinstance(result, MinCostFlowResult)
+        facts = solve_facts(problem, result, seconds, verify)
+        lines = solve_lines(facts)
+    if as_json:
+        lines = [json_text(facts)]
     if output not in (None, STREAM) and not as_json:
         lines.append(f"wrote the {'cut' if min_cut else 'flow'} to {output}")
     click.echo("\n".join(lines), err=output == STREAM)
@@ -114,11 +157,26 @@ def solve(
         raise Exit(TIME_LIMIT_REACHED)
 
 
+def _no_cut(file: str) -> NoReturn:
+    raise InvalidInputError(f"{file}: --min-cut is for maximum flow problems, this is a minimum-cost flow")
+
+
+@contextmanager
+def _numbered_from_one() -> Iterator[None]:
+    """Renumber vertices and arcs in an error as DIMACS files number them."""
+    try:
+        yield
+    except InfeasibleFlowError as error:
+        raise InfeasibleFlowError(tuple(v + 1 for v in error.vertices), error.excess) from None
+    except UnboundedCostError as error:
+        raise UnboundedCostError(tuple(arc + 1 for arc in error.arcs), error.cost) from None
+
+
 @click.command(cls=Command)
 @problem_file
 @json_option
 def info(file: str, *, as_json: bool) -> None:
-    """Describe a file: sizes, degrees, capacities, bounds.
+    """Describe a file: sizes, degrees, capacities, costs, bounds.
 
     No flow exceeds what the arcs out of the source can carry, nor what
     those into the sink can. Of several arcs between the same vertices all
@@ -131,9 +189,10 @@ def info(file: str, *, as_json: bool) -> None:
       preflow info wide.max.gz
       preflow info wide.npz --json
     """
+    from ..graph.cost_network import CostNetwork
     from ..graph.network import MaxFlowProblem
     from .reports import as_json as json_text
-    from .reports import info_lines, network_facts, terminal_facts
+    from .reports import cost_facts, info_lines, network_facts, terminal_facts
 
     with working(f"reading {file}"):
         problem = read_network(file)
@@ -144,6 +203,8 @@ def info(file: str, *, as_json: bool) -> None:
                 **network_facts(problem.network),
                 **terminal_facts(problem),
             }
+        elif isinstance(problem, CostNetwork):
+            facts = {"instance": name_of(file), **network_facts(problem), **cost_facts(problem)}
         else:
             facts = {"instance": file, **network_facts(problem)}
     if as_json:
@@ -156,45 +217,88 @@ def info(file: str, *, as_json: bool) -> None:
 @problem_file
 @click.argument("solution", metavar="SOLUTION", help="A DIMACS solution, such as solve --output writes.")
 def verify(file: str, solution: str) -> None:
-    """Check that a solution is a maximum flow of a problem.
+    """Check that a solution is a maximum or a minimum-cost flow.
 
-    Proved independently of every solver: no arc carries more than its
-    capacity, every inner vertex passes on what it gets, the value is the
-    one that the file states, and no residual path is left from source to
-    sink. Exit code 1, with the first violation, if the proof fails.
+    Proved independently of every solver. Of a maximum flow: no arc
+    carries more than its capacity, every inner vertex passes on what it
+    gets, the value is the one that the file states, and no residual path
+    is left from source to sink. Of a minimum-cost flow: every arc keeps
+    its bounds, every vertex sends its supply, the cost is the one that
+    the file states, and no residual cycle has negative cost; costs must
+    be integers. Exit code 1, with the first violation, if the proof
+    fails.
 
     For example:
 
       preflow verify wide.max.gz wide.sol
+      preflow verify supplies.min supplies.sol
     """
-    from ..certify.cut import check_no_residual_path
-    from ..certify.flow import check_flow
-    from ..io.solution import flow_on_arcs, read_solution
-    from .reports import aligned, counted
+    from ..graph.cost_network import CostNetwork
+    from ..io.solution import read_solution
+    from .reports import aligned
 
     with working("reading"):
         problem = read_problem(file)
         claimed = read_solution(solution)
+    with working("verifying"):
+        try:
+            if isinstance(problem, CostNetwork):
+                title, proved = "a minimum-cost flow", _proved_cheapest(problem, claimed)
+            else:
+                title, proved = "a maximum flow", _proved_maximum(problem, claimed)
+        except VerificationError as error:
+            _verification_failed(f"{error} (vertices and arcs counted from 0)")
+    click.echo("\n".join([f"verified: {title}", *aligned(proved, indent="  ")]))
+
+
+def _proved_maximum(problem: MaxFlowProblem, claimed: FlowSolution) -> list[tuple[str, str]]:
+    """Prove a maximum flow and return what was proved."""
+    from ..certify.cut import check_no_residual_path
+    from ..certify.flow import check_flow
+    from ..io.solution import flow_on_arcs
+    from .reports import counted
+
     network = problem.network
     sources = network.vertices(problem.source, "source")
     sinks = network.vertices(problem.sink, "sink")
-    with working("verifying"):
-        try:
-            flow = flow_on_arcs(network, claimed)
-        except InvalidInputError as error:
-            _verification_failed(str(error))
-        try:
-            check_flow(network, sources, sinks, flow, claimed.value)
-            check_no_residual_path(network, sources, sinks, flow)
-        except VerificationError as error:
-            _verification_failed(f"{error} (vertices and arcs counted from 0)")
-    proved = [
+    try:
+        flow = flow_on_arcs(network, claimed)
+    except InvalidInputError as error:
+        _verification_failed(str(error))
+    check_flow(network, sources, sinks, flow, claimed.value)
+    check_no_residual_path(network, sources, sinks, flow)
+    return [
         ("capacity", f"respected by the flow on each of {counted(network.num_arcs, 'arcs')}"),
         ("conservation", "every vertex but source and sink passes on what it gets"),
         ("value", f"{claimed.value:,} arrives at the sink, as the file states"),
         ("maximum", "no residual path leads from the source to the sink"),
     ]
-    click.echo("\n".join(["verified: a maximum flow", *aligned(proved, indent="  ")]))
+
+
+def _proved_cheapest(network: CostNetwork, claimed: FlowSolution) -> list[tuple[str, str]]:
+    """Prove a minimum-cost flow and return what was proved."""
+    import numpy as np
+
+    from ..certify.min_cost_flow import check_cheapest_flow, check_flow_of_network, flow_cost
+    from ..io.solution import min_cost_flow_on_arcs
+    from .reports import counted
+
+    supply = np.zeros(network.num_vertices, dtype=np.int64) if network.supply is None else network.supply
+    try:
+        flow = min_cost_flow_on_arcs(network, claimed)
+    except InvalidInputError as error:
+        _verification_failed(str(error))
+    flow = check_flow_of_network(network, supply, flow)
+    cost = flow_cost(network, flow)
+    if cost != claimed.value:
+        _verification_failed(f"the flow costs {cost:,}, the file states {claimed.value:,}")
+    check_cheapest_flow(network, flow)
+    return [
+        ("bounds", f"respected by the flow on each of {counted(network.num_arcs, 'arcs')}"),
+        ("conservation", "every vertex sends its supply or receives its demand"),
+        ("cost", f"{claimed.value:,}, as the file states"),
+        ("minimum", "no residual cycle has negative cost"),
+    ]
 
 
 def _verification_failed(violation: str) -> NoReturn:

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ..assignment.result import AssignmentResult
     from ..generators.registry import Family
+    from ..graph.cost_network import CostNetwork
     from ..graph.network import FlowNetwork, MaxFlowProblem
     from ..matching.decomposition import DulmageMendelsohn
     from ..matching.result import MatchingResult
     from ..maxflow.result import MinCutResult
+    from ..mincost.result import MinCostFlowResult
     from ..solving.method import Method
 
 Facts = Mapping[str, Any]
@@ -93,6 +95,58 @@ def solve_lines(facts: Facts) -> list[str]:
             f"{counted(facts['cut_arcs'], 'arcs')}, "
             f"{counted(facts['sink_side_vertices'], 'vertices')} on the sink's side",
         ),
+        ("method", f"{facts['method']} ({facts['device']}{threads}): {facts['reason']}"),
+        ("time", ", ".join(times)),
+        ("work", ", ".join(counts)),
+        ("verified", f"yes, {proof} proved" if facts["verified"] else "not asked for (--verify)"),
+    ]
+    return aligned(rows)
+
+
+def min_cost_facts(
+    name: str, result: MinCostFlowResult, seconds: Mapping[str, float], verified: bool
+) -> Facts:
+    """Return the facts that `preflow solve` reports of a minimum-cost flow."""
+    import numpy as np
+
+    stats = result.stats.to_dict()
+    how = {key: stats.pop(key) for key in ("method", "reason", "device", "threads")}
+    phases = stats.pop("seconds")
+    per_thread = stats.pop("per_thread")
+    optimal = result.status == "optimal"
+    return {
+        "problem": "min_cost_flow",
+        "instance": name,
+        "vertices": result.network.num_vertices,
+        "arcs": result.network.num_arcs,
+        "status": result.status,
+        "cost": result.cost if optimal else None,
+        "gap": result.gap,
+        "lower_bound": result.lower_bound,
+        "upper_bound": result.upper_bound,
+        "supply": result.supply[result.supply > 0].sum().item(),
+        "arcs_with_flow": int(np.count_nonzero(result.flow)),
+        "verified": verified,
+        **how,
+        "counts": stats,
+        "counts_per_thread": per_thread,
+        "seconds": {"read": seconds["read"], **phases, "verify": seconds.get("verify")},
+    }
+
+
+def min_cost_lines(facts: Facts) -> list[str]:
+    """Return the report of a minimum-cost flow as lines of text."""
+    optimal = facts["status"] == "optimal"
+    threads = f", {counted(facts['threads'], 'threads')}" if facts["device"] == "cpu" else ""
+    times = [f"{phase} {time:.3g} s" for phase, time in facts["seconds"].items() if time is not None]
+    counts = [f"{count:,} {name.replace('_', ' ')}" for name, count in facts["counts"].items() if count]
+    bounds = f"time limit reached: minimum cost between {facts['lower_bound']:,} and {facts['upper_bound']:,}"
+    within = f", within {facts['gap']:.3g}" if facts["gap"] else ""
+    proof = "the cost is" if optimal else "both bounds are"
+    rows = [
+        ("instance", _instance(facts)),
+        ("cost" if optimal else "bounds", f"{facts['cost']:,} (minimum{within})" if optimal else bounds),
+        ("flow", f"{facts['supply']:,} sent, over {counted(facts['arcs_with_flow'], 'arcs')}"),
         ("method", f"{facts['method']} ({facts['device']}{threads}): {facts['reason']}"),
         ("time", ", ".join(times)),
         ("work", ", ".join(counts)),
@@ -219,9 +273,11 @@ def assignment_lines(facts: Facts) -> list[str]:
     )
 
 
-def network_facts(network: FlowNetwork) -> Facts:
+def network_facts(network: FlowNetwork | CostNetwork) -> Facts:
     """Return sizes, degrees and capacities of a network, in O(m log m)."""
     import numpy as np
+
+    from ..graph.cost_network import CostNetwork
 
     n, m = network.num_vertices, network.num_arcs
     tail, head = network.tail.astype(np.uint64), network.head.astype(np.uint64)
@@ -231,7 +287,7 @@ def network_facts(network: FlowNetwork) -> Facts:
     out_degree = np.bincount(network.tail, minlength=n)
     in_degree = np.bincount(network.head, minlength=n)
     finite = network.capacity[np.isfinite(network.capacity)]
-    reverse = network.reverse_capacity
+    reverse = network.undirected if isinstance(network, CostNetwork) else network.reverse_capacity
     return {
         "vertices": n,
         "arcs": m,
@@ -279,6 +335,24 @@ def terminal_facts(problem: MaxFlowProblem) -> Facts:
     }
 
 
+def cost_facts(network: CostNetwork) -> Facts:
+    """Return costs, lower bounds and supplies of a network."""
+    import numpy as np
+
+    supply = np.zeros(1) if network.supply is None else network.supply
+    return {
+        "cost_type": str(network.cost.dtype),
+        "least_cost": network.cost.min().item() if network.num_arcs else None,
+        "largest_cost": network.cost.max().item() if network.num_arcs else None,
+        "negative_costs": int(np.count_nonzero(network.cost < 0)),
+        "lower_bounds": 0 if network.lower is None else int(np.count_nonzero(network.lower)),
+        "sources": int(np.count_nonzero(supply > 0)),
+        "sinks": int(np.count_nonzero(supply < 0)),
+        "supply": supply[supply > 0].sum().item(),
+        "demand": -supply[supply < 0].sum().item(),
+    }
+
+
 def info_lines(facts: Facts, first_vertex: int) -> list[str]:
     """Return the report of `preflow info` as lines of text; vertices are numbered from `first_vertex`."""
     arcs = [
@@ -308,6 +382,8 @@ def info_lines(facts: Facts, first_vertex: int) -> list[str]:
         ),
         ("capacity", ", ".join(filter(None, capacities))),
     ]
+    if "cost_type" in facts:
+        rows += _cost_rows(facts)
     for role, direction in (("source", "out"), ("sink", "in")):
         if role in facts:
             vertices = ", ".join(str(vertex + first_vertex) for vertex in facts[role][:5])
@@ -318,6 +394,21 @@ def info_lines(facts: Facts, first_vertex: int) -> list[str]:
         bound = min(facts["source_capacity"], facts["sink_capacity"])
         rows.append(("bound", f"no flow exceeds {bound:,}"))
     return aligned(rows)
+
+
+def _cost_rows(facts: Facts) -> list[tuple[str, str]]:
+    span = "none"
+    if facts["least_cost"] is not None:
+        span = f"{facts['least_cost']:,} to {facts['largest_cost']:,} ({facts['cost_type']})"
+    lower = facts["lower_bounds"]
+    sent = f"{facts['supply']:,} at {counted(facts['sources'], 'sources')}"
+    received = f"{facts['demand']:,} at {counted(facts['sinks'], 'sinks')}"
+    return [
+        ("cost", ", ".join(filter(None, [span, _if_any(facts["negative_costs"], "negative")]))),
+        ("lower bound", f"{counted(lower, 'arcs')} with one" if lower else ""),
+        ("supply", sent),
+        ("demand", received),
+    ]
 
 
 def _if_any(number: int, what: str) -> str:

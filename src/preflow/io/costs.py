@@ -25,9 +25,10 @@ from ..arrays import AnyArray, Array
 from ..errors import ParseError
 from ..graph.network import EXACT_FLOAT, INT64_MAX
 from ..graph.sparse_input import read_sparse
+from .dimacs import parse_problem, rows_of_assignment
 from .files import check_vertices, parsing, read_bytes
 from .numpy_arrays import NUMPY_MAGIC, ZIP_MAGIC, announced_array_bytes, read_array, read_arrays
-from .record_reader import INTEGER, Line, Number, RecordReader, announced_bytes, shown
+from .record_reader import INTEGER, announced_bytes, shown
 
 if TYPE_CHECKING:
     import scipy.sparse
@@ -170,57 +171,18 @@ def _read_matrix(path: str | Path, data: bytes) -> CostFile:
 
 
 def _read_dimacs(path: str | Path, data: bytes) -> CostFile:
-    reader = RecordReader(path, data, b"a")
-    problem: Line | None = None
-    num_vertices = num_arcs = 0
-    rows: list[int] = []
-    while (line := reader.next_line()) is not None:
-        letter = line.fields[0]
-        if letter == b"p":
-            if problem is not None:
-                reader.fail(line.position, "a second p line")
-            if len(line.fields) != 4 or line.fields[1] != b"asn":
-                reader.fail(line.position, "expected 'p asn VERTICES ARCS'")
-            problem = line
-            num_vertices = reader.integer(line.position, line.fields[2], Number("number of vertices", 0))
-            num_arcs = reader.integer(line.position, line.fields[3], Number("number of arcs", 0))
-            reader.expect((Number("cost", -INT64_MAX),), num_vertices, num_arcs)
-        elif letter not in (b"n", b"a"):
-            reader.fail(line.position, f"unknown line type {shown(letter)}: expected 'c', 'p', 'n' or 'a'")
-        elif problem is None:
-            reader.fail(line.position, f"{shown(letter)} line before the p line")
-        elif len(line.fields) != 2:
-            reader.fail(line.position, f"expected 'n VERTEX', got {len(line.fields)} fields")
-        else:
-            rows.append(reader.vertex(line.position, line.fields[1], "vertex"))
-    if problem is None:
-        reader.fail(None, "the file has no line 'p asn VERTICES ARCS'")
-    if reader.num_records < num_arcs:
-        reader.fail(problem.position, f"{num_arcs} arcs were announced, the file has {reader.num_records}")
-    check_vertices(path, reader.line_number(problem.position), num_vertices, num_arcs + len(rows))
-    return _costs_of_arcs(reader, num_vertices, rows)
-
-
-def _costs_of_arcs(reader: RecordReader, num_vertices: int, rows: list[int]) -> CostFile:
     from scipy.sparse import csr_array
 
-    is_row = np.zeros(num_vertices, dtype=bool)
-    is_row[rows] = True
-    if np.count_nonzero(is_row) < len(rows):
-        reader.fail(None, "a vertex has two n lines")
-    tail, head, cost = reader.tail.astype(np.int64), reader.head.astype(np.int64), reader.numbers(0)
-    wrong = ~is_row[tail] | is_row[head]
-    if wrong.any():
-        arc = int(wrong.argmax())
-        reader.fail(
-            None, f"the arc from {tail[arc] + 1} to {head[arc] + 1} does not lead from a row to a column"
-        )
+    file = parse_problem(path, data, ("asn",))
+    is_row = rows_of_assignment(file)
+    tail, head = file.reader.tail.astype(np.int64), file.reader.head.astype(np.int64)
+    cost = file.reader.numbers(0)
     number = np.where(is_row, np.cumsum(is_row), np.cumsum(~is_row)) - 1
     row, column = number[tail], number[head]
     order = np.lexsort((cost, column, row))
     row, column, cost = row[order], column[order], cost[order]
     cheapest = np.ones(len(row), dtype=bool)
     cheapest[1:] = (row[1:] != row[:-1]) | (column[1:] != column[:-1])
-    shape = (len(rows), num_vertices - len(rows))
+    shape = (int(np.count_nonzero(is_row)), int(np.count_nonzero(~is_row)))
     costs = csr_array((cost[cheapest], (row[cheapest], column[cheapest])), shape=shape)
     return CostFile(costs, np.flatnonzero(is_row) + 1, np.flatnonzero(~is_row) + 1)

@@ -1,48 +1,65 @@
 """Problems in the text format of the DIMACS implementation challenges, plain or gzip.
 
-A maximum flow problem reads::
+A maximum flow problem, a minimum-cost flow problem and an assignment read::
 
-    c comment
-    p max VERTICES ARCS
-    n VERTEX s
+    c comment                  c comment                           c comment
+    p max VERTICES ARCS        p min VERTICES ARCS                 p asn VERTICES ARCS
+    n VERTEX s                 n VERTEX SUPPLY                     n ROW
     n VERTEX t
-    a TAIL HEAD CAPACITY
+    a TAIL HEAD CAPACITY       a TAIL HEAD LOWER CAPACITY COST     a ROW COLUMN COST
 
-with vertices numbered from 1. Beyond the format's definition, capacities may be floats or ``inf``, and a
-line ``s SEED`` is ignored, which the challenge's own generator of acyclic dense networks writes.
+with vertices numbered from 1. A negative supply is a demand; vertices without an ``n`` line have none. The
+vertices of an assignment without an ``n`` line are columns. Beyond the format's definition, numbers may be
+floats and capacities ``inf``, and a line ``s SEED`` is ignored in a maximum flow problem, which the
+challenge's own generator of acyclic dense networks writes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..errors import InvalidInputError
-from ..graph.network import INT64_MAX, FlowNetwork, MaxFlowProblem
+from ..graph.cost_network import CostNetwork
+from ..graph.network import EXACT_FLOAT, INT64_MAX, FlowNetwork, MaxFlowProblem
 from .files import check_vertices, checked_path, parsing, read_bytes, replacing
 from .record_reader import Line, Number, RecordReader, announced_bytes, shown
 from .record_writer import write_comment, write_records
 
+#: The problems, by the name on the ``p`` line, and the numbers after tail and head on their ``a`` lines.
+PROBLEM_KINDS = {
+    "max": (Number("capacity", 0, finite=False),),
+    "min": (Number("lower", -INT64_MAX), Number("capacity", 0, finite=False), Number("cost", -INT64_MAX)),
+    "asn": (Number("cost", -INT64_MAX),),
+}
 
-class ProblemKind(NamedTuple):
-    """How to read the other lines for the problem that a ``p`` line names.
+
+class ProblemFile(NamedTuple):
+    """The lines of a file.
 
     Attributes
     ----------
-    arc_fields : tuple of Number
-        The numbers after tail and head on an ``a`` line.
-    build : function
-        Makes the problem from the arcs that were read, the ``n`` lines and the problem's name.
+    kind : str
+        The name on the ``p`` line.
+    num_vertices : int
+    reader : RecordReader
+        It has the arcs.
+    nodes : list of Line
+        The ``n`` lines.
     """
 
-    arc_fields: tuple[Number, ...]
-    build: Callable[[RecordReader, int, list[Line], str], MaxFlowProblem]
+    kind: str
+    num_vertices: int
+    reader: RecordReader
+    nodes: list[Line]
 
 
-def read_dimacs(path: str | Path) -> MaxFlowProblem:
+def read_dimacs(path: str | Path) -> MaxFlowProblem | CostNetwork:
     r"""Read a problem in DIMACS format, in time linear in the size of the file.
 
     Parameters
@@ -52,9 +69,11 @@ def read_dimacs(path: str | Path) -> MaxFlowProblem:
 
     Returns
     -------
-    MaxFlowProblem
-        Arcs in the order of the file. Capacities are int64; float64 if one of them is not an integer. The
-        name is the file's, without ``.gz`` and ``.max``.
+    MaxFlowProblem or CostNetwork
+        A network with its supplies for a minimum-cost flow problem, and for an assignment, of which each row
+        sends 1 to a column. Arcs in the order of the file. Numbers are int64; those of a field are float64
+        if one of them is not an integer. The name of a maximum flow problem is the file's, without ``.gz``
+        and ``.max``.
 
     Raises
     ------
@@ -70,31 +89,57 @@ def read_dimacs(path: str | Path) -> MaxFlowProblem:
     >>> _ = path.write_text("\n".join(lines))
     >>> read_dimacs(path)
     MaxFlowProblem('two-paths': 4 vertices, 4 arcs, source 0, sink 3)
+    >>> path = Path(tempfile.mkdtemp()) / "two-arcs.min"
+    >>> _ = path.write_text("\n".join(["p min 2 2", "n 1 3", "n 2 -3", "a 1 2 0 2 7", "a 1 2 0 2 9"]))
+    >>> read_dimacs(path).supply.tolist()
+    [3, -3]
     """
     with parsing(path, "DIMACS problem"):
-        return _read(path, read_bytes(path, announced_bytes))
+        return _problem(path, parse_problem(path, read_bytes(path, announced_bytes), tuple(PROBLEM_KINDS)))
 
 
-def write_dimacs(path: str | Path, problem: MaxFlowProblem, *, comment: str | None = None) -> None:
-    """Write a maximum flow problem in DIMACS format, in O(m).
+def read_max_flow(path: str | Path) -> MaxFlowProblem:
+    """Read a maximum flow problem as :func:`read_dimacs` does; any other is a ParseError."""
+    with parsing(path, "DIMACS problem"):
+        file = parse_problem(path, read_bytes(path, announced_bytes), ("max",))
+        return _max_flow(file.reader, file.num_vertices, file.nodes, path)
 
-    Arcs keep their order. A reverse capacity is written as a second arc; these arcs follow all others. Float
-    capacities are written so that they read back as the same floats. Vertex labels are not written.
+
+def read_min_cost_flow(path: str | Path) -> CostNetwork:
+    """Read a minimum-cost flow problem or an assignment as :func:`read_dimacs` does.
+
+    Any other is a ParseError.
+    """
+    with parsing(path, "DIMACS problem"):
+        file = parse_problem(path, read_bytes(path, announced_bytes), ("min", "asn"))
+        return _assignment(file) if file.kind == "asn" else _min_cost_flow(file)
+
+
+def write_dimacs(
+    path: str | Path, problem: MaxFlowProblem | CostNetwork, *, comment: str | None = None
+) -> None:
+    """Write a problem in DIMACS format, in O(m).
+
+    Arcs keep their order. A reverse capacity is written as a second arc, and so is the other direction of an
+    undirected arc; these arcs follow all others. Floats are written so that they read back as the same
+    floats. Vertex labels are not written.
 
     Parameters
     ----------
     path : str or Path
         Compressed if the name ends in ``.gz``. The file appears, or replaces an older one, only once it is
-        complete.
-    problem : MaxFlowProblem
-        With one source and one sink.
+        complete. A network with costs is written as an assignment if the name ends in ``.asn`` or
+        ``.asn.gz``, otherwise as a minimum-cost flow problem.
+    problem : MaxFlowProblem or CostNetwork
+        A maximum flow problem with one source and one sink.
     comment : str, optional
         Written as ``c`` lines; by default the problem's name.
 
     Raises
     ------
     InvalidInputError
-        The problem has several sources or sinks, or the file cannot be written.
+        The problem has several sources or sinks, it is no assignment and the name ends in ``.asn``, or the
+        file cannot be written.
 
     Examples
     --------
@@ -111,6 +156,12 @@ def write_dimacs(path: str | Path, problem: MaxFlowProblem, *, comment: str | No
     a 2 1 2
     """
     path = checked_path(path)
+    if isinstance(problem, CostNetwork):
+        if path.name.endswith((".asn", ".asn.gz")):
+            _write_assignment(path, problem, comment or "")
+        else:
+            _write_min_cost_flow(path, problem, comment or "")
+        return
     network = problem.network.on_host()
     source = _terminal(network, problem.source, "source")
     sink = _terminal(network, problem.sink, "sink")
@@ -127,10 +178,11 @@ def write_dimacs(path: str | Path, problem: MaxFlowProblem, *, comment: str | No
             write_records(file, "a", network.head[backward], network.tail[backward], reverse[backward])
 
 
-def _read(path: str | Path, data: bytes) -> MaxFlowProblem:
+def parse_problem(path: str | Path, data: bytes, kinds: Sequence[str]) -> ProblemFile:
+    """Read the lines of a problem of one of the `kinds`."""
     reader = RecordReader(path, data, b"a")
     problem: Line | None = None
-    kind = PROBLEM_KINDS["max"]
+    kind = kinds[0]
     num_vertices = num_arcs = 0
     nodes: list[Line] = []
     while (line := reader.next_line()) is not None:
@@ -138,40 +190,63 @@ def _read(path: str | Path, data: bytes) -> MaxFlowProblem:
             if problem is not None:
                 reader.fail(line.position, "a second p line")
             problem = line
-            kind, num_vertices, num_arcs = _problem_line(reader, line)
-            reader.expect(kind.arc_fields, num_vertices, num_arcs)
+            kind, num_vertices, num_arcs = _problem_line(reader, line, kinds)
+            reader.expect(PROBLEM_KINDS[kind], num_vertices, num_arcs)
         elif line.fields[0] in (b"a", b"n") and problem is None:
             reader.fail(line.position, f"{shown(line.fields[0])} line before the p line")
         elif line.fields[0] == b"n":
             nodes.append(line)
-        elif line.fields[0] == b"s":
+        elif line.fields[0] == b"s" and (kind == "max" or problem is None):
             _check_seed(reader, line)
         else:
             letter = shown(line.fields[0])
             reader.fail(line.position, f"unknown line type {letter}: expected 'c', 'p', 'n' or 'a'")
     if problem is None:
-        reader.fail(
-            None, "the file has no line 'p max VERTICES ARCS'" if reader.data else "the file is empty"
-        )
+        wanted = " or ".join(f"'p {kind} VERTICES ARCS'" for kind in kinds)
+        reader.fail(None, f"the file has no line {wanted}" if reader.data else "the file is empty")
     if reader.num_records < num_arcs:
         reader.fail(problem.position, f"{num_arcs} arcs were announced, the file has {reader.num_records}")
-    check_vertices(path, reader.line_number(problem.position), num_vertices, num_arcs)
-    name = Path(path).name.removesuffix(".gz").removesuffix(".max")
-    return kind.build(reader, num_vertices, nodes, name)
+    entries = num_arcs + (0 if kind == "max" else len(nodes))
+    check_vertices(path, reader.line_number(problem.position), num_vertices, entries)
+    return ProblemFile(kind, num_vertices, reader, nodes)
 
 
-def _problem_line(reader: RecordReader, line: Line) -> tuple[ProblemKind, int, int]:
-    problem = line.fields[1].decode("ascii", "replace") if len(line.fields) > 1 else "max"
-    if problem not in PROBLEM_KINDS:
-        known = ", ".join(map(repr, PROBLEM_KINDS))
-        reader.fail(
-            line.position, f"this version of preflow reads problem {known}, not {shown(line.fields[1])}"
-        )
+def rows_of_assignment(file: ProblemFile) -> NDArray[np.bool_]:
+    """Return which vertices of an assignment are rows; check that arcs lead from rows to columns."""
+    reader = file.reader
+    is_row = np.zeros(file.num_vertices, dtype=bool)
+    for line in file.nodes:
+        if len(line.fields) != 2:
+            reader.fail(line.position, f"expected 'n VERTEX', got {len(line.fields)} fields")
+        vertex = reader.vertex(line.position, line.fields[1], "vertex")
+        if is_row[vertex]:
+            reader.fail(line.position, f"vertex {vertex + 1} has two n lines")
+        is_row[vertex] = True
+    tail, head = reader.tail, reader.head
+    wrong = ~is_row[tail] | is_row[head]
+    if wrong.any():
+        arc = int(wrong.argmax())
+        message = f"the arc from {tail[arc] + 1} to {head[arc] + 1} does not lead from a row to a column"
+        reader.fail_record(arc, message)
+    return is_row
+
+
+def _problem(path: str | Path, file: ProblemFile) -> MaxFlowProblem | CostNetwork:
+    if file.kind == "max":
+        return _max_flow(file.reader, file.num_vertices, file.nodes, path)
+    return _assignment(file) if file.kind == "asn" else _min_cost_flow(file)
+
+
+def _problem_line(reader: RecordReader, line: Line, kinds: Sequence[str]) -> tuple[str, int, int]:
+    kind = line.fields[1].decode("ascii", "replace") if len(line.fields) > 1 else kinds[0]
+    if kind not in kinds:
+        known = " or ".join(f"'p {name} VERTICES ARCS'" for name in kinds)
+        reader.fail(line.position, f"expected {known}, not problem {shown(line.fields[1])}")
     if len(line.fields) != 4:
-        reader.fail(line.position, f"expected 'p {problem} VERTICES ARCS', got {len(line.fields)} fields")
+        reader.fail(line.position, f"expected 'p {kind} VERTICES ARCS', got {len(line.fields)} fields")
     num_vertices = reader.integer(line.position, line.fields[2], Number("number of vertices", 0))
     num_arcs = reader.integer(line.position, line.fields[3], Number("number of arcs", 0))
-    return PROBLEM_KINDS[problem], num_vertices, num_arcs
+    return kind, num_vertices, num_arcs
 
 
 def _check_seed(reader: RecordReader, line: Line) -> None:
@@ -180,7 +255,7 @@ def _check_seed(reader: RecordReader, line: Line) -> None:
     reader.integer(line.position, line.fields[1], Number("seed", -INT64_MAX))
 
 
-def _build_max_flow(reader: RecordReader, num_vertices: int, nodes: list[Line], name: str) -> MaxFlowProblem:
+def _max_flow(reader: RecordReader, num_vertices: int, nodes: list[Line], path: str | Path) -> MaxFlowProblem:
     roles = {b"s": "source", b"t": "sink"}
     terminals: dict[str, int] = {}
     for line in nodes:
@@ -201,11 +276,91 @@ def _build_max_flow(reader: RecordReader, num_vertices: int, nodes: list[Line], 
         if role not in terminals:
             reader.fail(None, f"no {role}: expected a line 'n VERTEX {letter.decode()}'")
     network = FlowNetwork.from_arrays(reader.tail, reader.head, reader.numbers(0), num_vertices=num_vertices)
+    name = Path(path).name.removesuffix(".gz").removesuffix(".max")
     return MaxFlowProblem(network, terminals["source"], terminals["sink"], name=name)
 
 
-#: The problems that `read_dimacs` reads, by the name on the ``p`` line.
-PROBLEM_KINDS = {"max": ProblemKind((Number("capacity", 0, finite=False),), _build_max_flow)}
+def _min_cost_flow(file: ProblemFile) -> CostNetwork:
+    reader = file.reader
+    field = Number("supply", -INT64_MAX)
+    supplies: list[int | float] = [0] * file.num_vertices
+    seen = np.zeros(file.num_vertices, dtype=bool)
+    for line in file.nodes:
+        if len(line.fields) != 3:
+            reader.fail(line.position, f"expected 'n VERTEX SUPPLY', got {len(line.fields)} fields")
+        vertex = reader.vertex(line.position, line.fields[1], "vertex")
+        if seen[vertex]:
+            reader.fail(line.position, f"vertex {vertex + 1} has two n lines")
+        seen[vertex] = True
+        supplies[vertex] = reader.number(line.position, line.fields[2], field)
+    lower, capacity = reader.numbers(0), reader.numbers(1)
+    above = lower > capacity
+    if above.any():
+        arc = int(above.argmax())
+        reader.fail_record(arc, f"the lower bound {lower[arc]} is above the capacity {capacity[arc]}")
+    supply = np.array(supplies, dtype=np.int64 if all(type(x) is int for x in supplies) else np.float64)
+    if supply.dtype.kind == "f" and any(type(x) is int and abs(x) > EXACT_FLOAT for x in supplies):
+        reader.fail(None, "the supplies mix floats with integers past 2**53, which float64 cannot hold")
+    return CostNetwork.from_arrays(
+        reader.tail,
+        reader.head,
+        capacity=capacity,
+        cost=reader.numbers(2),
+        lower=lower,
+        supply=supply,
+        num_vertices=file.num_vertices,
+    )
+
+
+def _assignment(file: ProblemFile) -> CostNetwork:
+    is_row = rows_of_assignment(file)
+    rows, columns = np.count_nonzero(is_row), np.count_nonzero(~is_row)
+    if rows != columns:
+        file.reader.fail(
+            None,
+            f"{rows} rows and {columns} columns: a flow needs as many columns as rows; "
+            "`preflow assign` reads such files",
+        )
+    return CostNetwork.from_arrays(
+        file.reader.tail,
+        file.reader.head,
+        capacity=1,
+        cost=file.reader.numbers(0),
+        supply=np.where(is_row, 1, -1),
+        num_vertices=file.num_vertices,
+    )
+
+
+def _write_min_cost_flow(path: Path, network: CostNetwork, comment: str) -> None:
+    lower = np.zeros(network.num_arcs, dtype=np.int64) if network.lower is None else network.lower
+    back = np.flatnonzero(() if network.undirected is None else network.undirected)
+    with replacing(path, compress=path.suffix == ".gz") as file:
+        write_comment(file, comment)
+        file.write(f"p min {network.num_vertices} {network.num_arcs + len(back)}\n".encode())
+        if network.supply is not None:
+            where = np.flatnonzero(network.supply)
+            amounts = zip((where + 1).tolist(), network.supply[where].tolist(), strict=True)
+            file.write("".join([f"n {vertex} {amount!r}\n" for vertex, amount in amounts]).encode())
+        write_records(file, "a", network.tail, network.head, lower, network.capacity, network.cost)
+        numbers = (lower[back], network.capacity[back], network.cost[back])
+        write_records(file, "a", network.head[back], network.tail[back], *numbers)
+
+
+def _write_assignment(path: Path, network: CostNetwork, comment: str) -> None:
+    supply: Array = np.zeros(network.num_vertices) if network.supply is None else network.supply
+    is_row = supply == 1
+    fits = bool((is_row | (supply == -1)).all() and (network.capacity >= 1).all())
+    across = is_row[network.tail] & ~is_row[network.head]
+    if not fits or not across.all() or network.lower is not None or network.undirected is not None:
+        raise InvalidInputError(
+            f"{path}: an assignment has a supply of 1 or -1 at every vertex, and arcs of capacity 1 from the "
+            "former to the latter; other networks are written to files whose names end in .min"
+        )
+    with replacing(path, compress=path.suffix == ".gz") as file:
+        write_comment(file, comment)
+        file.write(f"p asn {network.num_vertices} {network.num_arcs}\n".encode())
+        file.write("".join([f"n {row}\n" for row in (np.flatnonzero(is_row) + 1).tolist()]).encode())
+        write_records(file, "a", network.tail, network.head, network.cost)
 
 
 def _terminal(network: FlowNetwork, given: int | tuple[int, ...], role: str) -> int:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
@@ -193,7 +194,10 @@ class Line(NamedTuple):
 
 
 class Number(NamedTuple):
-    """A number in the file: its name in messages, the smallest value allowed, whether ``inf`` is an error."""
+    """A number in the file: its name in messages, the smallest value allowed, whether ``inf`` is an error.
+
+    ``-INT64_MAX`` allows all integers of int64 but one, and all floats.
+    """
 
     name: str
     least: int
@@ -296,12 +300,14 @@ class RecordReader:
         return self._records.head[: self.num_records]
 
     def numbers(self, k: int) -> Array:
-        """Return field `k` of the records: int64, or float64 if one number in the file is not an integer."""
+        """Return field `k` of the records: int64, or float64 if one number of the field is not an integer."""
         integers = self._records.numbers[k, : self.num_records]
         if not self._with_floats:
             return integers
         text_at = self._records.text_at[k, : self.num_records]
         where = np.flatnonzero(text_at)
+        if not len(where):
+            return integers
         texts = text_at[where]
         match = FLOAT.match
         spelled = np.array([float(m[0]) if (m := match(self.data, at)) else np.nan for at in texts.tolist()])
@@ -340,13 +346,18 @@ class RecordReader:
         if not FLOAT.fullmatch(text):
             self.fail(position, f"{field.name} {shown(text)} is not a number")
         value = float(text)
-        if value < field.least:
+        if value < field.least != -INT64_MAX:
             self.fail(position, f"{field.name} {shown(text)} is less than {field.least}")
         if np.isinf(value) and b"n" not in text.lower():
             self.fail(position, f"{field.name} {shown(text)} does not fit a 64-bit float")
         if np.isinf(value) and field.finite:
             self.fail(position, f"{field.name} {shown(text)} is not finite")
         return value
+
+    def fail_record(self, number: int, message: str) -> NoReturn:
+        """Raise a ParseError about the record of that number, from 0."""
+        starts = re.finditer(rb"^[^\S\n]*" + self.letter + rb"(?=[^\S\n])", self.data, re.MULTILINE)
+        self.fail(next(islice(starts, number, None)).start(), message)
 
     def fail(self, position: int | None, message: str) -> NoReturn:
         """Raise a ParseError about the line that holds byte `position`, or about the whole file."""
@@ -392,7 +403,7 @@ def announced_bytes(head: bytes) -> int | None:
     if problem is None:
         return None
     kind, vertices, arcs = problem[1], int(problem[2]), int(problem[3])
-    return MOST_COMMENTS + LONGEST_LINE * (arcs + (vertices if kind == b"asn" else 0))
+    return MOST_COMMENTS + LONGEST_LINE * (arcs + (vertices if kind in (b"asn", b"min") else 0))
 
 
 def integer_value(text: bytes) -> int:
