@@ -13,7 +13,7 @@ import preflow
 import preflow.generators
 import preflow.vision
 from preflow.integrations import scipy_compat
-from preflow.io import bipartite, costs, edge_list, flo, matrix_market, solution
+from preflow.io import bipartite, costs, dimacs, edge_list, flo, matrix_market, solution
 
 pytestmark = pytest.mark.fast
 
@@ -28,7 +28,14 @@ PUBLIC: dict[ModuleType, tuple[str, ...]] = {
     edge_list: ("read_edge_list",),
     flo: ("read_flo", "write_flo"),
     matrix_market: ("read_matrix_market", "write_matrix_market"),
-    solution: ("read_solution", "write_solution", "flow_on_arcs"),
+    solution: (
+        "read_solution",
+        "write_solution",
+        "flow_on_arcs",
+        "write_min_cost_solution",
+        "min_cost_flow_on_arcs",
+    ),
+    dimacs: ("read_max_flow", "read_min_cost_flow"),
 }
 
 #: The positional arguments of every public callable.
@@ -75,6 +82,8 @@ DATA = {
     "PointCosts.block": "begin end",
     "PointCosts.to_caller": "values",
     "PointCosts.one": "item",
+    "PointTransport": "points others a b",
+    "Transport": "cost a b",
     "Volume": "values affine",
     "ac_dense": "n",
     "alpha_beta_swap": "data distance weights",
@@ -87,6 +96,7 @@ DATA = {
     "cheriyan": "n m c",
     "co_authorship": "n degree",
     "contrast_capacity": "image",
+    "cost_grid": "height width",
     "delaunay": "n",
     "denoise": "image weight",
     "dinic_bad": "n",
@@ -102,11 +112,13 @@ DATA = {
     "flow_picture": "flow",
     "geometric_costs": "n",
     "goldberg_bad": "n",
+    "goto": "n m",
     "grabcut": "image box",
     "grid_2d": "height width",
     "grid_3d": "depth height width",
     "grid_cut": "source_capacity sink_capacity neighbor_capacity",
     "grid_from_image": "image data_term",
+    "gridgen": "n degree",
     "hidden_diagonal": "n degree",
     "hugetrace_like": "n",
     "ladder": "depth",
@@ -121,14 +133,19 @@ DATA = {
     "max_flow": "network source sink",
     "mesh": "width levels",
     "methods": "problem",
+    "min_cost_family": "name",
     "min_cost_flow": "network supply",
+    "min_cost_flow_on_arcs": "network solution",
     "min_cut": "network source sink",
     "minimize_energy": "energy",
     "nearest_costs": "n",
     "neighbor_costs": "n",
+    "netgen": "n degree",
     "noisy_grid": "shape",
     "overlay": "image mask",
     "parse_seeds": "shape specifications",
+    "phase_grid": "height width",
+    "point_transport": "rows columns",
     "potts": "labels",
     "power_law": "n degree",
     "random_level": "width levels",
@@ -139,6 +156,8 @@ DATA = {
     "read_flo": "path",
     "read_image": "path",
     "read_matrix_market": "path",
+    "read_max_flow": "path",
+    "read_min_cost_flow": "path",
     "read_scribbles": "path shape",
     "read_solution": "path",
     "read_volume": "path",
@@ -151,8 +170,13 @@ DATA = {
     "segmentation_network": "image foreground background",
     "spiral": "side",
     "square_mesh": "side degree",
+    "squared_distances": "problem",
     "stroke": "shape points",
     "structural_rank": "matrix",
+    "transport": "rows columns",
+    "transport_masses": "rows columns",
+    "transport_network": "problem",
+    "transport_points": "rows columns",
     "triangulation_dual": "n",
     "truncated_linear": "labels limit",
     "two_costs": "n",
@@ -166,6 +190,7 @@ DATA = {
     "write_image": "path pixels",
     "write_labels": "path labels like",
     "write_matrix_market": "path graph",
+    "write_min_cost_solution": "path cost network flow",
     "write_solution": "path value tail head flow",
     "zero_free_diagonal": "matrix",
 }
