@@ -15,6 +15,7 @@ from ..gridcut.api import grid_cut
 from ..matching.api import QUICK_EDGES, bipartite_matching
 from ..maxflow.api import max_flow
 from ..maxflow.result import MinCutResult
+from ..mincost.api import min_cost_flow
 from ..registry import methods
 from ..solving.dispatch import check_method, check_placement, find_method
 from .assignment_instance import AssignmentInstance
@@ -29,6 +30,9 @@ from .grid_suites import GRID_SUITES
 from .matching_instance import MatchingInstance
 from .matching_peers import MATCHING_PEERS
 from .matching_suites import MATCHING_SUITES
+from .min_cost_instance import MinCostInstance
+from .min_cost_peers import MIN_COST_PEERS
+from .min_cost_suites import MIN_COST_SUITES
 from .problem import (
     SEARCH,
     TOTAL,
@@ -190,6 +194,31 @@ def _assignment_contestant(name: str, settings: SolverSettings) -> Contestant:
     )
 
 
+def _min_cost_contestant(name: str, settings: SolverSettings) -> Contestant:
+    call = _call("min_cost_flow", name, settings)
+
+    def run(instance: MinCostInstance) -> Outcome:
+        start = time.perf_counter()
+        result = min_cost_flow(
+            instance.network(),
+            method=call.method,
+            threads=call.threads,
+            options=call.options,
+            time_limit=settings.stop_after,
+        )
+        phases, detail = _measured(result, time.perf_counter() - start)
+        return Outcome(result.cost, phases, detail)
+
+    return Contestant(
+        f"preflow:{name}",
+        "preflow.mincost.api",
+        "preflow",
+        run,
+        lambda instance: instance,
+        device=call.device,
+    )
+
+
 def _grid_contestant(name: str, settings: SolverSettings) -> Contestant:
     call = _call("grid_cut", name, settings)
 
@@ -260,6 +289,14 @@ PROBLEMS: Mapping[str, Problem] = MappingProxyType(
             _assignment_contestant,
             ASSIGNMENT_PEERS,
             dict(ASSIGNMENT_SUITES),
+        ),
+        "min_cost_flow": Problem(
+            "min_cost_flow",
+            TOTAL,
+            "arrays in, flow out",
+            _min_cost_contestant,
+            MIN_COST_PEERS,
+            dict(MIN_COST_SUITES),
         ),
     }
 )

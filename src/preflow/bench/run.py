@@ -54,7 +54,8 @@ def run_bench(
     ----------
     suites : sequence of str
         "papers", "vision", "real", "tiny"; "grids", "grids-large", "grids-small"; "matching",
-        "matching-tiny"; "assignment", "assignment-small"; "traps"; or suites that
+        "matching-tiny"; "assignment", "assignment-small"; "mincost", "mincost-large", "mincost-tiny";
+        "traps"; or suites that
         :func:`~preflow.bench.problems.add_suite` added. An instance of several suites is measured once.
     out : str or Path, optional
         The folder for ``bench.json``, ``bench.md`` and the pictures of each problem.
@@ -73,7 +74,8 @@ def run_bench(
         Shell patterns. Only instances whose name matches one of them are measured. Default: all.
     files : sequence of str
         DIMACS files, folders of them or glob patterns for the suite "real"; Matrix Market files for
-        "matching"; files of costs, in any format that ``preflow assign`` reads, for "assignment".
+        "matching"; files of costs, in any format that ``preflow assign`` reads, for "assignment"; DIMACS
+        files of minimum-cost flow for "mincost".
     baseline : str
         The contestant that ratios and speed-ups are relative to. If it takes no part, preflow's first method.
     threads : int or sequence of int, optional

@@ -16,7 +16,7 @@ from .session import VERIFICATION_FAILED, Command, interrupts, say
     nargs=-1,
     metavar="SUITE",
     help="papers (the default), vision, real, tiny, grids, grids-large, grids-small, matching, "
-    "matching-tiny, assignment, assignment-small, traps.",
+    "matching-tiny, assignment, assignment-small, mincost, mincost-large, mincost-tiny, traps.",
 )
 @click.option(
     "--out", metavar="FOLDER", help="Write bench.json, bench.md and pictures of the profiles to this folder."
@@ -25,8 +25,8 @@ from .session import VERIFICATION_FAILED, Command, interrupts, say
     "--problem",
     multiple=True,
     metavar="NAME",
-    help="max_flow, min_cut, grid_cut, bipartite_matching or linear_assignment; may be repeated. "
-    "All if not given.",
+    help="max_flow, min_cut, grid_cut, bipartite_matching, linear_assignment or min_cost_flow; may be "
+    "repeated. All if not given.",
 )
 @click.option(
     "--method",
@@ -60,7 +60,7 @@ from .session import VERIFICATION_FAILED, Command, interrupts, say
     multiple=True,
     metavar="FILE",
     help="A DIMACS file, folder or pattern for real, of Matrix Market for matching; a file of costs "
-    "for assignment.",
+    "for assignment; a DIMACS .min for mincost.",
 )
 @click.option(
     "--repeats", default=5, show_default=True, help="Timed runs of each contestant on each instance."
@@ -116,6 +116,7 @@ def bench(
       preflow bench grids --baseline pymaxflow
       preflow bench matching --baseline scipy --no-memory --out bench-output
       preflow bench assignment --repeats 7 --out bench-output
+      preflow bench mincost --threads 1 --no-memory
     """
     from ..bench import BenchmarkFailedError, run_bench
 

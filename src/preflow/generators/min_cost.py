@@ -37,6 +37,11 @@ TAKEN_IN_TURN = 0.6
 GOTO_CHEAP = 8
 #: The supply of GOTO is this share of what the arcs out of the source carry on the mean, as in those files.
 GOTO_LOAD = 0.91
+#: Float costs and masses of transport problems are multiples of the inverse of this: solvers of integers get
+#: the same problem.
+PARTS = 2**30
+#: Float points are multiples of the inverse of this, so that squared distances are multiples of 1 / PARTS.
+POINT_PARTS = 2**15
 #: The number of rows of GOTO is about this power of the number of vertices, as in those files.
 GOTO_ROWS = 0.375
 
@@ -62,7 +67,7 @@ class Transport(NamedTuple):
     ----------
     cost : ndarray of int64 or float64, shape (rows, columns)
     a, b : ndarray of the same dtype, shapes (rows,) and (columns,)
-        Masses with equal sums; those of floats sum to 1.
+        Masses with equal sums; those of floats sum to 1. Floats are multiples of ``1 / PARTS``.
     """
 
     cost: Array
@@ -467,7 +472,7 @@ def transport_masses(
     check_integer("max_cost", max_cost, minimum=0)
     rng = seeded(seed)
     if floats:
-        cost: Array = rng.random((rows, columns))
+        cost: Array = rng.integers(0, PARTS, size=(rows, columns)) / PARTS
     else:
         cost = rng.integers(0, max_cost, size=(rows, columns), endpoint=True)
     return Transport(cost, *_masses(rng, rows, columns, floats))
@@ -496,12 +501,11 @@ def transport_points(
     columns = _check_sides(rows, columns)
     check_integer("dimension", dimension)
     rng = seeded(seed)
+    side = POINT_PARTS if floats else 1000
+    sides: list[Array] = [rng.integers(0, side, size=(size, dimension)) for size in (rows, columns)]
     if floats:
-        points: tuple[Array, Array] = rng.random((rows, dimension)), rng.random((columns, dimension))
-    else:
-        sizes = (rows, dimension), (columns, dimension)
-        points = rng.integers(0, 1000, size=sizes[0]), rng.integers(0, 1000, size=sizes[1])
-    return PointTransport(*points, *_masses(rng, rows, columns, floats))
+        sides = [points / side for points in sides]
+    return PointTransport(sides[0], sides[1], *_masses(rng, rows, columns, floats))
 
 
 def squared_distances(problem: PointTransport) -> Transport:
@@ -585,8 +589,8 @@ def _split(rng: Generator, amount: int, parts: int) -> NDArray[np.int64]:
 def _masses(rng: Generator, rows: int, columns: int, floats: bool) -> tuple[Array, Array]:
     """Return random masses of both sides, with equal sums."""
     if floats:
-        a, b = rng.random(rows) + 1e-3, rng.random(columns) + 1e-3
-        return a / a.sum(), b / b.sum()
+        a, b = (_shares(rng, size) for size in (rows, columns))
+        return a, b
     sides = (rng.integers(1, 1000, size=size, endpoint=True) for size in (rows, columns))
     both = tuple(sides)
     lacking = int(both[0].sum() - both[1].sum())
@@ -594,6 +598,14 @@ def _masses(rng: Generator, rows: int, columns: int, floats: bool) -> tuple[Arra
     less += missing // len(less)
     less[: missing % len(less)] += 1
     return both[0], both[1]
+
+
+def _shares(rng: Generator, size: int) -> NDArray[np.float64]:
+    """Return positive masses that sum to 1, multiples of 1 / PARTS."""
+    drawn = rng.integers(1, 1000, size=size, endpoint=True)
+    parts = np.maximum(drawn * PARTS // int(drawn.sum()), 1)
+    parts[int(parts.argmax())] += PARTS - int(parts.sum())
+    return parts / PARTS
 
 
 def _neighbours(height: int, width: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
