@@ -1,0 +1,142 @@
+"""Measure LEMON, a C++ library, beside preflow on the suites of minimum-cost flow.
+
+    apt-get install liblemon-dev g++
+    python benchmarks/lemon/measure.py --suite mincost --out result.json [INSTANCE ...]
+
+LEMON has no package for Python, so it is no contestant of ``preflow bench mincost``. This script compiles
+``min_cost.cpp``, writes each instance to a file, and runs each method of LEMON in a process of its own, in
+turns with methods of preflow on one thread. Reading files is not timed, building a solver is. The costs that
+are found must agree.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+import preflow
+from preflow.bench.min_cost_instance import MinCostInstance
+from preflow.bench.min_cost_suites import MIN_COST_SUITES
+from preflow.io.dimacs import write_dimacs
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from records import write_rows
+
+METHODS = ("network-simplex", "cost-scaling", "capacity-scaling", "cycle-canceling")
+SOURCE = Path(__file__).with_name("min_cost.cpp")
+
+
+def compiled(folder: Path) -> Path:
+    """Return the program, compiled for this machine."""
+    program = folder / "min_cost"
+    flags = ["-O3", "-march=native", "-DNDEBUG"]
+    subprocess.run(["g++", *flags, "-o", str(program), str(SOURCE)], check=True)
+    return program
+
+
+def run_lemon(program: Path, file: Path, method: str, limit: float) -> tuple[float, int] | None:
+    """Return the seconds and the cost of one run, None if it takes too long."""
+    try:
+        answer = subprocess.run(
+            [str(program), str(file), method], capture_output=True, text=True, check=True, timeout=limit
+        )
+    except subprocess.TimeoutExpired:
+        return None
+    build, solve, cost = answer.stdout.split()
+    return float(build) + float(solve), int(cost)
+
+
+def run_preflow(instance: MinCostInstance, method: str, limit: float) -> tuple[float, int] | None:
+    """Return the seconds and the cost of one solve on one thread, None if it takes too long."""
+    start = time.perf_counter()
+    result = preflow.min_cost_flow(
+        instance.network(),
+        method=method,
+        threads=1 if method == "auto" or method.startswith("multicore") else None,
+        time_limit=limit,
+    )
+    seconds = time.perf_counter() - start - result.stats.seconds.get("compile", 0.0)
+    return (seconds, int(result.cost)) if result.status == "optimal" else None
+
+
+def measure(
+    program: Path,
+    name: str,
+    instance: MinCostInstance,
+    methods: Sequence[str],
+    rounds: int,
+    limit: float,
+) -> dict[str, Any]:
+    """Return the median seconds of all contestants on one instance; a slow one runs once."""
+    seconds: dict[str, list[float]] = {}
+    costs: dict[str, int] = {}
+    racing = [*(f"lemon:{method}" for method in METHODS), *(f"preflow:{method}" for method in methods)]
+    for method in methods:  # loads and compiles
+        preflow.min_cost_flow(instance.miniature().network(), method=method)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "instance.min"
+        write_dimacs(file, instance.network())
+        for _ in range(rounds):
+            for contestant in list(racing):
+                package, _, method = contestant.partition(":")
+                if package == "lemon":
+                    found = run_lemon(program, file, method, limit)
+                else:
+                    found = run_preflow(instance, method, limit)
+                if found is None:
+                    racing.remove(contestant)
+                    continue
+                seconds.setdefault(contestant, []).append(found[0])
+                costs[contestant] = found[1]
+                if found[0] * rounds > limit:
+                    racing.remove(contestant)
+    if len(set(costs.values())) > 1:
+        raise SystemExit(f"{name}: the costs differ: {costs}")
+    return {
+        "instance": name,
+        **instance.sizes,
+        "cost": next(iter(costs.values()), None),
+        "seconds": {each: statistics.median(times) for each, times in seconds.items()},
+    }
+
+
+def main() -> None:
+    """Measure what the command line asks for."""
+    parser = argparse.ArgumentParser(description="measure LEMON beside preflow")
+    parser.add_argument(
+        "patterns", nargs="*", metavar="INSTANCE", help="names, such as 'grid*'; default: all"
+    )
+    parser.add_argument("--suite", default="mincost", choices=sorted(MIN_COST_SUITES))
+    parser.add_argument("--file", action="append", default=[], help="a further DIMACS file")
+    parser.add_argument("--method", action="append", default=[], help="of preflow; default: auto")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--limit", type=float, default=60.0, help="seconds for one run")
+    parser.add_argument("--out", help="write a JSON file")
+    given = parser.parse_args()
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        program = compiled(Path(folder))
+        for case in MIN_COST_SUITES[given.suite].cases(given.file):
+            if given.patterns and not any(fnmatchcase(case.name, pattern) for pattern in given.patterns):
+                continue
+            instance = case.make()
+            assert isinstance(instance, MinCostInstance)
+            methods = given.method or ["auto"]
+            row = measure(program, case.name, instance, methods, given.rounds, given.limit)
+            rows.append(row)
+            times = ", ".join(f"{each} {time:.4g} s" for each, time in row["seconds"].items())
+            print(f"{case.name}: {times}", flush=True)
+    if given.out:
+        write_rows(given.out, rows, ["ortools", "pylmcf"])
+
+
+if __name__ == "__main__":
+    main()
