@@ -77,8 +77,13 @@ def mincost_tiny(files: Sequence[str]) -> list[Case]:
 
 
 def min_cost_files(files: Sequence[str]) -> list[Case]:
-    """Return a case for each DIMACS file, ``.min`` or ``.asn``."""
-    return [Case(Path(file).name, partial(_read, file)) for file in files]
+    """Return a case for each file whose name ends in ``.min`` or ``.asn``, perhaps with ``.gz``."""
+    return [Case(Path(file).name, partial(_read, file)) for file in files if is_network(file)]
+
+
+def is_network(file: str) -> bool:
+    """Return whether the name of a file is that of a network; others have costs of transport problems."""
+    return file.removesuffix(".gz").endswith((".min", ".asn"))
 
 
 def _read(file: str) -> MinCostInstance:
