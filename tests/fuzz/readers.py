@@ -102,6 +102,9 @@ def seeds() -> list[tuple[str, bytes]]:
     return [
         ("network", b"c two paths\np max 4 5\nn 1 s\nn 4 t\na 1 2 3\na 1 3 2\na 2 4 2\na 3 4 4\na 2 3 1\n"),
         ("network", b"p max 3 3\nn 1 s\nn 3 t\na 1 2 1.5\na 2 3 inf\na 1 3 7\n"),
+        ("network", b"p min 3 3\nn 1 4\nn 3 -4\na 1 2 0 4 3\na 2 3 1 inf -5\na 1 3 0 2 7\n"),
+        ("network", b"p min 2 2\nn 1 1.5\nn 2 -1.5\na 1 2 0 1 2.5\na 1 2 0 3 4\n"),
+        ("network", b"p asn 4 3\nn 1\nn 2\na 1 3 5\na 1 4 -2\na 2 3 1\n"),
         ("solution", b"c flow\ns 4\nf 1 2 2\nf 1 3 2\nf 2 4 2\nf 3 4 2\n"),
         ("solution", b"s 1.5\nf 1 2 1.5\n"),
         ("graph", b"# edges\n0 1\n0 2\n1 1\n2 0\n% more\n3 3 0.5\n"),
@@ -237,7 +240,9 @@ def check(case: Case, tally: Tally) -> None:
 
 def _use(found: Any) -> None:
     """Solve what was read, where it is small: kernels must never see what is inconsistent."""
-    if isinstance(found, preflow.MaxFlowProblem) and found.network.num_vertices <= SOLVED:
+    if isinstance(found, preflow.CostNetwork) and found.num_vertices <= SOLVED:
+        preflow.min_cost_flow(found, threads=1)
+    elif isinstance(found, preflow.MaxFlowProblem) and found.network.num_vertices <= SOLVED:
         preflow.min_cut(found, method="serial-fifo", threads=1)
     elif isinstance(found, preflow.BipartiteGraph) and max(found.shape) <= SOLVED:
         preflow.bipartite_matching(found, method="serial-hopcroft-karp", threads=1, initial="none")

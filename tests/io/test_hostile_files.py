@@ -118,6 +118,12 @@ HOSTILE: dict[str, tuple[Reader, bytes, str]] = {
     ),
     "asn arcs": (read_costs, b"p asn 4 1000000000000\n", "arcs were announced"),
     "asn negative": (read_costs, b"p asn -4 1\n", "less than 0"),
+    "min vertices": (
+        read_dimacs,
+        b"p min 1000000000000 1\nn 1 3\nn 2 -3\na 1 2 0 3 4\n",
+        "1: 1,000,000,000,000 vertices for 3 entries",
+    ),
+    "min arcs": (read_dimacs, b"p min 4 1000000000000\n", "arcs were announced"),
     "max vertices": (
         read_dimacs,
         b"p max 1000000000000 1\nn 1 s\nn 2 t\na 1 2 3\n",
@@ -329,6 +335,7 @@ def bomb(head: bytes, size: int) -> bytes:
     ("read", "head"),
     [
         (read_dimacs, b"p max 4 4\n"),
+        (read_dimacs, b"p min 4 4\n"),
         (read_solution, b"s 4\n"),
         (read_costs, b"p asn 4 4\n"),
         (read_costs, b"3\n1 2 3 4 5 6 7 8 9\n"),
@@ -412,6 +419,8 @@ def sample_files() -> Iterator[tuple[str, Reader, bytes]]:
     costs = np.array([[4, 1, 3], [2, 0, 5], [3, 2, 2]])
     yield "npy", read_costs, saved(costs)
     yield "asn", read_costs, b"p asn 5 5\nn 4\nn 2\na 4 1 3\na 4 3 5\na 2 1 9\na 2 1 1\na 2 5 7\n"
+    yield "asn network", read_dimacs, b"p asn 4 3\nn 4\nn 2\na 4 1 3\na 4 3 5\na 2 1 9\n"
+    yield "min", read_dimacs, b"p min 3 3\nn 1 4\nn 3 -4\na 1 2 0 4 3\na 2 3 1 inf -5\na 1 3 0 2 2.5\n"
     yield "OR-Library", read_costs, b"3\n4 1 3\n2 0 5\n3 2 2\n"
     for form in ("csr", "coo", "bsr", "dia"):
         file = io.BytesIO()
