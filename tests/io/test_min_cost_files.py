@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from preflow.graph.cost_network import CostNetwork
 from preflow.graph.network import MaxFlowProblem
 from preflow.io.costs import read_costs
 from preflow.io.dimacs import read_dimacs, read_max_flow, read_min_cost_flow, write_dimacs
+from preflow.io.npz import load_npz, save_npz
 from preflow.io.solution import (
     FlowSolution,
     min_cost_flow_on_arcs,
@@ -106,6 +108,23 @@ def test_undirected_arcs_become_two(tmp_path, network):
     np.testing.assert_array_equal(got.head, np.append(network.head, network.tail[both]))
     np.testing.assert_array_equal(got.cost[m:], network.cost[both])
     np.testing.assert_array_equal(got.capacity[m:], network.capacity[both])
+
+
+@relaxed
+@given(network=networks(), labelled=st.booleans())
+def test_archives(tmp_path, network, labelled):
+    if labelled:
+        network = replace(network, labels=tuple(f"v{i}" for i in range(network.num_vertices)))
+    save_npz(tmp_path / "x.npz", network)
+    got = load_npz(tmp_path / "x.npz")
+    assert isinstance(got, CostNetwork)
+    assert (got.num_vertices, got.labels) == (network.num_vertices, network.labels)
+    for name in (*FIELDS, "lower", "undirected"):
+        one, other = getattr(got, name), getattr(network, name)
+        assert (one is None) == (other is None)
+        if one is not None:
+            assert one.dtype == other.dtype
+            np.testing.assert_array_equal(one, other)
 
 
 def test_a_network_without_supplies(tmp_path):

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from ..mincost.result import MinCostFlowResult
 
 STREAM = "-"
-#: Suffixes of problems of either kind.
-MAX_FLOW_NAMES, MIN_COST_NAMES = (".max", ".max.gz", ".npz"), (".min", ".min.gz", ".asn", ".asn.gz")
+#: Suffixes of problems of either kind; an .npz archive may have one of either.
+MAX_FLOW_NAMES, MIN_COST_NAMES = (".max", ".max.gz"), (".min", ".min.gz", ".asn", ".asn.gz")
+ARCHIVE = ".npz"
 
 
 def read_network(file: str) -> FlowNetwork | MaxFlowProblem | CostNetwork:
@@ -35,7 +36,7 @@ def read_network(file: str) -> FlowNetwork | MaxFlowProblem | CostNetwork:
     if file == STREAM:
         problem = read_dimacs("/dev/stdin")
         return replace(problem, name=name_of(file)) if isinstance(problem, MaxFlowProblem) else problem
-    return load_npz(file) if file.endswith(".npz") else read_dimacs(file)
+    return load_npz(file) if file.endswith(ARCHIVE) else read_dimacs(file)
 
 
 def read_problem(file: str) -> MaxFlowProblem | CostNetwork:
@@ -54,7 +55,9 @@ def read_problem(file: str) -> MaxFlowProblem | CostNetwork:
 def name_of(file: str) -> str:
     """Return the name of the problem in a file for reports."""
     name = Path(file).name.removesuffix(".gz")
-    return "standard input" if file == STREAM else name.removesuffix(".min").removesuffix(".asn")
+    if file == STREAM:
+        return "standard input"
+    return name.removesuffix(".min").removesuffix(".asn").removesuffix(ARCHIVE)
 
 
 def check_problem_name(file: str, names: tuple[str, ...]) -> None:
@@ -125,12 +128,11 @@ def make_folder(folder: str) -> Path:
 
 def write_problem(file: str, problem: MaxFlowProblem | CostNetwork, name: str) -> None:
     """Write a problem in the format of the name's suffix; ``-`` writes DIMACS to standard output."""
-    from ..graph.cost_network import CostNetwork
     from ..io.dimacs import write_dimacs
     from ..io.npz import save_npz
 
     with _path_of(file) as path:
-        if file.endswith(".npz") and not isinstance(problem, CostNetwork):
+        if file.endswith(ARCHIVE):
             save_npz(path, problem)
         else:
             write_dimacs(path, problem, comment=name)

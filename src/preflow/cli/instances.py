@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import InvalidInputError
-from .files import MAX_FLOW_NAMES, MIN_COST_NAMES, STREAM, check_problem_name, check_writable, write_problem
+from .files import (
+    ARCHIVE,
+    MAX_FLOW_NAMES,
+    MIN_COST_NAMES,
+    STREAM,
+    check_problem_name,
+    check_writable,
+    write_problem,
+)
 from .session import Command, working
 
 if TYPE_CHECKING:
@@ -51,9 +59,9 @@ def generate(
 ) -> None:
     """Generate an instance of a classic family.
 
-    Flow networks are written as DIMACS files or .npz archives, networks
-    with costs as DIMACS .min files, bipartite graphs, for `preflow
-    match`, as Matrix Market files.
+    Flow networks, and networks with costs, are written as DIMACS files or
+    .npz archives, bipartite graphs, for `preflow match`, as Matrix Market
+    files.
 
     The same family, size, parameters and seed give the same file.
 
@@ -96,7 +104,7 @@ def generate(
     if seed is not None:
         parameters["seed"] = seed
     if output is not None:
-        check_problem_name(output, MAX_FLOW_NAMES)
+        check_problem_name(output, (*MAX_FLOW_NAMES, ARCHIVE))
     check_writable(output or DEFAULT_NAME.format(family.name))
     with working(f"generating {family.name}"):
         problem = family.generate(size, **parameters)
@@ -123,7 +131,7 @@ def _generate_costs(
         + [f"{key.replace('_', '-')} {value}" for key, value in parameters.items()]
     )
     file = output or DEFAULT_COST_NAME.format(name.replace(" ", "-"))
-    check_problem_name(file, MIN_COST_NAMES[:2])
+    check_problem_name(file, (*MIN_COST_NAMES[:2], ARCHIVE))
     check_writable(file)
     with working(f"generating {family.name}"):
         network = family.generate(size, **parameters)

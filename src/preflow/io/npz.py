@@ -1,7 +1,8 @@
 """Networks and problems as NumPy archives: exact, fast, without pickle.
 
-An archive has the arrays ``tail``, ``head``, ``capacity`` and possibly ``reverse_capacity``; ``header`` is
-JSON text as bytes with everything that is not an array.
+An archive has the arrays ``tail``, ``head``, ``capacity`` and possibly ``reverse_capacity``. That of a
+network with costs has ``cost``, and possibly ``lower``, ``supply`` and ``undirected``. ``header`` is JSON
+text as bytes with everything that is not an array.
 """
 
 from __future__ import annotations
@@ -10,30 +11,34 @@ import dataclasses
 import json
 import operator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from ..arrays import Array
 from ..errors import InvalidInputError, ParseError
+from ..graph.cost_network import CostNetwork
 from ..graph.network import FlowNetwork, MaxFlowProblem
 from .files import opened, parsing, replacing
 from .numpy_arrays import read_arrays
 
 FORMAT = "preflow network"
 VERSION = 1
-#: Arrays of an archive; the last one is optional.
-ARRAYS = ("tail", "head", "capacity", "reverse_capacity")
+#: Arrays of an archive, and those that it need not have.
+ARRAYS = ("tail", "head", "capacity")
+OPTIONAL = ("reverse_capacity", "cost", "lower", "supply", "undirected")
+
+Labelled = TypeVar("Labelled", FlowNetwork, CostNetwork)
 
 
-def save_npz(path: str | Path, network: FlowNetwork | MaxFlowProblem) -> None:
+def save_npz(path: str | Path, network: FlowNetwork | MaxFlowProblem | CostNetwork) -> None:
     """Save a network, or a problem with its terminals and name, as an uncompressed NumPy archive.
 
     Parameters
     ----------
     path : str or Path
         Used unchanged. The file appears, or replaces an older one, only once it is complete.
-    network : FlowNetwork or MaxFlowProblem
+    network : FlowNetwork, MaxFlowProblem or CostNetwork
 
     Raises
     ------
@@ -58,15 +63,15 @@ def save_npz(path: str | Path, network: FlowNetwork | MaxFlowProblem) -> None:
         if {type(label) for label in network.labels} not in (set(), {int}, {str}):
             raise InvalidInputError("vertex labels are saved only where all are int or all are str")
         header["labels"] = network.labels
-    network = network.on_host()
-    arrays: dict[str, Any] = {"tail": network.tail, "head": network.head, "capacity": network.capacity}
-    if network.reverse_capacity is not None:
-        arrays["reverse_capacity"] = network.reverse_capacity
+    if isinstance(network, FlowNetwork):
+        network = network.on_host()
+    names = (*ARRAYS, *OPTIONAL)
+    arrays = {name: array for name in names if (array := getattr(network, name, None)) is not None}
     with replacing(path) as file:
         np.savez(file, header=np.frombuffer(json.dumps(header).encode(), dtype=np.uint8), **arrays)
 
 
-def load_npz(path: str | Path) -> FlowNetwork | MaxFlowProblem:
+def load_npz(path: str | Path) -> FlowNetwork | MaxFlowProblem | CostNetwork:
     """Load a file of :func:`save_npz`.
 
     Raises
@@ -83,17 +88,29 @@ def load_npz(path: str | Path) -> FlowNetwork | MaxFlowProblem:
     FlowNetwork(2 vertices, 1 arcs, float64)
     """
     with parsing(path, "network archive of preflow", KeyError), opened(path) as file:
-        return _network(path, read_arrays(path, file, ("header", *ARRAYS)))
+        return _network(path, read_arrays(path, file, ("header", *ARRAYS, *OPTIONAL)))
 
 
-def _network(path: str | Path, arrays: dict[str, Array]) -> FlowNetwork | MaxFlowProblem:
-    for name in ("header", *ARRAYS[:3]):
+def _network(path: str | Path, arrays: dict[str, Array]) -> FlowNetwork | MaxFlowProblem | CostNetwork:
+    for name in ("header", *ARRAYS):
         if name not in arrays:
             raise ParseError(path, None, f"no network archive of preflow: it has no array {name}")
     header = json.loads(arrays["header"].tobytes())
     if not isinstance(header, dict) or header.get("format") != FORMAT or header.get("version") != VERSION:
         version = header.get("version") if isinstance(header, dict) else header
         raise ParseError(path, None, f"expected {FORMAT!r} version {VERSION}, got {version!r:.40}")
+    if "cost" in arrays:
+        costs = CostNetwork.from_arrays(
+            arrays["tail"],
+            arrays["head"],
+            capacity=arrays["capacity"],
+            cost=arrays["cost"],
+            lower=arrays.get("lower"),
+            supply=arrays.get("supply"),
+            undirected=arrays.get("undirected"),
+            num_vertices=header["num_vertices"],
+        )
+        return _labelled(costs, header["labels"]) if "labels" in header else costs
     network = FlowNetwork.from_arrays(
         arrays["tail"],
         arrays["head"],
@@ -109,7 +126,7 @@ def _network(path: str | Path, arrays: dict[str, Array]) -> FlowNetwork | MaxFlo
     return MaxFlowProblem(network, source, sink, name=str(header.get("name", "")))
 
 
-def _labelled(network: FlowNetwork, labels: Any) -> FlowNetwork:
+def _labelled(network: Labelled, labels: Any) -> Labelled:
     if not isinstance(labels, list) or {type(label) for label in labels} not in (set(), {int}, {str}):
         raise InvalidInputError("labels are a list of int or of str")
     return dataclasses.replace(network, labels=tuple(labels))
