@@ -12,11 +12,15 @@ if TYPE_CHECKING:
     from ..graph.cost_network import CostNetwork
     from ..graph.standard_form import StandardForm
     from ..solving.protocol import Chooser, GpuPolicy, MinCostSolver
-    from . import policy, serial_capacity_scaling, serial_shortest_path
+    from . import cuda_cost_scaling, policy, serial_capacity_scaling, serial_shortest_path
     from .solution import FlowState
 
     HostSolver = MinCostSolver[StandardForm, FlowState]
-    HOST_SOLVERS: tuple[HostSolver, ...] = (serial_capacity_scaling.solve, serial_shortest_path.solve)
+    HOST_SOLVERS: tuple[HostSolver, ...] = (
+        serial_capacity_scaling.solve,
+        serial_shortest_path.solve,
+        cuda_cost_scaling.solve,
+    )
     CHOOSE: Chooser[CostNetwork, Device] = policy.choose
     WORTH_A_GPU: GpuPolicy[CostNetwork] = policy.worth_a_gpu
 
@@ -35,5 +39,14 @@ METHODS = (
         "CapacityScalingOptions",
         "shortest paths that carry large amounts first, then half as much",
         "Edmonds and Karp 1972",
+    ),
+    Method(
+        "cuda-cost-scaling",
+        "mincost.cuda_cost_scaling",
+        "CudaCostScalingOptions",
+        "cost scaling by lock-free pushes and relabels, with parallel price updates",
+        "Goldberg and Tarjan 1990; Łupińska 2011, Algorithm 5.4",
+        device="cuda",
+        copies=True,
     ),
 )

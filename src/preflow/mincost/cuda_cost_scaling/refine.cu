@@ -1,0 +1,385 @@
+// The kernels of cuda_cost_scaling: one refine of cost scaling, and the exact potentials of an optimal flow.
+#include "grid.cuh"
+#include "lanes.cuh"
+#include "stop.cuh"
+
+// Residual arcs by tail, both directions of every arc.
+struct Network {
+    const u32* first; // the arcs that leave vertex v are first[v] .. first[v + 1] - 1
+    const u32* head;
+    const u32* mate;  // the opposite direction
+    const i64* cost;
+    i64* residual;
+    i64* length;      // during a search, the length of the mate; NEVER if the mate is no residual arc
+};
+
+struct Vertices {
+    i64* price;
+    i64* excess;
+    i64* distance;
+    u32* changed;     // the distance fell since the vertex was last relaxed
+};
+
+struct Arguments {
+    Network net;
+    Vertices vertices;
+    u64 num_vertices;
+    i64 epsilon;
+    u64 pushing;      // nanoseconds of pushes and relabels between two barriers
+    u64 searching;    // most nanoseconds of relaxations between two barriers
+    u64 percent;      // time of pushes and relabels, of that of a price update
+    u64 reach;        // the first limit of the distances of a search
+    u64 updates;      // most price updates of a launch
+    u64 exact;        // 1: only find potentials for which no residual arc has negative reduced cost
+    u32* arrivals;    // of GridTeam
+    u64* sums;        // three groups of SUMS numbers, zero before the launch
+    u64* words;       // WORDS numbers that the host reads
+    const i64* stop;
+};
+
+enum Report : u32 { ENDING, EXCESS_LEFT, PUSHES, RELABELS, ARC_SCANS, UPDATES, SATURATED, ROUNDS };
+// OVER: the launch used up its updates or its rounds.
+enum Ending : u64 { OVER, OPTIMAL, INFEASIBLE, STOPPED };
+// What threads add up between two barriers.
+enum Sum : u32 { WORK, FARTHEST, UNREACHED, HALT, SUMS = 16 };
+
+constexpr i64 NEVER = 1ll << 61;
+// A search has at most a few rounds for each vertex of a path, so this ends only searches on a cycle of negative
+// length, which no search should meet.
+constexpr u64 MOST_ROUNDS = 1ull << 22;
+
+__device__ __forceinline__ i64 floor_divided(i64 number, i64 divisor) {
+    const i64 quotient = number / divisor;
+    return quotient - (number % divisor < 0 ? 1 : 0);
+}
+
+__device__ __forceinline__ void lower(i64* at, i64 value, bool& fell) {
+    i64 old = relaxed_load(at);
+    while (value < old) {
+        const i64 seen = static_cast<i64>(relaxed_compare_exchange(
+            reinterpret_cast<u64*>(at), static_cast<u64>(old), static_cast<u64>(value)));
+        if (seen == old) {
+            fell = true;
+            return;
+        }
+        old = seen;
+    }
+}
+
+// The barrier of all blocks, with sums over all threads. Between barriers r - 1 and r threads add to group r % 3. The
+// group that the round after the next uses was last read before barrier r - 1, so the first thread clears it.
+struct Meeting {
+    GridTeam team;
+    u64* sums;
+    u64* shared;
+    u64 round = 0;
+    u64 next_look = 0;
+    const i64* stop;
+
+    __device__ Meeting(const Arguments& args)
+        : team(args.arrivals), sums(args.sums), shared(reinterpret_cast<u64*>(shared_memory())), stop(args.stop) {}
+
+    __device__ u64* sum(Sum which) const { return &sums[round % 3 * SUMS + which]; }
+    __device__ void add(Sum which, u64 number) const { relaxed_fetch_add(sum(which), number); }
+    __device__ void wait() {
+        if (team.is_first() && sees_stop(stop, next_look)) add(HALT, 1);
+        const u64* const group = &sums[round % 3 * SUMS];
+        u64* const copy = shared;
+        team.wait([&] {
+            for (u32 k = 0; k <= HALT; ++k) copy[k] = relaxed_load(&group[k]);
+        });
+        if (team.is_first()) {
+            for (u32 k = 0; k <= HALT; ++k) relaxed_store(&sums[(round + 2) % 3 * SUMS + k], u64{0});
+        }
+        ++round;
+    }
+    // A sum of the last round.
+    __device__ u64 last(Sum which) const { return shared[which]; }
+};
+
+struct Counts {
+    u64 pushes = 0, relabels = 0, scans = 0;
+};
+
+// A vertex has the LANES lanes of a group.
+#ifndef LANES
+#define LANES 8
+#endif
+constexpr u32 GROUPS = WARP / LANES;
+constexpr u32 GROUP_MASK = LANES == 32 ? ALL_LANES : (1u << LANES % 32) - 1;
+
+// Calls `visit(v, has)` by all lanes of a warp until each group has visited its vertices that `chosen` picks. `has` is
+// false for groups with none left.
+template <class Chosen, class Visit>
+__device__ __forceinline__ void for_own_vertices(const Meeting& meeting, u64 num_vertices, Chosen chosen, Visit visit) {
+    const u64 groups = static_cast<u64>(meeting.team.num_warps()) * GROUPS;
+    const u32 place = lane_id() / LANES;
+    for (u64 base = static_cast<u64>(meeting.team.warp()) * GROUPS; base < num_vertices; base += groups * LANES) {
+        const u64 begin = base + place, own = begin + lane_id() % LANES * groups;
+        const u32 votes = __ballot_sync(ALL_LANES, own < num_vertices && chosen(static_cast<u32>(own)));
+        u32 picked = votes >> place * LANES & GROUP_MASK;
+        while (__any_sync(ALL_LANES, picked != 0)) {
+            const bool has = picked != 0;
+            const u32 lane = has ? __ffs(picked) - 1 : 0;
+            picked &= picked - 1;
+            visit(has ? static_cast<u32>(begin + lane * groups) : 0u, has);
+        }
+    }
+}
+
+// A step of a vertex with excess: pushes along all admissible arcs, and a relabel if excess is left.
+__device__ void step(const Arguments& args, u32 v, bool has, Counts& counts) {
+    const Network& net = args.net;
+    const Vertices& all = args.vertices;
+    const u32 last = net.first[v + 1], lane = lane_id() % LANES;
+    const i64 price = relaxed_load(&all.price[v]);
+    const i64 before = from_first_lane<LANES>(has ? relaxed_load(&all.excess[v]) : i64{0});
+    i64 left = before, best = -NEVER;
+    for (u32 begin = net.first[v]; __any_sync(ALL_LANES, begin < last && left > 0); begin += LANES) {
+        const u32 a = begin + lane;
+        const i64 residual = left > 0 && a < last ? relaxed_load(&net.residual[a]) : 0;
+        u32 head = 0;
+        bool admissible = false;
+        if (residual > 0) {
+            head = net.head[a];
+            const i64 highest = relaxed_load(&all.price[head]) - net.cost[a];
+            admissible = price < highest;
+            if (!admissible && highest > best) best = highest;
+            ++counts.scans;
+        }
+        if (!__any_sync(ALL_LANES, admissible)) continue;
+        i64 total;
+        const i64 room = admissible ? min(residual, left) : 0;
+        const i64 earlier = sum_of_lanes_before<LANES>(room, left, total);
+        const i64 amount = min(room, left - earlier);
+        if (amount > 0) {
+            relaxed_fetch_add(&net.residual[a], -amount);
+            relaxed_fetch_add(&net.residual[net.mate[a]], amount);
+            relaxed_fetch_add(&all.excess[head], amount);
+            ++counts.pushes;
+        }
+        left -= total;
+    }
+    if (left < before && lane == 0) relaxed_fetch_add(&all.excess[v], left - before);
+#pragma unroll
+    for (u32 distance = LANES / 2; distance > 0; distance /= 2)
+        best = max(best, __shfl_xor_sync(ALL_LANES, best, distance, LANES));
+    if (left == 0 || best == -NEVER || lane != 0) return;
+    relaxed_store(&all.price[v], best - args.epsilon);
+    ++counts.relabels;
+}
+
+// Saturates the arcs of a vertex whose reduced cost is below -epsilon, and computes the lengths of their mates. The
+// warp of the mate may see a residual capacity before or after that; it finds the same lengths.
+__device__ void measure(const Arguments& args, u32 v, bool has, u64& saturated) {
+    const Network& net = args.net;
+    const Vertices& all = args.vertices;
+    const u32 last = has ? net.first[v + 1] : 0;
+    const i64 price = all.price[v], epsilon = args.epsilon;
+    const bool exact = args.exact != 0;
+    i64 sent = 0;
+    for (u32 a = net.first[v] + lane_id() % LANES; a < last; a += LANES) {
+        const u32 head = net.head[a], mate = net.mate[a];
+        const i64 reduced = net.cost[a] + price - all.price[head];
+        i64 back = relaxed_load(&net.residual[mate]);
+        if (exact) {
+            net.length[a] = back > 0 ? -reduced : NEVER;
+            continue;
+        }
+        if (-reduced < -epsilon) back = 0; // its warp saturates the mate
+        if (reduced < -epsilon) {
+            const i64 amount = relaxed_load(&net.residual[a]);
+            if (amount > 0) {
+                relaxed_store(&net.residual[a], i64{0});
+                relaxed_fetch_add(&net.residual[mate], amount);
+                relaxed_fetch_add(&all.excess[head], amount);
+                sent += amount;
+                back = amount;
+                ++saturated;
+            }
+        }
+        net.length[a] = back > 0 ? floor_divided(-reduced, epsilon) + 1 : NEVER;
+    }
+    if (sent > 0) relaxed_fetch_add(&all.excess[v], -sent);
+}
+
+// Relaxes the residual arcs into a vertex. Returns whether this lane made a distance fall to `limit` or below.
+__device__ bool relax(const Arguments& args, u32 v, bool has, i64 limit) {
+    const Network& net = args.net;
+    const Vertices& all = args.vertices;
+    const u32 last = has ? net.first[v + 1] : 0;
+    const i64 distance = relaxed_load(&all.distance[v]);
+    bool fell_any = false;
+    for (u32 a = net.first[v] + lane_id() % LANES; a < last; a += LANES) {
+        const i64 length = net.length[a];
+        if (length == NEVER) continue;
+        const u32 head = net.head[a];
+        bool fell = false;
+        lower(&all.distance[head], distance + length, fell);
+        if (!fell) continue;
+        release_store(&all.changed[head], 1u);
+        fell_any |= distance + length <= limit;
+    }
+    return fell_any;
+}
+
+// Distances to vertices with a deficit, up to those of all vertices with excess. Label correcting: vertices within
+// the limit relax until no distance within it falls; then the limit grows, until it passes the distances of all
+// vertices with excess. Larger distances are upper bounds. Returns false if the launch ends.
+__device__ bool search(const Arguments& args, Meeting& meeting) {
+    const Vertices& all = args.vertices;
+    const u64 n = args.num_vertices;
+    const bool exact = args.exact != 0;
+    i64 limit = exact ? NEVER : static_cast<i64>(args.reach), reach = limit;
+    u64 slice = args.searching / 8;
+    for (u64 round = 0; round < MOST_ROUNDS; ++round) {
+        if (meeting.team.is_first()) ++args.words[ROUNDS];
+        bool fell = false;
+        const u64 until = nanoseconds() + slice;
+        do {
+            for_own_vertices(
+                meeting, n,
+                [&](u32 v) {
+                    if (acquire_load(&all.changed[v]) == 0 || relaxed_load(&all.distance[v]) > limit) return false;
+                    // A distance that falls after this marks the vertex again.
+                    relaxed_store(&all.changed[v], 0u);
+#ifndef PREFLOW_ON_CPU
+                    __threadfence();
+#endif
+                    return true;
+                },
+                [&](u32 v, bool has) { fell |= relax(args, v, has, limit); });
+#ifdef PREFLOW_ON_CPU
+            __nanosleep(20);
+#endif
+        } while (__any_sync(ALL_LANES, nanoseconds() < until));
+        slice = min(2 * slice, args.searching);
+        if (__any_sync(ALL_LANES, fell) && lane_id() == 0) meeting.add(WORK, 1);
+        meeting.wait();
+        if (meeting.last(HALT) > 0) return false;
+        if (meeting.last(WORK) > 0) continue;
+        if (exact) return true;
+        // the next limit
+        u64 nearest = 0, beyond = 0;
+        for (u64 v = meeting.team.thread(); v < n; v += meeting.team.num_threads()) {
+            const i64 distance = all.distance[v];
+            beyond += all.excess[v] > 0 && distance > limit;
+            if (all.changed[v] != 0 && distance < NEVER) nearest = max(nearest, static_cast<u64>(NEVER - distance));
+        }
+        beyond = sum_of_warp(beyond);
+        nearest = greatest_of_warp(nearest);
+        if (lane_id() == 0) {
+            if (beyond > 0) meeting.add(WORK, beyond);
+            if (nearest > 0) relaxed_fetch_max(meeting.sum(FARTHEST), nearest);
+        }
+        meeting.wait();
+        if (meeting.last(WORK) == 0 || meeting.last(FARTHEST) == 0) return true;
+        reach *= 2;
+        limit = NEVER - static_cast<i64>(meeting.last(FARTHEST)) + reach;
+    }
+    return false;
+}
+
+// Ends a launch; only the first thread writes.
+__device__ void end(const Arguments& args, const Meeting& meeting, Ending ending, u64 active) {
+    if (!meeting.team.is_first()) return;
+    args.words[ENDING] = ending;
+    args.words[EXCESS_LEFT] = active;
+}
+
+__device__ void store_counts(const Arguments& args, const Counts& counts, u64 saturated) {
+    const u64 numbers[4] = {counts.pushes, counts.relabels, counts.scans, saturated};
+    const u32 places[4] = {PUSHES, RELABELS, ARC_SCANS, SATURATED};
+    for (u32 k = 0; k < 4; ++k) {
+        const u64 sum = sum_of_warp(numbers[k]);
+        if (sum > 0 && lane_id() == 0) relaxed_fetch_add(&args.words[places[k]], sum);
+    }
+}
+
+__device__ void refine(const Arguments& args, Meeting& meeting, Counts& counts, u64& saturated) {
+    const Vertices& all = args.vertices;
+    const u64 n = args.num_vertices;
+    const auto any = [](u32) { return true; };
+    u64 active = 0;
+    for (u64 update = 0; update < args.updates; ++update) {
+        const u64 began = nanoseconds();
+        // measure: an epsilon-optimal flow, and lengths
+        for_own_vertices(meeting, n, any, [&](u32 v, bool has) { measure(args, v, has, saturated); });
+        meeting.wait();
+        if (meeting.last(HALT) > 0) return end(args, meeting, STOPPED, active);
+        u64 own = 0;
+        for (u64 v = meeting.team.thread(); v < n; v += meeting.team.num_threads()) {
+            const i64 excess = all.excess[v];
+            const bool is_end = args.exact != 0 || excess < 0;
+            own += excess > 0;
+            all.distance[v] = is_end ? 0 : args.exact != 0 ? 0 : NEVER;
+            all.changed[v] = is_end;
+        }
+        own = sum_of_warp(own);
+        if (own > 0 && lane_id() == 0) meeting.add(WORK, own);
+        meeting.wait();
+        active = meeting.last(WORK);
+        if (args.exact == 0 && active == 0) return end(args, meeting, OPTIMAL, 0);
+
+        // search
+        if (!search(args, meeting)) return end(args, meeting, STOPPED, active);
+        if (meeting.team.is_first()) ++args.words[UPDATES];
+        if (args.exact != 0) {
+            for (u64 v = meeting.team.thread(); v < n; v += meeting.team.num_threads()) all.price[v] -= all.distance[v];
+            return end(args, meeting, OPTIMAL, 0);
+        }
+        u64 farthest = 0, unreached = 0;
+        for (u64 v = meeting.team.thread(); v < n; v += meeting.team.num_threads()) {
+            if (all.excess[v] <= 0) continue;
+            const i64 distance = relaxed_load(&all.distance[v]);
+            if (distance >= NEVER)
+                ++unreached;
+            else
+                farthest = max(farthest, static_cast<u64>(distance));
+        }
+        farthest = greatest_of_warp(farthest);
+        unreached = sum_of_warp(unreached);
+        if (lane_id() == 0) {
+            if (farthest > 0) relaxed_fetch_max(meeting.sum(FARTHEST), farthest);
+            if (unreached > 0) meeting.add(UNREACHED, unreached);
+        }
+        meeting.wait();
+        if (meeting.last(UNREACHED) > 0) return end(args, meeting, INFEASIBLE, active);
+        const i64 most = static_cast<i64>(meeting.last(FARTHEST));
+        for (u64 v = meeting.team.thread(); v < n; v += meeting.team.num_threads())
+            all.price[v] -= args.epsilon * min(relaxed_load(&all.distance[v]), most);
+        meeting.wait();
+
+        // pushes and relabels without locks, for about as long as the update took
+        const u64 now = nanoseconds(), enough = now + (now - began) * args.percent / 100;
+        do {
+            const u64 until = nanoseconds() + args.pushing;
+            do {
+                own = 0;
+                for_own_vertices(
+                    meeting, n,
+                    [&](u32 v) {
+                        const bool is_active = relaxed_load(&all.excess[v]) > 0;
+                        own += is_active;
+                        return is_active;
+                    },
+                    [&](u32 v, bool has) { step(args, v, has, counts); });
+#ifdef PREFLOW_ON_CPU
+                __nanosleep(20);
+#endif
+            } while (__any_sync(ALL_LANES, nanoseconds() < until));
+            if (__any_sync(ALL_LANES, own > 0) && lane_id() == 0) meeting.add(WORK, 1);
+            if (meeting.team.is_first() && nanoseconds() > enough) meeting.add(FARTHEST, 1);
+            meeting.wait();
+        } while (meeting.last(WORK) > 0 && meeting.last(FARTHEST) == 0 && meeting.last(HALT) == 0);
+    }
+    end(args, meeting, OVER, active);
+}
+
+KERNEL(refine_slice, Arguments) {
+    Meeting meeting(args);
+    Counts counts;
+    u64 saturated = 0;
+    refine(args, meeting, counts, saturated);
+    store_counts(args, counts, saturated);
+}
