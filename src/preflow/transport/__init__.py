@@ -1,0 +1,1 @@
+"""Transport: move masses from rows to columns at the least cost."""

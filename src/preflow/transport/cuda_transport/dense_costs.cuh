@@ -1,0 +1,64 @@
+// Costs of transport as integers: read from a matrix, or computed from points, multiplied and rounded.
+#include "atomics.cuh"
+#include "numbers.cuh"
+
+// COST_KIND 0 to 3: a matrix of int32, int64, float32, float64. COST_KIND 4 to 7: float64 distances of points,
+// EUCLIDEAN, SQEUCLIDEAN, CITYBLOCK and CHEBYSHEV of graph/point_costs.py.
+#ifndef COST_KIND
+#define COST_KIND 0
+#endif
+
+#if COST_KIND == 0
+using Stored = int;
+#elif COST_KIND == 1
+using Stored = i64;
+#elif COST_KIND == 2
+using Stored = float;
+#else
+using Stored = double;
+#endif
+
+// Every kernel must compute the same distance, so the compiler must not fuse products and sums.
+#ifdef PREFLOW_ON_CPU
+inline double product(double a, double b) { return a * b; }
+inline double sum_of(double a, double b) { return a + b; }
+inline i64 rounded(double a) { return std::llrint(a); }
+#else
+__device__ __forceinline__ double product(double a, double b) { return __dmul_rn(a, b); }
+__device__ __forceinline__ double sum_of(double a, double b) { return __dadd_rn(a, b); }
+__device__ __forceinline__ i64 rounded(double a) { return __double2ll_rn(a); }
+#endif
+
+// Matrices of all items, one after the other, each stored by rows; or the points of rows and of columns, with
+// DIMENSION coordinates each. Floats are multiplied by `factor`, the word of a float64, and rounded; then all costs are
+// multiplied by `multiplier`.
+struct Costs {
+    const void* rows;
+    const double* columns; // of points
+    u64 num_columns;
+    u64 factor;
+    i64 multiplier;
+
+    // The cost of a row of all items, and of a column of its item.
+    __device__ __forceinline__ i64 at(u64 row, u64 column) const {
+#if COST_KIND <= 1
+        return multiplier * static_cast<i64>(static_cast<const Stored*>(rows)[row * num_columns + column]);
+#elif COST_KIND <= 3
+        const double value = static_cast<double>(static_cast<const Stored*>(rows)[row * num_columns + column]);
+        return multiplier * rounded(product(value, same_bits<double>(factor)));
+#else
+        double total = 0;
+#pragma unroll
+        for (u32 axis = 0; axis < DIMENSION; ++axis) {
+            const double difference =
+                sum_of(static_cast<const double*>(rows)[row * DIMENSION + axis], -columns[column * DIMENSION + axis]);
+            const double gap = difference < 0 ? -difference : difference;
+            if (COST_KIND == 7)
+                total = gap > total ? gap : total;
+            else
+                total = sum_of(total, COST_KIND == 6 ? gap : product(gap, gap));
+        }
+        return multiplier * rounded(product(same_bits<double>(factor), COST_KIND == 4 ? sqrt(total) : total));
+#endif
+    }
+};
