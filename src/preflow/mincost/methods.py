@@ -12,12 +12,19 @@ if TYPE_CHECKING:
     from ..graph.cost_network import CostNetwork
     from ..graph.standard_form import StandardForm
     from ..solving.protocol import Chooser, GpuPolicy, MinCostSolver
-    from . import cuda_cost_scaling, policy, serial_capacity_scaling, serial_shortest_path
+    from . import (
+        cuda_cost_scaling,
+        policy,
+        serial_capacity_scaling,
+        serial_network_simplex,
+        serial_shortest_path,
+    )
     from .solution import FlowState
 
     HostSolver = MinCostSolver[StandardForm, FlowState]
     HOST_SOLVERS: tuple[HostSolver, ...] = (
         serial_capacity_scaling.solve,
+        serial_network_simplex.solve,
         serial_shortest_path.solve,
         cuda_cost_scaling.solve,
     )
@@ -32,6 +39,14 @@ METHODS = (
         "successive shortest paths with potentials, from all supplies at once",
         "Edmonds and Karp 1972; Tomizawa 1971",
         aliases=("ssp",),
+    ),
+    Method(
+        "serial-network-simplex",
+        "mincost.serial_network_simplex",
+        "SimplexOptions",
+        "primal network simplex with strongly feasible trees and block pricing",
+        "Dantzig 1951; Cunningham 1976; Grigoriadis 1986",
+        aliases=("network-simplex",),
     ),
     Method(
         "serial-capacity-scaling",
