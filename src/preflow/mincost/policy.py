@@ -14,4 +14,4 @@ def worth_a_gpu(network: CostNetwork, threads: int, in_use: bool) -> bool:
 
 def choose(network: CostNetwork, device: str = "auto", threads: int = 1, gpu: Device | None = None) -> Choice:
     """Return the method for a network: see :class:`preflow.solving.protocol.Chooser`."""
-    return Choice("serial-shortest-path", "few arcs")
+    return Choice("serial-network-simplex", "network simplex is fastest on most networks")

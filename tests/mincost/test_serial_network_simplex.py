@@ -1,0 +1,102 @@
+"""Network simplex: the invariants of the tree after every pivot, arcs that are appended, degenerate cases."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+import preflow
+from preflow.graph.standard_form import StandardForm, standardise
+from preflow.mincost.serial_network_simplex import (
+    Simplex,
+    check_invariants,
+    find_entering,
+    pivot,
+    run_pivots,
+)
+from preflow.solving.run import Control
+from preflow.stats import PIVOTS
+from tests.support.min_cost import SmallCosts, cheapest, small_costs
+
+
+def pivot_to_the_end(simplex: Simplex, block: int) -> int:
+    """Pivot until no arc is eligible, and check the invariants after every pivot; return how many."""
+    first = np.uint64(0)
+    for count in range(10_000):
+        check_invariants(simplex)
+        entering, first = find_entering(
+            simplex.arcs, simplex.tree.potential, np.uint64(simplex.num_arcs), first, np.uint64(block)
+        )
+        if entering == simplex.num_arcs:
+            return count
+        pivot(simplex.tree, simplex.arcs, entering)
+    raise AssertionError("the pivots come back to a tree")
+
+
+@given(case=small_costs(endless=False))
+@settings(max_examples=100, deadline=None)
+def test_invariants_after_every_pivot(case: SmallCosts) -> None:
+    network = case.network()
+    if network.supply is None:
+        return
+    form = standardise(network, network.supply).form
+    for block in (1, 3, 100):
+        simplex = Simplex(form, len(form.tail), 9, 1.0)
+        pivot_to_the_end(simplex, block)
+        assert (simplex.unsent > 0) == (cheapest(case) == "infeasible")
+
+
+def test_a_larger_network() -> None:
+    network = preflow.generators.netgen(40, seed=3)
+    assert network.supply is not None
+    form = standardise(network, network.supply).form
+    simplex = Simplex(form, len(form.tail), int(form.cost.max()), 1.0)
+    assert pivot_to_the_end(simplex, 10) > 40
+
+
+@pytest.mark.parametrize("largest", [0, 1, 3])
+def test_degenerate_networks_end(largest: int) -> None:
+    """Assignments have trees of which half the arcs are empty."""
+    rng = np.random.default_rng(1)
+    n = 40
+    tail, head = np.divmod(np.arange(n * n), n)
+    cost = rng.integers(0, largest + 1, n * n)
+    supply = np.r_[np.ones(n, dtype=int), -np.ones(n, dtype=int)]
+    result = preflow.min_cost_flow((tail, head + n, 1, cost), supply, method="serial-network-simplex")
+    result.verify()
+    assert result.cost == preflow.linear_assignment(cost.reshape(n, n)).cost
+
+
+def test_appended_arcs() -> None:
+    rng = np.random.default_rng(2)
+    n, m = 30, 300
+    tail, head = rng.integers(0, n, (2, m)).astype(np.uint32)
+    cost = rng.integers(0, 100, m)
+    supply = np.zeros(n, dtype=np.int64)
+    supply[:5], supply[-5:] = 3, -3
+    whole = StandardForm(tail, head, np.full(m, 20), cost, supply)
+    simplex = Simplex(StandardForm(*(part[:50] for part in whole[:4]), supply), m, 100, 1.0)
+    control = Control()
+    for begin in range(50, m, 50):
+        simplex.run(control.monitor())
+        simplex.append(*(part[begin : begin + 50] for part in whole[:4]))
+        check_invariants(simplex)
+    assert simplex.run(control.monitor()) == "optimal"
+    expected = preflow.min_cost_flow((tail, head, 20, cost), supply, method="serial-shortest-path").cost
+    assert int(simplex.arcs.flow[:m] @ cost) == expected
+
+
+def test_the_stop_flag() -> None:
+    network = preflow.generators.netgen(500, seed=3)
+    assert network.supply is not None
+    form = standardise(network, network.supply).form
+    simplex = Simplex(form, len(form.tail), int(form.cost.max()), 1.0)
+    control = Control()
+    control.stop[0] = 1
+    done, _ = run_pivots(
+        simplex.tree, simplex.arcs, np.uint64(simplex.num_arcs), np.uint64(0), np.uint64(9), control.monitor()
+    )
+    assert not done
+    assert control.counts[PIVOTS] == 256
+    check_invariants(simplex)
