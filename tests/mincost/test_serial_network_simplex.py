@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 
 import preflow
+from preflow.generators import netgen
 from preflow.graph.standard_form import StandardForm, standardise
 from preflow.mincost.serial_network_simplex import (
     Simplex,
@@ -48,7 +49,7 @@ def test_invariants_after_every_pivot(case: SmallCosts) -> None:
 
 
 def test_a_larger_network() -> None:
-    network = preflow.generators.netgen(40, seed=3)
+    network = netgen(40, seed=3)
     assert network.supply is not None
     form = standardise(network, network.supply).form
     simplex = Simplex(form, len(form.tail), int(form.cost.max()), 1.0)
@@ -88,7 +89,7 @@ def test_appended_arcs() -> None:
 
 
 def test_the_stop_flag() -> None:
-    network = preflow.generators.netgen(500, seed=3)
+    network = netgen(500, seed=3)
     assert network.supply is not None
     form = standardise(network, network.supply).form
     simplex = Simplex(form, len(form.tail), int(form.cost.max()), 1.0)

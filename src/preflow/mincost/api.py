@@ -18,11 +18,12 @@ from ..graph.placement import gpu_of_method, gpu_worth_using
 from ..graph.standard_form import Standardised, standardise
 from ..progress import Reporter
 from ..solving.call import Call, Request
-from ..solving.dispatch import Choice, thread_count
+from ..solving.dispatch import Choice, find_method, thread_count
 from ..stats import MinCostStats
+from .arc_lists import tight_flow
 from .infeasible import excesses, infeasible_error
 from .methods import METHODS
-from .policy import choose, worth_a_gpu
+from .policy import choose, choose_for_start, worth_a_gpu
 from .result import MinCostFlowResult
 from .solution import FlowState
 
@@ -112,6 +113,8 @@ class MinCostCall(Call[CostNetwork]):
     supply : ndarray, shape (num_vertices,)
     start : MinCostFlowResult or None
         Of an earlier solve.
+    leaves_choice : bool
+        Whether the caller leaves the method open.
     standard : Standardised or None
         The instance in standard form, once it is built.
     state : FlowState or None
@@ -120,6 +123,7 @@ class MinCostCall(Call[CostNetwork]):
 
     supply: Array
     start: MinCostFlowResult | None = None
+    leaves_choice: bool = False
     standard: Standardised | None = None
     state: FlowState | None = None
 
@@ -146,6 +150,7 @@ class MinCostCall(Call[CostNetwork]):
             instance=network,
             supply=supplies,
             start=start,
+            leaves_choice=request.method == "auto" and method.device == "cpu",
             method=method,
             reason=chosen.reason,
             options=method.make_options(chosen.options),
@@ -167,10 +172,12 @@ class MinCostCall(Call[CostNetwork]):
                 if state.ending == "infeasible":
                     raise infeasible_error(network, standard, state)
                 raise UnboundedCostError(tuple(cycle), network.cost[cycle].sum().item())
+            with self.timed("build"):
+                start = self._fitting_start(standard)
+                if start is not None and self.leaves_choice:
+                    solve = self._solver_for_start(standard, start)
             with self.timed("solve"):
-                state = self.state = solve(
-                    standard.form, self._fitting_start(standard), self.options, self.control
-                )
+                state = self.state = solve(standard.form, start, self.options, self.control)
             if state.ending == "infeasible":
                 raise infeasible_error(network, standard, state)
             with self.timed("recover"):
@@ -179,6 +186,16 @@ class MinCostCall(Call[CostNetwork]):
     def _solver(self) -> HostSolver:
         solver: HostSolver = self.method.solve
         return solver
+
+    def _solver_for_start(self, standard: Standardised, start: FlowState) -> HostSolver:
+        """Choose again, by how much of the start is to be repaired; return the solver."""
+        flow = tight_flow(standard.form, start, start.potential)
+        broken = int(np.count_nonzero(excesses(standard.form, flow)))
+        chosen = choose_for_start(self.instance, broken)
+        if chosen is not None:
+            self.method, self.reason = find_method(METHODS, chosen.method), chosen.reason
+            self.options = self.method.make_options(chosen.options)
+        return self._solver()
 
     def _fitting_start(self, standard: Standardised) -> FlowState | None:
         """Return the start in standard form, its flow cut to the capacities."""
