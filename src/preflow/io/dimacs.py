@@ -282,6 +282,52 @@ def _max_flow(reader: RecordReader, num_vertices: int, nodes: list[Line], path: 
 
 def _min_cost_flow(file: ProblemFile) -> CostNetwork:
     reader = file.reader
+    supply = _small_supplies(file)
+    if supply is None:
+        supply = _supplies(file)
+    lower, capacity = reader.numbers(0), reader.numbers(1)
+    above = lower > capacity
+    if above.any():
+        arc = int(above.argmax())
+        reader.fail_record(arc, f"the lower bound {lower[arc]} is above the capacity {capacity[arc]}")
+    return CostNetwork.from_arrays(
+        reader.tail,
+        reader.head,
+        capacity=capacity,
+        cost=reader.numbers(2),
+        lower=lower,
+        supply=supply,
+        num_vertices=file.num_vertices,
+    )
+
+
+def _small_supplies(file: ProblemFile) -> Array | None:
+    """Return the supplies if all are well-formed, distinct and of at most 18 digits; most files are so."""
+    fields = [line.fields for line in file.nodes]
+    if any(len(each) != 3 or len(each[1]) > 18 or len(each[2]) > 18 for each in fields):
+        return None
+    texts, amounts = [each[1] for each in fields], [each[2] for each in fields]
+    if fields and not (b"".join(texts) + b"".join(amounts).replace(b"-", b"")).isdigit():
+        return None
+    try:
+        vertex = np.array(list(map(int, texts)), dtype=np.int64) - 1
+        amount = np.array(list(map(int, amounts)), dtype=np.int64)
+    except ValueError:
+        return None
+    supply = np.zeros(file.num_vertices, dtype=np.int64)
+    if len(vertex) and (int(vertex.min()) < 0 or int(vertex.max()) >= file.num_vertices):
+        return None
+    seen = np.zeros(file.num_vertices, dtype=bool)
+    seen[vertex] = True
+    if np.count_nonzero(seen) < len(vertex):
+        return None
+    supply[vertex] = amount
+    return supply
+
+
+def _supplies(file: ProblemFile) -> Array:
+    """Return the supplies, line by line; says what is wrong with one."""
+    reader = file.reader
     field = Number("supply", -INT64_MAX)
     supplies: list[int | float] = [0] * file.num_vertices
     seen = np.zeros(file.num_vertices, dtype=bool)
@@ -293,23 +339,10 @@ def _min_cost_flow(file: ProblemFile) -> CostNetwork:
             reader.fail(line.position, f"vertex {vertex + 1} has two n lines")
         seen[vertex] = True
         supplies[vertex] = reader.number(line.position, line.fields[2], field)
-    lower, capacity = reader.numbers(0), reader.numbers(1)
-    above = lower > capacity
-    if above.any():
-        arc = int(above.argmax())
-        reader.fail_record(arc, f"the lower bound {lower[arc]} is above the capacity {capacity[arc]}")
     supply = np.array(supplies, dtype=np.int64 if all(type(x) is int for x in supplies) else np.float64)
     if supply.dtype.kind == "f" and any(type(x) is int and abs(x) > EXACT_FLOAT for x in supplies):
         reader.fail(None, "the supplies mix floats with integers past 2**53, which float64 cannot hold")
-    return CostNetwork.from_arrays(
-        reader.tail,
-        reader.head,
-        capacity=capacity,
-        cost=reader.numbers(2),
-        lower=lower,
-        supply=supply,
-        num_vertices=file.num_vertices,
-    )
+    return supply
 
 
 def _assignment(file: ProblemFile) -> CostNetwork:

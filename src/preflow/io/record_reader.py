@@ -266,18 +266,11 @@ class RecordReader:
             A record is malformed, or there are more than expected.
         """
         while True:
-            self._position, self.num_records = map(
-                int,
-                read_records(
-                    self._bytes,
-                    self._position,
-                    self.letter[0],
-                    self.num_records,
-                    self._num_vertices,
-                    int(EXACT_FLOAT) if self._with_floats else INT64_MAX,
-                    self._records,
-                ),
-            )
+            # Lines "n VERTEX ..." come in blocks; the kernel would find each of them in a call of its own.
+            if not self.data.startswith(b"\nn ", self._position):
+                self._position, self.num_records = self._read_records()
+            else:
+                self._position += 1
             if self._position == len(self.data):
                 return None
             end = self.data.find(b"\n", self._position)
@@ -288,6 +281,19 @@ class RecordReader:
                 return line
             self._check_record(line)
             self._take_floats(line)
+
+    def _read_records(self) -> tuple[int, int]:
+        """Store records as far as the kernel can; return where it stopped and how many there are."""
+        position, stored = read_records(
+            self._bytes,
+            self._position,
+            self.letter[0],
+            self.num_records,
+            self._num_vertices,
+            int(EXACT_FLOAT) if self._with_floats else INT64_MAX,
+            self._records,
+        )
+        return int(position), int(stored)
 
     @property
     def tail(self) -> Array:
