@@ -34,7 +34,7 @@ def least_cost(cost: Array, a: Array, b: Array) -> float:
 
 
 def dense(device: Any, values: Array) -> DeviceCosts:
-    return DeviceCosts(values, None, False, device=device, restore=None)
+    return DeviceCosts(values, device=device, restore=None)
 
 
 def check(cost: Array, a: Array, b: Array, found: TransportFound, tolerance: float = 0) -> None:
