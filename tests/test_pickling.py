@@ -23,10 +23,11 @@ import preflow.io.bipartite
 import preflow.io.costs
 import preflow.io.solution
 import preflow.progress
+import preflow.reductions
 import preflow.solving.method
 import preflow.stats
 import preflow.vision
-from preflow import errors, vision
+from preflow import errors, reductions, vision
 from preflow.solving.result import BoundedResult
 from tests.support.cuda_on_cpu.arrays import OnGpu
 
@@ -71,12 +72,14 @@ def samples() -> dict[str, Callable[[], Any]]:
         "AssignmentStats": lambda: preflow.linear_assignment([[1, 2], [4, 4]]).stats,
         "BinaryEnergy": lambda: vision.BinaryEnergy([[0, 1], [2, 0]], [[0, 1]], [[0, 1], [1, 0]]),
         "BipartiteGraph": lambda: graph,
+        "CirculationAsMaxFlow": lambda: reductions.CirculationAsMaxFlow.of(COST_NETWORK, [3, 0, -3]),
         "CostNetwork": lambda: COST_NETWORK,
         "CostFile": lambda: preflow.io.costs.CostFile(np.eye(2), np.arange(2), np.arange(2)),
         "Denoised": lambda: vision.denoise(IMAGE, 0.1, levels=4),
         "DulmageMendelsohn": lambda: preflow.dulmage_mendelsohn(sp.csr_array(np.eye(2))),
         "EnergyMinimum": lambda: vision.minimize_energy(samples()["BinaryEnergy"]()),
         "Family": lambda: preflow.generators.FAMILIES["rmf-wide"],
+        "FeasibleFlow": lambda: reductions.feasible_flow(COST_NETWORK, [3, 0, -3]),
         "FlowNetwork": labelled_network,
         "FlowSolution": lambda: preflow.io.solution.FlowSolution(4, *np.zeros((3, 2), dtype=np.int64)),
         "GrabCut": lambda: vision.grabcut(np.eye(8), vision.box((8, 8), (2, 2), (6, 6))),
@@ -106,7 +109,8 @@ def samples() -> dict[str, Callable[[], Any]]:
 
 
 def public_classes() -> Iterator[type]:
-    for module, names in {preflow: preflow.__all__, vision: vision.__all__, **MORE}.items():
+    folders = {module: tuple(module.__all__) for module in (preflow, reductions, vision)}
+    for module, names in {**folders, **MORE}.items():
         for name in names:
             if inspect.isclass(getattr(module, name)):
                 yield getattr(module, name)

@@ -11,6 +11,7 @@ import pytest
 
 import preflow
 import preflow.generators
+import preflow.reductions
 import preflow.vision
 from preflow.integrations import scipy_compat
 from preflow.io import bipartite, costs, dimacs, edge_list, flo, matrix_market, solution
@@ -20,6 +21,7 @@ pytestmark = pytest.mark.fast
 #: The functions of modules without ``__all__`` that users call.
 PUBLIC: dict[ModuleType, tuple[str, ...]] = {
     preflow: tuple(preflow.__all__),
+    preflow.reductions: tuple(preflow.reductions.__all__),
     preflow.vision: tuple(preflow.vision.__all__),
     preflow.generators: tuple(name for name in vars(preflow.generators) if name[0] != "_"),
     scipy_compat: ("linear_sum_assignment",),
@@ -47,6 +49,8 @@ DATA = {
     "BipartiteGraph.from_networkx": "graph",
     "BipartiteGraph.from_scipy": "matrix",
     "BipartiteGraph.remember_columns": "columns",
+    "CirculationAsMaxFlow.of": "network supply",
+    "CirculationAsMaxFlow.solution": "result",
     "CostNetwork": "num_vertices tail head",
     "CostNetwork.from_arrays": "tail head",
     "CostNetwork.from_networkx": "graph",
@@ -107,6 +111,7 @@ DATA = {
     "erdos_renyi": "n degree",
     "exponential_line": "n m degree",
     "family": "name",
+    "feasible_flow": "network supply",
     "find_optical_flow": "reference_image moving_image",
     "flow_on_arcs": "network solution",
     "flow_picture": "flow",
@@ -131,6 +136,7 @@ DATA = {
     "match_stereo": "left right max_disparity",
     "matching": "n degree",
     "max_flow": "network source sink",
+    "max_flow_min_cost": "network source sink",
     "mesh": "width levels",
     "methods": "problem",
     "min_cost_family": "name",
@@ -206,6 +212,7 @@ RESULTS = {
         "MinCostFlowResult",
         "MinCutResult",
     ),
+    "FeasibleFlow",
     *("Denoised", "EnergyMinimum", "GrabCut", "Labelling", "OpticalFlow", "Segmentation", "Stereo"),
 }
 

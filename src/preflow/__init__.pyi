@@ -25,6 +25,7 @@ from .maxflow.result import MaxFlowResult, MinCutResult
 from .mincost.api import min_cost_flow
 from .mincost.result import MinCostFlowResult
 from .mincost.warm import MinCostFlow
+from .reductions.most_for_least import max_flow_min_cost
 from .registry import methods
 
 __version__: str
@@ -51,6 +52,7 @@ __all__ = [
     "linear_assignment",
     "load_npz",
     "max_flow",
+    "max_flow_min_cost",
     "methods",
     "min_cost_flow",
     "min_cut",

@@ -10,6 +10,7 @@ import numpy as np
 from ..arrays import Array
 from ..certify.min_cost_flow import check_min_cost_flow, reduced_costs
 from ..graph.cost_network import CostNetwork
+from ..graph.network import exact_sum
 from ..solving.result import BoundedResult
 
 
@@ -51,6 +52,11 @@ class MinCostFlowResult(BoundedResult):
             The solve stopped early.
         """
         return self.value
+
+    @property
+    def amount(self) -> int | float:
+        """The amount that all vertices send together: the sum of the positive supplies."""
+        return exact_sum(np.maximum(self.supply, 0)) if len(self.supply) else 0
 
     @property
     def gap(self) -> int | float:

@@ -1,0 +1,7 @@
+from .feasible import CirculationAsMaxFlow, FeasibleFlow, feasible_flow
+
+__all__ = [
+    "CirculationAsMaxFlow",
+    "FeasibleFlow",
+    "feasible_flow",
+]

@@ -1,0 +1,219 @@
+"""The shape that all reductions share: a built instance, `solve`, and `solution`."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Generic, TypeVar, Unpack
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..arrays import Array
+from ..certify.cut import check_flow_and_cut
+from ..cuts import min_cut
+from ..errors import CapacityOverflowError, InvalidInputError
+from ..graph.cost_network import CostNetwork
+from ..graph.network import INT64_MAX, FlowNetwork
+from ..maxflow.api import max_flow
+from ..maxflow.result import MaxFlowResult, MinCutResult
+from ..mincost.api import min_cost_flow
+from ..mincost.result import MinCostFlowResult
+from ..solving.call import Arguments
+from ..solving.read_only import ReadOnlyArrays
+
+Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FlowReduction(ReadOnlyArrays, ABC, Generic[Answer]):
+    """A problem as a maximum flow.
+
+    Attributes
+    ----------
+    network : FlowNetwork
+    source, sink : int
+    """
+
+    network: FlowNetwork
+    source: int
+    sink: int
+
+    @abstractmethod
+    def solution(self, result: MaxFlowResult) -> Answer:
+        """Return the answer that a maximum flow of `network` gives, with its proof."""
+
+    def solve(self, **arguments: Unpack[Arguments]) -> Answer:
+        """Find a maximum flow with these arguments of :func:`preflow.max_flow`, and return the answer."""
+        return self.solution(max_flow(self.network, self.source, self.sink, **arguments))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CutReduction(ReadOnlyArrays, ABC, Generic[Answer]):
+    """A problem as a minimum cut.
+
+    Attributes
+    ----------
+    network : FlowNetwork
+    source, sink : int
+    """
+
+    network: FlowNetwork
+    source: int
+    sink: int
+
+    @abstractmethod
+    def solution(self, result: MinCutResult) -> Answer:
+        """Return the answer that a minimum cut of `network` gives, with its proof."""
+
+    def solve(self, **arguments: Unpack[Arguments]) -> Answer:
+        """Find a minimum cut with these arguments of :func:`preflow.min_cut`, and return the answer."""
+        return self.solution(min_cut(self.network, self.source, self.sink, **arguments))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CostReduction(ReadOnlyArrays, ABC, Generic[Answer]):
+    """A problem as a minimum-cost flow.
+
+    Attributes
+    ----------
+    network : CostNetwork
+        It has its supplies.
+    """
+
+    network: CostNetwork
+
+    @abstractmethod
+    def solution(self, result: MinCostFlowResult) -> Answer:
+        """Return the answer that a flow of minimum cost in `network` gives, with its proof."""
+
+    def solve(self, **arguments: Unpack[Arguments]) -> Answer:
+        """Find a flow with these arguments of :func:`preflow.min_cost_flow`, and return the answer."""
+        return self.solution(min_cost_flow(self.network, **arguments))
+
+
+@dataclass(frozen=True, eq=False)
+class FlowAndCut(ReadOnlyArrays):
+    """A maximum flow and a minimum cut that another problem led to.
+
+    Attributes
+    ----------
+    flow : ndarray of int64 or float64, shape (num_arcs,)
+        Net flow of every arc of `network`, in input order.
+    sink_side : ndarray of bool, shape (num_vertices,)
+    value : int or float
+    gap : int or float
+        How far rounding of floats may have led from the optimum; 0 for integers.
+    network : FlowNetwork
+        The network as it was given.
+    sources, sinks : ndarray of int64
+    """
+
+    flow: Array
+    sink_side: NDArray[np.bool_]
+    value: int | float
+    gap: int | float
+    network: FlowNetwork
+    sources: NDArray[np.int64]
+    sinks: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        freeze(self.flow, self.sink_side, self.sources, self.sinks)
+
+    def verify(self) -> None:
+        """Prove flow and cut optimal for the network as given, in linear time.
+
+        Raises
+        ------
+        VerificationError
+            The proof fails: please report it as a bug.
+        """
+        bounds = ("optimal", self.value, self.value, self.gap)
+        check_flow_and_cut(self.network, self.sources, self.sinks, self.flow, self.sink_side, *bounds)
+
+
+def freeze(*arrays: Array) -> None:
+    """Make arrays read-only."""
+    for array in arrays:
+        array.flags.writeable = False
+
+
+def check_fits(result: MaxFlowResult | MinCutResult | MinCostFlowResult, network: object) -> None:
+    """Check that a result is optimal and belongs to the network of a reduction.
+
+    Raises
+    ------
+    InvalidInputError
+        It belongs to another network.
+    NotOptimalError
+        The solve stopped early.
+    """
+    other = getattr(result, "network", None)
+    if other is not network and not _alike(other, network):
+        raise InvalidInputError("the result does not belong to the network of this reduction")
+    _ = result.value
+
+
+def _alike(one: object, other: object) -> bool:
+    """Whether two networks have the same arcs, as a network and its copy do."""
+    if type(one) is not type(other) or not isinstance(one, FlowNetwork | CostNetwork):
+        return False
+    assert isinstance(other, FlowNetwork | CostNetwork)
+    return (
+        one.num_vertices == other.num_vertices
+        and np.array_equal(one.tail, other.tail)
+        and np.array_equal(one.head, other.head)
+        and np.array_equal(one.capacity, other.capacity)
+    )
+
+
+def vertex_numbers(values: ArrayLike) -> NDArray[np.int64]:
+    """Return vertices of a checked network as int64, so that they can be added to."""
+    return np.asarray(values).astype(np.int64)
+
+
+def whole(values: Array) -> Array:
+    """Return amounts of a flow as int64 where all are integers, else as they are."""
+    if values.dtype.kind == "f" and (np.abs(values) < 2**53).all() and (values == np.rint(values)).all():
+        return values.astype(np.int64)
+    return values
+
+
+def difference(larger: Array, smaller: Array) -> Array:
+    """Return ``larger - smaller``.
+
+    Raises
+    ------
+    CapacityOverflowError
+        A difference of integers does not fit int64.
+    """
+    if larger.dtype.kind == smaller.dtype.kind == "i" and len(larger):
+        wrapped = larger - smaller
+        if ((smaller < 0) & (wrapped < larger)).any() or ((smaller > 0) & (wrapped > larger)).any():
+            raise CapacityOverflowError("a capacity less its lower bound does not fit int64")
+        return wrapped
+    return larger - smaller
+
+
+def totals(vertices: NDArray[np.int64], amounts: Array, num_vertices: int) -> Array:
+    """Return the sum of the amounts at each vertex.
+
+    Raises
+    ------
+    CapacityOverflowError
+        Integers at a vertex may sum to more than int64 can represent.
+    """
+    sums = np.zeros(num_vertices, dtype=amounts.dtype)
+    if amounts.dtype.kind == "i" and float(np.abs(amounts.astype(np.float64)).sum()) >= 2.0**62:
+        raise CapacityOverflowError("amounts at the vertices sum to 2**62 or more")
+    np.add.at(sums, vertices, amounts)
+    return sums
+
+
+def sum_of(amounts: Array) -> int | float:
+    """Return the sum of non-negative amounts, at most the largest int64 for integers."""
+    if amounts.dtype.kind == "f":
+        return float(amounts.sum())
+    if float(amounts.astype(np.float64).sum()) >= 2.0**62:
+        return INT64_MAX
+    return int(amounts.sum())

@@ -1,0 +1,196 @@
+"""A circulation with demands as a maximum flow: find a flow within all bounds, or the cut that forbids it.
+
+Send the lower bound over each arc. What a vertex then has too much of comes from a new source, what it lacks
+goes to a new sink, and arcs have the capacity that is left. A maximum flow that fills all arcs of the source
+repairs the balance of every vertex. Else the source side of a minimum cut has more than can leave it
+(Ahuja, Magnanti and Orlin 1993, section 6.7).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self, Unpack
+
+import numpy as np
+
+from ..arrays import Array
+from ..certify.min_cost_flow import check_flow_of_network
+from ..errors import InfeasibleFlowError, InvalidInputError
+from ..graph.cost_network import CostNetwork, as_cost_network
+from ..graph.network import FlowNetwork
+from ..maxflow.result import MaxFlowResult
+from ..solving.call import Arguments
+from ..solving.read_only import ReadOnlyArrays
+from .base import FlowReduction, check_fits, difference, freeze, totals, vertex_numbers
+
+#: Supplies of floats, and what a flow of floats lacks, count as zero up to this fraction of the amounts.
+ROUNDING = 2.0**-44
+
+
+@dataclass(frozen=True, eq=False)
+class FeasibleFlow(ReadOnlyArrays):
+    """A flow within the bounds of all arcs that sends all supplies.
+
+    Attributes
+    ----------
+    flow : ndarray of int64 or float64, shape (num_arcs,)
+        Flow of every input arc, in input order; integers where all amounts are integers. Negative where an
+        undirected arc carries flow from its head to its tail.
+    network : CostNetwork
+    supply : ndarray of int64 or float64, shape (num_vertices,)
+    """
+
+    flow: Array
+    network: CostNetwork
+    supply: Array
+
+    def __post_init__(self) -> None:
+        freeze(self.flow, self.supply)
+
+    def verify(self) -> None:
+        """Check the bounds of every arc and the balance of every vertex, in linear time.
+
+        Raises
+        ------
+        VerificationError
+            The flow is not feasible: please report it as a bug.
+        """
+        check_flow_of_network(self.network, self.supply, self.flow)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CirculationAsMaxFlow(FlowReduction[FeasibleFlow]):
+    """A circulation with demands and lower bounds as a maximum flow.
+
+    Attributes
+    ----------
+    network : FlowNetwork
+        The arcs with the capacity that their lower bounds leave, then the arcs of the source and the sink.
+    source, sink : int
+    given : CostNetwork
+        The network as it was given; costs do not matter.
+    supply : ndarray, shape (num_vertices,)
+    needed : int or float
+        The value that a maximum flow has if a feasible flow exists.
+
+    Examples
+    --------
+    >>> import preflow
+    >>> network = preflow.CostNetwork.from_arrays([0, 1, 2], [1, 2, 0], capacity=3, lower=[0, 2, 0])
+    >>> reduction = preflow.reductions.CirculationAsMaxFlow.of(network)
+    >>> reduction.network.num_arcs, reduction.needed
+    (5, 2)
+    >>> reduction.solve().flow.tolist()
+    [2, 2, 2]
+    """
+
+    given: CostNetwork
+    supply: Array
+    needed: int | float
+
+    @classmethod
+    def of(cls, network: Any, supply: Any = None) -> Self:
+        """Build the maximum flow.
+
+        Parameters
+        ----------
+        network : CostNetwork, or what :func:`preflow.min_cost_flow` takes
+        supply : array of numbers, shape (num_vertices,), or mapping of vertices to numbers, optional
+            Default: the supplies of the network, zero if it has none.
+        """
+        given = as_cost_network(network)
+        n = given.num_vertices
+        if supply is not None:
+            supplies = given.supplies_of(supply)
+        elif given.supply is not None:
+            supplies = given.supply
+        else:
+            supplies = np.zeros(n, dtype=np.int64)
+        tail, head = vertex_numbers(given.tail), vertex_numbers(given.head)
+        excess, capacity = supplies, given.capacity
+        if given.lower is not None:
+            lower = given.lower
+            moved = totals(np.append(head, tail), np.append(lower, -lower), n)
+            excess, capacity = supplies + moved, difference(capacity, lower)
+        amount = np.abs(excess)
+        total = float(amount.astype(np.float64).sum())
+        if abs(float(supplies.sum())) > (ROUNDING * total if supplies.dtype.kind == "f" else 0):
+            raise InvalidInputError(f"the supplies sum to {supplies.sum():,}, not to zero")
+        more, less = np.flatnonzero(excess > 0), np.flatnonzero(excess < 0)
+        source, sink = n, n + 1
+        reverse = None
+        if given.undirected is not None:
+            back = np.where(given.undirected, capacity, 0)
+            reverse = np.append(back, np.zeros(len(more) + len(less), dtype=back.dtype))
+        built = FlowNetwork.from_arrays(
+            np.concatenate([tail, np.full(len(more), source), less]),
+            np.concatenate([head, more, np.full(len(less), sink)]),
+            np.concatenate([capacity, amount[more], amount[less]]),
+            reverse_capacity=reverse,
+            num_vertices=n + 2,
+        )
+        return cls(
+            network=built,
+            source=source,
+            sink=sink,
+            given=given,
+            supply=supplies.copy(),
+            needed=amount[more].sum().item(),
+        )
+
+    def solution(self, result: MaxFlowResult) -> FeasibleFlow:
+        """Return the feasible flow.
+
+        Raises
+        ------
+        InfeasibleFlowError
+            There is none: the error has the violating cut.
+        """
+        check_fits(result, self.network)
+        given = self.given
+        missing = self.needed - result.value
+        exact = isinstance(result.value, int) and isinstance(self.needed, int)
+        if missing > (0 if exact else result.gap + ROUNDING * abs(self.needed)):
+            inside = np.flatnonzero(~result.sink_side[: given.num_vertices]).tolist()
+            names = given.labels
+            raise InfeasibleFlowError(tuple(inside if names is None else (names[v] for v in inside)), missing)
+        flow = result.flow[: given.num_arcs].copy()
+        return FeasibleFlow(flow if given.lower is None else flow + given.lower, given, self.supply)
+
+
+def feasible_flow(network: Any, supply: Any = None, **arguments: Unpack[Arguments]) -> FeasibleFlow:
+    """Find any flow that sends all supplies within the bounds of all arcs, by a maximum flow.
+
+    Parameters
+    ----------
+    network : CostNetwork, or what :func:`preflow.min_cost_flow` takes
+        Its arcs may have lower bounds; costs do not matter.
+    supply : array of numbers, shape (num_vertices,), or mapping of vertices to numbers, optional
+        Default: the supplies of the network, zero if it has none.
+    **arguments
+        ``method``, ``threads`` and the other arguments of :func:`preflow.max_flow`.
+
+    Returns
+    -------
+    FeasibleFlow
+
+    Raises
+    ------
+    InvalidInputError
+        The network is malformed, or the supplies do not sum to zero.
+    InfeasibleFlowError
+        No flow is feasible: the error has a cut that proves it.
+
+    Examples
+    --------
+    >>> import preflow
+    >>> roads = preflow.CostNetwork.from_arrays([0, 0, 1], [1, 2, 2], capacity=[4, 3, 4], lower=[2, 0, 0])
+    >>> preflow.reductions.feasible_flow(roads, [5, 0, -5]).flow.tolist()
+    [2, 3, 2]
+    >>> try:
+    ...     preflow.reductions.feasible_flow(roads, [8, 0, -8])
+    ... except preflow.errors.InfeasibleFlowError as error:
+    ...     print(error.vertices, error.excess)
+    (0, 1) 1
+    """
+    return CirculationAsMaxFlow.of(network, supply).solve(**arguments)

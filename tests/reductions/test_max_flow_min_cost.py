@@ -1,0 +1,113 @@
+"""max_flow_min_cost against a linear program, and every way in which it can fail."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import preflow
+from preflow.errors import InfeasibleFlowError, InvalidInputError, UnboundedCostError, UnboundedFlowError
+from tests.support.min_cost import SmallCosts, cheapest, small_costs
+
+pytestmark = pytest.mark.fast
+
+
+def with_amount(case: SmallCosts, amount: int) -> SmallCosts:
+    """Return the case with an amount sent from vertex 0 to the last one."""
+    supply = list(case.supply)
+    supply[0] += amount
+    supply[-1] -= amount
+    return case._replace(supply=supply)
+
+
+@settings(max_examples=150, deadline=None)
+@given(small_costs(), st.booleans())
+def test_no_flow_is_larger_or_cheaper(case: SmallCosts, plain: bool) -> None:
+    if case.num_vertices < 2:
+        return
+    if plain:
+        zero = [0] * case.num_vertices
+        case = case._replace(lower=[0] * len(case.lower), supply=zero)
+    sink = case.num_vertices - 1
+    try:
+        result = preflow.max_flow_min_cost(case.network(), 0, sink)
+    except UnboundedFlowError:
+        assert cheapest(with_amount(case, 10_000)) != "infeasible"
+        return
+    except InfeasibleFlowError:
+        assert all(cheapest(with_amount(case, amount)) == "infeasible" for amount in range(0, 40))
+        return
+    except UnboundedCostError:
+        return
+    result.verify()
+    sent = int(result.supply[0]) - case.supply[0]
+    assert cheapest(with_amount(case, sent)) == result.cost
+    assert cheapest(with_amount(case, sent + 1)) == "infeasible"
+    if plain:
+        assert result.amount == sent
+
+
+def test_undirected_arcs_and_lower_bounds() -> None:
+    network = preflow.CostNetwork.from_arrays(
+        [0, 0, 1, 2],
+        [1, 2, 2, 3],
+        capacity=[4, 1, 5, 6],
+        cost=[1, 1, 1, 1],
+        lower=[0, 1, 0, 2],
+        undirected=[False, False, True, False],
+    )
+    result = preflow.max_flow_min_cost(network, 0, 3)
+    result.verify()
+    assert (result.amount, result.cost) == (5, 14)
+    assert "amount" in result.stats.seconds
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_floats(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    tail, head = rng.integers(0, 6, (2, 15))
+    lower = np.where(np.arange(15) < 3, 0.01, 0.0) if seed % 2 else None
+    network = preflow.CostNetwork.from_arrays(
+        tail, head, capacity=0.02 + rng.random(15), cost=rng.random(15), lower=lower, num_vertices=6
+    )
+    try:
+        result = preflow.max_flow_min_cost(network, 0, 5)
+    except InfeasibleFlowError:
+        return
+    result.verify()
+    if lower is None:
+        assert result.amount == pytest.approx(preflow.max_flow((tail, head, network.capacity), 0, 5).value)
+
+
+def test_labels_and_arguments() -> None:
+    frame = pandas.DataFrame({"source": ["a", "b"], "target": ["b", "c"], "capacity": [2, 3], "cost": 1})
+    table = preflow.CostNetwork.from_pandas(frame)
+    assert preflow.max_flow_min_cost(table, "a", "c").amount == 2
+    assert preflow.max_flow_min_cost(table, "a", "c", method="ssp", threads=1).cost == 4
+    with pytest.raises(InvalidInputError, match="'a' is both source and sink"):
+        preflow.max_flow_min_cost(table, "a", "a")
+    with pytest.raises(InvalidInputError, match="time_limit"):
+        preflow.max_flow_min_cost(table, "a", "c", time_limit=-1)
+
+
+@pytest.mark.parametrize("with_lower", [False, True])
+def test_a_time_limit_leaves_a_flow(with_lower: bool) -> None:
+    rng = np.random.default_rng(1)
+    n, m = 300, 3000
+    tail, head = rng.integers(0, n, (2, m))
+    lower = np.zeros(m, dtype=np.int64)
+    if with_lower:
+        lower[:50] = 1
+    network = preflow.CostNetwork.from_arrays(
+        tail, head, capacity=rng.integers(2, 99, m), cost=rng.integers(-3, 9, m), lower=lower, num_vertices=n
+    )
+    result = preflow.max_flow_min_cost(network, 0, n - 1, time_limit=1e-9)
+    assert result.status == "time-limit"
+    assert math.isinf(result.upper_bound)
+    result.verify()
+    assert result.lower_bound <= preflow.max_flow_min_cost(network, 0, n - 1, method="ssp").cost
