@@ -279,6 +279,32 @@ def min_cost_flows() -> Iterator[Call]:
     yield "min_cost_flow, a search for an unbounded cycle", partial(verified, preflow.min_cost_flow, cheap)
 
 
+# --- transport ---------------------------------------------------------------------------------------
+
+
+def transports() -> Iterator[Call]:
+    """Yield calls of transport."""
+    for n, m in ((5, 4), (90, 80)):
+        a = rng.integers(1, 50, n)
+        masses = a, rng.multinomial(a.sum(), np.ones(m) / m)
+        cost = rng.integers(0, 100, (n, m))
+        costs = {
+            "int64": cost,
+            "float64": cost * 0.1,
+            "float32": (cost * 0.1).astype(np.float32),
+            "sparse": sp.csr_array(cost + 1),
+            "points": preflow.PointCosts(rng.random((n, 2)), rng.random((m, 2))),
+        }
+        for (kind, given), (method, threads) in product(costs.items(), placements("transport", auto=True)):
+            named = {"method": method, "threads": threads}
+            yield (
+                f"transport {n} x {m} {kind} {named}",
+                partial(verified, preflow.transport, given, *masses, **named),
+            )
+    view = rng.random((40, 60)).T
+    yield "transport, a view", partial(verified, preflow.transport, view, np.full(60, 2), np.full(40, 3))
+
+
 # --- vision ----------------------------------------------------------------------------------------------
 
 
@@ -324,6 +350,7 @@ PARTS = {
     "bipartite_matching": matchings,
     "linear_assignment": assignments,
     "min_cost_flow": min_cost_flows,
+    "transport": transports,
     "vision": pictures,
     "gpu": beside_gpus,
 }

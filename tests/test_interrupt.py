@@ -211,11 +211,15 @@ def instance_of(problem: str) -> tuple[Callable[..., Any], Any, dict[str, Any]]:
             (tail, head, capacity, cost),
             {"supply": half_used(tail, head, capacity)},
         )
+    if problem == "transport":
+        masses = rng.integers(1, 50, 60)
+        costs = rng.integers(0, 1000, (60, 60))
+        return preflow.transport, costs, {"a": masses, "b": rng.permutation(masses)}
     costs = rng.integers(1, 1000, (100, 1)) * rng.integers(1, 1000, 100)
     return preflow.linear_assignment, csr_array(costs) if problem == "sparse" else costs, {}
 
 
-PROBLEMS = ("max_flow", "grid_cut", "bipartite_matching", "linear_assignment", "min_cost_flow")
+PROBLEMS = ("max_flow", "grid_cut", "bipartite_matching", "linear_assignment", "min_cost_flow", "transport")
 #: Counters of work.
 WORK = ("pushes", "relabels", "arc_scans", "phases", "augmentations", "pivots")
 

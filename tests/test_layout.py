@@ -30,7 +30,7 @@ LAYERS = [
     ["graph"],
     ["certify"],
     ["maxflow", "gridcut", "matching", "assignment", "mincost"],
-    ["transport"],
+    ["transportation"],
     ["registry", "cuts"],
     ["reductions"],
     ["io"],

@@ -23,6 +23,7 @@ from preflow import BipartiteGraph, GridNetwork, registry
 from preflow.certify.assignment import check_assignment
 from preflow.certify.grid import check_grid_flow, check_grid_labels
 from preflow.certify.matching import check_matching
+from preflow.certify.transport import check_plan, plan_cost, price_bound
 from preflow.errors import InvalidInputError
 from preflow.generators import FAMILIES
 from preflow.graph.cost_input import as_costs
@@ -51,6 +52,7 @@ PACKAGES = {
     "bipartite_matching": ("matching", protocol.MatchingSolver),
     "linear_assignment": ("assignment", protocol.AssignmentSolver),
     "min_cost_flow": ("mincost", protocol.MinCostSolver),
+    "transport": ("transportation", protocol.TransportSolver),
 }
 METHODS = [
     pytest.param(problem, method, id=f"{problem}-{method.name}")
@@ -213,12 +215,28 @@ def solve_min_cost_flow(method: Method, control: Control) -> bool:
     return state.ending == "optimal"
 
 
+def solve_transport(method: Method, control: Control) -> bool:
+    rng = np.random.default_rng(6)
+    costs = as_costs(rng.integers(0, 50, (2, 40, 30)), False)
+    a = rng.integers(1, 9, (2, 40))
+    b = np.stack([rng.multinomial(sums, np.ones(30) / 30) for sums in a.sum(axis=1)])
+    found = method.solve(costs, a, b, method.make_options(None), control)
+    for item, each in enumerate(found):
+        assert each.ending in ("optimal", "stopped")
+        if each.ending == "optimal":
+            check_plan(costs, item, a[item], b[item], each.row, each.column, each.mass)
+            total = plan_cost(costs, item, each.row, each.column, each.mass)
+            assert price_bound(costs, item, a[item], b[item], each.v) == total
+    return all(each.ending == "optimal" for each in found)
+
+
 SOLVE = {
     "max_flow": solve_flow,
     "grid_cut": solve_grid,
     "bipartite_matching": solve_matching,
     "linear_assignment": solve_assignment,
     "min_cost_flow": solve_min_cost_flow,
+    "transport": solve_transport,
 }
 
 

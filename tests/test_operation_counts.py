@@ -21,6 +21,7 @@ import pytest
 
 import preflow
 from preflow.generators import BIPARTITE_FAMILIES, FAMILIES, noisy_grid, uniform_integer_costs
+from preflow.generators.min_cost import squared_distances, transport_masses, transport_points
 from preflow.registry import METHODS
 from preflow.stats import COUNTERS, MATCHING_COUNTERS
 
@@ -38,6 +39,9 @@ def instances(problem: str) -> dict[str, Any]:
         return {f"{shape}": noisy_grid(shape) for shape in ((20, 20), (60, 50), (9, 8, 7))}
     if problem == "bipartite_matching":
         return {f"{name} {size}": BIPARTITE_FAMILIES[name].generate(size) for name, size in GRAPHS.items()}
+    if problem == "transport":
+        problems = {"uniform 60": transport_masses(60), "points 90": squared_distances(transport_points(90))}
+        return dict(problems)
     if problem == "min_cost_flow":
         return {f"random {n}": random_costs(n) for n in (30, 200)}
     costs: dict[str, Any] = {f"uniform {n}": uniform_integer_costs(n, largest=1000) for n in (20, 90)}
@@ -57,7 +61,8 @@ def random_costs(n: int) -> preflow.CostNetwork:
 def answer(problem: str, method: str, instance: Any) -> dict[str, Any]:
     """Solve an instance; return the counts and a hash of the answer."""
     function: Callable[..., Any] = getattr(preflow, problem)
-    result = function(instance, method=method, threads=1)
+    arguments = instance if problem == "transport" else (instance,)
+    result = function(*arguments, method=method, threads=1)
     names = {
         "max_flow": ("flow",),
         "min_cut": ("sink_side",),
@@ -65,6 +70,7 @@ def answer(problem: str, method: str, instance: Any) -> dict[str, Any]:
         "bipartite_matching": ("row_match",),
         "linear_assignment": ("row", "column"),
         "min_cost_flow": ("flow", "potentials"),
+        "transport": ("row", "column", "mass", "u", "v"),
     }
     digest = hashlib.sha256()
     for name in names[problem]:

@@ -104,6 +104,7 @@ def samples() -> dict[str, Callable[[], Any]]:
         "Segmentation": lambda: vision.segment(IMAGE, IMAGE == 1, IMAGE == 0),
         "SolveStats": lambda: preflow.max_flow(NETWORK, 0, 3).stats,
         "Stereo": lambda: vision.match_stereo(IMAGE, IMAGE, 1),
+        "TransportResult": lambda: preflow.transport([[4, 1], [2, 3]], [3, 5], [4, 4]),
         "Volume": lambda: vision.Volume(np.zeros((2, 2, 2)), np.eye(4)),
     }
 

@@ -27,6 +27,8 @@ from .mincost.result import MinCostFlowResult
 from .mincost.warm import MinCostFlow
 from .reductions.most_for_least import max_flow_min_cost
 from .registry import methods
+from .transportation.api import transport
+from .transportation.result import TransportResult
 
 __version__: str
 
@@ -45,6 +47,7 @@ __all__ = [
     "MinCostFlowResult",
     "MinCutResult",
     "PointCosts",
+    "TransportResult",
     "bipartite_matching",
     "contrast_capacity",
     "dulmage_mendelsohn",
@@ -59,6 +62,7 @@ __all__ = [
     "read_dimacs",
     "save_npz",
     "structural_rank",
+    "transport",
     "warm_up",
     "write_dimacs",
     "zero_free_diagonal",

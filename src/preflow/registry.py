@@ -9,6 +9,7 @@ from .matching.methods import METHODS as MATCHING_METHODS
 from .maxflow.methods import METHODS as MAXFLOW_METHODS
 from .mincost.methods import METHODS as MINCOST_METHODS
 from .solving.method import Method
+from .transportation.methods import METHODS as TRANSPORT_METHODS
 
 METHODS = {
     "max_flow": MAXFLOW_METHODS,
@@ -17,6 +18,7 @@ METHODS = {
     "bipartite_matching": MATCHING_METHODS,
     "linear_assignment": ASSIGNMENT_METHODS,
     "min_cost_flow": MINCOST_METHODS,
+    "transport": TRANSPORT_METHODS,
 }
 
 
@@ -26,8 +28,8 @@ def methods(problem: str) -> tuple[Method, ...]:
     Parameters
     ----------
     problem : str
-        "max_flow", "min_cut", "grid_cut", "bipartite_matching", "linear_assignment" or
-        "min_cost_flow".
+        "max_flow", "min_cut", "grid_cut", "bipartite_matching", "linear_assignment",
+        "min_cost_flow" or "transport".
 
     Returns
     -------

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from preflow.errors import InvalidInputError, ParseError
-from preflow.generators import goto, transport
+from preflow.generators import goto, uniform_transport
 from preflow.graph.cost_network import CostNetwork
 from preflow.graph.network import MaxFlowProblem
 from preflow.io.costs import read_costs
@@ -185,7 +185,7 @@ def test_reference_files(path, tmp_path):
 
 
 def test_many_arcs_in_several_pieces(tmp_path):
-    network = transport(300, seed=1)
+    network = uniform_transport(300, seed=1)
     write_dimacs(tmp_path / "x.min.gz", network)
     again = read_dimacs(tmp_path / "x.min.gz")
     for name in FIELDS:

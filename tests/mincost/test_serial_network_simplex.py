@@ -23,13 +23,13 @@ from tests.support.min_cost import SmallCosts, cheapest, small_costs
 
 def pivot_to_the_end(simplex: Simplex, block: int) -> int:
     """Pivot until no arc is eligible, and check the invariants after every pivot; return how many."""
-    first = np.uint64(0)
+    first = np.uint64(simplex.num_vertices)
     for count in range(10_000):
         check_invariants(simplex)
         entering, first = find_entering(
-            simplex.arcs, simplex.tree.potential, np.uint64(simplex.num_arcs), first, np.uint64(block)
+            simplex.arcs, simplex.tree.potential, np.uint64(simplex.end), first, np.uint64(block)
         )
-        if entering == simplex.num_arcs:
+        if entering == simplex.end:
             return count
         pivot(simplex.tree, simplex.arcs, entering)
     raise AssertionError("the pivots come back to a tree")
@@ -43,7 +43,7 @@ def test_invariants_after_every_pivot(case: SmallCosts) -> None:
         return
     form = standardise(network, network.supply).form
     for block in (1, 3, 100):
-        simplex = Simplex(form, len(form.tail), 9, 1.0)
+        simplex = Simplex(form, 9, 1.0)
         pivot_to_the_end(simplex, block)
         assert (simplex.unsent > 0) == (cheapest(case) == "infeasible")
 
@@ -52,7 +52,7 @@ def test_a_larger_network() -> None:
     network = netgen(40, seed=3)
     assert network.supply is not None
     form = standardise(network, network.supply).form
-    simplex = Simplex(form, len(form.tail), int(form.cost.max()), 1.0)
+    simplex = Simplex(form, int(form.cost.max()), 1.0)
     assert pivot_to_the_end(simplex, 10) > 40
 
 
@@ -77,7 +77,7 @@ def test_appended_arcs() -> None:
     supply = np.zeros(n, dtype=np.int64)
     supply[:5], supply[-5:] = 3, -3
     whole = StandardForm(tail, head, np.full(m, 20), cost, supply)
-    simplex = Simplex(StandardForm(*(part[:50] for part in whole[:4]), supply), m, 100, 1.0)
+    simplex = Simplex(StandardForm(*(part[:50] for part in whole[:4]), supply), 100, 1.0)
     control = Control()
     for begin in range(50, m, 50):
         simplex.run(control.monitor())
@@ -85,18 +85,23 @@ def test_appended_arcs() -> None:
         check_invariants(simplex)
     assert simplex.run(control.monitor()) == "optimal"
     expected = preflow.min_cost_flow((tail, head, 20, cost), supply, method="serial-shortest-path").cost
-    assert int(simplex.arcs.flow[:m] @ cost) == expected
+    assert int(simplex.flow @ cost) == expected
 
 
 def test_the_stop_flag() -> None:
     network = netgen(500, seed=3)
     assert network.supply is not None
     form = standardise(network, network.supply).form
-    simplex = Simplex(form, len(form.tail), int(form.cost.max()), 1.0)
+    simplex = Simplex(form, int(form.cost.max()), 1.0)
     control = Control()
     control.stop[0] = 1
     done, _ = run_pivots(
-        simplex.tree, simplex.arcs, np.uint64(simplex.num_arcs), np.uint64(0), np.uint64(9), control.monitor()
+        simplex.tree,
+        simplex.arcs,
+        np.uint64(simplex.end),
+        np.uint64(simplex.num_vertices),
+        np.uint64(9),
+        control.monitor(),
     )
     assert not done
     assert control.counts[PIVOTS] == 256

@@ -14,7 +14,7 @@ from ..generators.min_cost import (
     netgen,
     phase_grid,
     point_transport,
-    transport,
+    uniform_transport,
 )
 from ..graph.cost_network import CostNetwork
 from ..io.dimacs import read_min_cost_flow
@@ -70,7 +70,7 @@ def mincost_tiny(files: Sequence[str]) -> list[Case]:
         _case("gridgen-8 400", partial(gridgen, 400)),
         _case("grid 20x20", partial(cost_grid, 20, 20)),
         _case("phase 40x40", partial(phase_grid, 40, 40)),
-        _case("transport 40x40", partial(transport, 40)),
+        _case("transport 40x40", partial(uniform_transport, 40)),
         _case("point transport 40x40", partial(point_transport, 40)),
         *min_cost_files(files),
     ]

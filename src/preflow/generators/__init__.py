@@ -41,10 +41,10 @@ from .min_cost import (
     phase_grid,
     point_transport,
     squared_distances,
-    transport,
     transport_masses,
     transport_network,
     transport_points,
+    uniform_transport,
 )
 from .registry import (
     BIPARTITE_FAMILIES,
@@ -123,7 +123,6 @@ __all__ = [
     "spiral",
     "square_mesh",
     "squared_distances",
-    "transport",
     "transport_masses",
     "transport_network",
     "transport_points",
@@ -132,5 +131,6 @@ __all__ = [
     "two_level",
     "uniform_costs",
     "uniform_integer_costs",
+    "uniform_transport",
     "vessel_tree",
 ]

@@ -540,12 +540,14 @@ def transport_network(problem: Transport) -> CostNetwork:
     )
 
 
-def transport(rows: int, columns: int = 0, *, max_cost: int = LARGEST_COST, seed: int = 0) -> CostNetwork:
+def uniform_transport(
+    rows: int, columns: int = 0, *, max_cost: int = LARGEST_COST, seed: int = 0
+) -> CostNetwork:
     """Return the network of :func:`transport_masses`.
 
     Examples
     --------
-    >>> transport(30)
+    >>> uniform_transport(30)
     CostNetwork(60 vertices, 900 arcs, costs of int64)
     """
     return transport_network(transport_masses(rows, columns, max_cost=max_cost, seed=seed))

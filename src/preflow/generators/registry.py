@@ -28,7 +28,7 @@ from .bipartite import (
     road_like,
 )
 from .genrmf import rmf
-from .min_cost import cost_grid, goto, gridgen, netgen, phase_grid, point_transport, transport
+from .min_cost import cost_grid, goto, gridgen, netgen, phase_grid, point_transport, uniform_transport
 from .triangulations import delaunay, hugetrace_like, triangulation_dual
 from .vision import grid_2d, grid_3d
 from .washington import (
@@ -402,7 +402,7 @@ MIN_COST_FAMILIES: Mapping[str, Family[CostNetwork]] = MappingProxyType(
             ),
             _family(
                 "transport",
-                transport,
+                uniform_transport,
                 "transport problem, random costs and masses",
                 "rows columns",
                 "40x40 300x300 1000x1000",

@@ -137,6 +137,7 @@ PROBLEMS = {
     "matching": ("bipartite_matching", 12),
     "maxflow": ("max_flow", 20),
     "mincost": ("min_cost_flow", 20),
+    "transportation": ("transport", 20),
 }
 
 

@@ -27,6 +27,7 @@ PACKAGES = {
     "bipartite_matching": "matching",
     "linear_assignment": "assignment",
     "min_cost_flow": "mincost",
+    "transport": "transportation",
 }
 
 #: The kinds to compile, by module.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -178,6 +178,14 @@ class MinCostCall(Call[CostNetwork]):
                     solve = self._solver_for_start(standard, start)
             with self.timed("solve"):
                 state = self.state = solve(standard.form, start, self.options, self.control)
+            if state.ending == "infeasible" and standard.amount_exponent is not None:
+                left = excesses(standard.form, state.flow)
+                # Rounding alone may make supplies infeasible, by a unit for each amount.
+                if np.abs(left).sum() <= 2 * (network.num_vertices + network.num_arcs):
+                    lowered = standard.form._replace(supply=standard.form.supply - left)
+                    with self.timed("solve"):
+                        state = self.state = solve(lowered, None, self.options, self.control)
+                    standard = self.standard = replace(standard, form=lowered)
             if state.ending == "infeasible":
                 raise infeasible_error(network, standard, state)
             with self.timed("recover"):

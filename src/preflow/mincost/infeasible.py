@@ -19,20 +19,19 @@ def excesses(form: StandardForm, flow: NDArray[np.int64]) -> NDArray[np.int64]:
     return left
 
 
-def infeasible_error(network: CostNetwork, standard: Standardised, state: FlowState) -> InfeasibleFlowError:
-    """Return the error that names the vertices which excess reaches by residual arcs.
+def reached_from_excess(form: StandardForm, flow: NDArray[np.int64]) -> tuple[NDArray[np.bool_], int]:
+    """Return the vertices that excess reaches by residual arcs, and the excess in this set.
 
-    All arcs out of this set are full and all arcs into it are empty, so the excess in it cannot leave.
+    All arcs out of the set are full and all arcs into it are empty, so the excess in it cannot leave.
 
     Raises
     ------
     SolverError
-        The set is no proof: a bug of the solver.
+        The set is no proof, since it lacks flow somewhere: a bug of the solver.
     """
-    form = standard.form
-    left = excesses(form, state.flow)
+    left = excesses(form, flow)
     reached = left > 0
-    forward, backward = state.flow < form.capacity, state.flow > 0
+    forward, backward = flow < form.capacity, flow > 0
     ends = np.concatenate([form.tail[forward], form.head[backward]])
     others = np.concatenate([form.head[forward], form.tail[backward]])
     while True:
@@ -43,6 +42,12 @@ def infeasible_error(network: CostNetwork, standard: Standardised, state: FlowSt
     excess = int(left[reached].sum())
     if excess <= 0 or (left[reached] < 0).any():
         raise SolverError("a solver calls the instance infeasible, and its flow does not prove it")
+    return reached, excess
+
+
+def infeasible_error(network: CostNetwork, standard: Standardised, state: FlowState) -> InfeasibleFlowError:
+    """Return the error that names the vertices which excess reaches by residual arcs."""
+    reached, excess = reached_from_excess(standard.form, state.flow)
     amount = (
         excess if standard.amount_exponent is None else float(np.ldexp(excess, -standard.amount_exponent))
     )

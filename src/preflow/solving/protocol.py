@@ -38,6 +38,9 @@ from __future__ import annotations
 
 from typing import Any, Protocol, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from .dispatch import Choice
 from .run import Control
 
@@ -54,6 +57,7 @@ Instance = TypeVar("Instance", contravariant=True)
 Gpu = TypeVar("Gpu", contravariant=True)
 Form = TypeVar("Form", contravariant=True)
 State = TypeVar("State")
+Plan = TypeVar("Plan")
 
 
 class FlowSolver(Protocol[Net, Heights]):
@@ -132,6 +136,20 @@ class MinCostSolver(Protocol[Form, State]):
         `start` is the state of an earlier solve of a similar instance, its flow cut to the capacities: it
         need not conserve flow, and its potentials prove nothing. A solver may ignore it. The fields of the
         state say what each ending promises.
+        """
+        ...
+
+
+class TransportSolver(Protocol[Costs, Plan]):
+    """A solver of transport problems, one for each item of a batch."""
+
+    def __call__(
+        self, costs: Costs, a: NDArray[np.int64], b: NDArray[np.int64], options: Any, control: Control
+    ) -> list[Plan]:
+        """Return the plan and the prices of each item.
+
+        `a` and `b` have the masses of the rows and of the columns of each item, shapes (items, n) and
+        (items, m), not negative, with equal sums. Costs on a GPU are finite.
         """
         ...
 

@@ -30,18 +30,18 @@ vertex with 10,000 and with 50,000 vertices. A pivot takes the time of the cycle
 moves, 65 and 200 vertices on the mean with 10,000 vertices, 110 and 420 with 50,000.
 
 `Simplex` keeps the tree between calls of `run`. Column generation calls `append` with new arcs and `run`
-again; see :mod:`preflow.transport`.
+again; see :mod:`preflow.transportation`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arrays import Indices
+from ...arrays import Indices, Integers
 from ...checks import check_positive
 from ...errors import CostOverflowError
 from ...graph.standard_form import MOST, StandardForm
@@ -78,13 +78,13 @@ class SimplexOptions:
 
 
 class Arcs(NamedTuple):
-    """Arcs in the order in which they are priced, then room for more; the artificial arcs come last.
+    """The artificial arcs of all vertices, the other arcs in the order of pricing, and room for more.
 
     Attributes
     ----------
-    tail, head : ndarray of uint32, shape (room + n,)
-    cost, capacity, flow : ndarray of int64, shape (room + n,)
-    state : ndarray of int8, shape (room + n,)
+    tail, head : ndarray of uint32, shape (n + room,)
+    cost, capacity, flow : ndarray of int64, shape (n + room,)
+    state : ndarray of int8, shape (n + room,)
         1 for an empty arc outside the tree, -1 for a full one, 0 for an arc of the tree.
     """
 
@@ -98,26 +98,27 @@ class Arcs(NamedTuple):
 
 @kernel
 def find_entering(
-    arcs: Arcs, potential: NDArray[np.int64], num_arcs: np.uint64, first: np.uint64, block: np.uint64
+    arcs: Arcs, potential: NDArray[np.int64], end: np.uint64, first: np.uint64, block: np.uint64
 ) -> tuple[np.uint64, np.uint64]:
-    """Return an eligible arc, and where the next search begins; `num_arcs` if there is none.
+    """Return an eligible arc before `end`, and where the next search begins; `end` if there is none.
 
     The arc is the best of the first block, counted from `first` on, that has an eligible arc.
     """
-    best, found = np.int64(0), num_arcs
-    arc, left, scanned = first, block, ZERO
-    while scanned < num_arcs:
-        stop = min(min(arc + left, num_arcs), arc + num_arcs - scanned)
+    begin = np.uint64(len(potential)) - ONE
+    best, found = np.int64(0), end
+    arc, left, waiting = first, block, end - begin
+    while waiting > ZERO:
+        stop = arc + min(min(left, waiting), end - arc)
         for i in range(arc, stop):
             reduced = arcs.state[i] * (arcs.cost[i] + potential[arcs.tail[i]] - potential[arcs.head[i]])
             if reduced < best:
                 best = reduced
                 found = np.uint64(i)
-        scanned += stop - arc
+        waiting -= stop - arc
         left -= stop - arc
-        arc = stop if stop < num_arcs else ZERO
+        arc = stop if stop < end else begin
         if left == ZERO:
-            if found < num_arcs:
+            if found < end:
                 break
             left = block
     return found, arc
@@ -180,20 +181,20 @@ def pivot(tree: Tree, arcs: Arcs, entering: np.uint64) -> None:
 
 @kernel
 def run_pivots(
-    tree: Tree, arcs: Arcs, num_arcs: np.uint64, first: np.uint64, block: np.uint64, monitor: Monitor
+    tree: Tree, arcs: Arcs, end: np.uint64, first: np.uint64, block: np.uint64, monitor: Monitor
 ) -> tuple[bool, np.uint64]:
-    """Pivot until no arc is eligible; return whether that is so, and where the next search begins."""
+    """Pivot until no arc before `end` is eligible; return whether that is so, and where to search next."""
     pivots = ZERO
     while True:
-        entering, first = find_entering(arcs, tree.potential, num_arcs, first, block)
-        if entering == num_arcs:
+        entering, first = find_entering(arcs, tree.potential, end, first, block)
+        if entering == end:
             break
         pivot(tree, arcs, entering)
         pivots += ONE
         if pivots % PIVOTS_BETWEEN_LOOKS == ZERO and relaxed_load(monitor.stop, 0):
             break
     monitor.counts[PIVOTS] += pivots
-    return entering == num_arcs, first
+    return entering == end, first
 
 
 class Simplex:
@@ -203,69 +204,72 @@ class Simplex:
     ----------
     form : StandardForm
         Its arcs are the first ones.
-    room : int
-        The most arcs that there will be.
     largest_cost : int
         No cost will be larger in size.
     block : float
         See :class:`SimplexOptions`.
+
+    Attributes
+    ----------
+    tree : Tree
+    arcs : Arcs
+    end : int
+        The arcs up to this one are in use.
     """
 
-    def __init__(self, form: StandardForm, room: int, largest_cost: int, block: float) -> None:
+    def __init__(self, form: StandardForm, largest_cost: int, block: float) -> None:
         n = len(form.supply)
         most = (n + 1) * (largest_cost + 1)
         if most >= MOST // 2:
             raise CostOverflowError(f"costs of up to {largest_cost:,} are too large for {n:,} vertices")
-        self.num_vertices, self.room, self.num_arcs, self.first = n, room, 0, np.uint64(0)
-        self.block = block
+        self.num_vertices, self.end, self.first, self.block = n, n, n, block
+        sends = form.supply >= 0
+        vertex = np.arange(n, dtype=np.uint32)
         self.arcs = Arcs(
-            np.empty(room + n, dtype=np.uint32),
-            np.empty(room + n, dtype=np.uint32),
-            np.empty(room + n, dtype=np.int64),
-            np.empty(room + n, dtype=np.int64),
-            np.zeros(room + n, dtype=np.int64),
-            np.ones(room + n, dtype=np.int8),
+            np.where(sends, vertex, np.uint32(n)),
+            np.where(sends, np.uint32(n), vertex),
+            np.where(sends, 0, most),
+            np.full(n, MOST),
+            np.abs(form.supply),
+            np.zeros(n, dtype=np.int8),
         )
+        ring = np.arange(n + 1)
         node = np.zeros((n + 1, COLUMNS), dtype=np.uint32)
-        following, previous = np.zeros((2, n + 1), dtype=np.uint32)
-        self.tree = Tree(node, following, previous, np.zeros(n + 1, dtype=np.int64))
-        self._join_to_root(form.supply, most)
+        node[:, PARENT], node[:, SIZE], node[:, LAST] = n, 1, ring
+        node[:n, LINK] = 2 * vertex + sends
+        node[n, SIZE], node[n, LAST] = n + 1, (n - 1) % (n + 1)
+        self.tree = Tree(
+            node,
+            ((ring + 1) % (n + 1)).astype(np.uint32),
+            ((ring - 1) % (n + 1)).astype(np.uint32),
+            np.append(np.where(sends, 0, most), 0),
+        )
         self.append(form.tail, form.head, form.capacity, form.cost)
 
-    def _join_to_root(self, supply: NDArray[np.int64], most: int) -> None:
-        """Make the tree of artificial arcs."""
-        n, room, node, arcs = self.num_vertices, self.room, self.tree.node, self.arcs
-        vertex = np.arange(n, dtype=np.uint32)
-        sends = supply >= 0
-        node[:n, PARENT] = n
-        node[:n, LINK] = 2 * (room + vertex) + sends
-        self.tree.following[:] = (np.arange(n + 1) + 1) % (n + 1)
-        self.tree.previous[:] = (np.arange(n + 1) - 1) % (n + 1)
-        node[:n, SIZE], node[n, SIZE] = 1, n + 1
-        node[:n, LAST], node[n, LAST] = vertex, (n - 1) % (n + 1)
-        arcs.tail[room:], arcs.head[room:] = np.where(sends, vertex, n), np.where(sends, n, vertex)
-        arcs.cost[room:] = np.where(sends, 0, most)
-        arcs.capacity[room:] = MOST
-        arcs.flow[room:] = np.abs(supply)
-        arcs.state[room:] = 0
-        self.tree.potential[:n] = np.where(sends, 0, most)
-
     def append(
-        self, tail: Indices, head: Indices, capacity: NDArray[np.int64], cost: NDArray[np.int64]
+        self, tail: Integers, head: Integers, capacity: NDArray[np.int64], cost: NDArray[np.int64]
     ) -> None:
-        """Add empty arcs."""
-        begin, end = self.num_arcs, self.num_arcs + len(tail)
+        """Add empty arcs; the next search begins with them."""
+        begin, end = self.end, self.end + len(tail)
+        if end > len(self.arcs.tail):
+            # The first arcs get no room: most networks do not grow.
+            size = end if begin == self.num_vertices else max(end, 2 * begin)
+            parts: list[Any] = list(self.arcs)
+            grown = [np.concatenate([part[:begin], np.zeros(size - begin, part.dtype)]) for part in parts]
+            self.arcs = Arcs(*grown)
         arcs = self.arcs
         arcs.tail[begin:end], arcs.head[begin:end] = tail, head
         arcs.cost[begin:end], arcs.capacity[begin:end] = cost, capacity
-        self.num_arcs = end
+        arcs.state[begin:end] = 1
+        self.end, self.first = end, begin if end > begin else self.num_vertices
 
     def run(self, monitor: Monitor) -> Ending:
         """Pivot until the flow is optimal for the arcs there are."""
-        block = max(int(self.block * self.num_arcs**0.5), 10)
-        done, self.first = run_pivots(
-            self.tree, self.arcs, np.uint64(self.num_arcs), self.first, np.uint64(block), monitor
+        block = max(int(self.block * (self.end - self.num_vertices) ** 0.5), 10)
+        done, first = run_pivots(
+            self.tree, self.arcs, np.uint64(self.end), np.uint64(self.first), np.uint64(block), monitor
         )
+        self.first = int(first)
         if not done:
             return "stopped"
         return "infeasible" if self.unsent else "optimal"
@@ -273,8 +277,18 @@ class Simplex:
     @property
     def unsent(self) -> int:
         """The flow of artificial arcs to demands."""
-        artificial = slice(self.room, None)
-        return int(self.arcs.flow[artificial][self.arcs.cost[artificial] > 0].sum())
+        n = self.num_vertices
+        return int(self.arcs.flow[:n][self.arcs.cost[:n] > 0].sum())
+
+    @property
+    def flow(self) -> NDArray[np.int64]:
+        """The flow of the arcs, but not of the artificial ones."""
+        return self.arcs.flow[self.num_vertices : self.end]
+
+    @property
+    def potential(self) -> NDArray[np.int64]:
+        """The potentials of the vertices."""
+        return self.tree.potential[:-1]
 
 
 def solve(
@@ -283,19 +297,17 @@ def solve(
     """Solve: see :class:`preflow.solving.protocol.MinCostSolver`."""
     if start is not None:
         control.remarks.append("network simplex starts from nothing, not from the given flow")
-    m = len(instance.tail)
     largest = int(np.abs(instance.cost).max(initial=0))
-    simplex = Simplex(instance, m, largest, options.block)
+    simplex = Simplex(instance, largest, options.block)
     ending = simplex.run(control.monitor())
-    return FlowState(simplex.arcs.flow[:m].copy(), simplex.tree.potential[:-1].copy(), ending)
+    return FlowState(simplex.flow.copy(), simplex.potential.copy(), ending)
 
 
 def check_invariants(simplex: Simplex) -> None:
     """Raise AssertionError unless the invariants hold between two pivots."""
     tree, arcs, n = simplex.tree, simplex.arcs, simplex.num_vertices
     check_tree(tree)
-    used = np.r_[: simplex.num_arcs, simplex.room : simplex.room + n]
-    tail, head, cost, capacity, flow, state = (array[used].astype(np.int64) for array in arcs)
+    tail, head, cost, capacity, flow, state = (array[: simplex.end].astype(np.int64) for array in arcs)
     assert (flow >= 0).all()
     assert (flow <= capacity).all()
     assert (flow[state == 1] == 0).all()

@@ -42,7 +42,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,6 +55,7 @@ from ...graph.device.points import DevicePoints
 from ...mincost.cuda_cost_scaling.engine import INFEASIBLE, STOPPED, Engine, Tuning, check_options
 from ...solving.options import check_positive_integer
 from ...solving.run import Control
+from ..solution import TransportFound
 from .forest import spanning_forest
 
 SOURCE = Path(__file__).with_name("dense.cu")
@@ -100,30 +101,6 @@ class CudaTransportOptions:
         check_options(self.alpha, self.pushing, self.searching, self.percent)
         check_positive_integer("room", self.room)
         check_positive_integer("groups", self.groups)
-
-
-class TransportFound(NamedTuple):
-    """A plan with prices, of one item.
-
-    Attributes
-    ----------
-    row, column, mass : ndarray of int64
-        At most n + m - 1 pairs.
-    u, v : ndarray of int64 or float64
-        ``cost[i, j] + u[i] - v[j]`` is at least 0, and 0 where there is mass; of float costs after rounding.
-    ending : {"optimal", "stopped"}
-    rounding : float
-        How much a rounded cost may differ from the cost: 0 for integers. Times twice the mass, it bounds the
-        difference between the cost of the plan and the optimum.
-    """
-
-    row: NDArray[np.int64]
-    column: NDArray[np.int64]
-    mass: NDArray[np.int64]
-    u: AnyArray
-    v: AnyArray
-    ending: Literal["optimal", "stopped"]
-    rounding: float = 0.0
 
 
 class Costs(NamedTuple):

@@ -1,0 +1,157 @@
+"""The proof that a transport plan costs the least: its marginals, and a bound that prices of columns prove.
+
+For any prices of the columns, each unit of a row goes to some column and costs at least the least cost less
+price of the row, plus the price of the column where it arrives. All masses of the columns arrive, so no plan
+costs less than :func:`price_bound`. Prices of the rows follow from those of the columns.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..arrays import AnyArray, Array
+from ..errors import VerificationError
+from ..graph.costs import DenseCosts, SparseCosts
+from ..graph.device.costs import DeviceCosts
+from ..graph.point_costs import PointCosts
+from .min_cost_flow import exact_dot
+
+#: What a transport problem takes as costs.
+TransportCosts = DenseCosts | SparseCosts | PointCosts | DeviceCosts
+#: Costs that are read together.
+CHUNK = 1 << 20
+INT64_MAX = 2**63 - 1
+
+
+def least_less_price(costs: TransportCosts, item: int, v: Array) -> Array:
+    """Return, per row, the least cost less the price of its column; infinite for a row without pairs.
+
+    Raises
+    ------
+    VerificationError
+        An integer does not fit int64.
+    """
+    _, n, m = costs.shape
+    _check_range(costs, item, v)
+    if isinstance(costs, SparseCosts):
+        least: Array = np.full(n, np.inf) if costs.dtype.kind == "f" else np.full(n, INT64_MAX)
+        np.minimum.at(least, costs.row, costs.values - v[costs.column])
+        return least
+    least = np.empty(n, dtype=np.result_type(v.dtype, np.float64 if costs.dtype.kind == "f" else np.int64))
+    step = max(1, CHUNK // max(m, 1))
+    prices = costs.xp.asarray(v)
+    for begin in range(0, n, step):
+        end = min(begin + step, n)
+        if isinstance(costs, PointCosts):
+            block: AnyArray = costs.block(begin, end)
+        else:
+            block = costs.values[item, begin:end]
+        found = (block - prices).min(axis=1)
+        least[begin:end] = costs.device.to_host(found) if isinstance(costs, DeviceCosts) else found
+    return least
+
+
+def price_bound(costs: TransportCosts, item: int, a: Array, b: Array, v: Array) -> int | float:
+    """Return the least cost of plans that prices of the columns prove; exact for integers."""
+    least = least_less_price(costs, item, v)
+    sends = a > 0
+    if costs.dtype.kind == "f" and np.isinf(least[sends]).any():
+        return float("inf")
+    return exact_dot(least[sends], a[sends]) + exact_dot(v, b)
+
+
+def plan_cost(costs: TransportCosts, item: int, row: Array, column: Array, mass: Array) -> int | float:
+    """Return the cost of a plan; exact for integers."""
+    if isinstance(costs, DeviceCosts):
+        values = costs.device.to_host(costs.values[item][costs.xp.asarray(row), costs.xp.asarray(column)])
+    else:
+        values = costs.at(item, row, column)
+    return exact_dot(values, mass)
+
+
+def rounding_slack(costs: TransportCosts, item: int, a: Array, b: Array, v: Array) -> float:
+    """Return by how much rounding may change a cost or a bound: 0 for integers."""
+    if costs.dtype.kind == "i" and a.dtype.kind == "i":
+        return 0
+    total = float(a.sum())
+    least = np.abs(least_less_price(costs, item, v)[a > 0])
+    largest = float(np.abs(v).max(initial=0)) + float(least.max(initial=0, where=np.isfinite(least)))
+    return (len(a) + len(b) + 2) * 2.0**-50 * total * largest
+
+
+def check_plan(
+    costs: TransportCosts, item: int, a: Array, b: Array, row: Any, column: Any, mass: Any
+) -> None:
+    """Check that a plan sends the masses of the rows to the columns.
+
+    Raises
+    ------
+    VerificationError
+        Names the first pair, row or column at fault.
+    """
+    _, n, m = costs.shape
+    for values, size, name in ((row, n, "row"), (column, m, "column")):
+        if not isinstance(values, np.ndarray) or values.dtype != np.int64 or values.shape != np.shape(mass):
+            raise VerificationError(f"{name} must be int64, one entry for each mass")
+        if len(values) and (int(values.min()) < 0 or int(values.max()) >= size):
+            raise VerificationError(f"{name} has a number outside 0 .. {size - 1}")
+    if not isinstance(mass, np.ndarray) or mass.dtype != a.dtype or mass.ndim != 1:
+        raise VerificationError(f"mass must be one dimension of {a.dtype}")
+    if not (np.isfinite(mass) & (mass > 0)).all():
+        raise VerificationError("a mass is not positive")
+    slack = 0.0 if a.dtype.kind == "i" else (n + m + 2) * 2.0**-50 * float(a.sum())
+    for ends, wanted, name in ((row, a, "row"), (column, b, "column")):
+        left = wanted.copy()
+        np.subtract.at(left, ends, mass)
+        broken = np.abs(left) > slack
+        if broken.any():
+            worst = int(broken.argmax())
+            raise VerificationError(f"{name} {worst} has {left[worst]} that the plan does not move")
+
+
+def check_transport(
+    costs: TransportCosts,
+    a: Array,
+    b: Array,
+    plan: tuple[Any, Any, Any],
+    v: Any,
+    status: object,
+    lower: int | float,
+    upper: int | float,
+    gap: int | float,
+) -> None:
+    """Prove the bounds of a result of one item, and if it is optimal that they meet within the gap.
+
+    Raises
+    ------
+    VerificationError
+        The proof fails.
+    """
+    kind = np.int64 if costs.dtype.kind == "i" else np.float64
+    if not isinstance(v, np.ndarray) or v.dtype != kind or v.shape != b.shape or not np.isfinite(v).all():
+        raise VerificationError(f"v must be {len(b)} finite numbers of {np.dtype(kind)}")
+    slack = rounding_slack(costs, 0, a, b, v)
+    bound = price_bound(costs, 0, a, b, v)
+    if status != "optimal":
+        if not lower <= bound + slack:
+            raise VerificationError(f"the prices prove {bound}, less than lower_bound, {lower}")
+        if np.isinf(upper):
+            return
+    check_plan(costs, 0, a, b, *plan)
+    cost = plan_cost(costs, 0, *plan)
+    if not abs(cost - upper) <= slack:
+        raise VerificationError(f"the plan costs {cost}, not {upper}")
+    if status == "optimal" and not (cost - bound <= gap + slack and lower == upper):
+        raise VerificationError(f"the prices prove {bound}, more than the gap {gap} below {cost}")
+
+
+def _check_range(costs: TransportCosts, item: int, v: Array) -> None:
+    if isinstance(costs, PointCosts) or costs.dtype.kind != "i" or v.dtype.kind != "i" or not len(v):
+        return
+    values = costs.values if isinstance(costs, SparseCosts) else costs.values[item]
+    if values.size:
+        largest = max(abs(int(values.max())), abs(int(values.min())))
+        if largest + max(abs(int(v.max())), abs(int(v.min()))) > INT64_MAX:
+            raise VerificationError("prices are too large for int64")

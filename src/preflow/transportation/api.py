@@ -1,0 +1,312 @@
+"""transport: validate, choose a solver, run it, wrap the result."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..arrays import AnyArray, Array
+from ..certify.transport import TransportCosts, plan_cost, price_bound, rounding_slack
+from ..cuda.runtime import Device, is_on_gpu
+from ..errors import CapacityOverflowError, InfeasibleFlowError, InvalidInputError, UnsuitableMethodError
+from ..graph.cost_input import as_costs
+from ..graph.costs import SparseCosts
+from ..graph.device.costs import DeviceCosts, copied_to_device
+from ..graph.device.points import DevicePoints, points_on_device
+from ..graph.network import exact_sum
+from ..graph.placement import gpu_of_method, gpu_worth_using, host_array, is_tensor, without_gradient
+from ..graph.point_costs import PointCosts
+from ..graph.standard_form import AMOUNT_BITS, MOST
+from ..progress import Reporter
+from ..solving.call import Call, Request
+from ..solving.dispatch import Choice, thread_count
+from ..stats import MinCostStats
+from .methods import METHODS
+from .policy import choose, worth_a_gpu
+from .result import TransportResult
+from .solution import TransportFound
+
+if TYPE_CHECKING:
+    from .methods import DeviceSolver, HostSolver
+
+
+def transport(
+    cost: AnyArray,
+    a: ArrayLike,
+    b: ArrayLike,
+    *,
+    method: str = "auto",
+    device: str = "auto",
+    threads: int | None = None,
+    time_limit: float | None = None,
+    progress: bool | Reporter = False,
+    options: Mapping[str, Any] | None = None,
+) -> Any:
+    """Find the cheapest plan that moves masses from rows to columns: exact optimal transport.
+
+    Other names for it: the transportation problem, the earth mover's distance, ``ot.emd``, the Kantorovich
+    problem; with distances of points as costs, the Wasserstein distance.
+
+    Parameters
+    ----------
+    cost : array of shape (..., n, m), sparse matrix, or PointCosts
+        Cost of moving one unit from row i to column j. Infinite: not allowed. A sparse matrix allows only its
+        stored entries. Leading dimensions are those of a batch.
+    a : array of shape (..., n)
+        Mass of each row, not negative; integers or floats.
+    b : array of shape (..., m)
+        Mass of each column, with the same sum.
+    method : str
+        A name from ``preflow.methods("transport")``, or "auto".
+    device, threads, time_limit, progress, options
+        As in :func:`preflow.max_flow`.
+
+    Returns
+    -------
+    TransportResult, or a list of them for a batch
+        Exact for integer costs and masses; for floats within its `gap`.
+
+    Raises
+    ------
+    InvalidInputError
+        Wrong shapes or dtypes, NaN, negative masses, masses with different sums.
+    InfeasibleError
+        Pairs that are not allowed stand in the way; `vertices` of the error has ("row", i) and
+        ("column", j) whose masses cannot leave them.
+    CapacityOverflowError, CostOverflowError
+        Integer masses sum to 2**62 or more, or integer costs are too large.
+
+    Notes
+    -----
+    Network simplex with column generation: each round reads all costs once, and O(n + m) pairs are kept.
+
+    Examples
+    --------
+    >>> import preflow
+    >>> result = preflow.transport([[4, 1], [2, 3]], [3, 5], [4, 4])
+    >>> result.cost, result.matrix().tolist()
+    (14, [[0, 3], [4, 1]])
+    >>> result.verify()
+    """
+    request = Request(METHODS, method, device, threads, time_limit, progress, options)
+    call = TransportCall.prepare(cost, a, b, request)
+    results = call.run(call.transport, request)
+    return results if call.batch else results[0]
+
+
+@dataclass(kw_only=True)
+class TransportCall(Call[Any]):
+    """One call of transport.
+
+    Attributes
+    ----------
+    a, b : ndarray, shapes (items, n) and (items, m)
+        As the caller gave them, on the host.
+    masses : (ndarray of int64, ndarray of int64)
+        The same as integers.
+    exponent : int or None
+        The masses are multiplied by two to this power and rounded; None if they are integers.
+    batch : bool
+    """
+
+    a: Array
+    b: Array
+    masses: tuple[NDArray[np.int64], NDArray[np.int64]]
+    exponent: int | None
+    batch: bool
+    device: Device | None
+
+    @classmethod
+    def prepare(cls, cost: AnyArray, a: ArrayLike, b: ArrayLike, request: Request) -> TransportCall:
+        """Read the costs and the masses, and choose the method."""
+        costs: TransportCosts = as_costs(cost, False)
+        if getattr(costs, "base", None) is not None:
+            raise InvalidInputError("integer costs are at most 2**59 in size")
+        items, n, m = costs.shape
+        first, second = _masses(a, "a", costs.leading, n), _masses(b, "b", costs.leading, m)
+        if not items or not n or not m:
+            raise InvalidInputError(f"there is nothing to move: the costs have shape {costs.shape}")
+        masses, exponent = _integer_masses(first, second)
+        if exponent is not None:
+            first, second = first.astype(np.float64), second.astype(np.float64)
+
+        def choice() -> Choice:
+            gpu = gpu_worth_using(costs, worth_a_gpu, request.may_look_for_gpu)
+            return choose(costs, request.device, request.most_threads, gpu)
+
+        method, chosen = request.choose(choice)
+        if method.device == "cuda" and isinstance(costs, SparseCosts):
+            raise InvalidInputError(
+                f"method {method.name!r} takes dense costs and points, not a sparse matrix"
+            )
+        return cls(
+            instance=costs,
+            a=first,
+            b=second,
+            masses=masses,
+            exponent=exponent,
+            batch=bool(costs.leading),
+            method=method,
+            reason=chosen.reason,
+            options=method.make_options(chosen.options),
+            threads=thread_count(method, chosen.threads, n + m),
+            device=gpu_of_method(costs, method),
+        )
+
+    def transport(self) -> list[TransportResult]:
+        """Solve and wrap the results."""
+        with self.current_device():
+            found = self._found()
+            if self.exponent is not None and self._sent_but_rounding(found):
+                found = self._found()
+            with self.timed("recover"):
+                return [self._result(item, each) for item, each in enumerate(found)]
+
+    def _sent_but_rounding(self, found: list[TransportFound]) -> bool:
+        """Lower masses that only rounding makes infeasible to what was sent; return whether there are any."""
+        lowered = False
+        for item, each in enumerate(found):
+            a, b = self.masses[0][item], self.masses[1][item]
+            if each.ending == "infeasible":
+                sent = np.zeros_like(a), np.zeros_like(b)
+                np.add.at(sent[0], each.row, each.mass)
+                np.add.at(sent[1], each.column, each.mass)
+                if int(np.abs(a - sent[0]).sum() + np.abs(b - sent[1]).sum()) <= 2 * (len(a) + len(b)):
+                    a[:], b[:] = sent
+                    lowered = True
+        return lowered
+
+    def _found(self) -> list[TransportFound]:
+        costs = self.instance
+        if self.device is None:
+            solve: HostSolver = self.method.solve
+            host = costs.on_host() if isinstance(costs, DeviceCosts) else costs
+            with self.timed("solve"):
+                return solve(host, *self.masses, self.options, self.control)
+        solve_there: DeviceSolver = self.method.solve
+        with self.timed("upload"):
+            there = self._on_device(self.device)
+        with self.timed("solve"):
+            return solve_there(there, *self.masses, self.options, self.control)
+
+    def _on_device(self, device: Device) -> DeviceCosts | DevicePoints:
+        costs = self.instance
+        if isinstance(costs, PointCosts):
+            return points_on_device(costs, device)
+        if costs.dtype.kind == "f" and not math.isfinite(float(costs.values.max())):
+            raise UnsuitableMethodError(
+                "a method on a GPU takes finite costs; with pairs that are not allowed use device='cpu'"
+            )
+        return costs if isinstance(costs, DeviceCosts) else copied_to_device(costs, device)
+
+    def _result(self, item: int, found: TransportFound) -> TransportResult:
+        costs, a, b = _one(self.instance, item), self.a[item], self.b[item]
+        if found.ending == "infeasible":
+            raise _infeasible(found, self.masses[0][item], self.masses[1][item], self.exponent)
+        finished = found.ending == "optimal"
+        mass = found.mass
+        if self.exponent is not None:
+            mass = np.ldexp(mass.astype(np.float64), -self.exponent)
+        exact = costs.dtype.kind == "i" and self.exponent is None
+        v = found.v.astype(np.int64 if costs.dtype.kind == "i" else np.float64)
+        bound = price_bound(costs, 0, a, b, v)
+        gap: int | float
+        if finished:
+            lower = upper = plan_cost(costs, 0, found.row, found.column, mass)
+            gap = 0 if exact else max(0.0, float(lower - bound)) + rounding_slack(costs, 0, a, b, v)
+        else:
+            lower, upper = bound, math.inf
+            gap = math.inf
+        return TransportResult(
+            status=self.control.status(self.method, finished),
+            lower_bound=lower,
+            upper_bound=upper,
+            stats=self.stats(MinCostStats),
+            row=found.row.astype(np.int64),
+            column=found.column.astype(np.int64),
+            mass=mass,
+            u=found.u,
+            v=v,
+            a=a,
+            b=b,
+            costs=costs,
+            _gap=gap,
+        )
+
+
+def _one(costs: TransportCosts, item: int) -> TransportCosts:
+    """Return the costs of one item, where they are."""
+    if isinstance(costs, DeviceCosts):
+        return replace(costs, values=costs.values[item : item + 1], leading=())
+    return costs.one(item)
+
+
+def _masses(values: ArrayLike, name: str, leading: tuple[int, ...], size: int) -> Array:
+    """Return masses as int64 or float64, by item."""
+    if is_on_gpu(values):
+        given: AnyArray = values
+        array = given.get() if hasattr(given, "get") else np.asarray(without_gradient(given).cpu())
+    else:
+        array = (
+            host_array(values, name) if not is_tensor(values) else np.from_dlpack(without_gradient(values))
+        )
+    if array.shape != (*leading, size):
+        raise InvalidInputError(f"{name} has shape {array.shape}, expected {(*leading, size)}")
+    if array.dtype.kind not in "biuf":
+        raise InvalidInputError(f"{name} must hold integers or floats, got dtype {array.dtype}")
+    if array.size and not np.isfinite(array).all():
+        raise InvalidInputError(f"{name} has a mass that is not finite")
+    if array.size and array.min() < 0:
+        raise InvalidInputError(f"{name} has a negative mass: {array.min()}")
+    if array.dtype.kind == "u" and array.size and int(array.max()) >= MOST:
+        raise CapacityOverflowError(f"{name} has a mass of 2**62 or more")
+    kind = np.float64 if array.dtype.kind == "f" else np.int64
+    return np.array(array.reshape(math.prod(leading), size), dtype=kind)
+
+
+def _integer_masses(a: Array, b: Array) -> tuple[tuple[NDArray[np.int64], NDArray[np.int64]], int | None]:
+    """Return masses as integers with equal sums, and the exponent of the power of two of their unit."""
+    whole = all(
+        part.dtype.kind == "i" or bool(((part == np.rint(part)) & (part < 2.0**53)).all()) for part in (a, b)
+    )
+    if whole:
+        masses = a.astype(np.int64), b.astype(np.int64)
+        for first, second in zip(*masses, strict=True):
+            sums = exact_sum(first), exact_sum(second)
+            if sums[0] != sums[1]:
+                raise InvalidInputError(f"the masses have different sums: {sums[0]:,} and {sums[1]:,}")
+            if sums[0] >= MOST:
+                raise CapacityOverflowError("the masses sum to 2**62 or more")
+        return masses, None if a.dtype.kind == b.dtype.kind == "i" else 0
+    totals = np.array([[part.sum() for part in side] for side in (a.astype(float), b.astype(float))])
+    slack = (a.shape[1] + b.shape[1] + 2) * 2.0**-50 * totals.max(axis=0)
+    apart = np.abs(totals[0] - totals[1]) > slack
+    if apart.any() or not np.isfinite(totals).all():
+        worst = int(apart.argmax())
+        raise InvalidInputError(
+            f"the masses have different sums: {float(totals[0, worst])} and {float(totals[1, worst])}"
+        )
+    exponent = AMOUNT_BITS - math.frexp(float(totals.max()))[1]
+    rounded = [np.rint(np.ldexp(side.astype(np.float64), exponent)).astype(np.int64) for side in (a, b)]
+    for first, second in zip(*rounded, strict=True):
+        surplus = int(first.sum() - second.sum())
+        larger = second if surplus > 0 else first
+        larger[int(larger.argmax())] += abs(surplus)
+    return (rounded[0], rounded[1]), exponent
+
+
+def _infeasible(
+    found: TransportFound, a: NDArray[np.int64], b: NDArray[np.int64], exponent: int | None
+) -> InfeasibleFlowError:
+    assert found.reached is not None
+    n = len(a)
+    rows, columns = np.flatnonzero(found.reached[:n]), np.flatnonzero(found.reached[n:])
+    excess = int(a[rows].sum()) - int(b[columns].sum())
+    amount = excess if exponent is None else math.ldexp(excess, -exponent)
+    names = [("row", i) for i in rows.tolist()] + [("column", j) for j in columns.tolist()]
+    return InfeasibleFlowError(tuple(names), amount)

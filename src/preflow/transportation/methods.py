@@ -1,0 +1,47 @@
+"""The solvers of transport problems by name: data only, so that importing it loads no solver."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..solving.method import Method
+
+if TYPE_CHECKING:
+    # mypy checks the signature of each solver against the protocol.
+    from ..certify.transport import TransportCosts
+    from ..cuda.runtime import Device
+    from ..graph.costs import DenseCosts, SparseCosts
+    from ..graph.device.costs import DeviceCosts
+    from ..graph.device.points import DevicePoints
+    from ..graph.point_costs import PointCosts
+    from ..solving.protocol import Chooser, GpuPolicy, TransportSolver
+    from . import cuda_transport, policy, serial_network_simplex
+    from .solution import TransportFound
+
+    HostSolver = TransportSolver[DenseCosts | SparseCosts | PointCosts, TransportFound]
+    DeviceSolver = TransportSolver[DeviceCosts | DevicePoints, TransportFound]
+    HOST_SOLVERS: tuple[HostSolver, ...] = (serial_network_simplex.solve,)
+    DEVICE_SOLVERS: tuple[DeviceSolver, ...] = (cuda_transport.solve,)
+    CHOOSE: Chooser[TransportCosts, Device] = policy.choose
+    WORTH_A_GPU: GpuPolicy[TransportCosts] = policy.worth_a_gpu
+
+METHODS = (
+    Method(
+        "serial-network-simplex",
+        "transportation.serial_network_simplex",
+        "TransportSimplexOptions",
+        "network simplex on the pairs of small reduced cost; others are added while they would help",
+        "Dantzig 1951; Ford and Fulkerson 1958",
+        aliases=("network-simplex", "emd"),
+        points=True,
+    ),
+    Method(
+        "cuda-transport",
+        "transportation.cuda_transport",
+        "CudaTransportOptions",
+        "cost scaling on the pairs of small reduced cost, proved on all; batches at once",
+        "Goldberg and Tarjan 1990; Ford and Fulkerson 1958",
+        device="cuda",
+        points=True,
+    ),
+)

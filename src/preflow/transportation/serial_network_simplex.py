@@ -1,0 +1,348 @@
+"""Network simplex on pairs of small reduced cost; others are added until none has negative reduced cost.
+
+Column generation (Ford and Fulkerson 1958) over the network simplex of
+:mod:`preflow.mincost.serial_network_simplex`. A plan uses n + m - 1 pairs at most, so most pairs never
+matter.
+
+Definitions. The *reduced cost* of a pair is its cost, plus the price of the row, minus the price of the
+column.
+
+Invariants, after each run of the simplex:
+
+1. The plan is optimal among those that use only the listed pairs.
+2. No listed pair has negative reduced cost.
+
+Pseudo-code::
+
+    list the cheapest pairs of each row, and a plan by the north-west corner rule
+    loop:
+        run the simplex on the listed pairs, from its last tree
+        for each row: find the pairs of most negative reduced cost among all columns
+        if there are none: the plan is optimal
+        list these pairs
+
+Every round lists new pairs, so the loop ends. A round reads all costs once. Costs of points are computed a
+block of rows at a time. Costs that are floats are rounded to integers for the simplex: the plan is optimal
+for the rounded costs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..arrays import AnyArray, Array, Number, Numbers
+from ..errors import CostOverflowError, SolverError
+from ..graph.costs import DenseCosts, SparseCosts
+from ..graph.point_costs import PointCosts
+from ..graph.standard_form import COST_BITS, MOST, StandardForm
+from ..kernels.branch_free import smaller
+from ..kernels.constants import ONE, ZERO
+from ..kernels.kernel import kernel
+from ..mincost.serial_network_simplex import Simplex
+from ..solving.options import check_positive_integer
+from ..solving.run import Control
+from ..stats import ARC_SCANS, PHASES
+from .solution import TransportFound
+
+#: Rows, columns and masses of a plan.
+Plan = tuple[Array, Array, Array]
+#: Returns the rows and columns that surplus of a plan reaches.
+Reached = Callable[[Plan], NDArray[np.bool_]]
+#: Columns whose least reduced cost is looked for together.
+BLOCK = np.uint64(64)
+#: Rows of costs of points that are computed together.
+POINT_ROWS = 128
+#: Block of the pricing of listed pairs, as a multiple of the root of their number.
+PRICING_BLOCK = 1.0
+
+
+@dataclass(frozen=True)
+class TransportSimplexOptions:
+    """Options of network simplex for transport.
+
+    Attributes
+    ----------
+    listed : int
+        Pairs that each row lists at first.
+    added : int
+        The most pairs that a row adds in a round.
+    """
+
+    listed: int = 6
+    added: int = 3
+
+    def __post_init__(self) -> None:
+        check_positive_integer("listed", self.listed)
+        check_positive_integer("added", self.added)
+
+
+@kernel
+def cheapest_pairs(
+    cost: Numbers,
+    price: Numbers,
+    limit: Numbers,
+    most: np.uint64,
+    reduced: Numbers,
+    least: Numbers,
+    found: NDArray[np.int64],
+) -> Number:
+    """Write the columns with the smallest cost less price, below a row's limit, to ``found[row]``.
+
+    At most `most` columns a row, each from another block of columns; -1 after the last.
+    """
+    m = np.uint64(len(price))
+    blocks = np.uint64(len(least))
+    for i in range(np.uint64(len(cost))):
+        smallest = limit[i]
+        for b in range(blocks):
+            first = b * BLOCK
+            last = min(first + BLOCK, m)
+            lowest = cost[i, first] - price[first]
+            for j in range(first, last):
+                reduced[j] = cost[i, j] - price[j]
+                lowest = smaller(reduced[j], lowest)
+            least[b] = lowest
+            smallest = smaller(lowest, smallest)
+        for k in range(most):
+            found[i, k] = -1
+        if smallest >= limit[i]:
+            continue
+        for k in range(most):
+            best = ZERO
+            for b in range(ONE, blocks):
+                if least[b] < least[best]:
+                    best = np.uint64(b)
+            if least[best] >= limit[i]:
+                break
+            for j in range(best * BLOCK, min(best * BLOCK + BLOCK, m)):
+                if reduced[j] == least[best]:
+                    found[i, k] = np.int64(j)
+                    break
+            least[best] = limit[i]
+    return m
+
+
+class Pricing:
+    """The costs of one item, as the caller has them and as integers.
+
+    Attributes
+    ----------
+    exponent : int or None
+        Costs are multiplied by two to this power and rounded; None if they are integers.
+    largest : int
+        The largest finite cost in size, as an integer.
+    """
+
+    def __init__(self, costs: DenseCosts | PointCosts, control: Control) -> None:
+        self.costs, self.control = costs, control
+        _, self.n, self.m = costs.shape
+        vertices = self.n + self.m + 1
+        if isinstance(costs, PointCosts):
+            largest = max((float(abs(self._rows(i, j)).max()) for i, j in self._blocks()), default=0.0)
+        elif costs.dtype.kind == "f":
+            values = costs.values[0]
+            finite = values if np.isfinite(values.sum()) else values[np.isfinite(values)]
+            largest = float(max(finite.max(initial=0.0), -finite.min(initial=0.0)))
+        else:
+            largest = max(int(costs.values[0].max()), -int(costs.values[0].min()))
+        self.exponent: int | None = None
+        if costs.dtype.kind == "f":
+            bits = min(COST_BITS, 60 - vertices.bit_length())
+            self.exponent = bits - math.frexp(largest)[1]
+            largest = math.ceil(math.ldexp(largest, self.exponent))
+        elif vertices * largest >= MOST // 2:
+            raise CostOverflowError(
+                f"costs of up to {largest:,} are too large for {vertices:,} rows and columns"
+            )
+        self.largest = int(largest)
+        #: Reduced costs above this are rounding errors.
+        self.tolerance = 0 if self.exponent is None else math.ldexp(2.0, -self.exponent)
+        self.kind = np.int64 if self.exponent is None else np.float64
+
+    def _blocks(self) -> Iterator[tuple[int, int]]:
+        step = POINT_ROWS if isinstance(self.costs, PointCosts) else self.n
+        for begin in range(0, self.n, step):
+            if self.control.stopped:
+                return
+            yield begin, min(begin + step, self.n)
+
+    def _rows(self, begin: int, end: int) -> Array:
+        if isinstance(self.costs, PointCosts):
+            return self.costs.block(begin, end)
+        return self.costs.values[0, begin:end]
+
+    def in_costs(self, integers: NDArray[np.int64]) -> Array:
+        """Return sums of integer costs in the caller's unit."""
+        return integers if self.exponent is None else np.ldexp(integers.astype(np.float64), -self.exponent)
+
+    def integers(self, row: Array, column: Array) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+        """Return which pairs are allowed, and the integer costs of these."""
+        values: Array = self.costs.at(0, row, column)
+        if self.exponent is None:
+            return np.ones(len(values), dtype=bool), values
+        allowed = np.isfinite(values)
+        return allowed, np.rint(np.ldexp(values[allowed].astype(np.float64), self.exponent)).astype(np.int64)
+
+    def cheapest(self, price: Array, limit: Array, most: int) -> tuple[Array, Array]:
+        """Return pairs whose cost less price is below the limit of the row: the least, up to `most` a row."""
+        reduced = np.empty(self.m, dtype=self.kind)
+        least = np.empty(-(-self.m // int(BLOCK)), dtype=self.kind)
+        found = np.full((self.n, most), -1, dtype=np.int64)
+        for begin, end in self._blocks():
+            cost = self._rows(begin, end)
+            part = slice(begin, end)
+            cheapest_pairs(cost, price, limit[part], np.uint64(most), reduced, least, found[part])
+            self.control.counts[ARC_SCANS] += np.uint64(cost.size)
+        row, place = np.nonzero(found >= 0)
+        return row, found[row, place]
+
+
+def north_west(a: NDArray[np.int64], b: NDArray[np.int64]) -> tuple[Array, Array]:
+    """Return the pairs of a plan that serves rows and columns in turn: at most n + m - 1."""
+    ends = np.union1d(np.cumsum(a), np.cumsum(b))
+    ends = ends[ends > 0]
+    return np.searchsorted(np.cumsum(a), ends), np.searchsorted(np.cumsum(b), ends)
+
+
+def solve(
+    costs: DenseCosts | SparseCosts | PointCosts,
+    a: NDArray[np.int64],
+    b: NDArray[np.int64],
+    options: TransportSimplexOptions,
+    control: Control,
+) -> list[TransportFound]:
+    """Solve: see :class:`preflow.solving.protocol.TransportSolver`."""
+    control.excess[:] = a.sum(dtype=np.float64)
+    found = []
+    for item in range(len(a)):
+        part = costs.one(item)
+        if isinstance(part, SparseCosts):
+            found.append(solve_sparse(part, a[item], b[item], control))
+        else:
+            found.append(solve_one(part, a[item], b[item], options, control))
+    return found
+
+
+def solve_one(
+    costs: DenseCosts | PointCosts,
+    a: NDArray[np.int64],
+    b: NDArray[np.int64],
+    options: TransportSimplexOptions,
+    control: Control,
+) -> TransportFound:
+    """Solve one item by column generation."""
+    pricing = Pricing(costs, control)
+    n, m = pricing.n, pricing.m
+    simplex = _simplex(a, b, pricing.largest)
+    lists: list[tuple[Array, Array]] = []
+
+    def add(row: Array, column: Array) -> int:
+        """List those of some pairs that the prices do not rule out; return how many."""
+        allowed, cost = pricing.integers(row, column)
+        row, column = row[allowed], column[allowed]
+        if lists:
+            reduced = cost + simplex.potential[row] - simplex.potential[n + column]
+            row, column, cost = row[reduced < 0], column[reduced < 0], cost[reduced < 0]
+        lists.append((row, column))
+        simplex.append(row, n + column, np.full(len(row), MOST // (n + m + 1)), cost)
+        return len(row)
+
+    every = np.full(n, np.iinfo(np.int64).max if pricing.exponent is None else np.inf, dtype=pricing.kind)
+    row, column = pricing.cheapest(np.zeros(m, dtype=pricing.kind), every, options.listed)
+    corner = north_west(a, b)
+    add(np.concatenate([row, corner[0]]), np.concatenate([column, corner[1]]))
+    ending = simplex.run(control.monitor())
+    while ending != "stopped":
+        control.counts[PHASES] += np.uint64(1)
+        u, v = pricing.in_costs(simplex.potential[:n]), pricing.in_costs(simplex.potential[n:])
+        row, column = pricing.cheapest(v, -u - pricing.kind(pricing.tolerance), options.added)
+        if control.stopped or not add(row, column):
+            break
+        ending = simplex.run(control.monitor())
+    row, column = (np.concatenate(part) for part in zip(*lists, strict=True))
+
+    def reached(plan: Plan) -> NDArray[np.bool_]:
+        return stuck(
+            lambda rows: np.isfinite(costs.at(0, rows[:, None], np.arange(m))).any(axis=0), a, b, plan
+        )
+
+    return _found(pricing, simplex, row, column, "stopped" if control.stopped else ending, reached)
+
+
+def solve_sparse(
+    costs: SparseCosts, a: NDArray[np.int64], b: NDArray[np.int64], control: Control
+) -> TransportFound:
+    """Solve one item of few pairs, all of which are listed."""
+    dense = DenseCosts(costs.values.reshape(1, 1, -1) if len(costs.values) else np.zeros((1, 1, 1)))
+    pricing = Pricing(dense, control)
+    _, n, m = costs.shape
+    row, column = costs.row, costs.column.astype(np.int64)
+    values = costs.values
+    if pricing.exponent is not None:
+        values = np.rint(np.ldexp(values.astype(np.float64), pricing.exponent)).astype(np.int64)
+    pricing.n, pricing.m = n, m
+    simplex = _simplex(a, b, pricing.largest)
+    simplex.append(row, n + column, np.full(len(row), MOST // (n + m + 1)), values)
+    ending = simplex.run(control.monitor())
+
+    def reached(plan: Plan) -> NDArray[np.bool_]:
+        return stuck(lambda rows: np.isin(np.arange(m), column[np.isin(row, rows)]), a, b, plan)
+
+    return _found(pricing, simplex, row, column, ending, reached)
+
+
+def _simplex(a: NDArray[np.int64], b: NDArray[np.int64], largest: int) -> Simplex:
+    """Return a simplex without pairs."""
+    none = np.zeros(0, dtype=np.uint32), np.zeros(0, dtype=np.int64)
+    form = StandardForm(none[0], none[0], none[1], none[1], np.concatenate([a, -b]))
+    return Simplex(form, largest, PRICING_BLOCK)
+
+
+def stuck(
+    allowed: Callable[[Array], AnyArray], a: NDArray[np.int64], b: NDArray[np.int64], plan: Plan
+) -> NDArray[np.bool_]:
+    """Return the rows and columns that surplus reaches, by allowed pairs and back by pairs with mass.
+
+    `allowed` returns the columns that some rows may send to, as a mask. The plan may send more to a column
+    than its mass; that is surplus, too.
+    """
+    n = len(a)
+    row, column, mass = plan
+    left = np.concatenate([a, -b])
+    np.subtract.at(left, row, mass)
+    np.add.at(left, n + column, mass)
+    reached = left > 0
+    new = np.flatnonzero(reached[:n])
+    while True:
+        if len(new):
+            reached[n:] |= allowed(new)
+        new = row[reached[n + column] & ~reached[row]]
+        if not len(new):
+            break
+        reached[new] = True
+    if (left[reached] < 0).any() or left[reached].sum() <= 0:
+        raise SolverError("the solver calls the masses stuck, and its plan does not prove it")
+    return reached
+
+
+def _found(
+    pricing: Pricing, simplex: Simplex, row: Array, column: Array, ending: str, reached: Reached
+) -> TransportFound:
+    n = pricing.n
+    used = simplex.flow > 0
+    row, column, mass = row[used], column[used], simplex.flow[used].copy()
+    return TransportFound(
+        row,
+        column,
+        mass,
+        pricing.in_costs(simplex.potential[:n].copy()),
+        pricing.in_costs(simplex.potential[n:].copy()),
+        ending,  # type: ignore[arg-type]
+        0.0 if pricing.exponent is None else math.ldexp(1.0, -pricing.exponent),
+        reached((row, column, mass)) if ending == "infeasible" else None,
+    )

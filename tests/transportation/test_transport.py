@@ -1,0 +1,192 @@
+"""transport: against a linear program, in all forms of input, with its errors and its proof."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+from scipy.spatial.distance import cdist
+
+import preflow
+from preflow.errors import CostOverflowError, InfeasibleError, InvalidInputError, VerificationError
+from preflow.generators import transport_masses
+from preflow.transportation.serial_network_simplex import north_west
+
+METHODS = [method.name for method in preflow.methods("transport") if method.device == "cpu"]
+
+
+def cheapest(cost: Any, a: Any, b: Any) -> float | None:
+    """Return the least cost by HiGHS, None if there is no plan."""
+    n, m = cost.shape
+    rows, columns = sp.kron(sp.eye_array(n), np.ones((1, m))), sp.kron(np.ones((1, n)), sp.eye_array(m))
+    allowed = np.isfinite(cost).ravel()
+    found = linprog(
+        np.where(allowed, cost.ravel(), 0),
+        A_eq=sp.vstack([rows, columns]),
+        b_eq=np.concatenate([a, b]),
+        bounds=[(0, None if each else 0) for each in allowed],
+    )
+    return float(found.fun) if found.status == 0 else None
+
+
+@st.composite
+def problems(draw: st.DrawFn) -> tuple[Any, Any, Any]:
+    """Draw integer costs, some of them infinite, and masses with equal sums, some of them zero."""
+    n, m = draw(st.integers(1, 7)), draw(st.integers(1, 7))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    cost = rng.integers(-5, draw(st.sampled_from([-4, 2, 40])), (n, m)).astype(float)
+    cost[rng.random((n, m)) < draw(st.sampled_from([0, 0, 0.3]))] = np.inf
+    a = rng.integers(0, 9, n)
+    return cost, a, rng.multinomial(a.sum(), np.ones(m) / m)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@given(problem=problems(), unit=st.sampled_from([1, 0.1, 1e-5]), price=st.sampled_from([1, 0.3]))
+@settings(max_examples=150, deadline=None)
+def test_small_problems(method: str, problem: Any, unit: float, price: float) -> None:
+    cost, a, b = problem
+    given_cost: Any = cost * price
+    if price == 1 and np.isfinite(cost).all():
+        given_cost = cost.astype(int)
+    expected = cheapest(cost, a, b)
+    if expected is None:
+        with pytest.raises(InfeasibleError) as caught:
+            preflow.transport(given_cost, a * unit, b * unit, method=method)
+        check_stuck(cost, a * unit, b * unit, caught.value.vertices)  # type: ignore[attr-defined]
+        return
+    result = preflow.transport(given_cost, a * unit, b * unit, method=method)
+    result.verify()
+    assert result.cost == pytest.approx(round(expected) * unit * price, abs=1e-9 * unit)
+    assert 0 <= result.gap <= 1e-9 * unit
+    assert len(result.row) <= sum(cost.shape)
+    np.testing.assert_allclose(result.matrix().sum(axis=1), a * unit)
+    if price == unit == 1 and given_cost.dtype.kind == "i":
+        assert isinstance(result.cost, int)
+        assert result.gap == 0
+
+
+def check_stuck(cost: Any, a: Any, b: Any, vertices: Any) -> None:
+    """Check that the rows of an error have no partners but its columns, which take less."""
+    rows = [i for side, i in vertices if side == "row"]
+    columns = [j for side, j in vertices if side == "column"]
+    others = np.setdiff1d(np.arange(len(b)), columns)
+    assert np.isinf(cost[np.ix_(rows, others)]).all()
+    assert a[rows].sum() > b[columns].sum()
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "sqeuclidean", "cityblock"])
+def test_points(metric: str) -> None:
+    rng = np.random.default_rng(1)
+    points, others = rng.random((200, 2)), rng.random((150, 2))
+    a, b = rng.random(200), rng.random(150)
+    b *= a.sum() / b.sum()
+    lazy = preflow.transport(preflow.PointCosts(points, others, metric=metric), a, b)
+    dense = preflow.transport(cdist(points, others, metric), a, b)
+    for result in (lazy, dense):
+        result.verify()
+    assert lazy.cost == pytest.approx(dense.cost, rel=1e-11)
+
+
+def test_sparse_costs() -> None:
+    rng = np.random.default_rng(2)
+    cost = np.where(rng.random((30, 20)) < 0.5, rng.integers(1, 50, (30, 20)), 0)
+    cost[:, 0] = 60
+    a = rng.integers(1, 9, 30)
+    b = rng.multinomial(a.sum(), np.ones(20) / 20)
+    result = preflow.transport(sp.csr_array(cost), a, b)
+    result.verify()
+    allowed = np.where(cost == 0, np.inf, cost)
+    assert result.cost == round(cheapest(allowed, a, b) or 0)
+    assert result.sparse().sum() == a.sum()
+
+
+def test_a_batch() -> None:
+    problems = [transport_masses(12, 9, seed=seed) for seed in range(3)]
+    cost, a = np.stack([p.cost for p in problems]), np.stack([p.a for p in problems])
+    results = preflow.transport(cost, a, np.stack([p.b for p in problems]))
+    assert len(results) == 3
+    for result, problem in zip(results, problems, strict=True):
+        result.verify()
+        assert result.cost == preflow.transport(*problem).cost
+
+
+def test_more_rounds_than_one_block() -> None:
+    """Several blocks of columns, and several rounds of new pairs."""
+    problem = transport_masses(150, 200, seed=4)
+    for options in ({"listed": 1, "added": 1}, {"listed": 300, "added": 2}):
+        result = preflow.transport(*problem, method="serial-network-simplex", options=options)
+        result.verify()
+        assert result.cost == preflow.transport(*problem).cost
+
+
+@given(problem=problems())
+@settings(max_examples=50, deadline=None)
+def test_the_north_west_corner_rule(problem: Any) -> None:
+    """The pairs support a plan: a path of rows and columns with cumulated masses that meet."""
+    cost, a, b = problem
+    row, column = north_west(a, b)
+    assert len(row) <= sum(cost.shape)
+    only = np.full(cost.shape, np.inf)
+    only[row, column] = 1
+    assert cheapest(only, a, b) == pytest.approx(a.sum())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([[1, 2]], [1], [1]), r"b has shape \(1,\), expected \(2,\)"),
+        (([[1, 2]], [3], [1, 1]), "the masses have different sums: 3 and 2"),
+        (([[1, 2]], [0.5], [0.1, 0.1]), "the masses have different sums"),
+        (([[1, 2]], [-1], [-1, 0]), "a has a negative mass"),
+        (([[1, 2]], [np.nan], [1, 1]), "a has a mass that is not finite"),
+        (([[1, np.nan]], [2], [1, 1]), "a cost is NaN"),
+        (([[1, 2]], ["x"], [1, 1]), "a must hold integers or floats"),
+        ((np.zeros((0, 2)), [], [0, 0]), "there is nothing to move"),
+    ],
+)
+def test_bad_input(arguments: Any, message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        preflow.transport(*arguments)
+
+
+def test_large_costs() -> None:
+    with pytest.raises(CostOverflowError):
+        preflow.transport([[2**59, 1], [1, 1]], [1, 1], [1, 1])
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("mass", [3, 3, 2], "that the plan does not move"),
+        ("mass", [3, 4, 0], "a mass is not positive"),
+        ("row", [0, 1, 2], "row has a number outside"),
+        ("v", [0, 0], "the prices prove"),
+        ("lower_bound", 13, "the prices prove"),
+    ],
+)
+def test_a_wrong_field(field: str, value: Any, message: str) -> None:
+    result = preflow.transport([[4, 1], [2, 3]], [3, 5], [4, 4])
+    result.verify()
+    order = np.lexsort((result.column, result.row))
+    for name in ("row", "column", "mass"):
+        object.__setattr__(result, name, getattr(result, name)[order])
+    object.__setattr__(result, field, np.array(value) if isinstance(value, list) else value)
+    with pytest.raises(VerificationError, match=message):
+        result.verify()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_stopped_solve(method: str) -> None:
+    problem = transport_masses(400, 400, seed=5)
+    whole = preflow.transport(*problem)
+    result = preflow.transport(*problem, method=method, time_limit=1e-5)
+    result.verify()
+    if result.status == "time-limit":
+        assert result.lower_bound <= whole.cost
+        assert math.isinf(result.upper_bound)
