@@ -26,7 +26,8 @@ from preflow.generators.min_cost import goto, netgen
 from preflow.graph.device.costs import DeviceCosts
 from preflow.io.dimacs import write_dimacs
 from preflow.solving.run import Control
-from preflow.transport.cuda_transport import CudaTransportOptions, TransportFound, solve
+from preflow.transportation.cuda_transport import CudaTransportOptions, solve
+from preflow.transportation.solution import TransportFound
 
 REPEATS = 5
 #: Most seconds of a run of LEMON.
