@@ -73,6 +73,7 @@ def test_report(tmp_path: Path) -> None:
     report = run_bench(
         ["mincost-tiny"],
         out=tmp_path / "out",
+        problems=["min_cost_flow"],
         methods=["auto", "serial-capacity-scaling"],
         peers=["networkx"],
         instances=["grid 20x20", "mine*"],

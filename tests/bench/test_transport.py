@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from preflow.bench import machine
+from preflow.bench import machine, run_bench
 from preflow.bench.machine import TooLargeError
-from preflow.bench.problem import PHASES
+from preflow.bench.problem import PHASES, SolverSettings
+from preflow.bench.problems import PROBLEMS
 from preflow.bench.transport_instance import TransportInstance
 from preflow.bench.transport_peers import TRANSPORT_PEERS
 from preflow.bench.transport_suites import mincost, mincost_large, mincost_tiny
@@ -27,10 +28,15 @@ INSTANCES: list[tuple[Any, Any, Any, int | float]] = [
 ]
 
 
-@pytest.mark.parametrize("peer", TRANSPORT_PEERS, ids=lambda peer: peer.name)
-def test_peers_agree_on_small_instances(peer: Any) -> None:
+SETTINGS = SolverSettings(1, 10.0)
+PROBLEM = PROBLEMS["transport"]
+
+
+@pytest.mark.parametrize("name", ["preflow:auto", *(peer.name for peer in TRANSPORT_PEERS)])
+def test_contestants_agree_on_small_instances(name: str) -> None:
+    peer = PROBLEM.contestant(name, SETTINGS)
     if peer.missing():
-        pytest.skip(peer.missing())
+        pytest.skip(str(peer.missing()))
     for cost, a, b, value in INSTANCES:
         instance = TransportInstance(cost, a, b)
         if peer.unfit(instance):
@@ -40,7 +46,7 @@ def test_peers_agree_on_small_instances(peer: Any) -> None:
         outcome = peer.run(peer.prepare(instance))
         assert outcome.value == value
         assert isinstance(outcome.value, int) == instance.integral
-        assert set(outcome.seconds) <= set(PHASES)
+        assert set(outcome.seconds) <= {*PHASES, "download"}
 
 
 def test_instances() -> None:
@@ -79,3 +85,19 @@ def test_files_of_costs_have_equal_masses(tmp_path: Path) -> None:
     instance = case.make()
     assert isinstance(instance, TransportInstance)
     assert (instance.a.tolist(), instance.b.tolist()) == ([3, 3], [2, 2, 2])
+
+
+def test_report(tmp_path: Path) -> None:
+    report = run_bench(
+        ["mincost-tiny"],
+        out=tmp_path / "out",
+        problems=["transport"],
+        peers=["pot", "pot-lazy"],
+        baseline="pot",
+        repeats=1,
+        memory=False,
+        plots=False,
+    )
+    assert not report.faults
+    assert {record.problem for record in report.records} == {"transport"}
+    assert "costs and masses in, plan out" in (tmp_path / "out" / "bench.md").read_text()

@@ -18,6 +18,7 @@ from ..maxflow.result import MinCutResult
 from ..mincost.api import min_cost_flow
 from ..registry import methods
 from ..solving.dispatch import check_method, check_placement, find_method
+from ..transportation.api import transport
 from .assignment_instance import AssignmentInstance
 from .assignment_peers import ASSIGNMENT_PEERS
 from .assignment_suites import ASSIGNMENT_SUITES
@@ -45,6 +46,9 @@ from .problem import (
     method_and_options,
     method_and_threads,
 )
+from .transport_instance import TransportInstance
+from .transport_peers import TRANSPORT_PEERS
+from .transport_suites import TRANSPORT_SUITES
 
 #: Assignments of up to this number of pairs run without a time limit. With a limit they would run in another
 #: thread, unlike the small solves of most users.
@@ -219,6 +223,35 @@ def _min_cost_contestant(name: str, settings: SolverSettings) -> Contestant:
     )
 
 
+def _transport_contestant(name: str, settings: SolverSettings) -> Contestant:
+    call = _call("transport", name, settings)
+
+    def run(instance: TransportInstance) -> Outcome:
+        # With a time limit small solves would run in another thread, unlike those of most users.
+        time_limit = settings.stop_after if instance.sizes["pairs"] > FEW_PAIRS else None
+        start = time.perf_counter()
+        result = transport(
+            instance.cost,
+            instance.a,
+            instance.b,
+            method=call.method,
+            threads=call.threads,
+            options=call.options,
+            time_limit=time_limit,
+        )
+        phases, detail = _measured(result, time.perf_counter() - start)
+        return Outcome(instance.total(result.row, result.column, result.mass), phases, detail)
+
+    return Contestant(
+        f"preflow:{name}",
+        "preflow.transportation.api",
+        "preflow",
+        run,
+        lambda instance: instance,
+        device=call.device,
+    )
+
+
 def _grid_contestant(name: str, settings: SolverSettings) -> Contestant:
     call = _call("grid_cut", name, settings)
 
@@ -297,6 +330,14 @@ PROBLEMS: Mapping[str, Problem] = MappingProxyType(
             _min_cost_contestant,
             MIN_COST_PEERS,
             dict(MIN_COST_SUITES),
+        ),
+        "transport": Problem(
+            "transport",
+            TOTAL,
+            "costs and masses in, plan out",
+            _transport_contestant,
+            TRANSPORT_PEERS,
+            dict(TRANSPORT_SUITES),
         ),
     }
 )

@@ -15,12 +15,13 @@ from .kernels import warm_up
 from .matching import match
 from .problem_files import info, methods, solve, verify
 from .session import ErrorReportingGroup, interrupts, prepare_streams
+from .transport import transport
 
 
 @click.group(cls=ErrorReportingGroup)
 @click.version_option(__version__, message="preflow %(version)s")
 def app() -> None:
-    """Maximum flow, minimum cut, matching and assignment, fast and proved.
+    """Flows, cuts, matching, assignment and transport, fast and proved.
 
     A first walk:
 
@@ -53,6 +54,7 @@ for command in (
     generate,
     match,
     assign,
+    transport,
     segment,
     denoise,
     stereo,

@@ -25,8 +25,8 @@ from .session import VERIFICATION_FAILED, Command, interrupts, say
     "--problem",
     multiple=True,
     metavar="NAME",
-    help="max_flow, min_cut, grid_cut, bipartite_matching, linear_assignment or min_cost_flow; may be "
-    "repeated. All if not given.",
+    help="max_flow, min_cut, grid_cut, bipartite_matching, linear_assignment, min_cost_flow or transport; "
+    "may be repeated. All if not given.",
 )
 @click.option(
     "--method",

@@ -11,11 +11,12 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..errors import InvalidInputError, ParseError
 
 if TYPE_CHECKING:
+    from ..arrays import Array
     from ..graph.cost_network import CostNetwork
     from ..graph.network import FlowNetwork, MaxFlowProblem
     from ..maxflow.result import MaxFlowResult, MinCutResult
@@ -183,6 +184,17 @@ def write_lines(file: str, lines: Iterable[str]) -> None:
 
     with _path_of(file) as path, replacing(path, compress=file.endswith(".gz")) as output:
         output.write("".join(f"{line}\n" for line in lines).encode())
+
+
+def write_arrays(file: str, **arrays: Array) -> None:
+    """Write arrays to a NumPy archive."""
+    import numpy as np
+
+    from ..io.files import replacing
+
+    contents: Any = arrays  # NumPy's types list its own keyword arguments
+    with _path_of(file) as path, replacing(path) as output:
+        np.savez(output, **contents)
 
 
 @contextmanager

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ..maxflow.result import MinCutResult
     from ..mincost.result import MinCostFlowResult
     from ..solving.method import Method
+    from ..transportation.result import TransportResult
 
 Facts = Mapping[str, Any]
 
@@ -265,6 +266,55 @@ def assignment_lines(facts: Facts) -> list[str]:
             ("costs", f"{facts['instance']}: {facts['rows']:,} x {facts['columns']:,}"),
             ("pairs", f"{facts['pairs']:,}"),
             ("cost", f"{facts['cost']:,} ({extreme})" if optimal else bounds),
+            ("method", f"{facts['method']} ({facts['device']}): {facts['reason']}"),
+            ("time", ", ".join(times)),
+            ("work", ", ".join(work)),
+            ("verified", f"yes, {proof} proved" if facts["verified"] else "not asked for (--verify)"),
+        ]
+    )
+
+
+def transport_facts(
+    name: str, result: TransportResult, seconds: Mapping[str, float], verified: bool
+) -> Facts:
+    """Return the facts that `preflow transport` reports; `seconds` are those outside of the solver."""
+    stats = result.stats.to_dict()
+    how = {key: stats.pop(key) for key in ("method", "reason", "device", "threads")}
+    phases = stats.pop("seconds")
+    stats.pop("per_thread")
+    optimal = result.status == "optimal"
+    return {
+        "problem": "transport",
+        "instance": name,
+        "rows": len(result.a),
+        "columns": len(result.b),
+        "status": result.status,
+        "mass": result.a.sum().item(),
+        "pairs": len(result.row),
+        "cost": result.cost if optimal else None,
+        "gap": result.gap,
+        "lower_bound": result.lower_bound,
+        "upper_bound": result.upper_bound,
+        "verified": verified,
+        **how,
+        "counts": stats,
+        "seconds": {"read": seconds["read"], **phases, "verify": seconds.get("verify")},
+    }
+
+
+def transport_lines(facts: Facts) -> list[str]:
+    """Return the report of a transport plan as lines of text."""
+    optimal = facts["status"] == "optimal"
+    bounds = f"time limit reached: between {facts['lower_bound']:,} and {facts['upper_bound']:,}"
+    within = f", within {facts['gap']:.3g}" if facts["gap"] else ""
+    times = [f"{phase} {time:.3g} s" for phase, time in facts["seconds"].items() if time is not None]
+    work = [f"{count:,} {name.replace('_', ' ')}" for name, count in facts["counts"].items() if count]
+    proof = "the cost is" if optimal else "the bounds are"
+    return aligned(
+        [
+            ("costs", f"{facts['instance']}: {facts['rows']:,} x {facts['columns']:,}"),
+            ("plan", f"mass {facts['mass']:,} over {counted(facts['pairs'], 'pairs')}"),
+            ("cost", f"{facts['cost']:,} (least{within})" if optimal else bounds),
             ("method", f"{facts['method']} ({facts['device']}): {facts['reason']}"),
             ("time", ", ".join(times)),
             ("work", ", ".join(work)),
