@@ -32,6 +32,7 @@ from preflow.kernels.kinds import KINDS
 from preflow.maxflow import cuda_hybrid
 from preflow.maxflow.cuda_coloring import edge_coloring
 from preflow.maxflow.levels import active_excess
+from preflow.transportation.cuda_transport.forest import spanning_forest
 
 #: The name of a call, and the call.
 Call = tuple[str, Callable[[], Any]]
@@ -342,6 +343,8 @@ def beside_gpus() -> Iterator[Call]:
     for capacities, degree in product(("int32", "int64", "float"), (2, 300)):
         built = residual.build_residual(star(degree, capacities), np.array([0]), np.array([1]))
         yield f"between launches {capacities} degree={degree}", partial(between_launches, built.arrays)
+    pairs = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1]), np.array([3, 1, 1, 3])
+    yield "cycles of a plan", partial(spanning_forest, *pairs, 2, 2)
 
 
 PARTS = {
