@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Generic, TypeVar, Unpack
+from typing import Any, Generic, TypeVar, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arrays import Array
+from ..arrays import Array, Vertices
 from ..certify.cut import check_flow_and_cut
 from ..cuts import min_cut
 from ..errors import CapacityOverflowError, InvalidInputError
+from ..graph.convert import as_flow_problem
 from ..graph.cost_network import CostNetwork
-from ..graph.network import INT64_MAX, FlowNetwork
+from ..graph.network import EXACT_FLOAT, INT64_MAX, FlowNetwork
 from ..maxflow.api import max_flow
 from ..maxflow.result import MaxFlowResult, MinCutResult
 from ..mincost.api import min_cost_flow
@@ -172,13 +173,6 @@ def vertex_numbers(values: ArrayLike) -> NDArray[np.int64]:
     return np.asarray(values).astype(np.int64)
 
 
-def whole(values: Array) -> Array:
-    """Return amounts of a flow as int64 where all are integers, else as they are."""
-    if values.dtype.kind == "f" and (np.abs(values) < 2**53).all() and (values == np.rint(values)).all():
-        return values.astype(np.int64)
-    return values
-
-
 def difference(larger: Array, smaller: Array) -> Array:
     """Return ``larger - smaller``.
 
@@ -217,3 +211,66 @@ def sum_of(amounts: Array) -> int | float:
     if float(amounts.astype(np.float64).sum()) >= 2.0**62:
         return INT64_MAX
     return int(amounts.sum())
+
+
+def joined(*parts: Array) -> Array:
+    """Return arrays of amounts as one, of int64 if all are.
+
+    Raises
+    ------
+    CapacityOverflowError
+        Floats join integers that float64 cannot represent.
+    """
+    if any(part.dtype.kind == "f" for part in parts):
+        for part in parts:
+            if part.dtype.kind == "i" and len(part) and int(np.abs(part).max()) > EXACT_FLOAT:
+                raise CapacityOverflowError("amounts mix floats with integers past 2**53")
+    return np.concatenate(parts)
+
+
+def supplies_or_own(network: CostNetwork, supply: Any) -> Array:
+    """Return the supplies that a caller gives, else those of the network, else zeros."""
+    if supply is not None:
+        return network.supplies_of(supply)
+    if network.supply is not None:
+        return network.supply
+    return np.zeros(network.num_vertices, dtype=np.int64)
+
+
+def read_flow_problem(
+    network: Any, source: Vertices, sink: Vertices
+) -> tuple[FlowNetwork, NDArray[np.int64], NDArray[np.int64]]:
+    """Return a network, in host memory, with its sources and sinks: see :func:`preflow.max_flow`."""
+    given, source, sink = as_flow_problem(network, source, sink)
+    sources, sinks = given.vertices(source, "source"), given.vertices(sink, "sink")
+    both = np.intersect1d(sources, sinks)
+    if len(both):
+        raise InvalidInputError(f"vertex {given.name(both[0])} is both source and sink")
+    return given.on_host(), sources, sinks
+
+
+def only(vertices: NDArray[np.int64], role: str) -> int:
+    """Return the only one of some vertices."""
+    if len(vertices) > 1:
+        raise InvalidInputError(
+            f"this needs one {role}, got {len(vertices)}: TerminalsMerged connects several"
+        )
+    return int(vertices[0])
+
+
+def one_way(network: FlowNetwork) -> tuple[NDArray[np.int64], NDArray[np.int64], Array]:
+    """Return tail, head and capacity of all arcs, then of the opposites of those with a reverse capacity."""
+    tail, head = vertex_numbers(network.tail), vertex_numbers(network.head)
+    if network.reverse_capacity is None:
+        return tail, head, network.capacity
+    return (
+        np.append(tail, head),
+        np.append(head, tail),
+        np.append(network.capacity, network.reverse_capacity),
+    )
+
+
+def net_flow(network: FlowNetwork, flow: Array) -> Array:
+    """Return the flow of the arcs of a network from that of the arcs of :func:`one_way`."""
+    m = network.num_arcs
+    return flow[:m].copy() if network.reverse_capacity is None else flow[:m] - flow[m : 2 * m]

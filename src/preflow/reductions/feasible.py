@@ -21,7 +21,16 @@ from ..graph.network import FlowNetwork
 from ..maxflow.result import MaxFlowResult
 from ..solving.call import Arguments
 from ..solving.read_only import ReadOnlyArrays
-from .base import FlowReduction, check_fits, difference, freeze, totals, vertex_numbers
+from .base import (
+    FlowReduction,
+    check_fits,
+    difference,
+    freeze,
+    joined,
+    supplies_or_own,
+    totals,
+    vertex_numbers,
+)
 
 #: Supplies of floats, and what a flow of floats lacks, count as zero up to this fraction of the amounts.
 ROUNDING = 2.0**-44
@@ -100,12 +109,7 @@ class CirculationAsMaxFlow(FlowReduction[FeasibleFlow]):
         """
         given = as_cost_network(network)
         n = given.num_vertices
-        if supply is not None:
-            supplies = given.supplies_of(supply)
-        elif given.supply is not None:
-            supplies = given.supply
-        else:
-            supplies = np.zeros(n, dtype=np.int64)
+        supplies = supplies_or_own(given, supply)
         tail, head = vertex_numbers(given.tail), vertex_numbers(given.head)
         excess, capacity = supplies, given.capacity
         if given.lower is not None:
@@ -125,7 +129,7 @@ class CirculationAsMaxFlow(FlowReduction[FeasibleFlow]):
         built = FlowNetwork.from_arrays(
             np.concatenate([tail, np.full(len(more), source), less]),
             np.concatenate([head, more, np.full(len(less), sink)]),
-            np.concatenate([capacity, amount[more], amount[less]]),
+            joined(capacity, amount[more], amount[less]),
             reverse_capacity=reverse,
             num_vertices=n + 2,
         )

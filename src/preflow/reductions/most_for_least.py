@@ -22,7 +22,7 @@ from ..mincost.result import MinCostFlowResult
 from ..progress import Reporter
 from ..solving.call import Arguments, Request
 from ..stats import MinCostStats, SolveStats
-from .base import difference, sum_of, vertex_numbers
+from .base import difference, joined, sum_of, vertex_numbers
 from .feasible import CirculationAsMaxFlow
 
 #: Seconds that are left to a solve whose time is over: time limits are positive.
@@ -141,7 +141,7 @@ def _with_return_arc(network: CostNetwork, source: int, sink: int) -> CostNetwor
         network.num_vertices,
         np.append(vertex_numbers(network.tail), end + sink),
         np.append(vertex_numbers(network.head), end + source),
-        capacity=np.append(network.capacity, limit),
+        capacity=joined(network.capacity, np.array([limit])),
         cost=np.zeros(network.num_arcs + 1, dtype=np.int64),
         lower=None if network.lower is None else np.append(network.lower, 0),
         supply=network.supply,

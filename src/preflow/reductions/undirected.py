@@ -1,0 +1,163 @@
+"""Undirected arcs as two directed ones, one in each direction with the same capacity and cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+
+from ..arrays import Array, Vertices
+from ..certify.min_cost_flow import flow_cost
+from ..graph.cost_network import CostNetwork, as_cost_network
+from ..graph.network import FlowNetwork
+from ..maxflow.result import MaxFlowResult
+from ..mincost.result import MinCostFlowResult
+from .base import (
+    CostReduction,
+    FlowAndCut,
+    FlowReduction,
+    check_fits,
+    net_flow,
+    one_way,
+    only,
+    read_flow_problem,
+    supplies_or_own,
+    vertex_numbers,
+)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class UndirectedAsDirected(FlowReduction[FlowAndCut]):
+    """A maximum flow in a network with arcs that work both ways as one in a directed network.
+
+    :func:`preflow.max_flow` takes reverse capacities as they are; this is for solvers that do not.
+
+    Attributes
+    ----------
+    network : FlowNetwork
+        The arcs as given, then those in the opposite direction.
+    source, sink : int
+    given : FlowNetwork
+        The network as it was given.
+
+    Examples
+    --------
+    >>> import preflow
+    >>> network = preflow.FlowNetwork.from_arrays([0, 2], [1, 1], [3, 2], reverse_capacity=[3, 2])
+    >>> reduction = preflow.reductions.UndirectedAsDirected.of(network, 0, 2)
+    >>> reduction.network.tail.tolist(), reduction.network.head.tolist()
+    ([0, 2, 1, 1], [1, 1, 0, 2])
+    >>> found = reduction.solve()
+    >>> found.value, found.flow.tolist()
+    (2, [2, -2])
+    >>> found.verify()
+    """
+
+    given: FlowNetwork
+
+    @classmethod
+    def of(cls, network: Any, source: Vertices = None, sink: Vertices = None) -> Self:
+        """Build the directed network.
+
+        Parameters
+        ----------
+        network, source, sink
+            As in :func:`preflow.max_flow`; one source and one sink.
+        """
+        given, sources, sinks = read_flow_problem(network, source, sink)
+        built = FlowNetwork.from_arrays(*one_way(given), num_vertices=given.num_vertices)
+        return cls(network=built, source=only(sources, "source"), sink=only(sinks, "sink"), given=given)
+
+    def solution(self, result: MaxFlowResult) -> FlowAndCut:
+        """Return net flows of the arcs as given, and the cut, which is the same."""
+        check_fits(result, self.network)
+        return FlowAndCut(
+            net_flow(self.given, result.flow),
+            result.sink_side.copy(),
+            result.value,
+            result.gap,
+            self.given,
+            np.array([self.source]),
+            np.array([self.sink]),
+        )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class UndirectedCostsAsDirected(CostReduction[MinCostFlowResult]):
+    """A minimum-cost flow in a network with undirected arcs as one in a directed network.
+
+    :func:`preflow.min_cost_flow` takes undirected arcs as they are; this is for solvers that do not.
+
+    Attributes
+    ----------
+    network : CostNetwork
+        The arcs as given, then the opposites of the undirected ones; it has its supplies.
+    given : CostNetwork
+        The network as it was given.
+    supply : ndarray, shape (num_vertices,)
+        What vertices send.
+
+    Examples
+    --------
+    >>> import preflow
+    >>> network = preflow.CostNetwork.from_arrays([0, 2], [1, 1], capacity=3, cost=[1, 4], undirected=True)
+    >>> reduction = preflow.reductions.UndirectedCostsAsDirected.of(network, [2, 0, -2])
+    >>> reduction.network.num_arcs
+    4
+    >>> result = reduction.solve()
+    >>> result.flow.tolist(), result.cost
+    ([2, -2], 10)
+    >>> result.verify()
+    """
+
+    given: CostNetwork
+    supply: Array
+
+    @classmethod
+    def of(cls, network: Any, supply: Any = None) -> Self:
+        """Build the directed network.
+
+        Parameters
+        ----------
+        network : CostNetwork, or what :func:`preflow.min_cost_flow` takes
+        supply : array of numbers, shape (num_vertices,), or mapping of vertices to numbers, optional
+            Default: the supplies of the network, zero if it has none.
+        """
+        given = as_cost_network(network)
+        supplies = supplies_or_own(given, supply)
+        both = _two_way(given)
+        tail, head = vertex_numbers(given.tail), vertex_numbers(given.head)
+        lower = given.lower
+        built = replace(
+            given,
+            tail=np.append(tail, head[both]),
+            head=np.append(head, tail[both]),
+            capacity=np.append(given.capacity, given.capacity[both]),
+            cost=np.append(given.cost, given.cost[both]),
+            lower=None if lower is None else np.append(lower, np.zeros(len(both), dtype=lower.dtype)),
+            supply=supplies,
+            undirected=None,
+        )
+        return cls(network=built, given=given, supply=supplies.copy())
+
+    def solution(self, result: MinCostFlowResult) -> MinCostFlowResult:
+        """Return net flows of the arcs as given; the potentials are those of `result`."""
+        check_fits(result, self.network)
+        flow = result.flow[: self.given.num_arcs].copy()
+        flow[_two_way(self.given)] -= result.flow[self.given.num_arcs :]
+        cost = flow_cost(self.given, flow)
+        return replace(
+            result,
+            flow=flow,
+            supply=self.supply,
+            network=self.given,
+            lower_bound=cost,
+            upper_bound=cost,
+        )
+
+
+def _two_way(network: CostNetwork) -> Array:
+    """Return the undirected arcs."""
+    marks = network.undirected
+    return np.zeros(0, dtype=np.int64) if marks is None else np.flatnonzero(marks)
