@@ -113,6 +113,7 @@ def samples() -> dict[str, Callable[[], Any]]:
         "UndirectedCostsAsDirected": lambda: reductions.UndirectedCostsAsDirected.of(COST_NETWORK),
         "VertexCapacities": lambda: reductions.VertexCapacities.of(NETWORK, {1: 1}, 0, 3),
         "VertexFlow": lambda: reductions.VertexCapacities.of(NETWORK, {1: 1}, 0, 3).solve(),
+        "UnwrappedPhase": lambda: vision.unwrap_phase(5 * IMAGE),
         "Volume": lambda: vision.Volume(np.zeros((2, 2, 2)), np.eye(4)),
     }
 

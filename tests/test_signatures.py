@@ -200,6 +200,7 @@ DATA = {
     "uniform_transport": "rows columns",
     "two_costs": "n",
     "two_level": "width levels",
+    "unwrap_phase": "phase",
     "uniform_costs": "n",
     "uniform_integer_costs": "n",
     "vessel_tree": "side",
@@ -227,7 +228,16 @@ RESULTS = {
         "TransportResult",
     ),
     *("FeasibleFlow", "FlowAndCut", "VertexFlow"),
-    *("Denoised", "EnergyMinimum", "GrabCut", "Labelling", "OpticalFlow", "Segmentation", "Stereo"),
+    *(
+        "Denoised",
+        "EnergyMinimum",
+        "GrabCut",
+        "Labelling",
+        "OpticalFlow",
+        "Segmentation",
+        "Stereo",
+        "UnwrappedPhase",
+    ),
 }
 
 

@@ -5,6 +5,7 @@ from .expansion import Labelling, alpha_beta_swap, alpha_expansion
 from .grab_cut import GrabCut, grabcut
 from .label_energy import LabelEnergy, potts, truncated_linear
 from .optical_flow import OpticalFlow, endpoint_error, find_optical_flow
+from .phase import UnwrappedPhase, unwrap_phase
 from .pictures import overlay, read_image, read_scribbles, write_image
 from .seeds import box, parse_seeds, seeds_from_labels, stroke
 from .segmentation import Segmentation, segment, segmentation_network
@@ -21,6 +22,7 @@ __all__ = [
     "OpticalFlow",
     "Segmentation",
     "Stereo",
+    "UnwrappedPhase",
     "Volume",
     "alpha_beta_swap",
     "alpha_expansion",
@@ -45,6 +47,7 @@ __all__ = [
     "segmentation_network",
     "stroke",
     "truncated_linear",
+    "unwrap_phase",
     "volume_overlay",
     "write_image",
     "write_labels",

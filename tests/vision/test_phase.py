@@ -1,0 +1,80 @@
+"""unwrap_phase: smooth pictures come back, and corrections are the cheapest."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+
+from preflow.errors import InvalidInputError
+from preflow.vision import unwrap_phase
+
+TURN = 2 * np.pi
+
+
+def wrapped(phase: Any) -> Any:
+    return phase - TURN * np.rint(phase / TURN)
+
+
+def corrections(phase: Any, turns: Any, weights: Any) -> float:
+    """Return what turns cost: for each two neighbours the turns by which their wrapped difference changes."""
+    total = 0.0
+    for axis in (0, 1):
+        change = np.diff(phase + TURN * turns, axis=axis) - wrapped(np.diff(phase, axis=axis))
+        pair = np.minimum(
+            *(np.take(weights, np.arange(i, weights.shape[axis] - 1 + i), axis) for i in (0, 1))
+        )
+        total += float((pair * np.abs(np.rint(change / TURN))).sum())
+    return total
+
+
+def test_a_smooth_picture_comes_back() -> None:
+    y, x = np.mgrid[:40, :60] / 60
+    truth = 30 * np.exp(-8 * ((y - 0.3) ** 2 + (x - 0.5) ** 2)) + 12 * x
+    result = unwrap_phase(wrapped(truth))
+    np.testing.assert_allclose(result.phase - result.phase[0, 0], truth - truth[0, 0], atol=1e-9)
+    assert result.corrections == 0
+    result.flow.verify()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_corrections_are_the_cheapest(seed: int) -> None:
+    """No other turns of a small random picture cost less."""
+    rng = np.random.default_rng(seed)
+    phase = rng.uniform(-np.pi, np.pi, (3, 3))
+    weights = rng.integers(0, 5, (3, 3)) if seed % 2 else rng.random((3, 3))
+    result = unwrap_phase(phase, weights=weights)
+    result.flow.verify()
+    assert corrections(phase, result.turns, weights) == pytest.approx(result.corrections)
+    best = min(
+        corrections(phase, np.array([0, *others]).reshape(3, 3), weights)
+        for others in itertools.product((-1, 0, 1), repeat=8)
+    )
+    assert result.corrections <= best + 1e-9
+
+
+def test_noise_with_many_residues() -> None:
+    rng = np.random.default_rng(1)
+    phase = rng.uniform(-np.pi, np.pi, (60, 50))
+    result = unwrap_phase(phase)
+    result.flow.verify()
+    np.testing.assert_allclose(wrapped(result.phase - phase), 0, atol=1e-9)
+    assert corrections(phase, result.turns, np.ones((60, 50))) == result.corrections > 0
+    assert result.turns[0, 0] == 0
+
+
+@pytest.mark.parametrize(
+    ("phase", "weights", "message"),
+    [
+        (np.zeros(3), None, "phase must be a picture"),
+        (np.zeros((1, 5)), None, "two rows and two columns"),
+        ([[0, np.nan], [0, 0]], None, "not finite"),
+        (np.zeros((2, 2)), np.ones(2), "weights must be numbers of shape"),
+        (np.zeros((2, 2)), -np.ones((2, 2)), "a weight is negative"),
+    ],
+)
+def test_bad_input(phase: Any, weights: Any, message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        unwrap_phase(phase, weights=weights)
