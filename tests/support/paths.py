@@ -12,12 +12,19 @@ EXAMPLES = ROOT / "examples"
 SHARED = ROOT.parent / "shared" / "instances"
 
 
-def reference_instances() -> list[tuple[Path, int]]:
-    """Return the reference files of both folders that exist here, each with its optimum."""
+def reference_instances(*endings: str) -> list[tuple[Path, int]]:
+    """Return the reference files of both folders that exist here, each with its optimum: those of a kind.
+
+    `endings` are parts of their names; maximum flow if there are none.
+    """
     found = []
     for folder in (DATA / "dimacs", SHARED / "dimacs"):
         optima = folder / "optima.json"
         if optima.exists():
             entries = json.loads(optima.read_text()).items()
-            found += [(folder / name, entry["optimum"]) for name, entry in entries if ".max" in name]
+            found += [
+                (folder / name, entry["optimum"])
+                for name, entry in entries
+                if any(e in name for e in endings or (".max",))
+            ]
     return found
