@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         cuda_cost_scaling,
         policy,
         serial_capacity_scaling,
+        serial_cost_scaling,
         serial_network_simplex,
         serial_shortest_path,
     )
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     HostSolver = MinCostSolver[StandardForm, FlowState]
     HOST_SOLVERS: tuple[HostSolver, ...] = (
         serial_capacity_scaling.solve,
+        serial_cost_scaling.solve,
         serial_network_simplex.solve,
         serial_shortest_path.solve,
         cuda_cost_scaling.solve,
@@ -54,6 +56,14 @@ METHODS = (
         "CapacityScalingOptions",
         "shortest paths that carry large amounts first, then half as much",
         "Edmonds and Karp 1972",
+    ),
+    Method(
+        "serial-cost-scaling",
+        "mincost.serial_cost_scaling",
+        "CostScalingOptions",
+        "cost scaling by partial augment-relabel, with price updates and arc fixing",
+        "Goldberg 1997; Goldberg 2008",
+        aliases=("cost-scaling",),
     ),
     Method(
         "cuda-cost-scaling",

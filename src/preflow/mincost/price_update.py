@@ -1,0 +1,185 @@
+"""Price update: potentials that lead excess to the nearest deficits (set-relabel, Goldberg 1997, section 4).
+
+Definitions. The *length* of an arc is its cost times `2**shift`, plus the potential of its tail, minus that
+of its head. Epsilon is `2**level`. The *rank* of an arc is ``floor(length / epsilon) + 1``, which is not
+negative if the flow is optimal for epsilon. The rank of a vertex is the least sum of ranks of residual arcs
+on a path to a deficit.
+
+If the potential of every vertex falls by its rank times epsilon, the flow stays optimal for epsilon, and
+every vertex with a finite rank has a path of admissible arcs to a deficit. The search ends when it has
+reached all excess; let the last rank be `k`. Vertices that it has not settled would fall by `k` times
+epsilon. Only differences matter, so the update raises the others instead: that of rank `r` by ``(k - r) *
+epsilon``.
+
+The queue is a radix heap: ranks differ from the last one settled in a highest bit, which is their bucket. So
+ranks of any size take 64 buckets.
+
+Pseudo-code::
+
+    the rank of deficits is 0, of other vertices infinite
+    until all excess is reached, or no vertex is left:
+        settle the vertex of least rank
+        for each residual arc into it: lower the rank of the tail
+    raise the potentials of settled vertices
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..arrays import Index, Int64
+from ..kernels.constants import ONE, ZERO
+from ..kernels.kernel import kernel
+from ..solving.monitor import Monitor
+from ..stats import ARC_SCANS, GLOBAL_RELABELS
+from .residual import COST, FIELDS, LEFT, MATE, Residual
+
+#: Buckets of a radix heap of ranks below 2**63.
+BUCKETS = np.uint64(64)
+#: Rank of a vertex that the search has not reached.
+FAR = np.int64(2**62)
+
+
+class Ranks(NamedTuple):
+    """The state of price updates; all ranks are `FAR` between them.
+
+    Attributes
+    ----------
+    rank : ndarray of int64, shape (n,)
+    after, before : ndarray of uint32, shape (n + 64,)
+        Neighbours in the list of a bucket, a ring with the entry ``n + bucket``.
+    settled : ndarray of uint32, shape (n,)
+        Vertices in the order of their ranks.
+    """
+
+    rank: NDArray[np.int64]
+    after: NDArray[np.uint32]
+    before: NDArray[np.uint32]
+    settled: NDArray[np.uint32]
+
+
+def new_ranks(num_vertices: int) -> Ranks:
+    """Return the state for a network."""
+    ring = np.arange(num_vertices + int(BUCKETS), dtype=np.uint32)
+    return Ranks(
+        np.full(num_vertices, FAR, dtype=np.int64), ring, ring.copy(), np.zeros(num_vertices, dtype=np.uint32)
+    )
+
+
+@kernel
+def take_out(ranks: Ranks, v: np.uint64) -> None:
+    """Take a vertex out of its bucket."""
+    after, before = np.uint64(ranks.after[v]), np.uint64(ranks.before[v])
+    ranks.after[before] = after
+    ranks.before[after] = before
+
+
+@kernel
+def put_in(ranks: Ranks, v: Index, last: Int64) -> None:
+    """Put a vertex into the bucket of its rank, where `last` is the rank settled last."""
+    bucket = ZERO
+    rest = ranks.rank[v] ^ last
+    while rest > 0:
+        rest >>= 1
+        bucket += ONE
+    ring = np.uint64(len(ranks.rank)) + bucket
+    after = np.uint64(ranks.after[ring])
+    ranks.after[ring] = v
+    ranks.before[v] = ring
+    ranks.after[v] = after
+    ranks.before[after] = v
+
+
+@kernel
+def least_rank(ranks: Ranks, last: Int64) -> Int64:
+    """Return the least rank, whose vertices are then in the first bucket; `FAR` if the heap is empty."""
+    n = np.uint64(len(ranks.rank))
+    ring = n
+    while ring < n + BUCKETS and np.uint64(ranks.after[ring]) == ring:
+        ring += ONE
+    if ring == n + BUCKETS:
+        return FAR
+    if ring == n:
+        return last
+    least = FAR
+    v = np.uint64(ranks.after[ring])
+    while v != ring:
+        least = min(least, ranks.rank[v])
+        v = np.uint64(ranks.after[v])
+    v = np.uint64(ranks.after[ring])
+    ranks.after[ring] = ring
+    ranks.before[ring] = ring
+    while v != ring:
+        following = np.uint64(ranks.after[v])
+        put_in(ranks, v, least)
+        v = following
+    return least
+
+
+@kernel
+def update_prices(
+    net: Residual,
+    potential: NDArray[np.int64],
+    excess: NDArray[np.int64],
+    ranks: Ranks,
+    shift: Int64,
+    level: Int64,
+    monitor: Monitor,
+) -> np.uint64:
+    """Update the potentials; return how many vertices with excess reach no deficit by live arcs."""
+    arcs, rank = net.arcs, ranks.rank
+    n = np.uint64(len(potential))
+    waiting = ZERO
+    for i in range(n):
+        if excess[i] > 0:
+            waiting += ONE
+        elif excess[i] < 0:
+            rank[i] = 0
+            put_in(ranks, i, np.int64(0))
+    num_settled = ZERO
+    last = np.int64(0)
+    while waiting > ZERO:
+        least = least_rank(ranks, last)
+        if least == FAR:
+            break
+        last = least
+        u = np.uint64(ranks.after[n])
+        take_out(ranks, u)
+        ranks.settled[num_settled] = u
+        num_settled += ONE
+        if excess[u] > 0:
+            waiting -= ONE
+        arc, end = net.first[u], net.live[u]
+        monitor.counts[ARC_SCANS] += (end - arc) // FIELDS
+        while arc < end:
+            v = np.uint64(arcs[arc])
+            known = rank[v]
+            if known > last:
+                length = potential[v] - potential[u] - (np.int64(arcs[arc + COST]) << shift)
+                new = last + (length >> level) + 1
+                if new < known and arcs[np.uint64(arcs[arc + MATE]) + LEFT] > 0:
+                    new = max(new, last)
+                    if known < FAR:
+                        take_out(ranks, v)
+                    rank[v] = new
+                    put_in(ranks, v, last)
+            arc += FIELDS
+    # Raise the potentials of settled vertices, and empty the heap.
+    for j in range(num_settled):
+        u = np.uint64(ranks.settled[j])
+        potential[u] += (last - rank[u]) << level
+        rank[u] = FAR
+    ring = n
+    while ring < n + BUCKETS:
+        v = np.uint64(ranks.after[ring])
+        while v != ring:
+            rank[v] = FAR
+            v = np.uint64(ranks.after[v])
+        ranks.after[ring] = ring
+        ranks.before[ring] = ring
+        ring += ONE
+    monitor.counts[GLOBAL_RELABELS] += ONE
+    return waiting
