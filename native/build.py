@@ -4,7 +4,8 @@
 
 1. Numba turns each kernel, for each kind of arguments in kinds.txt, into LLVM bitcode, with a function around
    it that takes its arguments as 64-bit words.
-2. LLVM optimises the bitcode for each level of CPUs and writes an object file.
+2. LLVM optimises the bitcode for each level of CPUs and writes an object file: in a source tree only for
+   the level of this CPU, for a wheel for all levels.
 3. A C compiler links the objects with dispatch.c into ``src/preflow/_kernels.abi3.so``.
 
 Bitcode and objects are kept in ``build/native`` under a hash of the code that they come from, so that only
@@ -45,6 +46,8 @@ LEVELS = {
     "aarch64": (("v8", "generic", ""),),
     "arm64": (("m1", "apple-m1", ""),),
 }
+#: Features of a CPU of level v3 that one of level v2 lacks.
+FEATURES_OF_V3 = ("avx2", "bmi", "bmi2", "fma")
 READ_ONLY = re.compile(r"(\d)([acf])(?=[?bBhHiIqQfd])")
 
 
@@ -218,11 +221,23 @@ def table(functions: Iterable[Function], hashes: dict[str, str], suffixes: list[
     return "\n".join(lines)
 
 
+def levels_to_compile(check_sources: bool) -> tuple[tuple[str, str, str], ...]:
+    """Return all levels of CPUs for a wheel, in a source tree the highest one that this CPU has."""
+    levels = LEVELS[platform.machine()]
+    if not check_sources or len(levels) == 1:
+        return levels
+    from llvmlite import binding
+
+    features = binding.get_host_cpu_features()
+    return levels[-1:] if all(features.get(name) for name in FEATURES_OF_V3) else levels[:1]
+
+
 def inputs_hash(kinds_file: Path, check_sources: bool) -> str:
     """Return a hash of all that the library is made from."""
+    levels = " ".join(level[0] for level in levels_to_compile(check_sources))
     files = [*(ROOT / "src" / "preflow").rglob("*.py"), *HERE.iterdir(), kinds_file]
     digest = hashlib.sha256(
-        f"{check_sources} {version('numba')} {version('llvmlite')} {_compiler()}".encode()
+        f"{check_sources} {levels} {version('numba')} {version('llvmlite')} {_compiler()}".encode()
     )
     for file in sorted(file for file in files if file.is_file()):
         digest.update(f"{file.name} ".encode() + hashlib.sha256(file.read_bytes()).digest())
@@ -233,12 +248,13 @@ def link(tables: str, objects: list[Path], folder: Path, check_sources: bool, li
     """Link the objects, the tables and dispatch.c."""
     import numpy
 
-    levels = len(LEVELS[platform.machine()])
+    levels = levels_to_compile(check_sources)
     (folder / "entries.h").write_text(tables, encoding="utf-8")
     (folder / "objects.txt").write_text("\n".join(f'"{path.as_posix()}"' for path in objects))
     partial = library.with_suffix(f".{os.getpid()}")
     command = [*_compiler(), "-O2", "-shared", "-fPIC", "-fvisibility=hidden"]
-    command += [f"-DPREFLOW_LEVELS={levels}", f"-DPREFLOW_CHECK_SOURCES={int(check_sources)}"]
+    command += [f"-DPREFLOW_LEVELS={len(levels)}", f"-DPREFLOW_NEEDS_V3={int(levels[0][0] == 'v3')}"]
+    command += [f"-DPREFLOW_CHECK_SOURCES={int(check_sources)}"]
     command += [f"-I{folder}", f"-I{numpy.get_include()}", f"-I{sysconfig.get_path('include')}"]
     command += [str(HERE / "dispatch.c"), f"@{folder / 'objects.txt'}", "-o", str(partial)]
     if sys.platform == "darwin":
@@ -303,7 +319,7 @@ def build(
     inputs = f"{inputs_hash(kinds_file, check_sources)} {library}"
     if library.exists() and stamp.exists() and stamp.read_text(encoding="utf-8") == inputs:
         return
-    levels = LEVELS[platform.machine()]
+    levels = levels_to_compile(check_sources)
     kinds = dict(sorted(read_kinds(kinds_file).items()))
     print("compiling what has changed in the kernels: at most eight CPU minutes", flush=True)
     start = time.perf_counter()

@@ -357,6 +357,7 @@ static int find_level(void) {
     if (!__builtin_cpu_supports("sse4.2") || !__builtin_cpu_supports("popcnt")) return 0;
     int v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
              __builtin_cpu_supports("fma");
+    if (PREFLOW_NEEDS_V3 && !v3) return 0; /* compiled in a source tree on another CPU */
     level = v3 ? PREFLOW_LEVELS - 1 : 0;
 #endif
     const char *chosen = getenv("PREFLOW_CPU_LEVEL"); /* a lower one, for tests */
@@ -367,7 +368,7 @@ static int find_level(void) {
 PyMODINIT_FUNC PyInit__kernels(void) {
     import_array();
     if (!find_level()) {
-        PyErr_SetString(PyExc_ImportError, "this CPU lacks instructions of x86-64-v2");
+        PyErr_SetString(PyExc_ImportError, "this CPU lacks instructions that the kernels were compiled for");
         return NULL;
     }
     class_names = PyDict_New();
