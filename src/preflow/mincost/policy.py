@@ -6,7 +6,7 @@ from ..cuda.runtime import Device
 from ..graph.cost_network import CostNetwork
 from ..solving.dispatch import Choice
 
-#: From this number of vertices on, cost scaling is faster than network simplex. On an EPYC they took 0.026 and
+#: From this number of vertices on, cost scaling is faster than network simplex. An EPYC took 0.026 and
 #: 0.17 s on phases of 300 x 300 pixels (89,402 vertices), 1.7 and 3.2 s on a 256 x 256 grid, 1.2 and 1.7 s on
 #: NETGEN-8 with 50,000 vertices, 0.7 and 1.0 s on GOTO with 24,000; but 0.18 and 0.17 s on NETGEN-8 with
 #: 10,000, 0.26 and 0.07 s on a 100 x 100 grid.
