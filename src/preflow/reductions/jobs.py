@@ -1,0 +1,273 @@
+"""An assignment in which a worker takes several jobs, as a minimum-cost flow.
+
+A source supplies workers up to their limits, a pair of a worker and a job is an arc with its cost, and jobs
+pass on as many workers as they need to a sink. Potentials become what a worker's time and a job are worth.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self, Unpack
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..arrays import AnyArray, Array
+from ..certify.min_cost_flow import exact_dot
+from ..errors import InfeasibleError, InfeasibleFlowError, InvalidInputError, VerificationError
+from ..graph.cost_network import CostNetwork
+from ..graph.costs import DenseCosts
+from ..mincost.result import MinCostFlowResult
+from ..solving.call import Arguments
+from ..solving.read_only import ReadOnlyArrays
+from .base import CostReduction, check_fits, freeze
+from .matchings import _limits
+from .most_for_least import max_flow_min_cost
+from .transports import _read
+
+#: Relative rounding error that sums of float costs and prices may have.
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class JobAssignment(ReadOnlyArrays):
+    """The cheapest way to give jobs to workers, and the prices that prove it.
+
+    Attributes
+    ----------
+    worker, job : ndarray of int64, shape (k,)
+        The pairs, by jobs.
+    cost : int or float
+        The sum of the costs of the pairs.
+    load : ndarray of int64, shape (num_workers,)
+        How many jobs each worker does.
+    rent : ndarray, shape (num_workers,)
+        What one more job of a full worker's time is worth; 0 for a worker with time left.
+    price : ndarray, shape (num_jobs,)
+        The price of doing a job: at most the cost plus the rent of each worker. Equal for a pair that was
+        chosen, if the job needs one worker. If all jobs are done, `cost` is the sum of the prices times what
+        the jobs need, less the rents times the limits, less what pairs of jobs that need several workers cost
+        below the price of the job.
+    result : MinCostFlowResult
+        The flow and the potentials.
+    complete : bool
+        Whether all jobs are done.
+    """
+
+    worker: NDArray[np.int64]
+    job: NDArray[np.int64]
+    cost: int | float
+    load: NDArray[np.int64]
+    rent: Array
+    price: Array
+    limit: NDArray[np.int64]
+    needs: NDArray[np.int64]
+    result: MinCostFlowResult
+    complete: bool
+
+    def __post_init__(self) -> None:
+        freeze(self.worker, self.job, self.load, self.rent, self.price, self.limit, self.needs)
+
+    def verify(self) -> None:
+        """Prove the assignment cheapest, in linear time.
+
+        That no assignment does more jobs than one that is not complete is proved by
+        :func:`preflow.reductions.b_matching`.
+
+        Raises
+        ------
+        VerificationError
+            The proof fails: please report it as a bug.
+        """
+        self.result.verify()
+        n, m = len(self.limit), len(self.needs)
+        load, done = np.bincount(self.worker, minlength=n), np.bincount(self.job, minlength=m)
+        if not np.array_equal(load, self.load) or (load > self.limit).any():
+            raise VerificationError("a worker has more jobs than allowed")
+        if (done != self.needs).any() if self.complete else (done > self.needs).any():
+            raise VerificationError("a job has the wrong number of workers")
+        network = self.result.network
+        pairs = slice(n, network.num_arcs - m)
+        worker, job = network.tail[pairs].astype(np.int64), network.head[pairs].astype(np.int64) - n
+        chosen = set(zip(self.worker.tolist(), self.job.tolist(), strict=True))
+        if not chosen <= set(zip(worker.tolist(), job.tolist(), strict=True)):
+            raise VerificationError("a pair is not allowed")
+        if not self.complete:
+            return
+        below = np.minimum(network.cost[pairs] + self.rent[worker] - self.price[job], 0)
+        bound = exact_dot(self.price, self.needs) - exact_dot(self.rent, self.limit)
+        bound += exact_dot(below, np.ones(len(below), dtype=np.int64))
+        slack = 0.0
+        if network.cost.dtype.kind == "f":
+            terms = float(np.abs(self.price) @ self.needs + np.abs(self.rent) @ self.limit)
+            slack = self.result.gap + ROUNDING * (terms + float(np.abs(network.cost[pairs]).sum()))
+        if (self.rent < 0).any() or not abs(self.cost - bound) <= slack:
+            raise VerificationError(f"the prices prove a cost of {bound}, not {self.cost}")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class JobsAsMinCostFlow(CostReduction[JobAssignment]):
+    """An assignment in which a worker takes several jobs, as a minimum-cost flow.
+
+    Attributes
+    ----------
+    network : CostNetwork
+        Vertices are the workers, the jobs, the source and the sink. Arcs are those of the workers, the pairs
+        by workers, and those of the jobs.
+    source, sink : int
+    limit : ndarray of int64, shape (num_workers,)
+    needs : ndarray of int64, shape (num_jobs,)
+    partial : bool
+        Whether jobs may be left over if not all can be done.
+
+    Examples
+    --------
+    >>> import preflow
+    >>> reduction = preflow.reductions.JobsAsMinCostFlow.of([[1, 2, 6], [3, 5, 4]], limit=2)
+    >>> reduction.network.num_arcs
+    11
+    >>> found = reduction.solve()
+    >>> found.worker.tolist(), found.job.tolist(), found.cost
+    ([0, 0, 1], [0, 1, 2], 7)
+    >>> found.verify()
+    """
+
+    source: int
+    sink: int
+    limit: NDArray[np.int64]
+    needs: NDArray[np.int64]
+    partial: bool
+
+    @classmethod
+    def of(cls, cost: AnyArray, *, limit: ArrayLike = 1, needs: ArrayLike = 1, partial: bool = False) -> Self:
+        """Build the network.
+
+        Parameters
+        ----------
+        cost : array_like, shape (num_workers, num_jobs), or sparse matrix
+            Infinite: not allowed. A sparse matrix allows only its stored entries.
+        limit : array_like of integers, shape (num_workers,), or scalar
+            The most jobs that each worker takes.
+        needs : array_like of integers, shape (num_jobs,), or scalar
+            How many different workers each job needs.
+        partial : bool
+            If not all can be done, do as much as possible.
+        """
+        if not isinstance(partial, bool):
+            raise InvalidInputError(f"partial must be True or False, got {partial!r}")
+        given = _read(cost)
+        _, n, m = given.shape
+        pairs = given.to_sparse() if isinstance(given, DenseCosts) else given
+        limits, needed = _limits(limit, n, "limit"), _limits(needs, m, "needs")
+        worker, job = pairs.row, pairs.column.astype(np.int64)
+        source, sink = n + m, n + m + 1
+        supply = None
+        if not partial:
+            supply = np.zeros(n + m + 2, dtype=np.int64)
+            supply[[source, sink]] = needed.sum(), -needed.sum()
+        network = CostNetwork.from_arrays(
+            np.concatenate([np.full(n, source), worker, n + np.arange(m)]),
+            np.concatenate([np.arange(n), n + job, np.full(m, sink)]),
+            # The arc of a job that needs one worker is never full: its reduced cost is then not negative.
+            capacity=np.concatenate([limits, np.where(needed[job] == 1, 2, 1), needed]),
+            cost=np.concatenate(
+                [np.zeros(n, pairs.values.dtype), pairs.values, np.zeros(m, pairs.values.dtype)]
+            ),
+            supply=supply,
+            num_vertices=n + m + 2,
+        )
+        return cls(network=network, source=source, sink=sink, limit=limits, needs=needed, partial=partial)
+
+    def solve(self, **arguments: Unpack[Arguments]) -> JobAssignment:
+        """Find a flow with these arguments of :func:`preflow.min_cost_flow`, and return the answer.
+
+        Raises
+        ------
+        InfeasibleError
+            Some jobs together need more workers than they are allowed: the error names them.
+        """
+        if self.partial:
+            return self.solution(max_flow_min_cost(self.network, self.source, self.sink, **arguments))
+        try:
+            return super().solve(**arguments)
+        except InfeasibleFlowError as error:
+            n, m = len(self.limit), len(self.needs)
+            inside = np.zeros(n + m + 2, dtype=bool)
+            inside[list(error.vertices)] = True
+            jobs = np.flatnonzero(~inside[n : n + m] & (self.needs > 0))
+            pairs = slice(n, self.network.num_arcs - m)
+            worker, job = self.network.tail[pairs], self.network.head[pairs].astype(np.int64) - n
+            allowed = np.unique(worker[np.isin(job, jobs)])
+            raise InfeasibleError("columns", tuple(jobs.tolist()), tuple(allowed.tolist())) from None
+
+    def solution(self, result: MinCostFlowResult) -> JobAssignment:
+        """Return the pairs and the prices."""
+        check_fits(result, self.network)
+        n, m = len(self.limit), len(self.needs)
+        pairs = slice(n, self.network.num_arcs - m)
+        used = np.flatnonzero(result.flow[pairs] > 0)
+        worker = self.network.tail[pairs][used].astype(np.int64)
+        job = self.network.head[pairs][used].astype(np.int64) - n
+        order = np.lexsort((worker, job))
+        potentials = result.potentials - result.potentials[self.source]
+        return JobAssignment(
+            worker[order],
+            job[order],
+            result.cost,
+            result.flow[:n].astype(np.int64),
+            np.maximum(potentials[:n], 0),
+            potentials[n : n + m].copy(),
+            self.limit,
+            self.needs,
+            result,
+            bool(len(used) == self.needs.sum()),
+        )
+
+
+def assign_jobs(
+    cost: AnyArray,
+    *,
+    limit: ArrayLike = 1,
+    needs: ArrayLike = 1,
+    partial: bool = False,
+    **arguments: Unpack[Arguments],
+) -> JobAssignment:
+    """Give jobs to workers at the least total cost, where a worker takes up to `limit` jobs.
+
+    Other names for it: the semi-assignment problem; with `needs` above one, minimum-cost b-matching. For one
+    job each, :func:`preflow.linear_assignment` is faster.
+
+    Parameters
+    ----------
+    cost : array_like, shape (num_workers, num_jobs), or sparse matrix
+        Infinite: not allowed. A sparse matrix allows only its stored entries.
+    limit : array_like of integers, shape (num_workers,), or scalar
+        The most jobs that each worker takes.
+    needs : array_like of integers, shape (num_jobs,), or scalar
+        How many different workers each job needs.
+    partial : bool
+        If not all can be done, do as much as possible, at the least cost, instead of raising InfeasibleError.
+    **arguments
+        ``method``, ``threads`` and the other arguments of :func:`preflow.min_cost_flow`.
+
+    Returns
+    -------
+    JobAssignment
+
+    Raises
+    ------
+    InvalidInputError
+        An argument is malformed.
+    InfeasibleError
+        Some jobs together need more workers than they are allowed: the error names them.
+
+    Examples
+    --------
+    >>> import preflow
+    >>> found = preflow.reductions.assign_jobs([[1, 2, 6, 4], [3, 5, 4, 5]], limit=[3, 1])
+    >>> found.worker.tolist(), found.cost, found.rent.tolist()
+    ([0, 0, 1, 0], 11, [0, 0])
+    >>> found.verify()
+    """
+    reduction = JobsAsMinCostFlow.of(cost, limit=limit, needs=needs, partial=partial)
+    return reduction.solve(**arguments)

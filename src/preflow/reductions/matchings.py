@@ -1,0 +1,246 @@
+"""Bipartite matching and b-matching as a maximum flow: source to rows, rows to columns, columns to sink.
+
+The arcs of the source and the sink have the limits of rows and columns as capacities, those between have
+the limit of an edge. A minimum cut becomes a vertex cover: the rows on the sink side and the columns on the
+source side. Where edges have limits of their own, some edges may be left over, and count with their limits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self, Unpack
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..arrays import Array
+from ..errors import CapacityOverflowError, InvalidInputError, VerificationError
+from ..graph.bipartite import BipartiteGraph
+from ..graph.convert import as_bipartite_graph
+from ..graph.network import FlowNetwork, read_capacities
+from ..maxflow.result import MaxFlowResult
+from ..solving.call import Arguments
+from ..solving.read_only import ReadOnlyArrays
+from .base import FlowReduction, check_fits, freeze, totals
+
+
+@dataclass(frozen=True, eq=False)
+class BMatching(ReadOnlyArrays):
+    """A largest b-matching, and the cover that proves it.
+
+    Attributes
+    ----------
+    size : int
+        The number of edges, each as often as it is used.
+    count : ndarray of int64, shape (num_edges,)
+        How often each edge is used, by rows.
+    edge_row, edge_column : ndarray of int64, shape (num_edges,)
+        The ends of the edges, by rows.
+    row_limit, column_limit : ndarray of int64
+    edge_limit : int or None
+        How often each edge may be used; None if only rows and columns limit it.
+    cover_rows, cover_columns : ndarray of bool
+        The limits of these rows and columns, and `edge_limit` for each edge without an end among them, sum to
+        `size`. Every matching is at most as large.
+    """
+
+    size: int
+    count: NDArray[np.int64]
+    edge_row: NDArray[np.int64]
+    edge_column: NDArray[np.int64]
+    row_limit: NDArray[np.int64]
+    column_limit: NDArray[np.int64]
+    edge_limit: int | None
+    cover_rows: NDArray[np.bool_]
+    cover_columns: NDArray[np.bool_]
+
+    def __post_init__(self) -> None:
+        freeze(self.count, self.edge_row, self.edge_column, self.row_limit, self.column_limit)
+        freeze(self.cover_rows, self.cover_columns)
+
+    @property
+    def row(self) -> NDArray[np.int64]:
+        """The row of each edge that is used."""
+        return self.edge_row[self.count > 0]
+
+    @property
+    def column(self) -> NDArray[np.int64]:
+        """The column of each edge that is used."""
+        return self.edge_column[self.count > 0]
+
+    def verify(self) -> None:
+        """Prove the matching largest, in linear time.
+
+        Raises
+        ------
+        VerificationError
+            The proof fails: please report it as a bug.
+        """
+        if (self.count < 0).any() or (self.edge_limit is not None and (self.count > self.edge_limit).any()):
+            raise VerificationError("an edge is used too often")
+        for name, ends, limit in (
+            ("row", self.edge_row, self.row_limit),
+            ("column", self.edge_column, self.column_limit),
+        ):
+            used = totals(ends, self.count, len(limit))
+            if (used > limit).any():
+                raise VerificationError(f"{name} {int((used > limit).argmax())} is used too often")
+        if int(self.count.sum()) != self.size:
+            raise VerificationError(f"the matching has {int(self.count.sum())} edges, not {self.size}")
+        left = int(np.count_nonzero(~self.cover_rows[self.edge_row] & ~self.cover_columns[self.edge_column]))
+        if left and self.edge_limit is None:
+            raise VerificationError(f"{left} edges are not covered")
+        bound = int(self.row_limit[self.cover_rows].sum()) + int(self.column_limit[self.cover_columns].sum())
+        bound += left * (self.edge_limit or 0)
+        if bound != self.size:
+            raise VerificationError(f"the cover proves {bound}, not {self.size}")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MatchingAsMaxFlow(FlowReduction[BMatching]):
+    """A bipartite matching, or b-matching, as a maximum flow.
+
+    Attributes
+    ----------
+    network : FlowNetwork
+        The arcs of the rows, those of the columns, then the edges by rows.
+    source, sink : int
+    graph : BipartiteGraph
+    row_limit, column_limit : ndarray of int64
+    edge_limit : int or None
+
+    Examples
+    --------
+    >>> import preflow
+    >>> reduction = preflow.reductions.MatchingAsMaxFlow.of(([0, 0, 1, 2], [0, 1, 0, 0]))
+    >>> reduction.network.num_vertices, reduction.network.num_arcs
+    (7, 9)
+    >>> found = reduction.solve()
+    >>> found.size, found.cover_rows.tolist(), found.cover_columns.tolist()
+    (2, [False, False, False], [True, True])
+    >>> found.verify()
+    """
+
+    graph: BipartiteGraph
+    row_limit: NDArray[np.int64]
+    column_limit: NDArray[np.int64]
+    edge_limit: int | None
+
+    @classmethod
+    def of(
+        cls,
+        graph: Any,
+        *,
+        row_limit: ArrayLike = 1,
+        column_limit: ArrayLike = 1,
+        edge_limit: int | None = None,
+    ) -> Self:
+        """Build the network.
+
+        Parameters
+        ----------
+        graph : BipartiteGraph, (row, column), matrix, or NetworkX graph
+            As in :func:`preflow.bipartite_matching`.
+        row_limit, column_limit : array_like of integers, shape (num_rows,) or (num_columns,), or scalar
+            How many edges each row, and each column, may have.
+        edge_limit : int, optional
+            How often an edge may be used. Default: as often as its row and its column allow.
+        """
+        given = as_bipartite_graph(graph).on_host()
+        n, m = given.shape
+        rows, columns = _limits(row_limit, n, "row_limit"), _limits(column_limit, m, "column_limit")
+        if edge_limit is not None and (
+            isinstance(edge_limit, bool) or not isinstance(edge_limit, int | np.integer) or edge_limit < 0
+        ):
+            raise InvalidInputError(f"edge_limit must be an integer of at least 0, got {edge_limit!r}")
+        row, column = _edges(given)
+        # More than one end of the edge allows: such an arc is in no minimum cut.
+        capacity = np.minimum(rows[row], columns[column]) + 1
+        if edge_limit is not None:
+            capacity = np.minimum(capacity, edge_limit)
+        source, sink = n + m, n + m + 1
+        network = FlowNetwork.from_arrays(
+            np.concatenate([np.full(n, source), n + np.arange(m), row]),
+            np.concatenate([np.arange(n), np.full(m, sink), n + column]),
+            np.concatenate([rows, columns, capacity]),
+            num_vertices=n + m + 2,
+        )
+        return cls(
+            network=network,
+            source=source,
+            sink=sink,
+            graph=given,
+            row_limit=rows,
+            column_limit=columns,
+            edge_limit=None if edge_limit is None else int(edge_limit),
+        )
+
+    def solution(self, result: MaxFlowResult) -> BMatching:
+        """Return the matching, and the cover that the cut is."""
+        check_fits(result, self.network)
+        n, m = self.graph.shape
+        return BMatching(
+            int(result.value),
+            result.flow[n + m :].astype(np.int64),
+            *_edges(self.graph),
+            self.row_limit,
+            self.column_limit,
+            self.edge_limit,
+            result.sink_side[:n].copy(),
+            ~result.sink_side[n : n + m],
+        )
+
+
+def _edges(graph: BipartiteGraph) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the ends of all edges, by rows."""
+    first = graph.rows.first.astype(np.int64)
+    return np.repeat(np.arange(graph.num_rows), first[1:] - first[:-1]), graph.rows.neighbour.astype(np.int64)
+
+
+def _limits(values: ArrayLike, count: int, name: str) -> NDArray[np.int64]:
+    """Return limits of rows or columns as integers whose sum leaves room."""
+    limits, larger = read_capacities(values, count, name)
+    if limits.dtype.kind != "i":
+        raise InvalidInputError(f"{name} must hold integers")
+    if larger or float(limits.astype(np.float64).sum()) >= 2.0**62:
+        raise CapacityOverflowError(f"{name} sums to 2**62 or more")
+    whole: Array = limits.astype(np.int64)
+    return whole
+
+
+def b_matching(
+    graph: Any,
+    *,
+    row_limit: ArrayLike = 1,
+    column_limit: ArrayLike = 1,
+    edge_limit: int | None = 1,
+    **arguments: Unpack[Arguments],
+) -> BMatching:
+    """Find as many edges as possible such that no row and no column has more than its limit.
+
+    Parameters
+    ----------
+    graph : BipartiteGraph, (row, column), matrix, or NetworkX graph
+        As in :func:`preflow.bipartite_matching`.
+    row_limit, column_limit : array_like of integers, shape (num_rows,) or (num_columns,), or scalar
+        How many edges each row, and each column, may have.
+    edge_limit : int or None
+        How often an edge may be used; None: as often as its row and its column allow.
+    **arguments
+        ``method``, ``threads`` and the other arguments of :func:`preflow.max_flow`.
+
+    Returns
+    -------
+    BMatching
+
+    Examples
+    --------
+    >>> import preflow
+    >>> # three workers, the first can take two shifts
+    >>> found = preflow.reductions.b_matching(([0, 0, 0, 1, 2], [0, 1, 2, 2, 2]), row_limit=[2, 1, 1])
+    >>> found.size, found.count.tolist()
+    (3, [1, 1, 0, 0, 1])
+    >>> found.verify()
+    """
+    limits = {"row_limit": row_limit, "column_limit": column_limit}
+    return MatchingAsMaxFlow.of(graph, **limits, edge_limit=edge_limit).solve(**arguments)

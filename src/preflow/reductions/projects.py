@@ -1,0 +1,192 @@
+"""The selection of projects with requirements, a maximum-weight closure, as a minimum cut (Picard 1976).
+
+The source has an arc to each project with a profit, each project with a loss has an arc to the sink, and an
+arc of more capacity than any cut needs leads from a project to each one that it requires. The source side of
+a cut is then a closed set, and its capacity is what the set falls short of all profits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self, Unpack
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..arrays import Array
+from ..errors import InvalidInputError, VerificationError
+from ..graph.network import FlowNetwork, check_ends, exact_sum, read_capacities, vertex_ids
+from ..maxflow.result import MinCutResult
+from ..solving.call import Arguments
+from ..solving.read_only import ReadOnlyArrays
+from .base import CutReduction, check_fits, freeze, sum_of
+
+#: Relative rounding error that sums of float profits may have.
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class ProjectSelection(ReadOnlyArrays):
+    """A selection of the largest profit; of all such selections the largest.
+
+    Attributes
+    ----------
+    selected : ndarray of bool, shape (num_projects,)
+        Every project that a selected one requires is selected.
+    profit : int or float
+        The sum of the profits of the selected projects.
+    profits : ndarray, shape (num_projects,)
+        As they were given.
+    project, required : ndarray of int64, shape (k,)
+        The requirements.
+    cut : MinCutResult
+        A minimum cut, whose flow proves that no selection has more profit: it says which profits pay for
+        which losses.
+    """
+
+    selected: NDArray[np.bool_]
+    profit: int | float
+    profits: Array
+    project: NDArray[np.int64]
+    required: NDArray[np.int64]
+    cut: MinCutResult
+
+    def __post_init__(self) -> None:
+        freeze(self.selected, self.profits, self.project, self.required)
+
+    def verify(self) -> None:
+        """Prove the selection closed and its profit the largest, in linear time.
+
+        Raises
+        ------
+        VerificationError
+            The proof fails: please report it as a bug.
+        """
+        broken = self.selected[self.project] & ~self.selected[self.required]
+        if broken.any():
+            first = int(broken.argmax())
+            raise VerificationError(f"project {self.project[first]} lacks project {self.required[first]}")
+        self.cut.verify()
+        best = exact_sum(np.maximum(self.profits, 0)) - self.cut.value
+        slack = 0.0
+        if self.profits.dtype.kind == "f":
+            slack = self.cut.gap + ROUNDING * float(np.abs(self.profits).sum())
+        if not abs(exact_sum(self.profits[self.selected]) - self.profit) <= slack:
+            raise VerificationError(f"the selected projects do not have the profit {self.profit}")
+        if not abs(best - self.profit) <= slack:
+            raise VerificationError(f"the cut proves a profit of {best}, not {self.profit}")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ProjectsAsMinCut(CutReduction[ProjectSelection]):
+    """The selection of projects with requirements as a minimum cut.
+
+    Attributes
+    ----------
+    network : FlowNetwork
+        The arcs of the source, those of the sink, then the requirements.
+    source, sink : int
+    profits : ndarray, shape (num_projects,)
+    project, required : ndarray of int64, shape (k,)
+
+    Examples
+    --------
+    >>> import preflow
+    >>> reduction = preflow.reductions.ProjectsAsMinCut.of([5, -3, -1], ([0, 0], [1, 2]))
+    >>> reduction.network.capacity.tolist()
+    [5, 3, 1, 6, 6]
+    >>> reduction.solve().selected.tolist()
+    [True, True, True]
+    """
+
+    profits: Array
+    project: NDArray[np.int64]
+    required: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, profit: ArrayLike, requires: ArrayLike | tuple[ArrayLike, ArrayLike]) -> Self:
+        """Build the network.
+
+        Parameters
+        ----------
+        profit : array_like of numbers, shape (num_projects,)
+            What each project brings; negative where it costs.
+        requires : (project, required), or array_like of integers, shape (k, 2)
+            A tuple has two arrays: ``project[i]`` requires ``required[i]``. Else each row is such a pair.
+        """
+        count = np.size(np.asarray(profit))
+        profits, larger = read_capacities(profit, count, "profit", signed=True)
+        if larger or not np.isfinite(profits).all():
+            raise InvalidInputError("a profit must be finite and fit int64")
+        pairs = requires if isinstance(requires, tuple) else _columns(requires)
+        project, required = (vertex_ids(part, "requires") for part in pairs)
+        check_ends(project, required, count)
+        more, less = np.flatnonzero(profits > 0), np.flatnonzero(profits < 0)
+        source, sink = count, count + 1
+        endless = np.inf if profits.dtype.kind == "f" else int(sum_of(profits[more])) + 1
+        network = FlowNetwork.from_arrays(
+            np.concatenate([np.full(len(more), source), less, project.astype(np.int64)]),
+            np.concatenate([more, np.full(len(less), sink), required.astype(np.int64)]),
+            np.concatenate([profits[more], -profits[less], np.full(len(project), endless)]),
+            num_vertices=count + 2,
+        )
+        return cls(
+            network=network,
+            source=source,
+            sink=sink,
+            profits=profits.copy(),
+            project=project.astype(np.int64),
+            required=required.astype(np.int64),
+        )
+
+    def solution(self, result: MinCutResult) -> ProjectSelection:
+        """Return the projects on the source side."""
+        check_fits(result, self.network)
+        selected = ~result.sink_side[: len(self.profits)]
+        profit = exact_sum(self.profits[selected]) if selected.any() else 0
+        return ProjectSelection(selected, profit, self.profits, self.project, self.required, result)
+
+
+def _columns(pairs: ArrayLike) -> tuple[Array, Array]:
+    """Return the two columns of an array of pairs."""
+    array = np.asarray(pairs)
+    if array.size == 0:
+        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+    if array.ndim != 2 or array.shape[1] != 2:
+        raise InvalidInputError(f"requires must be pairs, shape (k, 2), got shape {array.shape}")
+    return array[:, 0], array[:, 1]
+
+
+def select_projects(
+    profit: ArrayLike,
+    requires: ArrayLike | tuple[ArrayLike, ArrayLike],
+    **arguments: Unpack[Arguments],
+) -> ProjectSelection:
+    """Select the projects that bring the largest profit, together with all that they require.
+
+    Other names for it: maximum-weight closure, the open-pit mining problem.
+
+    Parameters
+    ----------
+    profit : array_like of numbers, shape (num_projects,)
+        What each project brings; negative where it costs.
+    requires : (project, required), or array_like of integers, shape (k, 2)
+        A tuple has two arrays: ``project[i]`` requires ``required[i]``. Else each row is such a pair.
+    **arguments
+        ``method``, ``threads`` and the other arguments of :func:`preflow.min_cut`.
+
+    Returns
+    -------
+    ProjectSelection
+        Of all selections with the largest profit the largest.
+
+    Examples
+    --------
+    >>> import preflow
+    >>> # project 0 needs tools 2 and 3, project 1 needs tool 3
+    >>> chosen = preflow.reductions.select_projects([4, 6, -5, -3], [(0, 2), (0, 3), (1, 3)])
+    >>> chosen.selected.tolist(), chosen.profit
+    ([False, True, False, True], 3)
+    >>> chosen.verify()
+    """
+    return ProjectsAsMinCut.of(profit, requires).solve(**arguments)

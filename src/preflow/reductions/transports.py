@@ -1,0 +1,261 @@
+"""An assignment as a transport problem, and a transport problem as a minimum-cost flow.
+
+An assignment of n rows to m >= n columns moves a mass of 1 from each row to some column. One more row, from
+which all columns are free, has the mass of the columns that are left over. Prices of the transport problem,
+less the price of that row, prove the assignment optimal.
+
+A transport problem is a minimum-cost flow whose arcs are the pairs that are allowed. The potentials are the
+prices.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self, Unpack
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..arrays import AnyArray, Array
+from ..assignment.result import AssignmentResult
+from ..certify.min_cost_flow import exact_dot
+from ..certify.transport import price_bound, rounding_slack
+from ..errors import InfeasibleError, InfeasibleFlowError, InvalidInputError
+from ..graph.cost_input import as_costs
+from ..graph.cost_network import CostNetwork
+from ..graph.costs import DenseCosts, SparseCosts
+from ..mincost.result import MinCostFlowResult
+from ..solving.call import Arguments
+from ..solving.read_only import ReadOnlyArrays
+from ..stats import AssignmentStats
+from ..transportation.api import transport
+from ..transportation.result import TransportResult
+from .base import CostReduction, check_fits
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AssignmentAsTransport(ReadOnlyArrays):
+    """A linear assignment as a transport problem.
+
+    Attributes
+    ----------
+    cost : ndarray or sparse matrix
+        The costs; transposed if there are more rows than columns, then with one more row of zeros if there
+        are fewer.
+    a, b : ndarray of int64
+        The masses of the rows and of the columns.
+    given : DenseCosts or SparseCosts
+        The costs as they were given.
+
+    Examples
+    --------
+    >>> import preflow
+    >>> reduction = preflow.reductions.AssignmentAsTransport.of([[4, 1, 3], [1, 0, 5]])
+    >>> reduction.cost.tolist(), reduction.a.tolist(), reduction.b.tolist()
+    ([[4, 1, 3], [1, 0, 5], [0, 0, 0]], [1, 1, 1], [1, 1, 1])
+    >>> result = reduction.solve()
+    >>> result.column.tolist(), result.cost
+    ([1, 0], 2)
+    >>> result.verify()
+    """
+
+    cost: AnyArray
+    a: Array
+    b: Array
+    given: DenseCosts | SparseCosts
+
+    @classmethod
+    def of(cls, cost: AnyArray) -> Self:
+        """Build the transport problem.
+
+        Parameters
+        ----------
+        cost : array_like, shape (n, m), or sparse matrix
+            Infinite: not allowed. A sparse matrix allows only its stored entries.
+        """
+        given = _read(cost)
+        costs = given.to_minimize()
+        _, n, m = costs.shape
+        spare = m - n
+        a, b = np.ones(n + (spare > 0), dtype=np.int64), np.ones(m, dtype=np.int64)
+        if spare:
+            a[n] = spare
+        built: AnyArray
+        if isinstance(costs, DenseCosts):
+            built = costs.values[0]
+            if spare:
+                built = np.append(built, np.zeros((1, m), dtype=built.dtype), axis=0)
+        else:
+            from scipy.sparse import csr_array
+
+            more = m if spare else 0
+            first = np.append(costs.first.astype(np.int64), [len(costs.column) + m] if spare else [])
+            column = np.append(costs.column.astype(np.int64), np.arange(more))
+            values = np.append(costs.values, np.zeros(more, dtype=costs.values.dtype))
+            built = csr_array((values, column, first.astype(np.int64)), shape=(len(a), m))
+        return cls(cost=built, a=a, b=b, given=given)
+
+    def solve(self, **arguments: Unpack[Arguments]) -> AssignmentResult:
+        """Solve the transport problem with these arguments of :func:`preflow.transport`.
+
+        Raises
+        ------
+        InfeasibleError
+            Some rows have too few columns together: the error names them.
+        """
+        try:
+            return self.solution(transport(self.cost, self.a, self.b, **arguments))
+        except InfeasibleFlowError as error:
+            sides = ["rows", "columns"] if self.given.shape[1] <= self.given.shape[2] else ["columns", "rows"]
+            violating, allowed = (
+                tuple(number for side, number in error.vertices if side == wanted)
+                for wanted in ("row", "column")
+            )
+            raise InfeasibleError(sides[0], violating, allowed) from None
+
+    def solution(self, result: TransportResult) -> AssignmentResult:
+        """Return the assignment, with the prices that prove it."""
+        if not (np.array_equal(result.a, self.a) and np.array_equal(result.b, self.b)):
+            raise InvalidInputError("the result does not belong to the transport problem of this reduction")
+        total = result.value
+        _, n, m = self.given.shape
+        fewer, wide = min(n, m), n <= m
+        used = (result.row < fewer) & (result.mass > 0)
+        row, column = result.row[used], result.column[used]
+        base = result.u[fewer] if n != m else 0
+        u, v = base - result.u[:fewer], result.v - base
+        if not wide:
+            row, column, u, v = column, row, v, u
+        order = np.argsort(row, kind="stable")
+        stats = result.stats
+        found = AssignmentResult(
+            status="optimal",
+            lower_bound=total,
+            upper_bound=total,
+            stats=AssignmentStats(
+                method=stats.method,
+                reason=stats.reason,
+                device=stats.device,
+                threads=stats.threads,
+                seconds=stats.seconds,
+            ),
+            row=row[order],
+            column=column[order],
+            u=u,
+            v=v,
+            costs=self.given,
+            partial=False,
+        )
+        for array in (found.row, found.column, found.u, found.v):
+            array.flags.writeable = False
+        return found
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TransportAsMinCostFlow(CostReduction[TransportResult]):
+    """A transport problem as a minimum-cost flow.
+
+    Attributes
+    ----------
+    network : CostNetwork
+        Vertices are the rows, then the columns. Arcs are the pairs that are allowed, by rows. It has its
+        supplies.
+    costs : DenseCosts or SparseCosts
+    a, b : ndarray of int64 or float64
+        The masses of the rows and of the columns.
+
+    Examples
+    --------
+    >>> import preflow
+    >>> reduction = preflow.reductions.TransportAsMinCostFlow.of([[4, 1], [2, 3]], [3, 5], [4, 4])
+    >>> reduction.network.supply.tolist()
+    [3, 5, -4, -4]
+    >>> result = reduction.solve()
+    >>> result.cost, result.matrix().tolist()
+    (14, [[0, 3], [4, 1]])
+    >>> result.verify()
+    """
+
+    costs: DenseCosts | SparseCosts
+    a: Array
+    b: Array
+
+    @classmethod
+    def of(cls, cost: AnyArray, a: ArrayLike, b: ArrayLike) -> Self:
+        """Build the network.
+
+        Parameters
+        ----------
+        cost : array_like, shape (n, m), or sparse matrix
+            Cost of moving one unit; infinite: not allowed. A sparse matrix allows only its stored entries.
+        a, b : array_like of numbers, shapes (n,) and (m,)
+            Masses of the rows and of the columns, not negative, with equal sums.
+        """
+        given = _read(cost)
+        _, n, m = given.shape
+        pairs = given.to_sparse() if isinstance(given, DenseCosts) else given
+        masses = np.asarray(a), np.asarray(b)
+        for name, part, size in (("a", masses[0], n), ("b", masses[1], m)):
+            if part.shape != (size,) or part.dtype.kind not in "biuf":
+                raise InvalidInputError(f"{name} must be {size} numbers, got shape {part.shape}")
+            if part.size and not (part >= 0).all():
+                raise InvalidInputError(f"{name} has a mass that is negative or NaN")
+        whole = all(part.dtype.kind != "f" for part in masses)
+        first, second = (part.astype(np.int64 if whole else np.float64) for part in masses)
+        row, column = pairs.row, pairs.column.astype(np.int64)
+        network = CostNetwork.from_arrays(
+            row,
+            column + n,
+            # No arc is ever full, so that no reduced cost is negative.
+            capacity=np.minimum(first[row], second[column]) + 1 if whole else np.inf,
+            cost=pairs.values,
+            supply=np.append(first, -second),
+            num_vertices=n + m,
+        )
+        return cls(network=network, costs=given, a=first, b=second)
+
+    def solution(self, result: MinCostFlowResult) -> TransportResult:
+        """Return the plan; its prices are the potentials.
+
+        If several plans have the least cost, it may have more pairs than a plan of :func:`preflow.transport`.
+        """
+        check_fits(result, self.network)
+        n = len(self.a)
+        used = np.flatnonzero(result.flow > 0)
+        row = self.network.tail[used].astype(np.int64)
+        column = self.network.head[used].astype(np.int64) - n
+        mass = result.flow[used]
+        prices = result.potentials.astype(np.int64 if self.costs.dtype.kind == "i" else np.float64)
+        u, v = prices[:n].copy(), prices[n:].copy()
+        if self.a.dtype.kind == "f":
+            mass = mass.astype(np.float64)
+        cost = exact_dot(self.network.cost[used], mass)
+        gap: int | float = 0
+        if self.costs.dtype.kind == "f" or self.a.dtype.kind == "f":
+            proof = self.costs, 0, self.a, self.b, v
+            gap = max(0.0, float(cost - price_bound(*proof))) + rounding_slack(*proof)
+        return TransportResult(
+            status="optimal",
+            lower_bound=cost,
+            upper_bound=cost,
+            stats=result.stats,
+            row=row,
+            column=column,
+            mass=mass,
+            u=u,
+            v=v,
+            a=self.a,
+            b=self.b,
+            costs=self.costs,
+            _gap=gap,
+        )
+
+
+def _read(cost: AnyArray) -> DenseCosts | SparseCosts:
+    """Return one matrix of costs in host memory."""
+    costs: Any = as_costs(cost, False)
+    if not isinstance(costs, DenseCosts | SparseCosts) or costs.leading:
+        raise InvalidInputError("cost must be one matrix, dense or sparse, in host memory")
+    if costs.base is not None:
+        raise InvalidInputError("integer costs are at most 2**59 in size")
+    return costs

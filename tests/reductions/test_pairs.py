@@ -1,0 +1,211 @@
+"""Matchings, assignments, transport and jobs: solved directly and through reductions."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import preflow
+from preflow import reductions
+from preflow.errors import (
+    CapacityOverflowError,
+    InfeasibleError,
+    InfeasibleFlowError,
+    InvalidInputError,
+    VerificationError,
+)
+from tests.support.strategies import SmallGraph, small_graphs
+
+pytestmark = pytest.mark.fast
+
+
+@settings(max_examples=80, deadline=None)
+@given(small_graphs())
+def test_matching(case: SmallGraph) -> None:
+    found = reductions.MatchingAsMaxFlow.of(case.graph).solve()
+    found.verify()
+    direct = preflow.bipartite_matching(case.graph)
+    assert found.size == direct.cardinality == found.cover_rows.sum() + found.cover_columns.sum()
+    assert len(set(found.row.tolist())) == len(set(found.column.tolist())) == found.size
+
+
+@settings(max_examples=80, deadline=None)
+@given(small_graphs(5), st.data())
+def test_b_matching(case: SmallGraph, data: st.DataObject) -> None:
+    limits = [
+        data.draw(st.lists(st.integers(0, 4), min_size=size, max_size=size))
+        for size in (case.num_rows, case.num_columns)
+    ]
+    edge = data.draw(st.sampled_from([None, 0, 1, 2]))
+    found = reductions.b_matching(case.graph, row_limit=limits[0], column_limit=limits[1], edge_limit=edge)
+    found.verify()
+    # With copies of rows and columns it is a matching, if edges have no limits of their own.
+    if edge is None:
+        copies = [[(i, k) for i, limit in enumerate(side) for k in range(limit)] for side in limits]
+        pairs = set(case.edges)
+        edges = [
+            (r, c)
+            for (r, (i, _)), (c, (j, _)) in product(enumerate(copies[0]), enumerate(copies[1]))
+            if (i, j) in pairs
+        ]
+        shape = (max(1, len(copies[0])), max(1, len(copies[1])))
+        ends = [r for r, _ in edges], [c for _, c in edges]
+        assert (
+            found.size
+            == preflow.bipartite_matching(preflow.BipartiteGraph.from_edges(*ends, shape=shape)).cardinality
+        )
+
+
+costs = st.integers(-5, 9)
+
+
+@st.composite
+def matrices(draw: st.DrawFn, missing: bool = True) -> np.ndarray:
+    """Draw small matrices of costs, of which some may be infinite."""
+    n, m = draw(st.integers(1, 5)), draw(st.integers(1, 5))
+    values = np.array(draw(st.lists(costs, min_size=n * m, max_size=n * m))).reshape(n, m)
+    if missing and draw(st.booleans()):
+        return np.where(
+            np.array(draw(st.lists(st.booleans(), min_size=n * m, max_size=n * m))).reshape(n, m),
+            np.inf,
+            values,
+        )
+    return values
+
+
+def sparse(matrix: np.ndarray) -> sp.csr_array:
+    """Return the finite entries, zeros as well."""
+    row, column = np.nonzero(np.isfinite(matrix))
+    return sp.csr_array((matrix[row, column], (row, column)), shape=matrix.shape)
+
+
+@settings(max_examples=120, deadline=None)
+@given(matrices(), st.booleans())
+def test_assignment(matrix: np.ndarray, as_sparse: bool) -> None:
+    given_costs = sparse(matrix) if as_sparse else matrix
+    most = preflow.linear_assignment(given_costs, partial=True)
+    if len(most.row) < min(matrix.shape):
+        with pytest.raises(InfeasibleError) as error:
+            reductions.AssignmentAsTransport.of(given_costs).solve()
+        found = error.value
+        assert found.side == ("rows" if matrix.shape[0] <= matrix.shape[1] else "columns")
+        assert len(found.allowed) < len(found.violating)
+        lines = matrix if found.side == "rows" else matrix.T
+        allowed = np.isfinite(lines[list(found.violating)]).any(axis=0)
+        assert set(np.flatnonzero(allowed)) <= set(found.allowed)
+        return
+    result = reductions.AssignmentAsTransport.of(given_costs).solve()
+    result.verify()
+    assert result.cost == most.cost
+
+
+@settings(max_examples=100, deadline=None)
+@given(matrices(), st.data(), st.booleans())
+def test_transport(matrix: np.ndarray, data: st.DataObject, floats: bool) -> None:
+    n, m = matrix.shape
+    a = np.array(data.draw(st.lists(st.integers(0, 6), min_size=n, max_size=n)))
+    b = np.zeros(m, dtype=np.int64)
+    np.add.at(b, np.arange(a.sum()) * 7 % m, 1)
+    if floats:
+        a, b = a / 7, b / 7
+    reduction = reductions.TransportAsMinCostFlow.of(matrix, a, b)
+    try:
+        direct = preflow.transport(matrix, a, b)
+    except InfeasibleFlowError:
+        with pytest.raises(InfeasibleFlowError):
+            reduction.solve()
+        return
+    result = reduction.solve()
+    result.verify()
+    assert result.cost == pytest.approx(direct.cost, abs=1e-9)
+
+
+def brute_jobs(matrix: np.ndarray, limit: list[int], needs: list[int]) -> tuple[int, float]:
+    """Return minus the most pairs, and the least cost of as many."""
+    n, m = matrix.shape
+    best = (1, np.inf)
+    for bits in product([0, 1], repeat=n * m):
+        chosen = np.array(bits, dtype=bool).reshape(n, m)
+        if (chosen.sum(axis=1) <= limit).all() and (chosen.sum(axis=0) <= needs).all():
+            cost = matrix[chosen].sum()
+            if np.isfinite(cost):
+                best = min(best, (-int(chosen.sum()), float(cost)))
+    return best
+
+
+@settings(max_examples=60, deadline=None)
+@given(matrices(), st.data())
+def test_jobs(matrix: np.ndarray, data: st.DataObject) -> None:
+    matrix = matrix[:3, :3]
+    n, m = matrix.shape
+    limit = data.draw(st.lists(st.integers(0, 3), min_size=n, max_size=n))
+    needs = data.draw(st.lists(st.integers(0, 2), min_size=m, max_size=m))
+    pairs, cost = brute_jobs(matrix, limit, needs)
+    partial = reductions.assign_jobs(matrix, limit=limit, needs=needs, partial=True)
+    partial.verify()
+    assert (len(partial.job), partial.cost) == (-pairs, cost)
+    assert partial.complete == (-pairs == sum(needs))
+    if partial.complete:
+        found = reductions.assign_jobs(matrix, limit=limit, needs=needs)
+        found.verify()
+        assert found.cost == cost
+    else:
+        with pytest.raises(InfeasibleError) as error:
+            reductions.assign_jobs(matrix, limit=limit, needs=needs)
+        jobs = list(error.value.violating)
+        open_ = np.isfinite(matrix[:, jobs])
+        assert set(np.flatnonzero(open_.any(axis=1))) == set(error.value.allowed)
+        if max(needs) == 1:
+            assert sum(limit[w] for w in error.value.allowed) < len(jobs)
+        reachable = np.minimum(open_.sum(axis=1), limit).sum()
+        assert reachable < sum(needs[j] for j in jobs) or max(needs) > 1
+
+
+def test_prices_of_jobs() -> None:
+    costs = np.array([[1, 2, 3], [4, 6, 9]])
+    found = reductions.assign_jobs(costs, limit=[2, 2])
+    found.verify()
+    assert (found.cost, found.load.tolist()) == (9, [2, 1])
+    assert found.rent[1] == 0
+    assert (
+        found.price[found.job]
+        == np.array([[1, 2, 3], [4, 6, 9]])[found.worker, found.job] + found.rent[found.worker]
+    ).all()
+    floats = reductions.assign_jobs(np.array([[0.1, 0.2], [0.7, 0.4]]), limit=2)
+    floats.verify()
+    assert floats.cost == pytest.approx(0.3)
+
+
+def test_refusals() -> None:
+    with pytest.raises(InvalidInputError, match="row_limit must hold integers"):
+        reductions.b_matching(([0], [0]), row_limit=1.5)
+    with pytest.raises(InvalidInputError, match="edge_limit"):
+        reductions.b_matching(([0], [0]), edge_limit=-1)
+    with pytest.raises(CapacityOverflowError):
+        reductions.b_matching(([0], [0]), row_limit=2**62)
+    with pytest.raises(InvalidInputError, match="one matrix"):
+        reductions.AssignmentAsTransport.of(np.zeros((2, 2, 2)))
+    with pytest.raises(InvalidInputError, match="negative"):
+        reductions.TransportAsMinCostFlow.of([[1]], [-1], [-1])
+    with pytest.raises(InvalidInputError, match="2 numbers"):
+        reductions.TransportAsMinCostFlow.of([[1], [1]], [1], [1])
+    with pytest.raises(InvalidInputError, match="partial"):
+        reductions.assign_jobs([[1]], partial=1)  # type: ignore[arg-type]
+    reduction = reductions.AssignmentAsTransport.of([[1, 2], [3, 4]])
+    with pytest.raises(InvalidInputError, match="does not belong"):
+        reduction.solution(preflow.transport([[1, 2]], [2], [1, 1]))
+
+
+def test_wrong_answers_are_refused() -> None:
+    found = reductions.b_matching(([0, 0, 1], [0, 1, 1]))
+    wrong = reductions.BMatching(
+        1, np.array([1, 0, 0]), found.edge_row, found.edge_column, found.row_limit, found.column_limit, None,
+        np.array([True, False]), np.array([False, False]),
+    )  # fmt: skip
+    with pytest.raises(VerificationError, match="not covered"):
+        wrong.verify()

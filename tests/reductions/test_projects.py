@@ -1,0 +1,67 @@
+"""Projects with requirements, against all selections."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from preflow import reductions
+from preflow.errors import InvalidInputError, VerificationError
+
+pytestmark = pytest.mark.fast
+
+
+@st.composite
+def projects(draw: st.DrawFn) -> tuple[list[float], list[tuple[int, int]]]:
+    """Draw a few projects and requirements, which may form cycles."""
+    n = draw(st.integers(1, 7))
+    profit = draw(
+        st.lists(st.integers(-9, 9), min_size=n, max_size=n)
+        | st.lists(st.sampled_from([-1.5, -0.1, 0.0, 0.3, 2.7]), min_size=n, max_size=n)
+    )
+    index = st.integers(0, n - 1)
+    return profit, draw(st.lists(st.tuples(index, index), max_size=12))
+
+
+def best(profit: list[float], requires: list[tuple[int, int]]) -> tuple[Fraction, int]:
+    """Return the largest profit, and the size of the largest selection that has it."""
+    return max(
+        (sum((Fraction(p) for p, take in zip(profit, chosen, strict=True) if take), Fraction(0)), sum(chosen))
+        for chosen in product([False, True], repeat=len(profit))
+        if all(chosen[j] or not chosen[i] for i, j in requires)
+    )
+
+
+@settings(max_examples=150, deadline=None)
+@given(projects())
+def test_against_all_selections(case: tuple[list[float], list[tuple[int, int]]]) -> None:
+    profit, requires = case
+    found = reductions.select_projects(profit, requires)
+    found.verify()
+    value, size = best(profit, requires)
+    assert found.profit == pytest.approx(float(value))
+    if isinstance(profit[0], int):
+        assert (found.profit, found.selected.sum()) == (value, size)
+    pairs = ([i for i, _ in requires], [j for _, j in requires])
+    again = reductions.ProjectsAsMinCut.of(profit, pairs).solve()
+    np.testing.assert_array_equal(again.selected, found.selected)
+
+
+def test_refusals() -> None:
+    with pytest.raises(InvalidInputError, match="pairs"):
+        reductions.select_projects([1, 2], [0, 1])
+    with pytest.raises(InvalidInputError, match="out of range"):
+        reductions.select_projects([1, 2], [(0, 2)])
+    with pytest.raises(InvalidInputError, match="finite"):
+        reductions.select_projects([np.inf, 2], [])
+    found = reductions.select_projects([4, -1], [(0, 1)])
+    wrong = reductions.ProjectSelection(
+        np.array([True, False]), 4, found.profits, found.project, found.required, found.cut
+    )
+    with pytest.raises(VerificationError, match="project 0 lacks project 1"):
+        wrong.verify()
