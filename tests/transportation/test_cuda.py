@@ -9,15 +9,16 @@ import pytest
 import scipy.optimize
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from preflow.transport import cuda_transport
 
 from preflow.arrays import Array
 from preflow.errors import CostOverflowError
 from preflow.graph.device.costs import DeviceCosts
 from preflow.graph.device.points import DevicePoints
 from preflow.solving.run import Control
-from preflow.transportation.cuda_transport import CudaTransportOptions, TransportFound
+from preflow.transportation import cuda_transport
+from preflow.transportation.cuda_transport import CudaTransportOptions
 from preflow.transportation.cuda_transport.forest import spanning_forest
+from preflow.transportation.solution import TransportFound
 from tests.support.cuda_min_cost import random_masses, use
 
 #: Few listed pairs, so that pricing has to find others.
