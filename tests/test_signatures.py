@@ -247,7 +247,6 @@ RESULTS = {
         "MinCutResult",
         "TransportResult",
     ),
-    *("FeasibleFlow", "FlowAndCut", "VertexFlow"),
     *(
         "Denoised",
         "EnergyMinimum",
@@ -260,7 +259,6 @@ RESULTS = {
     ),
     *("BMatching", "CheapPaths", "FeasibleFlow", "FlowAndCut", "JobAssignment", "ProjectSelection"),
     *("RoundedMatrix", "VertexFlow"),
-    *("Denoised", "EnergyMinimum", "GrabCut", "Labelling", "OpticalFlow", "Segmentation", "Stereo"),
 }
 
 

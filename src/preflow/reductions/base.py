@@ -9,13 +9,15 @@ from typing import Any, Generic, TypeVar, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arrays import Array, Vertices
+from ..arrays import AnyArray, Array, Vertices
 from ..certify.cut import check_flow_and_cut
 from ..cuts import min_cut
 from ..errors import CapacityOverflowError, InvalidInputError
 from ..graph.convert import as_flow_problem
+from ..graph.cost_input import as_costs
 from ..graph.cost_network import CostNetwork
-from ..graph.network import EXACT_FLOAT, INT64_MAX, FlowNetwork
+from ..graph.costs import DenseCosts, SparseCosts
+from ..graph.network import EXACT_FLOAT, INT64_MAX, FlowNetwork, read_capacities
 from ..maxflow.api import max_flow
 from ..maxflow.result import MaxFlowResult, MinCutResult
 from ..mincost.api import min_cost_flow
@@ -213,6 +215,12 @@ def sum_of(amounts: Array) -> int | float:
     return int(amounts.sum())
 
 
+def two_way_arcs(network: CostNetwork) -> NDArray[np.int64]:
+    """Return the undirected arcs."""
+    marks = network.undirected
+    return np.zeros(0, dtype=np.int64) if marks is None else np.flatnonzero(marks)
+
+
 def joined(*parts: Array) -> Array:
     """Return arrays of amounts as one, of int64 if all are.
 
@@ -274,3 +282,24 @@ def net_flow(network: FlowNetwork, flow: Array) -> Array:
     """Return the flow of the arcs of a network from that of the arcs of :func:`one_way`."""
     m = network.num_arcs
     return flow[:m].copy() if network.reverse_capacity is None else flow[:m] - flow[m : 2 * m]
+
+
+def read_limits(values: ArrayLike, count: int, name: str) -> NDArray[np.int64]:
+    """Return limits of rows or columns as integers whose sum leaves room."""
+    limits, larger = read_capacities(values, count, name)
+    if limits.dtype.kind != "i":
+        raise InvalidInputError(f"{name} must hold integers")
+    if larger or float(limits.astype(np.float64).sum()) >= 2.0**62:
+        raise CapacityOverflowError(f"{name} sums to 2**62 or more")
+    whole: Array = limits.astype(np.int64)
+    return whole
+
+
+def one_matrix(cost: AnyArray) -> DenseCosts | SparseCosts:
+    """Return one matrix of costs in host memory."""
+    costs: Any = as_costs(cost, False)
+    if not isinstance(costs, DenseCosts | SparseCosts) or costs.leading:
+        raise InvalidInputError("cost must be one matrix, dense or sparse, in host memory")
+    if costs.base is not None:
+        raise InvalidInputError("integer costs are at most 2**59 in size")
+    return costs

@@ -20,10 +20,8 @@ from ..graph.costs import DenseCosts
 from ..mincost.result import MinCostFlowResult
 from ..solving.call import Arguments
 from ..solving.read_only import ReadOnlyArrays
-from .base import CostReduction, check_fits, freeze
-from .matchings import _limits
+from .base import CostReduction, check_fits, freeze, one_matrix, read_limits
 from .most_for_least import max_flow_min_cost
-from .transports import _read
 
 #: Relative rounding error that sums of float costs and prices may have.
 ROUNDING = 1e-9
@@ -155,10 +153,10 @@ class JobsAsMinCostFlow(CostReduction[JobAssignment]):
         """
         if not isinstance(partial, bool):
             raise InvalidInputError(f"partial must be True or False, got {partial!r}")
-        given = _read(cost)
+        given = one_matrix(cost)
         _, n, m = given.shape
         pairs = given.to_sparse() if isinstance(given, DenseCosts) else given
-        limits, needed = _limits(limit, n, "limit"), _limits(needs, m, "needs")
+        limits, needed = read_limits(limit, n, "limit"), read_limits(needs, m, "needs")
         worker, job = pairs.row, pairs.column.astype(np.int64)
         source, sink = n + m, n + m + 1
         supply = None

@@ -13,15 +13,14 @@ from typing import Any, Self, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arrays import Array
-from ..errors import CapacityOverflowError, InvalidInputError, VerificationError
+from ..errors import InvalidInputError, VerificationError
 from ..graph.bipartite import BipartiteGraph
 from ..graph.convert import as_bipartite_graph
-from ..graph.network import FlowNetwork, read_capacities
+from ..graph.network import FlowNetwork
 from ..maxflow.result import MaxFlowResult
 from ..solving.call import Arguments
 from ..solving.read_only import ReadOnlyArrays
-from .base import FlowReduction, check_fits, freeze, totals
+from .base import FlowReduction, check_fits, freeze, read_limits, totals
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,7 +147,7 @@ class MatchingAsMaxFlow(FlowReduction[BMatching]):
         """
         given = as_bipartite_graph(graph).on_host()
         n, m = given.shape
-        rows, columns = _limits(row_limit, n, "row_limit"), _limits(column_limit, m, "column_limit")
+        rows, columns = read_limits(row_limit, n, "row_limit"), read_limits(column_limit, m, "column_limit")
         if edge_limit is not None and (
             isinstance(edge_limit, bool) or not isinstance(edge_limit, int | np.integer) or edge_limit < 0
         ):
@@ -195,17 +194,6 @@ def _edges(graph: BipartiteGraph) -> tuple[NDArray[np.int64], NDArray[np.int64]]
     """Return the ends of all edges, by rows."""
     first = graph.rows.first.astype(np.int64)
     return np.repeat(np.arange(graph.num_rows), first[1:] - first[:-1]), graph.rows.neighbour.astype(np.int64)
-
-
-def _limits(values: ArrayLike, count: int, name: str) -> NDArray[np.int64]:
-    """Return limits of rows or columns as integers whose sum leaves room."""
-    limits, larger = read_capacities(values, count, name)
-    if limits.dtype.kind != "i":
-        raise InvalidInputError(f"{name} must hold integers")
-    if larger or float(limits.astype(np.float64).sum()) >= 2.0**62:
-        raise CapacityOverflowError(f"{name} sums to 2**62 or more")
-    whole: Array = limits.astype(np.int64)
-    return whole
 
 
 def b_matching(

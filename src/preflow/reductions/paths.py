@@ -21,7 +21,7 @@ from ..graph.cost_network import CostNetwork, as_cost_network
 from ..mincost.result import MinCostFlowResult
 from ..solving.call import Arguments
 from ..solving.read_only import ReadOnlyArrays
-from .base import CostReduction, check_fits, vertex_numbers
+from .base import CostReduction, check_fits, two_way_arcs, vertex_numbers
 from .most_for_least import max_flow_min_cost
 
 #: Relative rounding error that sums of float costs may have.
@@ -203,7 +203,7 @@ class PathsAsMinCostFlow(CostReduction[CheapPaths]):
                 undirected=given.undirected,
             )
         else:
-            both = _two_way(given)
+            both = two_way_arcs(given)
             through = np.ones(n, dtype=np.int64)
             through[[start, end]] = 0
             built = CostNetwork(
@@ -276,18 +276,12 @@ def _supply(num_vertices: int, source: int, sink: int, count: int | None) -> Arr
     return supply
 
 
-def _two_way(network: CostNetwork) -> NDArray[np.int64]:
-    """Return the undirected arcs."""
-    marks = network.undirected
-    return np.zeros(0, dtype=np.int64) if marks is None else np.flatnonzero(marks)
-
-
 def _steps(given: CostNetwork, flow: Array, split: bool) -> Steps:
     """Return the arcs that a flow uses."""
     m = given.num_arcs
     net = flow[:m].astype(np.int64)
     if split:
-        both = _two_way(given)
+        both = two_way_arcs(given)
         net[both] -= flow[m : m + len(both)].astype(np.int64)
     used = np.flatnonzero(net)
     ahead = net[used] > 0

@@ -11,7 +11,7 @@ prices.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self, Unpack
+from typing import Self, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,7 +21,6 @@ from ..assignment.result import AssignmentResult
 from ..certify.min_cost_flow import exact_dot
 from ..certify.transport import price_bound, rounding_slack
 from ..errors import InfeasibleError, InfeasibleFlowError, InvalidInputError
-from ..graph.cost_input import as_costs
 from ..graph.cost_network import CostNetwork
 from ..graph.costs import DenseCosts, SparseCosts
 from ..mincost.result import MinCostFlowResult
@@ -30,7 +29,7 @@ from ..solving.read_only import ReadOnlyArrays
 from ..stats import AssignmentStats
 from ..transportation.api import transport
 from ..transportation.result import TransportResult
-from .base import CostReduction, check_fits
+from .base import CostReduction, check_fits, one_matrix
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -73,7 +72,7 @@ class AssignmentAsTransport(ReadOnlyArrays):
         cost : array_like, shape (n, m), or sparse matrix
             Infinite: not allowed. A sparse matrix allows only its stored entries.
         """
-        given = _read(cost)
+        given = one_matrix(cost)
         costs = given.to_minimize()
         _, n, m = costs.shape
         spare = m - n
@@ -191,7 +190,7 @@ class TransportAsMinCostFlow(CostReduction[TransportResult]):
         a, b : array_like of numbers, shapes (n,) and (m,)
             Masses of the rows and of the columns, not negative, with equal sums.
         """
-        given = _read(cost)
+        given = one_matrix(cost)
         _, n, m = given.shape
         pairs = given.to_sparse() if isinstance(given, DenseCosts) else given
         masses = np.asarray(a), np.asarray(b)
@@ -249,13 +248,3 @@ class TransportAsMinCostFlow(CostReduction[TransportResult]):
             costs=self.costs,
             _gap=gap,
         )
-
-
-def _read(cost: AnyArray) -> DenseCosts | SparseCosts:
-    """Return one matrix of costs in host memory."""
-    costs: Any = as_costs(cost, False)
-    if not isinstance(costs, DenseCosts | SparseCosts) or costs.leading:
-        raise InvalidInputError("cost must be one matrix, dense or sparse, in host memory")
-    if costs.base is not None:
-        raise InvalidInputError("integer costs are at most 2**59 in size")
-    return costs

@@ -23,6 +23,7 @@ from .base import (
     only,
     read_flow_problem,
     supplies_or_own,
+    two_way_arcs,
     vertex_numbers,
 )
 
@@ -126,7 +127,7 @@ class UndirectedCostsAsDirected(CostReduction[MinCostFlowResult]):
         """
         given = as_cost_network(network)
         supplies = supplies_or_own(given, supply)
-        both = _two_way(given)
+        both = two_way_arcs(given)
         tail, head = vertex_numbers(given.tail), vertex_numbers(given.head)
         lower = given.lower
         built = replace(
@@ -145,7 +146,7 @@ class UndirectedCostsAsDirected(CostReduction[MinCostFlowResult]):
         """Return net flows of the arcs as given; the potentials are those of `result`."""
         check_fits(result, self.network)
         flow = result.flow[: self.given.num_arcs].copy()
-        flow[_two_way(self.given)] -= result.flow[self.given.num_arcs :]
+        flow[two_way_arcs(self.given)] -= result.flow[self.given.num_arcs :]
         cost = flow_cost(self.given, flow)
         return replace(
             result,
@@ -155,9 +156,3 @@ class UndirectedCostsAsDirected(CostReduction[MinCostFlowResult]):
             lower_bound=cost,
             upper_bound=cost,
         )
-
-
-def _two_way(network: CostNetwork) -> Array:
-    """Return the undirected arcs."""
-    marks = network.undirected
-    return np.zeros(0, dtype=np.int64) if marks is None else np.flatnonzero(marks)
