@@ -100,6 +100,13 @@ def test_floats(case: SmallCosts, seed: int) -> None:
     assert 0 <= result.gap <= 1e-9 * scale * by_cost * by_amount
 
 
+def test_amount() -> None:
+    network = preflow.CostNetwork.from_arrays([0, 1], [1, 2], cost=1)
+    assert preflow.min_cost_flow(network, [2, 3, -5]).amount == 5
+    assert preflow.min_cost_flow(network, [0.5, 0, -0.5]).amount == 0.5
+    assert preflow.min_cost_flow(network).amount == 0
+
+
 class TestInput:
     def test_forms(self) -> None:
         tail, head, capacity, cost = DIAMOND

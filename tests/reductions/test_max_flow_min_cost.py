@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas
@@ -12,6 +14,7 @@ from hypothesis import strategies as st
 
 import preflow
 from preflow.errors import InfeasibleFlowError, InvalidInputError, UnboundedCostError, UnboundedFlowError
+from preflow.reductions import most_for_least
 from tests.support.min_cost import SmallCosts, cheapest, small_costs
 
 pytestmark = pytest.mark.fast
@@ -95,19 +98,32 @@ def test_labels_and_arguments() -> None:
         preflow.max_flow_min_cost(table, "a", "c", time_limit=-1)
 
 
-@pytest.mark.parametrize("with_lower", [False, True])
-def test_a_time_limit_leaves_a_flow(with_lower: bool) -> None:
+@pytest.mark.parametrize(("with_lower", "stopped"), [(False, 1), (True, 1), (True, 2)])
+def test_a_time_limit_leaves_a_flow(with_lower: bool, stopped: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The n-th maximum flow of the call stops early."""
     rng = np.random.default_rng(1)
-    n, m = 300, 3000
+    n, m = 10, 60
     tail, head = rng.integers(0, n, (2, m))
     lower = np.zeros(m, dtype=np.int64)
     if with_lower:
-        lower[:50] = 1
+        lower[:8] = 1
     network = preflow.CostNetwork.from_arrays(
         tail, head, capacity=rng.integers(2, 99, m), cost=rng.integers(-3, 9, m), lower=lower, num_vertices=n
     )
-    result = preflow.max_flow_min_cost(network, 0, n - 1, time_limit=1e-9)
+    best = preflow.max_flow_min_cost(network, 0, n - 1)
+    calls: list[preflow.MaxFlowResult] = []
+
+    def stopping(*arguments: Any, **options: Any) -> preflow.MaxFlowResult:
+        calls.append(preflow.max_flow(*arguments, **options))
+        if len(calls) < stopped:
+            return calls[-1]
+        return replace(calls[-1], status="time-limit", upper_bound=calls[-1].value + 5)
+
+    monkeypatch.setattr(most_for_least, "max_flow", stopping)
+    result = preflow.max_flow_min_cost(network, 0, n - 1, time_limit=10)
+    assert len(calls) == stopped
     assert result.status == "time-limit"
     assert math.isinf(result.upper_bound)
     result.verify()
-    assert result.lower_bound <= preflow.max_flow_min_cost(network, 0, n - 1, method="ssp").cost
+    assert result.lower_bound <= best.cost
+    assert result.amount <= best.amount
