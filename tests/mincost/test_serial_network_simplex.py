@@ -104,5 +104,5 @@ def test_the_stop_flag() -> None:
         control.monitor(),
     )
     assert not done
-    assert control.counts[PIVOTS] == 256
+    assert control.counts[PIVOTS] == 64
     check_invariants(simplex)

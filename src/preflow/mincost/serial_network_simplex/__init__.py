@@ -55,7 +55,7 @@ from ..solution import Ending, FlowState
 from .tree import COLUMNS, LAST, LINK, PARENT, SIZE, Tree, check_tree, hang, shift_potentials
 
 #: Between two looks at the stop flag a pivot loop does this many pivots.
-PIVOTS_BETWEEN_LOOKS = np.uint64(256)
+PIVOTS_BETWEEN_LOOKS = np.uint64(64)
 
 
 @dataclass(frozen=True)
