@@ -14,13 +14,15 @@ from numpy.typing import NDArray
 import preflow
 from preflow.errors import InvalidInputError
 from preflow.graph.standard_form import StandardForm, standardise
-from preflow.mincost import serial_cost_scaling, serial_shortest_path
+from preflow.mincost import multicore_cost_scaling, serial_cost_scaling, serial_shortest_path
+from preflow.mincost.multicore_cost_scaling import LockFreeOptions
 from preflow.mincost.price_refinement import CYCLE, REFINED, new_refinement, refine_prices
 from preflow.mincost.residual import COST, FIELDS, LEFT, MATE, Residual, build_residual, swap_arcs
 from preflow.mincost.serial_cost_scaling import CostScaling, CostScalingOptions
 from preflow.mincost.serial_cost_scaling.arc_fixing import fix_arcs, release_arcs
 from preflow.mincost.serial_shortest_path import ShortestPathOptions
 from preflow.mincost.solution import FlowState
+from preflow.parallel.delays import make_delays
 from preflow.solving.monitor import Monitor
 from preflow.solving.run import Control
 from tests.support.min_cost import SmallCosts, small_costs
@@ -73,7 +75,8 @@ def test_lists_of_arcs(case: SmallCosts, seed: int) -> None:
         if len(places):
             swap_arcs(net, rng.choice(places), rng.choice(places))
             check_lists(net)
-    assert (net.flow(form) == flow).all()
+    best = np.where(form.cost < 0, form.capacity, 0)
+    assert (net.flow(form) == np.where(form.tail == form.head, best, flow)).all()
     assert sorted(before) == sorted(lengths(net, np.zeros(len(form.supply), dtype=np.int64), 0))
 
 
@@ -117,6 +120,36 @@ def test_any_start(case: SmallCosts, seed: int) -> None:
     assert state.ending == cold.ending
     if state.ending == "optimal":
         assert np.dot(state.flow, form.cost) == np.dot(cold.flow, form.cost)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 5])
+@pytest.mark.parametrize("delayed", [False, True])
+def test_many_threads(threads: int, delayed: bool) -> None:
+    """Any number of threads, with and without random delays, finds what shortest paths find."""
+    rng = np.random.default_rng(threads)
+    endings = []
+    for trial in range(40):
+        n, m = int(rng.integers(2, 60)), int(rng.integers(1, 400))
+        tail, head = rng.integers(0, n, (2, m)).astype(np.uint32)
+        capacity, cost = rng.integers(0, 9, m), rng.integers(-20, 90, m)
+        half = rng.integers(0, capacity + 1)
+        supply = np.bincount(tail, half, n) - np.bincount(head, half, n)
+        supply = supply.astype(np.int64)
+        if trial % 5 == 0:
+            supply[0] += 30
+            supply[1] -= 30
+        form = StandardForm(tail, head, capacity, cost, supply)
+        control = Control(threads=threads, delays=make_delays(threads, trial) if delayed else None)
+        state = multicore_cost_scaling.solve(form, None, LockFreeOptions(), control)
+        other = serial_shortest_path.solve(form, None, ShortestPathOptions(), Control())
+        assert state.ending == other.ending
+        endings.append(state.ending)
+        if state.ending == "optimal":
+            assert np.dot(state.flow, cost) == np.dot(other.flow, cost)
+            length = cost + state.potential[tail] - state.potential[head]
+            assert not (state.flow[length > 0] > 0).any()
+            assert (state.flow[length < 0] == capacity[length < 0]).all()
+    assert {"optimal", "infeasible"} == set(endings)
 
 
 @given(case=small_costs(endless=False), seed=st.integers(0, 2**32 - 1))
@@ -188,9 +221,10 @@ def test_bad_options(alpha: int) -> None:
         CostScalingOptions(alpha=alpha)
 
 
+@pytest.mark.parametrize("method", ["serial-cost-scaling", "multicore-cost-scaling"])
 @pytest.mark.parametrize("name", FILES)
-def test_reference_optima(name: str) -> None:
+def test_reference_optima(name: str, method: str) -> None:
     problem = preflow.read_dimacs(DIMACS / name)
-    result = preflow.min_cost_flow(problem, method="serial-cost-scaling")
+    result = preflow.min_cost_flow(problem, method=method)
     assert result.cost == OPTIMA[name]["optimum"]
     result.verify()

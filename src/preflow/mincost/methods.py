@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ..solving.protocol import Chooser, GpuPolicy, MinCostSolver
     from . import (
         cuda_cost_scaling,
+        multicore_cost_scaling,
         policy,
         serial_capacity_scaling,
         serial_cost_scaling,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
         serial_cost_scaling.solve,
         serial_network_simplex.solve,
         serial_shortest_path.solve,
+        multicore_cost_scaling.solve,
         cuda_cost_scaling.solve,
     )
     CHOOSE: Chooser[CostNetwork, Device] = policy.choose
@@ -64,6 +66,14 @@ METHODS = (
         "cost scaling by partial augment-relabel, with price updates and arc fixing",
         "Goldberg 1997; Goldberg 2008",
         aliases=("cost-scaling",),
+    ),
+    Method(
+        "multicore-cost-scaling",
+        "mincost.multicore_cost_scaling",
+        "LockFreeOptions",
+        "cost scaling by lock-free pushes and relabels, with price updates by all threads",
+        "Łupińska 2011, Algorithm 5.4; Goldberg 1997",
+        parallel=True,
     ),
     Method(
         "cuda-cost-scaling",

@@ -8,6 +8,8 @@ opposite direction (its *mate*), its cost and its residual capacity. The *length
 A scan of a vertex whose arcs are not in the cache then loads one cache line for two or four arcs, instead of
 one line of each of three arrays.
 
+Self loops are in the lists, but never residual: their best flow depends on the sign of their cost only.
+
 Arcs that carry the same flow in all later phases are *fixed*: they lie behind the *live* arcs of their tail,
 and no search looks at them.
 """
@@ -57,7 +59,7 @@ class Residual(NamedTuple):
     def flow(self, form: StandardForm) -> NDArray[np.int64]:
         """Return the flow of each arc of the instance."""
         flow = np.empty(self.num_arcs, dtype=np.int64)
-        take_flow(self, form.capacity, flow)
+        take_flow(self, form, flow)
         return flow
 
 
@@ -75,19 +77,26 @@ def place_arcs(net: Residual, form: StandardForm, flow: NDArray[np.int64], free:
         arcs[forward], arcs[backward] = v, u
         arcs[forward + MATE], arcs[backward + MATE] = backward, forward
         arcs[forward + COST], arcs[backward + COST] = form.cost[i], -form.cost[i]
-        arcs[forward + LEFT], arcs[backward + LEFT] = form.capacity[i] - flow[i], flow[i]
+        if u == v:
+            arcs[forward + LEFT], arcs[backward + LEFT] = 0, 0
+        else:
+            arcs[forward + LEFT], arcs[backward + LEFT] = form.capacity[i] - flow[i], flow[i]
         net.origin[forward // FIELDS] = i
         net.origin[backward // FIELDS] = i + m
 
 
 @kernel
-def take_flow(net: Residual, capacity: NDArray[np.int64], flow: NDArray[np.int64]) -> None:
-    """Write the flow of each arc of the instance."""
+def take_flow(net: Residual, form: StandardForm, flow: NDArray[np.int64]) -> None:
+    """Write the flow of each arc of the instance; a self loop is full if its cost is negative, else empty."""
     m = np.uint64(len(flow))
     for arc in range(np.uint64(len(net.origin))):
         i = np.uint64(net.origin[arc])
-        if i < m:
-            flow[i] = capacity[i] - np.int64(net.arcs[arc * FIELDS + LEFT])
+        if i >= m:
+            continue
+        if form.tail[i] == form.head[i]:
+            flow[i] = form.capacity[i] if form.cost[i] < 0 else 0
+        else:
+            flow[i] = form.capacity[i] - np.int64(net.arcs[arc * FIELDS + LEFT])
 
 
 @kernel

@@ -149,12 +149,10 @@ class CostScaling:
     def refine(self, level: int) -> bool:
         """Refine with epsilon ``2**level``; return whether all excess got to deficits."""
         net, work, control = self.net, self.work, self.control
-        period = np.uint64(PERIOD * len(self.form.supply) + 1)
         while True:
             control.check_wanted()
             work.potential[:] -= work.potential.max(initial=0)
-            fill_short_arcs(net, work, self.shift)
-            ending = refine(net, work, self.shift, np.int64(level), period, self.monitor)
+            ending = self.refine_once(level)
             control.counts[PHASES] += np.uint64(1)
             if ending == BLOCKED and (net.live < net.first[1:]).any():
                 net.live[:] = net.first[1:]
@@ -162,6 +160,12 @@ class CostScaling:
                 return False
             elif not release_arcs(net, work, self.shift):
                 return True
+
+    def refine_once(self, level: int) -> int:
+        """Refine with the live arcs; return how it ended."""
+        period = np.uint64(PERIOD * len(self.form.supply) + 1)
+        fill_short_arcs(self.net, self.work, self.shift)
+        return refine(self.net, self.work, self.shift, np.int64(level), period, self.monitor)
 
     def proved(self, most_passes: np.uint64) -> FlowState | None:
         """Return the state if the flow is optimal and this many passes find potentials that prove it."""

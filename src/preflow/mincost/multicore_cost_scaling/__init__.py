@@ -1,0 +1,84 @@
+"""Cost scaling on many cores: refines without locks in the scaling of serial-cost-scaling.
+
+Łupińska 2011, Algorithm 5.4, generalised to capacities above one, in the refines of Goldberg 1997. The file
+`lockfree.py` has definitions, invariants and the pseudo-code of a refine; :mod:`..serial_cost_scaling` that
+of the scaling. What lies between refines, arc fixing and price refinement, runs on one thread: a twentieth
+of the time of a serial solve.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...graph.standard_form import StandardForm
+from ...kernels.atomics import PADDING
+from ...parallel.barrier import make_barrier
+from ...parallel.inboxes import make_inboxes
+from ...parallel.thread_pool import run_solver
+from ...parallel.totals import make_totals
+from ...solving.run import Control
+from ..serial_cost_scaling import CostScaling, CostScalingOptions
+from ..solution import FlowState
+from .lockfree import STOPPED, State, refine_share
+
+#: A thread owns at least this number of blocks of consecutive vertices, if there are enough.
+BLOCKS = 8
+#: Relabels of all threads between two price updates, as a multiple of the number of vertices.
+PERIOD = 1.0
+
+
+@dataclass(frozen=True)
+class LockFreeOptions(CostScalingOptions):
+    """Options of cost scaling on many cores; they are those of the serial method."""
+
+
+class LockFreeCostScaling(CostScaling):
+    """One solve on several threads."""
+
+    def __init__(
+        self, form: StandardForm, start: FlowState | None, options: CostScalingOptions, control: Control
+    ) -> None:
+        super().__init__(form, start, options, control)
+        n, threads = len(form.supply), control.threads
+        self.state = State(
+            potential=self.work.potential,
+            excess=self.work.excess,
+            rank=np.zeros(n, dtype=np.int64),
+            next_arc=self.work.next_arc,
+            listed=np.zeros(n, dtype=np.uint32),
+            lists=make_inboxes(threads, n, np.uint32),
+            signals=np.zeros(2 * int(PADDING), dtype=np.uint64),
+            found=np.zeros(threads * int(PADDING), dtype=np.int64),
+            barrier=make_barrier(threads),
+            totals=make_totals(threads),
+            num_threads=np.array([threads], dtype=np.uint64),
+            block_bits=np.uint64(max(1, n // (BLOCKS * threads)).bit_length() - 1),
+            period=np.uint64(PERIOD * n + 1),
+            delays=control.delays,
+        )
+
+    def refine_once(self, level: int) -> int:
+        """Refine with the live arcs on all threads; return how it ended."""
+        endings = [STOPPED] * self.control.threads
+
+        def share(thread: int) -> None:
+            endings[thread] = refine_share(
+                self.net,
+                self.state,
+                np.uint64(thread),
+                self.shift,
+                np.int64(level),
+                self.control.monitor(thread),
+            )
+
+        run_solver(share, self.control, self.state.barrier)
+        return endings[0]
+
+
+def solve(
+    instance: StandardForm, start: FlowState | None, options: LockFreeOptions, control: Control
+) -> FlowState:
+    """Solve: see :class:`preflow.solving.protocol.MinCostSolver`."""
+    return LockFreeCostScaling(instance, start, options, control).solve()
