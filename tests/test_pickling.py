@@ -110,6 +110,7 @@ def samples() -> dict[str, Callable[[], Any]]:
         "Parameter": lambda: preflow.generators.Parameter("n", int, None),
         "PathsAsMinCostFlow": lambda: reductions.PathsAsMinCostFlow.of(COST_NETWORK, 0, 2),
         "PointCosts": lambda: preflow.PointCosts([[0, 0], [3, 4]], [[3, 3], [0, 1]]),
+        "PricedAssignment": lambda: reductions.AssignmentAsTransport.of([[1, 2], [4, 4]]).solve(),
         "ProgressReport": lambda: preflow.progress.ProgressReport(1.0, 0.5, 3, 4),
         "ProjectSelection": lambda: reductions.select_projects([3, -1], [(0, 1)]),
         "ProjectsAsMinCut": lambda: reductions.ProjectsAsMinCut.of([3, -1], [(0, 1)]),

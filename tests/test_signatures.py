@@ -258,7 +258,7 @@ RESULTS = {
         "UnwrappedPhase",
     ),
     *("BMatching", "CheapPaths", "FeasibleFlow", "FlowAndCut", "JobAssignment", "ProjectSelection"),
-    *("RoundedMatrix", "VertexFlow"),
+    *("PricedAssignment", "RoundedMatrix", "VertexFlow"),
 }
 
 

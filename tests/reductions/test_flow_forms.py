@@ -32,9 +32,8 @@ def test_circulation_and_directed_arcs(problem: SmallProblem) -> None:
     direct = preflow.max_flow(problem.network, source, sink)
     for kind in (reductions.MaxFlowAsCirculation, reductions.UndirectedAsDirected):
         found = kind.of(problem.network, source, sink).solve()
-        if direct.network.capacity.dtype.kind == "i":
-            assert found.value == direct.value
-        assert found.value == pytest.approx(direct.value, rel=1e-9)
+        apart = abs(found.value - direct.value)
+        assert apart <= found.gap + direct.gap + (0 if direct.gap == 0 == found.gap else 1e-12 * direct.value)
         found.verify()
 
 

@@ -104,6 +104,28 @@ def test_assignment(matrix: np.ndarray, as_sparse: bool) -> None:
     assert result.cost == most.cost
 
 
+@pytest.mark.parametrize("shape", [(3, 3), (2, 5), (6, 2)])
+def test_assignment_of_floats(shape: tuple[int, int]) -> None:
+    matrix = np.random.default_rng(1).random(shape) * 1e5
+    result = reductions.AssignmentAsTransport.of(matrix).solve()
+    result.verify()
+    assert result.gap <= 1e-5
+    assert result.cost == pytest.approx(preflow.linear_assignment(matrix).cost)
+
+
+def test_wrong_assignments_are_refused() -> None:
+    found = reductions.AssignmentAsTransport.of([[4, 1, 3], [1, 0, 5]]).solve()
+    parts = [found.row, found.column, found.u, found.v]
+    for place, wrong, message in (
+        (1, [1, 1], "not every column"),
+        (1, [0, 2], "the pairs cost 9"),
+        (3, np.zeros(3, dtype=np.int64), "the prices prove 1"),
+    ):
+        arrays = [*parts[:place], np.array(wrong), *parts[place + 1 :]]
+        with pytest.raises(VerificationError, match=message):
+            reductions.PricedAssignment(*arrays, found.cost, found.gap, found.costs).verify()
+
+
 @settings(max_examples=100, deadline=None)
 @given(matrices(), st.data(), st.booleans())
 def test_transport(matrix: np.ndarray, data: st.DataObject, floats: bool) -> None:

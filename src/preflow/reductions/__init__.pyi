@@ -8,7 +8,7 @@ from .paths import CheapPaths, PathsAsMinCostFlow, disjoint_paths, shortest_path
 from .projects import ProjectsAsMinCut, ProjectSelection, select_projects
 from .rounding import RoundedMatrix, RoundingAsCirculation, round_matrix
 from .terminals import TerminalsMerged
-from .transports import AssignmentAsTransport, TransportAsMinCostFlow
+from .transports import AssignmentAsTransport, PricedAssignment, TransportAsMinCostFlow
 from .undirected import UndirectedAsDirected, UndirectedCostsAsDirected
 from .vertex_capacities import VertexCapacities, VertexFlow
 
@@ -25,6 +25,7 @@ __all__ = [
     "MatchingAsMaxFlow",
     "MaxFlowAsCirculation",
     "PathsAsMinCostFlow",
+    "PricedAssignment",
     "ProjectSelection",
     "ProjectsAsMinCut",
     "RoundedMatrix",

@@ -65,11 +65,15 @@ class LowerBoundsRemoved(CostReduction[MinCostFlowResult]):
         supplies = supplies_or_own(given, supply)
         lower = np.zeros(given.num_arcs, dtype=np.int64) if given.lower is None else given.lower
         ends = np.append(vertex_numbers(given.head), vertex_numbers(given.tail))
+        moved = supplies + totals(ends, np.append(lower, -lower), given.num_vertices)
+        if moved.dtype.kind == "f" and len(moved):
+            # Only rounding keeps these floats from having the sum of the supplies.
+            moved[np.abs(moved).argmax()] -= moved.sum() - supplies.sum()
         built = replace(
             given,
             capacity=difference(given.capacity, lower),
             lower=None,
-            supply=supplies + totals(ends, np.append(lower, -lower), given.num_vertices),
+            supply=moved,
         )
         return cls(network=built, given=given, supply=supplies.copy())
 

@@ -17,19 +17,74 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arrays import AnyArray, Array
-from ..assignment.result import AssignmentResult
+from ..certify.assignment import proved_bound
 from ..certify.min_cost_flow import exact_dot
 from ..certify.transport import price_bound, rounding_slack
-from ..errors import InfeasibleError, InfeasibleFlowError, InvalidInputError
+from ..errors import InfeasibleError, InfeasibleFlowError, InvalidInputError, VerificationError
 from ..graph.cost_network import CostNetwork
 from ..graph.costs import DenseCosts, SparseCosts
 from ..mincost.result import MinCostFlowResult
 from ..solving.call import Arguments
 from ..solving.read_only import ReadOnlyArrays
-from ..stats import AssignmentStats
 from ..transportation.api import transport
 from ..transportation.result import TransportResult
-from .base import CostReduction, check_fits, one_matrix
+from .base import CostReduction, check_fits, freeze, one_matrix
+
+#: Relative rounding error that sums of float costs may have.
+ROUNDING = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class PricedAssignment(ReadOnlyArrays):
+    """An assignment of the least cost, with the prices that prove it.
+
+    Attributes
+    ----------
+    row, column : ndarray of int64, shape (k,)
+        The pairs, by rows.
+    u, v : ndarray of int64 or float64, shapes (n,) and (m,)
+        Prices of rows and columns: ``u[i] + v[j]`` is at most the cost of each pair, and equal for the pairs
+        assigned; of float costs up to rounding. Rows or columns that are left over have price 0, the largest
+        of their side.
+    cost : int or float
+    gap : int or float
+        How far `cost` may be from the least cost, proved by the prices; 0 for integers.
+    costs : DenseCosts or SparseCosts
+    """
+
+    row: Array
+    column: Array
+    u: Array
+    v: Array
+    cost: int | float
+    gap: int | float
+    costs: DenseCosts | SparseCosts
+
+    def __post_init__(self) -> None:
+        freeze(self.row, self.column, self.u, self.v)
+
+    def verify(self) -> None:
+        """Prove the assignment optimal within `gap`, in one pass over the costs.
+
+        Raises
+        ------
+        VerificationError
+            The proof fails: please report it as a bug.
+        """
+        _, n, m = self.costs.shape
+        for name, numbers in (("row", self.row), ("column", self.column)):
+            if len(np.unique(numbers)) != min(n, m):
+                raise VerificationError(f"not every {name} has a pair of its own")
+        values = self.costs.at(0, self.row, self.column)
+        if values.dtype.kind == "f" and not np.isfinite(values).all():
+            raise VerificationError("a pair is not allowed")
+        cost = exact_dot(values, np.ones(len(values), dtype=np.int64))
+        slack = 0.0 if values.dtype.kind == "i" else ROUNDING * float(np.abs(values).sum())
+        if not abs(cost - self.cost) <= slack:
+            raise VerificationError(f"the pairs cost {cost}, not {self.cost}")
+        bound = proved_bound(self.costs, 0, self.u, self.v)
+        if not cost - bound <= self.gap + slack:
+            raise VerificationError(f"the prices prove {bound}, more than {self.gap} below {cost}")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -94,7 +149,7 @@ class AssignmentAsTransport(ReadOnlyArrays):
             built = csr_array((values, column, first.astype(np.int64)), shape=(len(a), m))
         return cls(cost=built, a=a, b=b, given=given)
 
-    def solve(self, **arguments: Unpack[Arguments]) -> AssignmentResult:
+    def solve(self, **arguments: Unpack[Arguments]) -> PricedAssignment:
         """Solve the transport problem with these arguments of :func:`preflow.transport`.
 
         Raises
@@ -112,7 +167,7 @@ class AssignmentAsTransport(ReadOnlyArrays):
             )
             raise InfeasibleError(sides[0], violating, allowed) from None
 
-    def solution(self, result: TransportResult) -> AssignmentResult:
+    def solution(self, result: TransportResult) -> PricedAssignment:
         """Return the assignment, with the prices that prove it."""
         if not (np.array_equal(result.a, self.a) and np.array_equal(result.b, self.b)):
             raise InvalidInputError("the result does not belong to the transport problem of this reduction")
@@ -126,28 +181,10 @@ class AssignmentAsTransport(ReadOnlyArrays):
         if not wide:
             row, column, u, v = column, row, v, u
         order = np.argsort(row, kind="stable")
-        stats = result.stats
-        found = AssignmentResult(
-            status="optimal",
-            lower_bound=total,
-            upper_bound=total,
-            stats=AssignmentStats(
-                method=stats.method,
-                reason=stats.reason,
-                device=stats.device,
-                threads=stats.threads,
-                seconds=stats.seconds,
-            ),
-            row=row[order],
-            column=column[order],
-            u=u,
-            v=v,
-            costs=self.given,
-            partial=False,
-        )
-        for array in (found.row, found.column, found.u, found.v):
-            array.flags.writeable = False
-        return found
+        gap: int | float = 0
+        if self.given.dtype.kind == "f":
+            gap = max(0.0, float(total - proved_bound(self.given, 0, u, v)))
+        return PricedAssignment(row[order], column[order], u, v, total, gap, self.given)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
