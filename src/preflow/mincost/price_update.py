@@ -11,8 +11,8 @@ reached all excess; let the last rank be `k`. Vertices that it has not settled w
 epsilon. Only differences matter, so the update raises the others instead: that of rank `r` by ``(k - r) *
 epsilon``.
 
-The queue is a radix heap: ranks differ from the last one settled in a highest bit, which is their bucket. So
-ranks of any size take 64 buckets.
+The queue has a bucket for each of the next 63 ranks and one for all larger ranks, which are sorted when the
+others are empty (Dial 1969). So ranks may have any size.
 
 Pseudo-code::
 
@@ -31,14 +31,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Index, Int64
+from ..kernels.atomics import prefetch
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..solving.monitor import Monitor
 from ..stats import ARC_SCANS, GLOBAL_RELABELS
 from .residual import COST, FIELDS, LEFT, MATE, Residual
 
-#: Buckets of a radix heap of ranks below 2**63.
+#: Buckets: one for each of the next ranks, and the last for all others. With a radix heap an update takes
+#: 10 to 25% longer, with 256 buckets 3 to 20%.
 BUCKETS = np.uint64(64)
+#: Integers of a cache line.
+LINE = np.uint64(16)
 #: Rank of a vertex that the search has not reached.
 FAR = np.int64(2**62)
 
@@ -78,14 +82,9 @@ def take_out(ranks: Ranks, v: np.uint64) -> None:
 
 
 @kernel
-def put_in(ranks: Ranks, v: Index, last: Int64) -> None:
-    """Put a vertex into the bucket of its rank, where `last` is the rank settled last."""
-    bucket = ZERO
-    rest = ranks.rank[v] ^ last
-    while rest > 0:
-        rest >>= 1
-        bucket += ONE
-    ring = np.uint64(len(ranks.rank)) + bucket
+def put_in(ranks: Ranks, v: Index, base: Int64) -> None:
+    """Put a vertex into the bucket of its rank; the first bucket has rank `base`."""
+    ring = np.uint64(len(ranks.rank)) + min(np.uint64(ranks.rank[v] - base), BUCKETS - ONE)
     after = np.uint64(ranks.after[ring])
     ranks.after[ring] = v
     ranks.before[v] = ring
@@ -94,29 +93,22 @@ def put_in(ranks: Ranks, v: Index, last: Int64) -> None:
 
 
 @kernel
-def least_rank(ranks: Ranks, last: Int64) -> Int64:
-    """Return the least rank, whose vertices are then in the first bucket; `FAR` if the heap is empty."""
-    n = np.uint64(len(ranks.rank))
-    ring = n
-    while ring < n + BUCKETS and np.uint64(ranks.after[ring]) == ring:
-        ring += ONE
-    if ring == n + BUCKETS:
-        return FAR
-    if ring == n:
-        return last
-    least = FAR
-    v = np.uint64(ranks.after[ring])
-    while v != ring:
-        least = min(least, ranks.rank[v])
+def sort_rest(ranks: Ranks) -> Int64:
+    """Sort the vertices of the last bucket into all buckets; return their least rank, or `FAR`."""
+    last = np.uint64(len(ranks.rank)) + BUCKETS - ONE
+    base = FAR
+    v = np.uint64(ranks.after[last])
+    while v != last:
+        base = min(base, ranks.rank[v])
         v = np.uint64(ranks.after[v])
-    v = np.uint64(ranks.after[ring])
-    ranks.after[ring] = ring
-    ranks.before[ring] = ring
-    while v != ring:
+    v = np.uint64(ranks.after[last])
+    ranks.after[last] = last
+    ranks.before[last] = last
+    while v != last:
         following = np.uint64(ranks.after[v])
-        put_in(ranks, v, least)
+        put_in(ranks, v, base)
         v = following
-    return least
+    return base
 
 
 @kernel
@@ -140,14 +132,28 @@ def update_prices(
             rank[i] = 0
             put_in(ranks, i, np.int64(0))
     num_settled = ZERO
+    base, ring = np.int64(0), n
     last = np.int64(0)
     while waiting > ZERO:
-        least = least_rank(ranks, last)
-        if least == FAR:
-            break
-        last = least
-        u = np.uint64(ranks.after[n])
+        # Find the first bucket that is not empty.
+        while ring < n + BUCKETS - ONE and np.uint64(ranks.after[ring]) == ring:
+            ring += ONE
+        if ring == n + BUCKETS - ONE:
+            least = sort_rest(ranks)
+            if least == FAR:
+                break
+            base, ring = least, n
+            continue
+        u = np.uint64(ranks.after[ring])
+        last = rank[u]
         take_out(ranks, u)
+        coming = np.uint64(ranks.after[ring])
+        if coming < n:
+            place = net.first[coming]
+            prefetch(arcs, place)
+            prefetch(arcs, place + LINE)
+            prefetch(arcs, place + LINE + LINE)
+            prefetch(arcs, place + LINE + LINE + LINE)
         ranks.settled[num_settled] = u
         num_settled += ONE
         if excess[u] > 0:
@@ -165,7 +171,7 @@ def update_prices(
                     if known < FAR:
                         take_out(ranks, v)
                     rank[v] = new
-                    put_in(ranks, v, last)
+                    put_in(ranks, v, base)
             arc += FIELDS
     # Raise the potentials of settled vertices, and empty the heap.
     for j in range(num_settled):

@@ -2,8 +2,8 @@
 
 Łupińska 2011, Algorithm 5.4, generalised to capacities above one, in the refines of Goldberg 1997. The file
 `lockfree.py` has definitions, invariants and the pseudo-code of a refine; :mod:`..serial_cost_scaling` that
-of the scaling. What lies between refines, arc fixing and price refinement, runs on one thread: a twentieth
-of the time of a serial solve.
+of the scaling. The arrays of the residual network, arc fixing and price refinement are left to one thread.
+On NETGEN with 400,000 arcs they take 0.1 of the 0.7 seconds of a serial solve.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ from ..serial_cost_scaling import CostScaling, CostScalingOptions
 from ..solution import FlowState
 from .lockfree import STOPPED, State, refine_share
 
-#: A thread owns at least this number of blocks of consecutive vertices, if there are enough.
+#: A thread owns at least this number of blocks of consecutive vertices, if there are enough: a guess.
 BLOCKS = 8
-#: Relabels of all threads between two price updates, as a multiple of the number of vertices.
+#: Relabels of all threads between two price updates, as a multiple of the number of vertices: that of the
+#: serial method.
 PERIOD = 1.0
 
 

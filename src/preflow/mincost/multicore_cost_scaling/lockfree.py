@@ -90,7 +90,7 @@ OVER, RELABELED = np.uint64(0), PADDING
 #: of the window, and its least rank past the window.
 REACHED, FOLLOWING = ZERO, ONE
 #: Ranks that a price update settles at a time. Few vertices have one rank, and each window takes three
-#: barriers; in a wide one ranks fall several times.
+#: barriers; in a wide one ranks fall several times. The number is a guess.
 WINDOW = np.int64(4)
 
 

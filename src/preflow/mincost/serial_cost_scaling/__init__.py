@@ -44,18 +44,19 @@ from ..solution import FlowState
 from .arc_fixing import fix_arcs, release_arcs
 from .refine import BLOCKED, COMPLETE, MOST, Work, fill_short_arcs, refine
 
-#: An earlier flow that does not send all supplies starts with an epsilon of the largest cost over two to
-#: this.
+#: An earlier flow that does not send all supplies starts with an epsilon of the largest cost over `2**WARM`:
+#: a guess, not measured.
 WARM = 8
-#: Relabels between two price updates, as a multiple of the number of vertices. 0.5 takes 20 to 60% longer on
-#: NETGEN and GOTO, 2 takes 60% longer on grids.
+#: Relabels between two price updates, as a multiple of the number of vertices. 0.5 takes 10 to 60% longer on
+#: NETGEN, GOTO and grids, 2 takes 60 to 80% longer on grids.
 PERIOD = 1.0
 #: Passes of a price refinement that may fail.
 PASSES = np.uint64(12)
 #: Arcs are fixed if their length exceeds this times the square root of n times epsilon. With 1, wrong guesses
-#: double the refines on grids; 12 takes 10 to 20% longer.
+#: nearly double the refines on grids; 12 takes 8 to 24% longer.
 FIXED = 4.0
-#: The same after the last refine: past these passes, shortest paths are left to find the potentials.
+#: Passes after the last refine, when potentials exist unless costs left no room to be scaled; shortest paths
+#: finish where these are not enough.
 LAST_PASSES = np.uint64(1000)
 
 
@@ -66,8 +67,8 @@ class CostScalingOptions:
     Attributes
     ----------
     alpha : int
-        The divisor of epsilon, a power of two. 4 and 8 take up to 60% longer on NETGEN and grids, 32 takes
-        40% longer on NETGEN.
+        The divisor of epsilon, a power of two. 4 takes up to 70% longer than 16 on NETGEN and grids, 8 up to
+        30%, 32 up to 50% longer on NETGEN.
     arc_fixing : bool
         Whether searches skip arcs whose flow hardly changes any more.
     """
