@@ -1,0 +1,41 @@
+"""What method="auto" means for minimum-cost flow."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from preflow.graph.cost_network import CostNetwork
+from preflow.mincost import policy
+
+
+def network(n: int, m: int) -> CostNetwork:
+    ends = np.zeros(m, dtype=int)
+    return CostNetwork.from_arrays(ends, ends, num_vertices=n)
+
+
+@pytest.mark.parametrize(
+    ("n", "m", "threads", "expected"),
+    [
+        (100, 1000, 16, "serial-network-simplex"),
+        (100_000, 1000, 16, "serial-cost-scaling"),
+        (100, 600_000, 2, "serial-network-simplex"),
+        (100_000, 600_000, 2, "serial-cost-scaling"),
+        (100_000, 600_000, 16, "multicore-cost-scaling"),
+    ],
+)
+def test_the_choice_of_auto(n: int, m: int, threads: int, expected: str) -> None:
+    assert policy.choose(network(n, m), threads=threads).method == expected
+
+
+def test_a_gpu() -> None:
+    assert policy.choose(network(10, 10), device="cuda").method == "cuda-cost-scaling"
+    assert policy.worth_a_gpu(network(10, 300_000), 16, in_use=True)
+    assert not policy.worth_a_gpu(network(10, 300_000), 16, in_use=False)
+
+
+def test_an_earlier_flow() -> None:
+    assert policy.choose_for_start(network(10_000, 10), 300) is None
+    chosen = policy.choose_for_start(network(10_000, 10), 90)
+    assert chosen is not None
+    assert chosen.method == "serial-shortest-path"
