@@ -29,7 +29,7 @@ LAYERS = [
     ["cuda"],
     ["graph"],
     ["certify"],
-    ["maxflow", "gridcut", "matching", "assignment", "mincost"],
+    ["maxflow", "gridcut", "bipartite", "general_matching", "assignment", "mincost"],
     ["transportation"],
     ["registry", "cuts"],
     ["reductions"],

@@ -20,6 +20,8 @@ import pytest
 
 import preflow
 from preflow import BipartiteGraph, GridNetwork, registry
+from preflow.bipartite.match_arrays import empty_matching
+from preflow.bipartite.methods import INITIAL
 from preflow.certify.assignment import check_assignment
 from preflow.certify.grid import check_grid_flow, check_grid_labels
 from preflow.certify.matching import check_matching
@@ -33,8 +35,6 @@ from preflow.graph.standard_form import StandardForm
 from preflow.kernels import warm_up
 from preflow.kernels.bfs import distances_to_sink
 from preflow.kernels.kernel import PLAIN
-from preflow.matching.match_arrays import empty_matching
-from preflow.matching.methods import INITIAL
 from preflow.mincost.infeasible import excesses
 from preflow.mincost.solution import FlowState
 from preflow.solving import protocol
@@ -49,7 +49,7 @@ PROBLEMS = registry.METHODS.keys() - {"min_cut"}
 PACKAGES = {
     "max_flow": ("maxflow", protocol.FlowSolver),
     "grid_cut": ("gridcut", protocol.GridSolver),
-    "bipartite_matching": ("matching", protocol.MatchingSolver),
+    "bipartite_matching": ("bipartite", protocol.MatchingSolver),
     "linear_assignment": ("assignment", protocol.AssignmentSolver),
     "min_cost_flow": ("mincost", protocol.MinCostSolver),
     "transport": ("transportation", protocol.TransportSolver),
@@ -131,8 +131,8 @@ def test_mypy_sees_every_initial_matching(device: str) -> None:
     for heuristic in records:
         check_signature(heuristic.start, protocol.InitialMatching)
     name = "HOST_HEURISTICS" if device == "cpu" else "DEVICE_HEURISTICS"
-    expected = {heuristic.module.removeprefix("matching.initial.") + ".start" for heuristic in records}
-    assert solvers_that_mypy_checks("matching")[name] == expected
+    expected = {heuristic.module.removeprefix("bipartite.initial.") + ".start" for heuristic in records}
+    assert solvers_that_mypy_checks("bipartite")[name] == expected
 
 
 def exact_heights(net: ResidualArrays) -> Any:

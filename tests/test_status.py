@@ -10,9 +10,9 @@ import pytest
 import preflow
 from preflow.assignment import serial_shortest_path
 from preflow.assignment.solution import STOPPED
+from preflow.bipartite import serial_hkdw
 from preflow.errors import SolverError
 from preflow.gridcut import serial_boykov_kolmogorov
-from preflow.matching import serial_hkdw
 from preflow.maxflow import serial_fifo
 
 pytestmark = pytest.mark.fast

@@ -26,6 +26,7 @@ from preflow.bench.matching_suites import graph_case, matrix_case
 from preflow.bench.problem import SEARCH, Case, Suite, Table, method_and_options, method_and_threads
 from preflow.bench.profiles import COLOURS, Times, draw_performance_profile, draw_speed_up_profile
 from preflow.bench.runner import InstanceRecord
+from preflow.bipartite.methods import METHODS as MATCHING_METHODS
 from preflow.generators import (
     co_authorship,
     delaunay,
@@ -37,7 +38,6 @@ from preflow.generators import (
     road_like,
 )
 from preflow.graph.bipartite import BipartiteGraph
-from preflow.matching.methods import METHODS as MATCHING_METHODS
 from preflow.solving.dispatch import find_method
 
 # Published table

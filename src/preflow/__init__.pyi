@@ -1,5 +1,13 @@
 from .assignment.api import linear_assignment
 from .assignment.result import AssignmentResult
+from .bipartite.api import bipartite_matching
+from .bipartite.decomposition import (
+    DulmageMendelsohn,
+    dulmage_mendelsohn,
+    structural_rank,
+    zero_free_diagonal,
+)
+from .bipartite.result import MatchingResult
 from .cuts import min_cut
 from .graph.bipartite import BipartiteGraph
 from .graph.contrast import contrast_capacity
@@ -12,14 +20,6 @@ from .gridcut.result import GridCutResult
 from .io.dimacs import read_dimacs, write_dimacs
 from .io.npz import load_npz, save_npz
 from .kernels.warm_up import warm_up
-from .matching.api import bipartite_matching
-from .matching.decomposition import (
-    DulmageMendelsohn,
-    dulmage_mendelsohn,
-    structural_rank,
-    zero_free_diagonal,
-)
-from .matching.result import MatchingResult
 from .maxflow.api import max_flow
 from .maxflow.result import MaxFlowResult, MinCutResult
 from .mincost.api import min_cost_flow

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from .assignment.methods import METHODS as ASSIGNMENT_METHODS
+from .bipartite.methods import METHODS as MATCHING_METHODS
 from .errors import InvalidInputError
 from .gridcut.methods import METHODS as GRIDCUT_METHODS
-from .matching.methods import METHODS as MATCHING_METHODS
 from .maxflow.methods import METHODS as MAXFLOW_METHODS
 from .mincost.methods import METHODS as MINCOST_METHODS
 from .solving.method import Method

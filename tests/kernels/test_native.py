@@ -189,7 +189,7 @@ def test_what_an_edit_changes_is_not_taken_from_the_library(edit: str, tmp_path:
     code = (
         "from preflow.kernels import kernel\n"
         "from preflow.maxflow.serial_highest_label import first_stage as solver\n"
-        "from preflow.matching.match_arrays import match_rows as other\n"
+        "from preflow.bipartite.match_arrays import match_rows as other\n"
         "for each in solver, other:\n"
         "    functions = each.functions or each._of_other_sources\n"
         "    print(bool(functions) and (bool(each.functions) or kernel._is_unchanged(each, functions)))"

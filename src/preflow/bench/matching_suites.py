@@ -7,11 +7,11 @@ from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 
+from ..bipartite.methods import METHODS
 from ..generators import bipartite_family
 from ..generators.traps import board_with_holes, clique_with_tail, comb, few_columns, scrambled_cycle
 from ..graph.bipartite import BipartiteGraph
 from ..io.matrix_market import read_matrix_market
-from ..matching.methods import METHODS
 from .files import find_files, instance_name
 from .matching_instance import MatchingInstance
 from .problem import TRAP_THREADS, Case, Suite, methods_on_cpu

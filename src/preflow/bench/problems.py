@@ -8,11 +8,11 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ..assignment.api import linear_assignment
+from ..bipartite.api import QUICK_EDGES, bipartite_matching
 from ..cuts import min_cut
 from ..errors import InvalidInputError
 from ..graph.network import FlowNetwork
 from ..gridcut.api import grid_cut
-from ..matching.api import QUICK_EDGES, bipartite_matching
 from ..maxflow.api import max_flow
 from ..maxflow.result import MinCutResult
 from ..mincost.api import min_cost_flow
@@ -168,7 +168,7 @@ def _matching_contestant(name: str, settings: SolverSettings) -> Contestant:
     def prepare(instance: MatchingInstance) -> Any:
         return instance.matrix()
 
-    return Contestant(f"preflow:{name}", "preflow.matching.api", "preflow", run, prepare, device=call.device)
+    return Contestant(f"preflow:{name}", "preflow.bipartite.api", "preflow", run, prepare, device=call.device)
 
 
 def _assignment_contestant(name: str, settings: SolverSettings) -> Contestant:

@@ -23,9 +23,9 @@ from .files import STREAM, check_outputs, write_lines
 from .session import TIME_LIMIT_REACHED, Command, solver_progress, timed, working
 
 if TYPE_CHECKING:
+    from ..bipartite.decomposition import DulmageMendelsohn
+    from ..bipartite.result import MatchingResult
     from ..graph.bipartite import BipartiteGraph
-    from ..matching.decomposition import DulmageMendelsohn
-    from ..matching.result import MatchingResult
 
 #: Pixels of a picture along the longer side; larger matrices are drawn by the number of entries per pixel.
 PIXELS = 600
@@ -91,9 +91,9 @@ def match(
       preflow match matrix.mtx --method serial-hopcroft-karp --verify --json
       preflow match matrix.mtx --permutation blocks.txt --spy blocks.png
     """
+    from ..bipartite.api import bipartite_matching
+    from ..bipartite.decomposition import decompose
     from ..io.bipartite import read_bipartite_graph
-    from ..matching.api import bipartite_matching
-    from ..matching.decomposition import decompose
     from ..solving.options import name_and_value
     from .reports import as_json as json_text
     from .reports import matching_facts, matching_lines

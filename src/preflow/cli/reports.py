@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ..assignment.result import AssignmentResult
+    from ..bipartite.decomposition import DulmageMendelsohn
+    from ..bipartite.result import MatchingResult
     from ..generators.registry import Family
     from ..graph.cost_network import CostNetwork
     from ..graph.network import FlowNetwork, MaxFlowProblem
-    from ..matching.decomposition import DulmageMendelsohn
-    from ..matching.result import MatchingResult
     from ..maxflow.result import MinCutResult
     from ..mincost.result import MinCostFlowResult
     from ..solving.method import Method

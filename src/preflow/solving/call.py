@@ -9,7 +9,7 @@ makes of a request and an instance. Each problem's ``api.py`` has a subclass wit
   from ``control.status``, the statistics from :meth:`Call.stats`.
 
 The public function makes the request, prepares the call, and returns what :meth:`Call.run` returns for the
-second method. :mod:`preflow.matching.api` is an example.
+second method. :mod:`preflow.bipartite.api` is an example.
 """
 
 from __future__ import annotations

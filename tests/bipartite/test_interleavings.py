@@ -11,29 +11,29 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from preflow.graph.bipartite import Adjacency
-from preflow.kernels import atomics
-from preflow.matching import (
+from preflow.bipartite import (
     disjoint_searches,
     packed_columns,
     packed_search,
     serial_push_relabel,
     thread_rounds,
 )
-from preflow.matching import multicore_disjoint_bfs as disjoint_bfs
-from preflow.matching import multicore_graft as grafting
-from preflow.matching import multicore_multi_source_bfs as multi_source_bfs
-from preflow.matching import multicore_pothen_fan as pothen_fan
-from preflow.matching import multicore_push_relabel as push_relabel
-from preflow.matching.disjoint_searches import Disjoint
-from preflow.matching.initial import cheap as initial_cheap
-from preflow.matching.match_arrays import Matching
-from preflow.matching.multicore_graft import Forest
-from preflow.matching.multicore_push_relabel import labels, last_rows, pushes
-from preflow.matching.multicore_push_relabel.last_rows import OPEN, Search, Trees
-from preflow.matching.packed_columns import Packed
-from preflow.matching.serial_graft import Rules
-from preflow.matching.thread_rounds import Round, Rounds
+from preflow.bipartite import multicore_disjoint_bfs as disjoint_bfs
+from preflow.bipartite import multicore_graft as grafting
+from preflow.bipartite import multicore_multi_source_bfs as multi_source_bfs
+from preflow.bipartite import multicore_pothen_fan as pothen_fan
+from preflow.bipartite import multicore_push_relabel as push_relabel
+from preflow.bipartite.disjoint_searches import Disjoint
+from preflow.bipartite.initial import cheap as initial_cheap
+from preflow.bipartite.match_arrays import Matching
+from preflow.bipartite.multicore_graft import Forest
+from preflow.bipartite.multicore_push_relabel import labels, last_rows, pushes
+from preflow.bipartite.multicore_push_relabel.last_rows import OPEN, Search, Trees
+from preflow.bipartite.packed_columns import Packed
+from preflow.bipartite.serial_graft import Rules
+from preflow.bipartite.thread_rounds import Round, Rounds
+from preflow.graph.bipartite import Adjacency
+from preflow.kernels import atomics
 from preflow.parallel import worklist
 from preflow.parallel.transpose import make_transposing
 from preflow.solving.run import COUNTER_ROW, Control

@@ -11,18 +11,18 @@ import scipy.sparse
 from hypothesis import example, given, settings
 
 import preflow
-from preflow.cuda import runtime
-from preflow.errors import DeviceMemoryError, InvalidInputError, SolverError
-from preflow.generators import bipartite_family
-from preflow.matching import (
+from preflow.bipartite import (
     cuda_multi_source_bfs,
     cuda_push_relabel,
     device_launches,
     policy,
 )
-from preflow.matching.initial import cheap, proposals
-from preflow.matching.match_arrays import empty_matching
-from preflow.matching.methods import METHODS
+from preflow.bipartite.initial import cheap, proposals
+from preflow.bipartite.match_arrays import empty_matching
+from preflow.bipartite.methods import METHODS
+from preflow.cuda import runtime
+from preflow.errors import DeviceMemoryError, InvalidInputError, SolverError
+from preflow.generators import bipartite_family
 from preflow.solving.dispatch import find_method
 from preflow.solving.run import Control
 from tests.support.cuda_on_cpu.device import CpuDevice

@@ -18,12 +18,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import preflow
+from preflow.bipartite.initial import cheap
+from preflow.bipartite.match_arrays import empty_matching
+from preflow.bipartite.methods import METHODS
 from preflow.errors import InvalidInputError
 from preflow.generators import bipartite_family
 from preflow.graph.bipartite import Adjacency, BipartiteGraph
-from preflow.matching.initial import cheap
-from preflow.matching.match_arrays import empty_matching
-from preflow.matching.methods import METHODS
 from preflow.parallel import thread_pool
 from preflow.parallel.delays import make_delays
 from preflow.solving.dispatch import find_method
@@ -47,7 +47,7 @@ SOLVERS: list[tuple[str, dict[str, Any]]] = [
     ("multicore-push-relabel", {"search_share": 0, "gap": False, "relabel_period": 0.2}),
     ("multicore-push-relabel", {"search_share": 0.0, "initial_labels": "exact", "relabel_period": 0.5}),
 ]
-#: ``PREFLOW_STRESS=5000 pytest tests/matching/test_multicore.py`` solves 5,000 graphs with each method.
+#: ``PREFLOW_STRESS=5000 pytest tests/bipartite/test_multicore.py`` solves 5,000 graphs with each method.
 GRAPHS = int(os.environ.get("PREFLOW_STRESS", "100"))
 #: Seconds after which a solve is taken to hang; it then has no value.
 HANGS = 30

@@ -73,7 +73,7 @@ AZAD_2012 = "Azad, Halappanavar, Rajamanickam, Boman, Khan and Pothen 2012"
 METHODS = (
     Method(
         "serial-push-relabel",
-        "matching.serial_push_relabel",
+        "bipartite.serial_push_relabel",
         "PushRelabelOptions",
         "first in first out, global relabel every k (m + n) pushes, gaps",
         "Deveci, Kaya, Uçar and Çatalyürek 2013, algorithms 1 and 2",
@@ -81,7 +81,7 @@ METHODS = (
     ),
     Method(
         "serial-hopcroft-karp",
-        "matching.serial_hopcroft_karp",
+        "bipartite.serial_hopcroft_karp",
         "HopcroftKarpOptions",
         "phases of shortest augmenting paths",
         "Hopcroft and Karp 1973",
@@ -89,7 +89,7 @@ METHODS = (
     ),
     Method(
         "serial-hkdw",
-        "matching.serial_hkdw",
+        "bipartite.serial_hkdw",
         "HkdwOptions",
         "Hopcroft and Karp with a second set of searches, of any length, in each phase",
         "Duff and Wiberg 1988",
@@ -97,14 +97,14 @@ METHODS = (
     ),
     Method(
         "serial-hybrid",
-        "matching.serial_hybrid",
+        "bipartite.serial_hybrid",
         "HybridOptions",
         "Hopcroft and Karp while phases are cheap, then push-relabel",
         "preflow",
     ),
     Method(
         "serial-pothen-fan",
-        "matching.serial_pothen_fan",
+        "bipartite.serial_pothen_fan",
         "PothenFanOptions",
         "phases of depth-first searches with lookahead and fairness",
         f"Pothen and Fan 1990; {DUFF_KAYA_UCAR}",
@@ -112,7 +112,7 @@ METHODS = (
     ),
     Method(
         "serial-graft",
-        "matching.serial_graft",
+        "bipartite.serial_graft",
         "GraftOptions",
         "breadth-first search from all free rows that keeps the trees of failed ones",
         "Azad, Buluç and Pothen 2016",
@@ -120,7 +120,7 @@ METHODS = (
     ),
     Method(
         "multicore-pothen-fan",
-        "matching.multicore_pothen_fan",
+        "bipartite.multicore_pothen_fan",
         "PothenFanOptions",
         "phases of disjoint depth-first searches with lookahead and fairness",
         AZAD_2012,
@@ -128,7 +128,7 @@ METHODS = (
     ),
     Method(
         "multicore-disjoint-bfs",
-        "matching.multicore_disjoint_bfs",
+        "bipartite.multicore_disjoint_bfs",
         "DisjointBfsOptions",
         "phases of disjoint breadth-first searches, each from one free row",
         AZAD_2012,
@@ -137,7 +137,7 @@ METHODS = (
     ),
     Method(
         "multicore-graft",
-        "matching.multicore_graft",
+        "bipartite.multicore_graft",
         "MulticoreGraftOptions",
         "level by level from all free rows; keeps the trees of failed searches",
         "Azad, Buluç and Pothen 2016",
@@ -145,7 +145,7 @@ METHODS = (
     ),
     Method(
         "multicore-push-relabel",
-        "matching.multicore_push_relabel",
+        "bipartite.multicore_push_relabel",
         "MulticorePushRelabelOptions",
         "rows push on their own, rows and labels of columns change together; few rows left are searched from",
         "Langguth, Azad, Halappanavar and Manne 2014",
@@ -153,7 +153,7 @@ METHODS = (
     ),
     Method(
         "multicore-multi-source-bfs",
-        "matching.multicore_multi_source_bfs",
+        "bipartite.multicore_multi_source_bfs",
         "MulticoreMultiSourceBfsOptions",
         "disjoint trees level by level from all free rows, one augmenting path a tree",
         "preflow, after Azad, Buluç and Pothen 2016",
@@ -161,7 +161,7 @@ METHODS = (
     ),
     Method(
         "cuda-push-relabel",
-        "matching.cuda_push_relabel",
+        "bipartite.cuda_push_relabel",
         "PushRelabelOptions",
         "all active columns push at once, without atomic operations; global relabels on the GPU",
         "Deveci, Kaya, Uçar and Çatalyürek 2013",
@@ -170,7 +170,7 @@ METHODS = (
     ),
     Method(
         "cuda-hopcroft-karp",
-        "matching.cuda_hopcroft_karp",
+        "bipartite.cuda_hopcroft_karp",
         "HopcroftKarpOptions",
         "phases of shortest augmenting paths, all walked at once",
         "Deveci, Kaya, Uçar and Çatalyürek, Euro-Par 2013",
@@ -179,7 +179,7 @@ METHODS = (
     ),
     Method(
         "cuda-hkdw",
-        "matching.cuda_hopcroft_karp",
+        "bipartite.cuda_hopcroft_karp",
         "HopcroftKarpOptions",
         "the same with paths of any length in each phase",
         "Deveci, Kaya, Uçar and Çatalyürek, Euro-Par 2013",
@@ -189,7 +189,7 @@ METHODS = (
     ),
     Method(
         "cuda-multi-source-bfs",
-        "matching.cuda_multi_source_bfs",
+        "bipartite.cuda_multi_source_bfs",
         "MultiSourceBfsOptions",
         "disjoint trees level by level from all free rows, one augmenting path a tree",
         "preflow, after Azad, Buluç and Pothen 2016",
@@ -227,31 +227,31 @@ class Heuristic:
 INITIAL = (
     Heuristic(
         "cheap",
-        "matching.initial.cheap",
+        "bipartite.initial.cheap",
         "every row takes its first free column",
         DUFF_KAYA_UCAR,
     ),
     Heuristic(
         "min-degree",
-        "matching.initial.min_degree",
+        "bipartite.initial.min_degree",
         "rows of low degree first, each takes the column that the fewest other rows can",
         "Magun 1998",
     ),
     Heuristic(
         "karp-sipser",
-        "matching.initial.karp_sipser",
+        "bipartite.initial.karp_sipser",
         "vertices with one neighbour left first",
         "Karp and Sipser 1981",
     ),
     Heuristic(
         "sinkhorn-knopp",
-        "matching.initial.sinkhorn_knopp",
+        "bipartite.initial.sinkhorn_knopp",
         "two-sided sampling from the scaled matrix",
         "Dufossé, Kaya and Uçar 2015",
     ),
     Heuristic(
         "proposals",
-        "matching.initial.proposals",
+        "bipartite.initial.proposals",
         "on a GPU: rows propose in rounds, columns choose; the same in every run on the same arrays",
         "Blelloch, Fineman and Shun 2012",
         device="cuda",

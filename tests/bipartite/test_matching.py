@@ -22,6 +22,11 @@ from scipy.sparse.csgraph import structural_rank as scipy_rank
 
 import preflow
 from preflow import BipartiteGraph
+from preflow.bipartite import multicore_push_relabel, packed_columns, policy, serial_push_relabel
+from preflow.bipartite.cover import trivial_cover
+from preflow.bipartite.match_arrays import empty_matching
+from preflow.bipartite.methods import INITIAL, find_heuristic
+from preflow.bipartite.policy import choose
 from preflow.certify.matching import check_cover, check_matching
 from preflow.errors import (
     DeviceUnavailableError,
@@ -35,11 +40,6 @@ from preflow.graph.bipartite import Adjacency
 from preflow.io.bipartite import read_bipartite_graph
 from preflow.io.edge_list import read_edge_list
 from preflow.io.matrix_market import read_matrix_market, write_matrix_market
-from preflow.matching import multicore_push_relabel, packed_columns, policy, serial_push_relabel
-from preflow.matching.cover import trivial_cover
-from preflow.matching.match_arrays import empty_matching
-from preflow.matching.methods import INITIAL, find_heuristic
-from preflow.matching.policy import choose
 from preflow.progress import ProgressReport
 from preflow.solving import run
 from preflow.solving.run import Control
@@ -570,7 +570,7 @@ def test_proof_fails_for_a_wrong_matching() -> None:
 
 @pytest.mark.parametrize("method", SOLVERS)
 def test_a_stopped_solve_is_a_matching_with_bounds(method: str) -> None:
-    from preflow.matching.result import MatchingResult
+    from preflow.bipartite.result import MatchingResult
 
     graph = bipartite_family("erdos-renyi").generate("2000x3")
     control = Control()
