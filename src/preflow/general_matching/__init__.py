@@ -1,0 +1,1 @@
+"""Matching in general graphs, of maximum cardinality or of maximum weight."""

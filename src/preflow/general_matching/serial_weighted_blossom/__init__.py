@@ -1,0 +1,173 @@
+"""Maximum-weight matching in general graphs: Edmonds' blossom algorithm with one tree at a time.
+
+Edmonds 1965 (matching and duals); Galil, Micali and Gabow 1986 (events in priority queues). Departures:
+
+- One tree grows at a time, as in shortest augmenting paths for assignment, instead of a forest. So all that a
+  search touches is near its root, and it costs nothing to let the other vertices alone.
+- A search has a budget of edges. A search that exceeds it is stopped; its duals are kept, and it starts again
+  in the next round with a larger budget. Without budgets the trees of the last free vertices cover the graph;
+  with budgets these vertices approach each other, as the trees of a forest do.
+- The duals of vertices and blossoms are only written when their label changes.
+- An expanded blossom leads to its largest child, whose vertices are not touched. So all expansions of nested
+  blossoms take O(n log n).
+
+Definitions. The *slack* of an edge is the sum of the duals of its ends and of the blossoms that contain both
+ends, minus its weight; the edge is *tight* if it is zero. All of these are doubled in the code, so they are
+whole. A *blossom* is an odd cycle of nodes, its *children*; a *node* is a vertex or a blossom. The tree joins
+outermost nodes by tight edges. A node is *even* or *odd* by its distance from the root. While the *time*
+passes, the duals of even vertices fall and those of odd vertices rise by as much.
+
+Invariants, between two searches:
+
+1. Duals of vertices and blossoms are not negative, and no slack is negative.
+2. Matched edges, and the edges of the cycles of blossoms, are tight.
+3. An outermost node has one vertex that is free or matched outside, its base. Only the match of outermost
+   nodes is stored: the children are matched in pairs once the blossom is expanded, or at the end.
+
+At the end all free vertices have dual 0. Then the sum of the duals of all vertices, and of (|B| - 1) / 2
+times the dual of each blossom B, is the weight of the matching, and no matching has more by invariant 1.
+
+Pseudo-code::
+
+    dual of each vertex = half the largest weight of its edges
+    for budget = 64, 256, 1024, ... edges, until no root is left:
+        for each free node whose base has a dual above 0:                      run_searches
+            the tree is this node, at time 0                                   search
+            until the tree ends, or has scanned more edges than the budget:
+                scan the edges of new even vertices: when will they be tight?  scan
+                let time pass until the first of these events:
+                    an edge to a free node is tight: augment, the tree ends    augment
+                    the dual of an even vertex is 0: it becomes the free one; the tree ends
+                    an edge to another node outside is tight: this node becomes odd, its partner even
+                    an edge between even nodes is tight: shrink the cycle      shrink
+                    the dual of an odd blossom is 0: expand it                 expand
+            write the duals; all labels vanish                                 settle
+    match the children of all blossoms in pairs                                match_vertices
+
+Time: O(m log n) for each search, and n / 2 searches at most reach their end; all searches that their budgets
+stop take a constant times as long as those that do not, but for the last round. In practice the whole solve
+scans each edge 1 to 5 times. Memory: 100 bytes a vertex and 8 + 16 bytes an edge beside the graph.
+
+Weights are below 2**60, so that no sum of two duals and a weight wraps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...arrays import Indices
+from ...errors import CostOverflowError, InvalidInputError
+from ...graph.undirected import Neighbours
+from ...solving.options import check_positive_integer
+from ...solving.run import Control
+from ..solution import WeightedState
+from .search import match_vertices, run_searches
+from .state import NONE, SPARE, Forest, new_forest
+
+#: Weights are below this.
+MOST_WEIGHT = 2**60
+
+
+@dataclass(frozen=True)
+class WeightedBlossomOptions:
+    """Options of the weighted blossom algorithm.
+
+    Attributes
+    ----------
+    budget : int
+        The most edges that a search of the first round scans. With 16, 64, 256, 1,000 and without limit, a
+        Xeon took 0.125, 0.138, 0.150, 0.175 and 1.02 s for a perfect matching of a Delaunay graph with 64,000
+        vertices, and 0.0107, 0.0097, 0.0100, 0.0099 and 0.0111 s for a matching of a random graph with
+        16,000.
+    growth : int
+        How many times as many edges a search of the next round scans.
+    """
+
+    budget: int = 64
+    growth: int = 4
+
+    def __post_init__(self) -> None:
+        check_positive_integer("budget", self.budget)
+        check_positive_integer("growth", self.growth)
+        if self.growth == 1:
+            raise InvalidInputError("growth must be at least 2, or searches that were stopped never end")
+
+
+def solve(graph: Neighbours, options: WeightedBlossomOptions, control: Control) -> WeightedState:
+    """Solve: see :class:`preflow.solving.protocol.WeightedMatchingSolver`."""
+    n = len(graph.first) - 1
+    largest = int(graph.weight.max(initial=0))
+    if largest >= MOST_WEIGHT:
+        raise CostOverflowError(f"weights of up to {largest:,} are too large: they must be below 2**60")
+    forest = new_forest(n, len(graph.neighbour) // 2)
+    first = graph.first.astype(np.int64)
+    some = first[1:] > first[:-1]
+    # Twice half of the largest weight.
+    forest.dual[some] = np.maximum.reduceat(graph.weight, first[:-1][some]) if len(graph.weight) else 0
+    roots = np.flatnonzero(forest.dual).astype(np.uint32)
+    control.excess[:] = max(len(roots), 1)
+    budget = options.budget
+    while len(roots) and not control.stopped:
+        left = run_searches(forest, graph, roots, np.uint64(min(budget, 2**62)), control.monitor())
+        roots = roots[:left]
+        budget *= options.growth
+    mate = np.empty(n, dtype=np.uint32)
+    match_vertices(forest, mate)
+    return _state(forest, mate, len(roots) == 0)
+
+
+def _state(forest: Forest, mate: Indices, finished: bool) -> WeightedState:
+    """Return the state with the blossoms in use numbered from n on."""
+    n, nodes = len(mate), len(forest.parent)
+    used = np.ones(nodes, dtype=bool)
+    used[forest.spare[: int(forest.sizes[SPARE])]] = False
+    number = np.cumsum(used, dtype=np.int64) - 1
+    parent = forest.parent[used].astype(np.int64)
+    inside = parent != int(NONE)
+    parent[inside] = number[parent[inside]]
+    parent[~inside] = -1
+    return WeightedState(mate, forest.dual, parent, forest.blossom_dual[n:][used[n:]], finished)
+
+
+def check_invariants(forest: Forest, graph: Neighbours) -> None:
+    """Raise AssertionError unless the invariants hold between two searches."""
+    n = len(forest.dual)
+    family: list[list[int]] = []
+    for v in range(n):
+        above, node = [], int(forest.parent[v])
+        while node != NONE:
+            above.append(node)
+            node = int(forest.parent[node])
+        family.append(above)
+    assert (forest.label == 0).all()
+    tops = [above[-1] if above else v for v, above in enumerate(family)]
+    dual = [int(forest.dual[v]) + int(forest.added[top]) for v, top in enumerate(tops)]
+    assert min(dual, default=0) >= 0
+
+    def slack(u: int, v: int) -> int:
+        common = set(family[u]) & set(family[v])
+        weights = graph.weight[graph.first[u] : graph.first[u + 1]]
+        weight = weights[graph.neighbour[graph.first[u] : graph.first[u + 1]] == v].max()
+        return dual[u] + dual[v] + sum(int(forest.blossom_dual[b]) for b in common) - 2 * int(weight)
+
+    for u in range(n):
+        for v in graph.neighbour[graph.first[u] : graph.first[u + 1]].tolist():
+            assert slack(u, v) >= 0
+    for blossom in {b for above in family for b in above}:
+        assert forest.blossom_dual[blossom] >= 0
+        children = [int(forest.child[blossom])]
+        while int(forest.sibling[children[-1]]) != children[0]:
+            children.append(int(forest.sibling[children[-1]]))
+        assert len(children) % 2 == 1
+        assert len(children) >= 3
+        for child in children:
+            assert forest.parent[child] == blossom
+            assert slack(int(forest.link_from[child]), int(forest.link_to[child])) == 0
+    for top in set(tops):
+        base, outer = int(forest.inner[top]), int(forest.outer[top])
+        assert tops[base] == top
+        if outer != NONE:
+            assert slack(base, outer) == 0
+            assert forest.outer[tops[outer]] == base

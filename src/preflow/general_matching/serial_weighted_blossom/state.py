@@ -1,0 +1,285 @@
+"""The state of the weighted blossom algorithm, its union-find and its heaps."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...arrays import Indices, Int64
+from ...kernels.constants import ONE, TWO, ZERO
+from ...kernels.kernel import kernel
+
+#: No vertex, no node, or no place in the heap.
+NONE = np.uint64(2**32 - 1)
+#: Labels of nodes: outside the tree, at even and at odd distance from the root.
+OUTSIDE, EVEN, ODD = np.uint8(0), np.uint8(1), np.uint8(2)
+#: Positions in :attr:`Forest.sizes`: nodes and edges in the heaps, labelled nodes, even vertices that are to
+#: be scanned, blossoms that are not in use, expanded ones that lead to their largest child, and the number of
+#: the last search for a common ancestor.
+WAITING_NODES, WAITING_EDGES, LABELLED, TO_SCAN, SPARE, LEADING, STAMP = range(7)
+#: Positions in :attr:`Forest.time`.
+NOW, END = range(2)
+
+
+class Forest(NamedTuple):
+    """The matching, the blossoms and the tree of the search.
+
+    A *node* is a vertex, 0 to n - 1, or a blossom, n and above.
+
+    Attributes
+    ----------
+    dual : ndarray of int64, shape (n,)
+        Twice the dual of each vertex as of when it was last written, but for `added`. For an even vertex the
+        time is added: its dual now is this minus the time.
+    added : ndarray of int64, shape (nodes,)
+        What is to be added to the duals of the vertices of an outermost node; 0 for an even one.
+    top : ndarray of uint32, shape (n,)
+        The outermost node of each vertex when it was last written; `group` leads from it to the one now.
+    size : ndarray of uint32, shape (nodes,)
+        How many vertices a node has.
+    following : ndarray of uint32, shape (n,)
+        The next vertex in the list of the vertices of a node.
+    first, last : ndarray of uint32, shape (nodes,)
+        Where the list of the vertices of a node begins and ends.
+    group : ndarray of uint32, shape (nodes,)
+        Union-find: leads from a node that was outermost to the node that is now. From a node to the blossom
+        that it became a part of in this search, and from an expanded blossom to its largest child.
+    label : ndarray of uint8, shape (nodes,)
+    since : ndarray of int64, shape (nodes,)
+        The time when the node got its label.
+    inner, outer : ndarray of uint32, shape (nodes,)
+        The matched edge that leaves an outermost node, from its vertex inside, its *base*, to the one
+        outside; `outer` is NONE where the node is free.
+    from_even, to_odd : ndarray of uint32, shape (nodes,)
+        The edge by which the tree reaches an odd node. In the heap: by which it would reach the node.
+    blossom_dual : ndarray of int64, shape (nodes,)
+        Twice the dual of each blossom as of when it got its label.
+    parent : ndarray of uint32, shape (nodes,)
+        The blossom that a node is a child of, or NONE.
+    child : ndarray of uint32, shape (nodes,)
+        One child of a blossom.
+    sibling : ndarray of uint32, shape (nodes,)
+        The next child around the cycle of the blossom.
+    link_from, link_to : ndarray of uint32, shape (nodes,)
+        The edge from a child to its sibling.
+    seen : ndarray of uint32, shape (nodes,)
+        The last search for a common ancestor that came to the node.
+    key : ndarray of int64, shape (nodes,)
+        In the heap: the time when the tree reaches the node, or when an odd blossom has dual 0.
+    place : ndarray of uint32, shape (nodes,)
+        The place of a node in the heap.
+    heap : ndarray of uint32, shape (nodes,)
+    edge_key : ndarray of int64, shape (m,)
+        A heap of the edges between even nodes, by the time when they become tight.
+    edge_from, edge_to : ndarray of uint32, shape (m,)
+    labelled : ndarray of uint32, shape (2 nodes,)
+    to_scan : ndarray of uint32, shape (n,)
+    spare, leading : ndarray of uint32, shape (nodes - n,)
+    terminal : ndarray of uint64, shape (2,)
+        The edge to a free node by which the search ends, or an even vertex whose dual becomes 0 and NONE.
+    time : ndarray of int64, shape (2,)
+        The time, and the time when the search ends as far as is known.
+    sizes : ndarray of uint64, shape (7,)
+    """
+
+    dual: NDArray[np.int64]
+    added: NDArray[np.int64]
+    top: Indices
+    size: Indices
+    following: Indices
+    first: Indices
+    last: Indices
+    group: Indices
+    label: NDArray[np.uint8]
+    since: NDArray[np.int64]
+    inner: Indices
+    outer: Indices
+    from_even: Indices
+    to_odd: Indices
+    blossom_dual: NDArray[np.int64]
+    parent: Indices
+    child: Indices
+    sibling: Indices
+    link_from: Indices
+    link_to: Indices
+    seen: Indices
+    key: NDArray[np.int64]
+    place: Indices
+    heap: Indices
+    edge_key: NDArray[np.int64]
+    edge_from: Indices
+    edge_to: Indices
+    labelled: Indices
+    to_scan: Indices
+    spare: Indices
+    leading: Indices
+    terminal: NDArray[np.uint64]
+    time: NDArray[np.int64]
+    sizes: NDArray[np.uint64]
+
+
+def new_forest(num_vertices: int, num_edges: int) -> Forest:
+    """Return the state without matching, blossoms and duals."""
+    # Half as many blossoms as vertices are in use at most, a search makes half as many more at most, and the
+    # last part is for blossoms that lead to their largest child.
+    n, nodes = num_vertices, 2 * num_vertices + num_vertices // 4
+    vertices, all_nodes = np.arange(n, dtype=np.uint32), np.arange(nodes, dtype=np.uint32)
+
+    def filled(size: int, value: int = int(NONE)) -> Indices:
+        return np.full(size, value, dtype=np.uint32)
+
+    spare = all_nodes[n:][::-1].copy()
+    sizes = np.zeros(7, dtype=np.uint64)
+    sizes[SPARE] = len(spare)
+    return Forest(
+        dual=np.zeros(n, dtype=np.int64),
+        added=np.zeros(nodes, dtype=np.int64),
+        top=vertices.copy(),
+        size=filled(nodes, 1),
+        following=filled(n),
+        first=all_nodes.copy(),
+        last=all_nodes.copy(),
+        group=all_nodes.copy(),
+        label=np.zeros(nodes, dtype=np.uint8),
+        since=np.zeros(nodes, dtype=np.int64),
+        inner=all_nodes.copy(),
+        outer=filled(nodes),
+        from_even=filled(nodes),
+        to_odd=filled(nodes),
+        blossom_dual=np.zeros(nodes, dtype=np.int64),
+        parent=filled(nodes),
+        child=filled(nodes),
+        sibling=filled(nodes),
+        link_from=filled(nodes),
+        link_to=filled(nodes),
+        seen=filled(nodes, 0),
+        key=np.zeros(nodes, dtype=np.int64),
+        place=filled(nodes),
+        heap=filled(nodes, 0),
+        edge_key=np.zeros(num_edges, dtype=np.int64),
+        edge_from=filled(num_edges, 0),
+        edge_to=filled(num_edges, 0),
+        labelled=filled(2 * nodes, 0),
+        to_scan=filled(n, 0),
+        spare=spare,
+        leading=filled(len(spare), 0),
+        terminal=np.zeros(2, dtype=np.uint64),
+        time=np.zeros(2, dtype=np.int64),
+        sizes=sizes,
+    )
+
+
+@kernel
+def top_node(forest: Forest, vertex: np.uint64) -> np.uint64:
+    """Return the outermost node of a vertex."""
+    group = forest.group
+    node = np.uint64(forest.top[vertex])
+    while group[node] != node:
+        group[node] = group[group[node]]
+        node = np.uint64(group[node])
+    return node
+
+
+@kernel
+def move_up(forest: Forest, hole: np.uint64, node: np.uint64) -> None:
+    """Put a node into the heap at `hole` or above it, before all nodes with larger keys."""
+    heap, key, place = forest.heap, forest.key, forest.place
+    value = key[node]
+    while hole > ZERO:
+        above = (hole - ONE) // TWO
+        other = np.uint64(heap[above])
+        if key[other] <= value:
+            break
+        heap[hole] = other
+        place[other] = hole
+        hole = above
+    heap[hole] = node
+    place[node] = hole
+
+
+@kernel
+def move_down(forest: Forest, hole: np.uint64, node: np.uint64, size: np.uint64) -> None:
+    """Put a node into the heap of `size` nodes at `hole` or below it, after all nodes with smaller keys."""
+    heap, key, place = forest.heap, forest.key, forest.place
+    value = key[node]
+    while True:
+        below = hole * TWO + ONE
+        if below >= size:
+            break
+        if below + ONE < size and key[heap[below + ONE]] < key[heap[below]]:
+            below += ONE
+        other = np.uint64(heap[below])
+        if value <= key[other]:
+            break
+        heap[hole] = other
+        place[other] = hole
+        hole = below
+    heap[hole] = node
+    place[node] = hole
+
+
+@kernel
+def put_node(forest: Forest, node: np.uint64, key: Int64) -> None:
+    """Put a node into the heap, or lower its key."""
+    place = np.uint64(forest.place[node])
+    forest.key[node] = key
+    if place == NONE:
+        place = forest.sizes[WAITING_NODES]
+        forest.sizes[WAITING_NODES] = place + ONE
+    move_up(forest, place, node)
+
+
+@kernel
+def take_node(forest: Forest, node: np.uint64) -> None:
+    """Take a node out of the heap, if it is there."""
+    hole = np.uint64(forest.place[node])
+    if hole == NONE:
+        return
+    forest.place[node] = NONE
+    size = forest.sizes[WAITING_NODES] - ONE
+    forest.sizes[WAITING_NODES] = size
+    if hole == size:
+        return
+    moved = np.uint64(forest.heap[size])
+    if forest.key[moved] <= forest.key[node]:
+        move_up(forest, hole, moved)
+    else:
+        move_down(forest, hole, moved, size)
+
+
+@kernel
+def put_edge(forest: Forest, u: np.uint64, v: np.uint64, key: Int64) -> None:
+    """Put an edge between two even nodes into the heap."""
+    keys, from_, to = forest.edge_key, forest.edge_from, forest.edge_to
+    hole = forest.sizes[WAITING_EDGES]
+    forest.sizes[WAITING_EDGES] = hole + ONE
+    while hole > ZERO:
+        above = (hole - ONE) // TWO
+        if keys[above] <= key:
+            break
+        keys[hole], from_[hole], to[hole] = keys[above], from_[above], to[above]
+        hole = above
+    keys[hole], from_[hole], to[hole] = key, u, v
+
+
+@kernel
+def take_first_edge(forest: Forest) -> None:
+    """Take the first edge out of the heap."""
+    keys, from_, to = forest.edge_key, forest.edge_from, forest.edge_to
+    size = forest.sizes[WAITING_EDGES] - ONE
+    forest.sizes[WAITING_EDGES] = size
+    key, u, v = keys[size], from_[size], to[size]
+    hole = ZERO
+    while True:
+        below = hole * TWO + ONE
+        if below >= size:
+            break
+        if below + ONE < size and keys[below + ONE] < keys[below]:
+            below += ONE
+        if key <= keys[below]:
+            break
+        keys[hole], from_[hole], to[hole] = keys[below], from_[below], to[below]
+        hole = below
+    keys[hole], from_[hole], to[hole] = key, u, v
