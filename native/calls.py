@@ -208,6 +208,24 @@ def matchings() -> Iterator[Call]:
     yield "zero_free_diagonal", partial(preflow.zero_free_diagonal, sp.eye_array(5).tocsr())
 
 
+def general_matchings() -> Iterator[Call]:
+    """Yield calls of matching with every method and kind of input."""
+    ends = rng.integers(0, 40, (2, 120))
+    weights = {"none": None, "int": rng.integers(-5, 50, 120), "float": rng.normal(size=120)}
+    for (name, weight), (method, threads) in product(weights.items(), placements("matching")):
+        given: dict[str, Any] = {"method": method, "threads": threads}
+        for wanted in ({}, {"maximum_cardinality": True}, {"maximize": False, "perfect": True}):
+            yield f"matching {name} {given} {wanted}", partial(matched, (*ends, weight), {**given, **wanted})
+    yield "matching initial", partial(preflow.matching, tuple(ends), initial=np.full(40, -1))
+
+
+def matched(graph: Any, given: dict[str, Any]) -> None:
+    """Solve a matching, unless the method is for the other kind of graphs, and verify it."""
+    (method,) = (each for each in preflow.methods("matching") if each.name == given["method"])
+    if method.weighted == (graph[2] is not None):
+        preflow.matching(graph if graph[2] is not None else graph[:2], **given).verify()
+
+
 # --- assignment ------------------------------------------------------------------------------------------
 
 
@@ -351,6 +369,7 @@ PARTS = {
     "max_flow": flows,
     "grid_cut": grids,
     "bipartite_matching": matchings,
+    "matching": general_matchings,
     "linear_assignment": assignments,
     "min_cost_flow": min_cost_flows,
     "transport": transports,

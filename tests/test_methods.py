@@ -23,6 +23,7 @@ from preflow import BipartiteGraph, GridNetwork, registry
 from preflow.bipartite.match_arrays import empty_matching
 from preflow.bipartite.methods import INITIAL
 from preflow.certify.assignment import check_assignment
+from preflow.certify.blossoms import barrier_bound, check_mates, dual_bound, matched_edges
 from preflow.certify.grid import check_grid_flow, check_grid_labels
 from preflow.certify.matching import check_matching
 from preflow.certify.transport import check_plan, plan_cost, price_bound
@@ -32,6 +33,7 @@ from preflow.graph.cost_input import as_costs
 from preflow.graph.integer_grid import integer_grid
 from preflow.graph.residual import ResidualArrays, build_residual
 from preflow.graph.standard_form import StandardForm
+from preflow.graph.undirected import UndirectedGraph, neighbours_of
 from preflow.kernels import warm_up
 from preflow.kernels.bfs import distances_to_sink
 from preflow.kernels.kernel import PLAIN
@@ -50,6 +52,7 @@ PACKAGES = {
     "max_flow": ("maxflow", protocol.FlowSolver),
     "grid_cut": ("gridcut", protocol.GridSolver),
     "bipartite_matching": ("bipartite", protocol.MatchingSolver),
+    "matching": ("general_matching", protocol.GeneralMatchingSolver),
     "linear_assignment": ("assignment", protocol.AssignmentSolver),
     "min_cost_flow": ("mincost", protocol.MinCostSolver),
     "transport": ("transportation", protocol.TransportSolver),
@@ -181,6 +184,25 @@ def solve_matching(method: Method, control: Control) -> bool:
     return bool(found)
 
 
+def solve_general_matching(method: Method, control: Control) -> bool:
+    tail, head = np.random.default_rng(7).integers(0, 30, (2, 60)).astype(np.uint32)
+    weight = np.random.default_rng(8).integers(1, 20, 60) if method.weighted else None
+    graph = UndirectedGraph.from_arrays(tail, head, weight, num_vertices=30)
+    neighbours = neighbours_of(30, tail, head, weight)
+    found = method.solve(neighbours, None, method.make_options(None), control)
+    mate = np.where(found.mate < 30, found.mate.astype(np.int64), -1)
+    check_mates(graph, mate)
+    if weight is None:
+        bound = barrier_bound(graph, found.barrier)
+        assert bound == np.count_nonzero(mate >= 0) // 2 or not found.finished
+    else:
+        total = weight[matched_edges(graph, mate, weight)].sum()
+        bound = dual_bound(graph, weight, *found.duals)
+        assert bound >= 2 * total
+        assert bound == 2 * total or not found.finished
+    return bool(found.finished)
+
+
 def solve_assignment(method: Method, control: Control) -> bool:
     costs = as_costs(np.random.default_rng(3).integers(0, 50, (2, 6, 8)), False)
     found = method.solve(costs, method.make_options(None), control)
@@ -234,6 +256,7 @@ SOLVE = {
     "max_flow": solve_flow,
     "grid_cut": solve_grid,
     "bipartite_matching": solve_matching,
+    "matching": solve_general_matching,
     "linear_assignment": solve_assignment,
     "min_cost_flow": solve_min_cost_flow,
     "transport": solve_transport,

@@ -23,6 +23,7 @@ import preflow
 from preflow.generators import BIPARTITE_FAMILIES, FAMILIES, noisy_grid, uniform_integer_costs
 from preflow.generators.min_cost import squared_distances, transport_masses, transport_points
 from preflow.registry import METHODS
+from preflow.solving.dispatch import find_method
 from preflow.stats import COUNTERS, MATCHING_COUNTERS
 
 RECORD = Path(__file__).resolve().parent / "data" / "operation_counts.json"
@@ -39,6 +40,8 @@ def instances(problem: str) -> dict[str, Any]:
         return {f"{shape}": noisy_grid(shape) for shape in ((20, 20), (60, 50), (9, 8, 7))}
     if problem == "bipartite_matching":
         return {f"{name} {size}": BIPARTITE_FAMILIES[name].generate(size) for name, size in GRAPHS.items()}
+    if problem == "matching":
+        return {f"random {n}": random_graph(n) for n in (40, 400)}
     if problem == "transport":
         problems = {"uniform 60": transport_masses(60), "points 90": squared_distances(transport_points(90))}
         return dict(problems)
@@ -46,6 +49,12 @@ def instances(problem: str) -> dict[str, Any]:
         return {f"random {n}": random_costs(n) for n in (30, 200)}
     costs: dict[str, Any] = {f"uniform {n}": uniform_integer_costs(n, largest=1000) for n in (20, 90)}
     return costs | {"rectangular": costs["uniform 90"][:40] * 0.1}
+
+
+def random_graph(n: int) -> preflow.UndirectedGraph:
+    """Return a graph of n vertices of degree 4 on the mean."""
+    rng = np.random.default_rng(n)
+    return preflow.UndirectedGraph.from_arrays(*rng.integers(0, n, (2, 2 * n)), rng.integers(1, 100, 2 * n))
 
 
 def random_costs(n: int) -> preflow.CostNetwork:
@@ -62,6 +71,8 @@ def answer(problem: str, method: str, instance: Any) -> dict[str, Any]:
     """Solve an instance; return the counts and a hash of the answer."""
     function: Callable[..., Any] = getattr(preflow, problem)
     arguments = instance if problem == "transport" else (instance,)
+    if problem == "matching" and not find_method(METHODS[problem], method).weighted:
+        arguments = (instance.without_weights(),)
     result = function(*arguments, method=method, threads=1)
     names = {
         "max_flow": ("flow",),
@@ -69,6 +80,7 @@ def answer(problem: str, method: str, instance: Any) -> dict[str, Any]:
         "grid_cut": ("labels",),
         "bipartite_matching": ("row_match",),
         "linear_assignment": ("row", "column"),
+        "matching": ("mate",),
         "min_cost_flow": ("flow", "potentials"),
         "transport": ("row", "column", "mass", "u", "v"),
     }

@@ -87,6 +87,8 @@ def samples() -> dict[str, Callable[[], Any]]:
         "FlowNetwork": labelled_network,
         "FlowSolution": lambda: preflow.io.solution.FlowSolution(4, *np.zeros((3, 2), dtype=np.int64)),
         "GrabCut": lambda: vision.grabcut(np.eye(8), vision.box((8, 8), (2, 2), (6, 6))),
+        "GeneralMatchingResult": lambda: preflow.matching(([0, 1, 2, 2], [1, 2, 0, 3], [5, 6, 7, 4])),
+        "GeneralMatchingStats": lambda: preflow.matching(([0], [1])).stats,
         "GraphFile": lambda: preflow.io.bipartite.GraphFile(graph, 1),
         "GridCutResult": lambda: preflow.grid_cut(GRID),
         "GridNetwork": lambda: GRID,
@@ -126,6 +128,7 @@ def samples() -> dict[str, Callable[[], Any]]:
         "UndirectedCostsAsDirected": lambda: reductions.UndirectedCostsAsDirected.of(COST_NETWORK),
         "VertexCapacities": lambda: reductions.VertexCapacities.of(NETWORK, {1: 1}, 0, 3),
         "VertexFlow": lambda: reductions.VertexCapacities.of(NETWORK, {1: 1}, 0, 3).solve(),
+        "UndirectedGraph": lambda: preflow.UndirectedGraph.from_edges([("a", "b", 3)]),
         "UnwrappedPhase": lambda: vision.unwrap_phase(5 * IMAGE),
         "Volume": lambda: vision.Volume(np.zeros((2, 2, 2)), np.eye(4)),
     }
@@ -172,6 +175,7 @@ def test_public_classes(kind: type) -> None:
 
 
 ERRORS = {
+    "InfeasibleMatchingError": lambda: errors.InfeasibleMatchingError((1,), ((2,), (3,))),
     "InfeasibleFlowError": lambda: errors.InfeasibleFlowError((1, 2), 3),
     "UnboundedCostError": lambda: errors.UnboundedCostError((0, 4), -7),
     "InfeasibleError": lambda: errors.InfeasibleError("rows", (1, 2), (0,), (3,)),

@@ -112,6 +112,13 @@ DATA = {
     "UndirectedAsDirected.solution": "result",
     "UndirectedCostsAsDirected.of": "network supply",
     "UndirectedCostsAsDirected.solution": "result",
+    "UndirectedGraph": "num_vertices tail head weight",
+    "UndirectedGraph.from_arrays": "tail head weight",
+    "UndirectedGraph.from_edges": "edges",
+    "UndirectedGraph.from_networkx": "graph",
+    "UndirectedGraph.from_pandas": "frame",
+    "UndirectedGraph.from_scipy": "matrix",
+    "UndirectedGraph.with_weights": "weight",
     "VertexCapacities.of": "network limit source sink",
     "VertexCapacities.solution": "result",
     "Volume": "values affine",
@@ -145,6 +152,7 @@ DATA = {
     "flow_on_arcs": "network solution",
     "flow_picture": "flow",
     "geometric_costs": "n",
+    "generators.matching": "n degree",
     "goldberg_bad": "n",
     "goto": "n m",
     "grabcut": "image box",
@@ -162,8 +170,8 @@ DATA = {
     "load_npz": "path",
     "low_rank_costs": "n",
     "machol_wien_costs": "n",
+    "matching": "graph",
     "match_stereo": "left right max_disparity",
-    "matching": "n degree",
     "max_flow": "network source sink",
     "max_flow_min_cost": "network source sink",
     "mesh": "width levels",
@@ -240,6 +248,7 @@ RESULTS = {
     *(
         "AssignmentResult",
         "DulmageMendelsohn",
+        "GeneralMatchingResult",
         "GridCutResult",
         "MatchingResult",
         "MaxFlowResult",
@@ -269,7 +278,9 @@ def public_callables() -> Iterator[tuple[str, Callable[..., Any]]]:
             if not callable(value):
                 continue
             if name not in RESULTS:
-                yield name, value
+                # The package has a function of the same name as a generator of networks.
+                shared = module is not preflow and name in preflow.__all__
+                yield f"{module.__name__.removeprefix('preflow.')}.{name}" if shared else name, value
             if inspect.isclass(value):
                 for method in vars(value):
                     if method[0] != "_" and callable(getattr(value, method)):

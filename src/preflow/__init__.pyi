@@ -9,12 +9,15 @@ from .bipartite.decomposition import (
 )
 from .bipartite.result import MatchingResult
 from .cuts import min_cut
+from .general_matching.api import matching
+from .general_matching.result import GeneralMatchingResult
 from .graph.bipartite import BipartiteGraph
 from .graph.contrast import contrast_capacity
 from .graph.cost_network import CostNetwork
 from .graph.grid import GridNetwork
 from .graph.network import FlowNetwork, MaxFlowProblem
 from .graph.point_costs import PointCosts
+from .graph.undirected import UndirectedGraph
 from .gridcut.api import grid_cut
 from .gridcut.result import GridCutResult
 from .io.dimacs import read_dimacs, write_dimacs
@@ -38,6 +41,7 @@ __all__ = [
     "CostNetwork",
     "DulmageMendelsohn",
     "FlowNetwork",
+    "GeneralMatchingResult",
     "GridCutResult",
     "GridNetwork",
     "MatchingResult",
@@ -48,12 +52,14 @@ __all__ = [
     "MinCutResult",
     "PointCosts",
     "TransportResult",
+    "UndirectedGraph",
     "bipartite_matching",
     "contrast_capacity",
     "dulmage_mendelsohn",
     "grid_cut",
     "linear_assignment",
     "load_npz",
+    "matching",
     "max_flow",
     "max_flow_min_cost",
     "methods",

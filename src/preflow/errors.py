@@ -90,6 +90,28 @@ class InfeasibleFlowError(InfeasibleError):
         )
 
 
+class InfeasibleMatchingError(InfeasibleError):
+    """A graph has no perfect matching: a set of vertices proves it (Tutte 1947).
+
+    Attributes
+    ----------
+    barrier : tuple
+        Vertices, or the caller's labels.
+    components : tuple of tuples
+        The odd components of the graph without these vertices. There are more of them than vertices in
+        `barrier`, and each needs one of these as a partner.
+    """
+
+    def __init__(self, barrier: tuple[Any, ...], components: tuple[tuple[Any, ...], ...]) -> None:
+        self.barrier, self.components = barrier, components
+        without = f"without {len(barrier):,} vertices ({_some(barrier)}) " if barrier else ""
+        PreflowError.__init__(
+            self,
+            f"no perfect matching: {without}the graph has {len(components):,} components with an odd number "
+            "of vertices; maximum_cardinality=True leaves some vertices over",
+        )
+
+
 class CostOverflowError(InvalidInputError, OverflowError):
     """Costs are so large that sums of costs along paths do not fit the 64-bit integers of the solver."""
 

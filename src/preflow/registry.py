@@ -5,6 +5,7 @@ from __future__ import annotations
 from .assignment.methods import METHODS as ASSIGNMENT_METHODS
 from .bipartite.methods import METHODS as MATCHING_METHODS
 from .errors import InvalidInputError
+from .general_matching.methods import METHODS as GENERAL_MATCHING_METHODS
 from .gridcut.methods import METHODS as GRIDCUT_METHODS
 from .maxflow.methods import METHODS as MAXFLOW_METHODS
 from .mincost.methods import METHODS as MINCOST_METHODS
@@ -16,6 +17,7 @@ METHODS = {
     "min_cut": MAXFLOW_METHODS,
     "grid_cut": GRIDCUT_METHODS,
     "bipartite_matching": MATCHING_METHODS,
+    "matching": GENERAL_MATCHING_METHODS,
     "linear_assignment": ASSIGNMENT_METHODS,
     "min_cost_flow": MINCOST_METHODS,
     "transport": TRANSPORT_METHODS,
@@ -28,8 +30,8 @@ def methods(problem: str) -> tuple[Method, ...]:
     Parameters
     ----------
     problem : str
-        "max_flow", "min_cut", "grid_cut", "bipartite_matching", "linear_assignment",
-        "min_cost_flow" or "transport".
+        "max_flow", "min_cut", "grid_cut", "bipartite_matching", "matching",
+        "linear_assignment", "min_cost_flow" or "transport".
 
     Returns
     -------

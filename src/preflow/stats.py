@@ -130,6 +130,28 @@ class AssignmentStats(SolveStats):
 
 
 @dataclass(frozen=True)
+class GeneralMatchingStats(SolveStats):
+    """Operation counts and times of one matching in a general graph.
+
+    Attributes
+    ----------
+    phases : int
+        Searches.
+    augmentations : int
+        Augmenting paths.
+    """
+
+    COUNTED: ClassVar[Mapping[str, int]] = {
+        **SolveStats.COUNTED,
+        "phases": PHASES,
+        "augmentations": AUGMENTATIONS,
+    }
+
+    phases: int = 0
+    augmentations: int = 0
+
+
+@dataclass(frozen=True)
 class MinCostStats(SolveStats):
     """Operation counts and times of one minimum-cost flow.
 

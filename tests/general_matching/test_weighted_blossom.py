@@ -82,7 +82,7 @@ def test_growth_of_nested_blossoms_is_near_linear() -> None:
             (i, i + 2, 2 * n - i - 1) for i in range(n - 2)
         ]
         control = Control()
-        state = blossom.solve(neighbours(n, edges), blossom.WeightedBlossomOptions(), control)
+        state = blossom.solve(neighbours(n, edges), None, blossom.WeightedBlossomOptions(), control)
         assert state.finished
         scans.append(int(control.counts[ARC_SCANS]))
     assert scans[2] < 2.5 * scans[1] < 2.5**2 * scans[0]
@@ -90,8 +90,10 @@ def test_growth_of_nested_blossoms_is_near_linear() -> None:
 
 def test_weights_that_could_wrap_are_refused() -> None:
     with pytest.raises(CostOverflowError, match="below 2"):
-        blossom.solve(neighbours(2, [(0, 1, 2**60)]), blossom.WeightedBlossomOptions(), Control())
-    state = blossom.solve(neighbours(2, [(0, 1, 2**60 - 1)]), blossom.WeightedBlossomOptions(), Control())
+        blossom.solve(neighbours(2, [(0, 1, 2**60)]), None, blossom.WeightedBlossomOptions(), Control())
+    state = blossom.solve(
+        neighbours(2, [(0, 1, 2**60 - 1)]), None, blossom.WeightedBlossomOptions(), Control()
+    )
     assert state.mate.tolist() == [1, 0]
 
 
@@ -105,7 +107,10 @@ def test_options_are_checked() -> None:
 def test_a_stopped_solve_leaves_duals_that_bound() -> None:
     control = Control()
     control.stop[0] = 1
-    state = blossom.solve(neighbours(3, [(0, 1, 3), (1, 2, 4)]), blossom.WeightedBlossomOptions(), control)
+    state = blossom.solve(
+        neighbours(3, [(0, 1, 3), (1, 2, 4)]), None, blossom.WeightedBlossomOptions(), control
+    )
     assert not state.finished
     assert state.mate.tolist() == [3, 3, 3]
-    assert state.dual.tolist() == [3, 4, 4]
+    assert state.duals is not None
+    assert state.duals.vertex.tolist() == [3, 4, 4]

@@ -1,4 +1,4 @@
-"""The end of a solve of weighted matching in general graphs."""
+"""The end of a solve of matching in general graphs: the matching and its proof."""
 
 from __future__ import annotations
 
@@ -10,27 +10,42 @@ from numpy.typing import NDArray
 from ..arrays import Indices
 
 
-class WeightedState(NamedTuple):
-    """A matching, and duals that bound the weight of all matchings.
+class BlossomDuals(NamedTuple):
+    """Duals that bound the weight of all matchings.
+
+    Attributes
+    ----------
+    vertex : ndarray of int64, shape (n,)
+        Twice the dual of each vertex; not negative.
+    parent : ndarray of int64, shape (n + number of blossoms,)
+        The laminar family of the blossoms. Nodes 0 to n - 1 are the vertices, the others the blossoms. The
+        parent of a node is the smallest blossom that contains it, -1 if there is none.
+    blossom : ndarray of int64, shape (number of blossoms,)
+        Twice the dual of each blossom; not negative.
+    """
+
+    vertex: NDArray[np.int64]
+    parent: NDArray[np.int64]
+    blossom: NDArray[np.int64]
+
+
+class GeneralState(NamedTuple):
+    """A valid matching, and what proves it best.
 
     Attributes
     ----------
     mate : ndarray of uint32, shape (n,)
         The partner of each vertex, n for none.
-    dual : ndarray of int64, shape (n,)
-        Twice the dual of each vertex; not negative.
-    parent : ndarray of int64, shape (n + number of blossoms,)
-        The laminar family of the blossoms. Nodes 0 to n - 1 are the vertices, the others the blossoms. The
-        parent of a node is the smallest blossom that contains it, -1 if there is none.
-    blossom_dual : ndarray of int64, shape (number of blossoms,)
-        Twice the dual of each blossom; not negative.
     finished : bool
-        Whether the duals prove that the matching has the largest weight. Otherwise the solve was stopped,
-        and they prove an upper bound.
+        Whether the proof shows that the matching is best. Otherwise the solve was stopped.
+    barrier : ndarray of bool, shape (n,), or None
+        Of a solve without weights: vertices that prove the matching largest, see
+        :mod:`preflow.certify.blossoms`.
+    duals : BlossomDuals or None
+        Of a solve with weights. If it was stopped, the duals still prove an upper bound.
     """
 
     mate: Indices
-    dual: NDArray[np.int64]
-    parent: NDArray[np.int64]
-    blossom_dual: NDArray[np.int64]
     finished: bool
+    barrier: NDArray[np.bool_] | None = None
+    duals: BlossomDuals | None = None

@@ -1,13 +1,31 @@
-"""Undirected graphs, and the form in which solvers of general matching get them."""
+"""Undirected graphs, with or without weights, and the form in which solvers of general matching get them."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from ..arrays import Indices
+from ..arrays import Array, Index, Indices, Number
+from ..errors import CapacityOverflowError, InvalidInputError
+from ..kernels.constants import ONE, ZERO
+from ..kernels.kernel import kernel
+from ..solving.read_only import ReadOnlyArrays
+from .network import check_ends, edge_values, frozen, read_capacities, vertex_ids
+from .placement import HostArrays
+from .sparse_input import read_sparse
+from .vertex_names import VertexNames, numbers_of_labels
+
+if TYPE_CHECKING:
+    import networkx
+    import pandas
+    import scipy.sparse
+
+#: Solvers number vertices and blossoms by 32 bits.
+MOST_VERTICES = 2**30
 
 
 class Neighbours(NamedTuple):
@@ -24,3 +42,348 @@ class Neighbours(NamedTuple):
     first: Indices
     neighbour: Indices
     weight: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class UndirectedGraph(VertexNames, HostArrays, ReadOnlyArrays):
+    """An undirected graph, with weights or without. Immutable.
+
+    Build one with :meth:`from_arrays`, :meth:`from_edges`, :meth:`from_scipy`, :meth:`from_networkx` or
+    :meth:`from_pandas`. Edges keep the order in which they were given. Of parallel edges a matching takes the
+    best one; no matching has a self loop.
+
+    Attributes
+    ----------
+    num_vertices : int
+        Vertices are numbered ``0 .. num_vertices - 1``.
+    tail, head : ndarray of uint32, shape (num_edges,)
+        The two ends of each edge, in any order.
+    weight : ndarray of int64 or float64, shape (num_edges,), or None
+        Finite, of any sign.
+    labels : tuple or None
+        The caller's vertex labels.
+    """
+
+    num_vertices: int
+    tail: Array
+    head: Array
+    weight: Array | None = None
+    labels: tuple[Hashable, ...] | None = field(default=None, kw_only=True)
+    _label_index: Mapping[Hashable, int] | None = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Check the arrays, and keep read-only copies."""
+        tail, head = vertex_ids(self.tail, "tail"), vertex_ids(self.head, "head")
+        num_vertices = check_ends(tail, head, self.num_vertices)
+        if num_vertices > MOST_VERTICES:
+            raise InvalidInputError(f"{num_vertices:,} vertices are too many: at most 2**30")
+        weight = None if self.weight is None else read_weights(self.weight, len(tail))
+        for name, value in {
+            "num_vertices": num_vertices,
+            "tail": frozen(tail, np.uint32),
+            "head": frozen(head, np.uint32),
+            "weight": None if weight is None else frozen(weight, weight.dtype),
+            "_label_index": numbers_of_labels(self.labels, num_vertices),
+        }.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def num_edges(self) -> int:
+        """Number of edges of the input, with parallel edges and loops."""
+        return len(self.tail)
+
+    def __repr__(self) -> str:
+        weights = "no weights" if self.weight is None else f"weights of {self.weight.dtype}"
+        return f"UndirectedGraph({self.num_vertices:,} vertices, {self.num_edges:,} edges, {weights})"
+
+    @classmethod
+    def from_arrays(
+        cls,
+        tail: ArrayLike,
+        head: ArrayLike,
+        weight: ArrayLike | None = None,
+        *,
+        num_vertices: int | None = None,
+    ) -> UndirectedGraph:
+        """Build a graph from the ends of its edges.
+
+        Parameters
+        ----------
+        tail, head : array_like of integers, shape (m,)
+            End vertices, numbered from 0.
+        weight : array_like, shape (m,) or scalar, optional
+        num_vertices : int, optional
+            Default: one more than the largest vertex mentioned.
+
+        Raises
+        ------
+        InvalidInputError
+            Wrong shapes or dtypes, weights that are not finite, vertices out of range.
+
+        Examples
+        --------
+        >>> UndirectedGraph.from_arrays([0, 1, 2], [1, 2, 0], [5, 6, 7])
+        UndirectedGraph(3 vertices, 3 edges, weights of int64)
+        """
+        given: Any = (num_vertices, tail, head, weight)  # the constructor converts them
+        return cls(*given)
+
+    @classmethod
+    def from_edges(cls, edges: Iterable[Any]) -> UndirectedGraph:
+        """Build a graph from tuples (u, v) or (u, v, weight) with any hashable labels of vertices.
+
+        Raises
+        ------
+        InvalidInputError
+            An edge has another length than the first one, or a label is not hashable.
+
+        Examples
+        --------
+        >>> UndirectedGraph.from_edges([("ada", "bob", 3), ("bob", "cyd", 4)]).labels
+        ('ada', 'bob', 'cyd')
+        """
+        rows = [tuple(edge) for edge in edges]
+        lengths = {len(row) for row in rows} or {2}
+        if len(lengths) > 1 or not lengths <= {2, 3}:
+            raise InvalidInputError("edges are tuples (u, v) or (u, v, weight), all of the same length")
+        try:
+            labels = tuple(dict.fromkeys(end for row in rows for end in row[:2]))
+        except TypeError as error:
+            raise InvalidInputError(f"labels of vertices must be hashable: {error}") from None
+        index = {label: i for i, label in enumerate(labels)}
+        tail, head = (np.fromiter((index[row[i]] for row in rows), np.int64, len(rows)) for i in (0, 1))
+        weight = None if lengths == {2} else _attribute([row[2] for row in rows], "weight")
+        return cls(len(labels), tail, head, weight, labels=labels)
+
+    @classmethod
+    def from_scipy(
+        cls, matrix: scipy.sparse.sparray | scipy.sparse.spmatrix, *, weights: bool = True
+    ) -> UndirectedGraph:
+        """Build a graph from a symmetric sparse matrix, or from one of its triangles.
+
+        Parameters
+        ----------
+        matrix : sparse matrix, shape (n, n)
+            Each stored entry (u, v) is an edge between u and v, also a zero. A symmetric matrix has each edge
+            twice, which changes nothing.
+        weights : bool
+            Whether the values of the entries are weights.
+
+        Raises
+        ------
+        InvalidInputError
+            The matrix is not square.
+        """
+        entries = read_sparse(matrix)
+        if entries.shape[0] != entries.shape[1]:
+            raise InvalidInputError(
+                f"the matrix of a graph is square; this one has shape {entries.shape}: rows against columns "
+                "are for preflow.bipartite_matching and preflow.linear_assignment"
+            )
+        tail, head = entries.ends()
+        return cls(entries.shape[0], tail, head, entries.data if weights else None)
+
+    @classmethod
+    def from_networkx(cls, graph: networkx.Graph[Any], *, weight: str | None = None) -> UndirectedGraph:
+        """Build a graph from a NetworkX graph, keeping its labels.
+
+        Parameters
+        ----------
+        graph : Graph or MultiGraph
+        weight : str, optional
+            Edge attribute; edges without it have weight 1, as in NetworkX. Default: no weights.
+
+        Raises
+        ------
+        InvalidInputError
+            The graph is directed, or no edge has the attribute.
+        """
+        if not hasattr(graph, "nodes") or not hasattr(graph, "edges"):
+            raise InvalidInputError(f"expected a NetworkX graph, got {type(graph).__name__}")
+        if graph.is_directed():
+            raise InvalidInputError("the graph is directed: matching takes undirected graphs (to_undirected)")
+        labels = tuple(graph.nodes)
+        index = {label: i for i, label in enumerate(labels)}
+        edges = list(graph.edges(data=True))
+        tail, head = (np.fromiter((index[edge[i]] for edge in edges), np.int64, len(edges)) for i in (0, 1))
+        values = None
+        if weight is not None:
+            if edges and not any(weight in data for _, _, data in edges):
+                raise InvalidInputError(f"no edge has the attribute {weight!r}")
+            values = _attribute([data.get(weight, 1) for _, _, data in edges], weight)
+        return cls(len(labels), tail, head, values, labels=labels)
+
+    @classmethod
+    def from_pandas(
+        cls,
+        frame: pandas.DataFrame,
+        *,
+        source: str = "source",
+        target: str = "target",
+        weight: str | None = None,
+    ) -> UndirectedGraph:
+        """Build a graph from a table with a row for each edge, keeping its labels.
+
+        Parameters
+        ----------
+        frame : DataFrame
+        source, target : str
+            Columns of the ends of edges.
+        weight : str, optional
+            Column of the weights. Default: no weights.
+        """
+        for column in (source, target, weight):
+            if column is not None and column not in frame.columns:
+                names = ", ".join(map(repr, frame.columns))
+                raise InvalidInputError(f"the table has no column {column!r}; it has: {names}")
+        columns = [frame[source].tolist(), frame[target].tolist()]
+        if weight is not None:
+            columns.append(frame[weight].tolist())
+        return cls.from_edges(zip(*columns, strict=True))
+
+    def without_weights(self) -> UndirectedGraph:
+        """Return the same graph without weights."""
+        return self if self.weight is None else self.with_weights(None)
+
+    def with_weights(self, weight: ArrayLike | None) -> UndirectedGraph:
+        """Return the same graph with these weights, one for each edge."""
+        return UndirectedGraph(self.num_vertices, self.tail, self.head, cast(Any, weight), labels=self.labels)
+
+
+def read_weights(values: Any, count: int) -> Array:
+    """Return weights as int64 or float64; check them."""
+    weight, larger = read_capacities(values, count, "weight", signed=True)
+    if larger:
+        raise CapacityOverflowError("weight has an integer that does not fit int64")
+    if weight.dtype.kind == "f" and not np.isfinite(weight).all():
+        edge = int((~np.isfinite(weight)).argmax())
+        raise InvalidInputError(f"weight is {weight[edge]} at {edge}: it must be finite; leave the edge out")
+    return weight
+
+
+def _attribute(values: list[Any], name: str) -> Array:
+    weight, larger = edge_values(values, name, signed=True)
+    if larger:
+        raise CapacityOverflowError(f"{name} has an integer that does not fit int64")
+    return weight
+
+
+def as_undirected_graph(graph: Any, weight: Any) -> UndirectedGraph:
+    """Return what a caller gives as a graph; its weights say whether the matching is weighted.
+
+    Parameters
+    ----------
+    graph : UndirectedGraph, (tail, head) or (tail, head, weight), sparse matrix, or NetworkX graph
+    weight : str, array_like, False or None
+        The name of an attribute of a NetworkX graph, or one weight for each edge. False: leave the weights
+        out. None: the weights of the graph, if it has any; a NetworkX graph then has none.
+    """
+    is_graph = hasattr(graph, "nodes") and hasattr(graph, "edges") and not isinstance(graph, UndirectedGraph)
+    if is_graph:
+        name = weight if isinstance(weight, str) else None
+        read = UndirectedGraph.from_networkx(graph, weight=name)
+        return read if name is not None or weight is None or weight is False else read.with_weights(weight)
+    if isinstance(graph, UndirectedGraph):
+        read = graph
+    elif isinstance(graph, tuple):
+        if len(graph) not in (2, 3):
+            raise InvalidInputError(
+                f"a tuple must be (tail, head) or (tail, head, weight), got {len(graph)} entries"
+            )
+        read = UndirectedGraph.from_arrays(*graph)
+    elif hasattr(graph, "tocsr"):
+        read = UndirectedGraph.from_scipy(graph, weights=weight is None)
+    else:
+        raise InvalidInputError(
+            "a graph is an UndirectedGraph, a tuple (tail, head) or (tail, head, weight), a symmetric sparse "
+            f"matrix, or a NetworkX graph, not {type(graph).__name__}"
+        )
+    if isinstance(weight, str):
+        raise InvalidInputError(f"weight={weight!r} names an attribute, and only NetworkX graphs have these")
+    if weight is None:
+        return read
+    return read.without_weights() if weight is False else read.with_weights(weight)
+
+
+@kernel
+def count_ends(tail: Indices, head: Indices, first: Indices) -> None:
+    """Count the edges at each vertex but for loops, and let `first` say where they end."""
+    for i in range(len(tail)):
+        u, v = np.uint64(tail[i]), np.uint64(head[i])
+        if u != v:
+            first[u] += ONE
+            first[v] += ONE
+    total: Number = first[0]
+    for vertex in range(1, len(first)):
+        total += first[vertex]
+        first[vertex] = total
+
+
+@kernel
+def fill_neighbours(
+    tail: Indices,
+    head: Indices,
+    weight: NDArray[np.int64],
+    first: Indices,
+    neighbour: Indices,
+    of_neighbour: NDArray[np.int64],
+) -> None:
+    """Write each edge at both of its ends, from the back; then `first` says where these begin."""
+    for i in range(len(tail)):
+        ends = np.uint64(tail[i]), np.uint64(head[i])
+        if ends[0] == ends[1]:
+            continue
+        for side in range(2):
+            u = ends[side]
+            first[u] -= ONE
+            place = first[u]
+            neighbour[place] = ends[1 - side]
+            if len(weight) > 0:
+                of_neighbour[place] = weight[i]
+
+
+@kernel
+def merge_parallel(
+    first: Indices, neighbour: Indices, weight: NDArray[np.int64], place: NDArray[np.uint64]
+) -> np.uint64:
+    """Keep the heaviest of parallel edges; return how many neighbours are left.
+
+    `place` has a zero for each vertex.
+    """
+    kept = ZERO
+    begin: Index = np.uint64(first[0])
+    for v in range(len(first) - 1):
+        row = kept
+        end = np.uint64(first[v + 1])
+        for i in range(begin, end):
+            u = np.uint64(neighbour[i])
+            # One more than where the neighbour is already, if that is in this row.
+            known = place[u]
+            if known > row:
+                if len(weight) > 0:
+                    weight[known - ONE] = max(weight[known - ONE], weight[i])
+                continue
+            neighbour[kept] = u
+            if len(weight) > 0:
+                weight[kept] = weight[i]
+            kept += ONE
+            place[u] = kept
+        first[v] = row
+        begin = end
+    first[len(first) - 1] = kept
+    return kept
+
+
+def neighbours_of(
+    num_vertices: int, tail: Indices, head: Indices, weight: NDArray[np.int64] | None
+) -> Neighbours:
+    """Return the compressed sparse rows of a graph without loops, and with the best of parallel edges."""
+    weights = np.zeros(0, dtype=np.int64) if weight is None else weight
+    dtype: DTypeLike = np.uint32 if 2 * len(tail) < 2**32 else np.uint64
+    first: Indices = np.zeros(num_vertices + 1, dtype=dtype)
+    count_ends(tail, head, first)
+    neighbour = np.empty(int(first[-1]), dtype=np.uint32)
+    of_neighbour = np.empty(0 if weight is None else len(neighbour), dtype=np.int64)
+    fill_neighbours(tail, head, weights, first, neighbour, of_neighbour)
+    kept = int(merge_parallel(first, neighbour, of_neighbour, np.zeros(num_vertices, dtype=np.uint64)))
+    return Neighbours(first, neighbour[:kept], of_neighbour[:kept])

@@ -134,7 +134,8 @@ class _Messages:
 PROBLEMS = {
     "assignment": ("linear_assignment", 15),
     "gridcut": ("grid_cut", 10),
-    "matching": ("bipartite_matching", 12),
+    "bipartite": ("bipartite_matching", 12),
+    "general_matching": ("matching", 5),
     "maxflow": ("max_flow", 20),
     "mincost": ("min_cost_flow", 20),
     "transportation": ("transport", 20),

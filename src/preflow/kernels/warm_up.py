@@ -24,7 +24,8 @@ PACKAGES = {
     "max_flow": "maxflow",
     "min_cut": "maxflow",
     "grid_cut": "gridcut",
-    "bipartite_matching": "matching",
+    "bipartite_matching": "bipartite",
+    "matching": "general_matching",
     "linear_assignment": "assignment",
     "min_cost_flow": "mincost",
     "transport": "transportation",
@@ -43,7 +44,8 @@ def warm_up(*problems: str, progress: bool = True) -> int:
     Parameters
     ----------
     *problems : str
-        "max_flow", "min_cut", "grid_cut", "bipartite_matching", "linear_assignment"; without any, all.
+        "max_flow", "min_cut", "grid_cut", "bipartite_matching", "matching",
+        "linear_assignment", "min_cost_flow", "transport"; without any, all.
     progress : bool
         Draw a bar on standard error.
 

@@ -38,6 +38,8 @@ class Method:
         has a function ``solve_streamed`` with the signature of ``solve``, which takes arrays in host memory.
     points : bool
         Whether it takes costs that are computed from points.
+    weighted : bool
+        Whether it takes the weights of the edges of a graph, and no graph without weights.
     checks : bool
         Whether it checks the size of dense costs itself.
     preset : mapping
@@ -59,6 +61,7 @@ class Method:
     streams: bool = False
     points: bool = False
     checks: bool = False
+    weighted: bool = False
     preset: Mapping[str, Any] = field(default_factory=dict)
     aliases: tuple[str, ...] = ()
     old_names: tuple[str, ...] = ()

@@ -51,6 +51,7 @@ GridStart = TypeVar("GridStart", contravariant=True)
 GridFound = TypeVar("GridFound", covariant=True)
 Graph = TypeVar("Graph", contravariant=True)
 Pairs = TypeVar("Pairs", contravariant=True)
+Mates = TypeVar("Mates", contravariant=True)
 Costs = TypeVar("Costs", contravariant=True)
 Found = TypeVar("Found", covariant=True)
 Instance = TypeVar("Instance", contravariant=True)
@@ -110,6 +111,18 @@ class InitialMatching(Protocol[Graph, Pairs]):
 
     def __call__(self, graph: Graph, matching: Pairs, control: Control) -> None:
         """Add edges to an empty matching in place; stop early if `control` says so."""
+        ...
+
+
+class GeneralMatchingSolver(Protocol[Graph, Mates, Found]):
+    """A solver of matching in general graphs, with weights or without."""
+
+    def __call__(self, graph: Graph, start: Mates | None, options: Any, control: Control) -> Found:
+        """Return a matching and its proof.
+
+        With weights, which are positive, the matching has maximum weight, without them maximum cardinality.
+        `start` is a valid matching, with n for no partner, or None. A solver may ignore it.
+        """
         ...
 
 

@@ -62,7 +62,7 @@ from ...errors import CostOverflowError, InvalidInputError
 from ...graph.undirected import Neighbours
 from ...solving.options import check_positive_integer
 from ...solving.run import Control
-from ..solution import WeightedState
+from ..solution import BlossomDuals, GeneralState
 from .search import match_vertices, run_searches
 from .state import NONE, SPARE, Forest, new_forest
 
@@ -95,8 +95,12 @@ class WeightedBlossomOptions:
             raise InvalidInputError("growth must be at least 2, or searches that were stopped never end")
 
 
-def solve(graph: Neighbours, options: WeightedBlossomOptions, control: Control) -> WeightedState:
-    """Solve: see :class:`preflow.solving.protocol.WeightedMatchingSolver`."""
+def solve(
+    graph: Neighbours, start: Indices | None, options: WeightedBlossomOptions, control: Control
+) -> GeneralState:
+    """Solve: see :class:`preflow.solving.protocol.GeneralMatchingSolver`."""
+    if start is not None:
+        control.remarks.append("the weighted blossom algorithm starts from nothing: a matching has no duals")
     n = len(graph.first) - 1
     largest = int(graph.weight.max(initial=0))
     if largest >= MOST_WEIGHT:
@@ -118,7 +122,7 @@ def solve(graph: Neighbours, options: WeightedBlossomOptions, control: Control) 
     return _state(forest, mate, len(roots) == 0)
 
 
-def _state(forest: Forest, mate: Indices, finished: bool) -> WeightedState:
+def _state(forest: Forest, mate: Indices, finished: bool) -> GeneralState:
     """Return the state with the blossoms in use numbered from n on."""
     n, nodes = len(mate), len(forest.parent)
     used = np.ones(nodes, dtype=bool)
@@ -128,7 +132,8 @@ def _state(forest: Forest, mate: Indices, finished: bool) -> WeightedState:
     inside = parent != int(NONE)
     parent[inside] = number[parent[inside]]
     parent[~inside] = -1
-    return WeightedState(mate, forest.dual, parent, forest.blossom_dual[n:][used[n:]], finished)
+    duals = BlossomDuals(forest.dual, parent, forest.blossom_dual[n:][used[n:]])
+    return GeneralState(mate, finished, duals=duals)
 
 
 def check_invariants(forest: Forest, graph: Neighbours) -> None:

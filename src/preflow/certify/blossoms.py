@@ -1,0 +1,228 @@
+"""Proofs of matchings in general graphs: duals of vertices and blossoms, or a barrier.
+
+Duals. Let every edge weigh at most the sum of the duals of its two ends and of the blossoms that contain
+both; let no dual be negative. A matching has at most one edge at a vertex, and at most (|B| - 1) / 2 edges
+in a blossom B, which has an odd number of vertices. So no matching weighs more than the sum of the duals of
+all vertices, plus (|B| - 1) / 2 times the dual of each blossom B.
+
+Barrier (Tutte 1947, Berge 1958). Take a set A of vertices out of a graph. Each odd component of the rest has
+a vertex that is free, or matched with a vertex of A. So every matching leaves at least as many vertices free
+as there are odd components beyond |A|.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..arrays import Array
+from ..errors import VerificationError
+from ..graph.network import exact_sum
+from ..graph.undirected import UndirectedGraph
+from .fields import checked_array
+from .min_cost_flow import exact_dot
+
+
+def check_mates(graph: UndirectedGraph, mate: Any) -> NDArray[np.int64]:
+    """Check that an array is a matching along edges of the graph; return it.
+
+    Raises
+    ------
+    VerificationError
+        Names the first vertex at fault.
+    """
+    partner: NDArray[np.int64] = checked_array(graph, mate, "mate", (graph.num_vertices,), np.int64)
+    n = graph.num_vertices
+    _check_none((partner < -1) | (partner >= n), graph, "is matched with no vertex of the graph")
+    matched = np.flatnonzero(partner >= 0)
+    bad = np.zeros(n, dtype=bool)
+    bad[matched] = (partner[partner[matched]] != matched) | (partner[matched] == matched)
+    _check_none(bad, graph, "is matched with a vertex that is not matched with it")
+    has_edge = np.zeros(n, dtype=bool)
+    tail, head = graph.tail.astype(np.int64), graph.head.astype(np.int64)
+    along = partner[tail] == head
+    has_edge[tail[along]] = True
+    has_edge[head[along]] = True
+    _check_none((partner >= 0) & ~has_edge, graph, "is matched with a vertex that is not its neighbour")
+    return partner
+
+
+def matched_edges(graph: UndirectedGraph, mate: NDArray[np.int64], weight: Array | None) -> NDArray[np.int64]:
+    """Return one edge for each pair of a matching, the heaviest of parallel edges, by its lower vertex."""
+    tail, head = graph.tail.astype(np.int64), graph.head.astype(np.int64)
+    edges = np.flatnonzero((mate[tail] == head) & (tail != head))
+    lower = np.minimum(tail[edges], head[edges])
+    order = np.lexsort((edges, lower)) if weight is None else np.lexsort((-_sortable(weight[edges]), lower))
+    chosen, lower = edges[order], lower[order]
+    first = np.ones(len(chosen), dtype=bool)
+    first[1:] = lower[1:] != lower[:-1]
+    return chosen[first]
+
+
+def _sortable(values: Array) -> Array:
+    # The most negative integer has no opposite.
+    return np.maximum(values, -(2**63) + 1) if values.dtype.kind == "i" else values
+
+
+def dual_bound(
+    graph: UndirectedGraph, weight: NDArray[np.int64], vertex: Any, parent: Any, blossom: Any
+) -> int:
+    """Return twice the bound that duals prove for the weight of all matchings, for given integer weights.
+
+    O(n + m log d), where blossoms are nested d deep.
+
+    Raises
+    ------
+    VerificationError
+        A dual is negative, the blossoms are no laminar family of odd sets, or an edge weighs more than the
+        duals allow.
+    """
+    n = graph.num_vertices
+    of_vertex: NDArray[np.int64] = checked_array(graph, vertex, "vertex duals", (n,), np.int64)
+    above: NDArray[np.int64] = checked_array(graph, parent, "blossom parents", (-1,), np.int64)
+    of_blossom: NDArray[np.int64] = checked_array(graph, blossom, "blossom duals", (-1,), np.int64)
+    nodes = len(above)
+    if nodes != n + len(of_blossom):
+        raise VerificationError(f"{nodes} nodes are not {n} vertices and {len(of_blossom)} blossoms")
+    if n and int(of_vertex.min()) < 0:
+        raise VerificationError(f"the dual of vertex {graph.name(int(of_vertex.argmin()))} is negative")
+    if len(of_blossom) and int(of_blossom.min()) < 0:
+        raise VerificationError(f"the dual of blossom {int(of_blossom.argmin())} is negative")
+    if ((above < -1) | ((above >= 0) & (above < n)) | (above >= nodes)).any():
+        raise VerificationError("the parent of a node is no blossom")
+    order, depth = _by_depth(above)
+    size = np.ones(nodes, dtype=np.int64)
+    size[n:] = 0
+    # Sums of duals from the outermost blossom to each node; of Python's integers where int64 could wrap.
+    total = sum(int(value) for value in of_blossom.tolist())
+    limit = (
+        2**62 - 2 * (int(of_vertex.max()) if n else 0) - 2 * (int(np.abs(weight).max()) if len(weight) else 0)
+    )
+    if total >= limit:
+        largest = _largest_chain(above, of_blossom, order, n)
+        if largest >= limit:
+            raise VerificationError(f"the duals of nested blossoms sum to {largest}, too large for int64")
+    along = np.zeros(nodes, dtype=np.int64)
+    along[n:] = of_blossom
+    for level in order[1:]:
+        along[level] += along[above[level]]
+    for level in reversed(order[1:]):
+        np.add.at(size, above[level], size[level])
+    sizes = size[n:]
+    if ((sizes < 3) | (sizes % 2 == 0)).any():
+        raise VerificationError("a blossom has fewer than three vertices, or an even number")
+    common = _common_duals(graph, above, along, depth)
+    tail, head = graph.tail.astype(np.int64), graph.head.astype(np.int64)
+    allowed = of_vertex[tail] + of_vertex[head] + common
+    heavy = (allowed < 2 * weight) & (tail != head)
+    if heavy.any():
+        edge = int(heavy.argmax())
+        raise VerificationError(
+            f"edge {edge} ({graph.name(tail[edge])}, {graph.name(head[edge])}) weighs more than duals allow"
+        )
+    bound = exact_sum(of_vertex) if n else 0
+    return int(bound) + int(exact_dot(of_blossom, (sizes - 1) // 2))
+
+
+def _by_depth(above: NDArray[np.int64]) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]]:
+    """Return the nodes of each depth, those without a parent first, and the depth of each node."""
+    nodes = len(above)
+    depth = np.full(nodes, -1, dtype=np.int64)
+    order = np.argsort(above, kind="stable")
+    first = np.searchsorted(above[order], np.arange(-1, nodes + 1))
+    level = order[first[0] : first[1]]
+    levels: list[NDArray[np.int64]] = []
+    while len(level):
+        depth[level] = len(levels)
+        levels.append(level)
+        begins, ends = first[level + 1], first[level + 2]
+        counts = ends - begins
+        # The children of all nodes of the level.
+        offsets = np.repeat(begins - np.concatenate([[0], np.cumsum(counts)[:-1]]), counts)
+        level = order[offsets + np.arange(counts.sum())]
+    if (depth < 0).any():
+        raise VerificationError("the blossoms contain each other in a circle")
+    return levels or [np.zeros(0, dtype=np.int64)], depth
+
+
+def _largest_chain(
+    above: NDArray[np.int64], of_blossom: NDArray[np.int64], order: list[NDArray[np.int64]], n: int
+) -> int:
+    chain: list[int] = [0] * n + of_blossom.tolist()
+    for level in order[1:]:
+        for node in level.tolist():
+            chain[node] += chain[int(above[node])]
+    return max(chain, default=0)
+
+
+def _common_duals(
+    graph: UndirectedGraph, above: NDArray[np.int64], along: NDArray[np.int64], depth: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return the sum of the duals of the blossoms that contain both ends of each edge."""
+    a, b = graph.tail.astype(np.int64), graph.head.astype(np.int64)
+    common = np.zeros(graph.num_edges, dtype=np.int64)
+    inside = np.flatnonzero((above[a] >= 0) & (above[b] >= 0) & (a != b))
+    if not len(inside):
+        return common
+    a, b = a[inside], b[inside]
+    # Node -1 is above all others.
+    jump = np.append(above, -1)
+    depths = np.append(depth + 1, 0)
+    sums = np.append(along, 0)
+    jumps = [jump]
+    while (jumps[-1] >= 0).any():
+        jumps.append(jumps[-1][jumps[-1]])
+    for step in reversed(range(len(jumps))):
+        a = np.where(depths[a] - depths[b] >= 1 << step, jumps[step][a], a)
+        b = np.where(depths[b] - depths[a] >= 1 << step, jumps[step][b], b)
+    for step in reversed(range(len(jumps))):
+        apart = jumps[step][a] != jumps[step][b]
+        a, b = np.where(apart, jumps[step][a], a), np.where(apart, jumps[step][b], b)
+    a = np.where(a == b, a, jump[a])
+    common[inside] = sums[a]
+    return common
+
+
+def barrier_bound(graph: UndirectedGraph, barrier: Any) -> int:
+    """Return the bound that a set of vertices proves for the size of all matchings.
+
+    Raises
+    ------
+    VerificationError
+        It is no such set.
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    n = graph.num_vertices
+    taken: NDArray[np.bool_] = checked_array(graph, barrier, "barrier", (n,), np.bool_)
+    left = ~(taken[graph.tail] | taken[graph.head])
+    tail, head = graph.tail[left], graph.head[left]
+    matrix = coo_array((np.ones(len(tail), dtype=np.int8), (tail, head)), shape=(n, n))
+    _, component = connected_components(matrix, directed=False)
+    sizes = np.bincount(component[~taken], minlength=1)
+    odd = int(np.count_nonzero(sizes % 2))
+    return (n + int(np.count_nonzero(taken)) - odd) // 2
+
+
+def odd_components(graph: UndirectedGraph, barrier: NDArray[np.bool_]) -> list[NDArray[np.int64]]:
+    """Return the vertices of each odd component of the graph without a set of vertices."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    n = graph.num_vertices
+    left = ~(barrier[graph.tail] | barrier[graph.head])
+    tail, head = graph.tail[left], graph.head[left]
+    matrix = coo_array((np.ones(len(tail), dtype=np.int8), (tail, head)), shape=(n, n))
+    count, component = connected_components(matrix, directed=False)
+    component[barrier] = count
+    order = np.argsort(component, kind="stable")
+    parts = np.split(order, np.searchsorted(component[order], np.arange(1, count + 1)))[:count]
+    return [part for part in parts if len(part) % 2]
+
+
+def _check_none(bad: NDArray[np.bool_], graph: UndirectedGraph, fault: str) -> None:
+    if bad.any():
+        raise VerificationError(f"vertex {graph.name(int(bad.argmax()))} {fault}")

@@ -1,0 +1,284 @@
+"""matching: validate, choose a solver, run it, wrap the result."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..arrays import Indices
+from ..certify.blossoms import barrier_bound, check_mates, dual_bound, odd_components
+from ..errors import InfeasibleMatchingError, InvalidInputError, VerificationError
+from ..graph.undirected import Neighbours, UndirectedGraph, as_undirected_graph, neighbours_of
+from ..progress import Reporter
+from ..solving.call import Call, Request
+from ..solving.dispatch import find_method, thread_count
+from ..stats import GeneralMatchingStats
+from .integer_weights import IntegerWeights, integer_weights, rounding_gap
+from .methods import METHODS
+from .policy import choose
+from .result import GeneralMatchingResult, weight_bound
+from .solution import GeneralState
+
+if TYPE_CHECKING:
+    from .methods import HostSolver
+
+#: A graph with at most this number of edges is solved in the caller's thread, if the solve uses one thread
+#: and has neither a time limit nor a progress function.
+QUICK_EDGES = 50_000
+
+
+def matching(
+    graph: Any,
+    *,
+    weight: Any = None,
+    maximize: bool = True,
+    perfect: bool = False,
+    maximum_cardinality: bool = False,
+    initial: Any = None,
+    method: str = "auto",
+    device: str = "auto",
+    threads: int | None = None,
+    time_limit: float | None = None,
+    progress: bool | Reporter = False,
+    options: Mapping[str, Any] | None = None,
+) -> GeneralMatchingResult:
+    """Find a matching of maximum weight, or of maximum cardinality, in a graph that need not be bipartite.
+
+    Parameters
+    ----------
+    graph : UndirectedGraph, (tail, head) or (tail, head, weight), sparse matrix, or NetworkX graph
+        A sparse matrix is square; its entries are weights, and it may be symmetric or a triangle. Of parallel
+        edges the best one counts, and loops are left out.
+    weight : str, array_like, False or None
+        The name of an attribute of a NetworkX graph (edges without it have weight 1), or one weight for each
+        edge. Default: the weights of the graph, if it has any. False: leave them out. Without weights, the
+        matching has as many pairs as possible.
+    maximize : bool
+        False: minimum weight. Unless the matching must be perfect or of maximum cardinality, only edges of
+        negative weight are then of use.
+    perfect : bool
+        All vertices must be matched.
+    maximum_cardinality : bool
+        Of all matchings with as many pairs as possible, find one of best weight.
+    initial : array_like of integers, shape (n,), or GeneralMatchingResult, optional
+        A matching to start from: the partner of each vertex, -1 for none. For graphs without weights.
+    method : str
+        A name from ``preflow.methods("matching")``, or "auto".
+    device, threads, time_limit, progress, options
+        As in :func:`preflow.max_flow`.
+
+    Returns
+    -------
+    GeneralMatchingResult
+        Exact for integers; for floats within its `gap`.
+
+    Raises
+    ------
+    InvalidInputError
+        The graph or an argument is malformed.
+    InfeasibleMatchingError
+        With `perfect`: there is no perfect matching. The error has a set of vertices that proves it (Tutte).
+    CostOverflowError
+        Weights are 2**60 or more in size; with `perfect` or `maximum_cardinality`, 2**60 / n or more.
+
+    Notes
+    -----
+    O(n m log n) with weights and O(n m) without at worst, in practice nearly linear for sparse graphs.
+    Memory: about 200 bytes a vertex and 40 an edge. Edmonds 1965; Galil, Micali and Gabow 1986. For
+    bipartite graphs :func:`preflow.bipartite_matching` and :func:`preflow.linear_assignment` are faster.
+
+    Examples
+    --------
+    >>> import preflow
+    >>> triangle_with_tail = ([0, 1, 2, 2], [1, 2, 0, 3], [5, 6, 7, 4])
+    >>> result = preflow.matching(triangle_with_tail)
+    >>> result.weight, result.pairs()
+    (9, [(0, 1), (2, 3)])
+    >>> result.verify()
+    """
+    request = Request(METHODS, method, device, threads, time_limit, progress, options)
+    for name, value in (
+        ("maximize", maximize),
+        ("perfect", perfect),
+        ("maximum_cardinality", maximum_cardinality),
+    ):
+        if not isinstance(value, bool | np.bool_):
+            raise InvalidInputError(f"{name} must be True or False, got {value!r}")
+    read = as_undirected_graph(graph, weight)
+    wanted = bool(maximize), bool(perfect), bool(maximum_cardinality)
+    call = GeneralMatchingCall.prepare(read, wanted, initial, request)
+    return call.run(call.matching, request)
+
+
+@dataclass(kw_only=True)
+class GeneralMatchingCall(Call[UndirectedGraph]):
+    """One call of matching.
+
+    Attributes
+    ----------
+    maximize, perfect, maximum_cardinality : bool
+    start : ndarray of uint32, shape (n,), or None
+        The matching to start from, n for none.
+    """
+
+    maximize: bool
+    perfect: bool
+    maximum_cardinality: bool
+    start: Indices | None
+
+    @classmethod
+    def prepare(
+        cls, graph: UndirectedGraph, wanted: tuple[bool, bool, bool], initial: Any, request: Request
+    ) -> GeneralMatchingCall:
+        """Choose the method."""
+        method, chosen = request.choose(lambda: choose(graph, request.device, request.most_threads))
+        if method.weighted != (graph.weight is not None):
+            has, kind = ("no", "with") if method.weighted else ("", "without")
+            raise InvalidInputError(
+                f"method {method.name!r} is for graphs {kind} weights, and this one has {has or 'some'}"
+            )
+        maximize, perfect, maximum_cardinality = wanted
+        return cls(
+            instance=graph,
+            maximize=maximize,
+            perfect=perfect,
+            maximum_cardinality=maximum_cardinality,
+            start=_read_start(graph, initial),
+            method=method,
+            reason=chosen.reason,
+            options=method.make_options(chosen.options),
+            threads=thread_count(method, chosen.threads, graph.num_vertices),
+            device=None,
+        )
+
+    def is_quick(self, request: Request) -> bool:
+        """Whether one thread solves a small graph with the method's own options."""
+        return self.instance.num_edges <= QUICK_EDGES and self.threads == 1 and not request.options
+
+    @property
+    def most_edges(self) -> bool:
+        """Whether one edge more outweighs everything else."""
+        return self.perfect or self.maximum_cardinality
+
+    def matching(self) -> GeneralMatchingResult:
+        """Solve and wrap the result."""
+        graph, solve = self.instance, self._solver()
+        weights: IntegerWeights | None = None
+        with self.timed("build"):
+            if graph.weight is not None:
+                weights = integer_weights(graph, maximize=self.maximize, most_edges=self.most_edges)
+            neighbours = _neighbours(graph, weights)
+        with self.timed("solve"):
+            state = solve(neighbours, self.start, self.options, self.control)
+        with self.timed("recover"):
+            mate = _signed(state.mate)
+            if self.perfect and state.finished and (mate < 0).any():
+                raise self._infeasible(neighbours, state)
+            return self._result(weights, state, mate)
+
+    def _solver(self) -> HostSolver:
+        solver: HostSolver = self.method.solve
+        return solver
+
+    def _infeasible(self, neighbours: Neighbours, state: GeneralState) -> InfeasibleMatchingError:
+        """Return the error with the barrier of a matching that is not perfect."""
+        graph, barrier = self.instance, state.barrier
+        if barrier is None:
+            method = find_method(METHODS, "serial-blossom")
+            plain: HostSolver = method.solve
+            without = neighbours._replace(weight=np.zeros(0, dtype=np.int64))
+            barrier = plain(without, state.mate, method.make_options(None), self.control).barrier
+        assert barrier is not None
+        names = graph.labels or range(graph.num_vertices)
+        components = odd_components(graph, barrier)
+        return InfeasibleMatchingError(
+            tuple(names[v] for v in np.flatnonzero(barrier).tolist()),
+            tuple(tuple(names[v] for v in part.tolist()) for part in components),
+        )
+
+    def _result(
+        self, weights: IntegerWeights | None, state: GeneralState, mate: NDArray[np.int64]
+    ) -> GeneralMatchingResult:
+        graph, finished = self.instance, state.finished
+        status = self.control.status(self.method, finished)
+        result = GeneralMatchingResult(
+            status=status,
+            lower_bound=0,
+            upper_bound=0,
+            stats=self.stats(GeneralMatchingStats),
+            mate=mate,
+            graph=graph,
+            maximize=self.maximize,
+            perfect=self.perfect,
+            maximum_cardinality=self.maximum_cardinality,
+            barrier=state.barrier,
+            duals=state.duals,
+            _gap=0,
+        )
+        lower: int | float
+        upper: int | float
+        gap: int | float
+        if weights is None:
+            lower = result.cardinality
+            upper = lower if finished else barrier_bound(graph, np.zeros(graph.num_vertices, dtype=bool))
+            gap = upper - lower
+            result = _with(result, barrier=state.barrier if finished else None)
+        else:
+            assert state.duals is not None
+            weight = result.weight
+            gap = rounding_gap(graph.num_vertices, weights)
+            gap = 0 if gap == 0 else gap + 1e-12 * abs(weight)
+            lower = upper = weight
+            if not finished:
+                doubled = dual_bound(graph, weights.values, *state.duals)
+                bound = weight_bound(graph, self.maximize, self.most_edges, doubled, weights.exponent)
+                complete = not self.most_edges or not (mate < 0).any()
+                known = weight if complete else -math.inf if self.maximize else math.inf
+                lower, upper = (
+                    (known, max(bound + gap, known)) if self.maximize else (min(-bound - gap, known), known)
+                )
+                gap = upper - lower
+        return _with(result, lower_bound=lower, upper_bound=upper, _gap=gap)
+
+
+def _with(result: GeneralMatchingResult, **changes: Any) -> GeneralMatchingResult:
+    for name, value in changes.items():
+        object.__setattr__(result, name, value)
+    return result
+
+
+def _neighbours(graph: UndirectedGraph, weights: IntegerWeights | None) -> Neighbours:
+    """Return the graph as it is solved: without edges that no best matching needs."""
+    if weights is None:
+        return neighbours_of(graph.num_vertices, graph.tail, graph.head, None)
+    useful = weights.values > 0
+    if useful.all():
+        return neighbours_of(graph.num_vertices, graph.tail, graph.head, weights.values)
+    return neighbours_of(graph.num_vertices, graph.tail[useful], graph.head[useful], weights.values[useful])
+
+
+def _signed(mate: Indices) -> NDArray[np.int64]:
+    found = mate.astype(np.int64)
+    found[found >= len(mate)] = -1
+    return found
+
+
+def _read_start(graph: UndirectedGraph, initial: Any) -> Indices | None:
+    """Return a matching that a caller gives, checked, with n for no partner."""
+    if initial is None:
+        return None
+    if graph.weight is not None:
+        raise InvalidInputError("initial is for graphs without weights: a matching alone has no duals")
+    given = initial.mate if isinstance(initial, GeneralMatchingResult) else initial
+    try:
+        mate = np.array(given, dtype=np.int64)
+        check_mates(graph, mate)
+    except (VerificationError, ValueError, TypeError) as error:
+        raise InvalidInputError(f"initial is no matching of the graph: {error}") from None
+    mate[mate < 0] = graph.num_vertices
+    return mate.astype(np.uint32)

@@ -1,0 +1,1 @@
+"""Matchings to start from."""

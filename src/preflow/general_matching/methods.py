@@ -1,0 +1,41 @@
+"""The solvers of matching in general graphs by name: data only, so that importing it loads no solver."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..solving.method import Method
+
+if TYPE_CHECKING:
+    # mypy checks the signature of each solver against the protocol.
+    from ..arrays import Indices
+    from ..cuda.runtime import Device
+    from ..graph.undirected import Neighbours, UndirectedGraph
+    from ..solving.protocol import Chooser, GeneralMatchingSolver
+    from . import policy, serial_blossom, serial_weighted_blossom
+    from .solution import GeneralState
+
+    HostSolver = GeneralMatchingSolver[Neighbours, Indices, GeneralState]
+    HOST_SOLVERS: tuple[HostSolver, ...] = (
+        serial_blossom.solve,
+        serial_weighted_blossom.solve,
+    )
+    CHOOSE: Chooser[UndirectedGraph, Device] = policy.choose
+
+METHODS = (
+    Method(
+        "serial-blossom",
+        "general_matching.serial_blossom",
+        "BlossomOptions",
+        "without weights: trees from all free vertices at once, after the matching of Karp and Sipser",
+        "Edmonds 1965; Gabow 1976; Karp and Sipser 1981",
+    ),
+    Method(
+        "serial-weighted-blossom",
+        "general_matching.serial_weighted_blossom",
+        "WeightedBlossomOptions",
+        "one tree at a time with variable duals, searches with budgets that grow",
+        "Edmonds 1965; Galil, Micali and Gabow 1986",
+        weighted=True,
+    ),
+)

@@ -1,0 +1,235 @@
+"""The result of a matching in a general graph."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..arrays import Array
+from ..certify.blossoms import barrier_bound, check_mates, dual_bound, matched_edges
+from ..certify.fields import check_bounds, checked_number
+from ..errors import VerificationError
+from ..graph.network import exact_sum
+from ..graph.undirected import UndirectedGraph
+from ..solving.result import BoundedResult
+from .integer_weights import integer_weights, rounding_gap
+from .solution import BlossomDuals
+
+
+class Blossom(NamedTuple):
+    """An odd set of vertices with its dual.
+
+    Attributes
+    ----------
+    vertices : ndarray of int64, shape (k,)
+    dual : float
+    """
+
+    vertices: NDArray[np.int64]
+    dual: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GeneralMatchingResult(BoundedResult):
+    """A matching of a general graph, of maximum weight or cardinality, or the best one within the time limit.
+
+    Attributes
+    ----------
+    mate : ndarray of int64, shape (num_vertices,)
+        The partner of each vertex, -1 for none.
+    graph : UndirectedGraph
+    maximize, perfect, maximum_cardinality : bool
+        What was asked for.
+    barrier : ndarray of bool, shape (num_vertices,), or None
+        Of a graph without weights: the vertices of a set A that proves the matching largest. Every matching
+        leaves at least as many vertices free as the graph without A has odd components beyond |A|.
+    duals : BlossomDuals or None
+        Of a graph with weights: twice the duals of the weights that were solved, as integers. These weights
+        are the given ones, negated to minimise, times two to a power for floats, plus `bonus`.
+    status, lower_bound, upper_bound, value, stats
+        See :class:`preflow.solving.result.BoundedResult`. The bounds are weights, or numbers of pairs where
+        the graph has no weights.
+    """
+
+    mate: NDArray[np.int64]
+    graph: UndirectedGraph
+    maximize: bool
+    perfect: bool
+    maximum_cardinality: bool
+    barrier: NDArray[np.bool_] | None
+    duals: BlossomDuals | None
+    _gap: int | float
+
+    def __post_init__(self) -> None:
+        self.mate.flags.writeable = False
+        for array in (self.barrier, *(self.duals or ())):
+            if array is not None:
+                array.flags.writeable = False
+
+    @property
+    def cardinality(self) -> int:
+        """The number of pairs."""
+        return int(np.count_nonzero(self.mate >= 0)) // 2
+
+    @property
+    def weight(self) -> int | float:
+        """The weight of the matching: a Python integer for integers. The number of pairs without weights.
+
+        For minimum weight, too: `value` is the same number once it is proved.
+        """
+        weights = self.graph.weight
+        if weights is None:
+            return self.cardinality
+        taken = weights[self.edges]
+        return exact_sum(taken) if len(taken) else 0
+
+    @cached_property
+    def edges(self) -> NDArray[np.int64]:
+        """The numbers of the edges that are matched, the best of parallel ones, by their lower vertices."""
+        weight = self.graph.weight
+        if weight is not None and not self.maximize:
+            weight = (
+                np.minimum(-np.maximum(weight, -(2**63) + 1), 2**63 - 1)
+                if weight.dtype.kind == "i"
+                else -weight
+            )
+        edges = matched_edges(self.graph, self.mate, weight)
+        edges.flags.writeable = False
+        return edges
+
+    @property
+    def gap(self) -> int | float:
+        """A proved bound of the difference between `weight` and the optimum of the input.
+
+        0 for integers, and for floats that are multiples of a power of two and not too far apart. Other
+        weights are rounded to integers of about 58 bits, of 58 less those of the number of vertices where the
+        matching must be perfect or of maximum cardinality.
+        """
+        return self._gap
+
+    @property
+    def bonus(self) -> int:
+        """The number added to each solved weight, so that one edge more outweighs everything else; mostly 0."""
+        if self.duals is None:
+            return 0
+        return integer_weights(self.graph, maximize=self.maximize, most_edges=self._most_edges).bonus
+
+    @property
+    def _most_edges(self) -> bool:
+        return self.perfect or self.maximum_cardinality
+
+    @property
+    def vertex_duals(self) -> NDArray[np.float64] | None:
+        """The duals of the vertices, for the weights that were solved; None without weights."""
+        return None if self.duals is None else self.duals.vertex / 2
+
+    @cached_property
+    def blossoms(self) -> tuple[Blossom, ...]:
+        """The blossoms with a dual above 0, each with its vertices. They may take O(n) memory each."""
+        if self.duals is None:
+            return ()
+        n = self.graph.num_vertices
+        inside: list[list[int]] = [[] for _ in self.duals.blossom]
+        parent = self.duals.parent.tolist()
+        for v in range(n):
+            node = parent[v]
+            while node >= 0:
+                inside[node - n].append(v)
+                node = parent[node]
+        pairs = zip(inside, self.duals.blossom.tolist(), strict=True)
+        return tuple(Blossom(np.array(vertices), dual / 2) for vertices, dual in pairs if dual > 0)
+
+    def pairs(self) -> list[tuple[Hashable, Hashable]]:
+        """Return the pairs, with the caller's labels, by the lower vertex of each."""
+        lower = np.flatnonzero(self.mate > np.arange(len(self.mate)))
+        ends = zip(lower.tolist(), self.mate[lower].tolist(), strict=True)
+        labels = self.graph.labels
+        return [(u, v) if labels is None else (labels[u], labels[v]) for u, v in ends]
+
+    def verify(self) -> None:
+        """Prove the matching best, independently of the solver, in nearly linear time.
+
+        The pairs are a matching along edges. With weights, the duals bound the weight of all matchings, and
+        the bound is the weight of this one; without, the barrier does so for the number of pairs. A result
+        that stopped early proves its two bounds instead.
+
+        Raises
+        ------
+        VerificationError
+            The proof fails: please report it as a bug.
+        """
+        check_bounds(self.status, self.lower_bound, self.upper_bound, float(checked_number(self.gap, "gap")))
+        mate = check_mates(self.graph, self.mate)
+        pairs = int(np.count_nonzero(mate >= 0)) // 2
+        if self.perfect and self.status == "optimal" and 2 * pairs != self.graph.num_vertices:
+            raise VerificationError(f"{pairs} pairs are no perfect matching")
+        if self.graph.weight is None:
+            self._verify_size(pairs)
+        else:
+            self._verify_weight(pairs)
+
+    def _verify_size(self, pairs: int) -> None:
+        if self.lower_bound != pairs:
+            raise VerificationError(f"the matching has {pairs} pairs, not {self.lower_bound}")
+        if self.status == "optimal" or self.barrier is not None:
+            bound = barrier_bound(self.graph, self.barrier)
+        else:
+            bound = self.graph.num_vertices // 2
+        if self.upper_bound < bound:
+            raise VerificationError(f"the barrier proves {bound}, more than upper_bound, {self.upper_bound}")
+
+    def _verify_weight(self, pairs: int) -> None:
+        if self.duals is None:
+            raise VerificationError("the result of a graph with weights has no duals")
+        solved = integer_weights(self.graph, maximize=self.maximize, most_edges=self._most_edges)
+        doubled = dual_bound(self.graph, solved.values, *self.duals)
+        taken = solved.values[matched_edges(self.graph, self.mate, solved.values)]
+        found = int(exact_sum(taken)) if len(taken) else 0
+        if self.status == "optimal" and doubled != 2 * found:
+            raise VerificationError(f"the duals prove half of {doubled}, the matching weighs {found}")
+        rounded = rounding_gap(self.graph.num_vertices, solved)
+        if not checked_number(self.gap, "gap") >= rounded and self.status == "optimal":
+            raise VerificationError(f"the gap {self.gap} is less than rounding may change, {rounded}")
+        weight = self.weight
+        known = self.lower_bound if self.maximize else self.upper_bound
+        if not math.isinf(known) and not abs(weight - known) <= self._slack(weight):
+            raise VerificationError(f"the matching weighs {weight}, not {known}")
+        if self.status != "optimal":
+            bound = weight_bound(self.graph, self.maximize, self._most_edges, doubled, solved.exponent)
+            claimed = self.upper_bound if self.maximize else -self.lower_bound
+            if claimed < bound - self._slack(bound) - rounded:
+                raise VerificationError(f"the duals prove {bound}, and the bound is {claimed}")
+
+    def _slack(self, weight: int | float) -> float:
+        assert self.graph.weight is not None
+        return 0 if self.graph.weight.dtype.kind == "i" else 1e-12 * (abs(weight) + 1e-300) * 4
+
+    def __repr__(self) -> str:
+        pairs = f"{self.cardinality:,} pairs of {self.graph.num_vertices:,} vertices"
+        return f"<GeneralMatchingResult: {self._headline()}, {pairs}, {self._how()}>"
+
+
+def weight_bound(
+    graph: UndirectedGraph, maximize: bool, most_edges: bool, doubled: int, exponent: int
+) -> int | float:
+    """Return a bound of the weight (negated to minimise) of the best matching, of a solve that stopped.
+
+    `doubled` is twice the bound of the solved weights. Where a bonus was added, it is of no use unless the
+    number of pairs is known: then the largest weights of all edges are summed.
+    """
+    assert graph.weight is not None
+    if not most_edges:
+        whole = exponent == 0 and graph.weight.dtype.kind == "i"
+        return doubled // 2 if whole else math.ldexp(doubled, -exponent - 1)
+    signed = graph.weight.astype(object if graph.weight.dtype.kind == "i" else np.float64)
+    signed = signed if maximize else -signed
+    pairs = graph.num_vertices // 2
+    largest: Array = np.sort(signed)[::-1][:pairs]
+    bound: int | float = sum(max(value, 0) for value in largest.tolist())
+    return bound
