@@ -11,6 +11,8 @@ from ..assignment.api import linear_assignment
 from ..bipartite.api import QUICK_EDGES, bipartite_matching
 from ..cuts import min_cut
 from ..errors import InvalidInputError
+from ..general_matching.api import QUICK_EDGES as QUICK_GENERAL_EDGES
+from ..general_matching.api import matching
 from ..graph.network import FlowNetwork
 from ..gridcut.api import grid_cut
 from ..maxflow.api import max_flow
@@ -25,6 +27,9 @@ from .assignment_suites import ASSIGNMENT_SUITES
 from .flow_instance import FlowInstance
 from .flow_peers import flow_peers
 from .flow_suites import FLOW_SUITES
+from .general_instance import GeneralInstance
+from .general_peers import GENERAL_PEERS
+from .general_suites import GENERAL_SUITES
 from .grid_instance import GridInstance
 from .grid_peers import GRID_PEERS
 from .grid_suites import GRID_SUITES
@@ -171,6 +176,36 @@ def _matching_contestant(name: str, settings: SolverSettings) -> Contestant:
     return Contestant(f"preflow:{name}", "preflow.bipartite.api", "preflow", run, prepare, device=call.device)
 
 
+def _general_contestant(name: str, settings: SolverSettings) -> Contestant:
+    call = _call("matching", name, settings)
+
+    def run(instance: GeneralInstance) -> Outcome:
+        # With a time limit small solves would run in another thread, unlike those of most users.
+        time_limit = settings.stop_after if len(instance.tail) > QUICK_GENERAL_EDGES else None
+        graph = instance.graph()
+        start = time.perf_counter()
+        result = matching(
+            graph,
+            maximize=not instance.perfect,
+            perfect=instance.perfect,
+            method=call.method,
+            threads=call.threads,
+            options=call.options,
+            time_limit=time_limit,
+        )
+        phases, detail = _measured(result, time.perf_counter() - start)
+        return Outcome(result.weight, phases, detail)
+
+    return Contestant(
+        f"preflow:{name}",
+        "preflow.general_matching.api",
+        "preflow",
+        run,
+        lambda instance: instance,
+        device=call.device,
+    )
+
+
 def _assignment_contestant(name: str, settings: SolverSettings) -> Contestant:
     call = _call("linear_assignment", name, settings)
 
@@ -314,6 +349,14 @@ PROBLEMS: Mapping[str, Problem] = MappingProxyType(
             _matching_contestant,
             MATCHING_PEERS,
             dict(MATCHING_SUITES),
+        ),
+        "matching": Problem(
+            "matching",
+            TOTAL,
+            "arrays in, matching out",
+            _general_contestant,
+            GENERAL_PEERS,
+            dict(GENERAL_SUITES),
         ),
         "linear_assignment": Problem(
             "linear_assignment",

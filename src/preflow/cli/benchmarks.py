@@ -16,7 +16,8 @@ from .session import VERIFICATION_FAILED, Command, interrupts, say
     nargs=-1,
     metavar="SUITE",
     help="papers (the default), vision, real, tiny, grids, grids-large, grids-small, matching, "
-    "matching-tiny, assignment, assignment-small, mincost, mincost-large, mincost-tiny, traps.",
+    "matching-tiny, general, general-pairs, general-tiny, assignment, assignment-small, mincost, "
+    "mincost-large, mincost-tiny, traps.",
 )
 @click.option(
     "--out", metavar="FOLDER", help="Write bench.json, bench.md and pictures of the profiles to this folder."
@@ -25,8 +26,8 @@ from .session import VERIFICATION_FAILED, Command, interrupts, say
     "--problem",
     multiple=True,
     metavar="NAME",
-    help="max_flow, min_cut, grid_cut, bipartite_matching, linear_assignment, min_cost_flow or transport; "
-    "may be repeated. All if not given.",
+    help="max_flow, min_cut, grid_cut, bipartite_matching, matching, linear_assignment, min_cost_flow or "
+    "transport; may be repeated. All if not given.",
 )
 @click.option(
     "--method",

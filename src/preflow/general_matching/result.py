@@ -115,7 +115,7 @@ class GeneralMatchingResult(BoundedResult):
 
     @property
     def bonus(self) -> int:
-        """The number added to each solved weight, so that one edge more outweighs everything else; mostly 0."""
+        """The number added to each solved weight so that one edge more outweighs all else; mostly 0."""
         if self.duals is None:
             return 0
         return integer_weights(self.graph, maximize=self.maximize, most_edges=self._most_edges).bonus

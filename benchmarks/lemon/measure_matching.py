@@ -1,0 +1,142 @@
+"""Measure LEMON, a C++ library, beside preflow on the suites of matching in general graphs.
+
+    apt-get install liblemon-dev g++
+    python benchmarks/lemon/measure_matching.py --suite general --out result.json [INSTANCE ...]
+
+LEMON has no package for Python, so it is no contestant of ``preflow bench general``. This script compiles
+``matching.cpp``, writes each instance to a file, and runs LEMON in a process of its own, in turns with preflow
+on one thread. Reading files is not timed. It prints the seconds to solve, and the ratios of preflow to
+LEMON for solving alone and for building and solving. The values that are found must agree.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import preflow
+from preflow.bench.general_instance import GeneralInstance
+from preflow.bench.general_suites import GENERAL_SUITES
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from records import write_rows
+
+SOURCE = Path(__file__).with_name("matching.cpp")
+
+
+def compiled(folder: Path) -> Path:
+    """Return the program, compiled for this machine."""
+    program = folder / "matching"
+    subprocess.run(["g++", "-O3", "-march=native", "-DNDEBUG", "-o", str(program), str(SOURCE)], check=True)
+    return program
+
+
+def write_instance(file: Path, instance: GeneralInstance) -> str:
+    """Write an instance for the program, to be maximised; return the name of its method."""
+    weight = np.ones(len(instance.tail), dtype=np.int64) if instance.weight is None else instance.weight
+    if instance.perfect:
+        weight = int(weight.max()) - weight
+    table = np.column_stack([instance.tail.astype(np.int64), instance.head.astype(np.int64), weight])
+    np.savetxt(file, table, fmt="%d", header=f"{instance.num_vertices} {len(table)}", comments="")
+    return "pairs" if instance.weight is None else "perfect" if instance.perfect else "weighted"
+
+
+def run_lemon(program: Path, file: Path, method: str, limit: float) -> tuple[float, float, int] | None:
+    """Return the seconds to build and to solve, and the value; None if it takes too long."""
+    try:
+        answer = subprocess.run(
+            [str(program), str(file), method], capture_output=True, text=True, check=True, timeout=limit
+        )
+    except subprocess.TimeoutExpired:
+        return None
+    build, solve, value = answer.stdout.split()
+    return float(build), float(solve), int(value)
+
+
+def run_preflow(instance: GeneralInstance) -> tuple[float, float, int]:
+    """Return the seconds to build and recover, the seconds to solve, and the value."""
+    graph = instance.graph()
+    start = time.perf_counter()
+    result = preflow.matching(graph, maximize=not instance.perfect, perfect=instance.perfect, threads=1)
+    seconds = time.perf_counter() - start - result.stats.seconds.get("compile", 0.0)
+    solve = result.stats.seconds["solve"]
+    return seconds - solve, solve, int(result.weight)
+
+
+def measure(program: Path, name: str, instance: GeneralInstance, rounds: int, limit: float) -> dict[str, Any]:
+    """Return the median seconds of both on one instance; LEMON runs once where it is slow."""
+    run_preflow(instance.miniature())
+    times: dict[str, list[tuple[float, float]]] = {"lemon": [], "preflow": []}
+    values = set()
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "instance.txt"
+        method = write_instance(file, instance)
+        slow = False
+        for _ in range(rounds):
+            if not slow:
+                found = run_lemon(program, file, method, limit)
+                slow = found is None or sum(found[:2]) * rounds > limit
+                if found is not None:
+                    times["lemon"].append(found[:2])
+                    pairs = instance.num_vertices // 2
+                    most = 0 if instance.weight is None else int(instance.weight.max())
+                    values.add(pairs * most - found[2] if instance.perfect else found[2])
+            mine = run_preflow(instance)
+            times["preflow"].append(mine[:2])
+            values.add(mine[2])
+    if len(values) > 1:
+        raise SystemExit(f"{name}: the values differ: {values}")
+    return {
+        "instance": name,
+        **instance.sizes,
+        "value": values.pop(),
+        "solve": {each: statistics.median(s for _, s in runs) for each, runs in times.items() if runs},
+        "total": {each: statistics.median(b + s for b, s in runs) for each, runs in times.items() if runs},
+    }
+
+
+def main() -> None:
+    """Measure what the command line asks for."""
+    parser = argparse.ArgumentParser(description="measure LEMON beside preflow")
+    parser.add_argument(
+        "patterns", nargs="*", metavar="INSTANCE", help="names, such as 'random*'; default: all"
+    )
+    parser.add_argument("--suite", default="general", choices=sorted(GENERAL_SUITES))
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--limit", type=float, default=60.0, help="seconds for one run of LEMON")
+    parser.add_argument("--out", type=Path, help="file for the results as JSON")
+    arguments = parser.parse_args()
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        program = compiled(Path(folder))
+        for case in GENERAL_SUITES[arguments.suite].cases(()):
+            if arguments.patterns and not any(fnmatchcase(case.name, each) for each in arguments.patterns):
+                continue
+            instance = case.make()
+            assert isinstance(instance, GeneralInstance)
+            row = measure(program, case.name, instance, arguments.rounds, arguments.limit)
+            rows.append(row)
+            solve, total = row["solve"], row["total"]
+            if "lemon" in solve:
+                ratio = f"{solve['preflow'] / solve['lemon']:.2f} {total['preflow'] / total['lemon']:.2f}"
+            else:
+                ratio = "LEMON took too long"
+            print(
+                f"{case.name:28} {solve['preflow']:.4f} {solve.get('lemon', float('nan')):.4f} {ratio}",
+                flush=True,
+            )
+            if arguments.out:
+                write_rows(arguments.out, rows, [])
+
+
+if __name__ == "__main__":
+    main()
