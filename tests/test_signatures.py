@@ -119,6 +119,11 @@ DATA = {
     "UndirectedGraph.from_pandas": "frame",
     "UndirectedGraph.from_scipy": "matrix",
     "UndirectedGraph.with_weights": "weight",
+    "chinese_postman": "graph",
+    "general_b_matching": "graph limit",
+    "minimum_weight_edge_cover": "graph",
+    "minimum_weight_perfect_matching": "graph",
+    "t_join": "graph odd",
     "VertexCapacities.of": "network limit source sink",
     "VertexCapacities.solution": "result",
     "Volume": "values affine",
@@ -267,6 +272,7 @@ RESULTS = {
         "UnwrappedPhase",
     ),
     *("BMatching", "CheapPaths", "FeasibleFlow", "FlowAndCut", "JobAssignment", "ProjectSelection"),
+    *("EdgeCover", "GeneralBMatching", "PostmanTour", "TJoin"),
     *("PricedAssignment", "RoundedMatrix", "VertexFlow"),
 }
 

@@ -4,9 +4,9 @@
     python benchmarks/lemon/measure_matching.py --suite general --out result.json [INSTANCE ...]
 
 LEMON has no package for Python, so it is no contestant of ``preflow bench general``. This script compiles
-``matching.cpp``, writes each instance to a file, and runs LEMON in a process of its own, in turns with preflow
-on one thread. Reading files is not timed. It prints the seconds to solve, and the ratios of preflow to
-LEMON for solving alone and for building and solving. The values that are found must agree.
+``matching.cpp``, writes each instance to a file, and runs LEMON in a process of its own, in turns with
+preflow on one thread. Reading files is not timed. It prints the seconds to solve, and the ratios of preflow
+to LEMON for solving alone and for building and solving. The values that are found must agree.
 """
 
 from __future__ import annotations

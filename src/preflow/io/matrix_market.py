@@ -55,6 +55,17 @@ def announced_matrix_bytes(head: bytes) -> int | None:
 
 def parse_matrix_market(data: bytes, path: str | Path, explicit_zeros: bool) -> BipartiteGraph:
     """Return the graph in the content of a file; see :func:`read_matrix_market`."""
+    return BipartiteGraph.from_scipy(parse_matrix(data, path), explicit_zeros=explicit_zeros)
+
+
+def parse_matrix(data: bytes, path: str | Path) -> Any:
+    """Return the sparse matrix in the content of a Matrix Market file.
+
+    Raises
+    ------
+    ParseError
+        The content is malformed.
+    """
     from scipy.io import mmread
     from scipy.sparse import coo_array
 
@@ -74,14 +85,14 @@ def parse_matrix_market(data: bytes, path: str | Path, explicit_zeros: bool) -> 
     if sizes.dense and sizes.num_rows == 0:  # SciPy's parser would divide by it
         if data[sizes.end :].strip():
             raise ParseError(path, sizes.line, "no entries were announced, the file has some")
-        return BipartiteGraph.from_edges([], [], shape=(0, sizes.num_columns))
+        return coo_array((0, sizes.num_columns))
     try:
         matrix: Any = mmread(BytesIO(data))
     except (ValueError, OverflowError, TypeError) as error:
         raise ParseError(path, None, f"no Matrix Market file: {reason_of(error)}") from error
     if isinstance(matrix, np.ndarray):
         matrix = coo_array(matrix)
-    return BipartiteGraph.from_scipy(matrix, explicit_zeros=explicit_zeros)
+    return matrix
 
 
 class _Sizes(NamedTuple):
