@@ -39,5 +39,9 @@ DType: TypeAlias = np.dtype[Any]
 Connectivity: TypeAlias = ArrayLike | None
 #: A vertex by its number or name, or several vertices.
 Vertices: TypeAlias = Hashable | ArrayLike
+#: An undirected graph as callers give it: see :func:`preflow.matching`.
+GraphInput: TypeAlias = Any
+#: Weights of edges as callers give them: the name of an attribute, one number for each edge, False or None.
+WeightInput: TypeAlias = ArrayLike | str | None
 #: An object of a library that has no types: a type of Numba, a builder of LLVM.
 Untyped: TypeAlias = Any

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Indices
+from ..arrays import GraphInput, Indices, WeightInput
 from ..certify.blossoms import barrier_bound, check_mates, dual_bound, odd_components
 from ..errors import InfeasibleMatchingError, InvalidInputError, VerificationError
 from ..graph.undirected import Neighbours, UndirectedGraph, as_undirected_graph, neighbours_of
@@ -33,9 +33,9 @@ QUICK_EDGES = 50_000
 
 
 def matching(
-    graph: Any,
+    graph: GraphInput,
     *,
-    weight: Any = None,
+    weight: WeightInput = None,
     maximize: bool = True,
     perfect: bool = False,
     maximum_cardinality: bool = False,

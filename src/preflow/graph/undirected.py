@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from ..arrays import Array, Index, Indices, Number
+from ..arrays import Array, GraphInput, Index, Indices, Number, WeightInput
 from ..errors import CapacityOverflowError, InvalidInputError
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
@@ -268,7 +268,7 @@ def _attribute(values: list[Any], name: str) -> Array:
     return weight
 
 
-def as_undirected_graph(graph: Any, weight: Any) -> UndirectedGraph:
+def as_undirected_graph(graph: GraphInput, weight: WeightInput) -> UndirectedGraph:
     """Return what a caller gives as a graph; its weights say whether the matching is weighted.
 
     Parameters

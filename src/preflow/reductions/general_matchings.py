@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Array
+from ..arrays import Array, GraphInput, WeightInput
 from ..errors import CostOverflowError, InfeasibleMatchingError, InvalidInputError, VerificationError
 from ..general_matching.api import matching
 from ..general_matching.result import GeneralMatchingResult
@@ -83,7 +83,7 @@ class EdgeCover(EdgeSet):
             raise VerificationError(f"the proof shows {bound}, the edges weigh {self.weight}")
 
 
-def minimum_weight_edge_cover(graph: Any, *, weight: Any = None) -> EdgeCover:
+def minimum_weight_edge_cover(graph: GraphInput, *, weight: WeightInput = None) -> EdgeCover:
     """Find edges of least weight so that every vertex is an end of one.
 
     Parameters
@@ -180,7 +180,7 @@ class GeneralBMatching(EdgeSet):
             raise VerificationError(f"the proof shows {bound}, the edges weigh {self.weight}")
 
 
-def general_b_matching(graph: Any, limit: Any, *, weight: Any = None) -> GeneralBMatching:
+def general_b_matching(graph: GraphInput, limit: Any, *, weight: WeightInput = None) -> GeneralBMatching:
     """Find edges of largest weight so that vertex v is an end of at most ``limit[v]`` of them.
 
     Parameters
@@ -303,7 +303,7 @@ class TJoin(EdgeSet):
             raise VerificationError(f"the proof shows {bound}, the edges weigh {self.weight}")
 
 
-def t_join(graph: Any, odd: Iterable[Any], *, weight: Any = None) -> TJoin:
+def t_join(graph: GraphInput, odd: Iterable[Any], *, weight: WeightInput = None) -> TJoin:
     """Find edges of least weight so that exactly the given vertices have an odd number of them.
 
     Parameters
@@ -460,7 +460,7 @@ class PostmanTour(EdgeSet):
             raise VerificationError("the tour is no closed walk along its edges")
 
 
-def chinese_postman(graph: Any, *, weight: Any = None) -> PostmanTour:
+def chinese_postman(graph: GraphInput, *, weight: WeightInput = None) -> PostmanTour:
     """Find a closed walk of least weight that walks every edge at least once.
 
     Parameters
@@ -538,7 +538,9 @@ def _closed_walk(
     return np.array(tour, dtype=np.int64), walked[np.array(order, dtype=np.int64)]
 
 
-def minimum_weight_perfect_matching(graph: Any, *, weight: Any = None) -> GeneralMatchingResult:
+def minimum_weight_perfect_matching(
+    graph: GraphInput, *, weight: WeightInput = None
+) -> GeneralMatchingResult:
     """Find a perfect matching of least weight: :func:`preflow.matching` with these two options.
 
     Parameters
