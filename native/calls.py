@@ -32,7 +32,7 @@ from preflow.kernels.kinds import KINDS
 from preflow.maxflow import cuda_hybrid
 from preflow.maxflow.cuda_coloring import edge_coloring
 from preflow.maxflow.levels import active_excess
-from preflow.transportation.cuda_transport.forest import spanning_forest
+from preflow.transportation.forest import spanning_forest
 
 #: The name of a call, and the call.
 Call = tuple[str, Callable[[], Any]]

@@ -16,6 +16,7 @@ from ..errors import VerificationError
 from ..graph.costs import DenseCosts, SparseCosts
 from ..graph.device.costs import DeviceCosts
 from ..graph.point_costs import PointCosts
+from ..parallel.pieces import run_pieces
 from .min_cost_flow import exact_dot
 
 #: What a transport problem takes as costs.
@@ -25,7 +26,7 @@ CHUNK = 1 << 20
 INT64_MAX = 2**63 - 1
 
 
-def least_less_price(costs: TransportCosts, item: int, v: Array) -> Array:
+def least_less_price(costs: TransportCosts, item: int, v: Array, threads: int = 1) -> Array:
     """Return, per row, the least cost less the price of its column; infinite for a row without pairs.
 
     Raises
@@ -42,20 +43,26 @@ def least_less_price(costs: TransportCosts, item: int, v: Array) -> Array:
     least = np.empty(n, dtype=np.result_type(v.dtype, np.float64 if costs.dtype.kind == "f" else np.int64))
     step = max(1, CHUNK // max(m, 1))
     prices = costs.xp.asarray(v)
-    for begin in range(0, n, step):
-        end = min(begin + step, n)
-        if isinstance(costs, PointCosts):
-            block: AnyArray = costs.block(begin, end)
-        else:
-            block = costs.values[item, begin:end]
-        found = (block - prices).min(axis=1)
-        least[begin:end] = costs.device.to_host(found) if isinstance(costs, DeviceCosts) else found
+
+    def look(first: int, last: int) -> None:
+        for begin in range(first, last, step):
+            end = min(begin + step, last)
+            if isinstance(costs, PointCosts):
+                block: AnyArray = costs.block(begin, end)
+            else:
+                block = costs.values[item, begin:end]
+            found = (block - prices).min(axis=1)
+            least[begin:end] = costs.device.to_host(found) if isinstance(costs, DeviceCosts) else found
+
+    run_pieces(look, n, 1 if isinstance(costs, DeviceCosts) else threads)
     return least
 
 
-def price_bound(costs: TransportCosts, item: int, a: Array, b: Array, v: Array) -> int | float:
+def price_bound(
+    costs: TransportCosts, item: int, a: Array, b: Array, v: Array, threads: int = 1
+) -> int | float:
     """Return the least cost of plans that prices of the columns prove; exact for integers."""
-    least = least_less_price(costs, item, v)
+    least = least_less_price(costs, item, v, threads)
     sends = a > 0
     if costs.dtype.kind == "f" and np.isinf(least[sends]).any():
         return float("inf")
@@ -71,12 +78,12 @@ def plan_cost(costs: TransportCosts, item: int, row: Array, column: Array, mass:
     return exact_dot(values, mass)
 
 
-def rounding_slack(costs: TransportCosts, item: int, a: Array, b: Array, v: Array) -> float:
+def rounding_slack(costs: TransportCosts, item: int, a: Array, b: Array, v: Array, threads: int = 1) -> float:
     """Return by how much rounding may change a cost or a bound: 0 for integers."""
     if costs.dtype.kind == "i" and a.dtype.kind == "i":
         return 0
     total = float(a.sum())
-    least = np.abs(least_less_price(costs, item, v)[a > 0])
+    least = np.abs(least_less_price(costs, item, v, threads)[a > 0])
     largest = float(np.abs(v).max(initial=0)) + float(least.max(initial=0, where=np.isfinite(least)))
     return (len(a) + len(b) + 2) * 2.0**-50 * total * largest
 

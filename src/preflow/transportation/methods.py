@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from ..graph.device.points import DevicePoints
     from ..graph.point_costs import PointCosts
     from ..solving.protocol import Chooser, GpuPolicy, TransportSolver
-    from . import cuda_transport, policy, serial_network_simplex
+    from . import cuda_transport, multicore_cost_scaling, policy, serial_network_simplex
     from .solution import TransportFound
 
     HostSolver = TransportSolver[DenseCosts | SparseCosts | PointCosts, TransportFound]
     DeviceSolver = TransportSolver[DeviceCosts | DevicePoints, TransportFound]
-    HOST_SOLVERS: tuple[HostSolver, ...] = (serial_network_simplex.solve,)
+    HOST_SOLVERS: tuple[HostSolver, ...] = (serial_network_simplex.solve, multicore_cost_scaling.solve)
     DEVICE_SOLVERS: tuple[DeviceSolver, ...] = (cuda_transport.solve,)
     CHOOSE: Chooser[TransportCosts, Device] = policy.choose
     WORTH_A_GPU: GpuPolicy[TransportCosts] = policy.worth_a_gpu
@@ -33,6 +33,15 @@ METHODS = (
         "network simplex on the pairs of small reduced cost; others are added while they would help",
         "Dantzig 1951; Ford and Fulkerson 1958",
         aliases=("network-simplex", "emd"),
+        points=True,
+    ),
+    Method(
+        "multicore-cost-scaling",
+        "transportation.multicore_cost_scaling",
+        "ScaledTransportOptions",
+        "cost scaling on the pairs of small reduced cost; network simplex adds others while they would help",
+        "Goldberg 1997; Łupińska 2011, Algorithm 5.4; Ford and Fulkerson 1958",
+        parallel=True,
         points=True,
     ),
     Method(

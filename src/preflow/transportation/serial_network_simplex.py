@@ -44,6 +44,7 @@ from ..kernels.branch_free import smaller
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..mincost.serial_network_simplex import Simplex
+from ..parallel.pieces import run_pieces
 from ..solving.options import check_positive_integer
 from ..solving.run import Control
 from ..stats import ARC_SCANS, PHASES
@@ -145,14 +146,7 @@ class Pricing:
         self.costs, self.control = costs, control
         _, self.n, self.m = costs.shape
         vertices = self.n + self.m + 1
-        if isinstance(costs, PointCosts):
-            largest = max((float(abs(self._rows(i, j)).max()) for i, j in self._blocks()), default=0.0)
-        elif costs.dtype.kind == "f":
-            values = costs.values[0]
-            finite = values if np.isfinite(values.sum()) else values[np.isfinite(values)]
-            largest = float(max(finite.max(initial=0.0), -finite.min(initial=0.0)))
-        else:
-            largest = max(int(costs.values[0].max()), -int(costs.values[0].min()))
+        largest: float = max(run_pieces(self._largest, self.n, control.threads))
         self.exponent: int | None = None
         if costs.dtype.kind == "f":
             bits = min(COST_BITS, 60 - vertices.bit_length())
@@ -167,12 +161,26 @@ class Pricing:
         self.tolerance = 0 if self.exponent is None else math.ldexp(2.0, -self.exponent)
         self.kind = np.int64 if self.exponent is None else np.float64
 
-    def _blocks(self) -> Iterator[tuple[int, int]]:
-        step = POINT_ROWS if isinstance(self.costs, PointCosts) else self.n
-        for begin in range(0, self.n, step):
+    def _largest(self, begin: int, end: int) -> float:
+        """Return the largest finite cost of some rows in size."""
+        if begin == end:
+            return 0
+        if isinstance(self.costs, PointCosts):
+            parts = self._blocks(begin, end)
+            return max((float(abs(self._rows(first, last)).max()) for first, last in parts), default=0.0)
+        values = self._rows(begin, end)
+        if self.costs.dtype.kind == "f":
+            finite = values if np.isfinite(values.sum()) else values[np.isfinite(values)]
+            return float(max(finite.max(initial=0.0), -finite.min(initial=0.0)))
+        return max(int(values.max()), -int(values.min()))
+
+    def _blocks(self, first: int, last: int) -> Iterator[tuple[int, int]]:
+        """Return the ranges of rows that are priced together, as long as the solve is wanted."""
+        step = POINT_ROWS if isinstance(self.costs, PointCosts) else max(last - first, 1)
+        for begin in range(first, last, step):
             if self.control.stopped:
                 return
-            yield begin, min(begin + step, self.n)
+            yield begin, min(begin + step, last)
 
     def _rows(self, begin: int, end: int) -> Array:
         if isinstance(self.costs, PointCosts):
@@ -192,15 +200,25 @@ class Pricing:
         return allowed, np.rint(np.ldexp(values[allowed].astype(np.float64), self.exponent)).astype(np.int64)
 
     def cheapest(self, price: Array, limit: Array, most: int) -> tuple[Array, Array]:
-        """Return pairs whose cost less price is below the limit of the row: the least, up to `most` a row."""
-        reduced = np.empty(self.m, dtype=self.kind)
-        least = np.empty(-(-self.m // int(BLOCK)), dtype=self.kind)
+        """Return pairs whose cost less price is below the limit of the row: the least, up to `most` a row.
+
+        Each thread takes some rows after the other.
+        """
         found = np.full((self.n, most), -1, dtype=np.int64)
-        for begin, end in self._blocks():
-            cost = self._rows(begin, end)
-            part = slice(begin, end)
-            cheapest_pairs(cost, price, limit[part], np.uint64(most), reduced, least, found[part])
-            self.control.counts[ARC_SCANS] += np.uint64(cost.size)
+
+        def price_rows(first: int, last: int) -> int:
+            reduced = np.empty(self.m, dtype=self.kind)
+            least = np.empty(-(-self.m // int(BLOCK)), dtype=self.kind)
+            scans = 0
+            for begin, end in self._blocks(first, last):
+                cost = self._rows(begin, end)
+                part = slice(begin, end)
+                cheapest_pairs(cost, price, limit[part], np.uint64(most), reduced, least, found[part])
+                scans += cost.size
+            return scans
+
+        scans = run_pieces(price_rows, self.n, self.control.threads)
+        self.control.counts[ARC_SCANS] += np.uint64(sum(scans))
         row, place = np.nonzero(found >= 0)
         return row, found[row, place]
 
@@ -227,54 +245,76 @@ def solve(
         if isinstance(part, SparseCosts):
             found.append(solve_sparse(part, a[item], b[item], control))
         else:
-            found.append(solve_one(part, a[item], b[item], options, control))
+            found.append(ColumnGeneration(part, (a[item], b[item]), options, control).solve())
     return found
 
 
-def solve_one(
-    costs: DenseCosts | PointCosts,
-    a: NDArray[np.int64],
-    b: NDArray[np.int64],
-    options: TransportSimplexOptions,
-    control: Control,
-) -> TransportFound:
-    """Solve one item by column generation."""
-    pricing = Pricing(costs, control)
-    n, m = pricing.n, pricing.m
-    simplex = _simplex(a, b, pricing.largest)
-    lists: list[tuple[Array, Array]] = []
+class ColumnGeneration:
+    """The solve of one item."""
 
-    def add(row: Array, column: Array) -> int:
+    def __init__(
+        self,
+        costs: DenseCosts | PointCosts,
+        masses: tuple[NDArray[np.int64], NDArray[np.int64]],
+        options: TransportSimplexOptions,
+        control: Control,
+    ) -> None:
+        self.costs, self.options, self.control = costs, options, control
+        self.a, self.b = masses
+        self.pricing = Pricing(costs, control)
+        self.simplex = _simplex(self.a, self.b, self.pricing.largest)
+        self.lists: list[tuple[Array, Array]] = []
+
+    def add(self, row: Array, column: Array) -> int:
         """List those of some pairs that the prices do not rule out; return how many."""
-        allowed, cost = pricing.integers(row, column)
+        n, simplex = self.pricing.n, self.simplex
+        allowed, cost = self.pricing.integers(row, column)
         row, column = row[allowed], column[allowed]
-        if lists:
+        if self.lists:
             reduced = cost + simplex.potential[row] - simplex.potential[n + column]
             row, column, cost = row[reduced < 0], column[reduced < 0], cost[reduced < 0]
-        lists.append((row, column))
-        simplex.append(row, n + column, np.full(len(row), MOST // (n + m + 1)), cost)
+        self.lists.append((row, column))
+        simplex.append(row, n + column, np.minimum(self.a[row], self.b[column]) + 1, cost)
         return len(row)
 
-    every = np.full(n, np.iinfo(np.int64).max if pricing.exponent is None else np.inf, dtype=pricing.kind)
-    row, column = pricing.cheapest(np.zeros(m, dtype=pricing.kind), every, options.listed)
-    corner = north_west(a, b)
-    add(np.concatenate([row, corner[0]]), np.concatenate([column, corner[1]]))
-    ending = simplex.run(control.monitor())
-    while ending != "stopped":
-        control.counts[PHASES] += np.uint64(1)
-        u, v = pricing.in_costs(simplex.potential[:n]), pricing.in_costs(simplex.potential[n:])
-        row, column = pricing.cheapest(v, -u - pricing.kind(pricing.tolerance), options.added)
-        if control.stopped or not add(row, column):
-            break
+    def first_pairs(self) -> tuple[Array, Array]:
+        """Return the cheapest pairs of each row."""
+        pricing = self.pricing
+        most = np.iinfo(np.int64).max if pricing.exponent is None else np.inf
+        every = np.full(pricing.n, most, dtype=pricing.kind)
+        return pricing.cheapest(np.zeros(pricing.m, dtype=pricing.kind), every, self.options.listed)
+
+    def begin(self) -> None:
+        """List the first pairs."""
+        row, column = self.first_pairs()
+        corner = north_west(self.a, self.b)
+        self.add(np.concatenate([row, corner[0]]), np.concatenate([column, corner[1]]))
+
+    def solve(self) -> TransportFound:
+        """List pairs and run the simplex until no pair has negative reduced cost."""
+        control, pricing, simplex, n = self.control, self.pricing, self.simplex, self.pricing.n
+        self.begin()
         ending = simplex.run(control.monitor())
-    row, column = (np.concatenate(part) for part in zip(*lists, strict=True))
+        while ending != "stopped":
+            control.check_wanted()
+            control.counts[PHASES] += np.uint64(1)
+            u, v = pricing.in_costs(simplex.potential[:n]), pricing.in_costs(simplex.potential[n:])
+            row, column = pricing.cheapest(v, -u - pricing.kind(pricing.tolerance), self.options.added)
+            if control.stopped or not self.add(row, column):
+                break
+            ending = simplex.run(control.monitor())
+        row, column = (np.concatenate(part) for part in zip(*self.lists, strict=True))
 
-    def reached(plan: Plan) -> NDArray[np.bool_]:
-        return stuck(
-            lambda rows: np.isfinite(costs.at(0, rows[:, None], np.arange(m))).any(axis=0), a, b, plan
-        )
+        def reached(plan: Plan) -> NDArray[np.bool_]:
+            every = np.arange(pricing.m)
+            return stuck(
+                lambda rows: np.isfinite(self.costs.at(0, rows[:, None], every)).any(axis=0),
+                self.a,
+                self.b,
+                plan,
+            )
 
-    return _found(pricing, simplex, row, column, "stopped" if control.stopped else ending, reached)
+        return _found(pricing, simplex, row, column, "stopped" if control.stopped else ending, reached)
 
 
 def solve_sparse(
@@ -290,7 +330,7 @@ def solve_sparse(
         values = np.rint(np.ldexp(values.astype(np.float64), pricing.exponent)).astype(np.int64)
     pricing.n, pricing.m = n, m
     simplex = _simplex(a, b, pricing.largest)
-    simplex.append(row, n + column, np.full(len(row), MOST // (n + m + 1)), values)
+    simplex.append(row, n + column, np.minimum(a[row], b[column]) + 1, values)
     ending = simplex.run(control.monitor())
 
     def reached(plan: Plan) -> NDArray[np.bool_]:

@@ -197,6 +197,57 @@ def run_pivots(
     return entering == end, first
 
 
+@kernel
+def plant(
+    tree: Tree,
+    arcs: Arcs,
+    parent: NDArray[np.int64],
+    by: NDArray[np.int64],
+    child: Indices,
+    sibling: Indices,
+) -> None:
+    """Make the tree of the parent of each vertex and the arc that joins them, with its potentials.
+
+    On entry the artificial root is the first child and the next sibling of all vertices: they have none.
+    """
+    node, following, previous, potential = tree
+    root = np.uint64(len(node)) - ONE
+    for v in range(root):
+        above = parent[v]
+        sibling[v] = child[above]
+        child[above] = v
+    node[root, SIZE] = 1
+    potential[root] = 0
+    u, tip = root, root
+    while True:
+        if np.uint64(child[u]) != root:
+            u = np.uint64(child[u])
+        else:
+            # Leave the subtrees that are complete.
+            while u != root:
+                node[u, LAST] = tip
+                node[parent[u], SIZE] += node[u, SIZE]
+                if np.uint64(sibling[u]) != root:
+                    break
+                u = np.uint64(parent[u])
+            if u == root:
+                break
+            u = np.uint64(sibling[u])
+        # Enter the next vertex of the preorder.
+        following[tip] = u
+        previous[u] = tip
+        tip = u
+        arc = by[u]
+        arcs.state[arc] = 0
+        is_tail = np.uint64(arcs.tail[arc]) == u
+        node[u, PARENT], node[u, SIZE] = parent[u], 1
+        node[u, LINK] = 2 * arc + 1 if is_tail else 2 * arc
+        potential[u] = potential[parent[u]] + (-arcs.cost[arc] if is_tail else arcs.cost[arc])
+    node[root, LAST] = tip
+    following[tip] = root
+    previous[root] = tip
+
+
 class Simplex:
     """A network simplex whose arcs may grow.
 
@@ -262,6 +313,34 @@ class Simplex:
         arcs.cost[begin:end], arcs.capacity[begin:end] = cost, capacity
         arcs.state[begin:end] = 1
         self.end, self.first = end, begin if end > begin else self.num_vertices
+
+    def start_from(
+        self,
+        parent: NDArray[np.int64],
+        by: NDArray[np.int64],
+        flow: NDArray[np.int64],
+        potential: NDArray[np.int64],
+    ) -> None:
+        """Start from a flow that sends all supplies, is zero outside a forest, and fills no arc.
+
+        Parameters
+        ----------
+        parent, by : ndarray of int64, shape (n,)
+            The parent of each vertex and the arc that joins them, counted without artificial arcs; -1 for
+            roots, which must not have a demand.
+        flow : ndarray of int64
+            The flow of the arcs, but not of the artificial ones.
+        potential : ndarray of int64, shape (n,)
+            The roots get these potentials.
+        """
+        n, arcs, roots = self.num_vertices, self.arcs, np.flatnonzero(parent < 0)
+        arcs.flow[:n], arcs.flow[n : self.end], arcs.state[: self.end] = 0, flow, 1
+        # An artificial arc carries nothing and is never priced again. So its cost may be any number.
+        arcs.cost[roots] = -potential[roots]
+        above, joined = parent.copy(), by + n
+        above[roots], joined[roots] = n, roots
+        ends = np.full((2, n + 1), n, dtype=np.uint32)
+        plant(self.tree, arcs, above, joined, ends[0], ends[1])
 
     def run(self, monitor: Monitor) -> Ending:
         """Pivot until the flow is optimal for the arcs there are."""

@@ -55,8 +55,8 @@ from ...graph.device.points import DevicePoints
 from ...mincost.cuda_cost_scaling.engine import INFEASIBLE, STOPPED, Engine, Tuning, check_options
 from ...solving.options import check_positive_integer
 from ...solving.run import Control
+from ..forest import spanning_forest
 from ..solution import TransportFound
-from .forest import spanning_forest
 
 SOURCE = Path(__file__).with_name("dense.cu")
 #: Types of costs, in the order of COST_KIND in dense_costs.cuh.
@@ -426,7 +426,7 @@ def solve(
     u = prices[: problem.num_rows].reshape(problem.items, problem.n)
     v = prices[problem.num_rows :].reshape(problem.items, problem.m)
     ends = row // problem.n * problem.m + column
-    mass = spanning_forest(row, ends, mass, problem.num_rows, problem.num_columns)
+    mass = spanning_forest(row, ends, mass, problem.num_rows, problem.num_columns).mass
     kept = mass > 0
     row, column, mass = row[kept], column[kept], mass[kept]
     bounds = np.searchsorted(row, np.arange(problem.items + 1) * problem.n)

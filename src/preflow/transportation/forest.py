@@ -2,11 +2,29 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arrays import Int64
-from ...kernels.kernel import kernel
+from ..arrays import Int64
+from ..kernels.kernel import kernel
+
+
+class Forest(NamedTuple):
+    """A plan whose pairs with mass are a forest of rows and columns; vertex `n + j` is column `j`.
+
+    Attributes
+    ----------
+    mass : ndarray of int64
+        The mass of each pair.
+    parent, by : ndarray of int64, shape (n + m,)
+        The parent of each vertex, -1 for roots, and the pair that joins them.
+    """
+
+    mass: NDArray[np.int64]
+    parent: NDArray[np.int64]
+    by: NDArray[np.int64]
 
 
 @kernel
@@ -60,9 +78,10 @@ def spanning_forest(
     mass: NDArray[np.int64],
     num_rows: int,
     num_columns: int,
-) -> NDArray[np.int64]:
+) -> Forest:
     """Return masses that are positive on a forest only, with the same sums for each row and column."""
     left = mass.copy()
     parent = np.full(num_rows + num_columns, -1, dtype=np.int64)
-    add_pairs(row, column, left, parent, parent.copy(), np.int64(num_rows))
-    return left
+    by = parent.copy()
+    add_pairs(row, column, left, parent, by, np.int64(num_rows))
+    return Forest(left, parent, by)
