@@ -1,4 +1,4 @@
-"""Transport by cost scaling on several threads: its start of the simplex, and the same costs as one thread."""
+"""Transport by cost scaling on several threads: the start of its simplex, and costs as by one thread."""
 
 from __future__ import annotations
 

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from ..arrays import Index, Int64, Integers
 from ..graph.standard_form import StandardForm
 from ..kernels.kernel import kernel
+from ..parallel.pieces import run_pieces
 
 #: Numbers of an arc.
 FIELDS = np.uint64(4)
@@ -56,10 +57,14 @@ class Residual(NamedTuple):
         """Number of arcs of the instance."""
         return len(self.origin) // 2
 
-    def flow(self, form: StandardForm) -> NDArray[np.int64]:
+    def flow(self, form: StandardForm, threads: int = 1) -> NDArray[np.int64]:
         """Return the flow of each arc of the instance."""
         flow = np.empty(self.num_arcs, dtype=np.int64)
-        take_flow(self, form, flow)
+        run_pieces(
+            lambda begin, end: take_flow(self, form, flow, np.uint64(begin), np.uint64(end)),
+            len(self.origin),
+            threads,
+        )
         return flow
 
 
@@ -86,10 +91,15 @@ def place_arcs(net: Residual, form: StandardForm, flow: NDArray[np.int64], free:
 
 
 @kernel
-def take_flow(net: Residual, form: StandardForm, flow: NDArray[np.int64]) -> None:
-    """Write the flow of each arc of the instance; a self loop is full if its cost is negative, else empty."""
+def take_flow(
+    net: Residual, form: StandardForm, flow: NDArray[np.int64], begin: np.uint64, end: np.uint64
+) -> None:
+    """Write the flow of each arc of the instance whose forward direction is one of some residual arcs.
+
+    A self loop is full if its cost is negative, else empty.
+    """
     m = np.uint64(len(flow))
-    for arc in range(np.uint64(len(net.origin))):
+    for arc in range(begin, end):
         i = np.uint64(net.origin[arc])
         if i >= m:
             continue
@@ -124,8 +134,8 @@ def length_of(net: Residual, potential: NDArray[np.int64], shift: Int64, u: Inde
     return (np.int64(net.arcs[arc + COST]) << shift) + potential[u] - potential[np.uint64(net.arcs[arc])]
 
 
-def build_residual(form: StandardForm, flow: NDArray[np.int64]) -> Residual:
-    """Return the residual network of a flow within the capacities, without fixed arcs; linear time."""
+def empty_residual(form: StandardForm, degree: NDArray[np.int64]) -> Residual:
+    """Return a network whose arcs are not written yet, where `degree` arcs leave each vertex."""
     n, m = len(form.supply), len(form.tail)
     largest = max(
         8 * m,
@@ -135,12 +145,18 @@ def build_residual(form: StandardForm, flow: NDArray[np.int64]) -> Residual:
         -int(form.cost.min(initial=0)),
     )
     first = np.zeros(n + 1, dtype=np.uint64)
-    first[1:] = 4 * np.cumsum(np.bincount(form.tail, minlength=n) + np.bincount(form.head, minlength=n))
-    net = Residual(
+    first[1:] = 4 * np.cumsum(degree)
+    return Residual(
         first,
         first[1:].copy(),
         np.empty(8 * m, dtype=np.int32 if largest < 2**31 else np.int64),
         np.empty(2 * m, dtype=np.uint32),
     )
-    place_arcs(net, form, flow, first[:-1].copy())
+
+
+def build_residual(form: StandardForm, flow: NDArray[np.int64]) -> Residual:
+    """Return the residual network of a flow within the capacities, without fixed arcs; linear time."""
+    n = len(form.supply)
+    net = empty_residual(form, np.bincount(form.tail, minlength=n) + np.bincount(form.head, minlength=n))
+    place_arcs(net, form, flow, net.first[:-1].copy())
     return net

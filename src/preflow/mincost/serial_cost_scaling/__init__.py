@@ -29,6 +29,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...errors import InvalidInputError
 from ...graph.standard_form import StandardForm
@@ -38,7 +39,7 @@ from .. import serial_capacity_scaling
 from ..infeasible import excesses
 from ..price_refinement import REFINED, new_refinement, refine_prices
 from ..price_update import new_ranks
-from ..residual import build_residual
+from ..residual import Residual, build_residual
 from ..serial_capacity_scaling import CapacityScalingOptions
 from ..solution import FlowState
 from .arc_fixing import fix_arcs, release_arcs
@@ -103,10 +104,10 @@ class CostScaling:
         if start is not None:
             largest = max(largest, -int(potential.min(initial=0)) // (n + 1) + 1)
         self.shift = np.int64(shift_of(n, largest))
-        self.net = build_residual(form, flow)
+        self.net = self.residual(flow)
         self.work = Work(
             potential << self.shift,
-            excesses(form, flow),
+            form.supply.copy() if start is None else excesses(form, flow),
             np.zeros(n, dtype=np.uint64),
             np.zeros(n, dtype=np.uint32),
             np.zeros(n, dtype=np.uint8),
@@ -116,11 +117,13 @@ class CostScaling:
         )
         self.refinement = new_refinement(n)
         self.monitor = control.monitor()
-        length = form.cost + potential[form.tail] - potential[form.head]
-        short = np.where(flow < form.capacity, -length, 0).max(initial=0)
-        least = largest if start is None else largest >> WARM if self.work.excess.any() else 0
-        short = max(int(short), least)
-        self.violation = int(max(short, np.where(flow > 0, length, 0).max(initial=0))) << int(self.shift)
+        violation = largest
+        if start is not None:
+            length = form.cost + potential[form.tail] - potential[form.head]
+            short = np.where(flow < form.capacity, -length, 0).max(initial=0)
+            long = np.where(flow > 0, length, 0).max(initial=0)
+            violation = max(int(short), int(long), largest >> WARM if self.work.excess.any() else 0)
+        self.violation = violation << int(self.shift)
 
     def solve(self) -> FlowState:
         """Refine until the flow is optimal."""
@@ -144,8 +147,7 @@ class CostScaling:
                 if level == 0:
                     return self.finish()
             if self.options.arc_fixing:
-                most = int(FIXED * len(self.form.supply) ** 0.5) << level
-                fix_arcs(self.net, self.work, self.shift, np.int64(most))
+                self.fix_arcs(np.int64(int(FIXED * len(self.form.supply) ** 0.5) << level))
 
     def refine(self, level: int) -> bool:
         """Refine with epsilon ``2**level``; return whether all excess got to deficits."""
@@ -159,8 +161,24 @@ class CostScaling:
                 net.live[:] = net.first[1:]
             elif ending != COMPLETE:
                 return False
-            elif not release_arcs(net, work, self.shift):
+            elif not self.release_arcs():
                 return True
+
+    def residual(self, flow: NDArray[np.int64]) -> Residual:
+        """Return the residual network of a flow."""
+        return build_residual(self.form, flow)
+
+    def fix_arcs(self, most: np.int64) -> None:
+        """Fix the arcs whose length exceeds `most` or is below its negative."""
+        fix_arcs(self.net, self.work, self.shift, most)
+
+    def release_arcs(self) -> bool:
+        """Make fixed arcs of negative length live; return whether there were any."""
+        return bool(release_arcs(self.net, self.work, self.shift))
+
+    def flow(self) -> NDArray[np.int64]:
+        """Return the flow of each arc of the instance."""
+        return self.net.flow(self.form, self.control.threads)
 
     def refine_once(self, level: int) -> int:
         """Refine with the live arcs; return how it ended."""
@@ -175,11 +193,11 @@ class CostScaling:
         potential = self.work.potential >> self.shift
         zero = np.int64(0)
         ending = refine_prices(net, potential, self.refinement, zero, zero, most_passes, self.monitor)
-        return FlowState(net.flow(self.form), potential, "optimal") if ending == REFINED else None
+        return FlowState(self.flow(), potential, "optimal") if ending == REFINED else None
 
     def ended(self) -> FlowState:
         """Return the state of a solve that was stopped or is infeasible."""
-        flow, potential = self.net.flow(self.form), self.work.potential >> self.shift
+        flow, potential = self.flow(), self.work.potential >> self.shift
         if self.control.stopped:
             return FlowState(flow, potential, "stopped")
         # Send what still can be sent, at any cost.
@@ -189,7 +207,7 @@ class CostScaling:
 
     def finish(self) -> FlowState:
         """Return an optimal state, by shortest paths."""
-        state = FlowState(self.net.flow(self.form), self.work.potential >> self.shift, "stopped")
+        state = FlowState(self.flow(), self.work.potential >> self.shift, "stopped")
         if self.control.stopped:
             return state
         return serial_capacity_scaling.solve(self.form, state, CapacityScalingOptions(), self.control)

@@ -1,0 +1,75 @@
+"""The passes over residual arcs by several threads give the networks of those by one thread."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from preflow.graph.standard_form import StandardForm
+from preflow.mincost.multicore_cost_scaling.arc_passes import (
+    build_together,
+    count_together,
+    fix_together,
+    new_moves,
+)
+from preflow.mincost.residual import COST, FIELDS, LEFT, MATE, Residual, build_residual
+from preflow.mincost.serial_cost_scaling import CostScaling, CostScalingOptions
+from preflow.solving.run import Control
+
+pytestmark = pytest.mark.fast
+SHIFT = np.int64(1)
+
+
+@st.composite
+def forms(draw: st.DrawFn) -> tuple[StandardForm, Any]:
+    """Draw a network with parallel arcs and self loops, and a flow within its capacities."""
+    n, m = draw(st.integers(1, 9)), draw(st.integers(0, 40))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    ends = rng.integers(0, n, (2, m)).astype(np.uint32)
+    capacity = rng.integers(0, 9, m)
+    form = StandardForm(ends[0], ends[1], capacity, rng.integers(-9, 10, m), np.zeros(n, dtype=np.int64))
+    return form, rng.integers(0, capacity, endpoint=True)
+
+
+def described(net: Residual) -> tuple[Any, ...]:
+    """Return the arcs of each vertex in any order, with whether each is fixed and what its mate is."""
+    found = []
+    for u in range(len(net.live)):
+        first, end = int(net.first[u]), int(net.first[u + 1])
+        places = range(first, end, int(FIELDS))
+        arcs = []
+        for place in places:
+            mate = int(net.arcs[place + int(MATE)])
+            assert net.arcs[mate + int(MATE)] == place
+            assert net.arcs[mate] == u
+            numbers = [int(net.arcs[place + int(field)]) for field in (0, COST, LEFT)]
+            fixed = place >= net.live[u]
+            arcs.append((*numbers, fixed, int(net.origin[place // 4]), int(net.origin[mate // 4])))
+        found.append(tuple(sorted(arcs)))
+    return tuple(found)
+
+
+@given(given_form=forms(), threads=st.sampled_from([1, 2, 5]), most=st.integers(0, 20))
+@settings(max_examples=60, deadline=None)
+def test_the_same_networks(given_form: Any, threads: int, most: int) -> None:
+    form, flow = given_form
+    rng = np.random.default_rng(most)
+    potential = rng.integers(-9, 1, len(form.supply))
+    alone = CostScaling(form, None, CostScalingOptions(), Control())
+    alone.net, alone.shift = build_residual(form, flow), SHIFT
+    alone.work.potential[:] = potential
+    net = build_together(form, flow, threads)
+    moves = new_moves(net)
+    assert described(net) == described(alone.net)
+    for limit in (most + 20, most):
+        alone.fix_arcs(np.int64(limit))
+        fix_together(net, potential, SHIFT, np.int64(limit), moves, threads)
+        assert described(net) == described(alone.net)
+    loops = form.tail == form.head
+    np.testing.assert_array_equal(net.flow(form, threads)[~loops], flow[~loops])
+    short = count_together(net, potential, SHIFT, threads)
+    assert (short > 0) == alone.release_arcs()
