@@ -1,8 +1,9 @@
-"""The command that matches the rows of a sparse matrix with its columns."""
+"""The command that matches the rows of a sparse matrix with its columns, or the vertices of a graph."""
 
 from __future__ import annotations
 
 import io
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -58,6 +59,17 @@ MOST_OUTLINES = 200
     "--permutation", metavar="FILE", help="Write the orders of the block triangular form to this file."
 )
 @click.option("--spy", metavar="PNG", help="Draw the matrix as given and in block triangular form.")
+@click.option(
+    "--general",
+    is_flag=True,
+    help="Match the vertices of an undirected graph with each other; the values of the file are weights.",
+)
+@click.option("--unweighted", is_flag=True, help="With --general: ignore weights; as many pairs as possible.")
+@click.option("--minimize", is_flag=True, help="With --general: the least weight instead of the largest.")
+@click.option("--perfect", is_flag=True, help="With --general: all vertices must be matched.")
+@click.option(
+    "--maximum-cardinality", is_flag=True, help="With --general: as many pairs as possible come first."
+)
 @verify_option
 @json_option
 def match(
@@ -73,6 +85,11 @@ def match(
     output: str | None,
     permutation: str | None,
     spy: str | None,
+    general: bool,
+    unweighted: bool,
+    minimize: bool,
+    perfect: bool,
+    maximum_cardinality: bool,
     verify: bool,
     as_json: bool,
 ) -> None:
@@ -90,7 +107,33 @@ def match(
       preflow match matrix.mtx.gz
       preflow match matrix.mtx --method serial-hopcroft-karp --verify --json
       preflow match matrix.mtx --permutation blocks.txt --spy blocks.png
+
+    With --general the file is an undirected graph, a square Matrix Market
+    matrix or lines "FROM TO" or "FROM TO WEIGHT", and its vertices are
+    matched with each other so that the weights of the pairs sum to the
+    most, or without weights as many as possible:
+
+      preflow match graph.txt --general --verify
+      preflow match distances.mtx --general --minimize --perfect -o pairs.txt
     """
+    wanted = {
+        "weight": False if unweighted else None,
+        "maximize": not minimize,
+        "perfect": perfect,
+        "maximum_cardinality": maximum_cardinality,
+    }
+    if general:
+        if initial != "auto" or permutation is not None or spy is not None or nonzeros_only:
+            raise InvalidInputError(
+                "--initial, --permutation, --spy and --nonzeros-only do not go with --general"
+            )
+        solving = {"method": method, "device": device, "threads": threads, "time_limit": time_limit}
+        _match_general(file, wanted, {**solving, "options": option}, output, verify, as_json)
+        return
+    if unweighted or minimize or perfect or maximum_cardinality:
+        raise InvalidInputError(
+            "--unweighted, --minimize, --perfect and --maximum-cardinality need --general"
+        )
     from ..bipartite.api import bipartite_matching
     from ..bipartite.decomposition import decompose
     from ..io.bipartite import read_bipartite_graph
@@ -139,6 +182,55 @@ def match(
     written = [name for name in (output, permutation, spy) if name not in (None, STREAM)]
     if written and not as_json:
         lines.append(f"wrote {', '.join(map(str, written))}")
+    click.echo("\n".join(lines), err=output == STREAM)
+    if result.status != "optimal":
+        raise Exit(TIME_LIMIT_REACHED)
+
+
+def _match_general(
+    file: str,
+    wanted: Mapping[str, bool | None],
+    solving: dict[str, Any],
+    output: str | None,
+    verify: bool,
+    as_json: bool,
+) -> None:
+    """Match the vertices of an undirected graph: the command with --general."""
+    import numpy as np
+
+    from ..general_matching.api import matching
+    from ..io.undirected import read_undirected_graph
+    from ..solving.options import name_and_value
+    from .reports import as_json as json_text
+    from .reports import general_matching_facts, general_matching_lines
+
+    if as_json and output == STREAM:
+        raise InvalidInputError("--json and --output - would both write to standard output")
+    check_outputs([output], [file])
+    solving["options"] = dict(name_and_value(text) for text in solving["options"])
+    seconds: dict[str, float] = {}
+    with timed(seconds, "read", f"reading {file}"):
+        graph, first = read_undirected_graph(file, weights=wanted["weight"] is not False)
+    with solver_progress() as progress:
+        result = matching(
+            graph,
+            maximize=bool(wanted["maximize"]),
+            perfect=bool(wanted["perfect"]),
+            maximum_cardinality=bool(wanted["maximum_cardinality"]),
+            progress=progress,
+            **solving,
+        )
+    if verify:
+        with timed(seconds, "verify", "verifying"):
+            result.verify()
+    if output is not None:
+        lower = np.flatnonzero(result.mate > np.arange(len(result.mate)))
+        pairs = zip((lower + first).tolist(), (result.mate[lower] + first).tolist(), strict=True)
+        write_lines(output, (f"{u} {v}" for u, v in pairs))
+    facts = general_matching_facts(Path(file).name, result, seconds, verify)
+    lines = [json_text(facts)] if as_json else general_matching_lines(facts)
+    if output not in (None, STREAM) and not as_json:
+        lines.append(f"wrote {output}")
     click.echo("\n".join(lines), err=output == STREAM)
     if result.status != "optimal":
         raise Exit(TIME_LIMIT_REACHED)

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from ..assignment.result import AssignmentResult
     from ..bipartite.decomposition import DulmageMendelsohn
     from ..bipartite.result import MatchingResult
+    from ..general_matching.result import GeneralMatchingResult
     from ..generators.registry import Family
     from ..graph.cost_network import CostNetwork
     from ..graph.network import FlowNetwork, MaxFlowProblem
@@ -201,6 +202,59 @@ def matching_facts(
             },
         }
     return facts
+
+
+def general_matching_facts(
+    name: str, result: GeneralMatchingResult, seconds: Mapping[str, float], verified: bool
+) -> Facts:
+    """Return the facts that `preflow match --general` reports."""
+    stats = result.stats.to_dict()
+    how = {key: stats.pop(key) for key in ("method", "reason", "device", "threads")}
+    phases = stats.pop("seconds")
+    stats.pop("per_thread")
+    return {
+        "problem": "matching",
+        "instance": name,
+        "vertices": result.graph.num_vertices,
+        "edges": result.graph.num_edges,
+        "status": result.status,
+        "cardinality": result.cardinality,
+        "weight": None if result.graph.weight is None else result.weight,
+        "gap": result.gap,
+        "lower_bound": result.lower_bound,
+        "upper_bound": result.upper_bound,
+        "verified": verified,
+        **how,
+        "counts": stats,
+        "seconds": {"read": seconds["read"], **phases, "verify": seconds.get("verify")},
+    }
+
+
+def general_matching_lines(facts: Facts) -> list[str]:
+    """Return the report of a matching in a general graph as lines of text."""
+    optimal = facts["status"] == "optimal"
+    bounds = f"time limit reached: between {facts['lower_bound']:,} and {facts['upper_bound']:,}"
+    times = [f"{phase} {time:.3g} s" for phase, time in facts["seconds"].items() if time is not None]
+    work = [f"{count:,} {name.replace('_', ' ')}" for name, count in facts["counts"].items() if count]
+    rows = [
+        (
+            "graph",
+            f"{facts['instance']}: {counted(facts['vertices'], 'vertices')}, "
+            f"{counted(facts['edges'], 'edges')}",
+        ),
+        ("matched", counted(facts["cardinality"], "pairs")),
+    ]
+    if facts["weight"] is not None:
+        rows.append(("weight", f"{facts['weight']:,}" if optimal else bounds))
+    elif not optimal:
+        rows.append(("bounds", bounds))
+    rows += [
+        ("method", f"{facts['method']} ({facts['device']}): {facts['reason']}"),
+        ("time", ", ".join(times)),
+        ("work", ", ".join(work)),
+        ("verified", "yes, the value is proved" if facts["verified"] else "not asked for (--verify)"),
+    ]
+    return aligned(rows)
 
 
 def matching_lines(facts: Facts) -> list[str]:

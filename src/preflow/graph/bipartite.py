@@ -521,6 +521,7 @@ def _row_side(graph: Any, rows: Iterable[Hashable] | None) -> dict[Hashable, boo
         return {v: side == 0 for v, side in sides.items()}
     undirected = graph.to_undirected(as_view=True) if graph.is_directed() else graph
     is_row: dict[Hashable, bool] = {}
+    before: dict[Hashable, Hashable] = {}
     for root in undirected:
         if root in is_row:
             continue
@@ -531,5 +532,26 @@ def _row_side(graph: Any, rows: Iterable[Hashable] | None) -> dict[Hashable, boo
             for w in undirected.neighbors(v):
                 if w not in is_row:
                     is_row[w] = not is_row[v]
+                    before[w] = v
                     waiting.append(w)
+                elif is_row[w] == is_row[v]:
+                    cycle = _odd_cycle(before, v, w)
+                    shown = ", ".join(map(repr, cycle[:10])) + (", ..." if len(cycle) > 10 else "")
+                    raise InvalidInputError(
+                        f"the graph is not bipartite: it has a cycle of {len(cycle)} vertices: {shown}; "
+                        "preflow.matching takes such graphs"
+                    )
     return is_row
+
+
+def _odd_cycle(before: dict[Hashable, Hashable], v: Hashable, w: Hashable) -> list[Hashable]:
+    """Return the cycle that the edge between v and w closes in a search tree."""
+    paths = [[v], [w]]
+    for path in paths:
+        while path[-1] in before:
+            path.append(before[path[-1]])
+    first, second = paths
+    while len(first) > 1 and len(second) > 1 and first[-2] == second[-2]:
+        first.pop()
+        second.pop()
+    return first + second[-2::-1]
