@@ -164,8 +164,8 @@ class UndirectedGraph(VertexNames, HostArrays, ReadOnlyArrays):
         Parameters
         ----------
         matrix : sparse matrix, shape (n, n)
-            Each stored entry (u, v) is an edge between u and v, also a zero. A symmetric matrix has each edge
-            twice, which changes nothing.
+            Each stored entry (u, v) is an edge between u and v, also a zero. Of a symmetric matrix only the
+            upper triangle is taken.
         weights : bool
             Whether the values of the entries are weights.
 
@@ -181,7 +181,11 @@ class UndirectedGraph(VertexNames, HostArrays, ReadOnlyArrays):
                 "are for preflow.bipartite_matching and preflow.linear_assignment"
             )
         tail, head = entries.ends()
-        return cls(entries.shape[0], tail, head, entries.data if weights else None)
+        data = entries.data if weights else None
+        if _is_symmetric(tail, head, data):
+            upper = tail <= head
+            tail, head, data = tail[upper], head[upper], None if data is None else data[upper]
+        return cls(entries.shape[0], tail, head, data)
 
     @classmethod
     def from_networkx(cls, graph: networkx.Graph[Any], *, weight: str | None = None) -> UndirectedGraph:
@@ -248,6 +252,17 @@ class UndirectedGraph(VertexNames, HostArrays, ReadOnlyArrays):
     def with_weights(self, weight: ArrayLike | None) -> UndirectedGraph:
         """Return the same graph with these weights, one for each edge."""
         return UndirectedGraph(self.num_vertices, self.tail, self.head, cast(Any, weight), labels=self.labels)
+
+
+def _is_symmetric(tail: Array, head: Array, data: Array | None) -> bool:
+    """Return whether the entries above the diagonal of a matrix are those below it."""
+    upper, lower = np.flatnonzero(tail < head), np.flatnonzero(tail > head)
+    if len(upper) != len(lower):
+        return False
+    above, below = np.lexsort((head[upper], tail[upper])), np.lexsort((tail[lower], head[lower]))
+    upper, lower = upper[above], lower[below]
+    same = np.array_equal(tail[upper], head[lower]) and np.array_equal(head[upper], tail[lower])
+    return same and (data is None or np.array_equal(data[upper], data[lower]))
 
 
 def read_weights(values: Any, count: int) -> Array:
