@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -20,7 +19,6 @@ from preflow.mincost.residual import COST, FIELDS, LEFT, MATE, Residual, build_r
 from preflow.mincost.serial_cost_scaling import CostScaling, CostScalingOptions
 from preflow.solving.run import Control
 
-pytestmark = pytest.mark.fast
 SHIFT = np.int64(1)
 
 
