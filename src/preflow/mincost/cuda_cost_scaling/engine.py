@@ -22,7 +22,7 @@ SOURCE = Path(__file__).with_name("refine.cu")
 #: Places of ``Report`` in refine.cu, and endings of a launch.
 WORDS = 8
 ENDING, ACTIVE, NUM_PUSHES, NUM_RELABELS, NUM_SCANS, NUM_UPDATES, NUM_SATURATED, NUM_ROUNDS = range(WORDS)
-OVER, OPTIMAL, INFEASIBLE, STOPPED = range(4)
+OVER, OPTIMAL, INFEASIBLE, STOPPED, UNPROVED = range(5)
 #: Three groups of ``SUMS`` numbers, and their copy in the shared memory of a block.
 SUM_WORDS = 3 * 16
 SHARED_BYTES = 128
@@ -30,6 +30,9 @@ SHARED_BYTES = 128
 LANES = 8
 #: The first limit of the distances of a search, which doubles.
 FIRST_REACH = 8
+#: Most rounds of a search. It has a few for each vertex of a path, so this ends only searches that meet a
+#: cycle of negative length.
+MOST_ROUNDS = 2**22
 #: Price updates of one launch, and more launches than any refine needs.
 UPDATES_A_LAUNCH, MOST_LAUNCHES = 200, 2_000
 
@@ -67,6 +70,7 @@ class Arguments(NamedTuple):
     reach: int
     updates: int
     exact: int
+    rounds: int
     arrivals: AnyArray
     sums: AnyArray
     words: AnyArray
@@ -154,7 +158,7 @@ class Engine:
         subtract_at(xp, vertices.excess, tail, flow)
         subtract_at(xp, vertices.excess, head, -flow)
         self.arguments = Arguments(
-            net, vertices, n, 1, *tuning, FIRST_REACH, UPDATES_A_LAUNCH, 0,
+            net, vertices, n, 1, *tuning, FIRST_REACH, UPDATES_A_LAUNCH, 0, MOST_ROUNDS,
             xp.zeros(2, dtype=np.uint32),
             xp.zeros(SUM_WORDS, dtype=np.uint64),
             xp.zeros(WORDS, dtype=np.uint64),
@@ -182,8 +186,8 @@ class Engine:
         self.control.counts[PHASES] += 1
         return ending
 
-    def exact_prices(self, price: AnyArray, cost: AnyArray) -> int:
-        """Lower prices until no residual arc has negative reduced cost; return OPTIMAL or STOPPED.
+    def exact_prices(self, price: AnyArray, cost: AnyArray, rounds: int = MOST_ROUNDS) -> int:
+        """Lower prices until no residual arc has negative reduced cost; return OPTIMAL, STOPPED or UNPROVED.
 
         Parameters
         ----------
@@ -191,6 +195,8 @@ class Engine:
             Changed in place.
         cost : array of int64, shape (m,)
             Of the arcs, not multiplied.
+        rounds : int
+            The most rounds of the search. With fewer than needed the prices stay as they are: UNPROVED.
         """
         xp, net = self.device.xp, self.arguments.net
         costs = xp.empty(len(net.head), dtype=np.int64)
@@ -198,7 +204,10 @@ class Engine:
         costs[net.mate[self.place]] = -cost
         return self._run(
             self.arguments._replace(
-                net=net._replace(cost=costs), vertices=self.arguments.vertices._replace(price=price), exact=1
+                net=net._replace(cost=costs),
+                vertices=self.arguments.vertices._replace(price=price),
+                exact=1,
+                rounds=rounds,
             )
         )
 

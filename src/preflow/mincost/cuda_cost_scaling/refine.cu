@@ -31,6 +31,7 @@ struct Arguments {
     u64 reach;        // the first limit of the distances of a search
     u64 updates;      // most price updates of a launch
     u64 exact;        // 1: only find potentials for which no residual arc has negative reduced cost
+    u64 rounds;       // most rounds of a search
     u32* arrivals;    // of GridTeam
     u64* sums;        // three groups of SUMS numbers, zero before the launch
     u64* words;       // WORDS numbers that the host reads
@@ -38,15 +39,12 @@ struct Arguments {
 };
 
 enum Report : u32 { ENDING, EXCESS_LEFT, PUSHES, RELABELS, ARC_SCANS, UPDATES, SATURATED, ROUNDS };
-// OVER: the launch used up its updates or its rounds.
-enum Ending : u64 { OVER, OPTIMAL, INFEASIBLE, STOPPED };
+// OVER: the launch used up its updates. UNPROVED: a search used up its rounds.
+enum Ending : u64 { OVER, OPTIMAL, INFEASIBLE, STOPPED, UNPROVED };
 // What threads add up between two barriers.
 enum Sum : u32 { WORK, FARTHEST, UNREACHED, HALT, SUMS = 16 };
 
 constexpr i64 NEVER = 1ll << 61;
-// A search has at most a few rounds for each vertex of a path, so this ends only searches on a cycle of negative
-// length, which no search should meet.
-constexpr u64 MOST_ROUNDS = 1ull << 22;
 
 __device__ __forceinline__ i64 floor_divided(i64 number, i64 divisor) {
     const i64 quotient = number / divisor;
@@ -225,14 +223,14 @@ __device__ bool relax(const Arguments& args, u32 v, bool has, i64 limit) {
 
 // Distances to vertices with a deficit, up to those of all vertices with excess. Label correcting: vertices within
 // the limit relax until no distance within it falls; then the limit grows, until it passes the distances of all
-// vertices with excess. Larger distances are upper bounds. Returns false if the launch ends.
-__device__ bool search(const Arguments& args, Meeting& meeting) {
+// vertices with excess. Larger distances are upper bounds. Returns OPTIMAL when all distances are found.
+__device__ Ending search(const Arguments& args, Meeting& meeting) {
     const Vertices& all = args.vertices;
     const u64 n = args.num_vertices;
     const bool exact = args.exact != 0;
     i64 limit = exact ? NEVER : static_cast<i64>(args.reach), reach = limit;
     u64 slice = args.searching / 8;
-    for (u64 round = 0; round < MOST_ROUNDS; ++round) {
+    for (u64 round = 0; round < args.rounds; ++round) {
         if (meeting.team.is_first()) ++args.words[ROUNDS];
         bool fell = false;
         const u64 until = nanoseconds() + slice;
@@ -256,9 +254,9 @@ __device__ bool search(const Arguments& args, Meeting& meeting) {
         slice = min(2 * slice, args.searching);
         if (__any_sync(ALL_LANES, fell) && lane_id() == 0) meeting.add(WORK, 1);
         meeting.wait();
-        if (meeting.last(HALT) > 0) return false;
+        if (meeting.last(HALT) > 0) return STOPPED;
         if (meeting.last(WORK) > 0) continue;
-        if (exact) return true;
+        if (exact) return OPTIMAL;
         // the next limit
         u64 nearest = 0, beyond = 0;
         for (u64 v = meeting.team.thread(); v < n; v += meeting.team.num_threads()) {
@@ -273,11 +271,11 @@ __device__ bool search(const Arguments& args, Meeting& meeting) {
             if (nearest > 0) relaxed_fetch_max(meeting.sum(FARTHEST), nearest);
         }
         meeting.wait();
-        if (meeting.last(WORK) == 0 || meeting.last(FARTHEST) == 0) return true;
+        if (meeting.last(WORK) == 0 || meeting.last(FARTHEST) == 0) return OPTIMAL;
         reach *= 2;
         limit = NEVER - static_cast<i64>(meeting.last(FARTHEST)) + reach;
     }
-    return false;
+    return UNPROVED;
 }
 
 // Ends a launch; only the first thread writes.
@@ -322,7 +320,8 @@ __device__ void refine(const Arguments& args, Meeting& meeting, Counts& counts, 
         if (args.exact == 0 && active == 0) return end(args, meeting, OPTIMAL, 0);
 
         // search
-        if (!search(args, meeting)) return end(args, meeting, STOPPED, active);
+        const Ending ending = search(args, meeting);
+        if (ending != OPTIMAL) return end(args, meeting, ending, active);
         if (meeting.team.is_first()) ++args.words[UPDATES];
         if (args.exact != 0) {
             for (u64 v = meeting.team.thread(); v < n; v += meeting.team.num_threads()) all.price[v] -= all.distance[v];
