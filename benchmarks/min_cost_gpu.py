@@ -1,7 +1,8 @@
 """Measure minimum-cost flow and transport on a GPU, the former beside LEMON on one CPU thread.
 
-Usage: python benchmarks/min_cost_gpu.py FILE [PROGRAM]. It writes FILE and needs CuPy. PROGRAM is
-``benchmarks/lemon/min_cost.cpp``, compiled. Costs of transports lie in the memory of the GPU.
+Usage: python benchmarks/min_cost_gpu.py FILE [PROGRAM | transport]. It writes FILE and needs CuPy. PROGRAM is
+``benchmarks/lemon/min_cost.cpp``, compiled; with ``transport``, networks are left out. Costs of transports
+lie in the memory of the GPU.
 """
 
 from __future__ import annotations
@@ -140,12 +141,14 @@ def transports() -> Iterator[dict[str, Any]]:
     for name, make, items, n in (
         ("uniform integers below 10**6", uniform, 64, 512),
         ("squared distances in a square", points, 64, 512),
+        ("squared distances of normal clouds", clouds, 64, 512),
         ("uniform integers below 10**6", uniform, 1, 5000),
         ("uniform float32", floats, 1, 5000),
         ("squared distances in a square", points, 1, 5000),
         ("squared distances of normal clouds", clouds, 1, 5000),
         ("uniform float32", floats, 1, 10_000),
         ("squared distances in a square", points, 1, 10_000),
+        ("squared distances of normal clouds", clouds, 1, 10_000),
     ):
         values = make(items, n)
         a, b = masses(rng, items, n)
@@ -155,8 +158,11 @@ def transports() -> Iterator[dict[str, Any]]:
         found = solve(costs, a, b, options, Control())
         for item in range(items):
             check(values[item], a[item], b[item], found[item])
-        seconds = median_seconds(partial(solve, costs, a, b, options, Control()))
-        yield {"problem": name, "items": items, "rows": n, "seconds": {"cuda-transport": seconds}}
+        seconds = {
+            "cuda-transport": median_seconds(partial(solve, costs, a, b, options, Control())),
+            "whole call": median_seconds(partial(preflow.transport, values, a, b, method="cuda-transport")),
+        }
+        yield {"problem": name, "items": items, "rows": n, "seconds": seconds}
         del values, costs
 
 
@@ -164,7 +170,7 @@ def main() -> None:
     """Measure all and write the rows."""
     rows = []
     program = sys.argv[2] if len(sys.argv) > 2 else None
-    for row in chain(transports(), networks(program)):
+    for row in chain(transports(), [] if program == "transport" else networks(program)):
         rows.append(row)
         print(row, flush=True)
     write_rows(sys.argv[1], rows, ["preflow", "numpy", "scipy"])

@@ -24,7 +24,7 @@ from preflow.cuda import runtime
 from preflow.generators import FAMILIES, bipartite_family
 
 TOOLS = ("memcheck", "racecheck")
-PROBLEMS = ("max_flow", "grid_cut", "bipartite_matching", "linear_assignment")
+PROBLEMS = ("max_flow", "grid_cut", "bipartite_matching", "linear_assignment", "transport")
 #: Blocks of a kernel whose blocks wait for each other: under a tool all their threads are slow.
 MOST_BLOCKS = 8
 #: Seconds for a method.
@@ -38,8 +38,12 @@ def solve(problem: str, method: str) -> None:
     """Solve small instances with a method, and prove the results."""
     device = runtime.find_device()
     device.num_multiprocessors = min(device.num_multiprocessors, MOST_BLOCKS)
-    for call in {"max_flow": flows, "grid_cut": grids}.get(problem, pairs)(problem, method):
-        getattr(preflow, problem)(*call, method=method).verify()
+    for call in {"max_flow": flows, "grid_cut": grids, "transport": transports}.get(problem, pairs)(
+        problem, method
+    ):
+        found = getattr(preflow, problem)(*call, method=method)
+        for result in found if isinstance(found, list) else [found]:
+            result.verify()
 
 
 def flows(_: str, method: str) -> Iterator[tuple[Any, ...]]:
@@ -49,6 +53,14 @@ def flows(_: str, method: str) -> Iterator[tuple[Any, ...]]:
     for family, size in zip(("rmf-wide", "rlg-long", "ac-dense"), sizes, strict=True):
         problem = FAMILIES[family].generate(size)
         yield problem.network, problem.source, problem.sink
+
+
+def transports(_: str, __: str) -> Iterator[tuple[Any, ...]]:
+    random = np.random.default_rng(0)
+    for shape in ((40, 30), (3, 200, 150)):
+        mass = random.multinomial(500, np.full(shape[-1], 1 / shape[-1]), shape[:-2])
+        rows = random.multinomial(500, np.full(shape[-2], 1 / shape[-2]), shape[:-2])
+        yield random.integers(0, 1000, shape), rows, mass
 
 
 def grids(_: str, __: str) -> Iterator[tuple[Any, ...]]:

@@ -84,21 +84,6 @@ __device__ __forceinline__ u32 place_of(u32 column, u32 row) { return row << 16 
 __device__ __forceinline__ u32 column_at(u32 place) { return place & 0xffffu; }
 __device__ __forceinline__ u32 row_at(u32 place) { return place >> 16; }
 
-// Returns a lane with the least key.
-__device__ __forceinline__ u32 lane_of_least(u32 key) {
-    return 31 - __clz(static_cast<int>(__ballot_sync(ALL_LANES, key == least_of_warp(key))));
-}
-__device__ __forceinline__ u32 lane_of_least(u64 key) {
-    const u32 high = static_cast<u32>(key >> 32), low = static_cast<u32>(key);
-    const bool least = high == least_of_warp(high);
-    u32 lanes = __ballot_sync(ALL_LANES, least);
-    if (lanes & (lanes - 1)) {
-        const u32 least_low = least_of_warp(least ? low : ~0u);
-        lanes = __ballot_sync(ALL_LANES, least && low == least_low);
-    }
-    return 31 - __clz(static_cast<int>(lanes));
-}
-
 // The key of a number, and the column (with its row) that it belongs to.
 struct Candidate {
     Key key;

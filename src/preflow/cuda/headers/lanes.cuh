@@ -65,3 +65,28 @@ __device__ __forceinline__ u64 greatest_of_warp(u64 value) {
     }
     return value;
 }
+
+// Returns a lane with the least key.
+__device__ __forceinline__ u32 lane_of_least(u32 key) {
+    return 31 - __clz(static_cast<int>(__ballot_sync(ALL_LANES, key == least_of_warp(key))));
+}
+__device__ __forceinline__ u32 lane_of_least(u64 key) {
+    const u32 high = static_cast<u32>(key >> 32), low = static_cast<u32>(key);
+    const bool least = high == least_of_warp(high);
+    u32 lanes = __ballot_sync(ALL_LANES, least);
+    if (lanes & (lanes - 1)) {
+        const u32 least_low = least_of_warp(least ? low : ~0u);
+        lanes = __ballot_sync(ALL_LANES, least && low == least_low);
+    }
+    return 31 - __clz(static_cast<int>(lanes));
+}
+
+// The same for keys of two words, of which the first is compared first.
+__device__ __forceinline__ u32 lane_of_least(u64 first, u32 second) {
+    const u32 high = static_cast<u32>(first >> 32), low = static_cast<u32>(first);
+    const bool least = high == least_of_warp(high);
+    const u32 least_low = least_of_warp(least ? low : ~0u);
+    const bool still = least && low == least_low;
+    const u32 of_these = least_of_warp(still ? second : ~0u);
+    return 31 - __clz(static_cast<int>(__ballot_sync(ALL_LANES, still && second == of_these)));
+}

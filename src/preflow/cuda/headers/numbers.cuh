@@ -18,3 +18,7 @@ __device__ __forceinline__ u64 key_of(double value) {
     const u64 word = same_bits<u64>(value);
     return word & SIGN ? ~word : word | SIGN;
 }
+__device__ __forceinline__ u32 key_of(float value) {
+    const u32 word = same_bits<u32>(value);
+    return word >> 31 ? ~word : word | 1u << 31;
+}

@@ -1,40 +1,60 @@
-"""Transport on a GPU: cost scaling over the arcs of small reduced cost, proved on all costs.
+"""Transport on a GPU: network simplex whose first tree comes from smoothed prices, in one kernel.
 
-Cost scaling is that of :mod:`preflow.mincost.cuda_cost_scaling`. The choice of arcs is pricing, as in column
-generation (Ford and Fulkerson 1958), done before each refine; the shielding neighbourhoods of Schmitzer,
-Journal of Mathematical Imaging and Vision 56 (2016), serve the same purpose.
+Dantzig, "Application of the simplex method to a transportation problem", in Activity Analysis of Production
+and Allocation (1951), with the rule of Cunningham, "A network simplex method", Mathematical Programming 11
+(1976), for the pair that leaves. The first prices are those of Cuturi, "Sinkhorn distances: lightspeed
+computation of optimal transport", NIPS 2013. The start from regrets is that of Reinfeld and Vogel (1958),
+for all rows at once. The way in which all threads change a tree at the same time is preflow's own.
 
 Definitions
 -----------
 - The *reduced cost* of a pair of a row and a column is its cost plus the price of the row minus the price of
   the column.
-- The *network* of a refine has the pairs with mass, for each row pairs of small reduced cost, for each column
-  the same, and the pairs of the north-west corner rule. With the latter it has a feasible flow.
+- The *tree* has all rows and all columns with mass. Its root is a row with mass. Pairs of a vertex and its
+  *parent* have flow; no other pair has.
+- The *place* of a vertex is its number in a preorder of the tree. The places of a subtree are a range, so a
+  vertex knows by two comparisons whether it is above another one.
+- A *team* is the blocks that solve one item. The first of them has the tree in its shared memory.
 
 Invariants
 ----------
-- Costs are integers. Those of floats are multiplied by a power of two and rounded.
-- Before each refine no pair has negative reduced cost, in the network or outside.
-- In refines costs are multiplied by 2 min(n, m) + 1, so a flow that is 1-optimal on all pairs is optimal.
+- The reduced costs of pairs in the tree are 0, and prices are sums of costs along the tree: all is exact.
+- A pair in the tree without flow leads from a row up to its parent, a column. So pivots do not cycle.
+- The end does not depend on the smoothed prices: they only decide how many pivots there are.
 
 Pseudo-code
 -----------
-::
+One cooperative kernel; a team meets at barriers::
 
-    prices of columns are their least costs
-    for each epsilon, divided by alpha each time, down to 1:
-        repeat                                                                     scale
-            list pairs of small reduced cost for each row                          list_rows (kernel)
-            if the flow is epsilon-optimal on all pairs: next phase
-            set the price of each row such that its least reduced cost is 0
-            list pairs for each column                                             list_columns (kernel)
-            make the network, and refine the flow                                  Engine
-        at most three times, but in the last phase as often as needed
-    divide the prices; repeat until no pair has negative reduced cost:             prove
-        find exact prices in the network, list pairs, and add them
-    cancel the cycles of pairs with mass, on the CPU                               spanning_forest
+    for each temperature, a few times: potentials of rows, then of columns, by the masses         smooth
+    repeat until every row but the root has sent its mass:                                        start
+        each row finds its best column by the smoothed prices, and the loss if it does not get it
+        first block: columns take mass from the rows with the largest losses, until they are full
+    first block: hang columns with room below the root; find prices and a preorder                measure_tree
+    repeat                                                                                        improve
+        each part of each row finds its pair of least reduced cost                                price_rows
+        first block:
+            if none is negative: optimal
+            each thread lists pairs of some rows: those a tenth as good as the best one, or better
+            while the best listed pair is as good as that: make it enter the tree                 pivot_listed
 
-The items of a batch are one network, whose parts are not connected.
+A pivot takes three barriers of the block, whatever the sizes of the cycle and of the subtree that moves::
+
+    each thread: the reduced costs of its listed pairs; all find the best pair                    choose_pair
+    each place: is its vertex above one end of that pair only? How much flow can it lose?         find_cycle
+    all find the vertex whose pair leaves. The path from there to the new pair turns around:      pivot
+        each vertex of the cycle: its new flow
+        each place of the subtree that moves: the vertex of that path above it, and from this its new place,
+            depth and price
+        each place between there and the new position: its new place
+
+Prices are looked at in single precision until no pair seems better than the tree. Then they are looked at
+exactly, so the end is a proof.
+
+Departures
+----------
+- Floats are multiplied by a power of two and rounded to integers.
+- Columns without mass are not in the tree, as pairs to them would have no flow but lead away from the root.
 """
 
 from __future__ import annotations
@@ -47,31 +67,56 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arrays import AnyArray
+from ...arrays import AnyArray, Array
 from ...cuda.runtime import Device
-from ...errors import CostOverflowError, SolverError
+from ...errors import CostOverflowError, InvalidInputError, SolverError
 from ...graph.device.costs import DeviceCosts
 from ...graph.device.points import DevicePoints
-from ...mincost.cuda_cost_scaling.engine import INFEASIBLE, STOPPED, Engine, Tuning, check_options
-from ...solving.options import check_positive_integer
+from ...graph.placement import require_memory
+from ...solving.options import check_count, check_flag
 from ...solving.run import Control
-from ..forest import spanning_forest
+from ...stats import ARC_SCANS, PIVOTS
 from ..solution import TransportFound
+from .refined import refined_tree
 
-SOURCE = Path(__file__).with_name("dense.cu")
+SOURCE = Path(__file__).with_name("simplex.cu")
 #: Types of costs, in the order of COST_KIND in dense_costs.cuh.
 KINDS = ("i4", "i8", "f4", "f8")
-#: Threads of a block that lists the pairs of a row.
-LIST_THREADS = 256
-#: Most rounds of the last phase, and of the search for exact prices.
-MOST_ROUNDS = 1000
-#: Most rounds of the other phases. On an H100 two normal clouds of 5,000 points, of which one is shifted and
-#: wider, took 0.9 s with 3 rounds, 1.7 s with 2, over 10 s with 1, and 2.1 s with 10.
-MOST_COARSE_ROUNDS = 3
-#: Prices stay below this number.
-MOST_PRICE = 2**62
+#: Bytes of shared memory that a block needs besides arrays of vertices, as in state.cuh: for vertices with
+#: numbers of 16 bits, and of 32 bits.
+SCRATCH_BYTES = {2: 4096 + 6144, 4: 4096 + 12288}
+#: Shared memory that a multiprocessor keeps for itself, for each block.
+RESERVED_BYTES = 1024
+#: Items with more vertices have numbers of 32 bits.
+MOST_NARROW = 2**16 - 2
+#: Words of an item and the places of some, endings, and words of the counters of a team, as in state.cuh.
+WORDS, ENDING, PIVOT_COUNT, PRICING_COUNT = 8, 0, 4, 5
+OVER, OPTIMAL, SMOOTHED, STARTED = 1, 2, 6, 7
+ARRIVAL_WORDS = 32
+#: Costs and prices stay below this number.
+MOST_PRICE = 2**60
 #: The largest float cost is rounded to an integer of at most this many bits.
 COST_BITS = 40
+#: The largest option percent.
+MOST_PERCENT = 90
+#: Vertices of an item from which on cost scaling makes its first tree, if it is alone.
+LEAST_REFINED = 4096
+#: The epsilon of this refine, as a part of the last temperature.
+EPSILON = 0.2
+#: The first temperature of smoothing, as a part of the range of the costs.
+HOTTEST = 0.1
+#: Steps of smoothing at each temperature, for up to FEW_VERTICES and for more.
+FEW_STEPS, MANY_STEPS = 3, 8
+#: An item is small up to so many vertices: a block then has FEW_THREADS threads. With more of them more time
+#: goes to the steps that every warp repeats. On an H100 a pivot of 512 rows and columns took 3.3 microseconds
+#: with 1,024 threads, 2.9 with 512 and 3.2 with 256; one of 5,000 took 7.5, 9.0 and 13.6.
+FEW_VERTICES, FEW_THREADS = 2048, 512
+#: Most pairs that a thread lists.
+MOST_LISTED = 4
+#: Columns of a part of a row, at least; rows that a warp prices together; and the tasks of a warp.
+LEAST_COLUMNS, ROWS_AT_ONCE, PARTS_A_WARP = 256, 4, 2
+#: Most pivots of a launch, which takes up to 0.4 s; and launches after which the solve gives up (hours).
+PIVOTS_A_LAUNCH, MOST_LAUNCHES = 20_000, 100_000
 
 
 @dataclass(frozen=True)
@@ -80,27 +125,34 @@ class CudaTransportOptions:
 
     Attributes
     ----------
-    alpha : float
-        The divisor of epsilon before each refine.
-    pushing, searching, percent : int
-        As for cuda-cost-scaling.
-    room : int
-        The number of pairs that a row lists before each refine.
-    groups : int
-        The number of pairs that a column lists.
+    temperatures : int
+        The number of temperatures of smoothing; 0 for a start without smoothed prices.
+    steps : int
+        The times that potentials are computed at each temperature. 0 chooses it by the size.
+    coldest : float
+        The last temperature, as a part of the range of the costs divided by the number of rows or columns.
+        The first one is a tenth of the range.
+    percent : int
+        After a pricing, pairs enter the tree while their reduced costs are at least this part of the least.
+    refine : bool
+        The first tree of one large item comes from cost scaling; see :mod:`.refined`.
     """
 
-    alpha: float = 16.0
-    pushing: int = 50_000
-    searching: int = 40_000
-    percent: int = 50
-    room: int = 16
-    groups: int = 8
+    temperatures: int = 12
+    steps: int = 0
+    coldest: float = 0.1
+    percent: int = 10
+    refine: bool = True
 
     def __post_init__(self) -> None:
-        check_options(self.alpha, self.pushing, self.searching, self.percent)
-        check_positive_integer("room", self.room)
-        check_positive_integer("groups", self.groups)
+        check_count("temperatures", self.temperatures)
+        check_count("steps", self.steps)
+        check_count("percent", self.percent)
+        if self.percent > MOST_PERCENT:
+            raise InvalidInputError(f"option percent must be at most {MOST_PERCENT}, got {self.percent!r}")
+        check_flag("refine", self.refine)
+        if not 0 < self.coldest <= 1:
+            raise InvalidInputError(f"option coldest must be above 0 and at most 1, got {self.coldest!r}")
 
 
 class Costs(NamedTuple):
@@ -110,265 +162,106 @@ class Costs(NamedTuple):
     columns: AnyArray
     num_columns: int
     factor: int
-    multiplier: int
 
 
 class Arguments(NamedTuple):
-    """The struct ``Arguments`` of dense.cu."""
+    """The struct ``Arguments`` of state.cuh."""
 
     costs: Costs
+    num_items: int
     num_rows: int
-    rows_an_item: int
-    price: AnyArray
+    num_columns: int
+    blocks_an_item: int
+    parts: int
+    chunks: int
+    temperatures: int
+    steps: int
+    hottest: int
+    cooling: int
+    percent: int
+    pivots: int
+    pauses: int
     room: int
-    groups: int
-    listed: AnyArray
-    cost: AnyArray
-    least: AnyArray
-    other: AnyArray
-    other_cost: AnyArray
+    mass: AnyArray
+    root: AnyArray
+    nodes: AnyArray
+    place: AnyArray
+    price: AnyArray
+    flow: AnyArray
+    name: AnyArray
+    range: AnyArray
+    stage: AnyArray
+    excess: AnyArray
+    left: AnyArray
+    level: AnyArray
+    value: AnyArray
+    partner: AnyArray
+    bid: AnyArray
+    parent: AnyArray
+    depth: AnyArray
+    size: AnyArray
+    smooth: AnyArray
+    partial: AnyArray
+    words: AnyArray
+    arrivals: AnyArray
+    stop: AnyArray
 
 
-class Pairs(NamedTuple):
-    """The struct ``Pairs`` of dense.cu."""
+class Prepared(NamedTuple):
+    """Costs as the kernel reads them.
 
-    costs: Costs
-    num_pairs: int
-    row: AnyArray
-    column: AnyArray
-    cost: AnyArray
-
-
-class Problem:
-    """All items as one problem, and the kernels that read its costs.
-
-    Rows and columns of all items are numbered one after the other. The name of a pair is its row times m plus
-    its column in the item. The vertices of the network are the rows, then the columns.
+    Attributes
+    ----------
+    costs : Costs
+    constants : tuple of pairs
+        Macros that say how costs are stored.
+    largest : int
+        An upper bound on the size of integer costs.
+    extent : float
+        The range of the integer costs.
+    exponent : int or None
+        Float costs are multiplied by two to this power.
     """
 
-    def __init__(
-        self, costs: DeviceCosts | DevicePoints, options: CudaTransportOptions, control: Control
-    ) -> None:
-        device = costs.device
-        xp, (items, n, m) = device.xp, costs.shape
-        self.device: Device = device
-        self.xp, self.items, self.n, self.m = xp, items, n, m
-        self.options, self.control = options, control
-        self.num_rows, self.num_columns = items * n, items * m
-        self.multiplier = 2 * min(n, m) + 1
-        self.exponent: int | None = None
-        if isinstance(costs, DevicePoints):
-            rows, columns, kind = costs.rows, costs.columns, len(KINDS) + costs.kind
-            self.constants: tuple[tuple[str, int], ...] = (
-                ("COST_KIND", kind),
-                ("DIMENSION", rows.shape[1]),
-            )
-            largest = _largest_distance(xp, costs)
-            self.exponent = self._exponent(largest)
-            factor = np.ldexp(costs.factor, self.exponent)
-        else:
-            rows = columns = costs.values
-            name = rows.dtype.str[1:]
-            self.constants = (("COST_KIND", KINDS.index(name)),)
-            largest = max(abs(float(costs.extent.least)), abs(float(costs.extent.most)))
-            if name[0] == "f":
-                self.exponent = self._exponent(largest)
-            factor = np.ldexp(1.0, self.exponent or 0)
-        self.costs = Costs(rows, columns, m, int(np.float64(factor).view(np.uint64)), self.multiplier)
-        self.largest = int(np.ldexp(largest, self.exponent or 0)) + 1
-        if 6 * self.multiplier**2 * self.largest >= MOST_PRICE:
-            raise CostOverflowError(
-                f"transport on a GPU multiplies costs of up to {self.largest:,} by {self.multiplier:,}, and "
-                "prices may pass 2**62"
-            )
-        room = min(options.room, min(LIST_THREADS, device.block_threads))
-        groups = min(options.groups, n)
-        self.price = xp.zeros(self.num_rows + self.num_columns, dtype=np.int64)
-        self.arguments = Arguments(
-            self.costs, self.num_rows, n, self.price, room, groups,
-            xp.empty((self.num_rows, room), dtype=np.uint32),
-            xp.empty((self.num_rows, room), dtype=np.int64),
-            xp.empty(self.num_rows, dtype=np.int64),
-            xp.empty((groups, self.num_columns), dtype=np.uint32),
-            xp.empty((groups, self.num_columns), dtype=np.int64),
-        )  # fmt: skip
-
-    def _exponent(self, largest: float) -> int:
-        """Return the power of two by which float costs are multiplied."""
-        bits = min(COST_BITS, 58 - 2 * self.multiplier.bit_length())
-        return bits - int(np.frexp(largest)[1])
-
-    def list_rows(self) -> AnyArray:
-        """List pairs for each row; return the least cost minus price of the column."""
-        device = self.device
-        threads = min(LIST_THREADS, device.block_threads)
-        blocks = max(1, min(self.num_rows, 16 * device.num_multiprocessors, device.most_threads // threads))
-        device.launch(
-            SOURCE, "list_rows", blocks, threads, self.arguments,
-            shared_bytes=8 * threads, constants=self.constants,
-        )  # fmt: skip
-        return self.arguments.least
-
-    def list_columns(self) -> None:
-        """List pairs for each column."""
-        self.device.share(
-            SOURCE,
-            "list_columns",
-            self.num_columns * self.arguments.groups,
-            self.arguments,
-            constants=self.constants,
-        )
-
-    def costs_of(self, row: AnyArray, column: AnyArray) -> AnyArray:
-        """Return the multiplied costs of pairs."""
-        cost = self.xp.empty(len(row), dtype=np.int64)
-        pairs = Pairs(self.costs, len(row), row, column, cost)
-        self.device.share(SOURCE, "costs_of_pairs", len(row), pairs, constants=self.constants)
-        return cost
-
-    def listed(self) -> tuple[AnyArray, AnyArray]:
-        """Return the names and the costs of the pairs listed last."""
-        xp, arguments, m = self.xp, self.arguments, self.m
-        names = xp.arange(self.num_rows, dtype=np.int64)[:, None] * m + arguments.listed
-        columns = xp.arange(self.num_columns, dtype=np.int64) % m
-        others = arguments.other.astype(np.int64) * m + columns
-        names = xp.concatenate([names.ravel(), others.ravel()])
-        cost = xp.concatenate([arguments.cost.ravel(), arguments.other_cost.ravel()])
-        there = cost != 2**63 - 1
-        return (names, cost) if m >= arguments.room else (names[there], cost[there])
-
-    def corner(self, a: NDArray[np.int64], b: NDArray[np.int64]) -> tuple[AnyArray, AnyArray]:
-        """Return the names and the costs of the pairs of the north-west corner rule."""
-        ends_of_rows, ends_of_columns = np.cumsum(a), np.cumsum(b)
-        ends = np.union1d(ends_of_rows, ends_of_columns)
-        row = np.searchsorted(ends_of_rows, ends)
-        column = np.searchsorted(ends_of_columns, ends) % self.m
-        xp = self.xp
-        names = xp.asarray(row * self.m + column)
-        return names, self.costs_of(xp.asarray(row), xp.asarray(column))
+    costs: Costs
+    constants: tuple[tuple[str, int], ...]
+    largest: int
+    extent: float
+    exponent: int | None
 
 
-class Network(NamedTuple):
-    """Pairs with mass and other pairs, sorted by name."""
-
-    name: AnyArray
-    cost: AnyArray
-    mass: AnyArray
+def _word(number: float) -> int:
+    """Return the bits of a float64."""
+    return int(np.float64(number).view(np.uint64))
 
 
-def merged(xp: AnyArray, network: Network, name: AnyArray, cost: AnyArray) -> Network:
-    """Return a network with more pairs, each pair once."""
-    names = xp.concatenate([network.name, name])
-    costs = xp.concatenate([network.cost, cost])
-    # A pair of the network comes first among equal names.
-    kept, first = xp.unique(names, return_index=True)
-    mass = xp.zeros(len(kept), dtype=np.int64)
-    mass[xp.searchsorted(kept, network.name)] = network.mass
-    return Network(kept, costs[first], mass)
-
-
-class Scaling:
-    """The flow over all phases."""
-
-    def __init__(self, problem: Problem, a: NDArray[np.int64], b: NDArray[np.int64]) -> None:
-        xp = problem.xp
-        self.problem = problem
-        self.a, self.b = xp.asarray(a), xp.asarray(b)
-        self.supply = xp.concatenate([self.a, -self.b])
-        none = xp.zeros(0, dtype=np.int64)
-        self.corner = Network(*problem.corner(a, b), xp.zeros(0, dtype=np.int64))
-        self.network = Network(none, none, none)
-        self.engine: Engine | None = None
-
-    def make_engine(self, keep: bool) -> Engine:
-        """Add the pairs listed last to those with mass, and to all others if `keep`; return the engine."""
-        problem, xp = self.problem, self.problem.xp
-        old = self.network
-        if not keep:
-            used = old.mass > 0
-            old = Network(old.name[used], old.cost[used], old.mass[used])
-        name, cost = problem.listed()
-        self.network = new = merged(
-            xp, old, xp.concatenate([name, self.corner.name]), xp.concatenate([cost, self.corner.cost])
-        )
-        row, item_column = xp.divmod(new.name, problem.m)
-        column = row // problem.n * problem.m + item_column
-        capacity = xp.minimum(self.a[row], self.b[column]) + 1
-        options = problem.options
-        self.engine = Engine(
-            problem.device,
-            row.astype(np.uint32),
-            (problem.num_rows + column).astype(np.uint32),
-            new.cost,
-            capacity,
-            new.mass,
-            self.supply,
-            problem.price,
-            Tuning(options.pushing, options.searching, options.percent),
-            problem.control,
-        )
-        return self.engine
-
-    def take_flow(self) -> None:
-        """Take the flow of the engine."""
-        assert self.engine is not None
-        self.network = self.network._replace(mass=self.engine.flow())
-
-    def scale(self) -> bool:
-        """Make the flow 1-optimal on all pairs; False if stopped."""
-        problem = self.problem
-        rows = problem.price[: problem.num_rows]
-        columns = problem.price[problem.num_rows :]
-        problem.list_columns()
-        columns[:] = problem.arguments.other_cost.min(axis=0)
-        phases = epsilons(problem.largest * problem.multiplier, problem.options.alpha)
-        problem.control.excess[:] = len(phases)
-        for phase, epsilon in enumerate(phases):
-            most = MOST_ROUNDS if phase == len(phases) - 1 else MOST_COARSE_ROUNDS
-            for round_ in range(MOST_ROUNDS):
-                least = problem.list_rows()
-                if round_ > 0 and (round_ >= most or not bool((least + rows < -epsilon).any())):
-                    break
-                rows[:] = -least
-                problem.list_columns()
-                ending = self.make_engine(keep=round_ > 0).refine(epsilon)
-                self.take_flow()
-                if ending == STOPPED:
-                    return False
-                if ending == INFEASIBLE:
-                    raise SolverError("transport on a GPU found no way for some mass")
-            else:
-                raise SolverError(f"transport on a GPU gave up after {MOST_ROUNDS:,} rounds")
-            problem.control.excess[0] -= 1
-        return True
-
-    def prove(self) -> bool:
-        """Divide the prices and make them exact on all pairs; False if stopped."""
-        problem = self.problem
-        problem.price //= problem.multiplier
-        rows = problem.price[: problem.num_rows]
-        problem.arguments = problem.arguments._replace(costs=problem.costs._replace(multiplier=1))
-        for _ in range(MOST_ROUNDS):
-            assert self.engine is not None
-            cost = self.network.cost // problem.multiplier
-            if self.engine.exact_prices(problem.price, cost) == STOPPED:
-                return False
-            least = problem.list_rows()
-            if not bool((least + rows < 0).any()):
-                return True
-            problem.list_columns()
-            for found in (problem.arguments.cost, problem.arguments.other_cost):
-                found[found != 2**63 - 1] *= problem.multiplier
-            self.make_engine(keep=True)
-        raise SolverError(f"transport on a GPU gave up after {MOST_ROUNDS:,} rounds of exact prices")
-
-
-def epsilons(largest: int, alpha: float) -> list[int]:
-    """Return the epsilon of each refine."""
-    found = [max(1, int(largest / alpha))]
-    while found[-1] > 1:
-        found.append(max(1, int(found[-1] / alpha)))
-    return found
+def _prepare(costs: DeviceCosts | DevicePoints) -> Prepared:
+    """Choose how costs are read, and how floats are rounded."""
+    xp, (_, n, m) = costs.xp, costs.shape
+    bits = min(COST_BITS, MOST_PRICE.bit_length() - 2 - (n + m).bit_length())
+    if isinstance(costs, DevicePoints):
+        largest = _largest_distance(xp, costs)
+        exponent = bits - int(np.frexp(largest)[1])
+        of_points = (("COST_KIND", len(KINDS) + costs.kind), ("DIMENSION", costs.rows.shape[1]))
+        whole = int(np.ldexp(largest, exponent)) + 1
+        factor = _word(np.ldexp(costs.factor, exponent))
+        return Prepared(Costs(costs.rows, costs.columns, m, factor), of_points, whole, whole, exponent)
+    values, least, most = costs.values, costs.extent.least, costs.extent.most
+    is_narrow = values.dtype == np.int64 and max(abs(int(least)), abs(int(most))) < 2**31
+    if is_narrow and costs.device.has_room(values.nbytes):
+        # The kernel reads all costs hundreds of times.
+        values = values.astype(np.int32)
+    name = values.dtype.str[1:]
+    constants = (("COST_KIND", KINDS.index(name)),)
+    found = Costs(values, values, m, 0)
+    if name[0] == "i":
+        largest_integer = max(abs(int(least)), abs(int(most)))
+        return Prepared(found, constants, largest_integer, float(int(most) - int(least)), None)
+    largest = max(abs(float(least)), abs(float(most)))
+    exponent = bits - int(np.frexp(largest)[1])
+    extent = np.ldexp(float(most) - float(least), exponent)
+    whole = int(np.ldexp(largest, exponent)) + 1
+    return Prepared(found._replace(factor=_word(np.ldexp(1.0, exponent))), constants, whole, extent, exponent)
 
 
 def _largest_distance(xp: AnyArray, costs: DevicePoints) -> float:
@@ -377,6 +270,164 @@ def _largest_distance(xp: AnyArray, costs: DevicePoints) -> float:
     sides = both.max(axis=0) - both.min(axis=0)
     bounds = (xp.sqrt((sides**2).sum()), (sides**2).sum(), sides.sum(), sides.max())
     return abs(costs.factor) * float(bounds[costs.kind])
+
+
+def _roots(a: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return for each item the row of least mass above zero; -1 if there is none."""
+    # As unsigned numbers, masses of zero become the largest.
+    rows = (a - 1).view(np.uint64).argmin(axis=1)
+    return np.where(a.max(axis=1) > 0, rows, -1)
+
+
+def _threads(device: Device, vertices: int) -> tuple[int, int]:
+    """Return the threads of a block, and the blocks that a multiprocessor runs at a time."""
+    if vertices > FEW_VERTICES or device.block_threads <= FEW_THREADS:
+        return device.block_threads, 1
+    return FEW_THREADS, device.block_threads // FEW_THREADS
+
+
+def _shared_bytes(device: Device, together: int) -> int:
+    """Return the shared memory that a block may have where a multiprocessor runs several at a time."""
+    return device.shared_bytes if together == 1 else device.shared_bytes // together - RESERVED_BYTES
+
+
+def _kept(shared_bytes: int, vertices: int, half: int) -> tuple[int, int]:
+    """Return how much of a tree a block keeps in its shared memory, and the bytes, with scratch."""
+    arrays = [(4 * half, half), (8,), (8,)]
+    for kept in range(len(arrays), -1, -1):
+        sizes = (_padded(size * vertices) for part in arrays[:kept] for size in part)
+        needed = SCRATCH_BYTES[half] + sum(sizes)
+        if needed <= shared_bytes:
+            break
+    return kept, needed
+
+
+def _padded(size: int) -> int:
+    """Return a number of bytes rounded up to a multiple of 16."""
+    return -(-size // 16) * 16
+
+
+def _is_refined(costs: DeviceCosts | DevicePoints, options: CudaTransportOptions) -> bool:
+    """Return whether cost scaling makes the first tree."""
+    items, n, m = costs.shape
+    return options.refine and options.temperatures > 0 and items == 1 and n + m >= LEAST_REFINED
+
+
+def _arguments(
+    costs: DeviceCosts | DevicePoints,
+    prepared: Prepared,
+    a: NDArray[np.int64],
+    b: NDArray[np.int64],
+    options: CudaTransportOptions,
+    control: Control,
+) -> Arguments:
+    """Return the arguments of the kernel."""
+    device: Device = costs.device
+    xp, (items, n, m) = costs.xp, costs.shape
+    threads, together = _threads(device, n + m)
+    blocks = max(1, together * device.num_multiprocessors // items)
+    warps = blocks * threads // 32
+    parts = max(1, min(PARTS_A_WARP * ROWS_AT_ONCE * warps // n, m // LEAST_COLUMNS))
+    chunks = max(1, min(32 * warps // m, n))
+    half = np.uint16 if n + m <= MOST_NARROW else np.uint32
+    node = 4 * half().itemsize
+    shared_bytes = _shared_bytes(device, together)
+    _, taken = _kept(shared_bytes, n + m, half().itemsize)
+    needed = items * ((n + m) * 80 + n * parts * 12 + m * chunks * 8)
+    require_memory(device, needed, f"trees of {n:,} rows and {m:,} columns")
+    cooling = (options.coldest / (max(n, m) * HOTTEST)) ** (1 / max(1, options.temperatures - 1))
+    vertices = (items, n + m)
+    return Arguments(
+        prepared.costs, items, n, m, blocks, parts, chunks,
+        temperatures=options.temperatures,
+        steps=options.steps or (FEW_STEPS if n + m <= FEW_VERTICES else MANY_STEPS),
+        hottest=_word(max(prepared.extent, 1.0) * HOTTEST),
+        cooling=_word(cooling),
+        percent=options.percent,
+        pivots=PIVOTS_A_LAUNCH,
+        pauses=int(bool(a.any()) and _is_refined(costs, options)),
+        room=min(n + m, max(0, shared_bytes - taken) // node // 2 * 2),
+        mass=xp.asarray(np.concatenate([a, b], axis=1)),
+        root=xp.asarray(_roots(a)),
+        nodes=xp.empty((*vertices, 4), dtype=half),
+        place=xp.empty(vertices, dtype=half),
+        price=xp.empty(vertices, dtype=np.int64),
+        flow=xp.empty(vertices, dtype=np.int64),
+        name=xp.empty(vertices, dtype=half),
+        range=xp.empty((*vertices, 2), dtype=half),
+        stage=xp.empty((*vertices, 4), dtype=half),
+        excess=xp.empty((items, n), dtype=np.int64),
+        left=xp.empty((items, m), dtype=np.int64),
+        level=xp.empty((items, m), dtype=np.int64),
+        value=xp.empty((items, n * parts), dtype=np.int64),
+        partner=xp.empty((items, n * parts), dtype=np.uint32),
+        bid=xp.empty((items, m), dtype=np.uint64),
+        parent=xp.empty(vertices, dtype=np.uint32),
+        depth=xp.empty(vertices, dtype=np.uint32),
+        size=xp.empty(vertices, dtype=np.uint32),
+        smooth=xp.empty(vertices, dtype=np.float32),
+        partial=xp.empty((items, m * chunks, 2), dtype=np.float32),
+        words=xp.zeros((items, WORDS), dtype=np.uint64),
+        arrivals=xp.zeros(items * ARRIVAL_WORDS, dtype=np.uint32),
+        stop=device.stop_word(control),
+    )  # fmt: skip
+
+
+def _take_tree(
+    device: Device,
+    arguments: Arguments,
+    constants: tuple[tuple[str, int], ...],
+    masses: tuple[NDArray[np.int64], NDArray[np.int64]],
+    epsilon: int,
+    control: Control,
+) -> bool:
+    """Store a tree for the item, whose prices are smoothed; return whether the solve goes on."""
+    xp, root = device.xp, int(arguments.root[0])
+    found = refined_tree(
+        device, arguments.costs, constants, arguments.smooth[0], masses, root, epsilon, control
+    )
+    if found is None:
+        return False
+    parent, flow = found
+    arguments.parent[0] = xp.asarray(parent.astype(np.uint32))
+    arguments.flow[0] = xp.asarray(flow)
+    arguments.words[0, ENDING] = STARTED
+    return True
+
+
+def _run(
+    device: Device,
+    arguments: Arguments,
+    constants: tuple[tuple[str, int], ...],
+    masses: tuple[NDArray[np.int64], NDArray[np.int64]],
+    epsilon: int,
+    control: Control,
+) -> Array:
+    """Launch the kernel until all items are solved or the solve is to stop; return the ending of each."""
+    items, n, m = arguments.num_items, arguments.num_rows, arguments.num_columns
+    half = arguments.place.dtype.itemsize
+    threads, together = _threads(device, n + m)
+    kept, taken = _kept(_shared_bytes(device, together), n + m, half)
+    shared_bytes = taken + _padded(4 * half * arguments.room)
+    teams = min(items, max(1, together * device.num_multiprocessors // arguments.blocks_an_item))
+    listed = min(MOST_LISTED, -(-n // threads))
+    macros = (*constants, ("WIDE", int(half == 4)), ("KEPT", kept), ("THREADS", threads), ("LISTED", listed))
+    for _ in range(MOST_LAUNCHES):
+        device.launch(
+            SOURCE, "transport_slice", teams * arguments.blocks_an_item, threads, arguments,
+            shared_bytes=shared_bytes, constants=macros, cooperative=True,
+        )  # fmt: skip
+        words = device.to_host(arguments.words)
+        control.counts[PIVOTS] = words[:, PIVOT_COUNT].sum()
+        control.counts[ARC_SCANS] = words[:, PRICING_COUNT].sum() * n * m
+        if control.stopped or (words[:, ENDING] == OPTIMAL).all():
+            return words[:, ENDING]
+        control.excess[0] = (words[:, ENDING] != OPTIMAL).mean()
+        is_smooth = words[0, ENDING] == SMOOTHED
+        if is_smooth and not _take_tree(device, arguments, constants, masses, epsilon, control):
+            return words[:, ENDING]
+        arguments.arrivals[:] = 0
+    raise SolverError(f"transport on a GPU gave up after {words[:, PIVOT_COUNT].max():,} pivots")
 
 
 def solve(
@@ -402,43 +453,49 @@ def solve(
     Raises
     ------
     CostOverflowError
-        6 (2 min(n, m) + 1)**2 times the largest integer cost is 2**62 or more.
+        n + m times the largest integer cost is 2**60 or more.
+    SolverError
+        An item took 2 * 10**9 pivots.
     """
-    problem = Problem(costs, options, control)
-    device = problem.device
+    device: Device = costs.device
+    n = costs.shape[1]
+    control.excess[:] = 1
     with device.current():
-        scaling = Scaling(problem, a.ravel(), b.ravel())
-        found = scaling.scale() and scaling.prove()
-        used = scaling.network.mass > 0
-        names, mass, _cost, price = (
-            device.to_host(part)
-            for part in (
-                scaling.network.name[used],
-                scaling.network.mass[used],
-                scaling.network.cost[used],
-                problem.price,
+        prepared = _prepare(costs)
+        if sum(costs.shape[1:]) * prepared.largest >= MOST_PRICE:
+            raise CostOverflowError(
+                f"with costs of up to {prepared.largest:,} prices of {sum(costs.shape[1:]):,} rows and "
+                "columns may pass 2**60"
             )
+        arguments = _arguments(costs, prepared, a, b, options, control)
+        coldest = prepared.extent * options.coldest / max(costs.shape[1:])
+        epsilon = max(1, int(coldest * EPSILON))
+        endings = _run(device, arguments, prepared.constants, (a[0], b[0]), epsilon, control)
+        parents, flows, prices = (
+            device.to_host(part) for part in (arguments.parent, arguments.flow, arguments.price)
         )
-    exponent = problem.exponent
-    row, column = np.divmod(names, problem.m)
-    prices = price if exponent is None else np.ldexp(price.astype(np.float64), -exponent)
-    rounding = 0.0 if exponent is None else float(np.ldexp(1.0, -exponent))
-    u = prices[: problem.num_rows].reshape(problem.items, problem.n)
-    v = prices[problem.num_rows :].reshape(problem.items, problem.m)
-    ends = row // problem.n * problem.m + column
-    mass = spanning_forest(row, ends, mass, problem.num_rows, problem.num_columns).mass
-    kept = mass > 0
-    row, column, mass = row[kept], column[kept], mass[kept]
-    bounds = np.searchsorted(row, np.arange(problem.items + 1) * problem.n)
+    control.excess[0] = 0
+    rounding = 0.0
+    if prepared.exponent is not None:
+        prices = np.ldexp(prices.astype(np.float64), -prepared.exponent)
+        rounding = float(np.ldexp(1.0, -prepared.exponent))
+    optimal = endings == OPTIMAL
+    vertices = flows.shape[1]
+    # Of a solve that was stopped there may be no tree.
+    place = np.flatnonzero((flows > 0) & optimal[:, None])
+    bounds = np.searchsorted(place, np.arange(len(a) + 1) * vertices).tolist()
+    vertex, parent = place % vertices, parents.ravel()[place].astype(np.int64)
+    row, column = np.minimum(vertex, parent), np.maximum(vertex, parent) - n
+    mass = flows.ravel()[place]
     return [
         TransportFound(
-            row[begin:end] - item * problem.n,
+            row[begin:end],
             column[begin:end],
             mass[begin:end],
-            u[item],
-            v[item],
-            "optimal" if found else "stopped",
+            prices[k, :n],
+            prices[k, n:],
+            "optimal" if optimal[k] else "stopped",
             rounding,
         )
-        for item, (begin, end) in enumerate(itertools.pairwise(bounds))
+        for k, (begin, end) in enumerate(itertools.pairwise(bounds))
     ]

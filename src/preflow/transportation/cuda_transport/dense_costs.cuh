@@ -1,4 +1,4 @@
-// Costs of transport as integers: read from a matrix, or computed from points, multiplied and rounded.
+// Costs of transport as integers: read from a matrix, or computed from points and rounded.
 #include "atomics.cuh"
 #include "numbers.cuh"
 
@@ -30,23 +30,15 @@ __device__ __forceinline__ i64 rounded(double a) { return __double2ll_rn(a); }
 #endif
 
 // Matrices of all items, one after the other, each stored by rows; or the points of rows and of columns, with
-// DIMENSION coordinates each. Floats are multiplied by `factor`, the word of a float64, and rounded; then all costs are
-// multiplied by `multiplier`.
+// DIMENSION coordinates each. Floats are multiplied by `factor`, the word of a float64, and rounded.
 struct Costs {
     const void* rows;
     const double* columns; // of points
     u64 num_columns;
     u64 factor;
-    i64 multiplier;
 
-    // The cost of a row of all items, and of a column of its item.
-    __device__ __forceinline__ i64 at(u64 row, u64 column) const {
-#if COST_KIND <= 1
-        return multiplier * static_cast<i64>(static_cast<const Stored*>(rows)[row * num_columns + column]);
-#elif COST_KIND <= 3
-        const double value = static_cast<double>(static_cast<const Stored*>(rows)[row * num_columns + column]);
-        return multiplier * rounded(product(value, same_bits<double>(factor)));
-#else
+#if COST_KIND > 3
+    __device__ __forceinline__ double distance(u64 row, u64 column) const {
         double total = 0;
 #pragma unroll
         for (u32 axis = 0; axis < DIMENSION; ++axis) {
@@ -58,7 +50,38 @@ struct Costs {
             else
                 total = sum_of(total, COST_KIND == 6 ? gap : product(gap, gap));
         }
-        return multiplier * rounded(product(same_bits<double>(factor), COST_KIND == 4 ? sqrt(total) : total));
+        return COST_KIND == 4 ? sqrt(total) : total;
+    }
+#else
+    __device__ __forceinline__ Stored stored(u64 row, u64 column) const {
+        return static_cast<const Stored*>(rows)[row * num_columns + column];
+    }
 #endif
+    __device__ __forceinline__ i64 at(u64 row, u64 column) const {
+#if COST_KIND <= 1
+        return static_cast<i64>(stored(row, column));
+#elif COST_KIND <= 3
+        return rounded(product(static_cast<double>(stored(row, column)), same_bits<double>(factor)));
+#else
+        return rounded(product(same_bits<double>(factor), distance(row, column)));
+#endif
+    }
+    // The cost in single precision.
+    __device__ __forceinline__ float about(u64 row, u64 column) const {
+#if COST_KIND <= 1
+        return static_cast<float>(stored(row, column));
+#elif COST_KIND <= 3
+        return static_cast<float>(stored(row, column)) * static_cast<float>(same_bits<double>(factor));
+#else
+        return static_cast<float>(same_bits<double>(factor) * distance(row, column));
+#endif
+    }
+    // The costs of one item.
+    __device__ Costs part(u64 item, u64 num_rows) const {
+        Costs part = *this;
+#if COST_KIND <= 3
+        part.rows = static_cast<const Stored*>(rows) + item * num_rows * num_columns;
+#endif
+        return part;
     }
 };

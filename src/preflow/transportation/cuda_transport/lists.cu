@@ -1,4 +1,4 @@
-// The kernels of the transport method that read all costs: they choose arcs of small reduced cost.
+// Lists pairs of small reduced cost for each row and for each column, by smoothed prices.
 #define KERNEL_BOUNDS 256
 #include "dense_costs.cuh"
 
@@ -6,34 +6,25 @@ struct Arguments {
     Costs costs;
     u64 num_rows;     // of all items
     u64 rows_an_item;
-    const i64* price; // of all rows, then of all columns
-    u64 room;         // arcs listed for each row
-    u64 groups;       // groups of rows, for each of which a column lists one arc
+    i64* price;       // of all rows, then of all columns; those of rows are written
+    u64 room;         // pairs listed for each row
+    u64 groups;       // groups of rows, for each of which a column lists one pair
     u32* listed;      // columns of the item
     i64* cost;
-    i64* least;       // for each row, the least cost minus price of the column
     u32* other;       // rows of all items
     i64* other_cost;
 };
 
-struct Pairs {
-    Costs costs;
-    u64 num_pairs;
-    const i64* row;    // of all items
-    const i64* column; // of its item
-    i64* cost;
-};
+constexpr i64 NO_PAIR = 0x7fffffffffffffffll;
 
-constexpr i64 NO_ARC = 0x7fffffffffffffffll;
-
-// Each block lists arcs of a row. Each thread finds the best of the columns whose number is congruent to its own, and
-// the `room` best of these are listed.
+// Each block lists pairs of a row. Each thread finds the best of the columns whose number is congruent to its own, and
+// the `room` best of these are listed. The row gets the price for which its least reduced cost is 0.
 KERNEL(list_rows, Arguments) {
     i64* const best_of = reinterpret_cast<i64*>(shared_memory());
     const u64 m = args.costs.num_columns;
     for (u64 row = blockIdx.x; row < args.num_rows; row += gridDim.x) {
         const i64* const price = args.price + args.num_rows + row / args.rows_an_item * m;
-        i64 best = NO_ARC;
+        i64 best = NO_PAIR;
         u32 column = 0;
         for (u64 j = threadIdx.x; j < m; j += blockDim.x) {
             const i64 value = args.costs.at(row, j) - price[j];
@@ -50,19 +41,19 @@ KERNEL(list_rows, Arguments) {
         }
         if (rank < args.room) {
             args.listed[row * args.room + rank] = column;
-            args.cost[row * args.room + rank] = best == NO_ARC ? NO_ARC : best + price[column];
+            args.cost[row * args.room + rank] = best == NO_PAIR ? NO_PAIR : best + price[column];
         }
-        if (rank == 0) args.least[row] = best;
+        if (rank == 0) args.price[row] = -best;
         __syncthreads();
     }
 }
 
-// Each thread lists one arc of a column, the best of a group of rows.
+// Each thread lists one pair of a column, the best of a group of rows.
 KERNEL(list_columns, Arguments) {
     const u64 m = args.costs.num_columns, n = args.rows_an_item, columns = args.num_rows / n * m;
     for (u64 k = grid_thread(); k < columns * args.groups; k += grid_threads()) {
         const u64 column = k % columns, group = k / columns, item = column / m, j = column % m;
-        i64 best = NO_ARC, cost = NO_ARC;
+        i64 best = NO_PAIR, cost = NO_PAIR;
         u64 row = item * n;
         for (u64 i = item * n + group; i < item * n + n; i += args.groups) {
             const i64 own = args.costs.at(i, j), value = own + args.price[i];
@@ -75,6 +66,14 @@ KERNEL(list_columns, Arguments) {
         args.other_cost[k] = cost;
     }
 }
+
+struct Pairs {
+    Costs costs;
+    u64 num_pairs;
+    const i64* row;    // of all items
+    const i64* column; // of its item
+    i64* cost;
+};
 
 KERNEL(costs_of_pairs, Pairs) {
     for (u64 k = grid_thread(); k < args.num_pairs; k += grid_threads())

@@ -1,0 +1,163 @@
+"""The first tree of a large item: cost scaling on pairs of small reduced cost, from smoothed prices.
+
+Pseudo-code::
+
+    list pairs of small reduced cost for each row and column                           list_rows, list_columns
+    the network has these pairs, and those of the north-west corner rule, which make it feasible
+    refine a flow on it for an epsilon of a fifth of the last temperature              Engine
+    make it a tree, on the CPU: cancel cycles, and join trees by pairs without flow    spanning_tree
+
+A tree of this kind needs fewer pivots than one of regrets, but takes longer.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...arrays import AnyArray
+from ...cuda.runtime import Device
+from ...mincost.cuda_cost_scaling.engine import OPTIMAL, Engine, Tuning
+from ...solving.run import Control
+from .spanning_tree import spanning_tree
+
+SOURCE = Path(__file__).with_name("lists.cu")
+#: Threads of a block that lists the pairs of a row.
+LIST_THREADS = 256
+#: Pairs that a row lists, and a column.
+ROOM, GROUPS = 16, 8
+#: Of the refine: see :class:`..cuda_cost_scaling.CudaCostScalingOptions`.
+TUNING = Tuning(pushing=50_000, searching=40_000, percent=50)
+#: The cost of no pair, as in lists.cu.
+NO_PAIR = 2**63 - 1
+
+
+class Arguments(NamedTuple):
+    """The struct ``Arguments`` of lists.cu."""
+
+    costs: tuple[AnyArray, AnyArray, int, int]
+    num_rows: int
+    rows_an_item: int
+    price: AnyArray
+    room: int
+    groups: int
+    listed: AnyArray
+    cost: AnyArray
+    other: AnyArray
+    other_cost: AnyArray
+
+
+class Pairs(NamedTuple):
+    """The struct ``Pairs`` of lists.cu."""
+
+    costs: tuple[AnyArray, AnyArray, int, int]
+    num_pairs: int
+    row: AnyArray
+    column: AnyArray
+    cost: AnyArray
+
+
+def _listed(
+    device: Device,
+    costs: tuple[AnyArray, AnyArray, int, int],
+    constants: tuple[tuple[str, int], ...],
+    price: AnyArray,
+    masses: tuple[NDArray[np.int64], NDArray[np.int64]],
+) -> tuple[AnyArray, AnyArray]:
+    """Return the names and the costs of the pairs of the network; set the prices of rows."""
+    xp, (n, m) = device.xp, (len(masses[0]), len(masses[1]))
+    threads = min(LIST_THREADS, device.block_threads)
+    room, groups = min(ROOM, threads), min(GROUPS, n)
+    arguments = Arguments(
+        costs, n, n, price, room, groups,
+        xp.empty((n, room), dtype=np.uint32),
+        xp.empty((n, room), dtype=np.int64),
+        xp.empty((groups, m), dtype=np.uint32),
+        xp.empty((groups, m), dtype=np.int64),
+    )  # fmt: skip
+    blocks = max(1, min(n, 16 * device.num_multiprocessors, device.most_threads // threads))
+    device.launch(
+        SOURCE, "list_rows", blocks, threads, arguments, shared_bytes=8 * threads, constants=constants
+    )
+    device.share(SOURCE, "list_columns", m * groups, arguments, constants=constants)
+    ends = np.cumsum(masses[0]), np.cumsum(masses[1])
+    corners = np.union1d(*ends)
+    row, column = (xp.asarray(np.searchsorted(side, corners)) for side in ends)
+    corner_cost = xp.empty(len(corners), dtype=np.int64)
+    pairs = Pairs(costs, len(corners), row, column, corner_cost)
+    device.share(SOURCE, "costs_of_pairs", len(corners), pairs, constants=constants)
+    names = xp.concatenate(
+        [
+            (xp.arange(n, dtype=np.int64)[:, None] * m + arguments.listed).ravel(),
+            (arguments.other.astype(np.int64) * m + xp.arange(m, dtype=np.int64)).ravel(),
+            row * m + column,
+        ]
+    )
+    cost = xp.concatenate([arguments.cost.ravel(), arguments.other_cost.ravel(), corner_cost])
+    if m < room:
+        names, cost = names[cost != NO_PAIR], cost[cost != NO_PAIR]
+    names, first = xp.unique(names, return_index=True)
+    return names, cost[first]
+
+
+def refined_tree(
+    device: Device,
+    costs: tuple[AnyArray, AnyArray, int, int],
+    constants: tuple[tuple[str, int], ...],
+    smooth: AnyArray,
+    masses: tuple[NDArray[np.int64], NDArray[np.int64]],
+    root: int,
+    epsilon: int,
+    control: Control,
+) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
+    """Return the parent of each vertex, -1 where there is none, and the flow between them.
+
+    Parameters
+    ----------
+    device : Device
+    costs, constants
+        The costs of one item, as the kernels read them.
+    smooth : array of float32 on the device, shape (n + m,)
+        Smoothed prices.
+    masses : two arrays of int64, of n rows and m columns
+    root : int
+        A row with mass.
+    epsilon : int
+    control : Control
+
+    Returns
+    -------
+    (parent, flow) : arrays of int64, or None
+        None if the solve is to stop.
+    """
+    xp, (a, b) = device.xp, masses
+    n, m = len(a), len(b)
+    price = xp.rint(smooth.astype(np.float64)).astype(np.int64)
+    names, cost = _listed(device, costs, constants, price, masses)
+    row, column = xp.divmod(names, m)
+    supply = xp.concatenate([xp.asarray(a), -xp.asarray(b)])
+    capacity = xp.minimum(supply[row], -supply[n + column]) + 1
+    engine = Engine(
+        device,
+        row.astype(np.uint32),
+        (n + column).astype(np.uint32),
+        cost,
+        capacity,
+        xp.zeros(len(names), dtype=np.int64),
+        supply,
+        price,
+        TUNING,
+        control,
+    )
+    if engine.refine(epsilon) != OPTIMAL:
+        return None
+    reduced = cost + price[row] - price[n + column]
+    order = device.argsort(reduced)
+    rows, columns, mass = (device.to_host(part[order]) for part in (row, column, engine.flow()))
+    used, may_link = mass > 0, b[columns] > 0
+    return spanning_tree(
+        (rows[used], columns[used], mass[used]), (rows[may_link], columns[may_link]), root, n, m
+    )
