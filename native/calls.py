@@ -32,6 +32,7 @@ from preflow.kernels.kinds import KINDS
 from preflow.maxflow import cuda_hybrid
 from preflow.maxflow.cuda_coloring import edge_coloring
 from preflow.maxflow.levels import active_excess
+from preflow.transportation.cuda_transport.spanning_tree import spanning_tree
 from preflow.transportation.forest import spanning_forest
 
 #: The name of a call, and the call.
@@ -363,6 +364,7 @@ def beside_gpus() -> Iterator[Call]:
         yield f"between launches {capacities} degree={degree}", partial(between_launches, built.arrays)
     pairs = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1]), np.array([3, 1, 1, 3])
     yield "cycles of a plan", partial(spanning_forest, *pairs, 2, 2)
+    yield "the tree of a plan", partial(spanning_tree, pairs, pairs[:2], 0, 2, 2)
 
 
 PARTS = {

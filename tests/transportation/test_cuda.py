@@ -19,6 +19,7 @@ from preflow.solving.run import Control
 from preflow.transportation import cuda_transport
 from preflow.transportation.cuda_transport import CudaTransportOptions
 from preflow.transportation.cuda_transport.spanning_tree import spanning_tree
+from preflow.transportation.forest import spanning_forest
 from preflow.transportation.solution import TransportFound
 from tests.support.cuda_min_cost import random_masses, use
 from tests.support.cuda_on_cpu.device import Sanitizer
@@ -122,6 +123,19 @@ def test_refined_start(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     a, b = random_masses(rng, 1, n, m)
     (found,) = cuda_transport.solve(dense(device, values), a, b, OPTIONS, Control())
     check(values[0], a[0], b[0], found)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_forest(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    pairs = np.flatnonzero(rng.random((7, 9)) < 0.6)
+    row, column = np.divmod(pairs, 9)
+    mass = rng.integers(1, 5, len(pairs))
+    left = spanning_forest(row, column, mass, 7, 9).mass
+    assert (left >= 0).all()
+    assert (left > 0).sum() < 16
+    for ends in (row, column):
+        assert (np.bincount(ends, left) == np.bincount(ends, mass)).all()
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -214,17 +214,14 @@ class TransportCall(Call[Any]):
             mass = np.ldexp(mass.astype(np.float64), -self.exponent)
         exact = costs.dtype.kind == "i" and self.exponent is None
         v = found.v.astype(np.int64 if costs.dtype.kind == "i" else np.float64)
-        bound = price_bound(costs, 0, a, b, v, self.threads)
-        gap: int | float
+        gap: int | float = 0
         if finished:
             lower = upper = plan_cost(costs, 0, found.row, found.column, mass)
-            gap = (
-                0
-                if exact
-                else max(0.0, float(lower - bound)) + rounding_slack(costs, 0, a, b, v, self.threads)
-            )
+            if not exact:
+                bound = price_bound(costs, 0, a, b, v, self.threads)
+                gap = max(0.0, float(lower - bound)) + rounding_slack(costs, 0, a, b, v, self.threads)
         else:
-            lower, upper = bound, math.inf
+            lower, upper = price_bound(costs, 0, a, b, v, self.threads), math.inf
             gap = math.inf
         return TransportResult(
             status=self.control.status(self.method, finished),

@@ -27,7 +27,8 @@ Pseudo-code
 One cooperative kernel; a team meets at barriers::
 
     for each temperature, a few times: potentials of rows, then of columns, by the masses         smooth
-    repeat until every row but the root has sent its mass:                                        start
+    if there is one large item: the host makes a tree                                             .refined
+    else repeat until every row but the root has sent its mass:                                        start
         each row finds its best column by the smoothed prices, and the loss if it does not get it
         first block: columns take mass from the rows with the largest losses, until they are full
     first block: hang columns with room below the root; find prices and a preorder                measure_tree
