@@ -77,8 +77,8 @@ from .. import serial_shortest_path
 from ..solution import FlowState
 from .engine import INFEASIBLE, OPTIMAL, STOPPED, Engine, Tuning, check_options
 
-#: After refines for an epsilon of at most this number, in the caller's units, exact prices are looked for in
-#: so many rounds, which take up to 8 ms.
+#: After refines for an epsilon of at most TRIAL_EPSILON, in the caller's units, a search looks for exact
+#: prices in TRIAL_ROUNDS rounds; it takes up to 8 ms.
 TRIAL_EPSILON, TRIAL_ROUNDS = 4, 100
 #: Prices stay below this number.
 MOST_PRICE = 2**62

@@ -108,7 +108,7 @@ EPSILON = 0.2
 HOTTEST = 0.1
 #: Steps of smoothing at each temperature, for up to FEW_VERTICES and for more.
 FEW_STEPS, MANY_STEPS = 3, 8
-#: An item is small up to so many vertices: a block then has FEW_THREADS threads. With more of them more time
+#: For up to FEW_VERTICES a block has FEW_THREADS threads. With more of them more time
 #: goes to the steps that every warp repeats. On an H100 a pivot of 512 rows and columns took 3.3 microseconds
 #: with 1,024 threads, 2.9 with 512 and 3.2 with 256; one of 5,000 took 7.5, 9.0 and 13.6.
 FEW_VERTICES, FEW_THREADS = 2048, 512
