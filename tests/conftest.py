@@ -21,7 +21,6 @@ from tests.support.paths import SHARED
 #: Files of tests that keep all cores busy by themselves.
 ALONE = (
     "gridcut/test_cuda_tiled.py",
-    "maxflow/test_cuda_push_relabel.py",
     "*/test_multicore*.py",
     "parallel/test_toolbox.py",
     "maxflow/test_stress.py",

@@ -1,7 +1,7 @@
 """Blocks that wake up late, when the others are already at what comes next: no answer depends on it.
 
 Blocks of a GPU leave a barrier within a microsecond of each other, so that what one of them may miss there
-shows once in thousands of solves. A block that sleeps on for some milliseconds misses it in the first few: a
+shows once in thousands of solves. A block that sleeps on for half a millisecond misses it in the first few: a
 counter that another block clears too early, for one, after which the two wait for each other in different
 barriers.
 """

@@ -1,14 +1,22 @@
 // The part of CUDA that the kernels use, on CPU threads: the tests run .cu files without a GPU.
 //
-// g++ reads this before a .cu file. Every CUDA thread is a thread of its own and all of them are alive from
-// the launch on, so blocks and threads may wait for each other. There are more of them than cores: what waits
-// gives its core away, and a kernel that waits in a loop must call __nanosleep in it, or each turn costs the
-// others a time slice.
+// g++ reads this before a .cu file. All CUDA threads are alive from the launch on, so blocks and threads may
+// wait for each other. There are more of them than cores: what waits gives its core away, and a kernel that
+// waits in a loop must call __nanosleep in it, or each turn costs the others a time slice.
+//
+// Each warp is a thread of the CPU, and its lanes take turns in it: the next lane goes on where a lane waits,
+// and before some of the atomic operations, which a random number chooses. So lanes come between one another as
+// warps do, and a switch takes nanoseconds, whereas sched_yield among 64 threads takes microseconds. Under a
+// sanitizer, which wants to know of each stack, and without the GNU C library every CUDA thread is a thread of
+// its own.
 //
 // As strict as CUDA, so that ThreadSanitizer sees what a GPU may do wrong: __syncthreads and __syncwarp order
 // the memory of those that meet, shuffles and votes order nothing. Order comes from atomics: ThreadSanitizer
 // does not know fences. Values of lanes that did not take part are garbage, as is shared memory at launch.
 #pragma once
+
+// The checked longjmp takes a change of stacks for a mistake.
+#undef _FORTIFY_SOURCE
 
 #include <atomic>
 #include <cmath>
@@ -18,7 +26,9 @@
 #include <memory>
 #include <pthread.h>
 #include <sched.h>
+#include <setjmp.h>
 #include <time.h>
+#include <ucontext.h>
 #include <unistd.h>
 #include <vector>
 
@@ -70,15 +80,13 @@ inline int __clz(int bits) { return bits ? __builtin_clz(bits) : 32; }
 inline int __clzll(long long bits) { return bits ? __builtin_clzll(bits) : 64; }
 inline unsigned __umulhi(unsigned a, unsigned b) { return static_cast<unsigned long long>(a) * b >> 32; }
 
-// Tests set it: the block whose threads sleep on whenever they wait, while the others do what comes next.
-extern "C" {
-__attribute__((visibility("default"))) unsigned cuda_on_cpu_late_block = ~0u;
-}
-
-inline void __nanosleep(unsigned) {
-    if (blockIdx.x == cuda_on_cpu_late_block) usleep(2000);
-    else sched_yield();
-}
+#ifndef CUDA_ON_CPU_LANES_TAKE_TURNS
+#if defined(__GLIBC__) && !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
+#define CUDA_ON_CPU_LANES_TAKE_TURNS 1
+#else
+#define CUDA_ON_CPU_LANES_TAKE_TURNS 0
+#endif
+#endif
 
 #ifdef __SANITIZE_THREAD__
 extern "C" void AnnotateIgnoreSyncBegin(const char* file, int line);
@@ -92,6 +100,11 @@ namespace cuda_on_cpu {
 
 constexpr unsigned LANES = 32;
 constexpr int GARBAGE = 0xA5;
+
+// See below. Lets others go on, in a loop that waits.
+void give_way();
+// Says that the thread does not only wait.
+void note_work();
 
 [[noreturn]] inline void fail(const char* message, unsigned number) {
     std::fprintf(stderr, "thread %u of block %u: %s (0x%x)\n", threadIdx.x, blockIdx.x, message, number);
@@ -113,9 +126,10 @@ public:
 
     void wait() {
         unsigned before = phase.load(std::memory_order_relaxed);
+        note_work();
         arrive();
         // Yielding beat futexes and condition variables by far: 64 threads on 2 cores meet in 0.1 ms.
-        while (phase.load(std::memory_order_acquire) == before) sched_yield();
+        while (phase.load(std::memory_order_acquire) == before) give_way();
     }
 
     void leave() {
@@ -200,6 +214,7 @@ public:
         unsigned lane = threadIdx.x % LANES, self = 1u << lane;
         if (!(mask & self)) fail("a lane is not in its own mask", mask);
         Meeting* meeting;
+        note_work();
         {
             HiddenLock lock(locked);
             meeting = &find(mask);
@@ -208,7 +223,7 @@ public:
             if (orders_memory) meeting->order.fetch_add(1, std::memory_order_release);
             complete_if_all_are_here(*meeting);
         }
-        while (!meeting->complete) sched_yield();
+        while (!meeting->complete) give_way();
         if (orders_memory) meeting->order.load(std::memory_order_acquire);
         HiddenLock lock(locked);
         Values values;
@@ -269,14 +284,18 @@ struct Thread {
     const Launch* launch;
     Block* own_block;
     unsigned index;
-    pthread_t handle;
 
-    void run() const {
+    // Lets the variables of CUDA be those of this thread.
+    void become_current() const {
         gridDim = {launch->blocks, 1, 1};
         blockDim = {launch->threads, 1, 1};
         blockIdx = {index / launch->threads, 0, 0};
         threadIdx = {index % launch->threads, 0, 0};
         block = own_block;
+    }
+
+    void run() const {
+        become_current();
         launch->kernel(launch->arguments);
         warp().leave();
         block->barrier.leave();
@@ -286,7 +305,210 @@ struct Thread {
 // The C library keeps small stacks for the next launch; with its usual 8 MB a launch of 64 takes 6 ms, not 2.
 constexpr size_t STACK_BYTES = 256 * 1024;
 
+#if CUDA_ON_CPU_LANES_TAKE_TURNS
+
+// Stacks of the lanes of warps, kept for later launches: the first use of a page costs a microsecond.
+class Stacks {
+    static pthread_mutex_t& lock() {
+        static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+        return mutex;
+    }
+    static std::vector<std::unique_ptr<char[]>>& kept() {
+        static std::vector<std::unique_ptr<char[]>> stacks;
+        return stacks;
+    }
+
+    std::unique_ptr<char[]> memory;
+
+public:
+    Stacks() {
+        pthread_mutex_lock(&lock());
+        if (!kept().empty()) {
+            memory = std::move(kept().back());
+            kept().pop_back();
+        }
+        pthread_mutex_unlock(&lock());
+        if (!memory) memory.reset(new char[LANES * STACK_BYTES]);
+    }
+    ~Stacks() {
+        pthread_mutex_lock(&lock());
+        kept().push_back(std::move(memory));
+        pthread_mutex_unlock(&lock());
+    }
+    char* of(unsigned lane) const { return memory.get() + lane * STACK_BYTES; }
+};
+
+// The lanes of a warp on one thread of the CPU.
+class Lanes {
+    // A lane goes on before one of this many atomic operations, on average.
+    static constexpr unsigned OPERATIONS_A_TURN = 8;
+    // A lane does nothing but wait if it reads at most as many times between two waits, and writes nothing.
+    static constexpr unsigned READS_OF_A_WAIT = 3;
+    // After this many turns of all lanes in which none did anything else, their thread sleeps between turns.
+    static constexpr unsigned PATIENCE = 50;
+    static constexpr unsigned SLEEP_MICROSECONDS = 20;
+
+    struct Lane {
+        const Thread* thread;
+        bool has_begun = false, has_ended = false;
+        unsigned reads = 0;  // since it waited last
+        ucontext_t begin;
+        jmp_buf place;
+    };
+
+    std::vector<Lane> lanes;
+    Stacks stacks;
+    jmp_buf all_have_ended;
+    unsigned current = 0, left, idle_turns = 0;
+    unsigned long long random;
+    bool idle = true;
+
+    static void run_current();
+
+    __attribute__((noinline)) void go_on() {
+        Lane& to = lanes[current];
+        if (to.has_begun) _longjmp(to.place, 1);
+        to.has_begun = true;
+        setcontext(&to.begin);
+    }
+
+    // Saves the current lane and goes on with the lane `current`.
+    __attribute__((noinline)) void switch_from(Lane& from) {
+        if (!_setjmp(from.place)) go_on();
+    }
+
+    void choose_next() {
+        do {
+            if (++current < lanes.size()) continue;
+            current = 0;
+            if (!idle) idle_turns = 0;
+            else if (++idle_turns > PATIENCE) usleep(SLEEP_MICROSECONDS);
+            else sched_yield();
+            idle = true;
+        } while (lanes[current].has_ended);
+    }
+
+public:
+    Lanes(const Thread* first, unsigned count, unsigned long long seed)
+        : lanes(count), left(count), random(seed) {
+        for (unsigned lane = 0; lane < count; ++lane) {
+            lanes[lane].thread = first + lane;
+            ucontext_t& begin = lanes[lane].begin;
+            getcontext(&begin);
+            begin.uc_stack.ss_sp = stacks.of(lane);
+            begin.uc_stack.ss_size = STACK_BYTES;
+            begin.uc_link = nullptr;
+            makecontext(&begin, run_current, 0);
+        }
+    }
+
+    void run();
+
+    void let_next_go_on() {
+        Lane& self = lanes[current];
+        choose_next();
+        if (&lanes[current] == &self) return;
+        switch_from(self);
+        self.thread->become_current();
+    }
+
+    void note_work() { idle = false; }
+
+    void wait() {
+        lanes[current].reads = 0;
+        let_next_go_on();
+    }
+
+    // Called before each atomic operation.
+    void step(bool writes) {
+        if (writes || ++lanes[current].reads > READS_OF_A_WAIT) idle = false;
+        random = random * 6364136223846793005ull + 1442695040888963407ull;
+        if (!(random >> 33 & (OPERATIONS_A_TURN - 1))) let_next_go_on();
+    }
+};
+
+static thread_local Lanes* running = nullptr;
+
+inline void Lanes::run_current() {
+    Lanes& self = *running;
+    self.lanes[self.current].thread->run();
+    self.lanes[self.current].has_ended = true;
+    self.idle = false;
+    if (--self.left == 0) _longjmp(self.all_have_ended, 1);
+    self.choose_next();
+    self.go_on();
+}
+
+inline void Lanes::run() {
+    running = this;
+    if (!_setjmp(all_have_ended)) go_on();
+    running = nullptr;
+}
+
+inline void give_way() { running->wait(); }
+inline void note_work() { running->note_work(); }
+inline void step(bool writes) {
+    if (running) running->step(writes);
+}
+
+// What a thread of the CPU runs.
+struct Crew {
+    const Thread* first;
+    unsigned count;
+    unsigned long long seed;
+    pthread_t handle;
+
+    void run() const { Lanes(first, count, seed).run(); }
+};
+
+#else
+
+inline void give_way() { sched_yield(); }
+inline void note_work() {}
+
+struct Crew {
+    const Thread* thread;
+    pthread_t handle;
+
+    void run() const { thread->run(); }
+};
+
+#endif
+
 }  // namespace cuda_on_cpu
+
+// Tests set it: the block whose threads sleep on whenever they wait, while the others do what comes next.
+extern "C" {
+__attribute__((visibility("default"))) unsigned cuda_on_cpu_late_block = ~0u;
+}
+
+inline void __nanosleep(unsigned) {
+    if (blockIdx.x == cuda_on_cpu_late_block) {
+        constexpr long long LATE = 500000;
+        timespec time;
+        auto nanoseconds = [&time] {
+            clock_gettime(CLOCK_MONOTONIC, &time);
+            return time.tv_sec * 1000000000ll + time.tv_nsec;
+        };
+        const long long until = nanoseconds() + LATE;
+        do cuda_on_cpu::give_way();
+        while (nanoseconds() < until);
+    } else {
+        cuda_on_cpu::give_way();
+    }
+}
+
+#if CUDA_ON_CPU_LANES_TAKE_TURNS
+// A name that is being replaced is not replaced again.
+#define __atomic_load_n(...) (cuda_on_cpu::step(false), __atomic_load_n(__VA_ARGS__))
+#define __atomic_load(...) (cuda_on_cpu::step(false), __atomic_load(__VA_ARGS__))
+#define __atomic_store_n(...) (cuda_on_cpu::step(true), __atomic_store_n(__VA_ARGS__))
+#define __atomic_fetch_add(...) (cuda_on_cpu::step(true), __atomic_fetch_add(__VA_ARGS__))
+#define __atomic_fetch_or(...) (cuda_on_cpu::step(true), __atomic_fetch_or(__VA_ARGS__))
+#define __atomic_fetch_and(...) (cuda_on_cpu::step(true), __atomic_fetch_and(__VA_ARGS__))
+#define __atomic_compare_exchange(...) (cuda_on_cpu::step(true), __atomic_compare_exchange(__VA_ARGS__))
+#define __atomic_compare_exchange_n(...) (cuda_on_cpu::step(true), __atomic_compare_exchange_n(__VA_ARGS__))
+#endif
 
 inline char* shared_memory() { return cuda_on_cpu::block->shared.get(); }
 inline void __syncthreads() { cuda_on_cpu::block->barrier.wait(); }
@@ -333,19 +555,31 @@ extern "C" void cuda_on_cpu_launch(cuda_on_cpu::Kernel kernel, const void* argum
     for (unsigned block = 0; block < blocks; ++block) {
         grid.push_back(std::make_unique<cuda_on_cpu::Block>(threads, shared_bytes));
         for (unsigned thread = 0; thread < threads; ++thread) {
-            running.push_back({&launch, grid.back().get(), block * threads + thread, {}});
+            running.push_back({&launch, grid.back().get(), block * threads + thread});
         }
     }
+    std::vector<cuda_on_cpu::Crew> crews;
+#if CUDA_ON_CPU_LANES_TAKE_TURNS
+    static std::atomic<unsigned long long> launches{0};
+    unsigned long long seed = launches.fetch_add(1, std::memory_order_relaxed) << 32;
+    for (unsigned first = 0; first < blocks * threads;) {
+        unsigned lanes = std::min(cuda_on_cpu::LANES, threads - first % threads);
+        crews.push_back({&running[first], lanes, seed + first, {}});
+        first += lanes;
+    }
+#else
+    for (cuda_on_cpu::Thread& thread : running) crews.push_back({&thread, {}});
+#endif
     pthread_attr_t small;
     pthread_attr_init(&small);
     pthread_attr_setstacksize(&small, cuda_on_cpu::STACK_BYTES);
-    for (cuda_on_cpu::Thread& thread : running) {
+    for (cuda_on_cpu::Crew& crew : crews) {
         auto run = [](void* self) -> void* {
-            static_cast<cuda_on_cpu::Thread*>(self)->run();
+            static_cast<cuda_on_cpu::Crew*>(self)->run();
             return nullptr;
         };
-        if (pthread_create(&thread.handle, &small, run, &thread)) cuda_on_cpu::fail("no thread", thread.index);
+        if (pthread_create(&crew.handle, &small, run, &crew)) cuda_on_cpu::fail("no thread", crews.size());
     }
-    for (cuda_on_cpu::Thread& thread : running) pthread_join(thread.handle, nullptr);
+    for (cuda_on_cpu::Crew& crew : crews) pthread_join(crew.handle, nullptr);
     pthread_attr_destroy(&small);
 }

@@ -12,7 +12,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from pathlib import Path
@@ -35,7 +35,12 @@ BUILDS = ROOT / "build" / "cuda_on_cpu"
 MOST_THREADS = 64
 NO_RANGE = 2**64 - 1
 NO_BLOCK = 2**32 - 1
-COMPILE = ("g++", "-std=c++17", "-pthread", "-O1", "-g1", "-fno-omit-frame-pointer", "-DPREFLOW_ON_CPU")
+#: Kernels of which each lane is a thread of the CPU, not each warp. Some of their blocks go on alone without
+#: a barrier: those that push beside a search, and the one that works on few tiles. A block that has not yet
+#: read the state, or the size of a list, then reads what they write later. On a GPU it would have to be late
+#: by microseconds for that; where lanes take turns, launches of these kernels hang now and then.
+THREAD_A_LANE = ("cuda_tiled.cu", "push_relabel_matching.cu")
+COMPILE = ("g++", "-std=c++17", "-pthread", "-Og", "-g1", "-fno-omit-frame-pointer", "-DPREFLOW_ON_CPU")
 #: With addresses go alignment, overflow of signed integers and shifts: undefined on the GPU too.
 SANITIZE = {
     "address": ("-fsanitize=address,undefined", "-fno-sanitize-recover=all"),
@@ -81,7 +86,7 @@ class CpuDevice:
     time_limit : float
         Seconds after which a kernel counts as hanging.
     late_block : int, optional
-        Where this block waits in a loop, it sleeps on for two milliseconds while the others go on.
+        Where this block waits in a loop, it sleeps on for half a millisecond while the others go on.
     """
 
     def __init__(
@@ -200,7 +205,8 @@ class CpuDevice:
             if not isinstance(argument, int | np.integer):
                 assert isinstance(argument, np.ndarray), f"{type(argument)} is no kernel argument"
                 assert argument.flags.c_contiguous, "a kernel takes C-contiguous arrays only"
-        built = _build(source_with_headers(path), path.stem, constants, self.sanitizer)
+        lanes_take_turns = path.name not in THREAD_A_LANE
+        built = _build(_source(path), path.stem, constants, self.sanitizer, lanes_take_turns)
         launch = Launch(built, kernel, (blocks, threads, shared_bytes), flat)
         if self._on_second_stream:
             assert not self._second, "kernels of one stream would run at the same time"
@@ -328,42 +334,81 @@ def _common_key() -> str:
     return repr((version, COMPILE, SANITIZE, files))
 
 
-@cache
-def _build(
-    source: str, name: str, constants: tuple[tuple[str, int], ...], sanitizer: Sanitizer | None
-) -> Path:
-    """Compile a kernel file, once for all processes; return the library or, with a sanitizer, the program.
+_source = cache(source_with_headers)
 
-    The name of a build holds a hash of all that it is made of. All processes of a test run share the builds:
-    the first one that needs a build locks its name and compiles it, and the others wait for the lock.
+
+def _once(built: Path, make: Callable[[Path], None]) -> None:
+    """Let one process make a file that is not there, under another name first.
+
+    All processes of a test run share what is made: the first one that needs it locks its name and makes it,
+    and the others wait for the lock. It gets its name when it is complete: an interrupted one is not taken
+    for it.
     """
     import fcntl  # Windows lacks it, and has no g++ either
 
-    key = hashlib.sha256(repr((_common_key(), source, constants, sanitizer)).encode()).hexdigest()[:16]
+    if built.exists():
+        return
     BUILDS.mkdir(parents=True, exist_ok=True)
-    built = BUILDS / f"{name}-{key}"
-    if not built.exists():
-        with built.with_suffix(".lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            if not built.exists():
-                _compile(source, built, constants, sanitizer)
+    with Path(f"{built}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not built.exists():
+            incomplete = Path(f"{built}.incomplete")
+            make(incomplete)
+            incomplete.rename(built)
+
+
+def _run_compiler(what: str, *words: str) -> None:
+    done = subprocess.run([*COMPILE, *words], capture_output=True, text=True)
+    assert done.returncode == 0, f"g++ refuses {what}:\n{done.stderr}"
+
+
+def _key(*parts: Any) -> str:
+    return hashlib.sha256(repr((_common_key(), *parts)).encode()).hexdigest()[:16]
+
+
+def _flags(sanitizer: Sanitizer | None, lanes_take_turns: bool) -> tuple[str, ...]:
+    flags = ("-fPIC",) if sanitizer is None else SANITIZE[sanitizer]
+    return flags if lanes_take_turns else (*flags, "-DCUDA_ON_CPU_LANES_TAKE_TURNS=0")
+
+
+@cache
+def _emulation(flags: tuple[str, ...]) -> Path:
+    """Return the header of the emulation, with what g++ makes of it beside it: a third of most builds."""
+    header = BUILDS / f"cuda_on_cpu-{_key(flags)}.h"
+    _once(header, lambda incomplete: incomplete.write_text((HERE / "cuda_on_cpu.h").read_text()))
+
+    def precompile(incomplete: Path) -> None:
+        _run_compiler("cuda_on_cpu.h", *flags, "-x", "c++-header", str(header), "-o", str(incomplete))
+
+    _once(Path(f"{header}.gch"), precompile)
+    return header
+
+
+@cache
+def _build(
+    source: str,
+    name: str,
+    constants: tuple[tuple[str, int], ...],
+    sanitizer: Sanitizer | None,
+    lanes_take_turns: bool,
+) -> Path:
+    """Compile a kernel file; return the library or, with a sanitizer, the program.
+
+    The name of a build holds a hash of all that it is made of.
+    """
+    flags = _flags(sanitizer, lanes_take_turns)
+    built = BUILDS / f"{name}-{_key(source, constants, flags)}"
+
+    def compile_kernels(incomplete: Path) -> None:
+        text = built.with_suffix(".cu")
+        text.write_text(source)
+        macros = [f"-D{macro}={value}" for macro, value in constants]
+        headers = ["-include", str(_emulation(flags)), "-include", str(text)]
+        if sanitizer is None:
+            kind = ["-shared", "-x", "c++", os.devnull]
+        else:
+            kind = ["-rdynamic", str(HERE / "main.cpp"), "-ldl"]
+        _run_compiler(f"{name}.cu", *flags, *macros, *headers, *kind, "-o", str(incomplete))
+
+    _once(built, compile_kernels)
     return built
-
-
-def _compile(
-    source: str, built: Path, constants: tuple[tuple[str, int], ...], sanitizer: Sanitizer | None
-) -> None:
-    text = built.with_suffix(".cu")
-    text.write_text(source)
-    if sanitizer is None:
-        kind = ["-fPIC", "-shared", "-x", "c++", os.devnull]
-    else:
-        kind = [*SANITIZE[sanitizer], "-rdynamic", str(HERE / "main.cpp"), "-ldl"]
-    macros = [f"-D{macro}={value}" for macro, value in constants]
-    headers = ["-include", str(HERE / "cuda_on_cpu.h"), "-include", str(text)]
-    # A build gets its name when it is complete: an interrupted one is not taken for a build.
-    incomplete = built.with_suffix(".incomplete")
-    command = [*COMPILE, *macros, *headers, *kind, "-o", str(incomplete)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, f"g++ refuses {built.name}.cu:\n{done.stderr}"
-    incomplete.rename(built)
