@@ -37,6 +37,7 @@ from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import repeat
 from types import CodeType, FrameType, ModuleType
 from typing import Any
 
@@ -58,6 +59,8 @@ ALIGNMENT = 16
 ATOMICS = str(atomics.__file__)
 #: Types of most local variables.
 NUMBERS = frozenset({bool, int, float, np.bool_, np.int64, np.uint32, np.uint64, np.float64})
+#: Stands for the value of a local variable that is not set yet.
+UNSET = "not set"
 
 Entry = tuple[int, Hashable]
 Thread = Callable[[Any], Any]
@@ -81,13 +84,15 @@ class SharedArray(np.ndarray[Any, Any]):
     number: int
     explorer: Explorer
 
+    bare: NDArray[Any]
+
     def __getitem__(self, index: Any) -> Any:
-        self.explorer.access(self.number, index, sys._getframe(1), writes=False)
-        return self.explorer.bare[self.number][index]
+        self.explorer.access(self.number, index, sys._getframe(1), False)
+        return self.bare[index]
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        self.explorer.access(self.number, index, sys._getframe(1), writes=True)
-        self.explorer.bare[self.number][index] = value
+        self.explorer.access(self.number, index, sys._getframe(1), True)
+        self.bare[index] = value
 
 
 @dataclass(slots=True)
@@ -200,12 +205,15 @@ class Explorer:
         self._placed = iter(self.bare)
         self.view = self._place(shared, False)
 
+        self._bytes = memoryview(self.memory)  # sets them in a tenth of the time that an array takes
         self.memories: dict[bytes, int] = {}
-        self.contents: list[NDArray[np.uint8]] = []
+        self.contents: list[bytes] = []
         self.position_numbers: dict[Hashable, int] = {}
         self.positions: list[_Position] = []
         self.steps: dict[tuple[int, int, int], _Step] = {}
-        self._frozen_tuples: dict[int, tuple[Any, Hashable]] = {}
+        #: By their id, which stays their own since they are kept alive here.
+        self._frozen: dict[int, tuple[Any, Hashable]] = {}
+        self._used_names: dict[tuple[int, int], tuple[CodeType, list[str]]] = {}
 
         self._thread = 0
         self._target = 0
@@ -236,7 +244,7 @@ class Explorer:
             bare = self.memory[begin : begin + value.nbytes].view(value.dtype).reshape(value.shape)
             bare[...] = value
             array = bare.view(SharedArray)
-            array.number, array.explorer = len(self.bare), self
+            array.number, array.explorer, array.bare = len(self.bare), self, bare
             self.bare.append(bare)
             return array
         if isinstance(value, tuple):
@@ -248,37 +256,38 @@ class Explorer:
         content = self.memory.tobytes()
         number = self.memories.setdefault(content, len(self.memories))
         if number == len(self.contents):
-            self.contents.append(np.frombuffer(content, dtype=np.uint8))
+            self.contents.append(content)
         return number
 
     def _restore(self, memory: int) -> None:
-        self.memory[:] = self.contents[memory]
+        self._bytes[:] = self.contents[memory]
 
     # Where a thread stands.
 
     def _freeze(self, value: Any) -> Hashable:
-        if isinstance(value, SharedArray):
-            return ("shared", value.number)
-        if value is None or isinstance(value, int | float | str | np.generic):
-            return value
-        if isinstance(value, np.ndarray) and not value.flags.writeable:
-            # Kept alive, so that its id stays its own.
-            self._frozen_tuples.setdefault(id(value), (value, None))
-            return ("constant", id(value))
-        if isinstance(value, list):
-            return tuple(self._freeze(part) for part in value)
-        if isinstance(value, tuple):
-            known = self._frozen_tuples.get(id(value))
-            if known is None:
-                frozen = tuple(self._freeze(part) for part in value)
-                if not any(isinstance(part, np.ndarray) for part in value):
-                    return frozen  # made by the thread and soon gone
-                known = self._frozen_tuples[id(value)] = (value, frozen)
+        known = self._frozen.get(id(value))
+        if known is not None:
             return known[1]
-        if isinstance(value, type | ModuleType) or inspect.isfunction(value):
-            return value.__qualname__ if not isinstance(value, ModuleType) else value.__name__
-        self._unfit = TypeError(f"a {type(value)} in a thread is neither a number, shared, nor read-only")
-        raise self._unfit
+        if type(value) in NUMBERS or value is None or isinstance(value, int | float | str | np.generic):
+            return value
+        if isinstance(value, list):
+            return tuple(map(self._freeze, value))
+        frozen: Hashable
+        if isinstance(value, tuple):
+            frozen = tuple(map(self._freeze, value))
+            if not any(isinstance(part, np.ndarray) for part in value):
+                return frozen  # made by the thread and soon gone
+        elif isinstance(value, SharedArray):
+            frozen = ("shared", value.number)
+        elif isinstance(value, np.ndarray) and not value.flags.writeable:
+            frozen = ("constant", id(value))
+        elif isinstance(value, type | ModuleType) or inspect.isfunction(value):
+            frozen = value.__qualname__ if not isinstance(value, ModuleType) else value.__name__
+        else:
+            self._unfit = TypeError(f"a {type(value)} in a thread is neither a number, shared, nor read-only")
+            raise self._unfit
+        self._frozen[id(value)] = (value, frozen)
+        return frozen
 
     def _frames(self, frame: FrameType | None) -> Iterator[FrameType]:
         while frame is not None and frame.f_code is not _RUN:
@@ -286,18 +295,22 @@ class Explorer:
                 yield frame
             frame = frame.f_back
 
-    def _used_values(self, frame: FrameType) -> list[Hashable]:
-        """Return the local variables whose values matter, by name."""
-        unused = unused_variables(frame.f_code).get(frame.f_lasti, ())
-        return [
-            (name, value if type(value) in NUMBERS else self._freeze(value))
-            for name, value in frame.f_locals.items()
-            if name not in unused
-        ]
+    def _place_in(self, frame: FrameType) -> tuple[Hashable, ...]:
+        """Return where a function stands, with the values of the local variables that matter."""
+        code, offset = frame.f_code, frame.f_lasti
+        where = id(code), offset
+        known = self._used_names.get(where)
+        if known is None:
+            local = (*code.co_varnames, *code.co_cellvars, *code.co_freevars)
+            unused = unused_variables(code).get(offset, ())
+            known = self._used_names[where] = (code, [name for name in local if name not in unused])
+        values = map(frame.f_locals.get, known[1], repeat(UNSET))
+        freeze = self._freeze
+        return (where, *[value if type(value) in NUMBERS else freeze(value) for value in values])
 
     def _position(self, frame: FrameType, label: str) -> int:
         frames = list(self._frames(frame))
-        key = (self._thread, *((id(f.f_code), f.f_lasti, *self._used_values(f)) for f in frames))
+        key = (self._thread, *map(self._place_in, frames))
         known = self.position_numbers.get(key)
         if known is not None:
             return known
@@ -334,11 +347,12 @@ class Explorer:
             (footprint.atomic_writes if writes else footprint.atomic_reads).add(entry)
 
     def _begin_step(self, frame: FrameType, label: str) -> None:
-        done, self._done_steps = self._done_steps, self._done_steps + 1
-        if done < len(self._replay):
-            self._restore(self._replay[done])
-            if done == len(self._replay) - 1:
-                self._from = (self._target, self._replay[done])
+        done, replay = self._done_steps, self._replay
+        self._done_steps = done + 1
+        if done < len(replay):
+            self._bytes[:] = self.contents[replay[done]]
+            if done == len(replay) - 1:
+                self._from = (self._target, replay[done])
                 self._footprint = _Footprint()
             return
         self._footprint, footprint = _Footprint(), self._footprint
