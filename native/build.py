@@ -25,7 +25,7 @@ import sys
 import sysconfig
 import time
 from collections.abc import Iterable
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from importlib import import_module
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -160,6 +160,28 @@ def translate(work: tuple[str, dict[str, list[str]], Path]) -> Translated:
     return Translated({module: sources, name: fingerprint(kernel, compiled)}, functions, refused)
 
 
+def translate_all(
+    work: list[tuple[str, dict[str, list[str]], Path]],
+) -> list[tuple[str, Translated]]:
+    """Translate kernels one after the other: those that several of them call are compiled once."""
+    return [(item[0], translate(item)) for item in work]
+
+
+def batches(kinds: dict[str, dict[str, list[str]]], jobs: int) -> list[list[str]]:
+    """Share out kernels, those of one folder together, since they call the same ones; large batches first.
+
+    Small batches at the end let all processes end at the same time.
+    """
+    folders: dict[str, list[str]] = {}
+    for name in kinds:
+        folders.setdefault(name.partition(":")[0].rpartition(".")[0], []).append(name)
+    most = max(1, len(kinds) // (6 * jobs))
+    pieces = [
+        names[begin : begin + most] for names in folders.values() for begin in range(0, len(names), most)
+    ]
+    return sorted(pieces, key=len, reverse=True)
+
+
 # --- from bitcode to objects -----------------------------------------------------------------------------
 
 
@@ -222,9 +244,13 @@ def table(functions: Iterable[Function], hashes: dict[str, str], suffixes: list[
 
 
 def levels_to_compile(check_sources: bool) -> tuple[tuple[str, str, str], ...]:
-    """Return all levels of CPUs for a wheel, in a source tree the highest one that this CPU has."""
+    """Return all levels of CPUs for a wheel, in a source tree the highest one that this CPU has.
+
+    With ``PREFLOW_ONE_LEVEL=1`` a wheel is for this CPU as well: its test then takes half the time.
+    """
     levels = LEVELS[platform.machine()]
-    if not check_sources or len(levels) == 1:
+    one_is_enough = check_sources or os.environ.get("PREFLOW_ONE_LEVEL") == "1"
+    if not one_is_enough or len(levels) == 1:
         return levels
     from llvmlite import binding
 
@@ -326,17 +352,26 @@ def build(
     functions: list[Function] = []
     hashes: dict[str, str] = {}
     with ProcessPoolExecutor(jobs) as pool:
-        kernels = [(name, calls, folder) for name, calls in kinds.items()]
-        # Kernels of one module call the same ones, which a process compiles once.
-        results = pool.map(translate, kernels, chunksize=max(1, len(kernels) // (6 * jobs)))
+        waiting = [
+            pool.submit(translate_all, [(name, kinds[name], folder) for name in names])
+            for names in batches(kinds, jobs)
+        ]
+        # Behind the translations: no process has nothing to do until all are done.
+        emitting: dict[str, list[Future[Path]]] = {}
         refused: dict[str, str] = {}
-        for done, (kernel, found) in enumerate(zip(kinds, results, strict=True), 1):
-            functions += found.functions
-            if found.functions:
-                hashes |= found.hashes
-            for kind, reason in found.refused.items():
-                refused.update((f"{kernel} {call}", reason) for call in kinds[kernel][kind])
-            _progress("translating kernels", done, len(kernels), start)
+        done = 0
+        for each in as_completed(waiting):
+            for kernel, found in each.result():
+                functions += found.functions
+                if found.functions:
+                    hashes |= found.hashes
+                for kind, reason in found.refused.items():
+                    refused.update((f"{kernel} {call}", reason) for call in kinds[kernel][kind])
+                for function in found.functions:
+                    work = [(function.symbol, level, folder) for level in levels]
+                    emitting[function.symbol] = [pool.submit(emit, item) for item in work]
+                done += 1
+            _progress("translating kernels", done, len(kinds), start)
         for line, reason in refused.items():
             print(f"cannot be compiled: {line}\n    {reason[:500]}", file=sys.stderr)
         if forget:
@@ -348,12 +383,11 @@ def build(
             if not check_sources:
                 sys.exit(message)
             print(message, file=sys.stderr)
-        symbols = sorted({function.symbol for function in functions})
-        work = [(symbol, level, folder) for symbol in symbols for level in levels]
+        symbols = sorted(emitting)
         objects = []
-        for path in pool.map(emit, work):
-            objects.append(path)
-            _progress("compiling functions", len(objects), len(work), start)
+        for symbol in symbols:
+            objects += [emitted.result() for emitted in emitting[symbol]]
+            _progress("compiling functions", len(objects), len(symbols) * len(levels), start)
     stamp.unlink(missing_ok=True)
     link(table(functions, hashes, [level[0] for level in levels]), objects, folder, check_sources, library)
     if not refused:
