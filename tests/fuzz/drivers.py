@@ -8,6 +8,7 @@ from . import (
     corruption,
     energies,
     flows,
+    general,
     grids,
     interruption,
     large,
@@ -17,6 +18,7 @@ from . import (
 from .harness import Driver
 
 MODULES = (
-    flows, grids, matchings, assignments, energies, containers, readers, corruption, interruption, large,
+    flows, grids, matchings, general, assignments, energies, containers, readers, corruption, interruption,
+    large,
 )  # fmt: skip
 DRIVERS: dict[str, Driver] = {driver.name: driver for module in MODULES for driver in module.DRIVERS}

@@ -97,9 +97,7 @@ def dual_bound(
     size[n:] = 0
     # Sums of duals from the outermost blossom to each node; of Python's integers where int64 could wrap.
     total = sum(int(value) for value in of_blossom.tolist())
-    limit = (
-        2**62 - 2 * (int(of_vertex.max()) if n else 0) - 2 * (int(np.abs(weight).max()) if len(weight) else 0)
-    )
+    limit = 2**63 - 2 * (int(of_vertex.max()) if n else 0)
     if total >= limit:
         largest = _largest_chain(above, of_blossom, order, n)
         if largest >= limit:

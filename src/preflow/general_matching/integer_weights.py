@@ -53,6 +53,9 @@ def integer_weights(graph: UndirectedGraph, *, maximize: bool, most_edges: bool)
     """
     weight = graph.weight
     assert weight is not None
+    if not most_edges:
+        # Edges whose weight is not positive are of no use: their sizes do not matter.
+        weight = np.maximum(weight, 0) if maximize else np.minimum(weight, 0)
     pairs = graph.num_vertices // 2
     # The bits of a weight: a sum of `pairs` weights then counts less than the bonus, and the bonus fits.
     bits = BITS - 2 - (pairs.bit_length() if most_edges else 0)
@@ -60,25 +63,24 @@ def integer_weights(graph: UndirectedGraph, *, maximize: bool, most_edges: bool)
         values, exponent, exact = weight.astype(np.int64), 0, True
     else:
         values, exponent, exact = _rounded(weight, bits)
-    if not maximize:
-        values = -values
     if not len(values):
         return IntegerWeights(values, 0, exponent, exact)
     least, most = int(values.min()), int(values.max())
+    if not maximize:
+        least, most = -most, -least
     bonus = pairs * (most - least) + 1 - least if most_edges else 0
     if max(most + bonus, -least) >= 2**BITS:
         size = max(abs(most), abs(least))
         limit = f"2**{BITS} divided by the number of vertices" if most_edges else f"2**{BITS}"
         raise CostOverflowError(f"weights of up to {size:,} are too large: they must stay below {limit}")
-    return IntegerWeights(values + bonus, bonus, exponent, exact)
+    return IntegerWeights((values if maximize else -values) + bonus, bonus, exponent, exact)
 
 
 def _rounded(weight: Array, bits: int) -> tuple[NDArray[np.int64], int, bool]:
-    largest = float(np.abs(weight).max())
-    exponent = bits - math.frexp(largest)[1]
-    scaled = np.ldexp(weight, exponent)
-    values = np.rint(scaled)
-    return values.astype(np.int64), exponent, bool((values == scaled).all())
+    """Return weights times a power of two as integers with at most `bits` bits, and whether that is exact."""
+    exponent = bits - math.frexp(float(np.abs(weight).max()))[1]
+    values = np.rint(np.ldexp(weight, exponent))
+    return values.astype(np.int64), exponent, bool((np.ldexp(values, -exponent) == weight).all())
 
 
 def rounding_gap(num_vertices: int, weights: IntegerWeights) -> float:

@@ -1,0 +1,197 @@
+"""matching of small general graphs: every method, all kinds of weights, and corrupted results."""
+
+from __future__ import annotations
+
+import copy
+from fractions import Fraction
+from functools import cache
+from random import Random
+from typing import Any
+
+import numpy as np
+
+import preflow
+from preflow.errors import CostOverflowError, InfeasibleMatchingError, PreflowError, VerificationError
+
+from .corruption import AMOUNTS, mutated
+from .harness import Case, Driver, Tally, WrongError, require
+from .values import FRACTION_STYLES, INTEGER_STYLES, fraction, integer
+
+BUDGETS = [None, 1, 5, 64]
+
+
+def make(random: Random, quick: bool = False) -> Case:
+    n = random.randrange(1, 9)
+    kind = random.choice(["none", "int", "int", "int", "float"])
+    style = random.choice(FRACTION_STYLES if kind == "float" else INTEGER_STYLES)
+    m = int(random.random() ** 1.5 * 3 * n)
+
+    def number() -> Any:
+        value = fraction(random, style) if kind == "float" else integer(random, style)
+        return -value if random.random() < 0.2 else value
+
+    edges = [[random.randrange(n), random.randrange(n)] for _ in range(m)]
+    edges += [edge[::-1] for edge in edges if random.random() < 0.1]  # parallel
+    return {
+        "n": n,
+        "edges": edges,
+        "weights": None if kind == "none" else [number() for _ in edges],
+        "float": kind == "float",
+        "wanted": [
+            {
+                "maximize": random.random() < 0.6,
+                "perfect": random.random() < 0.2,
+                "maximum_cardinality": random.random() < 0.3,
+                "budget": random.choice(BUDGETS),
+            }
+            for _ in range(random.choice([1, 2, 3]))
+        ],
+        "corruptions": [
+            [
+                {
+                    "field": random.choice(
+                        ["mate", "vertex", "parent", "blossom", "barrier", "lower", "upper"]
+                    ),
+                    "how": random.choice(["add", "add", "set", "swap", "bit", "copy", "negate", "drop"]),
+                    "at": random.randrange(64),
+                    "other": random.randrange(64),
+                    "amount": random.choice(AMOUNTS),
+                }
+                for _ in range(random.choice([1, 1, 2]))
+            ]
+            for _ in range(random.choice([0, 1, 3]))
+        ],
+    }
+
+
+def graph_of(case: Case) -> preflow.UndirectedGraph:
+    tail, head = (np.array([edge[i] for edge in case["edges"]], np.int64) for i in (0, 1))
+    weights = case["weights"]
+    if weights is not None:
+        weights = np.array(weights, np.float64 if case["float"] else np.int64)
+    return preflow.UndirectedGraph.from_arrays(tail, head, weights, num_vertices=case["n"])
+
+
+def best_by_size(case: Case, sign: int) -> dict[int, Fraction]:
+    """Return the best weight of the matchings with each number of pairs."""
+    weights = case["weights"] or [1] * len(case["edges"])
+    value: dict[tuple[int, int], Fraction] = {}
+    for (u, v), weight in zip(case["edges"], weights, strict=True):
+        if u != v:
+            pair = min(u, v), max(u, v)
+            value[pair] = max(value.get(pair, sign * Fraction(weight)), sign * Fraction(weight))
+
+    @cache
+    def rest(free: int) -> dict[int, Fraction]:
+        if not free:
+            return {0: Fraction(0)}
+        u = free.bit_length() - 1
+        free &= ~(1 << u)
+        found = dict(rest(free))
+        for v in range(u):
+            if free >> v & 1 and (v, u) in value:
+                for size, total in rest(free & ~(1 << v)).items():
+                    total += value[v, u]
+                    found[size + 1] = max(found.get(size + 1, total), total)
+        return found
+
+    return {size: sign * total for size, total in rest((1 << case["n"]) - 1).items()}
+
+
+def expected(case: Case, wanted: Case) -> tuple[int | None, Fraction] | None:
+    """Return the number of pairs, if certain, and the weight of the best matching; None if there is none."""
+    if case["weights"] is None:
+        most = max(best_by_size(case, 1))
+        return None if wanted["perfect"] and 2 * most != case["n"] else (most, Fraction(most))
+    sign = 1 if wanted["maximize"] else -1
+    best = best_by_size(case, sign)
+    if wanted["perfect"]:
+        return (
+            (case["n"] // 2, best[case["n"] // 2]) if case["n"] % 2 == 0 and case["n"] // 2 in best else None
+        )
+    if wanted["maximum_cardinality"]:
+        return max(best), best[max(best)]
+    return None, sign * max(sign * total for total in best.values())
+
+
+def check(case: Case, tally: Tally) -> None:
+    graph = graph_of(case)
+    for wanted in case["wanted"]:
+        tally["solves"] += 1
+        right = expected(case, wanted)
+        options, method = None, "auto"
+        if case["weights"] is not None and wanted["budget"] is not None:
+            options, method = {"budget": wanted["budget"]}, "serial-weighted-blossom"
+        flags = {name: wanted[name] for name in ("maximize", "perfect", "maximum_cardinality")}
+        try:
+            result = preflow.matching(graph, method=method, options=options, **flags)
+        except InfeasibleMatchingError as error:
+            require(right is None, "called infeasible")
+            require(len(error.components) > len(error.barrier), "a barrier that proves nothing")
+            continue
+        except CostOverflowError:
+            largest = max(map(abs, case["weights"]))
+            require(largest * max(case["n"], 1) >= 2**58, "called too large", f"{largest}")
+            continue
+        require(right is not None, "a perfect matching that is none")
+        assert right is not None
+        pairs, weight = right
+        require(result.status == "optimal", "not optimal without a time limit", result.status)
+        require(pairs is None or result.cardinality == pairs, "wrong number of pairs")
+        found = sum(map(Fraction, taken(case, result)))
+        slack = Fraction(result.gap) if case["float"] else 0
+        require(abs(found - weight) <= slack, "wrong weight", f"{float(found)}, not {float(weight)}")
+        require(
+            case["float"] or result.weight == found, "weight is not that of the pairs", f"{result.weight}"
+        )
+        result.verify()
+        for mutations in case["corruptions"]:
+            check_corrupted(case, result, mutations, weight, tally)
+
+
+def taken(case: Case, result: Any) -> list[Any]:
+    """Return the weights of the matched edges."""
+    weights = case["weights"] or [1] * len(case["edges"])
+    return [weights[i] for i in result.edges.tolist()]
+
+
+def check_corrupted(case: Case, result: Any, mutations: list[Case], weight: Fraction, tally: Tally) -> None:
+    changed = copy.copy(result)
+    vars(changed).pop("edges", None)
+    for mutation in mutations:
+        field = mutation["field"]
+        if field in ("lower", "upper"):
+            name = f"{field}_bound"
+            object.__setattr__(changed, name, getattr(changed, name) + mutation["amount"])
+        elif field in ("mate", "barrier"):
+            values = getattr(changed, field)
+            if values is not None:
+                object.__setattr__(changed, field, mutated(values, mutation))
+        elif changed.duals is not None:
+            values = mutated(getattr(changed.duals, field), mutation)
+            object.__setattr__(changed, "duals", changed.duals._replace(**{field: values}))
+    tally["corrupted"] += 1
+    try:
+        with np.errstate(all="ignore"):
+            changed.verify()
+    except VerificationError:
+        tally["refused"] += 1
+        return
+    except PreflowError as error:
+        raise WrongError("verify raises another error", f"{type(error).__name__}: {error}") from error
+    # What verify accepts is a best matching.
+    vars(changed).pop("edges", None)
+    mate = changed.mate.tolist()
+    good = all(p < 0 or mate[p] == v for v, p in enumerate(mate))
+    total = sum(map(Fraction, taken(case, changed)))
+    slack = Fraction(result.gap) if case["float"] else 0
+    if not good or abs(total - weight) > slack:
+        raise WrongError("verify accepts a wrong matching", str(mutations))
+    for bound in (changed.lower_bound, changed.upper_bound):
+        error = abs(Fraction(bound) - weight)
+        if error > slack + (abs(weight) / 2**40 if case["float"] else 0):
+            raise WrongError("verify accepts a wrong bound", f"{bound}, not {float(weight)}: {mutations}")
+    tally["accepted, and right"] += 1
+
+
+DRIVERS = [Driver("general-matching", make, check, share=3.0)]
