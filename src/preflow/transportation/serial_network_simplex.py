@@ -279,10 +279,14 @@ class ColumnGeneration:
 
     def first_pairs(self) -> tuple[Array, Array]:
         """Return the cheapest pairs of each row."""
+        return self.cheapest_of_rows(self.options.listed)
+
+    def cheapest_of_rows(self, most_pairs: int) -> tuple[Array, Array]:
+        """Return the cheapest pairs of each row, up to this number."""
         pricing = self.pricing
         most = np.iinfo(np.int64).max if pricing.exponent is None else np.inf
         every = np.full(pricing.n, most, dtype=pricing.kind)
-        return pricing.cheapest(np.zeros(pricing.m, dtype=pricing.kind), every, self.options.listed)
+        return pricing.cheapest(np.zeros(pricing.m, dtype=pricing.kind), every, most_pairs)
 
     def begin(self) -> None:
         """List the first pairs."""
