@@ -103,6 +103,7 @@ def samples() -> dict[str, Callable[[], Any]]:
         "MatchingResult": lambda: preflow.bipartite_matching(graph),
         "MatchingStats": lambda: preflow.bipartite_matching(graph).stats,
         "MaxFlowAsCirculation": lambda: reductions.MaxFlowAsCirculation.of(NETWORK, 0, 3),
+        "MaxFlowMinCostResult": lambda: preflow.max_flow_min_cost(COST_NETWORK, 0, 2),
         "MaxFlowProblem": lambda: preflow.MaxFlowProblem(NETWORK, 0, (3, 4)),
         "MaxFlowResult": lambda: preflow.max_flow(NETWORK, 0, 3),
         "Method": lambda: preflow.methods("max_flow")[0],

@@ -257,6 +257,7 @@ RESULTS = {
         "GridCutResult",
         "MatchingResult",
         "MaxFlowResult",
+        "MaxFlowMinCostResult",
         "MinCostFlowResult",
         "MinCutResult",
         "TransportResult",

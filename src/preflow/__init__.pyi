@@ -28,7 +28,7 @@ from .maxflow.result import MaxFlowResult, MinCutResult
 from .mincost.api import min_cost_flow
 from .mincost.result import MinCostFlowResult
 from .mincost.warm import MinCostFlow
-from .reductions.most_for_least import max_flow_min_cost
+from .reductions.most_for_least import MaxFlowMinCostResult, max_flow_min_cost
 from .registry import methods
 from .transportation.api import transport
 from .transportation.result import TransportResult
@@ -45,6 +45,7 @@ __all__ = [
     "GridCutResult",
     "GridNetwork",
     "MatchingResult",
+    "MaxFlowMinCostResult",
     "MaxFlowProblem",
     "MaxFlowResult",
     "MinCostFlow",

@@ -12,10 +12,10 @@ import numpy as np
 import preflow
 from preflow.errors import PreflowError, VerificationError
 
-from . import assignments, flows, grids, matchings
+from . import assignments, costflows, flows, grids, matchings, transports
 from .flows import gap_of
 from .harness import Case, Driver, Tally, WrongError, require
-from .oracles import cheapest_assignment, cut_capacity, largest_matching, minimum_cut
+from .oracles import INFINITE, cheapest_assignment, cheapest_flow, cut_capacity, largest_matching, minimum_cut
 
 #: Amounts at which sums in 64 bits wrap, or nearly.
 AMOUNTS = [1, -1, 2, -3, 2**31, 2**32, 2**61, 2**62, -(2**62), 2**63, 2**63 - 1, 10**9]
@@ -26,6 +26,9 @@ FIELDS = {
     "grid": ["labels", "labels", "bounds", "certificate.residual", "certificate.terminal"],
     "matching": ["row_match", "column_match", "both", "bounds"],
     "assignment": ["row", "column", "u", "v", "u", "v", "bounds"],
+    "cost-flow": ["flow", "flow", "potentials", "potentials", "bounds"],
+    "most": ["flow", "potentials", "bounds", "sink_side", "sink_side", "_amount", "supply"],
+    "transport": ["row", "column", "mass", "mass", "u", "v", "v", "bounds"],
 }
 MOST_CORRUPTIONS = 12
 
@@ -35,8 +38,9 @@ def make(random: Random, quick: bool = False, *, problem: str) -> Case:
         base = _base(random, problem)
         if problem != "flow" or base["arcs"]:
             break
-    base["calls"] = base["calls"][:1]
-    base["calls"][0] |= {"method": "auto", "threads": 1, "options": {}}
+    if "calls" in base:
+        base["calls"] = base["calls"][:1]
+        base["calls"][0] |= {"method": "auto", "threads": 1, "options": {}}
     corruptions = [
         [_mutation(random, FIELDS[problem]) for _ in range(random.choice([1, 1, 2, 2, 3, 4]))]
         for _ in range(MOST_CORRUPTIONS)
@@ -56,6 +60,13 @@ def _base(random: Random, problem: str) -> Case:
         return {**grids.make(random, connectivities=[4]), "next": None}
     if problem == "matching":
         return {**matchings.make(random), "form": "graph"}
+    if problem in ("cost-flow", "most"):
+        while True:
+            base = costflows.make(random, kind=random.choice(["integers", "integers", "integers", "costs"]))
+            if base["arcs"] and base["hostile"] is None and (base["ends"] is not None) == (problem == "most"):
+                return {**base, "edits": []}
+    if problem == "transport":
+        return transports.make(random, kind=random.choice(["dense", "sparse", "points"]))
     kind = random.choice(["dense", "sparse", "stack"])
     return assignments.make(random, kind=kind)
 
@@ -142,6 +153,8 @@ def corrupted(problem: str, result: Any, mutations: list[Case]) -> Any:
             else:
                 lower, upper = lower + mutation["amount"], upper + mutation["amount"]
             result = replace(result, lower_bound=lower, upper_bound=upper)
+        elif field == "_amount":
+            result = replace(result, _amount=result._amount + mutation["amount"])
         elif field == "both":
             if mutation["how"] == "cast" or result.row_match.dtype.kind == "f":
                 continue
@@ -159,7 +172,7 @@ def corrupted(problem: str, result: Any, mutations: list[Case]) -> Any:
             solution = result._solution
             changed = solution._replace(**{name: mutated(getattr(solution, name), mutation)})
             result = replace(result, _solution=changed)
-        else:
+        elif getattr(result, field) is not None:
             result = replace(result, **{field: mutated(getattr(result, field), mutation)})
     return result
 
@@ -168,7 +181,7 @@ def check(case: Case, tally: Tally) -> None:
     problem, base = case["problem"], case["base"]
     try:
         result = _solve(problem, base)
-    except PreflowError:
+    except (PreflowError, OverflowError):
         tally["not solved"] += 1
         return
     for mutations in case["corruptions"]:
@@ -195,6 +208,13 @@ def _solve(problem: str, base: Case) -> Any:
         return preflow.grid_cut(grids.network_of(base, base), threads=1)
     if problem == "matching":
         return preflow.bipartite_matching(matchings.graph_of(base), threads=1)
+    if problem == "cost-flow":
+        return preflow.min_cost_flow(costflows.network_of(base), threads=1)
+    if problem == "most":
+        return preflow.max_flow_min_cost(costflows.network_of(base), *base["ends"], threads=1)
+    if problem == "transport":
+        a, b = (np.array(side, base["mass_dtype"]) for side in base["masses"][0])
+        return preflow.transport(transports.costs_of(base), a, b, threads=1)
     sizes = base["sizes"]
     return preflow.linear_assignment(
         assignments.costs_of(base),
@@ -305,6 +325,90 @@ def _claims_of_assignment(base: Case, result: Any, gap: float) -> None:
                 require((r, c) not in pairs or u[r] + v[c] == cost, "prices are not the cost of a pair")
 
 
+def _claims_of_cost_flow(base: Case, result: Any, gap: float) -> None:
+    network = result.network
+    if costflows.is_rounded(network):
+        return
+    amounts, shift, arcs, supply = costflows.exact_problem(network)
+    best = cheapest_flow(network.num_vertices, arcs, supply)
+    for bound in (result.lower_bound, result.upper_bound):
+        _close(bound, best.cost, amounts + shift, gap, "bounds")
+    _check_arcs(network, result.flow.tolist(), supply if result.supply is network.supply else result.supply)
+    _check_prices(network, result.flow.tolist(), result.potentials.tolist())
+
+
+def _check_arcs(network: Any, flow: list[Any], supply: Any) -> None:
+    """Check the bounds of arcs and the balance of vertices, of integers."""
+    lower = [0] * len(flow) if network.lower is None else network.lower.tolist()
+    both = [False] * len(flow) if network.undirected is None else network.undirected.tolist()
+    left = [int(amount) for amount in supply]
+    columns = (network.tail.tolist(), network.head.tolist(), lower, network.capacity.tolist(), both, flow)
+    for tail, head, least, most, two_way, amount in zip(*columns, strict=True):
+        require((-most if two_way else least) <= amount <= most, "a flow beyond its bounds", str(amount))
+        left[tail] -= int(amount)
+        left[head] += int(amount)
+    require(not any(left), "a flow that is not conserved")
+
+
+def _check_prices(network: Any, flow: list[Any], potentials: list[Any]) -> None:
+    """Check complementary slackness, of integers."""
+    lower = [0] * len(flow) if network.lower is None else network.lower.tolist()
+    both = [False] * len(flow) if network.undirected is None else network.undirected.tolist()
+    columns = (network.tail.tolist(), network.head.tolist(), network.cost.tolist(), lower)
+    rest = (network.capacity.tolist(), both, flow)
+    for tail, head, cost, least, most, two_way, amount in zip(*columns, *rest, strict=True):
+        for sign in (1, -1) if two_way else (1,):
+            reduced = int(cost) + sign * (int(potentials[tail]) - int(potentials[head]))
+            carried = sign * amount
+            floor = max(0, carried) if two_way and carried <= 0 else least
+            require(reduced <= 0 or carried <= floor, "flow on an arc of positive reduced cost")
+            require(reduced >= 0 or carried >= most, "room on an arc of negative reduced cost")
+
+
+def _claims_of_most(base: Case, result: Any, gap: float) -> None:
+    network, (sources, sinks) = result.network, base["ends"]
+    if costflows.is_rounded(network):
+        return
+    amounts, shift, arcs, supply = costflows.exact_problem(network)
+    n = network.num_vertices
+    reward = 1 + sum(abs(arc[4]) for arc in arcs)
+    back = [(n, source, 0, INFINITE, 0) for source in sources]
+    back += [(sink, n, 0, INFINITE, -reward) for sink in sinks]
+    best = cheapest_flow(n + 1, [*arcs, *back], [*supply, 0])
+    sent = sum(best.flow[len(arcs) + len(sources) :])
+    require(result.amount << amounts == sent, "another amount", f"{result.amount}, not {sent}")
+    for bound in (result.lower_bound, result.upper_bound):
+        _close(bound, (best.cost + reward * sent) >> (amounts + shift), 0, gap, "bounds")
+    _check_arcs(network, result.flow.tolist(), result.supply.tolist())
+    _check_prices(network, result.flow.tolist(), result.potentials.tolist())
+    side = result.sink_side
+    require(side[sinks].all() and not side[sources].any(), "a terminal on the wrong side")
+
+
+def _claims_of_transport(base: Case, result: Any, gap: float) -> None:
+    n, m = base["shape"]
+    costs = result.costs.block(0, n).tolist() if base["kind"] == "points" else base["costs"][0]
+    if base["mass_dtype"] != "int64" or base["cost_dtype"] != "int64" or base["kind"] == "points":
+        return
+    ending, cost, _ = transports.exact_plan(costs, result.a.tolist(), result.b.tolist())
+    require(ending == "optimal" and result.lower_bound == result.upper_bound == cost, "bounds")
+    left, right, total = result.a.tolist(), result.b.tolist(), 0
+    u, v = result.u.tolist(), result.v.tolist()
+    for row, column, mass in zip(
+        *(part.tolist() for part in (result.row, result.column, result.mass)), strict=True
+    ):
+        require(mass > 0 and costs[row][column] is not None, "a pair that is not allowed")
+        require(costs[row][column] + u[row] == v[column], "prices are not the cost of a pair")
+        left[row] -= mass
+        right[column] -= mass
+        total += mass * costs[row][column]
+    require(not any(left) and not any(right) and total == cost, "the plan")
+    for row in range(n):
+        for column in range(m):
+            price = costs[row][column]
+            require(price is None or price + u[row] >= v[column], "prices exceed a cost")
+
+
 def _tame(base: Case) -> bool:
     """Whether float costs are of one size, so that a total is right to a millionth."""
     values = [abs(v) for item in base["costs"] for row in item for v in row if v]
@@ -323,5 +427,8 @@ CLAIMS = {
     "grid": _claims_of_grid,
     "matching": _claims_of_matching,
     "assignment": _claims_of_assignment,
+    "cost-flow": _claims_of_cost_flow,
+    "most": _claims_of_most,
+    "transport": _claims_of_transport,
 }
 DRIVERS = [Driver(f"corruption-{problem}", partial(make, problem=problem), check, 0.5) for problem in FIELDS]

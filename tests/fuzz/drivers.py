@@ -6,6 +6,7 @@ from . import (
     assignments,
     containers,
     corruption,
+    costflows,
     energies,
     flows,
     general,
@@ -14,11 +15,12 @@ from . import (
     large,
     matchings,
     readers,
+    transports,
 )
 from .harness import Driver
 
 MODULES = (
-    flows, grids, matchings, general, assignments, energies, containers, readers, corruption, interruption,
-    large,
+    flows, grids, matchings, general, assignments, costflows, transports, energies, containers, readers,
+    corruption, interruption, large,
 )  # fmt: skip
 DRIVERS: dict[str, Driver] = {driver.name: driver for module in MODULES for driver in module.DRIVERS}

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 import preflow
 from preflow.solving.timing import compile_seconds
 
-from . import assignments, flows, grids, matchings
+from . import assignments, costflows, flows, grids, matchings, transports
 from .harness import Case, Driver, Tally, WrongError, require
 
 #: Threads that a process may keep: those of the pool, for solves of at most three.
@@ -31,6 +31,9 @@ METHODS = {
     "matching": matchings.OPTIONS,
     "assignment": assignments.OPTIONS,
     "sparse": assignments.OPTIONS,
+    "cost-flow": costflows.OPTIONS,
+    "most": costflows.OPTIONS,
+    "transport": transports.OPTIONS,
     "build": {"auto": {}},
 }
 
@@ -65,6 +68,24 @@ def instance(problem: str, number: int) -> Any:
         return preflow.GridNetwork.from_arrays(
             *terminals, rng.integers(0, 60, (len(shape), *shape)).astype(np.int16)
         )
+    if problem in ("cost-flow", "most"):
+        n, m = 600, 3000
+        supply = rng.integers(0, 50, n // 2)
+        tail, head = rng.integers(0, n, (2, m))
+        around = np.arange(n)
+        return preflow.CostNetwork.from_arrays(
+            np.append(tail, around),
+            np.append(head, np.roll(around, -1)),
+            capacity=np.append(rng.integers(1, 100, m), np.full(n, 10**6)),
+            cost=np.append(rng.integers(-20, 1000, m), np.full(n, 5000)),
+            supply=np.concatenate([supply, -supply]) if problem == "cost-flow" else None,
+            num_vertices=n,
+        )
+    if problem == "transport":
+        masses = rng.integers(1, 100, (2, 150))
+        masses[1, 0] += 10**5
+        masses[0, 0] += int(masses[1].sum() - masses[0].sum())
+        return rng.integers(0, 10**6, (150, 150)), *masses
     if problem == "build":
         return tuple(rng.integers(0, 60, (1100, 1100)) for _ in range(2))
     if problem == "matching":
@@ -95,7 +116,14 @@ def _solve(problem: str, number: int, method: str, threads: int, limit: float | 
     given = instance(problem, number)
     if problem == "build":
         return preflow.GridNetwork.from_arrays(*given, 3, threads=threads)
+    if problem == "most":
+        return preflow.max_flow_min_cost(
+            given, [0, 1, 2], [300, 301], method=method, threads=threads, time_limit=limit
+        )
+    if problem == "transport":
+        return preflow.transport(*given, method=method, threads=threads, time_limit=limit)
     solve: Callable[..., Any] = {
+        "cost-flow": preflow.min_cost_flow,
         "flow": preflow.max_flow,
         "grid": preflow.grid_cut,
         "volume": preflow.grid_cut,

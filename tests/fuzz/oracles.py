@@ -181,3 +181,97 @@ def cheapest_assignment(costs: Sequence[Sequence[int | None]], num_columns: int)
     taken = min(table, key=lambda columns: table[columns])
     size = taken.bit_count()
     return size, table[taken] + prize * size
+
+
+class CheapestFlow(NamedTuple):
+    """What :func:`cheapest_flow` finds.
+
+    Attributes
+    ----------
+    ending : str
+        "optimal", "infeasible", or "unbounded" where a cycle of infinite capacity has negative cost.
+    cost : int
+    flow : list of int
+        By arcs.
+    """
+
+    ending: str
+    cost: int
+    flow: list[int]
+
+
+def cheapest_flow(
+    n: int, arcs: Sequence[tuple[int, int, int, int, int]], supply: Sequence[int]
+) -> CheapestFlow:
+    """Return a flow of minimum cost: shortest paths by Bellman and Ford, one after the other.
+
+    An arc is (tail, head, lower bound, capacity, cost). Capacities of INFINITE or more are infinite. At first
+    each arc carries its lower bound, or its capacity if its cost is negative.
+    """
+    endless = [arc[3] >= INFINITE for arc in arcs]
+    limit = 1 + sum(map(abs, supply)) + sum(abs(arc[2]) for arc in arcs)
+    limit += sum(arc[3] for arc, without in zip(arcs, endless, strict=True) if not without)
+    free = [(arc[0], arc[1], arc[4]) for arc, without in zip(arcs, endless, strict=True) if without]
+    unbounded = _has_negative_cycle(n, free)
+    head, room, cost, left = [], [], [], list(supply)
+    for (tail, end, lower, capacity, price), without in zip(arcs, endless, strict=True):
+        extra = limit if without else capacity - lower
+        carried = extra if price < 0 and not unbounded else 0
+        left[tail] -= lower + carried
+        left[end] += lower + carried
+        head += [end, tail]
+        room += [extra - carried, carried]
+        cost += [0, 0] if unbounded else [price, -price]
+    while any(left):
+        path = _path_to_deficit(n, left, head, room, cost)
+        if not path:
+            return CheapestFlow("infeasible", 0, [])
+        begin, end = head[path[0] ^ 1], head[path[-1]]
+        amount = min(left[begin], -left[end], *(room[arc] for arc in path))
+        left[begin] -= amount
+        left[end] += amount
+        for arc in path:
+            room[arc] -= amount
+            room[arc ^ 1] += amount
+    if unbounded:
+        return CheapestFlow("unbounded", 0, [])
+    flow = [arc[2] + room[2 * i + 1] for i, arc in enumerate(arcs)]
+    return CheapestFlow("optimal", sum(arc[4] * f for arc, f in zip(arcs, flow, strict=True)), flow)
+
+
+def _has_negative_cycle(n: int, arcs: Sequence[tuple[int, int, int]]) -> bool:
+    distance = [0] * n
+    for _ in range(n):
+        changed = False
+        for tail, head, cost in arcs:
+            if distance[tail] + cost < distance[head]:
+                distance[head] = distance[tail] + cost
+                changed = True
+        if not changed:
+            return False
+    return True
+
+
+def _path_to_deficit(
+    n: int, left: Sequence[int], head: Sequence[int], room: Sequence[int], cost: Sequence[int]
+) -> list[int]:
+    """Return the residual arcs of a shortest path from the vertices with excess to one with a deficit."""
+    distance: list[int | None] = [0 if amount > 0 else None for amount in left]
+    parent = [-1] * n
+    residual = [(head[arc ^ 1], head[arc], arc) for arc in range(len(head)) if room[arc] > 0]
+    changed = True
+    while changed:
+        changed = False
+        for u, v, arc in residual:
+            start, end = distance[u], distance[v]
+            if start is not None and (end is None or start + cost[arc] < end):
+                distance[v], parent[v] = start + cost[arc], arc
+                changed = True
+    reached = [(d, v) for v, d in enumerate(distance) if d is not None and left[v] < 0]
+    if not reached:
+        return []
+    path, at = [], min(reached)[1]
+    while parent[at] >= 0:
+        path.append(parent[at])
+        at = head[parent[at] ^ 1]
+    return path[::-1]

@@ -10,7 +10,7 @@ import pytest
 
 import preflow
 
-from . import assignments, flows, grids, matchings
+from . import assignments, costflows, flows, grids, matchings, transports
 from .drivers import DRIVERS
 from .harness import corpus_entries, corpus_text
 
@@ -35,6 +35,8 @@ def test_corpus(entry: dict[str, Any]) -> None:
         ("grid_cut", grids),
         ("bipartite_matching", matchings),
         ("linear_assignment", assignments),
+        ("min_cost_flow", costflows),
+        ("transport", transports),
     ],
 )
 def test_every_method_on_the_cpu_is_fuzzed(problem: str, module: ModuleType) -> None:

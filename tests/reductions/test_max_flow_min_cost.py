@@ -13,7 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import preflow
-from preflow.errors import InfeasibleFlowError, InvalidInputError, UnboundedCostError, UnboundedFlowError
+from preflow.errors import (
+    InfeasibleFlowError,
+    InvalidInputError,
+    UnboundedCostError,
+    UnboundedFlowError,
+    VerificationError,
+)
 from preflow.reductions import most_for_least
 from tests.support.min_cost import SmallCosts, cheapest, small_costs
 
@@ -127,3 +133,88 @@ def test_a_time_limit_leaves_a_flow(with_lower: bool, stopped: int, monkeypatch:
     result.verify()
     assert result.lower_bound <= best.cost
     assert result.amount <= best.amount
+
+
+@settings(max_examples=100, deadline=None)
+@given(small_costs(), st.integers(1, 3), st.integers(1, 3))
+def test_several_sources_and_sinks(case: SmallCosts, sources: int, sinks: int) -> None:
+    """The same as with one more vertex at each end, whose arcs can carry everything."""
+    n = case.num_vertices
+    if n < sources + sinks:
+        return
+    network = case.network()
+    ends = list(range(sources)), list(range(n - sinks, n))
+    merged = preflow.CostNetwork(
+        n + 2,
+        np.concatenate([network.tail, [n] * sources, ends[1]]),
+        np.concatenate([network.head, ends[0], [n + 1] * sinks]),
+        capacity=np.append(network.capacity, np.full(sources + sinks, 10_000)),
+        cost=np.append(network.cost, np.zeros(sources + sinks, dtype=np.int64)),
+        lower=None if network.lower is None else np.append(network.lower, [0] * (sources + sinks)),
+        supply=None if network.supply is None else np.append(network.supply, [0, 0]),
+        undirected=None
+        if network.undirected is None
+        else np.append(network.undirected, [False] * (sources + sinks)),
+    )
+    try:
+        result = preflow.max_flow_min_cost(network, *ends)
+    except (UnboundedFlowError, InfeasibleFlowError, UnboundedCostError) as error:
+        if not isinstance(error, UnboundedFlowError):
+            with pytest.raises(type(error)):
+                preflow.max_flow_min_cost(merged, n, n + 1)
+        return
+    result.verify()
+    expected = preflow.max_flow_min_cost(merged, n, n + 1)
+    expected.verify()
+    assert (result.amount, result.cost) == (expected.amount, expected.cost)
+
+
+def diamond() -> preflow.MaxFlowMinCostResult:
+    network = preflow.CostNetwork.from_arrays(
+        [0, 1, 2, 2], [2, 2, 3, 4], capacity=[3, 3, 4, 1], cost=[1, 2, 1, 1]
+    )
+    return preflow.max_flow_min_cost(network, [0, 1], [3, 4])
+
+
+def test_the_cut_and_the_shares_are_proved() -> None:
+    result = diamond()
+    result.verify()
+    assert (result.amount, result.cost, result.amount_gap) == (5, 12, 0)
+    assert result.sink_side is not None
+    assert result.sink_side.tolist() == [False, False, False, True, True]
+    less = preflow.min_cost_flow(result.network, [2, 2, 0, -4, 0])
+    smaller = replace(
+        result, flow=less.flow, supply=less.supply, _amount=4, lower_bound=less.cost, upper_bound=less.cost
+    )
+    for wrong, message in (
+        (smaller, "the cut allows an amount of 5, more than 4|other shares|prove"),
+        (replace(result, sink_side=np.array([False, False, True, True, True])), "allows an amount of 6"),
+        (replace(result, sink_side=np.array([True, False, False, True, True])), "sink_side has a source"),
+        (replace(result, sink_side=None), "no cut proves"),
+        (replace(result, _amount=6), "send or receive 5, not 6"),
+        (replace(result, sources=np.array([0])), "send or receive"),
+        (replace(result, sources=np.array([0, 3])), "both source and sink|negative|send or receive"),
+    ):
+        with pytest.raises(VerificationError, match=message):
+            wrong.verify()
+
+
+def test_shares_that_cost_more_are_refused() -> None:
+    """A flow that is cheapest for the shares of its sources, which are not the best."""
+    result = diamond()
+    worse = preflow.min_cost_flow(result.network, [2, 3, 0, -4, -1])
+    changed = replace(
+        result,
+        flow=worse.flow,
+        potentials=worse.potentials,
+        supply=worse.supply,
+        lower_bound=worse.cost,
+        upper_bound=worse.cost,
+    )
+    with pytest.raises(VerificationError, match="other shares"):
+        changed.verify()
+
+
+def test_an_empty_end() -> None:
+    with pytest.raises(InvalidInputError, match="sink is empty"):
+        preflow.max_flow_min_cost(diamond().network, 0, [])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -186,6 +187,23 @@ def test_jobs(matrix: np.ndarray, data: st.DataObject) -> None:
             assert sum(limit[w] for w in error.value.allowed) < len(jobs)
         reachable = np.minimum(open_.sum(axis=1), limit).sum()
         assert reachable < sum(needs[j] for j in jobs) or max(needs) > 1
+
+
+def test_the_number_of_jobs_is_proved() -> None:
+    """The cover is checked, and so are the pairs and the cost of an assignment that leaves jobs over."""
+    found = reductions.assign_jobs([[1, 2, 5], [np.inf, np.inf, 4]], limit=[1, 2], partial=True)
+    found.verify()
+    assert (found.complete, len(found.job), found.cost) == (False, 2, 5)
+    bound = found.limit[found.cover_workers].sum() + found.needs[found.cover_jobs].sum()
+    assert bound == 2
+    for wrong, message in (
+        (replace(found, cover_workers=np.zeros(2, dtype=bool)), "the cover proves"),
+        (replace(found, cost=6), "the pairs cost 5.0, not 6"),
+        (replace(found, job=np.array([1, 2])), "the pairs cost 6.0, not 5"),
+        (replace(found, job=np.array([2, 2])), "wrong number of workers"),
+    ):
+        with pytest.raises(VerificationError, match=message):
+            wrong.verify()
 
 
 def test_prices_of_jobs() -> None:

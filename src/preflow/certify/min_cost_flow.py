@@ -24,6 +24,8 @@ from .fields import check_bounds, checked_array, checked_number
 
 #: Bits of a word of :func:`exact_dot`.
 WORD = 21
+#: Rounding of the smallest floats: a slack of floats is not 0, which means that all amounts are integers.
+LEAST = 2.0**-1060
 
 
 def exact_dot(first: Array, second: Array) -> int | float:
@@ -76,7 +78,8 @@ def reduced_costs(network: CostNetwork, potentials: Array) -> Array:
         largest = [max(abs(int(v.max())), abs(int(v.min()))) if len(v) else 0 for v in (cost, potentials)]
         if largest[0] + 2 * largest[1] > INT64_MAX:
             raise VerificationError(f"potentials of up to {largest[1]} are too large for int64")
-    reduced: Array = cost + potentials[network.tail] - potentials[network.head]
+    # The difference comes first: it is often small beside the potentials, which then round less away.
+    reduced: Array = cost + (potentials[network.tail] - potentials[network.head])
     return reduced
 
 
@@ -102,7 +105,10 @@ def dual_bound(network: CostNetwork, supply: Array, potentials: Array) -> int | 
         limit = flow_limit(network, supply)
         bound += _sum(reduced[cheap]) * limit + exact_dot(reduced[cheap], lower[cheap])
     finite = negative & ~endless
-    bound += exact_dot(reduced[finite], _whole(upper[finite]))
+    most = _whole(upper[finite])
+    if most.dtype.kind == "f":
+        most = np.minimum(most, lower[finite] + float(flow_limit(network, supply)))
+    bound += exact_dot(reduced[finite], most)
     return bound + exact_dot(reduced[~negative], lower[~negative])
 
 
@@ -111,22 +117,44 @@ def amount_slack(network: CostNetwork, supply: Array) -> float:
     amounts = [network.capacity, supply, *([] if network.lower is None else [network.lower])]
     if all(map(is_integral, amounts)):
         return 0
-    return (network.num_vertices + network.num_arcs + 2) * 2.0**-50 * largest_amount(network, supply)
+    largest = largest_amount(network, supply)
+    return max((network.num_vertices + network.num_arcs + 2) * 2.0**-50 * largest, LEAST)
 
 
-def cost_slack(network: CostNetwork, supply: Array, flow: Array, potentials: Array) -> float:
-    """Return by how much rounding may change a cost or a bound: 0 for integers."""
-    slack = amount_slack(network, supply)
+def cost_slack(
+    network: CostNetwork, supply: Array, flow: Array, potentials: Array, rounding: float = 0
+) -> float:
+    """Return by how much rounding may change a cost or a bound: 0 for integers.
+
+    `rounding` is as in :func:`check_min_cost_flow`. A bound has the rounding error of each reduced cost times
+    what the arc carries in it. An arc whose reduced cost may be negative but for rounding counts with its
+    capacity.
+    """
+    slack = amount_slack(network, supply) + rounding
     if not slack and is_integral(network.cost):
         return 0
-    terms = float(np.dot(np.abs(network.cost).astype(float), np.abs(flow).astype(float)))
-    terms += float(np.dot(np.abs(potentials).astype(float), np.abs(supply).astype(float)))
-    largest = float(np.abs(potentials).max(initial=0)) + float(np.abs(network.cost).max(initial=0))
-    return (network.num_vertices + network.num_arcs + 2) * 2.0**-52 * terms + slack * largest * 4
+    cost, prices, amounts = (values.astype(np.float64) for values in (network.cost, potentials, flow))
+    difference = prices[network.tail] - prices[network.head]
+    error = 2.0**-51 * (np.abs(cost) + np.abs(difference))
+    carried = np.abs(amounts)
+    if network.lower is not None:
+        carried += np.abs(network.lower)
+    if network.undirected is not None:
+        difference = np.where(network.undirected, -np.abs(difference), difference)
+    doubtful = cost + difference <= error
+    room = np.minimum(network.capacity[doubtful], largest_amount(network, supply))
+    carried[doubtful] += np.abs(room)
+    terms = float(np.dot(np.abs(cost), np.abs(amounts)))
+    terms += float(np.dot(np.abs(prices), np.abs(supply.astype(np.float64))))
+    largest = float(np.abs(prices).max(initial=0)) + float(np.abs(cost).max(initial=0))
+    sums = (network.num_vertices + network.num_arcs + 2) * 2.0**-52 * terms
+    return float(np.dot(error, carried)) + sums + slack * largest * 4
 
 
-def check_flow_of_network(network: CostNetwork, supply: Array, flow: Any) -> Array:
+def check_flow_of_network(network: CostNetwork, supply: Array, flow: Any, rounding: float = 0) -> Array:
     """Check bounds on every arc and conservation at every vertex; return the flow as an array.
+
+    `rounding` is as in :func:`check_min_cost_flow`.
 
     Raises
     ------
@@ -136,7 +164,7 @@ def check_flow_of_network(network: CostNetwork, supply: Array, flow: Any) -> Arr
     amounts: Array = checked_array(network, flow, "flow", (network.num_arcs,), np.int64, np.float64)
     if amounts.dtype.kind == "f" and not np.isfinite(amounts).all():
         raise VerificationError(f"arc {int((~np.isfinite(amounts)).argmax())} carries no finite amount")
-    slack = amount_slack(network, supply)
+    slack = amount_slack(network, supply) + rounding
     if not slack:
         amounts = _checked_whole(amounts)
     lower: Any = 0 if network.lower is None else _whole(network.lower)
@@ -203,10 +231,12 @@ def check_min_cost_flow(
     lower_bound: object,
     upper_bound: object,
     gap: object,
+    rounding: float = 0,
 ) -> None:
     """Prove the bounds of a result, and if its status is optimal that they meet within the gap.
 
-    Linear time.
+    Linear time. `rounding` is what amounts may lack beyond :func:`amount_slack`, where the supplies are sums
+    of larger floats.
 
     Raises
     ------
@@ -218,7 +248,7 @@ def check_min_cost_flow(
     if math.isinf(upper) and status != "optimal":
         amounts = checked_array(network, flow, "flow", (network.num_arcs,), np.int64, np.float64)
     else:
-        amounts = check_flow_of_network(network, supply, flow)
+        amounts = check_flow_of_network(network, supply, flow, rounding)
     prices: Array = checked_array(
         network, potentials, "potentials", (network.num_vertices,), np.int64, np.float64
     )
@@ -226,17 +256,33 @@ def check_min_cost_flow(
         raise VerificationError(
             f"the potential of vertex {int((~np.isfinite(prices)).argmax())} is not finite"
         )
-    slack = cost_slack(network, supply, amounts, prices)
+    slack = cost_slack(network, supply, amounts, prices, rounding)
     check_bounds(status, lower, upper, slack)
     cost = flow_cost(network, amounts)
     if not math.isinf(upper) and not abs(cost - upper) <= slack:
         raise VerificationError(f"the flow costs {cost}, not {upper}")
     bound = dual_bound(network, supply, prices)
     if status == "optimal":
+        if not slack:
+            _check_endless(network, prices)
         if not cost - bound <= margin + slack:
             raise VerificationError(f"the potentials prove {bound}, more than the gap {margin} below {cost}")
     elif not lower <= bound + slack:
         raise VerificationError(f"the potentials prove {bound}, less than lower_bound, {lower}")
+
+
+def _check_endless(network: CostNetwork, potentials: Array) -> None:
+    """Check that no arc of infinite capacity has negative reduced cost: no flow fills it."""
+    if network.capacity.dtype.kind == "i":
+        return
+    reduced = reduced_costs(network, potentials)
+    if network.undirected is not None:
+        cost = _whole(network.cost)
+        reduced = np.where(network.undirected, cost - np.abs(reduced - cost), reduced)
+    broken = (reduced < 0) & np.isinf(network.capacity)
+    if broken.any():
+        arc = int(broken.argmax())
+        raise VerificationError(f"arc {arc} of infinite capacity has the reduced cost {reduced[arc]}")
 
 
 def _whole(values: Array) -> Array:

@@ -71,11 +71,61 @@ def price_bound(
 
 def plan_cost(costs: TransportCosts, item: int, row: Array, column: Array, mass: Array) -> int | float:
     """Return the cost of a plan; exact for integers."""
+    return exact_dot(_costs_of_pairs(costs, item, row, column), mass)
+
+
+def _costs_of_pairs(costs: TransportCosts, item: int, row: Array, column: Array) -> Array:
     if isinstance(costs, DeviceCosts):
-        values = costs.device.to_host(costs.values[item][costs.xp.asarray(row), costs.xp.asarray(column)])
+        there = costs.values[item][costs.xp.asarray(row), costs.xp.asarray(column)]
+        return np.asarray(costs.device.to_host(there))
+    return costs.at(item, row, column)
+
+
+def _largest_cost(costs: TransportCosts) -> float:
+    """Return a number that the size of no finite cost exceeds."""
+    if isinstance(costs, PointCosts):
+        _, n, m = costs.shape
+        # By the triangle inequality; of squares, twice as much.
+        row, column = costs.at(0, np.zeros(m, dtype=np.int64), np.arange(m)), costs.at(0, np.arange(n), 0)
+        return 4 * float(np.abs(row).max() + np.abs(column).max() + abs(row[0]))
+    values, xp, largest = costs.values.reshape(-1), costs.xp, 0.0
+    for begin in range(0, len(values), CHUNK):
+        sizes = xp.abs(values[begin : begin + CHUNK])
+        largest = max(largest, float(xp.where(xp.isfinite(sizes), sizes, 0).max()))
+    return largest
+
+
+def cost_of_rest(costs: TransportCosts, a: Array, b: Array, row: Array, column: Array, mass: Array) -> float:
+    """Return what it costs, at most, to move what rounding left out of a plan, or moved too much.
+
+    Rows and columns are served in turn. What would need a pair that is not allowed takes a path instead, on
+    which no pair costs more than the largest cost.
+    """
+    left, right = a.astype(np.float64), b.astype(np.float64)
+    np.subtract.at(left, row, mass)
+    np.subtract.at(right, column, mass)
+    # Sums that differ by rounding: the largest mass is what it is to be.
+    surplus = float(left.sum() - right.sum())
+    if surplus > 0:
+        right[int(b.argmax())] += surplus
     else:
-        values = costs.at(item, row, column)
-    return exact_dot(values, mass)
+        left[int(a.argmax())] -= surplus
+    most = 0.0
+    if len(row) and (left.any() or right.any()):
+        used = np.abs(_costs_of_pairs(costs, 0, row, column).astype(np.float64))
+        most = float(used.max()) * float(np.abs(left).sum() + np.abs(right).sum())
+    rows, columns = np.flatnonzero(left > 0), np.flatnonzero(right > 0)
+    if not len(rows) or not len(columns):
+        return most
+    sums = np.cumsum(left[rows]), np.cumsum(right[columns])
+    largest = _largest_cost(costs)
+    most += (len(a) + len(b)) * 2.0**-50 * float(sums[0][-1]) * largest
+    meet = np.union1d(*sums)
+    first, second = (np.minimum(np.searchsorted(total, meet), len(total) - 1) for total in sums)
+    price = np.abs(_costs_of_pairs(costs, 0, rows[first], columns[second]).astype(np.float64))
+    with np.errstate(over="ignore"):
+        price = np.where(np.isfinite(price), price, (len(a) + len(b)) * largest)
+        return most + float(price @ np.diff(meet, prepend=0.0))
 
 
 def rounding_slack(costs: TransportCosts, item: int, a: Array, b: Array, v: Array, threads: int = 1) -> float:
@@ -109,6 +159,8 @@ def check_plan(
     if not (np.isfinite(mass) & (mass > 0)).all():
         raise VerificationError("a mass is not positive")
     slack = 0.0 if a.dtype.kind == "i" else (n + m + 2) * 2.0**-50 * float(a.sum())
+    if a.dtype.kind == "i" and float(mass.sum(dtype=np.float64)) >= 2.0**62:
+        raise VerificationError("the masses of the plan sum to 2**62 or more")
     for ends, wanted, name in ((row, a, "row"), (column, b, "column")):
         left = wanted.copy()
         np.subtract.at(left, ends, mass)
@@ -123,6 +175,7 @@ def check_transport(
     a: Array,
     b: Array,
     plan: tuple[Any, Any, Any],
+    u: Any,
     v: Any,
     status: object,
     lower: int | float,
@@ -139,6 +192,8 @@ def check_transport(
     kind = np.int64 if costs.dtype.kind == "i" else np.float64
     if not isinstance(v, np.ndarray) or v.dtype != kind or v.shape != b.shape or not np.isfinite(v).all():
         raise VerificationError(f"v must be {len(b)} finite numbers of {np.dtype(kind)}")
+    if not isinstance(u, np.ndarray) or u.dtype != kind or u.shape != a.shape or not np.isfinite(u).all():
+        raise VerificationError(f"u must be {len(a)} finite numbers of {np.dtype(kind)}")
     slack = rounding_slack(costs, 0, a, b, v)
     bound = price_bound(costs, 0, a, b, v)
     if status != "optimal":
@@ -152,6 +207,13 @@ def check_transport(
         raise VerificationError(f"the plan costs {cost}, not {upper}")
     if status == "optimal" and not (cost - bound <= gap + slack and lower == upper):
         raise VerificationError(f"the prices prove {bound}, more than the gap {gap} below {cost}")
+    if status == "optimal" and kind == np.int64:
+        least = least_less_price(costs, 0, v)
+        wrong = u < -least
+        wrong[plan[0]] |= (u != -least)[plan[0]]
+        if wrong.any():
+            row = int(wrong.argmax())
+            raise VerificationError(f"u[{row}] is {u[row]}, and {-least[row]} follows from v")
 
 
 def _check_range(costs: TransportCosts, item: int, v: Array) -> None:

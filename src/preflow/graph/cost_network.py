@@ -106,7 +106,8 @@ class CostNetwork(VertexNames, HostArrays, ReadOnlyArrays):
         if bad.any():
             arc = int(bad.argmax())
             raise InvalidInputError(
-                f"arc {arc} is undirected, so its cost must not be negative and its lower bound must be zero"
+                f"arc {arc} is undirected, so its cost must not be negative and its lower bound must be zero: "
+                "flow that goes forth and back over it would be a cycle of negative cost"
             )
         marks = np.array(marks)
         marks.flags.writeable = False
@@ -150,13 +151,17 @@ class CostNetwork(VertexNames, HostArrays, ReadOnlyArrays):
         supply : array_like, shape (num_vertices,), optional
             Positive: the vertex sends that much; negative: it receives. The sum is zero.
         undirected : array_like of bool, shape (m,) or scalar, optional
+            Arcs that carry flow in either direction. Negative costs are refused on them: flow that goes forth
+            and back would be a cycle of negative cost, and the cheapest flow of a net amount is no longer a
+            minimum-cost flow problem. Two opposite arcs model flow both ways at once.
         num_vertices : int, optional
             Default: the length of `supply`, or one more than the largest vertex mentioned.
 
         Raises
         ------
         InvalidInputError
-            Wrong shapes or dtypes, NaN, vertices out of range, a lower bound above its capacity.
+            Wrong shapes or dtypes, NaN, vertices out of range, a lower bound above its capacity, an undirected
+            arc of negative cost or with a lower bound.
         CapacityOverflowError
             A number does not fit 64 bits.
 

@@ -31,6 +31,10 @@ MOST = 2**62
 AMOUNT_BITS = 52
 #: The largest float cost is rounded to an integer of at most this many bits, less in large networks.
 COST_BITS = 48
+#: Arcs whose capacities are summed together.
+CHUNK = 1 << 20
+#: Costs of float data stay below this number.
+MOST_FLOAT = 2.0**1000
 
 
 class StandardForm(NamedTuple):
@@ -81,8 +85,10 @@ class Standardised:
 
     def flow(self, found: NDArray[np.int64]) -> Array:
         """Return the flow of the input arcs, in the caller's units, from that of the form."""
-        flow = found[: self.num_arcs].copy()
-        flow[self.undirected] -= found[self.num_arcs :]
+        flow = found  # the solver's array, unless it has more arcs
+        if len(self.undirected):
+            flow = found[: self.num_arcs].copy()
+            flow[self.undirected] -= found[self.num_arcs :]
         if self.lower is not None:
             flow += self.lower
         return (
@@ -92,7 +98,8 @@ class Standardised:
     def form_flow(self, flow: Array) -> NDArray[np.int64]:
         """Return the flow of the form, cut to its capacities, from that of the input arcs."""
         exponent = self.amount_exponent
-        amounts = np.rint(flow).astype(np.int64) if exponent is None else _rounded(flow, exponent)
+        exact = flow.dtype.kind == "i" and exponent is None
+        amounts = flow.astype(np.int64) if exact else _rounded(flow, exponent or 0)
         if self.lower is not None:
             amounts = amounts - self.lower
         found = np.append(amounts, -amounts[self.undirected])
@@ -100,10 +107,10 @@ class Standardised:
 
     def form_potentials(self, potentials: Array) -> NDArray[np.int64]:
         """Return potentials in the form's units from those in the caller's."""
-        shift = self.cost_exponent or 0
-        scaled = np.ldexp(potentials.astype(np.float64), shift)
         if self.cost_exponent is None and potentials.dtype.kind == "i":
             return potentials.astype(np.int64)
+        with np.errstate(over="ignore"):  # earlier costs may have been far larger
+            scaled = np.ldexp(potentials.astype(np.float64), self.cost_exponent or 0)
         whole: NDArray[np.int64] = np.rint(np.clip(scaled, -(2.0**60), 2.0**60)).astype(np.int64)
         return whole
 
@@ -145,7 +152,7 @@ def standardise(network: CostNetwork, supply: Array) -> Standardised:
     CapacityOverflowError
         Amounts at a vertex sum to 2**62 or more.
     CostOverflowError
-        Costs along a path may sum to 2**61 or more.
+        Costs along a path may sum to 2**61 or more; or floats are so large that their products overflow.
     """
     amounts = [network.capacity, supply, *([] if network.lower is None else [network.lower])]
     exponent = None
@@ -167,22 +174,27 @@ def standardise(network: CostNetwork, supply: Array) -> Standardised:
         endless = np.isinf(network.capacity)
         lower = None if network.lower is None else _rounded(network.lower, exponent)
         roof = math.ldexp(2.0 * most, exponent) + 2
-        capacity = np.minimum(
-            np.ceil(np.ldexp(np.where(endless, 0, network.capacity), exponent)), roof
-        ).astype(np.int64)
+        with np.errstate(over="ignore"):  # what overflows is above the roof
+            scaled = np.ceil(np.ldexp(np.where(endless, 0, network.capacity), exponent))
+        capacity = np.minimum(scaled, roof).astype(np.int64)
         supplies = _balanced(_rounded(supply, exponent))
         limit = math.ceil(math.ldexp(limit, exponent)) + network.num_vertices + 2 * network.num_arcs
     cost, cost_exponent = _integer_costs(network)
+    if exponent is not None or cost_exponent is not None:
+        _check_products(network, supply)
     if lower is not None:
-        capacity = np.where(endless, 0, capacity - lower)
+        capacity = np.where(endless, 0, capacity - lower) if endless.any() else capacity - lower
         supplies = _shifted(network, supplies, lower)
     if limit >= MOST:
         raise CapacityOverflowError(f"an arc may have to carry {limit:,}: amounts must stay below 2**62")
-    capacity = np.where(endless, int(limit) + 1, np.minimum(capacity, int(limit) + 1))
+    if len(capacity) and int(capacity.max()) > limit:
+        capacity = np.minimum(capacity, int(limit) + 1)
+    if endless.any():
+        capacity = np.where(endless, int(limit) + 1, capacity)
     undirected = (
         np.flatnonzero(network.undirected) if network.undirected is not None else np.zeros(0, np.int64)
     )
-    tail, head = network.tail.astype(np.uint32), network.head.astype(np.uint32)
+    tail, head = network.tail.astype(np.uint32, copy=False), network.head.astype(np.uint32, copy=False)
     if len(undirected):
         tail, head = np.append(tail, head[undirected]), np.append(head, tail[undirected])
         capacity, cost = np.append(capacity, capacity[undirected]), np.append(cost, cost[undirected])
@@ -238,7 +250,10 @@ def _with_integers(
 
 def _without_lower(network: CostNetwork, supply: Array, lower: Array) -> Array:
     """Return what each vertex still sends once the lower bounds are sent."""
-    kind = np.int64 if supply.dtype.kind == lower.dtype.kind == "i" else np.float64
+    whole = supply.dtype.kind == lower.dtype.kind == "i"
+    if whole and len(supply) and int(np.abs(supply).max()) >= MOST:
+        whole = False  # sums of integers would wrap; such supplies are refused, or rounded like floats
+    kind = np.int64 if whole else np.float64
     left = supply.astype(kind)
     np.subtract.at(left, network.tail, lower.astype(kind, copy=False))
     np.add.at(left, network.head, lower.astype(kind, copy=False))
@@ -252,7 +267,11 @@ def _shifted(network: CostNetwork, supply: NDArray[np.int64], lower: NDArray[np.
 
 
 def _rounded(values: Array, exponent: int) -> NDArray[np.int64]:
-    return np.rint(np.ldexp(values.astype(np.float64), exponent)).astype(np.int64)
+    """Return values times two to `exponent` as integers, those past `MOST` as `MOST`."""
+    with np.errstate(over="ignore"):  # an earlier flow may be far above the capacities of today
+        scaled = np.ldexp(values.astype(np.float64), exponent)
+    whole: NDArray[np.int64] = np.rint(np.clip(scaled, -float(MOST), float(MOST))).astype(np.int64)
+    return whole
 
 
 def _balanced(supply: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -268,7 +287,7 @@ def _integer_costs(network: CostNetwork) -> tuple[NDArray[np.int64], int | None]
     """Return the costs as integers, and the exponent of the power of two that they were multiplied by."""
     cost = network.cost
     if is_integral(cost):
-        whole = cost.astype(np.int64)
+        whole = cost.astype(np.int64, copy=False)
         largest = max(abs(int(whole.max())), abs(int(whole.min()))) if len(whole) else 0
         if (network.num_vertices + 1) * largest >= MOST // 2:
             raise CostOverflowError(
@@ -281,6 +300,14 @@ def _integer_costs(network: CostNetwork) -> tuple[NDArray[np.int64], int | None]
     return _rounded(cost, exponent), exponent
 
 
+def _check_products(network: CostNetwork, supply: Array) -> None:
+    """Check that float64 represents the cost of every flow, and every bound on it."""
+    n, m = network.num_vertices, network.num_arcs
+    largest = (n + 1.0) * float(np.abs(network.cost.astype(np.float64)).max(initial=0))
+    if largest and (n + m + 2) * largest_amount(network, supply) > MOST_FLOAT / largest:
+        raise CostOverflowError("costs times amounts may be more than float64 can represent")
+
+
 def _check_vertex_sums(form: StandardForm) -> None:
     """Check that amounts at each vertex sum to less than 2**62."""
     n = len(form.supply)
@@ -288,7 +315,9 @@ def _check_vertex_sums(form: StandardForm) -> None:
         return
     sums = np.abs(form.supply.astype(np.float64))
     for ends in (form.tail, form.head):
-        sums += np.bincount(ends, weights=form.capacity, minlength=n)
+        for begin in range(0, len(ends), CHUNK):  # bincount copies what it gets
+            part = slice(begin, begin + CHUNK)
+            sums += np.bincount(ends[part], weights=form.capacity[part], minlength=n)
     worst = int(sums.argmax())
     if sums[worst] * (1 + 1e-9) >= MOST:
         raise CapacityOverflowError(

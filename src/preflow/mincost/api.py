@@ -11,9 +11,10 @@ import numpy as np
 
 from ..arrays import Array
 from ..certify.min_cost_flow import cost_slack, dual_bound, flow_cost
-from ..errors import InvalidInputError, UnboundedCostError
+from ..errors import CapacityOverflowError, InvalidInputError, UnboundedCostError
 from ..graph.cost_network import CostNetwork, as_cost_network
 from ..graph.negative_cycle import negative_cycle
+from ..graph.network import EXACT_FLOAT
 from ..graph.placement import gpu_of_method, gpu_worth_using
 from ..graph.standard_form import Standardised, standardise
 from ..progress import Reporter
@@ -29,6 +30,9 @@ from .solution import FlowState
 
 if TYPE_CHECKING:
     from .methods import HostSolver
+
+#: Relative rounding errors of a bound that differs from the cost of the flow.
+ROUNDING = 2.0**-30
 
 
 def min_cost_flow(
@@ -165,13 +169,13 @@ class MinCostCall(Call[CostNetwork]):
             with self.timed("build"):
                 standard = self.standard = standardise(network, self.supply)
                 cycle = _endless_cycle(network, standard)
-            if cycle:
+            if cycle and (slope := _sum_of_costs(network.cost[cycle])) < 0:
                 # An instance that has no feasible flow is infeasible, whatever its costs.
                 free = standard.form._replace(cost=np.zeros_like(standard.form.cost))
                 state = solve(free, None, self.options, self.control)
                 if state.ending == "infeasible":
                     raise infeasible_error(network, standard, state)
-                raise UnboundedCostError(tuple(cycle), network.cost[cycle].sum().item())
+                raise UnboundedCostError(tuple(cycle), slope)
             with self.timed("build"):
                 start = self._fitting_start(standard)
                 if start is not None and self.leaves_choice:
@@ -218,12 +222,16 @@ class MinCostCall(Call[CostNetwork]):
         exact = standard.amount_exponent is None and standard.cost_exponent is None
         finished = state.ending == "optimal"
         status = self.control.status(self.method, finished)
-        bound = dual_bound(network, supply, potentials)
+        # Integers need no bound to be exact.
+        bound = -math.inf if finished and exact else dual_bound(network, supply, potentials)
         gap: int | float
         if finished:
             lower: int | float = flow_cost(network, flow)
             upper = lower
-            gap = 0 if exact else max(0.0, lower - bound) + cost_slack(network, supply, flow, potentials)
+            gap = 0
+            if not exact:
+                slack = cost_slack(network, supply, flow, potentials)
+                gap = max(0.0, lower - bound) * (1 + ROUNDING) + slack
         else:
             sent = not excesses(standard.form, state.flow).any()
             upper = flow_cost(network, flow) if sent else math.inf
@@ -269,19 +277,25 @@ def _read_supplies(network: CostNetwork, supply: Any, source: Any, sink: Any, am
         raise InvalidInputError(f"{' and '.join(given)} given: source, sink and amount go together")
     if isinstance(amount, bool) or not isinstance(amount, int | float | np.integer | np.floating):
         raise InvalidInputError(f"amount must be a number, got {amount!r}")
-    if not 0 <= amount < 2**62:
-        raise InvalidInputError(f"amount must be at least 0 and below 2**62, got {amount}")
-    if isinstance(amount, float | np.floating) and amount != int(amount):
+    if not 0 <= amount < math.inf:
+        raise InvalidInputError(f"amount must be at least 0 and finite, got {amount}")
+    if isinstance(amount, float | np.floating) and (amount != int(amount) or amount > EXACT_FLOAT):
         supplies = supplies.astype(np.float64)
     ends = network.vertex(source), network.vertex(sink)
     for end, sign in zip(ends, (1, -1), strict=True):
-        total = supplies[end].item() + sign * (amount if supplies.dtype.kind == "f" else int(amount))
-        if abs(total) >= 2**62:
-            raise InvalidInputError(
+        whole = supplies.dtype.kind == "i"
+        total = supplies[end].item() + sign * (int(amount) if whole else float(amount))
+        if whole and abs(total) >= 2**62:
+            raise CapacityOverflowError(
                 f"the supply of vertex {network.name(end)} is {total}, which does not fit"
             )
         supplies[end] = total
     return supplies
+
+
+def _sum_of_costs(cost: Array) -> int | float:
+    """Return the sum of the costs of a cycle, with the right sign: rounding may have made them cheaper."""
+    return math.fsum(cost.tolist()) if cost.dtype.kind == "f" else int(cost.sum())
 
 
 def _endless_cycle(network: CostNetwork, standard: Standardised) -> list[int]:

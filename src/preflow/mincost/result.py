@@ -114,7 +114,12 @@ class MinCostFlowResult(BoundedResult):
             self.lower_bound,
             self.upper_bound,
             self.gap,
+            self._rounding(),
         )
+
+    def _rounding(self) -> float:
+        """Return what amounts may lack by rounding of larger ones; 0 here."""
+        return 0.0
 
     def __repr__(self) -> str:
         used = int(np.count_nonzero(self.flow))

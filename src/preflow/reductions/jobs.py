@@ -21,7 +21,7 @@ from ..mincost.result import MinCostFlowResult
 from ..solving.call import Arguments
 from ..solving.read_only import ReadOnlyArrays
 from .base import CostReduction, check_fits, freeze, one_matrix, read_limits
-from .most_for_least import max_flow_min_cost
+from .most_for_least import MaxFlowMinCostResult, max_flow_min_cost
 
 #: Relative rounding error that sums of float costs and prices may have.
 ROUNDING = 1e-9
@@ -50,6 +50,9 @@ class JobAssignment(ReadOnlyArrays):
         The flow and the potentials.
     complete : bool
         Whether all jobs are done.
+    cover_workers, cover_jobs : ndarray of bool, shapes (num_workers,) and (num_jobs,)
+        The limits of these workers, the needs of these jobs, and one for each allowed pair without an end
+        among them sum to the number of pairs: no assignment has more.
     """
 
     worker: NDArray[np.int64]
@@ -62,15 +65,17 @@ class JobAssignment(ReadOnlyArrays):
     needs: NDArray[np.int64]
     result: MinCostFlowResult
     complete: bool
+    cover_workers: NDArray[np.bool_]
+    cover_jobs: NDArray[np.bool_]
 
     def __post_init__(self) -> None:
         freeze(self.worker, self.job, self.load, self.rent, self.price, self.limit, self.needs)
+        freeze(self.cover_workers, self.cover_jobs)
 
     def verify(self) -> None:
-        """Prove the assignment cheapest, in linear time.
+        """Prove that no assignment does more jobs, and that none that does as many costs less.
 
-        That no assignment does more jobs than one that is not complete is proved by
-        :func:`preflow.reductions.b_matching`.
+        In linear time, apart from sorting the pairs.
 
         Raises
         ------
@@ -87,9 +92,11 @@ class JobAssignment(ReadOnlyArrays):
         network = self.result.network
         pairs = slice(n, network.num_arcs - m)
         worker, job = network.tail[pairs].astype(np.int64), network.head[pairs].astype(np.int64) - n
-        chosen = set(zip(self.worker.tolist(), self.job.tolist(), strict=True))
-        if not chosen <= set(zip(worker.tolist(), job.tolist(), strict=True)):
-            raise VerificationError("a pair is not allowed")
+        self._check_pairs(worker * m + job, network.cost[pairs])
+        left = int(np.count_nonzero(~self.cover_workers[worker] & ~self.cover_jobs[job]))
+        most = left + int(self.limit[self.cover_workers].sum()) + int(self.needs[self.cover_jobs].sum())
+        if most != len(self.worker):
+            raise VerificationError(f"the cover proves that there are at most {most} pairs")
         if not self.complete:
             return
         below = np.minimum(network.cost[pairs] + self.rent[worker] - self.price[job], 0)
@@ -101,6 +108,21 @@ class JobAssignment(ReadOnlyArrays):
             slack = self.result.gap + ROUNDING * (terms + float(np.abs(network.cost[pairs]).sum()))
         if (self.rent < 0).any() or not abs(self.cost - bound) <= slack:
             raise VerificationError(f"the prices prove a cost of {bound}, not {self.cost}")
+
+    def _check_pairs(self, allowed: NDArray[np.int64], cost: Array) -> None:
+        """Check that the pairs are different ones of those allowed, and what they cost."""
+        chosen = self.worker * len(self.needs) + self.job
+        if len(np.unique(chosen)) < len(chosen):
+            raise VerificationError("a pair occurs twice")
+        order = np.argsort(allowed, kind="stable")
+        place = np.minimum(np.searchsorted(allowed[order], chosen), max(len(allowed) - 1, 0))
+        if len(chosen) and (not len(allowed) or (allowed[order[place]] != chosen).any()):
+            raise VerificationError("a pair is not allowed")
+        used = cost[order[place]] if len(chosen) else cost[:0]
+        total = exact_dot(used, np.ones(len(used), dtype=np.int64))
+        slack = self.result.gap + ROUNDING * float(np.abs(used).sum()) if cost.dtype.kind == "f" else 0
+        if not (abs(total - self.cost) <= slack and abs(self.cost - self.result.cost) <= slack):
+            raise VerificationError(f"the pairs cost {total}, not {self.cost}")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -208,6 +230,9 @@ class JobsAsMinCostFlow(CostReduction[JobAssignment]):
         job = self.network.head[pairs][used].astype(np.int64) - n
         order = np.lexsort((worker, job))
         potentials = result.potentials - result.potentials[self.source]
+        cover_workers, cover_jobs = np.zeros(n, dtype=bool), np.ones(m, dtype=bool)
+        if isinstance(result, MaxFlowMinCostResult) and result.sink_side is not None:
+            cover_workers, cover_jobs = result.sink_side[:n].copy(), ~result.sink_side[n : n + m]
         return JobAssignment(
             worker[order],
             job[order],
@@ -219,6 +244,8 @@ class JobsAsMinCostFlow(CostReduction[JobAssignment]):
             self.needs,
             result,
             bool(len(used) == self.needs.sum()),
+            cover_workers,
+            cover_jobs,
         )
 
 

@@ -1,20 +1,32 @@
-"""A maximum flow of least cost: maximum flows find the amount, a minimum-cost flow sends it."""
+"""A maximum flow of least cost: maximum flows find the amount, a minimum-cost flow sends it.
+
+The minimum cut of the last maximum flow proves the amount. Let S be its source side. What a flow sends over
+the arcs out of S, less what it sends over the arcs into S, is the amount plus the supplies in S. So no
+amount is larger than :func:`cut_bound`: the capacities out of S, less the lower bounds into S, less the
+supplies in S.
+
+Several sources get what they send from one new vertex, and several sinks pass what they receive on to
+another. Their arcs cost nothing and are never full. The potentials of the new vertices are the largest of a
+source and the smallest of a sink.
+"""
 
 from __future__ import annotations
 
 import math
 import time
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ..arrays import Array
-from ..certify.min_cost_flow import dual_bound
-from ..errors import InvalidInputError, NotOptimalError
-from ..graph.cost_network import CostNetwork, as_cost_network
-from ..graph.network import FlowNetwork
+from ..arrays import Array, Vertices
+from ..certify.fields import checked_array, checked_number
+from ..certify.min_cost_flow import amount_slack, cost_slack, dual_bound, exact_dot
+from ..errors import InvalidInputError, NotOptimalError, VerificationError
+from ..graph.cost_network import CostNetwork, as_cost_network, is_integral
+from ..graph.network import INT64_MAX, FlowNetwork, exact_sum
 from ..maxflow.api import max_flow
 from ..mincost.api import min_cost_flow
 from ..mincost.methods import METHODS
@@ -22,17 +34,154 @@ from ..mincost.result import MinCostFlowResult
 from ..progress import Reporter
 from ..solving.call import Arguments, Request
 from ..stats import MinCostStats, SolveStats
-from .base import difference, joined, sum_of, vertex_numbers
+from .base import difference, joined, sum_of, supplies_or_own, totals, vertex_numbers
 from .feasible import CirculationAsMaxFlow
 
 #: Seconds that are left to a solve whose time is over: time limits are positive.
 NO_TIME = 1e-6
 
 
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class MaxFlowMinCostResult(MinCostFlowResult):
+    """A cheapest maximum flow, the potentials that prove it cheapest, and the cut that proves it largest.
+
+    Attributes
+    ----------
+    flow, potentials, network, status, lower_bound, upper_bound, value, stats
+        See :class:`preflow.MinCostFlowResult`. `supply` is what each vertex sends: its own supply, and of a
+        source or a sink its part of the amount.
+    sources, sinks : ndarray of int64
+    sink_side : ndarray of bool, shape (num_vertices,), or None
+        The side of the sinks of a minimum cut; None if the time was over before it was known.
+    own_supply : ndarray, shape (num_vertices,)
+        The supplies of the network.
+    """
+
+    sources: NDArray[np.int64]
+    sinks: NDArray[np.int64]
+    sink_side: NDArray[np.bool_] | None
+    own_supply: Array
+    _amount: int | float
+    _amount_gap: int | float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for array in (self.sources, self.sinks, self.own_supply):
+            array.flags.writeable = False
+        if self.sink_side is not None:
+            self.sink_side.flags.writeable = False
+
+    @property
+    def amount(self) -> int | float:
+        """What all sources send together; the largest that was found, if the time was over."""
+        return self._amount
+
+    @property
+    def amount_gap(self) -> int | float:
+        """A proved bound of how much more could be sent: 0 for integers, rounding for floats."""
+        return self._amount_gap
+
+    def verify(self) -> None:
+        """Prove that no flow sends more, and that none that sends as much costs less, in linear time.
+
+        The cut proves the amount; the flow and the potentials prove the cost, whatever the sources share.
+        A result that stopped early proves its bounds instead.
+
+        Raises
+        ------
+        VerificationError
+            The proof fails: please report it as a bug.
+        """
+        self._check_shares()
+        super().verify()
+        if self.status == "optimal":
+            self._check_equal_potentials()
+        if self.sink_side is None:
+            if self.status == "optimal":
+                raise VerificationError("no cut proves that the amount is the largest")
+            return
+        checked_array(self.network, self.sink_side, "sink_side", (self.network.num_vertices,), np.bool_)
+        if self.sink_side[self.sources].any() or not self.sink_side[self.sinks].all():
+            raise VerificationError("sink_side has a source, or lacks a sink")
+        bound = cut_bound(self.network, self.own_supply, self.sink_side)
+        slack = self._amount_slack()
+        allowed = checked_number(self._amount_gap, "amount_gap") + slack if slack else 0
+        if not bound - self.amount <= allowed:
+            raise VerificationError(f"the cut allows an amount of {bound}, more than {self.amount}")
+
+    def _check_shares(self) -> None:
+        """Check that sources and sinks together send and receive the amount beyond their own supplies."""
+        shape = (self.network.num_vertices,)
+        for name in ("supply", "own_supply"):
+            checked_array(self.network, getattr(self, name), name, shape, np.int64, np.float64)
+        for name in ("sources", "sinks"):
+            ends = checked_array(self.network, getattr(self, name), name, (-1,), np.int64)
+            if not len(ends) or ends.min() < 0 or ends.max() >= shape[0] or len(np.unique(ends)) < len(ends):
+                raise VerificationError(f"{name} must be different vertices, at least one")
+        if len(np.intersect1d(self.sources, self.sinks)):
+            raise VerificationError("a vertex is both source and sink")
+        amount, slack = checked_number(self.amount, "amount"), self._amount_slack()
+        own = self.own_supply.tolist()
+        left = [sent - given for sent, given in zip(self.supply.tolist(), own, strict=True)]
+        for ends, sign in ((self.sources.tolist(), 1), (self.sinks.tolist(), -1)):
+            shares = [sign * left[end] for end in ends]
+            if not (min(shares) >= -slack and abs(sum(shares) - amount) <= slack):
+                raise VerificationError(f"the terminals send or receive {sum(shares)}, not {amount}")
+            for end in ends:
+                left[end] = 0
+        if not all(abs(part) <= slack for part in left):
+            raise VerificationError("the supply of a vertex that is no terminal is not its own")
+
+    def _rounding(self) -> float:
+        """Return what amounts may lack: the terminals may have supplies of their own that are larger."""
+        return amount_slack(self.network, self.own_supply)
+
+    def _amount_slack(self) -> float:
+        """Return by how much rounding may change an amount: 0 for integers."""
+        return amount_slack(self.network, self.supply) + self._rounding()
+
+    def _check_equal_potentials(self) -> None:
+        """Check that no other source, or sink, could take a share at less cost."""
+        loss = spread_of_potentials(self)
+        slack = cost_slack(self.network, self.supply, self.flow, self.potentials, self._rounding())
+        allowed = self.gap + 2 * slack if slack else 0
+        if not loss <= allowed:
+            raise VerificationError(f"other shares of sources and sinks may cost less, by {loss}")
+
+
+def spread_of_potentials(result: MaxFlowMinCostResult) -> int | float:
+    """Return by how much other shares of the amount might lower the cost, by the potentials."""
+    sent = difference(result.supply, result.own_supply)
+    source, sink = result.potentials[result.sources], result.potentials[result.sinks]
+    loss = exact_dot(source.max() - source, np.maximum(sent[result.sources], 0))
+    return loss + exact_dot(sink - sink.min(), np.maximum(-sent[result.sinks], 0))
+
+
+def cut_bound(network: CostNetwork, supply: Array, sink_side: NDArray[np.bool_]) -> int | float:
+    """Return the largest amount that a cut allows: exact for integers, infinite over an endless arc."""
+    out = ~sink_side[network.tail] & sink_side[network.head]
+    back = sink_side[network.tail] & ~sink_side[network.head]
+    bound = _exact(network.capacity[out]) - _exact(supply[~sink_side])
+    if network.lower is not None:
+        bound -= _exact(network.lower[back])
+    if network.undirected is not None:
+        bound += _exact(network.capacity[back & network.undirected])
+    return bound
+
+
+def _exact(amounts: Array) -> int | float:
+    """Return a sum: of integers exactly, also where floats hold them."""
+    if not len(amounts):
+        return 0
+    if amounts.dtype.kind == "f" and np.isfinite(amounts).all() and is_integral(amounts):
+        amounts = amounts.astype(np.int64)
+    return exact_sum(amounts)
+
+
 def max_flow_min_cost(
     network: Any,
-    source: Any,
-    sink: Any,
+    source: Vertices,
+    sink: Vertices,
     *,
     method: str = "auto",
     device: str = "auto",
@@ -40,7 +189,7 @@ def max_flow_min_cost(
     time_limit: float | None = None,
     progress: bool | Reporter = False,
     options: Mapping[str, Any] | None = None,
-) -> MinCostFlowResult:
+) -> MaxFlowMinCostResult:
     """Find the cheapest of all maximum flows.
 
     :func:`preflow.max_flow` finds how much can be sent, :func:`preflow.min_cost_flow` sends it.
@@ -49,9 +198,9 @@ def max_flow_min_cost(
     ----------
     network : CostNetwork, or what :func:`preflow.min_cost_flow` takes
         If it has supplies, they are sent as well. Lower bounds are respected.
-    source, sink : vertex
-        For several sources or sinks, connect them to one of each first: see
-        :class:`preflow.reductions.TerminalsMerged`.
+    source, sink : vertex, or a list, set, range or array of vertices
+        No source and no sink sends less than nothing; how they share the amount is free, and as cheap as
+        possible.
     method, options
         As in :func:`preflow.min_cost_flow`. "auto" chooses the method of the maximum flow.
     device, threads, time_limit, progress
@@ -59,10 +208,10 @@ def max_flow_min_cost(
 
     Returns
     -------
-    MinCostFlowResult
-        Its `amount` is the value of the maximum flow. A maximum flow of floats is within its own gap of the
-        largest amount. If the time limit ends the search for the amount, `flow` is the largest flow that was
-        found, and `upper_bound` is infinite.
+    MaxFlowMinCostResult
+        Its `amount` is the value of the maximum flow, and `sink_side` the cut that proves it. A maximum flow
+        of floats is within `amount_gap` of the largest amount. If the time limit ends the search for the
+        amount, `flow` is the largest flow that was found, and `upper_bound` is infinite.
 
     Raises
     ------
@@ -91,9 +240,11 @@ def max_flow_min_cost(
     started = time.perf_counter()
     Request(METHODS, method, device, threads, time_limit, progress, options)
     read = as_cost_network(network)
-    ends = read.vertex(source), read.vertex(sink)
-    if ends[0] == ends[1]:
-        raise InvalidInputError(f"vertex {read.name(ends[0])} is both source and sink")
+    sources, sinks = read.vertices(source, "source"), read.vertices(sink, "sink")
+    both = np.intersect1d(sources, sinks)
+    if len(both):
+        raise InvalidInputError(f"vertex {read.name(both[0])} is both source and sink")
+    ends = sources, sinks
 
     def shared() -> Arguments:
         """Return the arguments of the next solve, with the time that is left."""
@@ -104,15 +255,15 @@ def max_flow_min_cost(
     base: Array | None = None
     seconds: dict[str, float] = {}
     if read.lower is not None or (read.supply is not None and read.supply.any()):
-        circulation = CirculationAsMaxFlow.of(_with_return_arc(read, *ends))
+        circulation = CirculationAsMaxFlow.of(_with_return_arcs(read, *ends))
         first = max_flow(circulation.network, circulation.source, circulation.sink, **shared())
         _count(seconds, first.stats)
         try:
             feasible = circulation.solution(first).flow
         except NotOptimalError:
             return _unfinished(read, ends, 0, first.upper_bound, first.stats, _within_bounds(read))
-        base, amount = feasible[:-1], feasible[-1].item()
-    rest = max_flow(_residual(read, base), *ends, **shared())
+        base, amount = feasible[: read.num_arcs], _exact(feasible[read.num_arcs :][: len(sources)])
+    rest = max_flow(_residual(read, base), sources, sinks, **shared())
     _count(seconds, rest.stats)
     if rest.status != "optimal":
         flow = rest.flow if base is None else base + rest.flow
@@ -120,33 +271,108 @@ def max_flow_min_cost(
             read, ends, amount + rest.lower_bound, amount + rest.upper_bound, rest.stats, flow.copy()
         )
     arguments: Arguments = {**shared(), "method": method, "options": options}
-    found = min_cost_flow(read, source=source, sink=sink, amount=amount + rest.value, **arguments)
+    found, sent = _sent_at_least_cost(read, ends, amount + rest.value, arguments)
     taken = {"amount": sum(seconds.values()), **found.stats.seconds}
-    return replace(found, stats=replace(found.stats, seconds=taken))
+    own = supplies_or_own(read, None).copy()
+    bound = cut_bound(read, own, rest.sink_side)
+    result = MaxFlowMinCostResult(
+        **{each.name: getattr(found, each.name) for each in fields(found)},
+        sources=sources,
+        sinks=sinks,
+        sink_side=rest.sink_side.copy(),
+        own_supply=own,
+        _amount=sent,
+        _amount_gap=max(0, bound - sent) if isinstance(bound, float) else 0,
+    )
+    return replace(result, stats=replace(found.stats, seconds=taken))
 
 
-def _with_return_arc(network: CostNetwork, source: int, sink: int) -> CostNetwork:
-    """Add an arc from the sink to the source that carries what is sent.
+def _sent_at_least_cost(
+    network: CostNetwork,
+    ends: tuple[NDArray[np.int64], NDArray[np.int64]],
+    amount: int | float,
+    arguments: Arguments,
+) -> tuple[MinCostFlowResult, int | float]:
+    """Send an amount from the sources to the sinks; return the result for the network, and the amount."""
+    sources, sinks = ends
+    if len(sources) == len(sinks) == 1:
+        names = network.labels or range(network.num_vertices)
+        terminals = {"source": names[sources[0]], "sink": names[sinks[0]]}
+        return min_cost_flow(network, **terminals, amount=amount, **arguments), amount
+    n, m = network.num_vertices, network.num_arcs
+    # Arcs of the new vertices are never full.
+    room = np.array([amount + 1 if isinstance(amount, int) else math.inf])
+    merged = _with_arcs(
+        network,
+        np.append(np.full(len(sources), n), sinks),
+        np.append(sources, np.full(len(sinks), n + 1)),
+        np.repeat(room, len(sources) + len(sinks)),
+        2,
+    )
+    found = min_cost_flow(merged, source=n, sink=n + 1, amount=amount, **arguments)
+    shares = found.flow[m:]
+    own = supplies_or_own(network, None)
+    moved = totals(np.append(sources, sinks), np.append(shares[: len(sources)], -shares[len(sources) :]), n)
+    potentials = found.potentials[:n].copy()
+    bounds = found.lower_bound, found.upper_bound
+    if found.status != "optimal":
+        # The worst shares give a bound that holds for all of them.
+        worst = own.astype(np.result_type(own, np.array([amount])))
+        worst[sources[potentials[sources].argmax()]] += amount
+        worst[sinks[potentials[sinks].argmin()]] -= amount
+        bounds = min(dual_bound(network, worst, potentials), found.upper_bound), found.upper_bound
+        if math.isinf(found.upper_bound):
+            moved = worst - own
+    result = replace(
+        found,
+        flow=found.flow[:m].copy(),
+        potentials=potentials,
+        supply=own + moved,
+        network=network,
+        lower_bound=bounds[0],
+        upper_bound=bounds[1],
+    )
+    return result, amount
 
-    In a feasible flow without cycles it carries no more than the source of the maximum flow supplies, which
+
+def _with_arcs(
+    network: CostNetwork, tail: Array, head: Array, capacity: Array, new_vertices: int
+) -> CostNetwork:
+    """Return a network with more vertices and arcs, which cost nothing; labels are left out."""
+    more, own, marks = len(tail), network.supply, network.undirected
+    return CostNetwork(
+        network.num_vertices + new_vertices,
+        np.append(vertex_numbers(network.tail), tail),
+        np.append(vertex_numbers(network.head), head),
+        capacity=joined(network.capacity, capacity),
+        cost=np.append(network.cost, np.zeros(more, dtype=network.cost.dtype)),
+        lower=None
+        if network.lower is None
+        else np.append(network.lower, np.zeros(more, network.lower.dtype)),
+        supply=None if own is None else np.append(own, np.zeros(new_vertices, dtype=own.dtype)),
+        undirected=None if marks is None else np.append(marks, np.zeros(more, dtype=bool)),
+    )
+
+
+def _with_return_arcs(
+    network: CostNetwork, sources: NDArray[np.int64], sinks: NDArray[np.int64]
+) -> CostNetwork:
+    """Add a vertex with arcs to the sources, which carry what is sent, and arcs from the sinks.
+
+    In a feasible flow without cycles they carry no more than the source of the maximum flow supplies, which
     is at most the sum of all lower bounds and supplies.
     """
     amounts = [part for part in (network.lower, network.supply) if part is not None]
     limit = sum(sum_of(np.abs(part)) for part in amounts)
     if isinstance(limit, int):
-        limit = min(limit, 2**62)
-    end = np.zeros(1, dtype=np.int64)
-    marks = network.undirected
-    return CostNetwork(
-        network.num_vertices,
-        np.append(vertex_numbers(network.tail), end + sink),
-        np.append(vertex_numbers(network.head), end + source),
-        capacity=joined(network.capacity, np.array([limit])),
-        cost=np.zeros(network.num_arcs + 1, dtype=np.int64),
-        lower=None if network.lower is None else np.append(network.lower, 0),
-        supply=network.supply,
-        undirected=None if marks is None else np.append(marks, False),
-        labels=network.labels,
+        limit = min(limit, INT64_MAX)
+    n = network.num_vertices
+    return _with_arcs(
+        replace(network, cost=np.zeros(network.num_arcs, dtype=np.int64)),
+        np.append(np.full(len(sources), n), sinks),
+        np.append(sources, np.full(len(sinks), n)),
+        np.full(len(sources) + len(sinks), limit),
+        1,
     )
 
 
@@ -179,27 +405,27 @@ def _within_bounds(network: CostNetwork) -> Array:
 
 def _unfinished(
     network: CostNetwork,
-    ends: tuple[int, int],
+    ends: tuple[NDArray[np.int64], NDArray[np.int64]],
     amount: int | float,
     most: int | float,
     stats: SolveStats,
     flow: Array,
-) -> MinCostFlowResult:
+) -> MaxFlowMinCostResult:
     """Return the result of a call that ended before the largest amount was known.
 
-    Potentials of zero bound the cost of every flow, whatever its amount.
+    Potentials of zero bound the cost of every flow, whatever its amount and the shares of the terminals.
     """
-    supply = np.zeros(network.num_vertices, dtype=np.int64 if isinstance(amount, int) else np.float64)
-    supply[list(ends)] = amount, -amount
-    if network.supply is not None:
-        supply = supply + network.supply
+    sources, sinks = ends
+    own = supplies_or_own(network, None).copy()
+    supply = own.astype(np.int64 if isinstance(amount, int) and own.dtype.kind == "i" else np.float64)
+    supply[[sources[0], sinks[0]]] += np.array([amount, -amount], dtype=supply.dtype)
     potentials = np.zeros(network.num_vertices, dtype=np.int64)
     lower: int | float = -math.inf
     if math.isfinite(most):
         limit = supply.astype(np.float64)
-        limit[list(ends)] += most - amount, amount - most
+        limit[[sources[0], sinks[0]]] += most - amount, amount - most
         lower = dual_bound(network, limit, potentials)
-    return MinCostFlowResult(
+    return MaxFlowMinCostResult(
         status="time-limit",
         lower_bound=lower,
         upper_bound=math.inf,
@@ -215,4 +441,10 @@ def _unfinished(
         supply=supply,
         network=network,
         _gap=math.inf,
+        sources=sources,
+        sinks=sinks,
+        sink_side=None,
+        own_supply=own,
+        _amount=amount,
+        _amount_gap=most - amount,
     )

@@ -19,8 +19,14 @@ from numpy.typing import ArrayLike
 from ..arrays import AnyArray, Array
 from ..certify.assignment import proved_bound
 from ..certify.min_cost_flow import exact_dot
-from ..certify.transport import price_bound, rounding_slack
-from ..errors import InfeasibleError, InfeasibleFlowError, InvalidInputError, VerificationError
+from ..certify.transport import cost_of_rest, price_bound, rounding_slack
+from ..errors import (
+    CapacityOverflowError,
+    InfeasibleError,
+    InfeasibleFlowError,
+    InvalidInputError,
+    VerificationError,
+)
 from ..graph.cost_network import CostNetwork
 from ..graph.costs import DenseCosts, SparseCosts
 from ..mincost.result import MinCostFlowResult
@@ -237,6 +243,8 @@ class TransportAsMinCostFlow(CostReduction[TransportResult]):
             if part.size and not (part >= 0).all():
                 raise InvalidInputError(f"{name} has a mass that is negative or NaN")
         whole = all(part.dtype.kind != "f" for part in masses)
+        if whole and any(float(part.sum(dtype=np.float64)) >= 2.0**62 for part in masses):
+            raise CapacityOverflowError("the masses sum to 2**62 or more")
         first, second = (part.astype(np.int64 if whole else np.float64) for part in masses)
         row, column = pairs.row, pairs.column.astype(np.int64)
         network = CostNetwork.from_arrays(
@@ -269,7 +277,8 @@ class TransportAsMinCostFlow(CostReduction[TransportResult]):
         gap: int | float = 0
         if self.costs.dtype.kind == "f" or self.a.dtype.kind == "f":
             proof = self.costs, 0, self.a, self.b, v
-            gap = max(0.0, float(cost - price_bound(*proof))) + rounding_slack(*proof)
+            rest = cost_of_rest(self.costs, self.a, self.b, row, column, mass)
+            gap = max(0.0, float(cost - price_bound(*proof))) + rounding_slack(*proof) + rest
         return TransportResult(
             status="optimal",
             lower_bound=cost,

@@ -11,9 +11,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import AnyArray, Array
-from ..certify.transport import TransportCosts, plan_cost, price_bound, rounding_slack
+from ..certify.transport import TransportCosts, cost_of_rest, plan_cost, price_bound, rounding_slack
 from ..cuda.runtime import Device, is_on_gpu
-from ..errors import CapacityOverflowError, InfeasibleFlowError, InvalidInputError, UnsuitableMethodError
+from ..errors import (
+    CapacityOverflowError,
+    CostOverflowError,
+    InfeasibleFlowError,
+    InvalidInputError,
+    UnsuitableMethodError,
+)
 from ..graph.cost_input import as_costs
 from ..graph.costs import SparseCosts
 from ..graph.device.costs import DeviceCosts, copied_to_device
@@ -79,7 +85,8 @@ def transport(
         Pairs that are not allowed stand in the way; `vertices` of the error has ("row", i) and
         ("column", j) whose masses cannot leave them.
     CapacityOverflowError, CostOverflowError
-        Integer masses sum to 2**62 or more, or integer costs are too large.
+        Integer masses sum to 2**62 or more, integer costs are too large, or the cost of a plan of floats is
+        more than float64 can represent.
 
     Notes
     -----
@@ -109,15 +116,16 @@ class TransportCall(Call[Any]):
         As the caller gave them, on the host.
     masses : (ndarray of int64, ndarray of int64)
         The same as integers.
-    exponent : int or None
-        The masses are multiplied by two to this power and rounded; None if they are integers.
+    exponents : list of (int or None), or None
+        The masses of an item are multiplied by two to this power and rounded; None for an item of floats that
+        are all integers. None if the caller gave integers.
     batch : bool
     """
 
     a: Array
     b: Array
     masses: tuple[NDArray[np.int64], NDArray[np.int64]]
-    exponent: int | None
+    exponents: list[int | None] | None
     batch: bool
     device: Device | None
 
@@ -131,8 +139,8 @@ class TransportCall(Call[Any]):
         first, second = _masses(a, "a", costs.leading, n), _masses(b, "b", costs.leading, m)
         if not items or not n or not m:
             raise InvalidInputError(f"there is nothing to move: the costs have shape {costs.shape}")
-        masses, exponent = _integer_masses(first, second)
-        if exponent is not None:
+        masses, exponents = _integer_masses(first, second)
+        if exponents is not None:
             first, second = first.astype(np.float64), second.astype(np.float64)
 
         def choice() -> Choice:
@@ -149,7 +157,7 @@ class TransportCall(Call[Any]):
             a=first,
             b=second,
             masses=masses,
-            exponent=exponent,
+            exponents=exponents,
             batch=bool(costs.leading),
             method=method,
             reason=chosen.reason,
@@ -162,7 +170,7 @@ class TransportCall(Call[Any]):
         """Solve and wrap the results."""
         with self.current_device():
             found = self._found()
-            if self.exponent is not None and self._sent_but_rounding(found):
+            if self._sent_but_rounding(found):
                 found = self._found()
             with self.timed("recover"):
                 return [self._result(item, each) for item, each in enumerate(found)]
@@ -171,6 +179,8 @@ class TransportCall(Call[Any]):
         """Lower masses that only rounding makes infeasible to what was sent; return whether there are any."""
         lowered = False
         for item, each in enumerate(found):
+            if self.exponents is None or self.exponents[item] is None:
+                continue
             a, b = self.masses[0][item], self.masses[1][item]
             if each.ending == "infeasible":
                 sent = np.zeros_like(a), np.zeros_like(b)
@@ -207,19 +217,23 @@ class TransportCall(Call[Any]):
     def _result(self, item: int, found: TransportFound) -> TransportResult:
         costs, a, b = _one(self.instance, item), self.a[item], self.b[item]
         if found.ending == "infeasible":
-            raise _infeasible(found, self.masses[0][item], self.masses[1][item], self.exponent)
+            raise _infeasible(found, self.masses[0][item], self.masses[1][item], self._exponent(item))
         finished = found.ending == "optimal"
         mass = found.mass
-        if self.exponent is not None:
-            mass = np.ldexp(mass.astype(np.float64), -self.exponent)
-        exact = costs.dtype.kind == "i" and self.exponent is None
+        exponent = self._exponent(item)
+        if exponent is not None:
+            mass = np.ldexp(mass.astype(np.float64), -exponent)
+        exact = costs.dtype.kind == "i" and exponent is None
         v = found.v.astype(np.int64 if costs.dtype.kind == "i" else np.float64)
         gap: int | float = 0
         if finished:
             lower = upper = plan_cost(costs, 0, found.row, found.column, mass)
             if not exact:
                 bound = price_bound(costs, 0, a, b, v, self.threads)
-                gap = max(0.0, float(lower - bound)) + rounding_slack(costs, 0, a, b, v, self.threads)
+                slack = rounding_slack(costs, 0, a, b, v, self.threads)
+                slack += cost_of_rest(costs, a, b, found.row, found.column, mass)
+                _check_finite(lower, min(bound, 0), slack)
+                gap = max(0.0, float(lower - bound)) + slack
         else:
             lower, upper = price_bound(costs, 0, a, b, v, self.threads), math.inf
             gap = math.inf
@@ -238,6 +252,19 @@ class TransportCall(Call[Any]):
             costs=costs,
             _gap=gap,
         )
+
+    def _exponent(self, item: int) -> int | None:
+        """Return the power of two of the unit of an item's masses; None if the caller gave integers."""
+        return None if self.exponents is None else self.exponents[item] or 0
+
+
+def _check_finite(*numbers: int | float) -> None:
+    """Refuse floats so large that the cost of a plan, or a bound on it, is infinite.
+
+    A bound may be infinite upwards: of a row that has no pairs, and no mass but for rounding.
+    """
+    if not all(math.isfinite(number) for number in numbers):
+        raise CostOverflowError("costs times masses are more than float64 can represent")
 
 
 def _one(costs: TransportCosts, item: int) -> TransportCosts:
@@ -270,35 +297,45 @@ def _masses(values: ArrayLike, name: str, leading: tuple[int, ...], size: int) -
     return np.array(array.reshape(math.prod(leading), size), dtype=kind)
 
 
-def _integer_masses(a: Array, b: Array) -> tuple[tuple[NDArray[np.int64], NDArray[np.int64]], int | None]:
-    """Return masses as integers with equal sums, and the exponent of the power of two of their unit."""
-    whole = all(
+def _integer_masses(
+    a: Array, b: Array
+) -> tuple[tuple[NDArray[np.int64], NDArray[np.int64]], list[int | None] | None]:
+    """Return masses as integers with equal sums, and the exponents of the powers of two of their units."""
+    masses = np.zeros(a.shape, dtype=np.int64), np.zeros(b.shape, dtype=np.int64)
+    exponents: list[int | None] = []
+    for item in range(len(a)):
+        *whole, exponent = _integer_masses_of_item(a[item], b[item])
+        for side, values in zip(masses, whole, strict=True):
+            side[item] = values
+        exponents.append(exponent)
+    return masses, None if a.dtype.kind == b.dtype.kind == "i" else exponents
+
+
+def _integer_masses_of_item(a: Array, b: Array) -> tuple[NDArray[np.int64], NDArray[np.int64], int | None]:
+    """Return masses of an item as integers with equal sums, and the exponent, None if they are integers."""
+    if all(
         part.dtype.kind == "i" or bool(((part == np.rint(part)) & (part < 2.0**53)).all()) for part in (a, b)
-    )
-    if whole:
-        masses = a.astype(np.int64), b.astype(np.int64)
-        for first, second in zip(*masses, strict=True):
-            sums = exact_sum(first), exact_sum(second)
-            if sums[0] != sums[1]:
-                raise InvalidInputError(f"the masses have different sums: {sums[0]:,} and {sums[1]:,}")
-            if sums[0] >= MOST:
-                raise CapacityOverflowError("the masses sum to 2**62 or more")
-        return masses, None if a.dtype.kind == b.dtype.kind == "i" else 0
-    totals = np.array([[part.sum() for part in side] for side in (a.astype(float), b.astype(float))])
-    slack = (a.shape[1] + b.shape[1] + 2) * 2.0**-50 * totals.max(axis=0)
-    apart = np.abs(totals[0] - totals[1]) > slack
-    if apart.any() or not np.isfinite(totals).all():
-        worst = int(apart.argmax())
-        raise InvalidInputError(
-            f"the masses have different sums: {float(totals[0, worst])} and {float(totals[1, worst])}"
-        )
-    exponent = AMOUNT_BITS - math.frexp(float(totals.max()))[1]
-    rounded = [np.rint(np.ldexp(side.astype(np.float64), exponent)).astype(np.int64) for side in (a, b)]
-    for first, second in zip(*rounded, strict=True):
-        surplus = int(first.sum() - second.sum())
-        larger = second if surplus > 0 else first
-        larger[int(larger.argmax())] += abs(surplus)
-    return (rounded[0], rounded[1]), exponent
+    ):
+        first, second = a.astype(np.int64), b.astype(np.int64)
+        sums = exact_sum(first), exact_sum(second)
+        if sums[0] != sums[1]:
+            raise InvalidInputError(f"the masses have different sums: {sums[0]:,} and {sums[1]:,}")
+        if sums[0] >= MOST:
+            raise CapacityOverflowError("the masses sum to 2**62 or more")
+        return first, second, None
+    with np.errstate(over="ignore"):
+        totals = float(a.sum(dtype=np.float64)), float(b.sum(dtype=np.float64))
+    if not all(map(math.isfinite, totals)):
+        raise CapacityOverflowError("the masses sum to more than float64 can represent")
+    slack = (len(a) + len(b) + 2) * 2.0**-50 * max(totals)
+    if abs(totals[0] - totals[1]) > slack:
+        raise InvalidInputError(f"the masses have different sums: {totals[0]} and {totals[1]}")
+    exponent = AMOUNT_BITS - math.frexp(max(totals))[1]
+    first, second = (np.rint(np.ldexp(side.astype(np.float64), exponent)).astype(np.int64) for side in (a, b))
+    surplus = int(first.sum() - second.sum())
+    larger = second if surplus > 0 else first
+    larger[int(larger.argmax())] += abs(surplus)
+    return first, second, exponent
 
 
 def _infeasible(

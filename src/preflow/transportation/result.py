@@ -93,6 +93,7 @@ class TransportResult(BoundedResult):
                 self.a,
                 self.b,
                 (self.row, self.column, self.mass),
+                self.u,
                 self.v,
                 self.status,
                 self.lower_bound,

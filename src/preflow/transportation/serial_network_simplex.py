@@ -325,7 +325,9 @@ def solve_sparse(
     costs: SparseCosts, a: NDArray[np.int64], b: NDArray[np.int64], control: Control
 ) -> TransportFound:
     """Solve one item of few pairs, all of which are listed."""
-    dense = DenseCosts(costs.values.reshape(1, 1, -1) if len(costs.values) else np.zeros((1, 1, 1)))
+    dense = DenseCosts(
+        costs.values.reshape(1, 1, -1) if len(costs.values) else np.zeros((1, 1, 1), costs.dtype)
+    )
     pricing = Pricing(dense, control)
     _, n, m = costs.shape
     row, column = costs.row, costs.column.astype(np.int64)
