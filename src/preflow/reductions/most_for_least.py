@@ -73,7 +73,7 @@ class MaxFlowMinCostResult(MinCostFlowResult):
 
     @property
     def amount(self) -> int | float:
-        """What all sources send together; the largest that was found, if the time was over."""
+        """The amount that all sources send together; the largest that was found, if the time was over."""
         return self._amount
 
     @property
