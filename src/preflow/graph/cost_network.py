@@ -106,8 +106,8 @@ class CostNetwork(VertexNames, HostArrays, ReadOnlyArrays):
         if bad.any():
             arc = int(bad.argmax())
             raise InvalidInputError(
-                f"arc {arc} is undirected, so its cost must not be negative and its lower bound must be zero: "
-                "flow that goes forth and back over it would be a cycle of negative cost"
+                f"arc {arc} is undirected, so its cost must not be negative and its lower bound must be "
+                "zero; flow forth and back over an arc of negative cost would be a cycle of negative cost"
             )
         marks = np.array(marks)
         marks.flags.writeable = False
@@ -160,8 +160,8 @@ class CostNetwork(VertexNames, HostArrays, ReadOnlyArrays):
         Raises
         ------
         InvalidInputError
-            Wrong shapes or dtypes, NaN, vertices out of range, a lower bound above its capacity, an undirected
-            arc of negative cost or with a lower bound.
+            Wrong shapes or dtypes, NaN, vertices out of range, a lower bound above its capacity; an
+            undirected arc of negative cost or with a lower bound.
         CapacityOverflowError
             A number does not fit 64 bits.
 
