@@ -10,7 +10,12 @@ import pytest
 import preflow
 from preflow.errors import InfeasibleError, InvalidInputError
 
-METHODS = [method.name for method in preflow.methods("min_cost_flow") if method.device == "cpu"]
+#: Threads that wait for each other in every solve lose their turns to a test beside them.
+METHODS = [
+    pytest.param(method.name, marks=pytest.mark.alone if method.parallel else ())
+    for method in preflow.methods("min_cost_flow")
+    if method.device == "cpu"
+]
 
 
 def random_network(rng: np.random.Generator, floats: bool) -> preflow.CostNetwork:
