@@ -211,6 +211,13 @@ def instance_of(problem: str) -> tuple[Callable[..., Any], Any, dict[str, Any]]:
             (tail, head, capacity, cost),
             {"supply": half_used(tail, head, capacity)},
         )
+    if problem in ("matching", "pairs"):
+        ends = rng.integers(0, 400, (2, 1000))
+        return (
+            preflow.matching,
+            (*ends, rng.integers(1, 100, 1000)),
+            {"weight": None if problem == "matching" else False},
+        )
     if problem == "transport":
         masses = rng.integers(1, 50, 60)
         costs = rng.integers(0, 1000, (60, 60))
@@ -219,7 +226,10 @@ def instance_of(problem: str) -> tuple[Callable[..., Any], Any, dict[str, Any]]:
     return preflow.linear_assignment, csr_array(costs) if problem == "sparse" else costs, {}
 
 
-PROBLEMS = ("max_flow", "grid_cut", "bipartite_matching", "linear_assignment", "min_cost_flow", "transport")
+PROBLEMS = (
+    *("max_flow", "grid_cut", "bipartite_matching", "matching", "linear_assignment", "min_cost_flow"),
+    "transport",
+)
 #: Counters of work.
 WORK = ("pushes", "relabels", "arc_scans", "phases", "augmentations", "pivots")
 
@@ -227,8 +237,9 @@ CPU_METHODS = [
     (problem, method.name)
     for problem in PROBLEMS
     for method in preflow.methods(problem)
-    if method.device == "cpu"
+    if method.device == "cpu" and (method.weighted or problem != "matching")
 ]
+CPU_METHODS += [("pairs", method.name) for method in preflow.methods("matching") if not method.weighted]
 CPU_METHODS += [("sparse", name) for problem, name in CPU_METHODS if problem == "linear_assignment"]
 
 

@@ -177,10 +177,9 @@ class GeneralMatchingResult(BoundedResult):
     def _verify_size(self, pairs: int) -> None:
         if self.lower_bound != pairs:
             raise VerificationError(f"the matching has {pairs} pairs, not {self.lower_bound}")
-        if self.status == "optimal" or self.barrier is not None:
-            bound = barrier_bound(self.graph, self.barrier)
-        else:
-            bound = self.graph.num_vertices // 2
+        stopped = self.status != "optimal" and self.barrier is None
+        barrier = np.zeros(self.graph.num_vertices, dtype=bool) if stopped else self.barrier
+        bound = barrier_bound(self.graph, barrier)
         if self.upper_bound < bound:
             raise VerificationError(f"the barrier proves {bound}, more than upper_bound, {self.upper_bound}")
 
