@@ -190,3 +190,11 @@ def test_a_stopped_solve(method: str) -> None:
     if result.status == "time-limit":
         assert result.lower_bound <= whole.cost
         assert math.isinf(result.upper_bound)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_stuck_row_that_may_send_to_a_column_without_mass(method: str) -> None:
+    """All of the row fits into the pair, whatever the column takes: no other pair of the two is listed."""
+    cost = np.array([[-5.0, np.inf], [-5.0, 2.0]])
+    with pytest.raises(InfeasibleError):
+        preflow.transport(cost, [2**40, 1], [0, 2**40 + 1], method=method)

@@ -274,7 +274,7 @@ class ColumnGeneration:
             reduced = cost + simplex.potential[row] - simplex.potential[n + column]
             row, column, cost = row[reduced < 0], column[reduced < 0], cost[reduced < 0]
         self.lists.append((row, column))
-        simplex.append(row, n + column, np.minimum(self.a[row], self.b[column]) + 1, cost)
+        simplex.append(row, n + column, np.full(len(row), self.a.sum() + 1), cost)
         return len(row)
 
     def first_pairs(self) -> tuple[Array, Array]:
@@ -336,7 +336,7 @@ def solve_sparse(
         values = np.rint(np.ldexp(values.astype(np.float64), pricing.exponent)).astype(np.int64)
     pricing.n, pricing.m = n, m
     simplex = _simplex(a, b, pricing.largest)
-    simplex.append(row, n + column, np.minimum(a[row], b[column]) + 1, values)
+    simplex.append(row, n + column, np.full(len(row), a.sum() + 1), values)
     ending = simplex.run(control.monitor())
 
     def reached(plan: Plan) -> NDArray[np.bool_]:
