@@ -12,12 +12,13 @@ if TYPE_CHECKING:
     from ..cuda.runtime import Device
     from ..graph.undirected import Neighbours, UndirectedGraph
     from ..solving.protocol import Chooser, GeneralMatchingSolver
-    from . import policy, serial_blossom, serial_weighted_blossom
+    from . import policy, serial_blossom, serial_gabow, serial_weighted_blossom
     from .solution import GeneralState
 
     HostSolver = GeneralMatchingSolver[Neighbours, Indices, GeneralState]
     HOST_SOLVERS: tuple[HostSolver, ...] = (
         serial_blossom.solve,
+        serial_gabow.solve,
         serial_weighted_blossom.solve,
     )
     CHOOSE: Chooser[UndirectedGraph, Device] = policy.choose
@@ -29,6 +30,13 @@ METHODS = (
         "BlossomOptions",
         "without weights: trees from all free vertices at once, after the matching of Karp and Sipser",
         "Edmonds 1965; Gabow 1976; Karp and Sipser 1981",
+    ),
+    Method(
+        "serial-gabow",
+        "general_matching.serial_gabow",
+        "GabowOptions",
+        "without weights: phases of disjoint shortest augmenting paths, O(sqrt(n) m)",
+        "Gabow 2017; Gabow and Tarjan 1991; Karp and Sipser 1981",
     ),
     Method(
         "serial-weighted-blossom",
