@@ -111,13 +111,14 @@ def main() -> None:
         "patterns", nargs="*", metavar="INSTANCE", help="names, such as 'random*'; default: all"
     )
     parser.add_argument("--suite", default="general", choices=sorted(GENERAL_SUITES))
+    parser.add_argument("--program", type=Path, help="matching.cpp, compiled; default: compile it")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--limit", type=float, default=60.0, help="seconds for one run of LEMON")
     parser.add_argument("--out", type=Path, help="file for the results as JSON")
     arguments = parser.parse_args()
     rows = []
     with tempfile.TemporaryDirectory() as folder:
-        program = compiled(Path(folder))
+        program = arguments.program or compiled(Path(folder))
         for case in GENERAL_SUITES[arguments.suite].cases(()):
             if arguments.patterns and not any(fnmatchcase(case.name, each) for each in arguments.patterns):
                 continue
