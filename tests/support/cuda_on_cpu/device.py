@@ -35,11 +35,6 @@ BUILDS = ROOT / "build" / "cuda_on_cpu"
 MOST_THREADS = 64
 NO_RANGE = 2**64 - 1
 NO_BLOCK = 2**32 - 1
-#: Kernels of which each lane is a thread of the CPU, not each warp. Some of their blocks go on alone without
-#: a barrier: those that push beside a search, and the one that works on few tiles. A block that has not yet
-#: read the state, or the size of a list, then reads what they write later. On a GPU it would have to be late
-#: by microseconds for that; where lanes take turns, launches of these kernels hang now and then.
-THREAD_A_LANE = ("cuda_tiled.cu", "push_relabel_matching.cu")
 COMPILE = ("g++", "-std=c++17", "-pthread", "-Og", "-g1", "-fno-omit-frame-pointer", "-DPREFLOW_ON_CPU")
 #: With addresses go alignment, overflow of signed integers and shifts: undefined on the GPU too.
 SANITIZE = {
@@ -205,8 +200,7 @@ class CpuDevice:
             if not isinstance(argument, int | np.integer):
                 assert isinstance(argument, np.ndarray), f"{type(argument)} is no kernel argument"
                 assert argument.flags.c_contiguous, "a kernel takes C-contiguous arrays only"
-        lanes_take_turns = path.name not in THREAD_A_LANE
-        built = _build(_source(path), path.stem, constants, self.sanitizer, lanes_take_turns)
+        built = _build(_source(path), path.stem, constants, self.sanitizer)
         launch = Launch(built, kernel, (blocks, threads, shared_bytes), flat)
         if self._on_second_stream:
             assert not self._second, "kernels of one stream would run at the same time"
@@ -366,9 +360,8 @@ def _key(*parts: Any) -> str:
     return hashlib.sha256(repr((_common_key(), *parts)).encode()).hexdigest()[:16]
 
 
-def _flags(sanitizer: Sanitizer | None, lanes_take_turns: bool) -> tuple[str, ...]:
-    flags = ("-fPIC",) if sanitizer is None else SANITIZE[sanitizer]
-    return flags if lanes_take_turns else (*flags, "-DCUDA_ON_CPU_LANES_TAKE_TURNS=0")
+def _flags(sanitizer: Sanitizer | None) -> tuple[str, ...]:
+    return ("-fPIC",) if sanitizer is None else SANITIZE[sanitizer]
 
 
 @cache
@@ -390,13 +383,12 @@ def _build(
     name: str,
     constants: tuple[tuple[str, int], ...],
     sanitizer: Sanitizer | None,
-    lanes_take_turns: bool,
 ) -> Path:
     """Compile a kernel file; return the library or, with a sanitizer, the program.
 
     The name of a build holds a hash of all that it is made of.
     """
-    flags = _flags(sanitizer, lanes_take_turns)
+    flags = _flags(sanitizer)
     built = BUILDS / f"{name}-{_key(source, constants, flags)}"
 
     def compile_kernels(incomplete: Path) -> None:

@@ -17,6 +17,8 @@ KERNEL(push_relabel_matching_slice, Arguments) {
         for (u32 k = 0; k < STATE_WORDS; ++k) copy[k] = relaxed_load(&args.state[k]);
         if (*args.stops) state.phase = REPAIR;
     });
+    // Blocks that push write the state while others search: all have read it before.
+    if (state.is_concurrent) team.wait([] {});
     while (state.phase != DONE && state.rounds_left > 0) {
         const u64 phase = state.phase;
         if (state.is_concurrent && (phase == LIST || phase == PUSH)) {

@@ -41,10 +41,12 @@ struct Workers {
         else team.wait([] {});
     }
     // Returns whether the blocks that work now should work on a list of `size` tiles. Otherwise all blocks must agree()
-    // on how far the first block has come, which begins to work alone before or after that.
+    // on how far the first block has come, which works alone until then.
     __device__ bool have(u32 size) {
         const bool is_short = size > 0 && size <= MOST_TILES_ALONE;
         if (alone) return is_short && ++turns < MOST_TURNS_ALONE;
+        // All blocks have read the size before the first one changes any list.
+        if (is_short) team.wait([] {});
         if (is_short && blockIdx.x == 0) {
             alone = true;
             turns = 0;
