@@ -59,6 +59,18 @@ class StandardForm(NamedTuple):
     supply: NDArray[np.int64]
 
 
+def read_only(form: StandardForm) -> StandardForm:
+    """Return views that kernels may not write to.
+
+    Some arrays of a form are those of the caller's network, and read-only. Numba compiles a kernel for each
+    combination; this leaves one.
+    """
+    views = [values.view() for values in form]
+    for view in views:
+        view.flags.writeable = False
+    return StandardForm(*views)
+
+
 @dataclass(frozen=True, eq=False)
 class Standardised:
     """A network in standard form, with what leads back.

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Index, Int64, Integers
-from ..graph.standard_form import StandardForm
+from ..graph.standard_form import StandardForm, read_only
 from ..kernels.kernel import kernel
 from ..parallel.pieces import run_pieces
 
@@ -60,8 +60,9 @@ class Residual(NamedTuple):
     def flow(self, form: StandardForm, threads: int = 1) -> NDArray[np.int64]:
         """Return the flow of each arc of the instance."""
         flow = np.empty(self.num_arcs, dtype=np.int64)
+        frozen = read_only(form)
         run_pieces(
-            lambda begin, end: take_flow(self, form, flow, np.uint64(begin), np.uint64(end)),
+            lambda begin, end: take_flow(self, frozen, flow, np.uint64(begin), np.uint64(end)),
             len(self.origin),
             threads,
         )
@@ -158,5 +159,5 @@ def build_residual(form: StandardForm, flow: NDArray[np.int64]) -> Residual:
     """Return the residual network of a flow within the capacities, without fixed arcs; linear time."""
     n = len(form.supply)
     net = empty_residual(form, np.bincount(form.tail, minlength=n) + np.bincount(form.head, minlength=n))
-    place_arcs(net, form, flow, net.first[:-1].copy())
+    place_arcs(net, read_only(form), flow, net.first[:-1].copy())
     return net

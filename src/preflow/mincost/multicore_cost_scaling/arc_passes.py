@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import Indices, Int64
-from ...graph.standard_form import StandardForm
+from ...graph.standard_form import StandardForm, read_only
 from ...kernels.atomics import fetch_add
 from ...kernels.constants import ONE, ZERO
 from ...kernels.kernel import kernel
@@ -99,9 +99,10 @@ def build_together(form: StandardForm, flow: NDArray[np.int64], threads: int) ->
         threads,
     )
     net = empty_residual(form, degree)
+    frozen = read_only(form)
     free = net.first[:-1].copy()
     run_pieces(
-        lambda begin, end: place_some(net, form, flow, free, np.uint64(begin), np.uint64(end)), m, threads
+        lambda begin, end: place_some(net, frozen, flow, free, np.uint64(begin), np.uint64(end)), m, threads
     )
     return net
 
