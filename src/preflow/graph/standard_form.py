@@ -65,10 +65,12 @@ def read_only(form: StandardForm) -> StandardForm:
     Some arrays of a form are those of the caller's network, and read-only. Numba compiles a kernel for each
     combination; this leaves one.
     """
-    views = [values.view() for values in form]
+    views = StandardForm(
+        form.tail.view(), form.head.view(), form.capacity.view(), form.cost.view(), form.supply.view()
+    )
     for view in views:
         view.flags.writeable = False
-    return StandardForm(*views)
+    return views
 
 
 @dataclass(frozen=True, eq=False)
