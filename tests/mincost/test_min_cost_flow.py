@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import preflow
-from preflow.certify.min_cost_flow import check_flow_of_network, dual_bound, exact_dot, flow_cost
+from preflow.certify.exact import exact_dot
+from preflow.certify.min_cost_flow import check_flow_of_network, dual_bound, flow_cost
 from preflow.errors import (
     CapacityOverflowError,
     CostOverflowError,

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Array
-from ..certify.min_cost_flow import exact_dot
+from ..certify.exact import exact_dot
 from ..generators.min_cost import PARTS
 from ..graph.point_costs import PointCosts
 

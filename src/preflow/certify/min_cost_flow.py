@@ -20,43 +20,11 @@ from ..graph.cost_network import CostNetwork, is_integral
 from ..graph.negative_cycle import negative_cycle
 from ..graph.network import INT64_MAX, exact_sum
 from ..graph.standard_form import flow_limit, largest_amount
+from .exact import WORD, exact_dot, exact_words
 from .fields import check_bounds, checked_array, checked_number
 
-#: Bits of a word of :func:`exact_dot`.
-WORD = 21
 #: Rounding of the smallest floats: a slack of floats is not 0, which means that all amounts are integers.
 LEAST = 2.0**-1060
-
-
-def exact_dot(first: Array, second: Array) -> int | float:
-    """Return the sum of products: exact for int64, in extended precision for floats.
-
-    Examples
-    --------
-    >>> exact_dot(np.array([2**62, 1]), np.array([2**61, 3])) == 2**123 + 3
-    True
-    """
-    if not len(first):
-        return 0
-    if first.dtype.kind == "f" or second.dtype.kind == "f":
-        return float((first.astype(np.longdouble) * second.astype(np.longdouble)).sum())
-    largest = [max(abs(int(values.max())), abs(int(values.min()))) for values in (first, second)]
-    if largest[0] * largest[1] * len(first) <= INT64_MAX:
-        return int(np.dot(first, second))
-    total = 0
-    for i, left in enumerate(_words(first)):
-        for j, right in enumerate(_words(second)):
-            # 2**20 products of two words of 21 bits sum to less than 2**62.
-            for begin in range(0, len(first), 2**20):
-                part = slice(begin, begin + 2**20)
-                total += int(np.dot(left[part], right[part])) << WORD * (i + j)
-    return total
-
-
-def _words(values: Array) -> list[Array]:
-    """Split int64 into three words: value = w0 + w1 * 2**21 + w2 * 2**42, where only w2 may be negative."""
-    mask = 2**WORD - 1
-    return [values & mask, values >> WORD & mask, values >> 2 * WORD]
 
 
 def flow_cost(network: CostNetwork, flow: Array) -> int | float:
@@ -320,7 +288,7 @@ def _balances(network: CostNetwork, supply: Array, flow: Array) -> list[tuple[Ar
         return [(left, 0)]
     words = []
     carry: Array = np.zeros(network.num_vertices, dtype=np.int64)
-    for i, (own, moved) in enumerate(zip(_words(supply), _words(flow), strict=True)):
+    for i, (own, moved) in enumerate(zip(exact_words(supply), exact_words(flow), strict=True)):
         left = own + carry
         np.subtract.at(left, network.tail, moved)
         np.add.at(left, network.head, moved)

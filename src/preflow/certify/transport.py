@@ -17,7 +17,7 @@ from ..graph.costs import DenseCosts, SparseCosts
 from ..graph.device.costs import DeviceCosts
 from ..graph.point_costs import PointCosts
 from ..parallel.pieces import run_pieces
-from .min_cost_flow import exact_dot
+from .exact import exact_dot
 
 #: What a transport problem takes as costs.
 TransportCosts = DenseCosts | SparseCosts | PointCosts | DeviceCosts

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import AnyArray, Array
-from ..certify.min_cost_flow import exact_dot
+from ..certify.exact import exact_dot
 from ..errors import InfeasibleError, InfeasibleFlowError, InvalidInputError, VerificationError
 from ..graph.cost_network import CostNetwork
 from ..graph.costs import DenseCosts

@@ -22,8 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Array, Vertices
+from ..certify.exact import exact_dot
 from ..certify.fields import checked_array, checked_number
-from ..certify.min_cost_flow import amount_slack, cost_slack, dual_bound, exact_dot
+from ..certify.min_cost_flow import amount_slack, cost_slack, dual_bound
 from ..errors import InvalidInputError, NotOptimalError, VerificationError
 from ..graph.cost_network import CostNetwork, as_cost_network, is_integral
 from ..graph.network import INT64_MAX, FlowNetwork, exact_sum

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Array
-from ..certify.min_cost_flow import exact_dot
+from ..certify.exact import exact_dot
 from ..errors import InfeasibleFlowError, InvalidInputError, VerificationError
 from ..graph.cost_network import CostNetwork, as_cost_network
 from ..mincost.result import MinCostFlowResult

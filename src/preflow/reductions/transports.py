@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from ..arrays import AnyArray, Array
 from ..certify.assignment import proved_bound
-from ..certify.min_cost_flow import exact_dot
+from ..certify.exact import exact_dot
 from ..certify.transport import cost_of_rest, price_bound, rounding_slack
 from ..errors import (
     CapacityOverflowError,
