@@ -1,17 +1,14 @@
 """Maximum-cardinality matching in general graphs: Edmonds' blossom algorithm, trees from all free vertices.
 
-Edmonds 1965; Gabow, "An Efficient Implementation of Edmonds' Algorithm for Maximum Matching on Graphs", JACM
-23 (1976), for the labels that blossoms leave behind and for `rematch`. Departures:
+Edmonds 1965; Gabow 1976 for the links that blossoms leave behind (:mod:`.links`). Departures:
 
 - All trees grow at once, level by level. When two of them meet, the path between their roots is augmented,
   these two trees vanish, and the other trees go on at once with the vertices that are free to be reached.
 - The matching of Karp and Sipser comes first (:mod:`.initial.karp_sipser`).
 
 Definitions. Vertices of trees are *even* or *odd* by their distance from the root. A *blossom* is an odd
-cycle that an edge between two even vertices of a tree closes; its odd vertices become even, too, and all of
-them form a group with the vertex nearest to the root as *base*. The *link* of an even vertex says how an
-alternating path leads to the root: over its partner to the vertex `near`, or, for a vertex that a blossom
-made even, over the edge (`near`, `far`) that closed the blossom.
+cycle that an edge between two even vertices of a tree closes; its odd vertices become even, too. Bases and
+links are those of :mod:`.links`.
 
 Invariants, between two edges:
 
@@ -33,7 +30,7 @@ Pseudo-code::
         v is even, in another tree: augment, both trees vanish,            rematch, clear
             and other trees reach their vertices               reach_again
 
-Time: O(n m) at worst, in practice a few times O(m). Memory beside the graph: 38 bytes a vertex.
+Time: O(n m) at worst, in practice a few times O(m). Memory beside the graph: 49 bytes a vertex.
 """
 
 from __future__ import annotations
@@ -50,35 +47,22 @@ from ..kernels.atomics import relaxed_load
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..solving.monitor import Monitor
-from ..solving.options import check_choice
 from ..solving.run import Control
 from ..stats import ARC_SCANS, AUGMENTATIONS, PHASES
-from .initial import karp_sipser
+from .initial import InitialOptions, first_matching
+from .links import NONE, Links, common_base, link_root, new_links, rematch, top
 from .solution import GeneralState
 
-#: No vertex.
-NONE = np.uint64(2**32 - 1)
 #: Labels of vertices. A vertex that waits in the queue has WAITS added.
 OUTSIDE, EVEN, ODD, WAITS = np.uint8(0), np.uint8(1), np.uint8(2), np.uint8(4)
 LABEL = np.uint8(3)
-#: Positions in :attr:`Trees.sizes`: first and number of the waiting vertices, and the last search for a base.
-FIRST, WAITING, STAMP = range(3)
+#: Positions in :attr:`Trees.sizes`: the first waiting vertex, and the number of these.
+FIRST, WAITING = range(2)
 
 
 @dataclass(frozen=True)
-class BlossomOptions:
-    """Options of the blossom algorithm.
-
-    Attributes
-    ----------
-    initial : {"karp-sipser", "none"}
-        The matching that it starts from, if the caller gives none.
-    """
-
-    initial: str = "karp-sipser"
-
-    def __post_init__(self) -> None:
-        check_choice("initial", self.initial, ("karp-sipser", "none"))
+class BlossomOptions(InitialOptions):
+    """Options of the blossom algorithm: see :class:`.initial.InitialOptions`."""
 
 
 class Trees(NamedTuple):
@@ -86,49 +70,28 @@ class Trees(NamedTuple):
 
     Attributes
     ----------
-    mate : ndarray of uint32, shape (n,)
-        The partner of each vertex, NONE for none.
+    links : Links
     label : ndarray of uint8, shape (n,)
-    near, far : ndarray of uint32, shape (n,)
-        The link of an even vertex; `far` is NONE where the path leads over the partner to `near`.
-    group : ndarray of uint32, shape (n,)
-        Union-find; leads to the base of the blossom.
     root : ndarray of uint32, shape (n,)
     member : ndarray of uint32, shape (n,)
         The next vertex of the same tree; a list that begins with the root.
     last : ndarray of uint32, shape (n,)
         The last vertex in the list of the tree of a root.
-    seen : ndarray of uint32, shape (n,)
-        The last search for a base that came to a vertex.
     queue : ndarray of uint32, shape (n,)
         A ring.
-    stack : ndarray of uint32, shape (2 n + 2,)
-        Pairs of vertices that are to be matched, or vertices whose trees have vanished.
-    sizes : ndarray of uint64, shape (3,)
+    gone : ndarray of uint32, shape (n,)
+        Vertices whose trees have vanished; scratch.
+    sizes : ndarray of uint64, shape (2,)
     """
 
-    mate: Indices
+    links: Links
     label: NDArray[np.uint8]
-    near: Indices
-    far: Indices
-    group: Indices
     root: Indices
     member: Indices
     last: Indices
-    seen: Indices
     queue: Indices
-    stack: Indices
+    gone: Indices
     sizes: NDArray[np.uint64]
-
-
-@kernel
-def base_of(trees: Trees, v: np.uint64) -> np.uint64:
-    """Return the base of the blossom of a vertex."""
-    group = trees.group
-    while group[v] != v:
-        group[v] = group[group[v]]
-        v = np.uint64(group[v])
-    return v
 
 
 @kernel
@@ -146,11 +109,10 @@ def put(trees: Trees, v: np.uint64) -> None:
 @kernel
 def plant(trees: Trees) -> None:
     """Make each free vertex the root of a tree."""
-    for v in range(len(trees.mate)):
-        if trees.mate[v] == NONE:
+    for v in range(len(trees.label)):
+        if trees.links.mate[v] == NONE:
             trees.root[v] = v
-            trees.near[v] = NONE
-            trees.far[v] = NONE
+            link_root(trees.links, np.uint64(v))
             trees.last[v] = v
             put(trees, np.uint64(v))
 
@@ -158,11 +120,11 @@ def plant(trees: Trees) -> None:
 @kernel
 def grow(trees: Trees, u: np.uint64, v: np.uint64) -> None:
     """Let the tree of the even vertex u reach v, whose partner becomes even."""
-    partner = np.uint64(trees.mate[v])
+    partner = np.uint64(trees.links.mate[v])
     root = np.uint64(trees.root[u])
     trees.label[v] = (trees.label[v] & WAITS) | ODD
-    trees.near[partner] = u
-    trees.far[partner] = NONE
+    trees.links.near[partner] = u
+    trees.links.far[partner] = NONE
     trees.root[v] = root
     trees.root[partner] = root
     trees.member[trees.last[root]] = v
@@ -173,70 +135,31 @@ def grow(trees: Trees, u: np.uint64, v: np.uint64) -> None:
 
 
 @kernel
-def common_base(trees: Trees, a: np.uint64, b: np.uint64) -> np.uint64:
-    """Return the lowest base above two bases of a tree, in the time of the shorter way."""
-    stamp = trees.sizes[STAMP] + ONE
-    trees.sizes[STAMP] = stamp
-    while True:
-        if a != NONE:
-            if np.uint64(trees.seen[a]) == stamp:
-                return a
-            trees.seen[a] = stamp
-            above = np.uint64(trees.near[a])
-            a = NONE if above == NONE else base_of(trees, above)
-        a, b = b, a
-
-
-@kernel
 def shrink(trees: Trees, u: np.uint64, v: np.uint64) -> None:
     """Make a blossom of the cycle that the edge between two even vertices closes in their tree."""
-    base = common_base(trees, base_of(trees, u), base_of(trees, v))
+    links = trees.links
+    base = common_base(links, u, v)
     for _ in range(2):
-        x = base_of(trees, u)
+        x = top(links.group, u)
         while x != base:
-            odd = np.uint64(trees.mate[x])
-            trees.near[odd] = u
-            trees.far[odd] = v
-            trees.group[x] = base
-            trees.group[odd] = base
+            odd = np.uint64(links.mate[x])
+            links.near[odd] = u
+            links.far[odd] = v
+            links.group[x] = base
+            links.group[odd] = base
             put(trees, odd)
-            x = base_of(trees, np.uint64(trees.near[x]))
+            x = top(links.group, np.uint64(links.near[x]))
         u, v = v, u
 
 
 @kernel
-def rematch(trees: Trees, u: np.uint64, v: np.uint64) -> None:
-    """Match the even vertex u with v, and exchange the edges of its path to the root."""
-    mate, stack = trees.mate, trees.stack
-    stack[0], stack[1] = u, v
-    size = ONE
-    while size > ZERO:
-        size -= ONE
-        u, v = np.uint64(stack[2 * size]), np.uint64(stack[2 * size + ONE])
-        partner = np.uint64(mate[u])
-        mate[u] = v
-        if partner == NONE or np.uint64(mate[partner]) != u:
-            continue
-        near, far = np.uint64(trees.near[u]), np.uint64(trees.far[u])
-        if far == NONE:
-            mate[partner] = near
-            stack[2 * size], stack[2 * size + ONE] = near, partner
-            size += ONE
-        else:
-            stack[2 * size], stack[2 * size + ONE] = far, near
-            size += ONE
-            stack[2 * size], stack[2 * size + ONE] = near, far
-            size += ONE
-
-
-@kernel
 def clear(trees: Trees, root: np.uint64, size: np.uint64) -> np.uint64:
-    """Take a tree away, and put its vertices on the stack of `size` entries; return how many it has then."""
+    """Take a tree away, and add its vertices to the `size` ones in `gone`; return how many these are then."""
     v = root
     while v != NONE:
         trees.label[v] &= WAITS
-        trees.group[v] = v
-        trees.stack[size] = v
+        trees.links.group[v] = v
+        trees.gone[size] = v
         size += ONE
         after = np.uint64(trees.member[v])
         trees.member[v] = NONE
@@ -246,9 +169,9 @@ def clear(trees: Trees, root: np.uint64, size: np.uint64) -> np.uint64:
 
 @kernel
 def reach_again(trees: Trees, graph: Neighbours, size: np.uint64, counts: NDArray[np.uint64]) -> None:
-    """Let trees reach those of the vertices on the stack that are next to them."""
+    """Let trees reach those of the vertices in `gone` that are next to them."""
     for i in range(size):
-        v = np.uint64(trees.stack[i])
+        v = np.uint64(trees.gone[i])
         if trees.label[v] & LABEL != OUTSIDE:
             continue
         begin, end = np.uint64(graph.first[v]), np.uint64(graph.first[v + ONE])
@@ -286,13 +209,13 @@ def run(trees: Trees, graph: Neighbours, monitor: Monitor) -> None:
             elif label == EVEN:
                 mine, other = np.uint64(trees.root[u]), np.uint64(trees.root[v])
                 if mine != other:
-                    rematch(trees, u, v)
-                    rematch(trees, v, u)
+                    rematch(trees.links, u, v, NONE)
+                    rematch(trees.links, v, u, NONE)
                     counts[AUGMENTATIONS] += ONE
                     monitor.progress[0] -= 2.0
                     reach_again(trees, graph, clear(trees, other, clear(trees, mine, ZERO)), counts)
                     break
-                if base_of(trees, u) != base_of(trees, v):
+                if top(trees.links.group, u) != top(trees.links.group, v):
                     shrink(trees, u, v)
         counts[ARC_SCANS] += arc - begin
     counts[PHASES] += ONE
@@ -306,18 +229,14 @@ def new_trees(mate: Indices) -> Trees:
         return np.full(size, value, dtype=np.uint32)
 
     return Trees(
-        mate=mate,
+        links=new_links(mate),
         label=np.zeros(n, dtype=np.uint8),
-        near=filled(n),
-        far=filled(n),
-        group=np.arange(n, dtype=np.uint32),
         root=filled(n),
         member=filled(n),
         last=filled(n),
-        seen=filled(n, 0),
         queue=filled(n, 0),
-        stack=filled(2 * n + 2, 0),
-        sizes=np.zeros(3, dtype=np.uint64),
+        gone=filled(n, 0),
+        sizes=np.zeros(2, dtype=np.uint64),
     )
 
 
@@ -325,40 +244,33 @@ def solve(
     graph: Neighbours, start: Indices | None, options: BlossomOptions, control: Control
 ) -> GeneralState:
     """Solve: see :class:`preflow.solving.protocol.GeneralMatchingSolver`."""
-    n = len(graph.first) - 1
-    mate = np.full(n, NONE, dtype=np.uint32)
-    if start is not None:
-        matched = np.flatnonzero(start < n)
-        mate[matched] = start[matched].astype(np.uint32)
-    elif options.initial == "karp-sipser":
-        karp_sipser.start(graph, mate, control)
+    mate = first_matching(graph, start, options, control)
     trees = new_trees(mate)
-    control.excess[:] = max(int(np.count_nonzero(mate == NONE)), 1)
     plant(trees)
     run(trees, graph, control.monitor())
     finished = not trees.sizes[WAITING]
-    mate[mate == NONE] = n
+    mate[mate == NONE] = len(mate)
     return GeneralState(mate, finished, barrier=trees.label & LABEL == ODD)
 
 
 def check_invariants(trees: Trees, graph: Neighbours) -> None:
     """Raise AssertionError unless the invariants hold between two edges."""
-    n = len(trees.mate)
-    for v in range(n):
-        label, partner = int(trees.label[v] & LABEL), int(trees.mate[v])
+    links = trees.links
+    for v in range(len(trees.label)):
+        label, partner = int(trees.label[v] & LABEL), int(links.mate[v])
         if partner == NONE:
             assert label == EVEN
             assert trees.root[v] == v
             continue
-        assert trees.mate[partner] == v
+        assert links.mate[partner] == v
         if label == OUTSIDE:
             assert trees.label[partner] & LABEL == OUTSIDE
             continue
         assert trees.root[partner] == trees.root[v]
         assert EVEN in (label, trees.label[partner] & LABEL)
         if label == EVEN:
-            near = int(trees.near[v])
-            end = partner if trees.far[v] == NONE else int(trees.far[v])
+            near = int(links.near[v])
+            end = partner if links.far[v] == NONE else int(links.far[v])
             assert near in graph.neighbour[graph.first[end] : graph.first[end + 1]]
             assert trees.label[near] & LABEL == EVEN
             assert trees.root[near] == trees.root[v]

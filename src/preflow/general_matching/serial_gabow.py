@@ -7,12 +7,13 @@ Departures:
 - The contracted graph of the second half of a phase is not built: union-find stands for it.
 - Union-find halves paths instead of the linear-time structure of Gabow and Tarjan.
 
-Definitions. Edges of the matching have weight 2, others 0. The dual of a vertex starts at 1. *Even* and *odd*
-vertices, *blossoms*, *bases* and *links* are those of :mod:`.serial_blossom`. While *delta* grows by 1, the
-dual of an even vertex falls by 1, and that of an odd vertex rises by 1. An edge outside the matching is
-*tight* if the duals of its ends have the sum 0. The *offset* of an even vertex is its dual plus delta;
-that of an odd vertex is its dual minus delta. A blossom is *settled* if delta has grown since it was made.
-A *node* is a settled blossom that no other contains, or a vertex outside them; its name is its base.
+Definitions. Edges of the matching have weight 2, others 0. The dual of a vertex starts at 1. *Even* and
+*odd* vertices and *blossoms* are those of :mod:`.serial_blossom`, *bases* and *links* those of :mod:`.links`.
+While *delta* grows by 1, the dual of an even vertex falls by 1, and that of an odd vertex rises by 1. An edge
+outside the matching is *tight* if the duals of its ends have the sum 0. The *offset* of an even vertex is its
+dual plus delta; that of an odd vertex is its dual minus delta. A blossom is *settled* if delta has grown
+since it was made. A *node* is a settled blossom that no other contains, or a vertex outside them; its name is
+its base.
 
 Invariants, between two phases: the matching is valid. In the first half of a phase:
 
@@ -32,7 +33,7 @@ Pseudo-code::
             until a tight edge joins two trees; if none does: stop
         for each free node that no search has entered:                 disjoint
             search depth first over tight edges for a free node        search
-            if there is one: exchange the edges of the path            augment, rematch_inside
+            if there is one: exchange the edges of the path            augment, rematch
 
 Time: O(sqrt(n) m) times the inverse of Ackermann's function. Memory beside the graph: 81 bytes a vertex and
 12 bytes an edge.
@@ -52,38 +53,24 @@ from ..kernels.atomics import relaxed_load
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..solving.monitor import Monitor
-from ..solving.options import check_choice
 from ..solving.run import Control
 from ..stats import ARC_SCANS, AUGMENTATIONS, PHASES
-from .initial import karp_sipser
+from .initial import InitialOptions, first_matching
+from .links import NONE, Links, common_base, link_root, new_links, rematch, top
 from .solution import GeneralState
 
-#: No vertex, or no record.
-NONE = np.uint64(2**32 - 1)
 #: The arc of a member whose arcs have not been looked at.
 BEFORE = np.uint64(2**64 - 1)
 #: Labels of vertices. SCANNED is an even vertex whose edges have been put into buckets.
 OUTSIDE, EVEN, ODD, SCANNED = np.uint8(0), np.uint8(1), np.uint8(2), np.uint8(3)
 #: Positions in :attr:`Phase.sizes`: delta, the largest delta with something in its bucket, the vertices on
-#: the stack, the records of edges, the members of new blossoms, the last search for a base, and 1 if a path
-#: exists.
-DELTA, LARGEST, STACK, RECORDS, MERGED, STAMP, FOUND = range(7)
+#: the stack, the records of edges, the members of new blossoms, and 1 if a path exists.
+DELTA, LARGEST, STACK, RECORDS, MERGED, FOUND = range(6)
 
 
 @dataclass(frozen=True)
-class GabowOptions:
-    """Options of Gabow's algorithm.
-
-    Attributes
-    ----------
-    initial : {"karp-sipser", "none"}
-        The matching that it starts from, if the caller gives none.
-    """
-
-    initial: str = "karp-sipser"
-
-    def __post_init__(self) -> None:
-        check_choice("initial", self.initial, ("karp-sipser", "none"))
+class GabowOptions(InitialOptions):
+    """Options of Gabow's algorithm: see :class:`.initial.InitialOptions`."""
 
 
 class Phase(NamedTuple):
@@ -91,42 +78,31 @@ class Phase(NamedTuple):
 
     Attributes
     ----------
-    mate : ndarray of uint32, shape (n,)
-        The partner of each vertex, NONE for none.
+    links : Links
     label : ndarray of uint8, shape (n,)
     offset : ndarray of int64, shape (n,)
-    near, far : ndarray of uint32, shape (n,)
-        The link of an even vertex; `far` is NONE where the path leads over the partner to `near`.
-    group : ndarray of uint32, shape (n,)
-        Union-find; leads to the base of the blossom.
     settled : ndarray of uint32, shape (n,)
         Union-find; leads to the base of the node.
     merged : ndarray of uint32, shape (n,)
         Bases that went into new blossoms since delta grew.
     root : ndarray of uint32, shape (n,)
-    seen : ndarray of uint32, shape (n,)
-        The last search for a base that came to a vertex.
-    stack : ndarray of uint32, shape (2 n + 2,)
-        Vertices that became even, or pairs of vertices that are to be matched.
+    stack : ndarray of uint32, shape (n,)
+        Vertices that became even.
     growing, next_growing : ndarray of uint32, shapes (n + 3,) and (n,)
         For each delta, the list of vertices from which trees grow then.
     meeting : ndarray of uint32, shape (n + 3,)
         For each delta, the first record of an edge between even vertices that becomes tight then.
     record : ndarray of uint32, shape (3 m,)
         Of each record, the two ends and the next record.
-    sizes : ndarray of uint64, shape (7,)
+    sizes : ndarray of uint64, shape (6,)
     """
 
-    mate: Indices
+    links: Links
     label: NDArray[np.uint8]
     offset: NDArray[np.int64]
-    near: Indices
-    far: Indices
-    group: Indices
     settled: Indices
     merged: Indices
     root: Indices
-    seen: Indices
     stack: Indices
     growing: Indices
     next_growing: Indices
@@ -169,15 +145,6 @@ class Search(NamedTuple):
 
 
 @kernel
-def top(group: Indices, v: np.uint64) -> np.uint64:
-    """Return the end of the way of a vertex in a union-find structure."""
-    while group[v] != v:
-        group[v] = group[group[v]]
-        v = np.uint64(group[v])
-    return v
-
-
-@kernel
 def put(phase: Phase, v: np.uint64, offset: np.int64) -> None:
     """Make a vertex even."""
     phase.label[v] = EVEN
@@ -192,16 +159,14 @@ def begin(phase: Phase) -> None:
     phase.sizes[:] = ZERO
     phase.growing[:] = NONE
     phase.meeting[:] = NONE
-    for v in range(len(phase.mate)):
+    for v in range(len(phase.label)):
         phase.label[v] = OUTSIDE
         phase.offset[v] = 1
-        phase.group[v] = v
+        phase.links.group[v] = v
         phase.settled[v] = v
-        phase.seen[v] = ZERO
-        if phase.mate[v] == NONE:
+        if phase.links.mate[v] == NONE:
             phase.root[v] = v
-            phase.near[v] = NONE
-            phase.far[v] = NONE
+            link_root(phase.links, np.uint64(v))
             put(phase, np.uint64(v), np.int64(1))
 
 
@@ -219,7 +184,7 @@ def scan(phase: Phase, graph: Neighbours, u: np.uint64, counts: NDArray[np.uint6
     while arc < end:
         v = np.uint64(graph.neighbour[arc])
         arc += ONE
-        if phase.label[v] == SCANNED and top(phase.group, u) != top(phase.group, v):
+        if phase.label[v] == SCANNED and top(phase.links.group, u) != top(phase.links.group, v):
             delta = np.uint64((mine + phase.offset[v]) // 2)
             record = phase.sizes[RECORDS]
             phase.sizes[RECORDS] += ONE
@@ -241,49 +206,35 @@ def grow(phase: Phase, graph: Neighbours, u: np.uint64, counts: NDArray[np.uint6
         v = np.uint64(graph.neighbour[arc])
         arc += ONE
         if phase.label[v] == OUTSIDE:
-            partner = np.uint64(phase.mate[v])
+            partner = np.uint64(phase.links.mate[v])
             phase.label[v] = ODD
             phase.offset[v] = 1 - delta
-            phase.near[partner] = u
-            phase.far[partner] = NONE
+            phase.links.near[partner] = u
+            phase.links.far[partner] = NONE
             phase.root[v] = phase.root[u]
             phase.root[partner] = phase.root[u]
             put(phase, partner, 1 + delta)
 
 
 @kernel
-def common_base(phase: Phase, a: np.uint64, b: np.uint64) -> np.uint64:
-    """Return the lowest base above two bases of a tree, in the time of the shorter way."""
-    stamp = phase.sizes[STAMP] + ONE
-    phase.sizes[STAMP] = stamp
-    while True:
-        if a != NONE:
-            if np.uint64(phase.seen[a]) == stamp:
-                return a
-            phase.seen[a] = stamp
-            above = np.uint64(phase.near[a])
-            a = NONE if above == NONE else top(phase.group, above)
-        a, b = b, a
-
-
-@kernel
 def shrink(phase: Phase, u: np.uint64, v: np.uint64) -> None:
     """Make a blossom of the cycle that the edge between two even vertices closes in their tree."""
     delta = np.int64(phase.sizes[DELTA])
-    base = common_base(phase, top(phase.group, u), top(phase.group, v))
+    links = phase.links
+    base = common_base(links, u, v)
     for _ in range(2):
-        x = top(phase.group, u)
+        x = top(links.group, u)
         while x != base:
-            odd = np.uint64(phase.mate[x])
-            phase.near[odd] = u
-            phase.far[odd] = v
-            phase.group[x] = base
-            phase.group[odd] = base
+            odd = np.uint64(links.mate[x])
+            links.near[odd] = u
+            links.far[odd] = v
+            links.group[x] = base
+            links.group[odd] = base
             phase.merged[phase.sizes[MERGED]] = x
             phase.merged[phase.sizes[MERGED] + ONE] = odd
             phase.sizes[MERGED] += np.uint64(2)
             put(phase, odd, phase.offset[odd] + 2 * delta)
-            x = top(phase.group, np.uint64(phase.near[x]))
+            x = top(links.group, np.uint64(links.near[x]))
         u, v = v, u
 
 
@@ -305,7 +256,7 @@ def shortest(phase: Phase, graph: Neighbours, monitor: Monitor) -> None:
                 if phase.root[u] != phase.root[v]:
                     sizes[FOUND] = ONE
                     return
-                if top(phase.group, u) != top(phase.group, v):
+                if top(phase.links.group, u) != top(phase.links.group, v):
                     shrink(phase, u, v)
             elif phase.growing[delta] != NONE:
                 u = np.uint64(phase.growing[delta])
@@ -317,7 +268,7 @@ def shortest(phase: Phase, graph: Neighbours, monitor: Monitor) -> None:
             return
         for i in range(sizes[MERGED]):
             x = np.uint64(phase.merged[i])
-            phase.settled[x] = phase.group[x]
+            phase.settled[x] = phase.links.group[x]
         sizes[MERGED] = ZERO
         if delta >= sizes[LARGEST]:
             return
@@ -335,35 +286,9 @@ def dual(phase: Phase, v: np.uint64) -> np.int64:
 
 
 @kernel
-def rematch_inside(phase: Phase, u: np.uint64, v: np.uint64) -> None:
-    """Match a vertex of a node with a vertex outside, and exchange the edges of its path to the base."""
-    mate, stack = phase.mate, phase.stack
-    base = top(phase.settled, u)
-    stack[0], stack[1] = u, v
-    size = ONE
-    while size > ZERO:
-        size -= ONE
-        u, v = np.uint64(stack[2 * size]), np.uint64(stack[2 * size + ONE])
-        partner = np.uint64(mate[u])
-        mate[u] = v
-        if u == base or np.uint64(mate[partner]) != u:
-            continue
-        near, far = np.uint64(phase.near[u]), np.uint64(phase.far[u])
-        if far == NONE:
-            mate[partner] = near
-            stack[2 * size], stack[2 * size + ONE] = near, partner
-            size += ONE
-        else:
-            stack[2 * size], stack[2 * size + ONE] = far, near
-            size += ONE
-            stack[2 * size], stack[2 * size + ONE] = near, far
-            size += ONE
-
-
-@kernel
 def augment(phase: Phase, search: Search, u: np.uint64, v: np.uint64) -> None:
     """Exchange the edges of the path from the free node of v over (u, v) to the root of the search."""
-    mate, path, tasks = phase.mate, search.path, phase.stack
+    mate, path, tasks = phase.links.mate, search.path, phase.links.stack
     path[0], path[1] = u, v
     edges = ONE
     tasks[0], tasks[1] = top(phase.settled, u), NONE
@@ -386,8 +311,8 @@ def augment(phase: Phase, search: Search, u: np.uint64, v: np.uint64) -> None:
             x = top(phase.settled, near)
     for i in range(edges):
         u, v = np.uint64(path[2 * i]), np.uint64(path[2 * i + 1])
-        rematch_inside(phase, u, v)
-        rematch_inside(phase, v, u)
+        rematch(phase.links, u, v, top(phase.settled, u))
+        rematch(phase.links, v, u, top(phase.settled, v))
 
 
 @kernel
@@ -395,7 +320,7 @@ def search_from(
     phase: Phase, search: Search, graph: Neighbours, source: np.uint64, clock: np.uint64, monitor: Monitor
 ) -> np.uint64:
     """Search depth first from a free node, and augment if there is a path; return the time after it."""
-    group, settled, frames, time = phase.group, phase.settled, search.frames, search.time
+    group, settled, frames, time = phase.links.group, phase.settled, search.frames, search.time
     clock += ONE
     time[source] = clock
     frames[0] = source
@@ -417,10 +342,10 @@ def search_from(
         monitor.counts[ARC_SCANS] += ONE
         v = np.uint64(graph.neighbour[arc])
         y = top(settled, v)
-        if x == y or np.uint64(phase.mate[u]) == v or dual(phase, u) + dual(phase, v) != 0:
+        if x == y or np.uint64(phase.links.mate[u]) == v or dual(phase, u) + dual(phase, v) != 0:
             continue
         if time[y] == ZERO:
-            partner = np.uint64(phase.mate[y])
+            partner = np.uint64(phase.links.mate[y])
             if partner == NONE:
                 time[y] = NONE
                 augment(phase, search, u, v)
@@ -439,7 +364,7 @@ def search_from(
         if time[low] == NONE or time[low] <= time[base]:
             continue
         while low != base:
-            inner = np.uint64(phase.mate[low])
+            inner = np.uint64(phase.links.mate[low])
             search.bridge[inner] = v
             search.other[inner] = u
             group[low] = base
@@ -453,7 +378,7 @@ def search_from(
 @kernel
 def disjoint(phase: Phase, search: Search, graph: Neighbours, monitor: Monitor) -> None:
     """Augment along disjoint shortest paths until there are no more of them."""
-    n = len(phase.mate)
+    n = len(phase.links.mate)
     for v in range(n):
         search.time[v] = ZERO
         search.bridge[v] = NONE
@@ -461,46 +386,52 @@ def disjoint(phase: Phase, search: Search, graph: Neighbours, monitor: Monitor) 
         search.arc[v] = BEFORE
     for v in range(n):
         base = top(phase.settled, np.uint64(v))
-        phase.group[v] = base
+        phase.links.group[v] = base
         search.next_member[v] = search.first_member[base]
         search.first_member[base] = v
     clock = ZERO
     for v in range(n):
-        if phase.mate[v] == NONE and phase.settled[v] == v and search.time[v] == ZERO:
+        if phase.links.mate[v] == NONE and phase.settled[v] == v and search.time[v] == ZERO:
             clock = search_from(phase, search, graph, np.uint64(v), clock, monitor)
 
 
 @kernel
-def run(phase: Phase, search: Search, graph: Neighbours, monitor: Monitor) -> None:
-    """Run phases until the matching is maximum, or the solve is stopped."""
+def run(phase: Phase, search: Search, graph: Neighbours, monitor: Monitor) -> bool:
+    """Run phases until the matching is maximum, or the solve is stopped; return whether it is maximum.
+
+    A phase that finds a shortest path augments along one. Should that fail, the run ends without a proof
+    instead of never.
+    """
     while relaxed_load(monitor.stop, 0) == 0:
         shortest(phase, graph, monitor)
         monitor.counts[PHASES] += ONE
+        if relaxed_load(monitor.stop, 0) != 0:
+            break
         if phase.sizes[FOUND] == ZERO:
-            return
+            return True
+        before = monitor.counts[AUGMENTATIONS]
         disjoint(phase, search, graph, monitor)
+        if monitor.counts[AUGMENTATIONS] == before:
+            break
+    return False
 
 
 def new_phase(mate: Indices, edges: int) -> Phase:
     """Return the state of the first half for a matching with NONE for no partner."""
     n = len(mate)
     return Phase(
-        mate=mate,
+        links=new_links(mate),
         label=np.zeros(n, dtype=np.uint8),
         offset=np.zeros(n, dtype=np.int64),
-        near=np.empty(n, dtype=np.uint32),
-        far=np.empty(n, dtype=np.uint32),
-        group=np.empty(n, dtype=np.uint32),
         settled=np.empty(n, dtype=np.uint32),
         merged=np.empty(n, dtype=np.uint32),
         root=np.empty(n, dtype=np.uint32),
-        seen=np.empty(n, dtype=np.uint32),
-        stack=np.empty(2 * n + 2, dtype=np.uint32),
+        stack=np.empty(n, dtype=np.uint32),
         growing=np.empty(n + 3, dtype=np.uint32),
         next_growing=np.empty(n, dtype=np.uint32),
         meeting=np.empty(n + 3, dtype=np.uint32),
         record=np.empty(3 * edges, dtype=np.uint32),
-        sizes=np.zeros(7, dtype=np.uint64),
+        sizes=np.zeros(6, dtype=np.uint64),
     )
 
 
@@ -522,15 +453,8 @@ def new_search(n: int) -> Search:
 
 def solve(graph: Neighbours, start: Indices | None, options: GabowOptions, control: Control) -> GeneralState:
     """Solve: see :class:`preflow.solving.protocol.GeneralMatchingSolver`."""
-    n = len(graph.first) - 1
-    mate = np.full(n, NONE, dtype=np.uint32)
-    if start is not None:
-        matched = np.flatnonzero(start < n)
-        mate[matched] = start[matched].astype(np.uint32)
-    elif options.initial == "karp-sipser":
-        karp_sipser.start(graph, mate, control)
-    control.excess[:] = max(int(np.count_nonzero(mate == NONE)), 1)
+    mate = first_matching(graph, start, options, control)
     phase = new_phase(mate, len(graph.neighbour) // 2)
-    run(phase, new_search(n), graph, control.monitor())
-    mate[mate == NONE] = n
-    return GeneralState(mate, not control.stopped, barrier=phase.label == ODD)
+    finished = bool(run(phase, new_search(len(mate)), graph, control.monitor()))
+    mate[mate == NONE] = len(mate)
+    return GeneralState(mate, finished, barrier=phase.label == ODD)

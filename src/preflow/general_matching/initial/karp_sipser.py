@@ -16,9 +16,7 @@ from ...kernels.constants import ONE, ZERO
 from ...kernels.kernel import kernel
 from ...solving.monitor import Monitor
 from ...solving.run import Control
-
-#: No partner.
-NONE = np.uint64(2**32 - 1)
+from ..links import NONE
 
 
 @kernel
@@ -69,6 +67,6 @@ def match_rest(graph: Neighbours, mate: Indices, left: Indices, ones: Indices, m
 
 
 def start(graph: Neighbours, mate: Indices, control: Control) -> None:
-    """Add edges to an empty matching in place, with 2**32 - 1 for no partner; stop early if asked to."""
+    """Add edges to an empty matching in place, with NONE for no partner; stop early if asked to."""
     n = len(mate)
     match_rest(graph, mate, np.empty(n, np.uint32), np.empty(n, np.uint32), control.monitor())

@@ -62,9 +62,10 @@ from ...errors import CostOverflowError, InvalidInputError
 from ...graph.undirected import Neighbours
 from ...solving.options import check_positive_integer
 from ...solving.run import Control
+from ..links import NONE
 from ..solution import BlossomDuals, GeneralState
 from .search import match_vertices, run_searches
-from .state import NONE, SPARE, Forest, new_forest
+from .state import SPARE, Forest, new_forest
 
 #: Weights are below this.
 MOST_WEIGHT = 2**60

@@ -11,12 +11,12 @@ from ...kernels.constants import ONE, TWO, ZERO
 from ...kernels.kernel import kernel
 from ...solving.monitor import Monitor
 from ...stats import ARC_SCANS, AUGMENTATIONS, PHASES
+from ..links import NONE
 from .state import (
     END,
     EVEN,
     LABELLED,
     LEADING,
-    NONE,
     NOW,
     ODD,
     OUTSIDE,

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from ...arrays import Indices, Int64
 from ...kernels.constants import ONE, TWO, ZERO
 from ...kernels.kernel import kernel
+from ...kernels.union_find import find_set
+from ..links import NONE
 
-#: No vertex, no node, or no place in the heap.
-NONE = np.uint64(2**32 - 1)
 #: Labels of nodes: outside the tree, at even and at odd distance from the root.
 OUTSIDE, EVEN, ODD = np.uint8(0), np.uint8(1), np.uint8(2)
 #: Positions in :attr:`Forest.sizes`: nodes and edges in the heaps, labelled nodes, even vertices that are to
@@ -174,12 +174,7 @@ def new_forest(num_vertices: int, num_edges: int) -> Forest:
 @kernel
 def top_node(forest: Forest, vertex: np.uint64) -> np.uint64:
     """Return the outermost node of a vertex."""
-    group = forest.group
-    node = np.uint64(forest.top[vertex])
-    while group[node] != node:
-        group[node] = group[group[node]]
-        node = np.uint64(group[node])
-    return node
+    return np.uint64(find_set(forest.group, np.uint64(forest.top[vertex])))
 
 
 @kernel

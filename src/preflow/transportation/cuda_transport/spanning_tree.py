@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from ...arrays import Int64
 from ...kernels.kernel import kernel
+from ...kernels.union_find import find_set
 from ..forest import spanning_forest
 
 
@@ -19,15 +20,6 @@ def turn(parent: NDArray[np.int64], flow: NDArray[np.int64], vertex: Int64) -> N
         higher, next_flow = parent[above], flow[above]
         parent[above], flow[above] = child, carried
         child, above, carried = above, higher, next_flow
-
-
-@kernel
-def find_set(sets: NDArray[np.int64], member: Int64) -> Int64:
-    """Return the representative of a set, and shorten the way to it."""
-    while sets[member] != member:
-        sets[member] = sets[sets[member]]
-        member = sets[member]
-    return member
 
 
 @kernel
@@ -104,5 +96,6 @@ def spanning_tree(
     flow = np.where(parent >= 0, forest.mass[forest.by], 0)
     parent[flow == 0] = -1
     work = np.full_like(parent, -1), np.empty_like(parent)
-    join_trees(*links, parent, flow, *work, np.int64(root), np.int64(num_rows))
+    rows, columns = (np.ascontiguousarray(ends) for ends in links)
+    join_trees(rows, columns, parent, flow, *work, np.int64(root), np.int64(num_rows))
     return parent, flow
