@@ -21,8 +21,8 @@ from ..arrays import Array
 from ..errors import VerificationError
 from ..graph.network import exact_sum
 from ..graph.undirected import UndirectedGraph
+from .exact import exact_dot
 from .fields import checked_array
-from .min_cost_flow import exact_dot
 
 
 def check_mates(graph: UndirectedGraph, mate: Any) -> NDArray[np.int64]:
@@ -49,21 +49,64 @@ def check_mates(graph: UndirectedGraph, mate: Any) -> NDArray[np.int64]:
     return partner
 
 
-def matched_edges(graph: UndirectedGraph, mate: NDArray[np.int64], weight: Array | None) -> NDArray[np.int64]:
-    """Return one edge for each pair of a matching, the heaviest of parallel edges, by its lower vertex."""
+def matched_edges(
+    graph: UndirectedGraph, mate: NDArray[np.int64], weight: Array | None, *, heaviest: bool = True
+) -> NDArray[np.int64]:
+    """Return an edge for each pair of a matching, by its lower vertex; of parallel edges the best one."""
     tail, head = graph.tail.astype(np.int64), graph.head.astype(np.int64)
     edges = np.flatnonzero((mate[tail] == head) & (tail != head))
     lower = np.minimum(tail[edges], head[edges])
-    order = np.lexsort((edges, lower)) if weight is None else np.lexsort((-_sortable(weight[edges]), lower))
+    order = np.argsort(lower, kind="stable") if weight is None else np.lexsort((weight[edges], lower))
     chosen, lower = edges[order], lower[order]
-    first = np.ones(len(chosen), dtype=bool)
-    first[1:] = lower[1:] != lower[:-1]
-    return chosen[first]
+    differs = lower[1:] != lower[:-1]
+    # The last of the parallel edges weighs most.
+    best = np.append(differs, True) if heaviest and weight is not None else np.append(True, differs)
+    found: NDArray[np.int64] = chosen[best[: len(chosen)]]
+    return found
 
 
-def _sortable(values: Array) -> Array:
-    # The most negative integer has no opposite.
-    return np.maximum(values, -(2**63) + 1) if values.dtype.kind == "i" else values
+def check_solved_weights(
+    weight: Array, solved: NDArray[np.int64], exponent: int, bonus: int, maximize: bool
+) -> float:
+    """Check that integers are the weights of edges times a power of two, with the sign and the bonus.
+
+    Without a bonus, edges whose weight is not positive (negative, to minimise) are of no use and need only
+    stay so. Return by how much rounding changes one weight, in units of the given weights: 0 if none was
+    rounded.
+
+    Raises
+    ------
+    VerificationError
+        Names the first edge at fault.
+    """
+    gain = weight if maximize else -weight
+    useful = np.ones(len(weight), dtype=bool) if bonus else gain > 0
+    bad = ~useful & (solved > 0)
+    error = 0.0
+    if weight.dtype.kind == "i":
+        bad |= useful & (solved - bonus != gain)
+    else:
+        apart = np.abs(np.ldexp((solved - bonus).astype(np.float64), -exponent) - gain)
+        error = float(apart[useful].max(initial=0.0))
+        bad |= useful & ~(apart <= np.ldexp(1.0, -exponent))
+    if bad.any():
+        edge = int(bad.argmax())
+        raise VerificationError(f"edge {edge} of weight {weight[edge]} was solved as {solved[edge]}")
+    return error
+
+
+def check_bonus(solved: NDArray[np.int64], num_vertices: int) -> None:
+    """Check that one edge more outweighs all differences of the weights that were solved.
+
+    Raises
+    ------
+    VerificationError
+        It does not.
+    """
+    if len(solved):
+        least, most = int(solved.min()), int(solved.max())
+        if least <= num_vertices // 2 * (most - least):
+            raise VerificationError(f"weights from {least} to {most} do not put the number of pairs first")
 
 
 def dual_bound(
@@ -191,34 +234,31 @@ def barrier_bound(graph: UndirectedGraph, barrier: Any) -> int:
     VerificationError
         It is no such set.
     """
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
     n = graph.num_vertices
     taken: NDArray[np.bool_] = checked_array(graph, barrier, "barrier", (n,), np.bool_)
-    left = ~(taken[graph.tail] | taken[graph.head])
-    tail, head = graph.tail[left], graph.head[left]
-    matrix = coo_array((np.ones(len(tail), dtype=np.int8), (tail, head)), shape=(n, n))
-    _, component = connected_components(matrix, directed=False)
-    sizes = np.bincount(component[~taken], minlength=1)
-    odd = int(np.count_nonzero(sizes % 2))
-    return (n + int(np.count_nonzero(taken)) - odd) // 2
+    sizes = np.bincount(_components(graph, taken)[~taken], minlength=1)
+    return (n + int(np.count_nonzero(taken)) - int(np.count_nonzero(sizes % 2))) // 2
 
 
 def odd_components(graph: UndirectedGraph, barrier: NDArray[np.bool_]) -> list[NDArray[np.int64]]:
     """Return the vertices of each odd component of the graph without a set of vertices."""
+    component = _components(graph, barrier)
+    order = np.argsort(component, kind="stable")
+    order = order[~barrier[order]]
+    parts = np.split(order, np.flatnonzero(np.diff(component[order])) + 1)
+    return [part for part in parts if len(part) % 2]
+
+
+def _components(graph: UndirectedGraph, barrier: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return the number of the component of each vertex, without the edges at a set of vertices."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
     n = graph.num_vertices
     left = ~(barrier[graph.tail] | barrier[graph.head])
-    tail, head = graph.tail[left], graph.head[left]
-    matrix = coo_array((np.ones(len(tail), dtype=np.int8), (tail, head)), shape=(n, n))
-    count, component = connected_components(matrix, directed=False)
-    component[barrier] = count
-    order = np.argsort(component, kind="stable")
-    parts = np.split(order, np.searchsorted(component[order], np.arange(1, count + 1)))[:count]
-    return [part for part in parts if len(part) % 2]
+    ends = graph.tail[left], graph.head[left]
+    matrix = coo_array((np.ones(len(ends[0]), dtype=np.int8), ends), shape=(n, n))
+    return connected_components(matrix, directed=False)[1].astype(np.int64)  # type: ignore[no-any-return]
 
 
 def _check_none(bad: NDArray[np.bool_], graph: UndirectedGraph, fault: str) -> None:

@@ -11,22 +11,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import GraphInput, Indices, WeightInput
-from ..certify.blossoms import barrier_bound, check_mates, dual_bound, odd_components
+from ..certify.blossoms import (
+    barrier_bound,
+    check_mates,
+    dual_bound,
+    matched_edges,
+    odd_components,
+)
 from ..errors import InfeasibleMatchingError, InvalidInputError, VerificationError
 from ..graph.undirected import Neighbours, UndirectedGraph, as_undirected_graph, neighbours_of
 from ..progress import Reporter
 from ..solving.call import Call, Request
-from ..solving.dispatch import find_method, thread_count
+from ..solving.dispatch import Choice, find_method, thread_count
 from ..stats import GeneralMatchingStats
 from .integer_weights import IntegerWeights, integer_weights, rounding_gap
 from .methods import METHODS
 from .policy import choose
-from .result import GeneralMatchingResult, weight_bound
+from .result import GeneralMatchingResult, weight_bound, weight_of
 from .solution import GeneralState
 
 if TYPE_CHECKING:
     from .methods import HostSolver
 
+#: Both bounds and the gap of a result.
+Bounds = tuple[int | float, int | float, int | float]
+#: Relative error of a sum of float weights.
+SUM_ERROR = 1e-12
 #: A graph with at most this number of edges is solved in the caller's thread, if the solve uses one thread
 #: and has neither a time limit nor a progress function.
 QUICK_EDGES = 50_000
@@ -136,7 +146,15 @@ class GeneralMatchingCall(Call[UndirectedGraph]):
         cls, graph: UndirectedGraph, wanted: tuple[bool, bool, bool], initial: Any, request: Request
     ) -> GeneralMatchingCall:
         """Choose the method."""
-        method, chosen = request.choose(lambda: choose(graph, request.device, request.most_threads))
+        start = _read_start(graph, initial)
+
+        def choice() -> Choice:
+            if start is not None:
+                # It may be far from maximum, and phases of shortest paths are safe.
+                return Choice("serial-gabow", "a matching is given, and phases mend it whatever it lacks")
+            return choose(graph, request.device, request.most_threads)
+
+        method, chosen = request.choose(choice)
         if method.weighted != (graph.weight is not None):
             has, kind = ("no", "with") if method.weighted else ("", "without")
             raise InvalidInputError(
@@ -148,7 +166,7 @@ class GeneralMatchingCall(Call[UndirectedGraph]):
             maximize=maximize,
             perfect=perfect,
             maximum_cardinality=maximum_cardinality,
-            start=_read_start(graph, initial),
+            start=start,
             method=method,
             reason=chosen.reason,
             options=method.make_options(chosen.options),
@@ -204,52 +222,54 @@ class GeneralMatchingCall(Call[UndirectedGraph]):
     def _result(
         self, weights: IntegerWeights | None, state: GeneralState, mate: NDArray[np.int64]
     ) -> GeneralMatchingResult:
-        graph, finished = self.instance, state.finished
-        status = self.control.status(self.method, finished)
-        result = GeneralMatchingResult(
-            status=status,
-            lower_bound=0,
-            upper_bound=0,
+        if weights is None:
+            lower, upper, gap = self._bounds_of_size(state, mate)
+        else:
+            lower, upper, gap = self._bounds_of_weight(weights, state, mate)
+        return GeneralMatchingResult(
+            status=self.control.status(self.method, state.finished),
+            lower_bound=lower,
+            upper_bound=upper,
             stats=self.stats(GeneralMatchingStats),
             mate=mate,
-            graph=graph,
+            graph=self.instance,
             maximize=self.maximize,
             perfect=self.perfect,
             maximum_cardinality=self.maximum_cardinality,
-            barrier=state.barrier,
+            # The search of a solve that was stopped leaves no barrier.
+            barrier=state.barrier if state.finished else None,
             duals=state.duals,
-            _gap=0,
+            _gap=gap,
         )
-        lower: int | float
-        upper: int | float
-        gap: int | float
-        if weights is None:
-            lower = result.cardinality
-            upper = lower if finished else barrier_bound(graph, np.zeros(graph.num_vertices, dtype=bool))
-            gap = upper - lower
-            result = _with(result, barrier=state.barrier if finished else None)
-        else:
-            assert state.duals is not None
-            weight = result.weight
-            gap = rounding_gap(graph.num_vertices, weights)
-            gap = 0 if gap == 0 else gap + 1e-12 * abs(weight)
-            lower = upper = weight
-            if not finished:
-                doubled = dual_bound(graph, weights.values, *state.duals)
-                bound = weight_bound(graph, self.maximize, self.most_edges, doubled, weights.exponent)
-                complete = not self.most_edges or not (mate < 0).any()
-                known = weight if complete else -math.inf if self.maximize else math.inf
-                lower, upper = (
-                    (known, max(bound + gap, known)) if self.maximize else (min(-bound - gap, known), known)
-                )
-                gap = upper - lower
-        return _with(result, lower_bound=lower, upper_bound=upper, _gap=gap)
 
+    def _bounds_of_size(self, state: GeneralState, mate: NDArray[np.int64]) -> Bounds:
+        """Return both bounds of the number of pairs, and their difference."""
+        pairs, n = int(np.count_nonzero(mate >= 0)) // 2, self.instance.num_vertices
+        most = pairs if state.finished else barrier_bound(self.instance, np.zeros(n, dtype=bool))
+        return pairs, most, most - pairs
 
-def _with(result: GeneralMatchingResult, **changes: Any) -> GeneralMatchingResult:
-    for name, value in changes.items():
-        object.__setattr__(result, name, value)
-    return result
+    def _bounds_of_weight(
+        self, weights: IntegerWeights, state: GeneralState, mate: NDArray[np.int64]
+    ) -> Bounds:
+        """Return both bounds of the weight, and the gap."""
+        graph = self.instance
+        edges = matched_edges(graph, mate, graph.weight, heaviest=self.maximize)
+        weight = weight_of(graph, edges)
+        rounding: int | float = 0
+        if not weights.exact:
+            rounding = rounding_gap(graph.num_vertices, weights) + SUM_ERROR * abs(weight)
+        if state.finished:
+            return weight, weight, rounding
+        assert state.duals is not None
+        doubled = dual_bound(graph, weights.values, *state.duals)
+        most = weight_bound(graph, self.maximize, self.most_edges, doubled, weights.exponent) + rounding
+        # A matching that is to be perfect and is not, or has too few pairs, bounds nothing.
+        known = weight if not (self.most_edges and (mate < 0).any()) else None
+        if self.maximize:
+            lower = -math.inf if known is None else known
+            return lower, max(most, lower), max(most, lower) - lower
+        upper = math.inf if known is None else known
+        return min(-most, upper), upper, upper - min(-most, upper)
 
 
 def _neighbours(graph: UndirectedGraph, weights: IntegerWeights | None) -> Neighbours:

@@ -12,13 +12,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Array
-from ..certify.blossoms import barrier_bound, check_mates, dual_bound, matched_edges
+from ..certify.blossoms import (
+    barrier_bound,
+    check_bonus,
+    check_mates,
+    check_solved_weights,
+    dual_bound,
+    matched_edges,
+)
 from ..certify.fields import check_bounds, checked_number
 from ..errors import VerificationError
 from ..graph.network import exact_sum
 from ..graph.undirected import UndirectedGraph
 from ..solving.result import BoundedResult
-from .integer_weights import integer_weights, rounding_gap
+from .integer_weights import integer_weights
 from .solution import BlossomDuals
 
 
@@ -79,27 +86,13 @@ class GeneralMatchingResult(BoundedResult):
 
     @property
     def weight(self) -> int | float:
-        """The weight of the matching: a Python integer for integers. The number of pairs without weights.
-
-        For minimum weight, too: `value` is the same number once it is proved.
-        """
-        weights = self.graph.weight
-        if weights is None:
-            return self.cardinality
-        taken = weights[self.edges]
-        return exact_sum(taken) if len(taken) else 0
+        """The weight of the matching: a Python integer for integers. The number of pairs without weights."""
+        return self.cardinality if self.graph.weight is None else weight_of(self.graph, self.edges)
 
     @cached_property
     def edges(self) -> NDArray[np.int64]:
         """The numbers of the edges that are matched, the best of parallel ones, by their lower vertices."""
-        weight = self.graph.weight
-        if weight is not None and not self.maximize:
-            weight = (
-                np.minimum(-np.maximum(weight, -(2**63) + 1), 2**63 - 1)
-                if weight.dtype.kind == "i"
-                else -weight
-            )
-        edges = matched_edges(self.graph, self.mate, weight)
+        edges = matched_edges(self.graph, self.mate, self.graph.weight, heaviest=self.maximize)
         edges.flags.writeable = False
         return edges
 
@@ -192,7 +185,14 @@ class GeneralMatchingResult(BoundedResult):
         found = int(exact_sum(taken)) if len(taken) else 0
         if self.status == "optimal" and doubled != 2 * found:
             raise VerificationError(f"the duals prove half of {doubled}, the matching weighs {found}")
-        rounded = rounding_gap(self.graph.num_vertices, solved)
+        assert self.graph.weight is not None
+        error = check_solved_weights(
+            self.graph.weight, solved.values, solved.exponent, solved.bonus, self.maximize
+        )
+        if self._most_edges:
+            check_bonus(solved.values, self.graph.num_vertices)
+        # Each of n / 2 edges of this matching and of the best one is rounded by no more.
+        rounded = 2 * (self.graph.num_vertices // 2) * error
         if not checked_number(self.gap, "gap") >= rounded and self.status == "optimal":
             raise VerificationError(f"the gap {self.gap} is less than rounding may change, {rounded}")
         weight = self.weight
@@ -212,6 +212,12 @@ class GeneralMatchingResult(BoundedResult):
     def __repr__(self) -> str:
         pairs = f"{self.cardinality:,} pairs of {self.graph.num_vertices:,} vertices"
         return f"<GeneralMatchingResult: {self._headline()}, {pairs}, {self._how()}>"
+
+
+def weight_of(graph: UndirectedGraph, edges: NDArray[np.int64]) -> int | float:
+    """Return the sum of the weights of edges."""
+    assert graph.weight is not None
+    return exact_sum(graph.weight[edges]) if len(edges) else 0
 
 
 def weight_bound(
