@@ -184,7 +184,7 @@ def cheapest_assignment(costs: Sequence[Sequence[int | None]], num_columns: int)
 
 
 class CheapestFlow(NamedTuple):
-    """What :func:`cheapest_flow` finds.
+    """The answer of :func:`cheapest_flow`.
 
     Attributes
     ----------

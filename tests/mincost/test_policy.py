@@ -1,4 +1,4 @@
-"""What method="auto" means for minimum-cost flow."""
+"""The choice of method="auto" for minimum-cost flow."""
 
 from __future__ import annotations
 

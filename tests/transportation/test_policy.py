@@ -1,4 +1,4 @@
-"""What method="auto" means for transport."""
+"""The choice of method="auto" for transport."""
 
 from __future__ import annotations
 

@@ -91,8 +91,8 @@ def min_cost_flow(
     Notes
     -----
     Network simplex takes O(n m) pivots in practice far fewer; cost scaling O(n m log(n C)) for largest cost
-    C. Memory beside the network: 56 bytes an arc and 115 a vertex for cost
-    scaling, 85 and 53 for network simplex. Goldberg 1997; Ahuja, Magnanti and Orlin 1993.
+    C. Memory beside the network: 56 bytes an arc and 115 a vertex for cost scaling, 85 and 53 for network
+    simplex. Goldberg 1997; Ahuja, Magnanti and Orlin 1993.
 
     Examples
     --------
@@ -296,7 +296,7 @@ def _read_supplies(network: CostNetwork, supply: Any, source: Any, sink: Any, am
 
 def _sum_of_costs(cost: Array) -> int | float:
     """Return the sum of the costs of a cycle, with the right sign: rounding may have made them cheaper."""
-    return math.fsum(cost.tolist()) if cost.dtype.kind == "f" else int(cost.sum())
+    return math.fsum(cost.tolist()) if cost.dtype.kind == "f" else sum(cost.tolist())
 
 
 def _endless_cycle(network: CostNetwork, standard: Standardised) -> list[int]:

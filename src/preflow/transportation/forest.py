@@ -81,6 +81,8 @@ def spanning_forest(
 ) -> Forest:
     """Return masses that are positive on a forest only, with the same sums for each row and column."""
     left = mass.copy()
+    # Places in a table that NumPy finds are strided; one kind of kernel serves all.
+    row, column = np.ascontiguousarray(row), np.ascontiguousarray(column)
     parent = np.full(num_rows + num_columns, -1, dtype=np.int64)
     by = parent.copy()
     add_pairs(row, column, left, parent, by, np.int64(num_rows))
