@@ -223,7 +223,10 @@ def general_matchings() -> Iterator[Call]:
 def matched(graph: Any, given: dict[str, Any]) -> None:
     """Solve a matching, unless the method is for the other kind of graphs, and verify it."""
     (method,) = (each for each in preflow.methods("matching") if each.name == given["method"])
-    if method.weighted == (graph[2] is not None):
+    if method.approximate:
+        if len(given) == 2:
+            preflow.matching(graph if graph[2] is not None else graph[:2], **given).verify()
+    elif method.weighted == (graph[2] is not None):
         preflow.matching(graph if graph[2] is not None else graph[:2], **given).verify()
 
 

@@ -186,7 +186,8 @@ def solve_matching(method: Method, control: Control) -> bool:
 
 def solve_general_matching(method: Method, control: Control) -> bool:
     tail, head = np.random.default_rng(7).integers(0, 30, (2, 60)).astype(np.uint32)
-    weight = np.random.default_rng(8).integers(1, 20, 60) if method.weighted else None
+    weighted = method.weighted or method.approximate
+    weight = np.random.default_rng(8).integers(1, 20, 60) if weighted else None
     graph = UndirectedGraph.from_arrays(tail, head, weight, num_vertices=30)
     neighbours = neighbours_of(30, tail, head, weight)
     found = method.solve(neighbours, None, method.make_options(None), control)
@@ -199,7 +200,10 @@ def solve_general_matching(method: Method, control: Control) -> bool:
         total = weight[matched_edges(graph, mate, weight)].sum()
         bound = dual_bound(graph, weight, *found.duals)
         assert bound >= 2 * total
-        assert bound == 2 * total or not found.finished
+        if method.approximate:
+            assert bound <= 4 * total or not found.finished
+        else:
+            assert bound == 2 * total or not found.finished
     return bool(found.finished)
 
 

@@ -71,8 +71,10 @@ def answer(problem: str, method: str, instance: Any) -> dict[str, Any]:
     """Solve an instance; return the counts and a hash of the answer."""
     function: Callable[..., Any] = getattr(preflow, problem)
     arguments = instance if problem == "transport" else (instance,)
-    if problem == "matching" and not find_method(METHODS[problem], method).weighted:
-        arguments = (instance.without_weights(),)
+    if problem == "matching":
+        record = find_method(METHODS[problem], method)
+        if not (record.weighted or record.approximate):
+            arguments = (instance.without_weights(),)
     result = function(*arguments, method=method, threads=1)
     names = {
         "max_flow": ("flow",),

@@ -22,8 +22,9 @@ from preflow.errors import (
 )
 from preflow.graph.undirected import UndirectedGraph, neighbours_of
 
-PLAIN = [method.name for method in preflow.methods("matching") if not method.weighted]
-WEIGHTED = [method.name for method in preflow.methods("matching") if method.weighted]
+EXACT = [method for method in preflow.methods("matching") if not method.approximate]
+PLAIN = [method.name for method in EXACT if not method.weighted]
+WEIGHTED = [method.name for method in EXACT if method.weighted]
 
 pytestmark = pytest.mark.fast
 

@@ -19,6 +19,7 @@ from ..certify.blossoms import (
     odd_components,
 )
 from ..errors import InfeasibleMatchingError, InvalidInputError, VerificationError
+from ..graph.placement import gpu_of_method
 from ..graph.undirected import Neighbours, UndirectedGraph, as_undirected_graph, neighbours_of
 from ..progress import Reporter
 from ..solving.call import Call, Request
@@ -155,12 +156,16 @@ class GeneralMatchingCall(Call[UndirectedGraph]):
             return choose(graph, request.device, request.most_threads)
 
         method, chosen = request.choose(choice)
-        if method.weighted != (graph.weight is not None):
+        maximize, perfect, maximum_cardinality = wanted
+        if method.approximate and (perfect or maximum_cardinality):
+            raise InvalidInputError(
+                f"method {method.name!r} is approximate: perfect and maximum_cardinality need an exact one"
+            )
+        if not method.approximate and method.weighted != (graph.weight is not None):
             has, kind = ("no", "with") if method.weighted else ("", "without")
             raise InvalidInputError(
                 f"method {method.name!r} is for graphs {kind} weights, and this one has {has or 'some'}"
             )
-        maximize, perfect, maximum_cardinality = wanted
         return cls(
             instance=graph,
             maximize=maximize,
@@ -171,7 +176,7 @@ class GeneralMatchingCall(Call[UndirectedGraph]):
             reason=chosen.reason,
             options=method.make_options(chosen.options),
             threads=thread_count(method, chosen.threads, graph.num_vertices),
-            device=None,
+            device=gpu_of_method(graph, method),
         )
 
     def is_quick(self, request: Request) -> bool:
@@ -185,6 +190,10 @@ class GeneralMatchingCall(Call[UndirectedGraph]):
 
     def matching(self) -> GeneralMatchingResult:
         """Solve and wrap the result."""
+        with self.current_device():
+            return self._matching()
+
+    def _matching(self) -> GeneralMatchingResult:
         graph, solve = self.instance, self._solver()
         weights: IntegerWeights | None = None
         with self.timed("build"):
@@ -195,9 +204,13 @@ class GeneralMatchingCall(Call[UndirectedGraph]):
             state = solve(neighbours, self.start, self.options, self.control)
         with self.timed("recover"):
             mate = _signed(state.mate)
-            if self.perfect and state.finished and (mate < 0).any():
+            if self.perfect and self._proves(state) and (mate < 0).any():
                 raise self._infeasible(neighbours, state)
             return self._result(weights, state, mate)
+
+    def _proves(self, state: GeneralState) -> bool:
+        """Return whether a state is that of a best matching."""
+        return state.finished and not self.method.approximate
 
     def _solver(self) -> HostSolver:
         solver: HostSolver = self.method.solve
@@ -236,16 +249,22 @@ class GeneralMatchingCall(Call[UndirectedGraph]):
             maximize=self.maximize,
             perfect=self.perfect,
             maximum_cardinality=self.maximum_cardinality,
-            # The search of a solve that was stopped leaves no barrier.
-            barrier=state.barrier if state.finished else None,
-            duals=state.duals,
+            barrier=self._barrier(state),
+            duals=None if weights is None else state.duals,
             _gap=gap,
         )
+
+    def _barrier(self, state: GeneralState) -> NDArray[np.bool_] | None:
+        """Return the barrier; the search of an exact solve that was stopped leaves none."""
+        return state.barrier if state.finished or self.method.approximate else None
 
     def _bounds_of_size(self, state: GeneralState, mate: NDArray[np.int64]) -> Bounds:
         """Return both bounds of the number of pairs, and their difference."""
         pairs, n = int(np.count_nonzero(mate >= 0)) // 2, self.instance.num_vertices
-        most = pairs if state.finished else barrier_bound(self.instance, np.zeros(n, dtype=bool))
+        if self._proves(state):
+            return pairs, pairs, 0
+        barrier = self._barrier(state)
+        most = barrier_bound(self.instance, np.zeros(n, dtype=bool) if barrier is None else barrier)
         return pairs, most, most - pairs
 
     def _bounds_of_weight(
@@ -258,7 +277,7 @@ class GeneralMatchingCall(Call[UndirectedGraph]):
         rounding: int | float = 0
         if not weights.exact:
             rounding = rounding_gap(graph.num_vertices, weights) + SUM_ERROR * abs(weight)
-        if state.finished:
+        if self._proves(state):
             return weight, weight, rounding
         assert state.duals is not None
         doubled = dual_bound(graph, weights.values, *state.duals)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ..cuda.runtime import Device
     from ..graph.undirected import Neighbours, UndirectedGraph
     from ..solving.protocol import Chooser, GeneralMatchingSolver
-    from . import policy, serial_blossom, serial_gabow, serial_weighted_blossom
+    from . import initial, policy, serial_blossom, serial_gabow, serial_weighted_blossom
     from .solution import GeneralState
 
     HostSolver = GeneralMatchingSolver[Neighbours, Indices, GeneralState]
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
         serial_blossom.solve,
         serial_gabow.solve,
         serial_weighted_blossom.solve,
+        initial.greedy.solve,
+        initial.locally_dominant.solve,
     )
     CHOOSE: Chooser[UndirectedGraph, Device] = policy.choose
 
@@ -45,5 +47,24 @@ METHODS = (
         "one tree at a time with variable duals, searches with budgets that grow",
         "Edmonds 1965; Galil, Micali and Gabow 1986",
         weighted=True,
+    ),
+    Method(
+        "serial-greedy",
+        "general_matching.initial.greedy",
+        "GreedyOptions",
+        "approximate: heavier edges first, at least 1/2 of the best matching",
+        "Avis 1983",
+        approximate=True,
+        aliases=("greedy",),
+    ),
+    Method(
+        "multicore-locally-dominant",
+        "general_matching.initial.locally_dominant",
+        "LocallyDominantOptions",
+        "approximate: edges that outweigh all others at their ends, at least 1/2 of the best matching",
+        "Preis 1999; Manne and Bisseling 2008",
+        parallel=True,
+        approximate=True,
+        aliases=("locally-dominant",),
     ),
 )

@@ -192,7 +192,7 @@ class GeneralMatchingResult(BoundedResult):
         if self._most_edges:
             check_bonus(solved.values, self.graph.num_vertices)
         # Each of n / 2 edges of this matching and of the best one is rounded by no more.
-        rounded = 2 * (self.graph.num_vertices // 2) * error
+        rounded = 2 * (self.graph.num_vertices // 2) * error if error else 0
         if not checked_number(self.gap, "gap") >= rounded and self.status == "optimal":
             raise VerificationError(f"the gap {self.gap} is less than rounding may change, {rounded}")
         weight = self.weight

@@ -40,6 +40,9 @@ class Method:
         Whether it takes costs that are computed from points.
     weighted : bool
         Whether it takes the weights of the edges of a graph, and no graph without weights.
+    approximate : bool
+        Whether it promises a fraction of the optimum only, with proved bounds; it takes graphs with weights
+        and without. Its results have the status "approximate".
     checks : bool
         Whether it checks the size of dense costs itself.
     preset : mapping
@@ -62,6 +65,7 @@ class Method:
     points: bool = False
     checks: bool = False
     weighted: bool = False
+    approximate: bool = False
     preset: Mapping[str, Any] = field(default_factory=dict)
     aliases: tuple[str, ...] = ()
     old_names: tuple[str, ...] = ()

@@ -10,7 +10,20 @@ from ..stats import SolveStats
 from .read_only import ReadOnlyArrays
 from .timing import solving_seconds
 
-Status = Literal["optimal", "time-limit", "unproved"]
+Status = Literal["optimal", "time-limit", "unproved", "approximate"]
+
+#: Why a result with another status has no value.
+NOT_OPTIMAL = {
+    "time-limit": "the solve stopped at its time limit",
+    "unproved": "the solve stopped by a rule that proves nothing",
+    "approximate": "the method is approximate",
+}
+#: The same for the repr.
+HEADLINES = {
+    "time-limit": "stopped at the time limit",
+    "unproved": "not proved optimal",
+    "approximate": "approximate",
+}
 
 
 #: A repr leaves out a gap that is at most this fraction of the value.
@@ -19,7 +32,10 @@ NEGLIGIBLE_GAP = 1e-9
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BoundedResult(ReadOnlyArrays):
-    """A solve's outcome, optimal or cut short, or stopped by a rule that proves nothing ("unproved").
+    """A solve's outcome, with bounds that are proved.
+
+    The status is "optimal", "time-limit" where the solve was cut short, "unproved" where a rule that proves
+    nothing ended it, or "approximate" where the method promises a fraction of the optimum only.
 
     Each problem has a subclass with the answer, its proof, and `verify`. Arrays on the host are read-only:
     the code that makes the result clears ``flags.writeable``.
@@ -29,7 +45,7 @@ class BoundedResult(ReadOnlyArrays):
 
     Attributes
     ----------
-    status : {"optimal", "time-limit", "unproved"}
+    status : {"optimal", "time-limit", "unproved", "approximate"}
     lower_bound, upper_bound : int or float
         The optimum lies between them; equal when optimal. For float data both hold up to `gap`.
     stats : SolveStats
@@ -47,7 +63,7 @@ class BoundedResult(ReadOnlyArrays):
         Raises
         ------
         NotOptimalError
-            The solve stopped early.
+            The solve stopped early, or the method is approximate.
         """
         if self.status != "optimal":
             self._raise_not_optimal()
@@ -58,7 +74,7 @@ class BoundedResult(ReadOnlyArrays):
         """How far the value may be from the optimum of the data as given; proved.
 
         0 for an optimum of integers. For floats a bound on what rounding may have changed, small beside the
-        value. The difference of the two bounds where the solve stopped early.
+        value. The difference of the two bounds otherwise.
         """
         return self.upper_bound - self.lower_bound
 
@@ -72,20 +88,14 @@ class BoundedResult(ReadOnlyArrays):
         """Return the value, or why there is none and the bounds, for the repr."""
         if self.status == "optimal":
             return self._value_and_gap()
-        why = "stopped at the time limit" if self.status == "time-limit" else "not proved optimal"
-        return f"{why}, between {self.lower_bound:,} and {self.upper_bound:,}"
+        return f"{HEADLINES[self.status]}, between {self.lower_bound:,} and {self.upper_bound:,}"
 
     def _how(self) -> str:
         """Return the method and the seconds that it took, for the repr."""
         return f"{self.stats.method}, {solving_seconds(self.stats.seconds):.3g} s"
 
     def _raise_not_optimal(self) -> NoReturn:
-        why = (
-            "stopped at its time limit"
-            if self.status == "time-limit"
-            else "stopped by a rule that proves nothing"
-        )
         raise NotOptimalError(
-            f"the solve {why}: the optimum lies between {self.lower_bound} (lower_bound) "
+            f"{NOT_OPTIMAL[self.status]}: the optimum lies between {self.lower_bound} (lower_bound) "
             f"and {self.upper_bound} (upper_bound)"
         )

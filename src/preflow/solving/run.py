@@ -106,7 +106,7 @@ class Control:
             The solve did not finish, although neither the stop flag nor a rule of the method ended it.
         """
         if finished:
-            return "optimal"
+            return "approximate" if method.approximate else "optimal"
         if self.stopped:
             return "time-limit"
         if self.unproved:

@@ -1,4 +1,4 @@
-"""The matching that solvers without weights start from."""
+"""Approximate matchings, and those that solvers without weights start from."""
 
 from __future__ import annotations
 
@@ -12,7 +12,14 @@ from ...graph.undirected import Neighbours
 from ...solving.options import check_choice
 from ...solving.run import Control
 from ..links import NONE
-from . import karp_sipser
+from . import greedy, karp_sipser, locally_dominant
+
+#: The matchings that a solver may start from.
+STARTS = {
+    "karp-sipser": karp_sipser.start,
+    "greedy": greedy.match,
+    "locally-dominant": locally_dominant.match,
+}
 
 
 @dataclass(frozen=True)
@@ -21,14 +28,14 @@ class InitialOptions:
 
     Attributes
     ----------
-    initial : {"karp-sipser", "none"}
+    initial : {"karp-sipser", "greedy", "locally-dominant", "none"}
         The matching that it starts from, if the caller gives none.
     """
 
-    initial: Literal["karp-sipser", "none"] = "karp-sipser"
+    initial: Literal["karp-sipser", "greedy", "locally-dominant", "none"] = "karp-sipser"
 
     def __post_init__(self) -> None:
-        check_choice("initial", self.initial, ("karp-sipser", "none"))
+        check_choice("initial", self.initial, (*STARTS, "none"))
 
 
 def first_matching(
@@ -43,7 +50,7 @@ def first_matching(
     if start is not None:
         matched = np.flatnonzero(start < n)
         mate[matched] = start[matched].astype(np.uint32)
-    elif options.initial == "karp-sipser":
-        karp_sipser.start(graph, mate, control)
+    elif options.initial != "none":
+        STARTS[options.initial](graph, mate, control)
     control.excess[:] = max(int(np.count_nonzero(mate == NONE)), 1)
     return mate
