@@ -16,7 +16,6 @@ from preflow.bipartite import (
     packed_columns,
     packed_search,
     serial_push_relabel,
-    thread_rounds,
 )
 from preflow.bipartite import multicore_disjoint_bfs as disjoint_bfs
 from preflow.bipartite import multicore_graft as grafting
@@ -31,10 +30,10 @@ from preflow.bipartite.multicore_push_relabel import labels, last_rows, pushes
 from preflow.bipartite.multicore_push_relabel.last_rows import OPEN, Search, Trees
 from preflow.bipartite.packed_columns import Packed
 from preflow.bipartite.serial_graft import Rules
-from preflow.bipartite.thread_rounds import Round, Rounds
 from preflow.graph.bipartite import Adjacency
 from preflow.kernels import atomics
-from preflow.parallel import worklist
+from preflow.parallel import rounds, worklist
+from preflow.parallel.rounds import Round, Rounds
 from preflow.parallel.transpose import make_transposing
 from preflow.solving.run import COUNTER_ROW, Control
 from tests.support.exploration import (
@@ -93,7 +92,7 @@ def make_rounds(num_threads: int) -> Rounds:
     return Rounds(
         num_threads=np.uint64(num_threads),
         worklist=lists,
-        shared=np.zeros(int(thread_rounds.THREE * thread_rounds.SET), np.int64),
+        shared=np.zeros(int(rounds.THREE * rounds.SET), np.int64),
         barrier=impatient_barrier(num_threads),
         stop=stop,
         counts=uncounted(num_threads, COUNTER_ROW),
@@ -252,7 +251,7 @@ def list_active_rows(shared: Solve, me: Any) -> Any:
     """Pack the matching and return the number of active rows. Collective."""
     first, active = Round(me, ZERO, ZERO), shared.state.packed.active
     waiting = packed_columns.pack(shared.rows, shared.matching, shared.state.packed, shared.team, first)
-    _, size, _ = thread_rounds.end_round(shared.team, first, active, waiting, ZERO)
+    _, size, _ = rounds.end_round(shared.team, first, active, waiting, ZERO)
     return size
 
 
@@ -539,7 +538,7 @@ test_every_state, test_mutant_is_found = exploration_tests(CASES, MUTANTS)
 def test_expressions_hide_no_value() -> None:
     """What the explorer's states rely on."""
     modules = (
-        thread_rounds,
+        rounds,
         disjoint_searches,
         pothen_fan,
         disjoint_bfs,

@@ -32,11 +32,11 @@ from ..kernels.atomics import compare_exchange, relaxed_load, relaxed_store
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..parallel.barrier import wait
+from ..parallel.rounds import Round, Rounds, append_item, end_round, make_rounds
 from ..parallel.thread_pool import share_of
 from ..solving.run import Control
 from ..stats import AUGMENTATIONS, PHASES
 from .match_arrays import NONE, Matching
-from .thread_rounds import Round, Rounds, append_item, end_round, make_rounds
 
 
 class Disjoint(NamedTuple):

@@ -36,6 +36,7 @@ from ..graph.bipartite import Adjacency, BipartiteGraph
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..parallel.delays import delay
+from ..parallel.rounds import append_item, should_stop, start_round, take_items
 from ..parallel.thread_pool import run_solver
 from ..solving.run import Control
 from ..stats import ARC_SCANS
@@ -51,7 +52,6 @@ from .disjoint_searches import (
     numbers_before,
 )
 from .match_arrays import Matching
-from .thread_rounds import append_item, should_stop, start_round, take_items
 
 
 @dataclass(frozen=True)

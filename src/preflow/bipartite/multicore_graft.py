@@ -18,8 +18,8 @@ Departures:
   frontier is large.
 - A bottom-up level passes over all columns and skips those in the forest; there is no list of the others.
 
-A thread appends what it finds to the next list through a buffer (:mod:`.thread_rounds`). `waiting` is the
-number of items in the buffer; functions that append take it and return its new value.
+A thread appends what it finds to the next list through a buffer (:mod:`preflow.parallel.rounds`). `waiting`
+is the number of items in the buffer; functions that append take it and return its new value.
 """
 
 from __future__ import annotations
@@ -35,15 +35,7 @@ from ..kernels.atomics import compare_exchange, prefetch, relaxed_load, relaxed_
 from ..kernels.constants import ONE, THREE, TWO, ZERO
 from ..kernels.kernel import kernel
 from ..parallel.delays import delay
-from ..parallel.thread_pool import run_solver, share_of
-from ..parallel.worklist import appended, flush, forget
-from ..solving.options import check_count
-from ..solving.run import Control
-from ..stats import ARC_SCANS, AUGMENTATIONS, PHASES
-from .match_arrays import NONE, Matching
-from .queue_prefetch import AHEAD_NEIGHBOURS, AHEAD_RANGE, AHEAD_VALUES, MOST_VALUES, prefetch_queued
-from .serial_graft import GraftOptions, Rules
-from .thread_rounds import (
+from ..parallel.rounds import (
     BROADCAST,
     Round,
     Rounds,
@@ -55,6 +47,14 @@ from .thread_rounds import (
     start_round,
     take_items,
 )
+from ..parallel.thread_pool import run_solver, share_of
+from ..parallel.worklist import appended, flush, forget
+from ..solving.options import check_count
+from ..solving.run import Control
+from ..stats import ARC_SCANS, AUGMENTATIONS, PHASES
+from .match_arrays import NONE, Matching
+from .queue_prefetch import AHEAD_NEIGHBOURS, AHEAD_RANGE, AHEAD_VALUES, MOST_VALUES, prefetch_queued
+from .serial_graft import GraftOptions, Rules
 
 
 @dataclass(frozen=True)

@@ -38,13 +38,13 @@ from numpy.typing import NDArray
 from ..graph.bipartite import Adjacency, BipartiteGraph
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
+from ..parallel.rounds import Round, Rounds, append_item, end_round, make_rounds, start_round
 from ..parallel.thread_pool import NativePool, address_of, entry_of, run_in_pool, run_natively, share_of
 from ..solving.run import Control
 from ..stats import AUGMENTATIONS, PHASES
 from .match_arrays import Matching
 from .packed_columns import HALF, NOBODY, Packed, dead_label, make_packed, pack
 from .packed_search import CLOSED, UNSEEN, Searching, search
-from .thread_rounds import Round, Rounds, append_item, end_round, make_rounds, start_round
 
 
 @dataclass(frozen=True)

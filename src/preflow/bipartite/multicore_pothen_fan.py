@@ -37,6 +37,7 @@ from ..kernels.atomics import relaxed_load, relaxed_store
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..parallel.delays import delay
+from ..parallel.rounds import append_item, should_stop, start_round, take_items
 from ..parallel.thread_pool import run_solver, share_of
 from ..solving.run import Control
 from ..stats import ARC_SCANS
@@ -53,7 +54,6 @@ from .disjoint_searches import (
 )
 from .match_arrays import Matching
 from .serial_pothen_fan import PothenFanOptions
-from .thread_rounds import append_item, should_stop, start_round, take_items
 
 #: The fields of a row, in one cache line: the edge at which its lookahead continues, the number of edges
 #: tried, the row from which it was reached, and the row that the search took before it.

@@ -18,9 +18,9 @@ from ..graph.bipartite import Adjacency, BipartiteGraph
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..parallel.barrier import wait
+from ..parallel.rounds import Round, Rounds, append_item
 from ..parallel.thread_pool import share_of
 from .match_arrays import NONE, Matching
-from .thread_rounds import Round, Rounds, append_item
 
 #: Bits of half a word, and the lower half of a column without a row.
 HALF = np.uint64(32)

@@ -24,13 +24,7 @@ from ..kernels.atomics import compare_exchange, prefetch, relaxed_load, relaxed_
 from ..kernels.constants import ONE, TWO, ZERO
 from ..kernels.kernel import kernel
 from ..parallel.delays import delay
-from ..parallel.thread_pool import share_of
-from ..parallel.worklist import appended, flush, forget
-from ..stats import ARC_SCANS
-from .match_arrays import Matching
-from .packed_columns import HALF, NOBODY, Packed, dead_label, level_of
-from .queue_prefetch import AHEAD_NEIGHBOURS, AHEAD_RANGE, AHEAD_VALUES, MOST_VALUES
-from .thread_rounds import (
+from ..parallel.rounds import (
     BROADCAST,
     Round,
     Rounds,
@@ -40,6 +34,12 @@ from .thread_rounds import (
     should_stop,
     start_round,
 )
+from ..parallel.thread_pool import share_of
+from ..parallel.worklist import appended, flush, forget
+from ..stats import ARC_SCANS
+from .match_arrays import Matching
+from .packed_columns import HALF, NOBODY, Packed, dead_label, level_of
+from .queue_prefetch import AHEAD_NEIGHBOURS, AHEAD_RANGE, AHEAD_VALUES, MOST_VALUES
 
 #: In the upper half of a word, instead of a row: the column is not reached yet; no search enters it.
 UNSEEN, CLOSED = np.uint64(2**32 - 1), np.uint64(2**32 - 2)

@@ -61,6 +61,7 @@ from ...graph.bipartite import Adjacency, BipartiteGraph
 from ...kernels.clock import now
 from ...kernels.constants import ONE, ZERO
 from ...kernels.kernel import kernel
+from ...parallel.rounds import Round, end_round, make_rounds, start_round
 from ...parallel.thread_pool import NativePool, address_of, entry_of, run_in_pool, run_natively
 from ...solving.options import UNLIMITED, check_number_between, limit
 from ...solving.run import Control
@@ -77,7 +78,6 @@ from ..serial_push_relabel import (
     have_stalled,
     pushes_until_look,
 )
-from ..thread_rounds import Round, end_round, make_rounds, start_round
 from .labels import gap_closed, global_relabel
 from .last_rows import Search, make_search, match_from_both_sides
 from .pushes import SIGNALS, Limits, State, clear_signals, push_share

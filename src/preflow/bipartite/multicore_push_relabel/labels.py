@@ -8,12 +8,12 @@ from ...graph.bipartite import Adjacency
 from ...kernels.constants import ONE, ZERO
 from ...kernels.kernel import kernel
 from ...parallel.barrier import wait
+from ...parallel.rounds import Rounds, append_item, end_round, start_round
 from ...parallel.thread_pool import share_of
 from ...stats import GAP_VERTICES
 from ..match_arrays import Matching
 from ..packed_columns import HALF, NOBODY, Packed, dead_label, last_level, unpack
 from ..packed_search import Searching, search
-from ..thread_rounds import Rounds, append_item, end_round, start_round
 
 
 @kernel

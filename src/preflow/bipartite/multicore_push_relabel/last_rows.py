@@ -48,13 +48,13 @@ from ...kernels.constants import ONE, ZERO
 from ...kernels.kernel import kernel
 from ...parallel.barrier import wait
 from ...parallel.delays import delay
+from ...parallel.rounds import Round, Rounds, append_item, end_round, start_round
 from ...parallel.thread_pool import share_of
 from ...parallel.transpose import Transposing, make_transposing, transpose_together
 from ...stats import ARC_SCANS, AUGMENTATIONS, PHASES
 from ..match_arrays import NONE, Matching
 from ..packed_columns import HALF, NOBODY, Packed, dead_label
 from ..queue_prefetch import MOST_VALUES
-from ..thread_rounds import Round, Rounds, append_item, end_round, start_round
 from .pushes import State
 
 #: The stamp of closed vertices.

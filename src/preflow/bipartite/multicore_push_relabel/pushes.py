@@ -12,18 +12,18 @@ from ...kernels.atomics import PADDING, compare_exchange, fetch_add, relaxed_loa
 from ...kernels.constants import ONE, THREE, TWO, ZERO
 from ...kernels.kernel import kernel
 from ...parallel.delays import delay
+from ...parallel.rounds import Round, Rounds, append_item, should_stop
 from ...parallel.thread_pool import share_of
 from ...stats import ARC_SCANS, AUGMENTATIONS, PUSHES, WAITS
 from ..packed_columns import HALF, NOBODY, Packed, dead_label, level_of
 from ..serial_push_relabel import place, prefetch_active
-from ..thread_rounds import Round, Rounds, append_item, should_stop
 
 #: A round also ends when one in IDLE_SHARE threads has no row left.
 IDLE_SHARE = np.uint64(4)
 #: Positions in a round's set of signals: whether the round is over; pushes; threads without rows.
 OVER, PUSHED, IDLE = ZERO, PADDING, TWO * PADDING
 SET = THREE * PADDING
-#: Entries of all sets: three are used in turn, as in thread_rounds.py.
+#: Entries of all sets: three are used in turn, as in rounds.py.
 SIGNALS = int(THREE * SET)
 
 
@@ -68,7 +68,7 @@ class State(NamedTuple):
 
 @kernel
 def signal(number: np.uint64, which: np.uint64) -> np.uint64:
-    """Return the position of a signal of a round; three sets are used in turn, as in thread_rounds.py."""
+    """Return the position of a signal of a round; three sets are used in turn, as in rounds.py."""
     return (number % THREE) * SET + which
 
 

@@ -5,7 +5,7 @@ A thread takes a few items at a time by one fetch-and-add, and appends through i
 thread may still read the set of the last round while others count in this one, and the third is reset for the
 next round.
 
-Two phrases in the docstrings of this folder: a *collective* function is called by all threads at the same
+Two phrases in the docstrings of solvers: a *collective* function is called by all threads at the same
 point and contains a barrier; a function for *one thread's share* is called by all threads, does its part of
 the work, and has no barrier.
 """
@@ -21,9 +21,9 @@ from ..arrays import Index, Indices
 from ..kernels.atomics import PADDING, fetch_add, relaxed_load, relaxed_store
 from ..kernels.constants import ONE, THREE, ZERO
 from ..kernels.kernel import kernel
-from ..parallel.barrier import make_barrier, wait
-from ..parallel.worklist import Worklist, append, appended, begin_phase, flush, make_worklist
 from ..solving.run import Control
+from .barrier import make_barrier, wait
+from .worklist import Worklist, append, appended, begin_phase, flush, make_worklist
 
 #: A thread takes at most MOST_ITEMS items at a time, and so few that it comes about TURNS times a round: the
 #: work of an item varies much.
