@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ..cuda.runtime import Device
     from ..graph.undirected import Neighbours, UndirectedGraph
     from ..solving.protocol import Chooser, GeneralMatchingSolver
-    from . import initial, policy, serial_blossom, serial_gabow, serial_weighted_blossom
+    from . import initial, multicore_blossom, policy, serial_blossom, serial_gabow, serial_weighted_blossom
     from .solution import GeneralState
 
     HostSolver = GeneralMatchingSolver[Neighbours, Indices, GeneralState]
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         serial_blossom.solve,
         serial_gabow.solve,
         serial_weighted_blossom.solve,
+        multicore_blossom.solve,
         initial.greedy.solve,
         initial.locally_dominant.solve,
     )
@@ -39,6 +40,14 @@ METHODS = (
         "GabowOptions",
         "without weights: phases of disjoint shortest augmenting paths, O(sqrt(n) m)",
         "Gabow 2017; Gabow and Tarjan 1991; Karp and Sipser 1981",
+    ),
+    Method(
+        "multicore-blossom",
+        "general_matching.multicore_blossom",
+        "MulticoreBlossomOptions",
+        "without weights: each tree is grown by one thread, trees that meet are augmented between barriers",
+        "Edmonds 1965; Gabow 1976; Schwing, Grosu and Schwiebert 2024",
+        parallel=True,
     ),
     Method(
         "serial-weighted-blossom",

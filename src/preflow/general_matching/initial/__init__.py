@@ -12,11 +12,11 @@ from ...graph.undirected import Neighbours
 from ...solving.options import check_choice
 from ...solving.run import Control
 from ..links import NONE
-from . import greedy, karp_sipser, locally_dominant
+from . import greedy, locally_dominant, multicore_karp_sipser
 
 #: The matchings that a solver may start from.
 STARTS = {
-    "karp-sipser": karp_sipser.start,
+    "karp-sipser": multicore_karp_sipser.start,
     "greedy": greedy.match,
     "locally-dominant": locally_dominant.match,
 }

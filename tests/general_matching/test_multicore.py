@@ -1,0 +1,180 @@
+"""Matching in general graphs on many threads: any number of them gives a maximum matching, proved."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import preflow
+from preflow.errors import InfeasibleMatchingError
+from preflow.general_matching import multicore_blossom, serial_blossom
+from preflow.general_matching.initial import multicore_karp_sipser
+from preflow.general_matching.links import NONE
+from preflow.general_matching.multicore_blossom import MulticoreBlossomOptions
+from preflow.generators.bipartite import rmat, road_like
+from preflow.generators.undirected import (
+    nested_blossoms,
+    odd_cycle_chain,
+    random_graph,
+    triangulated_points,
+    undirected,
+)
+from preflow.graph.undirected import UndirectedGraph, neighbours_of
+from preflow.parallel.delays import make_delays
+from preflow.solving.run import Control
+
+THREADS = [1, 2, 3, 7]
+#: ``PREFLOW_STRESS=5000 pytest tests/general_matching/test_multicore.py`` solves 5,000 graphs.
+GRAPHS = int(os.environ.get("PREFLOW_STRESS", "60"))
+#: Seconds after which a solve is taken to hang; it then has no value.
+HANGS = 30
+
+
+def solved(graph: UndirectedGraph, threads: int, **given: Any) -> preflow.GeneralMatchingResult:
+    result = preflow.matching(graph, method="multicore-blossom", threads=threads, **given)
+    result.verify()
+    return result
+
+
+def random_ends(seed: int) -> UndirectedGraph:
+    """Return a sparse random graph, or triangles and short cycles side by side."""
+    random = np.random.default_rng(seed)
+    n = int(random.integers(1, 60))
+    if seed % 3:
+        tail, head = random.integers(0, n, (2, int(n * random.choice([0.7, 1, 1.4, 2.5]))))
+    else:
+        tail = np.repeat(np.arange(n), 2)
+        head = np.clip(tail + random.integers(-2, 4, 2 * n), 0, n - 1)
+    name = random.permutation(n)
+    return UndirectedGraph.from_arrays(name[tail], name[head], num_vertices=n)
+
+
+@given(st.integers(0, 2**32), st.sampled_from(THREADS), st.sampled_from(["none", "karp-sipser"]))
+@settings(max_examples=150)
+def test_agrees_with_serial_and_networkx(seed: int, threads: int, initial: str) -> None:
+    graph = random_ends(seed)
+    plain = nx.Graph(list(zip(graph.tail.tolist(), graph.head.tolist(), strict=True)))
+    plain.remove_edges_from(list(nx.selfloop_edges(plain)))
+    result = solved(graph, threads, options={"initial": initial})
+    assert result.cardinality == len(nx.max_weight_matching(plain, maxcardinality=True))
+    assert result.cardinality == preflow.matching(graph, method="serial-blossom").cardinality
+
+
+@pytest.mark.parametrize("threads", [2, 16])
+def test_all_graphs_of_up_to_seven_vertices(threads: int) -> None:
+    for plain in nx.graph_atlas_g()[:: 1 if threads == 2 else 9]:
+        ends = np.array(list(plain.edges), dtype=np.int64).reshape(-1, 2)
+        graph = UndirectedGraph.from_arrays(ends[:, 0], ends[:, 1], num_vertices=len(plain))
+        for initial in ("none", "karp-sipser"):
+            result = solved(graph, threads, options={"initial": initial})
+            assert result.cardinality == len(nx.max_weight_matching(plain, maxcardinality=True))
+
+
+@pytest.mark.parametrize(
+    "graph",
+    [
+        random_graph(5000, 3),
+        random_graph(5000, 6),
+        undirected(rmat(10, 8)),
+        undirected(road_like(5000)),
+        triangulated_points(5000),
+        triangulated_points(5001),
+        odd_cycle_chain(3000),
+        nested_blossoms(1000),
+        UndirectedGraph.from_arrays(np.zeros(3000, int), np.arange(3000)),
+    ],
+    ids=["degree 3", "degree 6", "rmat", "road", "delaunay", "odd delaunay", "cycles", "nested", "star"],
+)
+def test_families(graph: UndirectedGraph) -> None:
+    plain = graph.without_weights()
+    right = preflow.matching(plain, method="serial-blossom").cardinality
+    for threads in (*THREADS, 40):
+        for initial in ("none", "karp-sipser"):
+            result = solved(plain, threads, options={"initial": initial})
+            assert result.cardinality == right
+            assert result.stats.threads == len(result.stats.per_thread) == threads
+
+
+def test_random_delays(monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng(3)
+    for seed in range(GRAPHS):
+        graph = random_ends(seed)
+        threads = min(int(random.integers(2, 17)), graph.num_vertices)
+        with monkeypatch.context() as patch:
+            patch.setattr("preflow.solving.call.Control", partial(Control, delays=make_delays(threads, seed)))
+            initial = ("none", "karp-sipser")[seed % 2]
+            result = solved(graph, threads, options={"initial": initial}, time_limit=HANGS)
+        assert result.value == preflow.matching(graph, method="serial-blossom").cardinality, seed
+
+
+def test_a_start_that_is_far_from_maximum() -> None:
+    graph = random_graph(400, 3).without_weights()
+    tail, head = graph.tail.tolist(), graph.head.tolist()
+    mate = [-1] * 400
+    for u, v in zip(tail[:40], head[:40], strict=True):
+        if mate[u] == mate[v] == -1 and u != v:
+            mate[u], mate[v] = v, u
+    right = preflow.matching(graph, method="serial-blossom").cardinality
+    assert solved(graph, 3, initial=mate).cardinality == right
+
+
+def test_no_perfect_matching() -> None:
+    with pytest.raises(InfeasibleMatchingError) as caught:
+        solved(UndirectedGraph.from_arrays([0, 0, 0], [1, 2, 3]), 2, perfect=True)
+    assert caught.value.barrier == (0,)
+
+
+def test_empty_graphs() -> None:
+    for n in (0, 1, 3):
+        assert solved(UndirectedGraph.from_arrays([], [], num_vertices=n), 4).cardinality == 0
+
+
+def test_stops() -> None:
+    graph = triangulated_points(2000).without_weights()
+    neighbours = neighbours_of(2000, graph.tail, graph.head, None)
+    for initial in ("none", "karp-sipser"):
+        control = Control(threads=3)
+        control.stop[0] = 1
+        options = MulticoreBlossomOptions(initial=initial)
+        state = multicore_blossom.solve(neighbours, None, options, control)
+        assert not state.finished
+        free = state.mate == 2000
+        assert (state.mate[state.mate[~free]] == np.flatnonzero(~free)).all()
+    result = preflow.matching(graph, method="multicore-blossom", threads=2, time_limit=1e-9)
+    result.verify()
+    assert result.lower_bound <= 1000 <= result.upper_bound
+
+
+def test_one_thread_takes_over_where_an_edge_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = random_graph(300, 3).without_weights()
+    calls = []
+    real = serial_blossom.solve
+
+    def noted(*given: Any) -> Any:
+        calls.append(given)
+        return real(*given)
+
+    monkeypatch.setattr(multicore_blossom, "check_even", lambda *_: False)
+    monkeypatch.setattr(serial_blossom, "solve", noted)
+    result = solved(graph, 2)
+    assert len(calls) == 1
+    assert result.barrier is not None
+
+
+@pytest.mark.parametrize("threads", [2, 5])
+def test_karp_sipser_leaves_few_vertices_free(threads: int) -> None:
+    graph = random_graph(5000, 6)
+    neighbours = neighbours_of(5000, graph.tail, graph.head, None)
+    mate = np.full(5000, NONE, dtype=np.uint32)
+    multicore_karp_sipser.start(neighbours, mate, Control(threads=threads))
+    matched = np.flatnonzero(mate != NONE)
+    assert (mate[mate[matched]] == matched).all()
+    most = preflow.matching(graph, weight=False, method="serial-blossom").cardinality
+    assert len(matched) // 2 > 0.98 * most
