@@ -24,7 +24,7 @@ from preflow.cuda import runtime
 from preflow.generators import FAMILIES, bipartite_family
 
 TOOLS = ("memcheck", "racecheck")
-PROBLEMS = ("max_flow", "grid_cut", "bipartite_matching", "linear_assignment", "transport")
+PROBLEMS = ("max_flow", "grid_cut", "bipartite_matching", "matching", "linear_assignment", "transport")
 #: Blocks of a kernel whose blocks wait for each other: under a tool all their threads are slow.
 MOST_BLOCKS = 8
 #: Seconds for a method.
@@ -38,9 +38,8 @@ def solve(problem: str, method: str) -> None:
     """Solve small instances with a method, and prove the results."""
     device = runtime.find_device()
     device.num_multiprocessors = min(device.num_multiprocessors, MOST_BLOCKS)
-    for call in {"max_flow": flows, "grid_cut": grids, "transport": transports}.get(problem, pairs)(
-        problem, method
-    ):
+    calls = {"max_flow": flows, "grid_cut": grids, "transport": transports, "matching": matchings}
+    for call in calls.get(problem, pairs)(problem, method):
         found = getattr(preflow, problem)(*call, method=method)
         for result in found if isinstance(found, list) else [found]:
             result.verify()
@@ -53,6 +52,12 @@ def flows(_: str, method: str) -> Iterator[tuple[Any, ...]]:
     for family, size in zip(("rmf-wide", "rlg-long", "ac-dense"), sizes, strict=True):
         problem = FAMILIES[family].generate(size)
         yield problem.network, problem.source, problem.sink
+
+
+def matchings(_: str, __: str) -> Iterator[tuple[Any, ...]]:
+    random = np.random.default_rng(0)
+    for n, m, largest in ((200, 800, 1000), (400, 600, 2)):
+        yield ((*random.integers(0, n, (2, m)), random.integers(1, largest, m)),)
 
 
 def transports(_: str, __: str) -> Iterator[tuple[Any, ...]]:

@@ -14,13 +14,12 @@ import preflow
 from preflow.bipartite import (
     cuda_multi_source_bfs,
     cuda_push_relabel,
-    device_launches,
     policy,
 )
 from preflow.bipartite.initial import cheap, proposals
 from preflow.bipartite.match_arrays import empty_matching
 from preflow.bipartite.methods import METHODS
-from preflow.cuda import runtime
+from preflow.cuda import launches, runtime
 from preflow.errors import DeviceMemoryError, InvalidInputError, SolverError
 from preflow.generators import bipartite_family
 from preflow.solving.dispatch import find_method
@@ -80,7 +79,7 @@ def test_agrees_with_oracle(method: str, options: dict[str, Any], problem: Small
 @pytest.mark.parametrize(("method", "options"), variants())
 def test_larger_graphs(method: str, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cuda_push_relabel, "LEAST_TO_SHRINK", 2)
-    monkeypatch.setattr(device_launches, "ROUNDS_A_LAUNCH", 7)
+    monkeypatch.setattr(launches, "ROUNDS_A_LAUNCH", 7)
     for seed, shape in enumerate([(90, 90, 250), (60, 120, 200), (120, 60, 200)]):
         matrix = random_matrix(*shape, seed)
         result = preflow.bipartite_matching(matrix, method=method, initial="none", options=options)
@@ -127,7 +126,7 @@ def test_proposals_are_the_same_in_every_run(monkeypatch: pytest.MonkeyPatch) ->
     assert len(set(row_match[rows])) == len(rows)
     free_columns = np.setdiff1d(np.arange(50), row_match[rows])
     assert matrix[np.setdiff1d(np.arange(60), rows)][:, free_columns].nnz == 0
-    monkeypatch.setattr(device_launches, "ROUNDS_A_LAUNCH", 1)
+    monkeypatch.setattr(launches, "ROUNDS_A_LAUNCH", 1)
     assert all((propose(matrix) == row_match).all() for _ in range(5))
 
 
@@ -168,12 +167,12 @@ def test_cheap_matching_is_that_of_one_thread(
     graph = bipartite_family(family).generate(size, seed=0)
     alone = empty_matching(graph)
     cheap.start(graph, alone, Control())
-    monkeypatch.setattr(device_launches, "ROUNDS_A_LAUNCH", 1)
+    monkeypatch.setattr(launches, "ROUNDS_A_LAUNCH", 1)
     for _ in range(10):
         control = Control()
 
         def launch_once(*arguments: Any, control: Control = control) -> Iterator[Any]:
-            state = next(device_launches.launches(*arguments))
+            state = next(launches.launches(*arguments))
             control.stop[0] = 1
             yield state
 
@@ -196,8 +195,8 @@ def test_asked_to_stop(method: str) -> None:
 
 @pytest.mark.parametrize("method", CUDA)
 def test_too_many_launches_are_an_error(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(device_launches, "ROUNDS_A_LAUNCH", 1)
-    monkeypatch.setattr(device_launches, "MOST_LAUNCHES", 2)
+    monkeypatch.setattr(launches, "ROUNDS_A_LAUNCH", 1)
+    monkeypatch.setattr(launches, "MOST_LAUNCHES", 2)
     with pytest.raises(SolverError, match="gave up after 2 launches: state"):
         preflow.bipartite_matching(random_matrix(9, 9, 20, 3), method=method, initial="none")
 

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 import preflow
 from preflow import BipartiteGraph
-from preflow.bipartite import cuda_push_relabel, device_launches
+from preflow.bipartite import cuda_push_relabel
 from preflow.certify.matching import check_matching
-from preflow.cuda import runtime
+from preflow.cuda import launches, runtime
 from preflow.errors import DeviceMemoryError, InvalidInputError, VerificationError
 from preflow.graph.bipartite import Adjacency, DeviceBipartiteGraph
 from tests.support.cuda_on_cpu.arrays import OnGpu, most_taken
@@ -235,7 +235,7 @@ def test_verifier_finds_what_is_wrong() -> None:
 
 
 def test_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(device_launches, "ROUNDS_A_LAUNCH", 3)
+    monkeypatch.setattr(launches, "ROUNDS_A_LAUNCH", 3)
     solve = cuda_push_relabel.solve
 
     def out_of_time(graph: Any, matching: Any, options: Any, control: Any) -> bool:

@@ -39,11 +39,12 @@ from typing import NamedTuple
 import numpy as np
 
 from ..arrays import AnyArray
+from ..cuda.launches import ARRIVAL_WORDS, PHASE, launches
 from ..errors import InvalidInputError
 from ..graph.bipartite import DeviceBipartiteGraph
 from ..solving.options import check_positive_integer
 from ..solving.run import Control
-from .device_launches import ARRIVAL_WORDS, PHASE, count_free, launches, require_room, run_phases
+from .device_launches import count_free, require_room, run_phases
 from .match_arrays import Matching
 
 SOURCE = Path(__file__).with_suffix(".cu")

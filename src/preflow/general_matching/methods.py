@@ -12,7 +12,15 @@ if TYPE_CHECKING:
     from ..cuda.runtime import Device
     from ..graph.undirected import Neighbours, UndirectedGraph
     from ..solving.protocol import Chooser, GeneralMatchingSolver
-    from . import initial, multicore_blossom, policy, serial_blossom, serial_gabow, serial_weighted_blossom
+    from . import (
+        cuda_locally_dominant,
+        initial,
+        multicore_blossom,
+        policy,
+        serial_blossom,
+        serial_gabow,
+        serial_weighted_blossom,
+    )
     from .solution import GeneralState
 
     HostSolver = GeneralMatchingSolver[Neighbours, Indices, GeneralState]
@@ -23,6 +31,7 @@ if TYPE_CHECKING:
         multicore_blossom.solve,
         initial.greedy.solve,
         initial.locally_dominant.solve,
+        cuda_locally_dominant.solve,
     )
     CHOOSE: Chooser[UndirectedGraph, Device] = policy.choose
 
@@ -75,5 +84,15 @@ METHODS = (
         parallel=True,
         approximate=True,
         aliases=("locally-dominant",),
+    ),
+    Method(
+        "cuda-locally-dominant",
+        "general_matching.cuda_locally_dominant",
+        "CudaLocallyDominantOptions",
+        "approximate: the matching of multicore-locally-dominant, on a GPU",
+        "Preis 1999; Manne and Bisseling 2008",
+        device="cuda",
+        copies=True,
+        approximate=True,
     ),
 )

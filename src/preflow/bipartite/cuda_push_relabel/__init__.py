@@ -58,12 +58,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import AnyArray, ArrayModule
+from ...cuda.launches import PHASE, launches
 from ...errors import InvalidInputError
 from ...graph.bipartite import DeviceBipartiteGraph
 from ...solving.options import check_choice, check_flag, check_positive_number
 from ...solving.run import Control
 from ...stats import ARC_SCANS, AUGMENTATIONS, GLOBAL_RELABELS, PHASES, PUSHES
-from ..device_launches import PHASE, count_free, launches, require_room
+from ..device_launches import count_free, require_room
 from ..match_arrays import Matching
 
 SOURCE = Path(__file__).with_name("push_relabel_matching.cu")

@@ -18,9 +18,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ...arrays import AnyArray
+from ...cuda.launches import ARRIVAL_WORDS, launches
 from ...graph.bipartite import DeviceBipartiteGraph
 from ...solving.run import Control
-from ..device_launches import ARRIVAL_WORDS, launches, require_room
+from ..device_launches import require_room
 from ..match_arrays import Matching
 
 SOURCE = Path(__file__).with_suffix(".cu")
