@@ -218,6 +218,8 @@ def general_matchings() -> Iterator[Call]:
         for wanted in ({}, {"maximum_cardinality": True}, {"maximize": False, "perfect": True}):
             yield f"matching {name} {given} {wanted}", partial(matched, (*ends, weight), {**given, **wanted})
     yield "matching initial", partial(preflow.matching, tuple(ends), initial=np.full(40, -1))
+    start: dict[str, Any] = {"method": "serial-weighted-blossom", "options": {"initial": "two-thirds"}}
+    yield f"matching {start}", partial(preflow.matching, (*ends, weights["int"]), **start)
 
 
 def matched(graph: Any, given: dict[str, Any]) -> None:

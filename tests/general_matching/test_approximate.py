@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import preflow
 from preflow.errors import InvalidInputError, NotOptimalError, VerificationError
 from preflow.general_matching.initial.preference import edge_number
+from preflow.general_matching.serial_weighted_blossom.start import INITIAL
 from preflow.graph.undirected import UndirectedGraph
 from preflow.solving.dispatch import find_method
 from preflow.solving.run import Control
@@ -188,7 +189,17 @@ def test_a_stopped_solve_proves_a_bound(method: str, threads: int, monkeypatch: 
         assert result.lower_bound <= optimum <= result.upper_bound < math.inf
 
 
-@pytest.mark.parametrize("initial", ["karp-sipser", "greedy", "locally-dominant", "none"])
+@pytest.mark.parametrize("initial", INITIAL)
+@settings(max_examples=40)
+@given(graph=larger_graphs(), wanted=st.sampled_from(["maximize", "minimize", "most pairs"]))
+def test_starts_of_the_weighted_solver(initial: str, graph: UndirectedGraph, wanted: str) -> None:
+    named = {"maximize": wanted != "minimize", "maximum_cardinality": wanted != "maximize"}
+    result = preflow.matching(graph, method="serial-weighted-blossom", options={"initial": initial}, **named)
+    result.verify()
+    assert result.value == preflow.matching(graph, **named).value
+
+
+@pytest.mark.parametrize("initial", ["karp-sipser", "greedy", "locally-dominant", "two-thirds", "none"])
 @pytest.mark.parametrize("method", ["serial-blossom", "serial-gabow"])
 def test_starts_of_cardinality_solvers(method: str, initial: str) -> None:
     for seed in range(20):

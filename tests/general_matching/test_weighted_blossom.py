@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 from preflow.errors import CostOverflowError, InvalidInputError
 from preflow.general_matching import serial_weighted_blossom as blossom
+from preflow.general_matching.links import NONE
 from preflow.general_matching.serial_weighted_blossom.search import match_vertices, run_searches
+from preflow.general_matching.serial_weighted_blossom.start import INITIAL, Initial, first_duals
 from preflow.general_matching.serial_weighted_blossom.state import new_forest
 from preflow.graph.undirected import Neighbours
 from preflow.solving.run import Control
@@ -49,14 +51,14 @@ def weight_of(edges: Edges, mate: list[int]) -> int:
     return sum(weights[v, w] for v, w in enumerate(mate) if v < w < len(mate))
 
 
-@given(graphs())
-def test_invariants_hold_after_each_search(drawn: tuple[int, Edges]) -> None:
+@given(graphs(), st.sampled_from(INITIAL))
+def test_invariants_hold_after_each_search(drawn: tuple[int, Edges], initial: Initial) -> None:
     n, edges = drawn
     graph = neighbours(n, edges)
     forest = new_forest(n, len(edges))
-    for u, v, w in edges:
-        forest.dual[u], forest.dual[v] = max(forest.dual[u], w), max(forest.dual[v], w)
-    roots = np.flatnonzero(forest.dual).astype(np.uint32)
+    forest.outer[:n] = first_duals(graph, initial, forest.dual, Control())
+    blossom.check_invariants(forest, graph)
+    roots = np.flatnonzero((forest.dual > 0) & (forest.outer[:n] == NONE)).astype(np.uint32)
     budget = 1
     while len(roots):
         kept = [

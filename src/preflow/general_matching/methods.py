@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         initial.greedy.solve,
         initial.locally_dominant.solve,
         cuda_locally_dominant.solve,
+        initial.two_thirds.solve,
     )
     CHOOSE: Chooser[UndirectedGraph, Device] = policy.choose
 
@@ -94,5 +95,14 @@ METHODS = (
         device="cuda",
         copies=True,
         approximate=True,
+    ),
+    Method(
+        "serial-two-thirds",
+        "general_matching.initial.two_thirds",
+        "TwoThirdsOptions",
+        "approximate: augmentations with one or two new edges, at least 2/3 of the best matching",
+        "Drake and Hougardy 2003; Pettie and Sanders 2004",
+        approximate=True,
+        aliases=("two-thirds",),
     ),
 )

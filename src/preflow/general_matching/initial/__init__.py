@@ -12,13 +12,14 @@ from ...graph.undirected import Neighbours
 from ...solving.options import check_choice
 from ...solving.run import Control
 from ..links import NONE
-from . import greedy, locally_dominant, multicore_karp_sipser
+from . import greedy, locally_dominant, multicore_karp_sipser, two_thirds
 
 #: The matchings that a solver may start from.
 STARTS = {
     "karp-sipser": multicore_karp_sipser.start,
     "greedy": greedy.match,
     "locally-dominant": locally_dominant.match,
+    "two-thirds": two_thirds.match,
 }
 
 
@@ -28,11 +29,11 @@ class InitialOptions:
 
     Attributes
     ----------
-    initial : {"karp-sipser", "greedy", "locally-dominant", "none"}
+    initial : {"karp-sipser", "greedy", "locally-dominant", "two-thirds", "none"}
         The matching that it starts from, if the caller gives none.
     """
 
-    initial: Literal["karp-sipser", "greedy", "locally-dominant", "none"] = "karp-sipser"
+    initial: Literal["karp-sipser", "greedy", "locally-dominant", "two-thirds", "none"] = "karp-sipser"
 
     def __post_init__(self) -> None:
         check_choice("initial", self.initial, (*STARTS, "none"))

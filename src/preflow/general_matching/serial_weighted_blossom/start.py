@@ -1,0 +1,92 @@
+"""The duals and the matching that the searches start from.
+
+Whatever the start, no dual and no slack is negative, and matched edges are tight.
+
+- *none*: each vertex has half of its largest weight as dual, and no vertex is matched.
+- *greedy*: then each vertex that is free lowers its dual as far as its edges allow. If an edge to a free
+  vertex is tight, it is matched.
+- *locally-dominant*, *two-thirds*: before, the two ends of each edge of an approximate matching lower their
+  duals, one after the other; if the edge is tight then, it is matched.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...arrays import Indices
+from ...graph.undirected import Neighbours
+from ...kernels.atomics import relaxed_load
+from ...kernels.constants import ONE
+from ...kernels.kernel import kernel
+from ...solving.monitor import Monitor
+from ...solving.run import Control
+from ...stats import ARC_SCANS
+from ..initial import STARTS
+from ..initial.proof import halve, least_dual
+from ..links import NONE
+
+#: The starts by name.
+Initial = Literal["greedy", "none", "locally-dominant", "two-thirds"]
+INITIAL = ("greedy", "none", "locally-dominant", "two-thirds")
+
+
+@kernel
+def match_tight(
+    graph: Neighbours, dual: NDArray[np.int64], mate: Indices, v: np.uint64, wanted: np.uint64
+) -> None:
+    """Lower the dual of a free vertex, and match it with a free one by a tight edge.
+
+    With `wanted` it may be matched with this vertex only; NONE allows all.
+    """
+    dual[v] = least_dual(graph, dual, v)
+    for arc in range(graph.first[v], graph.first[v + ONE]):
+        u = np.uint64(graph.neighbour[arc])
+        tight = dual[v] + dual[u] == 2 * graph.weight[arc]
+        if tight and np.uint64(mate[u]) == NONE and (wanted == NONE or u == wanted):
+            mate[v], mate[u] = u, v
+            break
+
+
+@kernel
+def match_wanted(
+    graph: Neighbours, dual: NDArray[np.int64], wanted: Indices, mate: Indices, monitor: Monitor
+) -> None:
+    """Match those edges of a matching that can be made tight."""
+    for vertex in range(len(mate)):
+        if relaxed_load(monitor.stop, 0) != 0:
+            break
+        v = np.uint64(vertex)
+        u = np.uint64(wanted[v])
+        if u != NONE and v < u:
+            match_tight(graph, dual, mate, u, v)
+            if np.uint64(mate[v]) == NONE:
+                match_tight(graph, dual, mate, v, u)
+
+
+@kernel
+def match_free(graph: Neighbours, dual: NDArray[np.int64], mate: Indices, monitor: Monitor) -> None:
+    """Lower the duals of free vertices, and match tight edges."""
+    for vertex in range(len(mate)):
+        if relaxed_load(monitor.stop, 0) != 0:
+            break
+        v = np.uint64(vertex)
+        if np.uint64(mate[v]) == NONE and dual[v] > 0:
+            match_tight(graph, dual, mate, v, NONE)
+            monitor.counts[ARC_SCANS] += np.uint64(graph.first[v + ONE] - graph.first[v])
+
+
+def first_duals(graph: Neighbours, initial: Initial, dual: NDArray[np.int64], control: Control) -> Indices:
+    """Write the duals to start from, and return the partners, NONE for none."""
+    mate = np.full(len(dual), NONE, dtype=np.uint32)
+    halve(graph, dual)
+    if initial == "none":
+        return mate
+    if initial != "greedy":
+        wanted = mate.copy()
+        STARTS[initial](graph, wanted, control)
+        match_wanted(graph, dual, wanted, mate, control.monitor())
+    match_free(graph, dual, mate, control.monitor())
+    return mate
