@@ -300,6 +300,9 @@ def min_cost_flows() -> Iterator[Call]:
                     f"min_cost_flow {kind} {given}",
                     partial(verified, preflow.min_cost_flow, network, **given),
                 )
+        start = preflow.min_cost_flow(limited, method="serial-cost-scaling")
+        given = {"method": "serial-network-simplex", "warm_start": start}
+        yield f"min_cost_flow {n} warm", partial(verified, preflow.min_cost_flow, limited, **given)
     cheap = preflow.CostNetwork.from_arrays([0, 1, 2], [1, 2, 0], cost=[1, -1, 2])
     yield "min_cost_flow, a search for an unbounded cycle", partial(verified, preflow.min_cost_flow, cheap)
 

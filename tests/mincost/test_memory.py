@@ -11,7 +11,7 @@ import preflow
 
 #: Bytes an arc and a vertex, a little more than measured: see docs/problems/min_cost_flow.md.
 MOST = {
-    "serial-network-simplex": (88, 64),
+    "serial-network-simplex": (47, 80),
     "serial-cost-scaling": (60, 120),
     "multicore-cost-scaling": (78, 120),
     "serial-capacity-scaling": (136, 72),

@@ -215,7 +215,7 @@ class MinCostCall(Call[CostNetwork]):
         if self.start is None:
             return None
         flow = standard.form_flow(self.start.flow)
-        return FlowState(flow, standard.form_potentials(self.start.potentials), "stopped")
+        return FlowState(flow, standard.form_potentials(self.start.potentials), "stopped", self.start._basis)
 
     def _result(self, standard: Standardised, state: FlowState) -> MinCostFlowResult:
         network, supply = self.instance, self.supply
@@ -248,6 +248,7 @@ class MinCostCall(Call[CostNetwork]):
             supply=supply,
             network=network,
             _gap=gap,
+            _basis=state.basis,
         )
 
 

@@ -37,6 +37,7 @@ class MinCostFlowResult(BoundedResult):
     supply: Array
     network: CostNetwork
     _gap: int | float
+    _basis: Array | None = None
 
     def __post_init__(self) -> None:
         for array in (self.flow, self.potentials, self.supply):

@@ -24,8 +24,12 @@ class FlowState(NamedTuple):
         "infeasible": no vertex with excess left reaches, by residual arcs, one that still lacks flow.
     potential : ndarray of int64, shape (n,)
     ending : {"optimal", "infeasible", "stopped"}
+    basis : ndarray of uint32, shape (n,), or None
+        Of network simplex: the arc that joins each vertex to its parent in the tree, 2**31 - 1 if that is the
+        artificial root.
     """
 
     flow: NDArray[np.int64]
     potential: NDArray[np.int64]
     ending: Ending = "optimal"
+    basis: NDArray[np.uint32] | None = None

@@ -48,6 +48,7 @@ from ..graph.point_costs import PointCosts
 from ..graph.standard_form import StandardForm
 from ..mincost.multicore_cost_scaling import LockFreeCostScaling, LockFreeOptions
 from ..mincost.serial_cost_scaling import CostScaling
+from ..mincost.serial_network_simplex.tree import ARTIFICIAL
 from ..mincost.solution import FlowState
 from ..solving.run import Control
 from .forest import spanning_forest
@@ -103,7 +104,7 @@ class ScaledColumnGeneration(ColumnGeneration):
         if self.control.stopped or self.a.sum() > MOST_MASS:
             return
         row, column = self.lists[0]
-        cost = self.simplex.arcs.cost[self.simplex.num_vertices : self.simplex.end]
+        cost = self.simplex.arcs.cost[: self.simplex.end]
         dropped = max(self.pricing.largest.bit_length() - ROUNDED_BITS, 0)
         state = self.scaled(row, column, cost >> dropped)
         if state.ending != "optimal":
@@ -112,9 +113,8 @@ class ScaledColumnGeneration(ColumnGeneration):
         forest = spanning_forest(row[used], column[used], state.flow[used], n, m)
         parent, by = hung_by_rows(forest.parent, forest.by, forest.mass, n)
         by[by >= 0] = used[by[by >= 0]]
-        flow = np.zeros(len(row), dtype=np.int64)
-        flow[used] = forest.mass
-        self.simplex.start_from(parent, by, flow, state.potential << dropped)
+        parent[parent < 0], by[by < 0] = n + m, ARTIFICIAL
+        self.simplex.start_from(parent.astype(np.uint32), by.astype(np.uint32), state.potential << dropped)
 
     def scaled(self, row: Array, column: Array, cost: NDArray[np.int64]) -> FlowState:
         """Return the optimal state of the reduced problem."""

@@ -383,14 +383,15 @@ def _found(
     pricing: Pricing, simplex: Simplex, row: Array, column: Array, ending: str, reached: Reached
 ) -> TransportFound:
     n = pricing.n
-    used = simplex.flow > 0
-    row, column, mass = row[used], column[used], simplex.flow[used].copy()
+    flow, potential = simplex.flow, simplex.potential
+    used = flow > 0
+    row, column, mass = row[used], column[used], flow[used]
     return TransportFound(
         row,
         column,
         mass,
-        pricing.in_costs(simplex.potential[:n].copy()),
-        pricing.in_costs(simplex.potential[n:].copy()),
+        pricing.in_costs(potential[:n].copy()),
+        pricing.in_costs(potential[n:].copy()),
         ending,  # type: ignore[arg-type]
         0.0 if pricing.exponent is None else math.ldexp(1.0, -pricing.exponent),
         reached((row, column, mass)) if ending == "infeasible" else None,

@@ -29,6 +29,12 @@ A block has a few times sqrt(m) arcs. The number of pivots is O(n m C U) at wors
 vertex with 10,000 and with 50,000 vertices. A pivot takes the time of the cycle and of the subtree that
 moves, 65 and 200 vertices on the mean with 10,000 vertices, 110 and 420 with 50,000.
 
+An earlier solve gives a tree to start from, and says which other arcs are full. The supplies then flow along
+the tree from its leaves. A tree arc that cannot carry what it should, or that could not send one more unit to
+the root, leaves the tree, and its lower vertex sends the rest to the artificial root. The artificial arc
+costs what keeps the potential of the vertex. Without a tree, arcs between their bounds and those of reduced
+cost zero are its arcs, as far as they close no cycle.
+
 `Simplex` keeps the tree between calls of `run`. Column generation calls `append` with new arcs and `run`
 again; see :mod:`preflow.transportation`.
 """
@@ -36,23 +42,38 @@ again; see :mod:`preflow.transportation`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arrays import Indices, Integers
+from ...arrays import AnyArray, Indices, Int64, Integers
 from ...checks import check_positive
 from ...errors import CostOverflowError
-from ...graph.standard_form import MOST, StandardForm
+from ...graph.standard_form import MOST, StandardForm, read_only
 from ...kernels.atomics import relaxed_load
 from ...kernels.constants import ONE, TWO, ZERO
 from ...kernels.kernel import kernel
+from ...kernels.union_find import find_set
 from ...solving.monitor import Monitor
 from ...solving.run import Control
 from ...stats import PIVOTS
 from ..solution import Ending, FlowState
-from .tree import COLUMNS, LAST, LINK, PARENT, SIZE, Tree, check_tree, hang, shift_potentials
+from .tree import (
+    ARTIFICIAL,
+    DOWN,
+    LAST,
+    LINK,
+    PARENT,
+    SIZE,
+    UP,
+    Tree,
+    check_tree,
+    hang,
+    new_tree,
+    send,
+    shift_potentials,
+)
 
 #: Between two looks at the stop flag a pivot loop does this many pivots.
 PIVOTS_BETWEEN_LOOKS = np.uint64(64)
@@ -69,34 +90,41 @@ class SimplexOptions:
     Attributes
     ----------
     block : float
-        Arcs of a block, as a multiple of the root of the number of arcs. With 1, 2 and 4 an EPYC took 1.6,
-        1.1 and 1.1 s on NETGEN-8 with 50,000 vertices, 0.076, 0.075 and 0.068 s on a 100 x 100 grid, and 1.1,
-        0.9 and 1.1 s on GOTO with 24,000 vertices.
+        Arcs of a block, as a multiple of the root of the number of arcs. With 1, 2, 3 and 5 a Xeon took 0.73,
+        0.68, 0.81 and 1.04 s on NETGEN-8 with 50,000 vertices, 0.069, 0.068, 0.068 and 0.070 s on a 100 x 100
+        grid, and 2.02, 1.98, 1.81 and 1.91 s on a 256 x 256 grid of 256 sources.
     """
 
-    block: float = 3.0
+    block: float = 2.0
 
     def __post_init__(self) -> None:
         check_positive("block", self.block)
 
 
 class Arcs(NamedTuple):
-    """The artificial arcs of all vertices, the other arcs in the order of pricing, and room for more.
+    """The arcs in the order of pricing, perhaps with room for more; artificial arcs have no entries.
 
     Attributes
     ----------
-    tail, head : ndarray of uint32, shape (n + room,)
-    cost, capacity, flow : ndarray of int64, shape (n + room,)
-    state : ndarray of int8, shape (n + room,)
-        1 for an empty arc outside the tree, -1 for a full one, 0 for an arc of the tree.
+    tail, head : ndarray of uint32, shape (room,)
+    cost, capacity : ndarray of int64, shape (room,)
+        These four are read-only.
+    full : ndarray of int8, shape (room,)
+        -1 for a full arc outside the tree, 0 for an empty one and for an arc of the tree.
     """
 
     tail: Indices
     head: Indices
     cost: NDArray[np.int64]
     capacity: NDArray[np.int64]
-    flow: NDArray[np.int64]
-    state: NDArray[np.int8]
+    full: NDArray[np.int8]
+
+
+@kernel
+def reduced_of(arcs: Arcs, potential: NDArray[np.int64], arc: np.uint64) -> Int64:
+    """Return the reduced cost of an empty arc, the opposite of that of a full one; 0 for a tree arc."""
+    sign = np.int64(arcs.full[arc])
+    return ((arcs.cost[arc] + potential[arcs.tail[arc]] - potential[arcs.head[arc]]) ^ sign) - sign
 
 
 @kernel
@@ -107,19 +135,21 @@ def find_entering(
 
     The arc is the best of the first block, counted from `first` on, that has an eligible arc.
     """
-    begin = np.uint64(len(potential)) - ONE
-    best, found = np.int64(0), end
-    arc, left, waiting = first, block, end - begin
+    best, found = np.int64(0), np.uint64(end)
+    arc, left, waiting = np.uint64(first), np.uint64(block), np.uint64(end)
     while waiting > ZERO:
-        stop = arc + min(min(left, waiting), end - arc)
+        stop = arc + min(min(left, waiting), np.uint64(end) - arc)
+        # The compiler makes vector instructions of a loop that looks for the value alone.
+        least = best
         for i in range(arc, stop):
-            reduced = arcs.state[i] * (arcs.cost[i] + potential[arcs.tail[i]] - potential[arcs.head[i]])
-            if reduced < best:
-                best = reduced
-                found = np.uint64(i)
+            least = min(least, reduced_of(arcs, potential, np.uint64(i)))
+        if least < best:
+            best, found = least, arc
+            while reduced_of(arcs, potential, found) != least:
+                found += ONE
         waiting -= stop - arc
         left -= stop - arc
-        arc = stop if stop < end else begin
+        arc = stop if stop < end else ZERO
         if left == ZERO:
             if found < end:
                 break
@@ -130,56 +160,60 @@ def find_entering(
 @kernel
 def pivot(tree: Tree, arcs: Arcs, entering: np.uint64) -> None:
     """Send flow around the cycle that an eligible arc closes, and exchange it with an arc of the cycle."""
-    node = tree.node
-    increases = arcs.state[entering] > 0
+    node, room, potential = tree.node, tree.room, tree.potential
+    tail, head = np.uint64(arcs.tail[entering]), np.uint64(arcs.head[entering])
     # The flow goes from `start` over the entering arc to `goal`, and back over the tree.
-    start = np.uint64(arcs.tail[entering] if increases else arcs.head[entering])
-    goal = np.uint64(arcs.head[entering] if increases else arcs.tail[entering])
+    is_full = arcs.full[entering] != 0
+    start = head if is_full else tail
+    goal = tail if is_full else head
     # Walk from both ends to the top of the cycle, the smaller subtree first, and find the leaving arc: on the
     # side of `start` the first of those that carry least, on the side of `goal` the last.
-    least = arcs.capacity[entering]
+    capacity = arcs.capacity[entering]
+    least = capacity
     cut, side = start, ZERO
     u, v = start, goal
     while u != v:
         if node[u, SIZE] < node[v, SIZE]:
-            arc = node[u, LINK] >> ONE
-            room = arcs.flow[arc] if node[u, LINK] & ONE else arcs.capacity[arc] - arcs.flow[arc]
             # An arc on the side of `goal` that carries as little comes later in the cycle.
-            if room < least:
-                least = room
+            if room[u, DOWN] < least:
+                least = room[u, DOWN]
                 cut, side = u, ONE
             u = np.uint64(node[u, PARENT])
         else:
-            arc = node[v, LINK] >> ONE
-            room = arcs.capacity[arc] - arcs.flow[arc] if node[v, LINK] & ONE else arcs.flow[arc]
-            if room <= least:
-                least = room
+            if room[v, UP] <= least:
+                least = room[v, UP]
                 cut, side = v, TWO
             v = np.uint64(node[v, PARENT])
     top = u
-    if least > 0:
-        amount = least if increases else -least
-        arcs.flow[entering] += amount
-        u = start
-        while u != top:
-            arcs.flow[node[u, LINK] >> ONE] += -least if node[u, LINK] & ONE else least
-            u = np.uint64(node[u, PARENT])
-        v = goal
-        while v != top:
-            arcs.flow[node[v, LINK] >> ONE] += least if node[v, LINK] & ONE else -least
-            v = np.uint64(node[v, PARENT])
     if side == ZERO:
-        arcs.state[entering] = -arcs.state[entering]
+        arcs.full[entering] = ~arcs.full[entering]
+        send(tree, start, top, -least, ZERO)
+        send(tree, goal, top, least, ZERO)
         return
-    leaving = node[cut, LINK] >> ONE
-    arcs.state[leaving] = 1 if arcs.flow[leaving] == 0 else -1
-    arcs.state[entering] = 0
+    # Send the flow, and move the subtree of `cut` in the sizes above it.
+    moved, above = np.uint64(node[cut, SIZE]), np.uint64(node[cut, PARENT])
     inner = start if side == ONE else goal
     outer = goal if side == ONE else start
-    reduced = arcs.cost[entering] + tree.potential[arcs.tail[entering]] - tree.potential[arcs.head[entering]]
-    inner_is_tail = inner == np.uint64(arcs.tail[entering])
-    hang(tree, inner, outer, cut, top, entering * TWO + (ONE if inner_is_tail else ZERO))
-    shift_potentials(tree, inner, -reduced if inner_is_tail else reduced)
+    amount = -least if side == ONE else least
+    send(tree, inner, above, amount, ZERO)
+    send(tree, above, top, amount, ZERO - moved)
+    send(tree, outer, top, -amount, moved)
+    leaving = np.uint64(node[cut, LINK]) >> ONE
+    if leaving != ARTIFICIAL:
+        flow = room[cut, DOWN] if node[cut, LINK] & ONE else room[cut, UP]
+        arcs.full[leaving] = 0 if flow == 0 else -1
+    reduced = arcs.cost[entering] + potential[tail] - potential[head]
+    hang(tree, inner, outer, cut)
+    flow = capacity - least if is_full else least
+    arcs.full[entering] = 0
+    if inner == tail:
+        node[inner, LINK] = entering * TWO + ONE
+        room[inner, UP], room[inner, DOWN] = capacity - flow, flow
+        shift_potentials(tree, inner, -reduced)
+    else:
+        node[inner, LINK] = entering * TWO
+        room[inner, UP], room[inner, DOWN] = flow, capacity - flow
+        shift_potentials(tree, inner, reduced)
 
 
 @kernel
@@ -200,28 +234,42 @@ def run_pivots(
     return entering == end, first
 
 
-@kernel
-def plant(
-    tree: Tree,
-    arcs: Arcs,
-    parent: NDArray[np.int64],
-    by: NDArray[np.int64],
-    child: Indices,
-    sibling: Indices,
-) -> None:
-    """Make the tree of the parent of each vertex and the arc that joins them, with its potentials.
+class Start(NamedTuple):
+    """The tree to start from, and room to build it.
 
-    On entry the artificial root is the first child and the next sibling of all vertices: they have none.
+    Attributes
+    ----------
+    parent : ndarray of uint32, shape (n,)
+        The parent of each vertex, n for the artificial root.
+    by : ndarray of uint32, shape (n,)
+        The arc that joins a vertex to its parent, ARTIFICIAL below the artificial root.
+    balance : ndarray of int64, shape (n + 1,)
+        On entry the supplies. Then what a vertex below the artificial root sends there.
+    child, sibling : ndarray of uint32, shape (n + 1,)
     """
-    node, following, previous, potential = tree
-    root = np.uint64(len(node)) - ONE
-    for v in range(root):
+
+    parent: NDArray[np.uint32]
+    by: NDArray[np.uint32]
+    balance: NDArray[np.int64]
+    child: NDArray[np.uint32]
+    sibling: NDArray[np.uint32]
+
+
+@kernel
+def plant(tree: Tree, arcs: Arcs, start: Start) -> np.uint64:
+    """Write the tree without rooms and potentials; return how many vertices the root reaches."""
+    node, following, previous = tree.node, tree.following, tree.previous
+    parent, by, child, sibling = start.parent, start.by, start.child, start.sibling
+    root = np.uint64(len(parent))
+    for i in range(root + ONE):
+        child[i], sibling[i] = root, root
+    for i in range(root):
+        v = root - ONE - np.uint64(i)
         above = parent[v]
         sibling[v] = child[above]
         child[above] = v
-    node[root, SIZE] = 1
-    potential[root] = 0
-    u, tip = root, root
+    node[root, PARENT], node[root, LINK], node[root, SIZE] = root, ZERO, ONE
+    u, tip, reached = root, root, ZERO
     while True:
         if np.uint64(child[u]) != root:
             u = np.uint64(child[u])
@@ -237,18 +285,151 @@ def plant(
                 break
             u = np.uint64(sibling[u])
         # Enter the next vertex of the preorder.
+        reached += ONE
         following[tip] = u
         previous[u] = tip
         tip = u
-        arc = by[u]
-        arcs.state[arc] = 0
-        is_tail = np.uint64(arcs.tail[arc]) == u
-        node[u, PARENT], node[u, SIZE] = parent[u], 1
-        node[u, LINK] = 2 * arc + 1 if is_tail else 2 * arc
-        potential[u] = potential[parent[u]] + (-arcs.cost[arc] if is_tail else arcs.cost[arc])
+        node[u, PARENT], node[u, SIZE] = parent[u], ONE
+        arc = np.uint64(by[u])
+        if arc == ARTIFICIAL:
+            node[u, LINK] = arc * TWO + ONE
+        else:
+            arcs.full[arc] = 0
+            node[u, LINK] = arc * TWO + (ONE if np.uint64(arcs.tail[arc]) == u else ZERO)
     node[root, LAST] = tip
     following[tip] = root
     previous[root] = tip
+    return reached
+
+
+@kernel
+def balance_full(arcs: Arcs, end: np.uint64, balance: NDArray[np.int64]) -> None:
+    """Take the flow of all full arcs from the supplies."""
+    for i in range(end):
+        if arcs.full[i] != 0:
+            balance[arcs.tail[i]] -= arcs.capacity[i]
+            balance[arcs.head[i]] += arcs.capacity[i]
+
+
+@kernel
+def send_supplies(tree: Tree, arcs: Arcs, start: Start) -> np.uint64:
+    """Send the supplies along the tree, from the leaves to the root; return how many arcs leave the tree.
+
+    An arc leaves if it cannot carry the flow, or could not send one more unit to the root. It becomes empty
+    or full, and its lower end sends the rest to the artificial root.
+    """
+    room, balance = tree.room, start.balance
+    root = np.uint64(len(start.parent))
+    cuts = ZERO
+    v = np.uint64(tree.previous[root])
+    while v != root:
+        above, arc, wanted = start.parent[v], start.by[v], balance[v]
+        if above != root:
+            capacity = arcs.capacity[arc]
+            if tree.node[v, LINK] & ONE:
+                flow = min(max(wanted, 0), capacity)
+                balance[above] += flow
+                fits = flow == wanted and flow < capacity
+                room[v, UP], room[v, DOWN] = capacity - flow, flow
+                wanted -= flow
+            else:
+                flow = min(max(-wanted, 0), capacity)
+                balance[above] -= flow
+                fits = flow == -wanted and flow > 0
+                room[v, UP], room[v, DOWN] = flow, capacity - flow
+                wanted += flow
+            if not fits:
+                arcs.full[arc] = 0 if flow == 0 else -1
+                balance[v] = wanted
+                start.parent[v], start.by[v] = root, ARTIFICIAL
+                cuts += ONE
+        v = np.uint64(tree.previous[v])
+    return cuts
+
+
+@kernel
+def set_prices(
+    tree: Tree, arcs: Arcs, balance: NDArray[np.int64], hint: NDArray[np.int64], most: Int64
+) -> None:
+    """Write the artificial arcs of the tree, and all potentials.
+
+    An artificial arc that leads to the root costs what gives its tail the potential `hint`, which is not
+    positive, or 0 if there are no hints; one from the root costs `most`. `balance` and the potentials may be
+    one array.
+    """
+    node, room, potential = tree.node, tree.room, tree.potential
+    root = np.uint64(len(node)) - ONE
+    potential[root] = 0
+    v = np.uint64(tree.following[root])
+    while v != root:
+        above = np.uint64(node[v, PARENT])
+        if above != root:
+            cost = arcs.cost[np.uint64(node[v, LINK]) >> ONE]
+            potential[v] = potential[above] + (-cost if node[v, LINK] & ONE else cost)
+        elif balance[v] >= 0:
+            node[v, LINK] = np.uint64(ARTIFICIAL) * TWO + ONE
+            room[v, UP], room[v, DOWN] = MOST, balance[v]
+            potential[v] = hint[v] if len(hint) else 0
+        else:
+            node[v, LINK] = np.uint64(ARTIFICIAL) * TWO
+            room[v, UP], room[v, DOWN] = -balance[v], MOST
+            potential[v] = most
+        v = np.uint64(tree.following[v])
+
+
+@kernel
+def join_chosen(
+    arcs: Arcs, chosen: NDArray[np.uint32], start: Start, sets: NDArray[np.uint32], edges: NDArray[np.uint32]
+) -> None:
+    """Make a forest of the chosen arcs that close no cycle with earlier ones, and root its trees.
+
+    `edges` has two entries for each chosen arc: the lists of arcs at its tail and at its head go on there.
+    """
+    root = np.uint64(len(start.parent))
+    none = np.uint64(len(edges))
+    first, stack = start.child, start.sibling
+    for r in range(root):
+        first[r], sets[r] = none, r
+        start.parent[r], start.by[r] = root + ONE, ARTIFICIAL
+    for k in range(len(chosen)):
+        u, v = arcs.tail[chosen[k]], arcs.head[chosen[k]]
+        a, b = find_set(sets, u), find_set(sets, v)
+        if a != b:
+            sets[a] = b
+            edges[2 * k], first[u] = first[u], 2 * k
+            edges[2 * k + 1], first[v] = first[v], 2 * k + 1
+    for r in range(root):
+        if start.parent[r] <= root:
+            continue
+        start.parent[r] = root
+        stack[0], waiting = r, ONE
+        while waiting > ZERO:
+            waiting -= ONE
+            u = np.uint64(stack[waiting])
+            edge = np.uint64(first[u])
+            while edge != none:
+                arc = np.uint64(chosen[edge >> ONE])
+                v = np.uint64(arcs.tail[arc]) if edge & ONE else np.uint64(arcs.head[arc])
+                if start.parent[v] > root:
+                    start.parent[v], start.by[v] = u, arc
+                    stack[waiting] = v
+                    waiting += ONE
+                edge = np.uint64(edges[edge])
+
+
+@kernel
+def write_flow(tree: Tree, arcs: Arcs, flow: NDArray[np.int64], order: NDArray[np.uint32]) -> None:
+    """Write the flow of arc ``i``, where it is not zero, to place ``order[i]``, or ``i`` without an order."""
+    ordered = len(order) > 0
+    for i in range(len(flow)):
+        if arcs.full[i] != 0:
+            flow[order[i] if ordered else i] = arcs.capacity[i]
+    for v in range(len(tree.node) - 1):
+        link = np.uint64(tree.node[v, LINK])
+        arc = link >> ONE
+        if arc != ARTIFICIAL:
+            place = np.uint64(order[arc]) if ordered else arc
+            flow[place] = tree.room[v, DOWN] if link & ONE else tree.room[v, UP]
 
 
 class Simplex:
@@ -273,81 +454,81 @@ class Simplex:
 
     def __init__(self, form: StandardForm, largest_cost: int, block: float) -> None:
         n = len(form.supply)
-        most = (n + 1) * (largest_cost + 1)
-        if most >= MOST // 2:
+        self.most = (n + 1) * (largest_cost + 1)
+        if self.most >= MOST // 2:
             raise CostOverflowError(f"costs of up to {largest_cost:,} are too large for {n:,} vertices")
-        self.num_vertices, self.end, self.first, self.block = n, n, n, block
-        sends = form.supply >= 0
-        vertex = np.arange(n, dtype=np.uint32)
-        self.arcs = Arcs(
-            np.where(sends, vertex, np.uint32(n)),
-            np.where(sends, np.uint32(n), vertex),
-            np.where(sends, 0, most),
-            np.full(n, MOST),
-            np.abs(form.supply),
-            np.zeros(n, dtype=np.int8),
-        )
-        ring = np.arange(n + 1)
-        node = np.zeros((n + 1, COLUMNS), dtype=np.uint32)
-        node[:, PARENT], node[:, SIZE], node[:, LAST] = n, 1, ring
-        node[:n, LINK] = 2 * vertex + sends
-        node[n, SIZE], node[n, LAST] = n + 1, (n - 1) % (n + 1)
-        self.tree = Tree(
-            node,
-            ((ring + 1) % (n + 1)).astype(np.uint32),
-            ((ring - 1) % (n + 1)).astype(np.uint32),
-            np.append(np.where(sends, 0, most), 0),
-        )
-        self.append(form.tail, form.head, form.capacity, form.cost)
+        self.num_vertices, self.block, self.supply = n, block, form.supply
+        self.first, self.end = 0, len(form.tail)
+        fixed = read_only(form)
+        full = np.zeros(self.end, dtype=np.int8)
+        self.arcs = Arcs(fixed.tail, fixed.head, fixed.cost, fixed.capacity, full)
+        self.tree = new_tree(n)
+        none = np.full((2, n), n, dtype=np.uint32)
+        none[1] = ARTIFICIAL
+        self.start_from(none[0], none[1], None)
 
     def append(
         self, tail: Integers, head: Integers, capacity: NDArray[np.int64], cost: NDArray[np.int64]
     ) -> None:
         """Add empty arcs; the next search begins with them."""
         begin, end = self.end, self.end + len(tail)
-        if end > len(self.arcs.tail):
+        if begin == end:
+            self.first = 0
+            return
+        size = len(self.arcs.tail)
+        if end > size:
             # The first arcs get no room: most networks do not grow.
-            size = end if begin == self.num_vertices else max(end, 2 * begin)
-            parts: list[Any] = list(self.arcs)
-            grown = [np.concatenate([part[:begin], np.zeros(size - begin, part.dtype)]) for part in parts]
-            self.arcs = Arcs(*grown)
-        arcs = self.arcs
-        arcs.tail[begin:end], arcs.head[begin:end] = tail, head
-        arcs.cost[begin:end], arcs.capacity[begin:end] = cost, capacity
-        arcs.state[begin:end] = 1
-        self.end, self.first = end, begin if end > begin else self.num_vertices
+            size = end if begin == 0 else max(end, 2 * begin)
+        parts: list[AnyArray] = list(self.arcs)
+        new = (tail, head, cost, capacity, np.zeros(len(tail), dtype=np.int8))
+        for i, values in enumerate(new):
+            if size > len(parts[i]):
+                whole = np.zeros(size, dtype=parts[i].dtype)
+                whole[:begin] = parts[i][:begin]
+                parts[i] = whole
+            parts[i].flags.writeable = True
+            parts[i][begin:end] = values
+            parts[i].flags.writeable = i == len(new) - 1
+        self.arcs = Arcs(*parts)
+        self.end, self.first = end, begin
 
     def start_from(
-        self,
-        parent: NDArray[np.int64],
-        by: NDArray[np.int64],
-        flow: NDArray[np.int64],
-        potential: NDArray[np.int64],
-    ) -> None:
-        """Start from a flow that sends all supplies, is zero outside a forest, and fills no arc.
+        self, parent: NDArray[np.uint32], by: NDArray[np.uint32], potential: NDArray[np.int64] | None
+    ) -> bool:
+        """Start from a tree; return whether the artificial root reaches all vertices.
+
+        Arcs outside the tree are empty or full, as they are now. The flow on the tree follows from the
+        supplies. An arc that cannot carry it leaves the tree.
 
         Parameters
         ----------
-        parent, by : ndarray of int64, shape (n,)
-            The parent of each vertex and the arc that joins them, counted without artificial arcs; -1 for
-            roots, which must not have a demand.
-        flow : ndarray of int64
-            The flow of the arcs, but not of the artificial ones.
-        potential : ndarray of int64, shape (n,)
-            The roots get these potentials.
+        parent, by : ndarray of uint32, shape (n,)
+            The parent of each vertex, n for the artificial root, and the arc that joins them, ARTIFICIAL
+            below the root. The arrays are changed.
+        potential : ndarray of int64, shape (n,), or None
+            Vertices below the root get these potentials, up to a constant, unless they lack flow; None is 0.
         """
-        n, arcs, roots = self.num_vertices, self.arcs, np.flatnonzero(parent < 0)
-        arcs.flow[:n], arcs.flow[n : self.end], arcs.state[: self.end] = 0, flow, 1
-        # An artificial arc carries nothing and is never priced again. So its cost may be any number.
-        arcs.cost[roots] = -potential[roots]
-        above, joined = parent.copy(), by + n
-        above[roots], joined[roots] = n, roots
-        ends = np.full((2, n + 1), n, dtype=np.uint32)
-        plant(self.tree, arcs, above, joined, ends[0], ends[1])
+        n, arcs, tree = self.num_vertices, self.arcs, self.tree
+        hint = np.zeros(0, dtype=np.int64)
+        if potential is not None and n:
+            highest = int(potential.max())
+            if highest - int(potential.min()) < MOST // 4:
+                hint = potential - highest
+        ends = np.empty((2, n + 1), dtype=np.uint32)
+        balance = tree.potential
+        balance[:n], balance[n] = self.supply, 0
+        start = Start(parent, by, balance, ends[0], ends[1])
+        if plant(tree, arcs, start) < n:
+            return False
+        balance_full(arcs, np.uint64(self.end), balance)
+        if send_supplies(tree, arcs, start):
+            plant(tree, arcs, start)
+        set_prices(tree, arcs, balance, hint, np.int64(self.most))
+        return True
 
     def run(self, monitor: Monitor) -> Ending:
         """Pivot until the flow is optimal for the arcs there are."""
-        block = max(int(self.block * (self.end - self.num_vertices) ** 0.5), 10)
+        block = max(int(self.block * self.end**0.5), 10)
         done, first = run_pivots(
             self.tree, self.arcs, np.uint64(self.end), np.uint64(self.first), np.uint64(block), monitor
         )
@@ -359,58 +540,116 @@ class Simplex:
     @property
     def unsent(self) -> int:
         """The flow of artificial arcs to demands."""
-        n = self.num_vertices
-        return int(self.arcs.flow[:n][self.arcs.cost[:n] > 0].sum())
+        tree = self.tree
+        return int(tree.room[:-1, UP][tree.node[:-1, LINK] == 2 * ARTIFICIAL].sum())
 
     @property
     def flow(self) -> NDArray[np.int64]:
-        """The flow of the arcs, but not of the artificial ones."""
-        return self.arcs.flow[self.num_vertices : self.end]
+        """The flow of the arcs."""
+        flow = np.zeros(self.end, dtype=np.int64)
+        write_flow(self.tree, self.arcs, flow, np.zeros(0, dtype=np.uint32))
+        return flow
 
     @property
     def potential(self) -> NDArray[np.int64]:
         """The potentials of the vertices."""
-        return self.tree.potential[:-1]
+        found: NDArray[np.int64] = self.tree.potential[:-1] - self.tree.potential[-1]
+        return found
 
 
 def solve(
     instance: StandardForm, start: FlowState | None, options: SimplexOptions, control: Control
 ) -> FlowState:
     """Solve: see :class:`preflow.solving.protocol.MinCostSolver`."""
+    m, n = len(instance.tail), len(instance.supply)
+    largest = max(int(instance.cost.max(initial=0)), -int(instance.cost.min(initial=0)))
+    order = _pricing_order(m, n)
+    form = instance
+    if len(order):
+        tail, head = instance.tail[order], instance.head[order]
+        form = StandardForm(tail, head, instance.capacity[order], instance.cost[order], instance.supply)
+    simplex = Simplex(form, largest, options.block)
     if start is not None:
-        control.remarks.append("network simplex starts from nothing, not from the given flow")
-    largest = int(np.abs(instance.cost).max(initial=0))
-    order = _pricing_order(len(instance.tail), len(instance.supply))
-    arcs = (instance.tail[order], instance.head[order], instance.capacity[order], instance.cost[order])
-    simplex = Simplex(StandardForm(*arcs, instance.supply), largest, options.block)
+        start_from_state(simplex, start, order)
     ending = simplex.run(control.monitor())
-    flow = np.empty(len(instance.tail), dtype=np.int64)
-    flow[order] = simplex.flow
-    return FlowState(flow, simplex.potential.copy(), ending)
+    flow = np.zeros(m, dtype=np.int64)
+    write_flow(simplex.tree, simplex.arcs, flow, order)
+    by = simplex.tree.node[:-1, LINK] >> np.uint32(1)
+    if len(order):
+        by[by != ARTIFICIAL] = order[by[by != ARTIFICIAL]]
+    return FlowState(flow, simplex.potential, ending, by)
 
 
-def _pricing_order(num_arcs: int, num_vertices: int) -> NDArray[np.int64] | slice:
-    """Return the arcs in the order of pricing; as they are given where a vertex has few."""
+def start_from_state(simplex: Simplex, state: FlowState, order: NDArray[np.uint32]) -> None:
+    """Start from the tree of an earlier solve, else from a forest of arcs between their bounds."""
+    arcs, n = simplex.arcs, simplex.num_vertices
+    flow = state.flow[order] if len(order) else state.flow
+    reduced = arcs.cost + state.potential[arcs.tail] - state.potential[arcs.head]
+    arcs.full[:] = -((flow > 0) & ((flow == arcs.capacity) | (reduced < 0))).astype(np.int8)
+    hung = None if state.basis is None else _hung(arcs, state.basis, order, n)
+    if hung is not None and simplex.start_from(*hung, state.potential):
+        return
+    free = (flow > 0) & (flow < arcs.capacity)
+    chosen = np.concatenate([np.flatnonzero(free), np.flatnonzero(~free & (reduced == 0))]).astype(np.uint32)
+    ends = np.full((5, n + 1), n, dtype=np.uint32)
+    begun = Start(ends[0, :-1], ends[1, :-1], np.zeros(0, dtype=np.int64), ends[2], ends[3])
+    join_chosen(arcs, chosen, begun, ends[4], np.zeros(2 * len(chosen), dtype=np.uint32))
+    simplex.start_from(begun.parent, begun.by, state.potential)
+
+
+def _hung(
+    arcs: Arcs, basis: NDArray[np.uint32], order: NDArray[np.uint32], n: int
+) -> tuple[NDArray[np.uint32], NDArray[np.uint32]] | None:
+    """Return the parents and arcs of a basis, None if it belongs to other arcs."""
+    m, by = len(arcs.tail), basis.copy()
+    real = np.flatnonzero(by != ARTIFICIAL)
+    if len(by) != n or (by[real] >= m).any():
+        return None
+    if len(order):
+        place = np.empty(m, dtype=np.uint32)
+        place[order] = np.arange(m, dtype=np.uint32)
+        by[real] = place[by[real]]
+    tail, head = arcs.tail[by[real]], arcs.head[by[real]]
+    if not ((tail == real) | (head == real)).all():
+        return None
+    parent = np.full(n, n, dtype=np.uint32)
+    parent[real] = np.where(tail == real, head, tail)
+    return parent, by
+
+
+def _pricing_order(num_arcs: int, num_vertices: int) -> NDArray[np.uint32]:
+    """Return the arcs in the order of pricing; an empty array if they stay as they are: a vertex has few."""
     stride = num_arcs // max(num_vertices, 1)
     if stride < LEAST_STRIDE:
-        return slice(None)
+        return np.zeros(0, dtype=np.uint32)
     rows = -(-num_arcs // stride)
-    order = np.arange(rows * stride).reshape(rows, stride).T.reshape(-1)
+    order = np.arange(rows * stride, dtype=np.uint32).reshape(rows, stride).T.reshape(-1)
     return order[order < num_arcs]
 
 
 def check_invariants(simplex: Simplex) -> None:
     """Raise AssertionError unless the invariants hold between two pivots."""
-    tree, arcs, n = simplex.tree, simplex.arcs, simplex.num_vertices
+    tree, arcs, n, end = simplex.tree, simplex.arcs, simplex.num_vertices, simplex.end
     check_tree(tree)
-    tail, head, cost, capacity, flow, state = (array[: simplex.end].astype(np.int64) for array in arcs)
+    flow = simplex.flow
     assert (flow >= 0).all()
-    assert (flow <= capacity).all()
-    assert (flow[state == 1] == 0).all()
-    assert (flow == capacity)[state == -1].all()
-    reduced = cost + tree.potential[tail] - tree.potential[head]
-    assert (reduced[state == 0] == 0).all()
+    assert (flow <= arcs.capacity[:end]).all()
+    left = simplex.supply.copy()
+    np.subtract.at(left, arcs.tail[:end], flow)
+    np.add.at(left, arcs.head[:end], flow)
+    potential = tree.potential
     for v in range(n):
-        link = int(tree.node[v, LINK])
-        room = arcs.capacity[link >> 1] - arcs.flow[link >> 1] if link & 1 else arcs.flow[link >> 1]
-        assert room > 0, "every vertex can send a unit to the root"
+        link, parent = int(tree.node[v, LINK]), int(tree.node[v, PARENT])
+        up, down = int(tree.room[v, UP]), int(tree.room[v, DOWN])
+        assert up > 0, "every vertex can send a unit to the root"
+        arc = link >> 1
+        if arc == ARTIFICIAL:
+            assert parent == n
+            left[v] -= down if link & 1 else -up
+            continue
+        assert arcs.full[arc] == 0
+        assert up + down == arcs.capacity[arc]
+        ends = int(arcs.tail[arc]), int(arcs.head[arc])
+        assert ends == ((v, parent) if link & 1 else (parent, v))
+        assert arcs.cost[arc] + potential[ends[0]] - potential[ends[1]] == 0
+    assert not left.any(), "the flow sends all supplies"
