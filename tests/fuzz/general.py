@@ -18,6 +18,13 @@ from .harness import Case, Driver, Tally, WrongError, require
 from .values import FRACTION_STYLES, INTEGER_STYLES, fraction, integer
 
 BUDGETS = [None, 1, 5, 64]
+STARTS = ["greedy", "none", "locally-dominant", "two-thirds"]
+#: Approximate methods, with the threads that they may use and the part of the best weight that they promise.
+APPROXIMATE = [
+    ("serial-greedy", 1, Fraction(1, 2)),
+    ("multicore-locally-dominant", 3, Fraction(1, 2)),
+    ("serial-two-thirds", 1, Fraction(2, 3)),
+]
 
 
 def make(random: Random, quick: bool = False) -> Case:
@@ -43,6 +50,9 @@ def make(random: Random, quick: bool = False) -> Case:
                 "perfect": random.random() < 0.2,
                 "maximum_cardinality": random.random() < 0.3,
                 "budget": random.choice(BUDGETS),
+                "initial": random.choice(STARTS),
+                "threads": random.choice([1, 2, 3]),
+                "tighten": random.random() < 0.7,
             }
             for _ in range(random.choice([1, 2, 3]))
         ],
@@ -121,7 +131,8 @@ def check(case: Case, tally: Tally) -> None:
         right = expected(case, wanted)
         options, method = None, "auto"
         if case["weights"] is not None and wanted["budget"] is not None:
-            options, method = {"budget": wanted["budget"]}, "serial-weighted-blossom"
+            options = {"budget": wanted["budget"], "initial": wanted.get("initial", "greedy")}
+            method = "serial-weighted-blossom"
         flags = {name: wanted[name] for name in ("maximize", "perfect", "maximum_cardinality")}
         try:
             result = preflow.matching(graph, method=method, options=options, **flags)
@@ -147,6 +158,33 @@ def check(case: Case, tally: Tally) -> None:
         result.verify()
         for mutations in case["corruptions"]:
             check_corrupted(case, result, mutations, weight, tally)
+        if not (wanted["perfect"] or wanted["maximum_cardinality"]):
+            check_approximate(case, graph, wanted, weight, slack)
+
+
+def check_approximate(case: Case, graph: Any, wanted: Case, best: Fraction, slack: Fraction | int) -> None:
+    """Check what approximate methods promise, and that two of them find the same matching."""
+    mates = {}
+    for method, most_threads, part in APPROXIMATE:
+        threads = min(most_threads, wanted.get("threads", 1))
+        result = preflow.matching(
+            graph,
+            method=method,
+            maximize=wanted["maximize"],
+            threads=threads,
+            options={"tighten": wanted.get("tighten", True)},
+        )
+        result.verify()
+        require(result.status == "approximate", "an approximate method ended otherwise", result.status)
+        found = abs(sum(map(Fraction, taken(case, result))))
+        slack = max(slack, abs(best) / 2**40 if case["float"] else 0)
+        require(found >= part * abs(best) - slack, "less than it promises", f"{method}: {float(found)}")
+        bounds = Fraction(result.lower_bound) - slack, Fraction(result.upper_bound) + slack
+        require(bounds[0] <= best <= bounds[1], "wrong bounds", f"{method}: {tuple(map(float, bounds))}")
+        mates[method] = result.mate.tolist()
+    if case["weights"] is not None:
+        same = mates["serial-greedy"] == mates["multicore-locally-dominant"]
+        require(same, "greedy and locally dominant differ")
 
 
 def taken(case: Case, result: Any) -> list[Any]:

@@ -86,7 +86,8 @@ def matching(
     Returns
     -------
     GeneralMatchingResult
-        Exact for integers; for floats within its `gap`.
+        Exact for integers; for floats within its `gap`. Of an approximate method: the status is
+        "approximate", and the two bounds hold.
 
     Raises
     ------

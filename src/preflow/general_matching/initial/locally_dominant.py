@@ -167,7 +167,8 @@ def point_share(graph: Neighbours, rounds: Rounds, current: Round) -> None:
     while k < end and relaxed_load(rounds.stop, 0) == 0:
         v = np.uint64(rounds.dirty[current.base + k])
         k += ONE
-        rounds.pointer[v] = first_choice(graph, rounds.mate, v)
+        choice = first_choice(graph, rounds.mate, v)
+        rounds.pointer[v] = choice
         scans += np.uint64(graph.first[v + ONE] - graph.first[v])
         if k == end:
             k, end = take_chunk(rounds.worklist, current.number, current.size)
@@ -206,7 +207,7 @@ def match_share(graph: Neighbours, rounds: Rounds, current: Round) -> None:
         u = np.uint64(rounds.pointer[v])
         if u != NONE and np.uint64(rounds.pointer[u]) == v:
             low, high = min(u, v), max(u, v)
-            if compare_exchange(rounds.mate, low, NONE, high):  # mutant: looks-then-sets
+            if compare_exchange(rounds.mate, low, NONE, high):
                 relaxed_store(rounds.mate, high, low)
                 pairs += ONE
                 waiting = list_dirty(graph, rounds, current, waiting, u, v)
