@@ -76,7 +76,7 @@ def test_sanitizers_have_nothing_to_report(
 def test_asked_to_stop() -> None:
     graph, control = random_graph(40, 100, 2), Control()
     assert graph.weight is not None
-    neighbours = neighbours_of(40, graph.tail, graph.head, graph.weight)
+    neighbours = neighbours_of(40, graph.tail, graph.head, graph.weight.copy())
     control.stop[0] = 1
     assert not solve(neighbours, None, CudaLocallyDominantOptions(), control).finished
 
