@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 import preflow
 from preflow import vision
 from preflow.graph import residual
+from preflow.graph.undirected import EDGES_FOR_THREADS
 from preflow.gridcut import policy as grid_policy
 from preflow.kernels.bfs import distances_to_sink
 from preflow.kernels.kinds import KINDS
@@ -220,6 +221,11 @@ def general_matchings() -> Iterator[Call]:
     yield "matching initial", partial(preflow.matching, tuple(ends), initial=np.full(40, -1))
     start: dict[str, Any] = {"method": "serial-weighted-blossom", "options": {"initial": "two-thirds"}}
     yield f"matching {start}", partial(preflow.matching, (*ends, weights["int"]), **start)
+    for n in (1000, 2**22):  # rows built by several threads
+        ends = rng.integers(0, n, (2, EDGES_FOR_THREADS))
+        graph = preflow.UndirectedGraph.from_arrays(*ends, num_vertices=n)
+        given = {"method": "multicore-blossom", "threads": 2}
+        yield f"matching of {n} vertices", partial(preflow.matching, graph, **given)
 
 
 def matched(graph: Any, given: dict[str, Any]) -> None:

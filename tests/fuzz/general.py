@@ -133,9 +133,12 @@ def check(case: Case, tally: Tally) -> None:
         if case["weights"] is not None and wanted["budget"] is not None:
             options = {"budget": wanted["budget"], "initial": wanted.get("initial", "greedy")}
             method = "serial-weighted-blossom"
+        threads = None
+        if case["weights"] is None and case["n"] % 2 == 0:
+            method, threads = "multicore-blossom", 2 + case["n"] % 3
         flags = {name: wanted[name] for name in ("maximize", "perfect", "maximum_cardinality")}
         try:
-            result = preflow.matching(graph, method=method, options=options, **flags)
+            result = preflow.matching(graph, method=method, threads=threads, options=options, **flags)
         except InfeasibleMatchingError as error:
             require(right is None, "called infeasible")
             require(len(error.components) > len(error.barrier), "a barrier that proves nothing")

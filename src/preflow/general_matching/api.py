@@ -200,7 +200,7 @@ class GeneralMatchingCall(Call[UndirectedGraph]):
         with self.timed("build"):
             if graph.weight is not None:
                 weights = integer_weights(graph, maximize=self.maximize, most_edges=self.most_edges)
-            neighbours = _neighbours(graph, weights)
+            neighbours = _neighbours(graph, weights, self.threads)
         with self.timed("solve"):
             state = solve(neighbours, self.start, self.options, self.control)
         with self.timed("recover"):
@@ -292,10 +292,10 @@ class GeneralMatchingCall(Call[UndirectedGraph]):
         return min(-most, upper), upper, upper - min(-most, upper)
 
 
-def _neighbours(graph: UndirectedGraph, weights: IntegerWeights | None) -> Neighbours:
+def _neighbours(graph: UndirectedGraph, weights: IntegerWeights | None, threads: int) -> Neighbours:
     """Return the graph as it is solved: without edges that no best matching needs."""
     if weights is None:
-        return neighbours_of(graph.num_vertices, graph.tail, graph.head, None)
+        return neighbours_of(graph.num_vertices, graph.tail, graph.head, None, threads)
     useful = weights.values > 0
     if useful.all():
         return neighbours_of(graph.num_vertices, graph.tail, graph.head, weights.values)

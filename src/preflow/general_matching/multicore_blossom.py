@@ -396,14 +396,14 @@ def list_vertex(forest: Forest, root: np.uint64, v: np.uint64) -> None:
     while True:
         first = np.uint64(relaxed_load(forest.listed, root))
         forest.met[v] = first
-        if compare_exchange(forest.listed, root, first, v):  # mutant: lists-without-a-look
+        if compare_exchange(forest.listed, root, first, v):
             return
 
 
 @kernel
 def list_root(forest: Forest, current: Round, waiting: np.uint64, root: np.uint64) -> np.uint64:
     """List a tree for the next round, once; return the number of items in the thread's buffer."""
-    if not compare_exchange(forest.state, root, UNLISTED, LISTED):  # mutant: lists-a-tree-twice
+    if not compare_exchange(forest.state, root, UNLISTED, LISTED):
         return waiting
     return append_item(forest.rounds, current, forest.roots, waiting, root)
 
@@ -460,7 +460,7 @@ def run_rounds(graph: Neighbours, links: Links, forest: Forest, thread: np.uint6
         if not wait(rounds.barrier, rounds.num_threads):  # mutant: augments-while-trees-grow
             return False
         gone, augmented = augment_trees(links, forest, kept, thread)
-        if not wait(rounds.barrier, rounds.num_threads):  # mutant: lists-while-trees-vanish
+        if not wait(rounds.barrier, rounds.num_threads):
             return False
         # List what trees are to reach again, and the trees with work left.
         waiting = list_again(graph, links, forest, current, ZERO, gone)

@@ -91,7 +91,7 @@ def take_out(graph: Neighbours, pairing: Pairing, v: np.uint64, stack: np.uint64
         arc += ONE
         if np.uint64(relaxed_load(pairing.mate, u)) != NONE:
             continue
-        if fetch_add(pairing.left, u, -1) == 2:  # mutant: lowers-a-number-in-two-steps
+        if fetch_add(pairing.left, u, -1) == 2:
             pairing.below[u] = stack
             stack = u
     return stack
