@@ -18,6 +18,7 @@ from preflow.general_matching import multicore_blossom, serial_blossom
 from preflow.general_matching.initial import multicore_karp_sipser
 from preflow.general_matching.links import NONE
 from preflow.general_matching.multicore_blossom import MulticoreBlossomOptions
+from preflow.general_matching.policy import FEWEST_EDGES, FEWEST_THREADS, choose
 from preflow.generators.bipartite import rmat, road_like
 from preflow.generators.undirected import (
     nested_blossoms,
@@ -26,6 +27,7 @@ from preflow.generators.undirected import (
     triangulated_points,
     undirected,
 )
+from preflow.graph.parallel_neighbours import build_neighbours
 from preflow.graph.undirected import UndirectedGraph, neighbours_of
 from preflow.parallel.delays import make_delays
 from preflow.solving.run import Control
@@ -178,3 +180,26 @@ def test_karp_sipser_leaves_few_vertices_free(threads: int) -> None:
     assert (mate[mate[matched]] == matched).all()
     most = preflow.matching(graph, weight=False, method="serial-blossom").cardinality
     assert len(matched) // 2 > 0.98 * most
+
+
+@pytest.mark.parametrize("threads", [2, 3, 8])
+@pytest.mark.parametrize("n", [2, 5, 70, 3000, 2**22])
+def test_rows_built_by_several_threads(threads: int, n: int) -> None:
+    """A row of many neighbours, parallel edges and loops."""
+    random = np.random.default_rng(n)
+    ends = random.integers(0, n, (2, 6000)).astype(np.uint32)
+    ends[0, :1500] = n // 2
+    ends[:, 3000:3400] = ends[::-1, :400]
+    first, neighbour = build_neighbours(n, *ends, threads)
+    right = neighbours_of(n, *ends, None)
+    assert first.dtype == right.first.dtype
+    assert np.array_equal(first, right.first)
+    row = np.repeat(np.arange(n), np.diff(right.first.astype(np.int64)))
+    assert np.array_equal(neighbour, right.neighbour[np.lexsort((right.neighbour, row))])
+
+
+def test_auto_takes_many_threads_for_large_graphs() -> None:
+    large = UndirectedGraph.from_arrays(np.zeros(FEWEST_EDGES, int), np.arange(FEWEST_EDGES))
+    assert choose(large, threads=FEWEST_THREADS).method == "multicore-blossom"
+    assert choose(large, threads=FEWEST_THREADS - 1).method == "serial-blossom"
+    assert choose(random_graph(1000).without_weights(), threads=16).method == "serial-blossom"

@@ -56,7 +56,7 @@ METHODS = (
         "general_matching.multicore_blossom",
         "MulticoreBlossomOptions",
         "without weights: each tree is grown by one thread, trees that meet are augmented between barriers",
-        "Edmonds 1965; Gabow 1976; Schwing, Grosu and Schwiebert 2024",
+        "Edmonds 1965; Gabow 1976; Azad et al. 2012",
         parallel=True,
     ),
     Method(

@@ -1,11 +1,13 @@
 """Maximum-cardinality matching in general graphs on many cores: each tree is grown by one thread.
 
-Edmonds 1965; Gabow 1976 for the links that blossoms leave behind (:mod:`.links`). After the idea of Schwing,
-Grosu and Schwiebert, "Parallel maximum cardinality matching for general graphs on GPUs", IPDPSW 2024: threads
-grow trees from different free vertices at the same time, and take vertices by compare-and-swap. Departures:
+Edmonds 1965; Gabow 1976 for the links that blossoms leave behind (:mod:`.links`). Threads grow trees from
+different free vertices at the same time and take vertices by compare-and-swap, as in the disjoint searches of
+Azad, Halappanavar, Rajamanickam, Boman, Khan and Pothen for bipartite graphs (IPDPS 2012). Schwing, Grosu and
+Schwiebert, "Parallel maximum cardinality matching for general graphs on GPUs", IPDPSW 2024, go another way:
+they run the phases of Micali and Vazirani in parallel. Departures from disjoint searches:
 
 - Trees stay from round to round, as in :mod:`.serial_blossom`: two trees that meet are augmented, and the
-  others go on.
+  others go on. Odd vertices of other trees stop no search.
 - Where trees meet, nothing is searched again. One vertex of each is known, and both paths follow from links.
 
 Definitions. Even and odd vertices, blossoms and bases are those of :mod:`.serial_blossom`. In a *round* each

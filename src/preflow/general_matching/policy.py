@@ -7,6 +7,10 @@ from ..errors import DeviceUnavailableError
 from ..graph.undirected import UndirectedGraph
 from ..solving.dispatch import Choice
 
+#: From these numbers on, many threads were faster than one on every graph measured. With 2 threads most were
+#: slower; with 4 and 150,000 edges one was. docs/performance/general_matching.md has the table.
+FEWEST_THREADS, FEWEST_EDGES = 4, 250_000
+
 
 def choose(
     graph: UndirectedGraph, device: str = "auto", threads: int = 1, gpu: Device | None = None
@@ -18,5 +22,8 @@ def choose(
             "method='cuda-locally-dominant'"
         )
     if graph.weight is None:
+        if threads >= FEWEST_THREADS and graph.num_edges >= FEWEST_EDGES:
+            reason = f"the graph has no weights, {FEWEST_EDGES:,} edges or more, and {threads} threads"
+            return Choice("multicore-blossom", reason)
         return Choice("serial-blossom", "the graph has no weights")
     return Choice("serial-weighted-blossom", "the graph has weights")
