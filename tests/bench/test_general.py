@@ -58,6 +58,8 @@ def test_suites() -> None:
     assert len(names) == len(set(names))
     for case in general_tiny(()):
         assert case.make().sizes["edges"] < 1000
+    with pytest.raises(InvalidInputError, match="compare exact methods"):
+        PROBLEM.contestant("preflow:serial-greedy", SETTINGS)
     with pytest.raises(InvalidInputError, match="no files"):
         general(["a.mtx"])
 

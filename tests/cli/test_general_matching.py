@@ -38,6 +38,14 @@ def test_report(tmp_path: Path) -> None:
         assert "the value is proved" in result.stdout
 
 
+def test_approximate_method(tmp_path: Path) -> None:
+    file = written(tmp_path, "a.txt", "0 1 3\n1 2 4\n2 3 3\n")
+    result = run("match", file, "--general", "--method", "greedy", "--verify")
+    assert result.exit_code == 0
+    assert "approximate: between 4 and 6" in result.stdout
+    assert "both bounds are proved" in result.stdout
+
+
 def test_options_and_output(tmp_path: Path) -> None:
     file, pairs = written(tmp_path, "a.mtx", MATRIX), str(tmp_path / "pairs.txt")
     result = run("match", file, "--general", "--minimize", "--perfect", "--json", "-o", pairs)

@@ -109,6 +109,8 @@ def _call(problem: str, name: str, settings: SolverSettings) -> Call:
             raise InvalidInputError(f"options belong to one method: auto takes none, got {name!r}")
         return Call(method, options, threads, "cpu")
     record = find_method(methods(problem), method)
+    if record.approximate:
+        raise InvalidInputError(f"suites compare exact methods, and {record.name} is approximate")
     check_method(record, "auto", threads)
     if options:
         record.make_options(options)

@@ -232,7 +232,7 @@ def _match_general(
     if output not in (None, STREAM) and not as_json:
         lines.append(f"wrote {output}")
     click.echo("\n".join(lines), err=output == STREAM)
-    if result.status != "optimal":
+    if result.status == "time-limit":
         raise Exit(TIME_LIMIT_REACHED)
 
 

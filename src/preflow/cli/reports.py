@@ -233,7 +233,9 @@ def general_matching_facts(
 def general_matching_lines(facts: Facts) -> list[str]:
     """Return the report of a matching in a general graph as lines of text."""
     optimal = facts["status"] == "optimal"
-    bounds = f"time limit reached: between {facts['lower_bound']:,} and {facts['upper_bound']:,}"
+    why = "approximate" if facts["status"] == "approximate" else "time limit reached"
+    proof = "the value is" if optimal else "both bounds are"
+    bounds = f"{why}: between {facts['lower_bound']:,} and {facts['upper_bound']:,}"
     times = [f"{phase} {time:.3g} s" for phase, time in facts["seconds"].items() if time is not None]
     work = [f"{count:,} {name.replace('_', ' ')}" for name, count in facts["counts"].items() if count]
     rows = [
@@ -252,7 +254,7 @@ def general_matching_lines(facts: Facts) -> list[str]:
         ("method", f"{facts['method']} ({facts['device']}): {facts['reason']}"),
         ("time", ", ".join(times)),
         ("work", ", ".join(work)),
-        ("verified", "yes, the value is proved" if facts["verified"] else "not asked for (--verify)"),
+        ("verified", f"yes, {proof} proved" if facts["verified"] else "not asked for (--verify)"),
     ]
     return aligned(rows)
 
