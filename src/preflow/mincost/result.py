@@ -42,6 +42,8 @@ class MinCostFlowResult(BoundedResult):
     def __post_init__(self) -> None:
         for array in (self.flow, self.potentials, self.supply):
             array.flags.writeable = False
+        if self._basis is not None:
+            self._basis.flags.writeable = False
 
     @property
     def cost(self) -> int | float:
