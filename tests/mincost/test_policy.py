@@ -39,3 +39,17 @@ def test_an_earlier_flow() -> None:
     chosen = policy.choose_for_start(network(10_000, 10), 90)
     assert chosen is not None
     assert chosen.method == "serial-shortest-path"
+
+
+def test_several_sources() -> None:
+    supply = np.zeros(30_000, dtype=np.int64)
+    supply[:2], supply[2] = 3, -6
+    ends = np.zeros(10, dtype=int)
+    for capacity, sources, expected in ((5, 2, "simplex"), (6, 2, "scaling"), (5, 1, "scaling")):
+        given = CostNetwork.from_arrays(ends, ends, capacity=np.full(10, capacity), num_vertices=30_000)
+        one = (
+            supply
+            if sources == 2
+            else np.where(supply == 3, 0, supply) + np.eye(1, 30_000, 0, dtype=int)[0] * 6
+        )
+        assert policy.choose(given, supply=one).method.endswith(expected)

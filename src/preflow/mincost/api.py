@@ -148,7 +148,7 @@ class MinCostCall(Call[CostNetwork]):
 
         def choice() -> Choice:
             gpu = gpu_worth_using(network, worth_a_gpu, request.may_look_for_gpu)
-            return choose(network, request.device, request.most_threads, gpu)
+            return choose(network, request.device, request.most_threads, gpu, supply=supplies)
 
         method, chosen = request.choose(choice)
         return cls(

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from ..arrays import Array
 from ..cuda.runtime import Device
 from ..graph.cost_network import CostNetwork
 from ..solving.dispatch import Choice
 
-#: From this number of vertices on, cost scaling is faster than network simplex. An EPYC took 0.026 and
-#: 0.17 s on phases of 300 x 300 pixels (89,402 vertices), 1.7 and 3.2 s on a 256 x 256 grid, 1.2 and 1.7 s on
-#: NETGEN-8 with 50,000 vertices, 0.7 and 1.0 s on GOTO with 24,000; but 0.18 and 0.17 s on NETGEN-8 with
-#: 10,000, 0.26 and 0.07 s on a 100 x 100 grid.
+#: From this number of vertices on, cost scaling is faster than network simplex, unless several vertices send
+#: more than an arc carries. With one source a Xeon took 1.5 and 2.0 s on a 256 x 256 grid, 0.48 and 0.86 s on
+#: GOTO with 24,000 vertices, 0.019 and 0.20 s on phases of 300 x 300 pixels, which have many sources and wide
+#: arcs; but 0.039 and 0.027 s on GOTO with 3,000 vertices, 0.13 and 0.08 s on NETGEN-8 with 10,000.
 MANY_VERTICES = 20_000
+#: Up to this number of arcs, network simplex is faster where several vertices together send more than an arc
+#: carries on the mean. Cost scaling and simplex took 3.7 and 1.7 s on a 256 x 256 grid with 256 sources, 3.1
+#: and 1.3 s with 4; 0.86 and 0.77 s on NETGEN-8 with 400,000 arcs, 1.6 and 1.9 s with 640,000.
+MOST_ARCS_FOR_SIMPLEX = 500_000
 #: From this number of arcs and of threads on, several threads pay. On 16, 8, 4 and 1 cores of a Xeon GOTO
 #: with 0.8 million arcs took 0.76, 1.3, 2.4 and 5.2 s, serial-cost-scaling 5.1 s; NETGEN-8 with a million
 #: 1.2, 1.6, 2.3 and 5.9 s, serial 3.0 s; a 512 x 512 grid 4.9, 8.4 and 15.8 s on 16, 8 and 4 cores, serial
@@ -31,8 +38,18 @@ def worth_a_gpu(network: CostNetwork, threads: int, in_use: bool) -> bool:
     return network.num_arcs >= (ARCS_FOR_GPU if in_use else ARCS_FOR_FIRST_USE)
 
 
-def choose(network: CostNetwork, device: str = "auto", threads: int = 1, gpu: Device | None = None) -> Choice:
-    """Return the method for a network: see :class:`preflow.solving.protocol.Chooser`."""
+def choose(
+    network: CostNetwork,
+    device: str = "auto",
+    threads: int = 1,
+    gpu: Device | None = None,
+    *,
+    supply: Array | None = None,
+) -> Choice:
+    """Return the method for a network: see :class:`preflow.solving.protocol.Chooser`.
+
+    `supply` are the supplies to solve for, if they are not those of the network.
+    """
     if device == "cuda":
         return Choice("cuda-cost-scaling", "device='cuda': the method on a GPU")
     if gpu is not None:
@@ -42,9 +59,20 @@ def choose(network: CostNetwork, device: str = "auto", threads: int = 1, gpu: De
             "multicore-cost-scaling", f"{network.num_arcs:,} arcs are enough work for {threads} threads"
         )
     if network.num_vertices >= MANY_VERTICES:
+        amounts = network.supply if supply is None else supply
+        if network.num_arcs <= MOST_ARCS_FOR_SIMPLEX and amounts is not None and _crowded(network, amounts):
+            reason = "network simplex is fastest where several sources send more than an arc carries"
+            return Choice("serial-network-simplex", reason)
         reason = f"cost scaling is fastest with as many as {network.num_vertices:,} vertices"
         return Choice("serial-cost-scaling", reason)
     return Choice("serial-network-simplex", "network simplex is fastest with few vertices")
+
+
+def _crowded(network: CostNetwork, supply: Array) -> bool:
+    """Whether several vertices send more together than an arc carries on the mean."""
+    sent = np.maximum(supply, 0)
+    several = np.count_nonzero(sent) > 1 and network.num_arcs > 0
+    return bool(several and network.capacity.mean(dtype=np.float64) < sent.sum(dtype=np.float64))
 
 
 def choose_for_start(network: CostNetwork, broken: int) -> Choice | None:
