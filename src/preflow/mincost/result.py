@@ -45,6 +45,10 @@ class MinCostFlowResult(BoundedResult):
         if self._basis is not None:
             self._basis.flags.writeable = False
 
+    def __setstate__(self, state: dict[str, object]) -> None:
+        super().__setstate__(state)
+        self.__post_init__()
+
     @property
     def cost(self) -> int | float:
         """The minimum cost, as a Python integer where the data are integers: it cannot wrap.
