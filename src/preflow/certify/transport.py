@@ -7,12 +7,13 @@ costs less than :func:`price_bound`. Prices of the rows follow from those of the
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from ..arrays import AnyArray, Array
-from ..errors import VerificationError
+from ..errors import CostOverflowError, VerificationError
 from ..graph.costs import DenseCosts, SparseCosts
 from ..graph.device.costs import DeviceCosts
 from ..graph.point_costs import PointCosts
@@ -81,18 +82,21 @@ def _costs_of_pairs(costs: TransportCosts, item: int, row: Array, column: Array)
     return costs.at(item, row, column)
 
 
-def _largest_cost(costs: TransportCosts) -> float:
-    """Return a number that the size of no finite cost exceeds."""
+def _largest_cost(costs: TransportCosts) -> tuple[float, bool]:
+    """Return a number that the size of no finite cost exceeds, and whether all pairs are allowed."""
     if isinstance(costs, PointCosts):
         _, n, m = costs.shape
         # By the triangle inequality; of squares, twice as much.
         row, column = costs.at(0, np.zeros(m, dtype=np.int64), np.arange(m)), costs.at(0, np.arange(n), 0)
-        return 4 * float(np.abs(row).max() + np.abs(column).max() + abs(row[0]))
+        return 4 * float(np.abs(row).max() + np.abs(column).max() + abs(row[0])), True
     values, xp, largest = costs.values.reshape(-1), costs.xp, 0.0
+    complete = not isinstance(costs, SparseCosts)
     for begin in range(0, len(values), CHUNK):
         sizes = xp.abs(values[begin : begin + CHUNK])
-        largest = max(largest, float(xp.where(xp.isfinite(sizes), sizes, 0).max()))
-    return largest
+        finite = xp.isfinite(sizes)
+        complete = complete and bool(finite.all())
+        largest = max(largest, float(xp.where(finite, sizes, 0).max()))
+    return largest, complete
 
 
 def cost_of_rest(costs: TransportCosts, a: Array, b: Array, row: Array, column: Array, mass: Array) -> float:
@@ -110,22 +114,53 @@ def cost_of_rest(costs: TransportCosts, a: Array, b: Array, row: Array, column: 
         right[int(b.argmax())] += surplus
     else:
         left[int(a.argmax())] -= surplus
-    most = 0.0
-    if len(row) and (left.any() or right.any()):
+    if not left.any() and not right.any():
+        return 0.0
+    most, path = 0.0, len(a) + len(b)
+    largest, complete = _largest_cost(costs)
+    if len(row):
         used = np.abs(_costs_of_pairs(costs, 0, row, column).astype(np.float64))
         most = float(used.max()) * float(np.abs(left).sum() + np.abs(right).sum())
     rows, columns = np.flatnonzero(left > 0), np.flatnonzero(right > 0)
+    sums = np.cumsum(left[rows]), np.cumsum(right[columns])
+    sent, arriving = (float(total[-1]) if len(total) else 0.0 for total in sums)
+    # What was moved too much is sent elsewhere: over a pair, or a path if not all pairs are allowed.
+    again = abs(sent - arriving) - float(left[left < 0].sum() + right[right < 0].sum())
+    most += again * largest * (1 if complete else path)
     if not len(rows) or not len(columns):
         return most
-    sums = np.cumsum(left[rows]), np.cumsum(right[columns])
-    largest = _largest_cost(costs)
-    most += (len(a) + len(b)) * 2.0**-50 * float(sums[0][-1]) * largest
+    most += path * 2.0**-50 * sent * largest
     meet = np.union1d(*sums)
     first, second = (np.minimum(np.searchsorted(total, meet), len(total) - 1) for total in sums)
     price = np.abs(_costs_of_pairs(costs, 0, rows[first], columns[second]).astype(np.float64))
     with np.errstate(over="ignore"):
-        price = np.where(np.isfinite(price), price, (len(a) + len(b)) * largest)
+        price = np.where(np.isfinite(price), price, path * largest)
         return most + float(price @ np.diff(meet, prepend=0.0))
+
+
+def plan_gap(
+    costs: TransportCosts,
+    a: Array,
+    b: Array,
+    plan: tuple[Array, Array, Array],
+    v: Array,
+    threads: int = 1,
+) -> float:
+    """Return by how much the cost of a plan may differ from the least cost of the masses.
+
+    Raises
+    ------
+    CostOverflowError
+        Floats are so large that a cost or a bound is infinite.
+    """
+    cost = plan_cost(costs, 0, *plan)
+    with np.errstate(over="ignore", invalid="ignore"):
+        bound = price_bound(costs, 0, a, b, v, threads)
+        gap = max(0.0, float(cost - bound)) + rounding_slack(costs, 0, a, b, v, threads)
+        gap += cost_of_rest(costs, a, b, *plan)
+    if not (math.isfinite(cost) and math.isfinite(gap)) or math.isnan(bound):
+        raise CostOverflowError("costs times masses are more than float64 can represent")
+    return gap
 
 
 def rounding_slack(costs: TransportCosts, item: int, a: Array, b: Array, v: Array, threads: int = 1) -> float:
@@ -135,7 +170,8 @@ def rounding_slack(costs: TransportCosts, item: int, a: Array, b: Array, v: Arra
     total = float(a.sum())
     least = np.abs(least_less_price(costs, item, v, threads)[a > 0])
     largest = float(np.abs(v).max(initial=0)) + float(least.max(initial=0, where=np.isfinite(least)))
-    return (len(a) + len(b) + 2) * 2.0**-50 * total * largest
+    # The larger number first: nothing underflows that counts.
+    return (len(a) + len(b) + 2) * 2.0**-50 * max(total, largest) * min(total, largest)
 
 
 def check_plan(

@@ -265,8 +265,11 @@ def _with_integers(
 def _without_lower(network: CostNetwork, supply: Array, lower: Array) -> Array:
     """Return what each vertex still sends once the lower bounds are sent."""
     whole = supply.dtype.kind == lower.dtype.kind == "i"
-    if whole and len(supply) and int(np.abs(supply).max()) >= MOST:
-        whole = False  # sums of integers would wrap; such supplies are refused, or rounded like floats
+    if whole and len(supply):
+        # Where sums of integers could wrap: such amounts are refused, or rounded like floats.
+        least = -(2**63 - 1)  # its absolute value fits int64
+        sizes = (np.abs(np.maximum(values, least)) for values in (supply, lower))
+        whole = int(next(sizes).max()) + _sum(next(sizes)) <= -least
     kind = np.int64 if whole else np.float64
     left = supply.astype(kind)
     np.subtract.at(left, network.tail, lower.astype(kind, copy=False))

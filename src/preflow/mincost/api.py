@@ -11,7 +11,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..certify.min_cost_flow import cost_slack, dual_bound, flow_cost
-from ..errors import CapacityOverflowError, InvalidInputError, UnboundedCostError
+from ..errors import CapacityOverflowError, CostOverflowError, InvalidInputError, UnboundedCostError
 from ..graph.cost_network import CostNetwork, as_cost_network
 from ..graph.negative_cycle import negative_cycle
 from ..graph.network import EXACT_FLOAT
@@ -233,6 +233,8 @@ class MinCostCall(Call[CostNetwork]):
             if not exact:
                 slack = cost_slack(network, supply, flow, potentials)
                 gap = max(0.0, lower - bound) * (1 + ROUNDING) + slack
+                if not math.isfinite(gap):
+                    raise CostOverflowError("costs times amounts are more than float64 can represent")
         else:
             sent = not excesses(standard.form, state.flow).any()
             upper = flow_cost(network, flow) if sent else math.inf

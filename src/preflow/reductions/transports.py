@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from ..arrays import AnyArray, Array
 from ..certify.assignment import proved_bound
 from ..certify.exact import exact_dot
-from ..certify.transport import cost_of_rest, price_bound, rounding_slack
+from ..certify.transport import plan_gap
 from ..errors import (
     CapacityOverflowError,
     InfeasibleError,
@@ -276,9 +276,7 @@ class TransportAsMinCostFlow(CostReduction[TransportResult]):
         cost = exact_dot(self.network.cost[used], mass)
         gap: int | float = 0
         if self.costs.dtype.kind == "f" or self.a.dtype.kind == "f":
-            proof = self.costs, 0, self.a, self.b, v
-            rest = cost_of_rest(self.costs, self.a, self.b, row, column, mass)
-            gap = max(0.0, float(cost - price_bound(*proof))) + rounding_slack(*proof) + rest
+            gap = plan_gap(self.costs, self.a, self.b, (row, column, mass), v)
         return TransportResult(
             status="optimal",
             lower_bound=cost,

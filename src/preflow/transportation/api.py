@@ -11,11 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import AnyArray, Array
-from ..certify.transport import TransportCosts, cost_of_rest, plan_cost, price_bound, rounding_slack
+from ..certify.transport import TransportCosts, plan_cost, plan_gap, price_bound
 from ..cuda.runtime import Device, is_on_gpu
 from ..errors import (
     CapacityOverflowError,
-    CostOverflowError,
     InfeasibleFlowError,
     InvalidInputError,
     UnsuitableMethodError,
@@ -229,11 +228,7 @@ class TransportCall(Call[Any]):
         if finished:
             lower = upper = plan_cost(costs, 0, found.row, found.column, mass)
             if not exact:
-                bound = price_bound(costs, 0, a, b, v, self.threads)
-                slack = rounding_slack(costs, 0, a, b, v, self.threads)
-                slack += cost_of_rest(costs, a, b, found.row, found.column, mass)
-                _check_finite(lower, min(bound, 0), slack)
-                gap = max(0.0, float(lower - bound)) + slack
+                gap = plan_gap(costs, a, b, (found.row, found.column, mass), v, self.threads)
         else:
             lower, upper = price_bound(costs, 0, a, b, v, self.threads), math.inf
             gap = math.inf
@@ -256,15 +251,6 @@ class TransportCall(Call[Any]):
     def _exponent(self, item: int) -> int | None:
         """Return the power of two of the unit of an item's masses; None if the caller gave integers."""
         return None if self.exponents is None else self.exponents[item] or 0
-
-
-def _check_finite(*numbers: int | float) -> None:
-    """Refuse floats so large that the cost of a plan, or a bound on it, is infinite.
-
-    A bound may be infinite upwards: of a row that has no pairs, and no mass but for rounding.
-    """
-    if not all(math.isfinite(number) for number in numbers):
-        raise CostOverflowError("costs times masses are more than float64 can represent")
 
 
 def _one(costs: TransportCosts, item: int) -> TransportCosts:

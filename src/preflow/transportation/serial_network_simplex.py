@@ -150,7 +150,8 @@ class Pricing:
         self.exponent: int | None = None
         if costs.dtype.kind == "f":
             bits = min(COST_BITS, 60 - vertices.bit_length())
-            self.exponent = bits - math.frexp(largest)[1]
+            # Where all costs are zero, prices are to be tiny.
+            self.exponent = bits - (math.frexp(largest)[1] if largest else -1000)
             largest = math.ceil(math.ldexp(largest, self.exponent))
         elif vertices * largest >= MOST // 2:
             raise CostOverflowError(
