@@ -114,8 +114,9 @@ class CirculationAsMaxFlow(FlowReduction[FeasibleFlow]):
         excess, capacity = supplies, given.capacity
         if given.lower is not None:
             lower = given.lower
-            moved = totals(np.append(head, tail), np.append(lower, -lower), n)
-            excess, capacity = supplies + moved, difference(capacity, lower)
+            places = np.concatenate([head, tail, np.arange(n)])
+            excess = totals(places, np.concatenate([lower, -lower, supplies]), n)
+            capacity = difference(capacity, lower)
         amount = np.abs(excess)
         total = float(amount.astype(np.float64).sum())
         if abs(float(supplies.sum())) > (ROUNDING * total if supplies.dtype.kind == "f" else 0):

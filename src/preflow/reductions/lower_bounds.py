@@ -64,8 +64,9 @@ class LowerBoundsRemoved(CostReduction[MinCostFlowResult]):
         given = as_cost_network(network)
         supplies = supplies_or_own(given, supply)
         lower = np.zeros(given.num_arcs, dtype=np.int64) if given.lower is None else given.lower
-        ends = np.append(vertex_numbers(given.head), vertex_numbers(given.tail))
-        moved = supplies + totals(ends, np.append(lower, -lower), given.num_vertices)
+        n = given.num_vertices
+        places = np.concatenate([vertex_numbers(given.head), vertex_numbers(given.tail), np.arange(n)])
+        moved = totals(places, np.concatenate([lower, -lower, supplies]), n)
         if moved.dtype.kind == "f" and len(moved):
             # Only rounding keeps these floats from having the sum of the supplies.
             moved[np.abs(moved).argmax()] -= moved.sum() - supplies.sum()
