@@ -147,7 +147,11 @@ def flow_limit(network: CostNetwork, supply: Array) -> int | float:
     negative = network.cost < 0
     endless = negative & np.isinf(room) if room.dtype.kind == "f" else np.zeros(len(room), dtype=bool)
     counted = np.isfinite(room) if endless.any() else negative
-    return _sum(np.maximum(shifted, 0)) + _sum(room[counted])
+    finite = room[counted]
+    if shifted.dtype.kind == "i" and is_integral(finite):
+        finite = finite.astype(np.int64, copy=False)  # a sum with floats would be rounded past 2**53
+    total = _sum(np.maximum(shifted, 0)) + _sum(finite)
+    return total if isinstance(total, int) else total * (1 + 2.0**-50)
 
 
 def largest_amount(network: CostNetwork, supply: Array) -> float:
