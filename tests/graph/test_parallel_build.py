@@ -71,13 +71,18 @@ def check_builds(
         check_same(network, expected, build_residual(network, sources, sinks, threads=count))
 
 
+# The library of kernels has no float capacities with 64-bit indices: no public call on small networks does.
 @given(
-    problem=small_problems(capacities=integer_capacities | float_capacities, max_vertices=30),
-    wide=st.booleans(),
+    case=st.tuples(
+        small_problems(capacities=integer_capacities | float_capacities, max_vertices=30),
+        st.just(np.uint32),
+    )
+    | st.tuples(small_problems(capacities=integer_capacities, max_vertices=30), st.just(np.uint64))
 )
 @settings(max_examples=100)
-def test_any_network(problem: SmallProblem, wide: bool) -> None:
-    network, dtype = problem.network, np.uint64 if wide else np.uint32
+def test_any_network(case: tuple[SmallProblem, type[np.uint32] | type[np.uint64]]) -> None:
+    problem, dtype = case
+    network = problem.network
     sources, sinks = np.array(problem.sources), np.array(problem.sinks)
     expected = build_residual(network, sources, sinks, dtype)
     for threads in THREADS:
