@@ -17,6 +17,7 @@ from preflow.graph.standard_form import StandardForm, standardise
 from preflow.mincost import multicore_cost_scaling, serial_cost_scaling, serial_shortest_path
 from preflow.mincost.multicore_cost_scaling import LockFreeOptions
 from preflow.mincost.price_refinement import CYCLE, REFINED, new_refinement, refine_prices
+from preflow.mincost.price_update import new_ranks
 from preflow.mincost.residual import COST, FIELDS, LEFT, MATE, Residual, build_residual, swap_arcs
 from preflow.mincost.serial_cost_scaling import CostScaling, CostScalingOptions
 from preflow.mincost.serial_cost_scaling.arc_fixing import fix_arcs, release_arcs
@@ -166,7 +167,7 @@ def test_price_refinement(case: SmallCosts, seed: int) -> None:
     ending = refine_prices(
         net,
         potential,
-        new_refinement(n),
+        new_refinement(new_ranks(n), np.zeros(n, dtype=np.uint64), np.zeros(n, dtype=np.uint32)),
         np.int64(0),
         epsilon,
         np.uint64(10**9),

@@ -35,6 +35,7 @@ from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..solving.monitor import Monitor
 from ..stats import ARC_SCANS
+from .price_update import Ranks
 from .residual import COST, FIELDS, LEFT, Residual
 
 #: How a price refinement ends.
@@ -68,16 +69,17 @@ class Refinement(NamedTuple):
     negative: NDArray[np.uint32]
 
 
-def new_refinement(num_vertices: int) -> Refinement:
-    """Return the state for a network."""
+def new_refinement(ranks: Ranks, next_arc: NDArray[np.uint64], queue: NDArray[np.uint32]) -> Refinement:
+    """Return the state for a network, in arrays that price updates and refines use at other times."""
+    n = len(next_arc)
     return Refinement(
-        labelled=np.zeros(num_vertices, dtype=np.uint32),
-        order=np.zeros(num_vertices, dtype=np.uint32),
-        path=np.zeros(num_vertices, dtype=np.uint32),
-        label=np.zeros(num_vertices, dtype=np.uint8),
-        seen=np.zeros(num_vertices, dtype=np.uint8),
-        next_arc=np.zeros(num_vertices, dtype=np.uint64),
-        negative=np.zeros(num_vertices, dtype=np.uint32),
+        labelled=ranks.settled,
+        order=ranks.after[:n],
+        path=ranks.before[:n],
+        label=np.zeros(n, dtype=np.uint8),
+        seen=np.zeros(n, dtype=np.uint8),
+        next_arc=next_arc,
+        negative=queue,
     )
 
 

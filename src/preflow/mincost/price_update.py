@@ -48,7 +48,10 @@ FAR = np.int64(2**62)
 
 
 class Ranks(NamedTuple):
-    """The state of price updates; all ranks are `FAR` between them.
+    """The state of price updates.
+
+    Between updates all ranks are `FAR` and all buckets are empty; the entries of vertices in the other arrays
+    may have any values.
 
     Attributes
     ----------

@@ -22,7 +22,7 @@ from ...parallel.totals import make_totals
 from ...solving.run import Control
 from ..residual import Residual
 from ..serial_cost_scaling import CostScaling, CostScalingOptions
-from ..solution import FlowState
+from ..solution import Ending, FlowState
 from .arc_passes import build_together, count_together, fix_together, new_moves
 from .lockfree import STOPPED, State, refine_share
 
@@ -55,7 +55,7 @@ class LockFreeCostScaling(CostScaling):
         self.state = State(
             potential=self.work.potential,
             excess=self.work.excess,
-            rank=np.zeros(n, dtype=np.int64),
+            rank=self.work.ranks.rank,
             next_arc=self.work.next_arc,
             listed=np.zeros(n, dtype=np.uint32),
             lists=make_inboxes(threads, n, np.uint32),
@@ -87,8 +87,13 @@ class LockFreeCostScaling(CostScaling):
         potential = self.work.potential >> self.shift
         net = self.net._replace(live=self.net.first[:-1])
         if count_together(net, potential, np.int64(0), self.pass_threads) == 0:
-            return FlowState(self.flow(), potential, "optimal")
+            return self.end(potential, "optimal")
         return super().proved(most_passes)
+
+    def end(self, potential: NDArray[np.int64], ending: Ending) -> FlowState:
+        """Free the state of the solve, and return the flow with these potentials."""
+        del self.state, self.moves
+        return super().end(potential, ending)
 
     def refine_once(self, level: int) -> int:
         """Refine with the live arcs on all threads; return how it ended."""

@@ -41,7 +41,7 @@ from ..price_refinement import REFINED, new_refinement, refine_prices
 from ..price_update import new_ranks
 from ..residual import Residual, build_residual
 from ..serial_capacity_scaling import CapacityScalingOptions
-from ..solution import FlowState
+from ..solution import Ending, FlowState
 from .arc_fixing import fix_arcs, release_arcs
 from .refine import BLOCKED, COMPLETE, MOST, Work, fill_short_arcs, refine
 
@@ -97,17 +97,16 @@ class CostScaling:
         n = len(form.supply)
         self.form, self.options, self.control = form, options, control
         largest = int(np.abs(form.cost).max(initial=0))
-        flow = np.zeros(len(form.tail), dtype=np.int64) if start is None else start.flow
         potential = (
             np.zeros(n, dtype=np.int64) if start is None else start.potential - start.potential.max(initial=0)
         )
         if start is not None:
             largest = max(largest, -int(potential.min(initial=0)) // (n + 1) + 1)
         self.shift = np.int64(shift_of(n, largest))
-        self.net = self.residual(flow)
+        self.net = self.residual(np.zeros(len(form.tail), dtype=np.int64) if start is None else start.flow)
         self.work = Work(
             potential << self.shift,
-            form.supply.copy() if start is None else excesses(form, flow),
+            form.supply.copy() if start is None else excesses(form, start.flow),
             np.zeros(n, dtype=np.uint64),
             np.zeros(n, dtype=np.uint32),
             np.zeros(n, dtype=np.uint8),
@@ -115,13 +114,13 @@ class CostScaling:
             np.zeros(int(MOST) + 1, dtype=np.uint64),
             new_ranks(n),
         )
-        self.refinement = new_refinement(n)
+        self.refinement = new_refinement(self.work.ranks, self.work.next_arc, self.work.queue)
         self.monitor = control.monitor()
         violation = largest
         if start is not None:
             length = form.cost + potential[form.tail] - potential[form.head]
-            short = np.where(flow < form.capacity, -length, 0).max(initial=0)
-            long = np.where(flow > 0, length, 0).max(initial=0)
+            short = np.where(start.flow < form.capacity, -length, 0).max(initial=0)
+            long = np.where(start.flow > 0, length, 0).max(initial=0)
             violation = max(int(short), int(long), largest >> WARM if self.work.excess.any() else 0)
         self.violation = violation << int(self.shift)
 
@@ -176,9 +175,10 @@ class CostScaling:
         """Make fixed arcs of negative length live; return whether there were any."""
         return bool(release_arcs(self.net, self.work, self.shift))
 
-    def flow(self) -> NDArray[np.int64]:
-        """Return the flow of each arc of the instance."""
-        return self.net.flow(self.form, self.control.threads)
+    def end(self, potential: NDArray[np.int64], ending: Ending) -> FlowState:
+        """Free the state of the solve, and return the flow with these potentials."""
+        del self.work, self.refinement
+        return FlowState(self.net.flow(self.form, self.control.threads), potential, ending)
 
     def refine_once(self, level: int) -> int:
         """Refine with the live arcs; return how it ended."""
@@ -193,21 +193,21 @@ class CostScaling:
         potential = self.work.potential >> self.shift
         zero = np.int64(0)
         ending = refine_prices(net, potential, self.refinement, zero, zero, most_passes, self.monitor)
-        return FlowState(self.flow(), potential, "optimal") if ending == REFINED else None
+        return self.end(potential, "optimal") if ending == REFINED else None
 
     def ended(self) -> FlowState:
         """Return the state of a solve that was stopped or is infeasible."""
-        flow, potential = self.flow(), self.work.potential >> self.shift
+        state = self.end(self.work.potential >> self.shift, "stopped")
         if self.control.stopped:
-            return FlowState(flow, potential, "stopped")
+            return state
         # Send what still can be sent, at any cost.
         free = self.form._replace(cost=np.zeros_like(self.form.cost))
-        state = FlowState(flow, np.zeros_like(potential), "stopped")
+        state = state._replace(potential=np.zeros_like(state.potential))
         return serial_capacity_scaling.solve(free, state, CapacityScalingOptions(), self.control)
 
     def finish(self) -> FlowState:
         """Return an optimal state, by shortest paths."""
-        state = FlowState(self.flow(), self.work.potential >> self.shift, "stopped")
+        state = self.end(self.work.potential >> self.shift, "stopped")
         if self.control.stopped:
             return state
         return serial_capacity_scaling.solve(self.form, state, CapacityScalingOptions(), self.control)
