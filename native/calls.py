@@ -98,6 +98,17 @@ def flow_built_by(arcs_a_thread: int, network: preflow.FlowNetwork, sink: int, *
         residual.ARCS_A_THREAD = usual
 
 
+def solve_again(network: preflow.FlowNetwork, sink: int) -> None:
+    """Solve a network again after changes, by a search and by a method."""
+    solver = preflow.MaxFlow(network, 0, sink)
+    for method in ("auto", "auto", "serial-hi-pr"):
+        verified(solver.solve, threads=1, method=method)
+        arcs = np.arange(0, network.num_arcs, 3)
+        solver.set_capacity(arcs, solver.network.capacity[arcs[::-1]])
+    solver.add_arcs([0], [sink], [1])
+    verified(solver.solve, threads=1)
+
+
 def flows() -> Iterator[Call]:
     """Yield calls of max_flow and min_cut."""
     for capacities, both, arcs in product(CAPACITIES, (False, True), (1, 150_000)):
@@ -127,6 +138,9 @@ def flows() -> Iterator[Call]:
         network = random_network(40, 200, capacities)
         wide: dict[str, Any] = {"method": "multicore-paths", "options": {"narrow": 0}, "threads": threads}
         yield f"max_flow {capacities} {wide}", partial(preflow.max_flow, network, 0, 11, **wide)
+    for capacities, both, n in product(CAPACITIES, (False, True), (12, 300, 70_000)):
+        network = random_network(12, 60, capacities, both) if n == 12 else star(n, capacities)
+        yield f"MaxFlow {capacities} both={both} n={n}", partial(solve_again, network, 1 if n > 12 else 11)
     network = random_network(20, 80, "int32")
     yield "max_flow, several terminals", partial(verified, preflow.max_flow, network, [0, 1], [2, 3])
 

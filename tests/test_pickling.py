@@ -102,6 +102,7 @@ def samples() -> dict[str, Callable[[], Any]]:
         "MatchingAsMaxFlow": lambda: reductions.MatchingAsMaxFlow.of(graph),
         "MatchingResult": lambda: preflow.bipartite_matching(graph),
         "MatchingStats": lambda: preflow.bipartite_matching(graph).stats,
+        "MaxFlow": lambda: preflow.MaxFlow(NETWORK, 0, 3),
         "MaxFlowAsCirculation": lambda: reductions.MaxFlowAsCirculation.of(NETWORK, 0, 3),
         "MaxFlowMinCostResult": lambda: preflow.max_flow_min_cost(COST_NETWORK, 0, 2),
         "MaxFlowProblem": lambda: preflow.MaxFlowProblem(NETWORK, 0, (3, 4)),

@@ -25,6 +25,7 @@ from .io.npz import load_npz, save_npz
 from .kernels.warm_up import warm_up
 from .maxflow.api import max_flow
 from .maxflow.result import MaxFlowResult, MinCutResult
+from .maxflow.warm import MaxFlow
 from .mincost.api import min_cost_flow
 from .mincost.result import MinCostFlowResult
 from .mincost.warm import MinCostFlow
@@ -45,6 +46,7 @@ __all__ = [
     "GridCutResult",
     "GridNetwork",
     "MatchingResult",
+    "MaxFlow",
     "MaxFlowMinCostResult",
     "MaxFlowProblem",
     "MaxFlowResult",

@@ -39,6 +39,8 @@ DType: TypeAlias = np.dtype[Any]
 Connectivity: TypeAlias = ArrayLike | None
 #: A vertex by its number or name, or several vertices.
 Vertices: TypeAlias = Hashable | ArrayLike
+#: A network as callers give it: see :func:`preflow.max_flow`.
+NetworkInput: TypeAlias = Any
 #: An undirected graph as callers give it: see :func:`preflow.matching`.
 GraphInput: TypeAlias = Any
 #: Weights of edges as callers give them: the name of an attribute, one number for each edge, False or None.

@@ -1,4 +1,4 @@
-"""max_flow and min_cut of small networks, by every method."""
+"""max_flow, min_cut and MaxFlow of small networks, by every method."""
 
 from __future__ import annotations
 
@@ -111,48 +111,88 @@ def exact_arcs(case: Case) -> tuple[int, list[tuple[int, int, int]]]:
 
 
 def check(case: Case, tally: Tally) -> None:
-    shift, arcs = exact_arcs(case)
-    cut = minimum_cut(case["n"], arcs, case["sources"], case["sinks"])
     network = network_of(case)
     for each in case["calls"]:
-        tally["solves"] += 1
         tally[f"method {each['method']}"] += 1
         solve = preflow.max_flow if each["problem"] == "max_flow" else preflow.min_cut
-        try:
-            result = solve(
-                network,
-                case["sources"],
-                case["sinks"],
-                method=each["method"],
-                threads=each["threads"],
-                options=each["options"] or None,
-            )
-        except UnboundedFlowError:
-            require(
-                cut.value >= INFINITE, "called unbounded, and is not", f"the value is {cut.value >> shift}"
-            )
-            tally["unbounded"] += 1
-            continue
-        except CapacityOverflowError as error:
-            if case["dtype"] == "int64" and cut.value <= INT64_MAX:
-                raise WrongError("an answer within int64 is an overflow", str(error)) from error
-            tally["overflow"] += 1
-            continue
-        require(cut.value < INFINITE, "unbounded, but solved")
-        check_result(case, result, cut, shift, arcs, each)
-        if case["verify"]:
-            result.verify()
-            tally["verified"] += 1
+        given = {name: each[name] or None for name in ("threads", "options")}
+        ready = partial(solve, network, case["sources"], case["sinks"], method=each["method"], **given)
+        check_solve(case, ready, tally, flow=each["problem"] == "max_flow")
 
 
-def check_result(case: Case, result: Any, cut: Cut, shift: int, arcs: Any, each: Case) -> None:
+def check_solve(case: Case, solve: Any, tally: Tally, *, flow: bool = True) -> None:
+    """Solve and compare the ending with that of the oracle."""
+    shift, arcs = exact_arcs(case)
+    cut = minimum_cut(case["n"], arcs, case["sources"], case["sinks"])
+    tally["solves"] += 1
+    try:
+        result = solve()
+    except UnboundedFlowError:
+        require(cut.value >= INFINITE, "called unbounded, and is not", f"the value is {cut.value >> shift}")
+        tally["unbounded"] += 1
+        return
+    except CapacityOverflowError as error:
+        if case["dtype"] == "int64" and cut.value <= INT64_MAX:
+            raise WrongError("an answer within int64 is an overflow", str(error)) from error
+        tally["overflow"] += 1
+        return
+    require(cut.value < INFINITE, "unbounded, but solved")
+    check_result(case, result, cut, shift, arcs, flow=flow)
+    if case["verify"]:
+        result.verify()
+        tally["verified"] += 1
+
+
+def make_edits(random: Random, quick: bool = False, *, floats: bool = False) -> Case:
+    case = make(random, quick, floats=floats)
+    style = random.choice(FRACTION_STYLES if floats else INTEGER_STYLES)
+    infinite = random.choice([0.0, 0.1])
+    edits: list[list[Any]] = []
+    for _ in range(random.choice([2, 5, 10])):
+        kind = random.choice(["set", "set", "set", "set", "add", "terminals"])
+        number = fraction(random, style, infinite) if floats else integer(random, style)
+        ends = [int(random.random() * case["n"]) for _ in range(2)]
+        edits.append([kind, int(random.random() * 24), ends, number, random.random() < 0.3])
+        edits[-1].append(call(random, OPTIONS) if random.random() < 0.3 else {"method": "auto", "threads": 1})
+    return {**case, "edits": edits}
+
+
+def check_edits(case: Case, tally: Tally) -> None:
+    """Check a series of solves with changes between them."""
+    solver = preflow.MaxFlow(network_of(case), case["sources"], case["sinks"])
+    case = {**case, "arcs": [list(arc) for arc in case["arcs"]]}
+    case["reverse"] = None if case["reverse"] is None else list(case["reverse"])
+    check_solve(case, solver.solve, tally)
+    for kind, arc, ends, number, reverse, how in case["edits"]:
+        tally[f"edit {kind}"] += 1
+        if kind == "set" and case["arcs"]:
+            arc %= len(case["arcs"])
+            backward = reverse and case["reverse"] is not None
+            solver.set_capacity(arc, number, reverse=backward)
+            if backward:
+                case["reverse"][arc] = number
+            else:
+                case["arcs"][arc][2] = number
+        elif kind == "add":
+            solver.add_arcs([ends[0]], [ends[1]], [number])
+            case["arcs"].append([*ends, number])
+            if case["reverse"] is not None:
+                case["reverse"].append(0)
+        elif kind == "terminals" and ends[0] != ends[1]:
+            case["sources"], case["sinks"] = [ends[0]], [ends[1]]
+            solver.set_terminals(*ends)
+        given = {name: how.get(name) or None for name in ("threads", "options")}
+        check_solve(case, partial(solver.solve, method=how["method"], **given), tally)
+
+
+def check_result(case: Case, result: Any, cut: Cut, shift: int, arcs: Any, *, flow: bool = True) -> None:
     require(result.status == "optimal", "not optimal without a time limit", result.status)
     sink_side = result.sink_side.tolist()
     if case["dtype"] == "int64":
         require(result.value == cut.value, "wrong value", f"{result.value}, not {cut.value}")
         found = {v for v, inside in enumerate(sink_side) if inside}
         require(found == cut.sink_side, "not the smallest sink side", f"{found}, not {cut.sink_side}")
-        if each["problem"] == "max_flow":
+        if flow:
             check_flow(case, result.flow.tolist(), cut.value)
         if case["verify"]:
             side = set(np.flatnonzero(result.source_side()).tolist())
@@ -210,4 +250,6 @@ def check_flow(case: Case, flow: list[int], value: int) -> None:
 DRIVERS = [
     Driver("flow", make, check, share=8.0),
     Driver("flow-floats", partial(make, floats=True), check, share=4.0),
+    Driver("flow-edits", make_edits, check_edits, share=2.0),
+    Driver("flow-edits-floats", partial(make_edits, floats=True), check_edits),
 ]

@@ -6,7 +6,7 @@ the arcs that brought it.
 ::
 
     return excess over the vertex's own source arc                       return_directly
-    list the vertices from which excess came, in topological order       order_upstream
+    list the vertices from which excess came, in topological order       order_along_flow
         (a depth-first search; it cancels the cycles of flow it meets)
     in that order, push the excess of each back along incoming flow      return_upstream
     compute the flow of every input arc                                  flow_of_arcs
@@ -101,38 +101,45 @@ def _cancel_cycle(
     stack: Indices,
     bottom: np.uint64,
     top: np.uint64,
+    sign: Int64,
 ) -> np.uint64:
-    """Cancel the cycle of flow over the current arcs of ``stack[bottom .. top]``.
+    """Cancel the cycle of flow over the current arcs of ``stack[bottom .. top]``; see `order_along_flow`.
 
     Return the lowest position whose current arc has no flow left.
     """
     arc = np.uint64(current[stack[top]])
-    amount = net.residual[arc] - initial[arc]
+    amount = sign * (net.residual[arc] - initial[arc])
     k = bottom
     while k < top:
         arc = np.uint64(current[stack[k]])
-        amount = min(amount, net.residual[arc] - initial[arc])
+        amount = min(amount, sign * (net.residual[arc] - initial[arc]))
         k += ONE
     lowest = top
     k = top + ONE
     while k > bottom:
         k -= ONE
         arc = np.uint64(current[stack[k]])
-        net.residual[arc] -= amount
-        net.residual[net.reverse[arc]] += amount
-        if net.residual[arc] <= initial[arc]:
+        net.residual[arc] -= sign * amount
+        net.residual[net.reverse[arc]] += sign * amount
+        if net.residual[arc] == initial[arc]:
             lowest = k
     return lowest
 
 
 @kernel
-def order_upstream(
-    net: ResidualArrays, initial: Integers, order: Indices, search: Search, most_steps: np.uint64
+def order_along_flow(
+    net: ResidualArrays,
+    initial: Integers,
+    order: Indices,
+    search: Search,
+    most_steps: np.uint64,
+    sign: Int64,
 ) -> tuple[np.uint64, bool]:
     """List the vertices with excess and those that sent it, each vertex before those that sent it flow.
 
     The search follows flow backwards and cancels the cycles of flow that it meets. If the residual capacity
-    of an arc (v, w) is above its initial one, flow goes from w to v.
+    of an arc (v, w) is above its initial one, flow goes from w to v. With the `sign` -1 instead of 1 the
+    search follows flow forwards, from the vertices with a deficit, which is negative excess.
 
     Returns
     -------
@@ -144,7 +151,7 @@ def order_upstream(
     colour, current, stack, position = search.colour, search.current, search.stack, search.position
     free = n
     for root in range(len(net.excess)):
-        if net.excess[root] <= 0 or colour[root] != WHITE:
+        if sign * net.excess[root] <= 0 or colour[root] != WHITE:
             continue
         colour[root] = GREY
         stack[ZERO] = root
@@ -155,7 +162,7 @@ def order_upstream(
             a = np.uint64(current[v])
             last = np.uint64(net.first_out[v + ONE])
             while a < last:
-                if net.residual[a] > initial[a]:
+                if sign * (net.residual[a] - initial[a]) > 0:
                     w = np.uint64(net.head[a])
                     if colour[w] != BLACK:
                         break
@@ -178,7 +185,7 @@ def order_upstream(
                 steps += size - bottom
                 if steps > most_steps:
                     return n - free, False
-                keep = _cancel_cycle(net, initial, current, stack, bottom, size - ONE)
+                keep = _cancel_cycle(net, initial, current, stack, bottom, size - ONE, sign)
                 while size > keep + ONE:
                     size -= ONE
                     colour[stack[size]] = WHITE
@@ -335,17 +342,25 @@ def return_excess(network: FlowNetwork, residual: ResidualNetwork) -> Array:
     source_capacity = residual.source_capacity(network)
     if return_directly(net.excess, source_capacity, returned):
         initial = residual.initial_residual(network)
-        order = np.empty(len(net.excess), dtype=net.head.dtype)
-        search = _new_search(net)
-        most_steps = np.uint64(residual.num_arcs * residual.num_vertices.bit_length())
-        count, complete = order_upstream(net, initial, order, search, most_steps)
-        if not complete:
-            from . import cycles
-
-            cycles.cancel_all(net, initial)
-            count, _ = order_upstream(net, initial, order, _new_search(net), most_steps)
+        order, count = topological_order(net, initial, 1)
         return_upstream(net, initial, order, count, source_capacity, returned)
     return returned
+
+
+def topological_order(net: ResidualArrays, initial: Array, sign: int) -> tuple[Array, Int64]:
+    """Return the vertices that :func:`order_along_flow` lists, at the end of an array, and their number.
+
+    Cycles of flow that the search meets are cancelled, and so may all others be.
+    """
+    order = np.empty(len(net.excess), dtype=net.head.dtype)
+    most_steps = np.uint64(len(net.head) * len(net.excess).bit_length())
+    count, complete = order_along_flow(net, initial, order, _new_search(net), most_steps, np.int64(sign))
+    if not complete:
+        from . import cycles
+
+        cycles.cancel_all(net, initial)
+        count, _ = order_along_flow(net, initial, order, _new_search(net), most_steps, np.int64(sign))
+    return order, count
 
 
 def _new_search(net: ResidualArrays) -> Search:

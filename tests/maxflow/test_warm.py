@@ -1,0 +1,290 @@
+"""Solving again: warm results equal cold ones over random sequences of edits."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import preflow
+from preflow import generators
+from preflow.errors import CapacityOverflowError, InvalidInputError, UnboundedFlowError
+from preflow.maxflow import warm
+from preflow.maxflow.warm.search_trees import check_invariants
+
+#: Threads that wait for each other in every solve lose their turns to a test beside them.
+METHODS = [
+    pytest.param(method.name, marks=pytest.mark.alone if method.parallel else ())
+    for method in preflow.methods("max_flow")
+    if method.device == "cpu"
+]
+
+
+def random_network(rng: np.random.Generator, n: int, m: int, *, both: bool, most: int = 9) -> Any:
+    tail, head = rng.integers(0, n, (2, m))
+    capacity = rng.integers(0, most, m)
+    reverse = rng.integers(0, most, m) if both else None
+    return preflow.FlowNetwork.from_arrays(tail, head, capacity, reverse_capacity=reverse, num_vertices=n)
+
+
+def check(solver: preflow.MaxFlow, **given: Any) -> preflow.MaxFlowResult:
+    """Solve again and compare with a solve from scratch."""
+    cold = preflow.max_flow(solver.network, solver.sources, solver.sinks, threads=1)
+    result = solver.solve(threads=1, **given)
+    result.verify()
+    assert result.value == cold.value
+    np.testing.assert_array_equal(result.sink_side, cold.sink_side)
+    np.testing.assert_array_equal(result.source_side(), cold.source_side())
+    kept = solver._kept
+    assert kept is not None
+    assert (kept.state.net.excess >= 0).all()
+    assert (kept.state.net.excess <= kept.state.source_capacity).all()
+    if kept.forest is not None:
+        check_invariants(kept.state, kept.forest)
+    return result
+
+
+@pytest.mark.parametrize("method", ["auto", *METHODS])
+def test_warm_equals_cold(method: str) -> None:
+    rng = np.random.default_rng(3)
+    for case in range(8):
+        solver = preflow.MaxFlow(random_network(rng, 9, 30, both=case % 2 == 0), [0, 1], 8)
+        for _ in range(8):
+            arcs = rng.integers(0, 30, rng.integers(0, 5))
+            reverse = case % 2 == 0 and rng.random() < 0.5
+            solver.set_capacity(arcs, rng.integers(0, 9, len(arcs)), reverse=reverse)
+            check(solver, method=method)
+
+
+@pytest.mark.parametrize("scans", [0.01, 0.5, 100.0])
+def test_many_edits(scans: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten thousand edits, with searches that are often, sometimes and never given up."""
+    monkeypatch.setattr(warm, "SCANS_AN_ARC", scans)
+    rng = np.random.default_rng(5)
+    solver = preflow.MaxFlow(random_network(rng, 60, 400, both=False, most=1000), 0, 59)
+    used = set()
+    edits = 0
+    while edits < 10_000:
+        count = int(rng.integers(1, 150))
+        edits += count
+        arcs = rng.integers(0, 400, count)
+        solver.set_capacity(arcs, rng.integers(0, 1000, count))
+        used.add(check(solver).stats.method)
+    assert used == {"search-forests", "serial-hi-pr"}
+
+
+def test_edits_of_a_grid() -> None:
+    rng = np.random.default_rng(7)
+    problem = generators.grid_2d(20, 30, seed=1)
+    solver = preflow.MaxFlow(problem)
+    capacity = problem.network.capacity
+    for _ in range(20):
+        arcs = rng.choice(len(capacity), 20, replace=False)
+        solver.set_capacity(arcs, rng.integers(0, int(capacity.max()), 20))
+        check(solver)
+
+
+def test_add_arcs_and_terminals() -> None:
+    rng = np.random.default_rng(11)
+    solver = preflow.MaxFlow(random_network(rng, 8, 10, both=False), 0, 7)
+    for turn in range(40):
+        tail, head = rng.integers(0, 8, (2, 2))
+        reverse = rng.integers(0, 5, 2) if turn == 10 else None
+        numbers = solver.add_arcs(tail, head, rng.integers(0, 9, 2), reverse_capacity=reverse)
+        assert numbers.tolist() == [10 + 2 * turn, 11 + 2 * turn]
+        check(solver)
+        if turn % 10 == 5:
+            order = rng.permutation(8)
+            solver.set_terminals(order[:2], order[2])
+            check(solver)
+        solver.set_capacity(rng.integers(0, 12 + 2 * turn, 4), rng.integers(0, 9, 4))
+    assert solver.add_arcs(0, 1, 3).tolist() == [90]
+
+
+def test_one_value_and_repeated_arcs() -> None:
+    solver = preflow.MaxFlow(([0, 1, 1], [1, 2, 2], [9, 1, 1]), 0, 2)
+    assert solver.solve().value == 2
+    solver.set_capacity([1, 2], 3)
+    assert check(solver).value == 6
+    solver.set_capacity([1, 1, 1], [0, 9, 2])
+    assert check(solver).value == 5
+    solver.set_capacity(0, 4)
+    assert check(solver).value == 4
+    solver.set_capacity([], [])
+    assert check(solver).value == 4
+
+
+def test_capacities_that_grow_past_int32() -> None:
+    solver = preflow.MaxFlow(([0, 1, 2], [1, 2, 3], [5, 4, 5]), 0, 3)
+    assert solver.solve().value == 4
+    solver.set_capacity([0, 1, 2], [2**40, 2**39, 2**41])
+    assert check(solver).value == 2**39
+    solver.set_capacity([0, 1, 2], 2**62)
+    result = solver.solve()
+    assert result.value == 2**62
+    result.verify()
+    solver.set_capacity([0, 1, 2], 3)
+    assert check(solver).value == 3
+
+
+def test_floats_and_infinity() -> None:
+    solver = preflow.MaxFlow(([0, 1, 2, 0], [1, 2, 3, 3], [5.0, np.inf, 4.0, 0.0]), 0, 3)
+    assert solver.solve().value == 4
+    solver.set_capacity(2, np.inf)
+    assert check(solver).value == 5
+    solver.set_capacity(2, 0.5)
+    result = solver.solve()
+    assert result.value == 0.5
+    result.verify()
+    solver.set_capacity(2, 3)
+    assert check(solver).value == 3
+    solver.set_capacity([0, 2], np.inf)
+    with pytest.raises(UnboundedFlowError):
+        solver.solve()
+    assert solver.result is not None
+    assert solver.result.value == 3
+    solver.set_capacity(2, 7)
+    assert check(solver).value == 7
+    solver.set_capacity(2, 10.0**12)  # past the number that meant infinity
+    assert check(solver).value == 10**12
+
+
+def test_floats_among_integers() -> None:
+    solver = preflow.MaxFlow(([0, 1], [1, 2], [5, 4]), 0, 2)
+    solver.set_capacity(1, 2.5)
+    assert solver.solve().value == 2.5
+    assert solver.network.capacity.tolist() == [5, 2.5]
+    with pytest.raises(CapacityOverflowError):
+        solver.set_capacity(1, 2**53 + 1)
+
+
+def test_results_stay_as_they_are() -> None:
+    solver = preflow.MaxFlow(([0, 1], [1, 2], [5, 4]), 0, 2)
+    first = solver.solve()
+    network = solver.network
+    solver.set_capacity(1, 2)
+    assert network.capacity.tolist() == [5, 4]
+    second = solver.solve()
+    for result, value in ((first, 4), (second, 2)):
+        assert (result.value, result.flow.tolist()) == (value, [value, value])
+        assert not result.flow.flags.writeable
+        assert not result.network.capacity.flags.writeable
+        result.verify()
+
+
+@pytest.mark.parametrize("trip", [copy.copy, copy.deepcopy, lambda it: pickle.loads(pickle.dumps(it))])
+def test_copies_go_their_own_way(trip: Any) -> None:
+    rng = np.random.default_rng(13)
+    solver = preflow.MaxFlow(random_network(rng, 8, 30, both=True), 0, 7)
+    solver.solve()
+    solver.set_capacity([0, 1, 2], 7)
+    other = trip(solver)
+    other.set_capacity([3, 4, 5], 0)
+    solver.set_capacity([3, 4, 5], 9)
+    check(solver)
+    check(other)
+    assert solver.network.capacity[3:6].tolist() == [9, 9, 9]
+    assert other.network.capacity[3:6].tolist() == [0, 0, 0]
+
+
+def test_labels_and_grids() -> None:
+    graph = nx.DiGraph()
+    graph.add_edge("a", "b", capacity=4)
+    graph.add_edge("b", "c")
+    solver = preflow.MaxFlow(graph, "a", "c")
+    assert solver.solve().flow_dict() == {"a": {"b": 4}, "b": {"c": 4}, "c": {}}
+    solver.set_capacity(0, 6)
+    assert solver.solve().value == 6
+    solver.set_terminals("b", "c")
+    with pytest.raises(UnboundedFlowError):
+        solver.solve()
+    solver.set_terminals("a", ["b"])
+    assert solver.solve().value == 6
+    grid = preflow.MaxFlow(preflow.GridNetwork.from_arrays([[5, 0, 0]], [[0, 0, 5]], 2))
+    assert grid.solve().value == 2
+
+
+def test_a_solve_that_is_stopped() -> None:
+    problem = generators.grid_2d(60, 60, seed=2)
+    solver = preflow.MaxFlow(problem)
+    rng = np.random.default_rng(0)
+    for turn in range(6):
+        arcs = rng.choice(problem.network.num_arcs, 500, replace=False)
+        solver.set_capacity(arcs, rng.integers(0, 100, 500))
+        result = solver.solve(time_limit=1e-9 if turn % 2 else None, threads=1)
+        result.verify()
+    check(solver)
+
+
+def test_an_interrupted_solve_starts_from_the_flow_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(17)
+    solver = preflow.MaxFlow(random_network(rng, 30, 200, both=True), 0, 29)
+    solver.solve()
+    solver.set_capacity(np.arange(50), rng.integers(0, 9, 50))
+
+    def fail(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(warm, "_search", fail)
+        with pytest.raises(KeyboardInterrupt):
+            solver.solve()
+    solver.set_capacity(np.arange(20), 3)
+    check(solver)
+
+
+def test_bad_input() -> None:
+    solver = preflow.MaxFlow(([0, 1], [1, 2], [5, 4]), 0, 2)
+    before = solver.solve()
+    for arcs, values, message in [
+        (2, 1, "there is no arc 2"),
+        (-1, 1, "there is no arc -1"),
+        (0.5, 1, "must be an integer"),
+        ([0, 1], [1, 2, 3], "values has shape"),
+        (0, -1, "negative"),
+        (0, float("nan"), "NaN"),
+        (0, 2**64, "larger than"),
+        (0, "many", "must hold integers or floats"),
+    ]:
+        with pytest.raises(InvalidInputError, match=message):
+            solver.set_capacity(arcs, values)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInputError, match="without reverse"):
+        solver.set_capacity(0, 1, reverse=True)
+    with pytest.raises(InvalidInputError, match="out of range"):
+        solver.add_arcs([0], [3], [1])
+    with pytest.raises(InvalidInputError, match="both source and sink"):
+        solver.set_terminals(1, 1)
+    with pytest.raises(InvalidInputError, match="both source and sink"):
+        preflow.MaxFlow(([0], [1], [1]), 0, 0)
+    with pytest.raises(InvalidInputError, match="runs on cuda"):
+        solver.solve(method="cuda-push-relabel")
+    with pytest.raises(InvalidInputError, match="unknown"):
+        solver.solve(method="magic")
+    assert solver.result is before
+    assert check(solver).value == 4
+
+
+@pytest.mark.parametrize("both", [False, True])
+def test_bottleneck_arcs(both: bool) -> None:
+    rng = np.random.default_rng(19)
+    for _ in range(30):
+        network = random_network(rng, 6, 14, both=both, most=4)
+        result = preflow.max_flow(network, 0, [4, 5])
+        solver = preflow.MaxFlow(network, 0, [4, 5])
+        expected = []
+        for arc in range(14):
+            grows = False
+            for reverse in (False, True) if both else (False,):
+                old = (network.reverse_capacity if reverse else network.capacity)[arc]
+                solver.set_capacity(arc, old + 1, reverse=reverse)
+                grows |= solver.solve().value > result.value
+                solver.set_capacity(arc, old, reverse=reverse)
+            if grows:
+                expected.append(arc)
+        assert result.bottleneck_arcs().tolist() == expected
+        assert solver.solve().bottleneck_arcs().tolist() == expected
+        assert preflow.min_cut(network, 0, [4, 5]).bottleneck_arcs().tolist() == expected
