@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from dataclasses import InitVar, dataclass, field, replace
 from functools import cached_property
+from itertools import compress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -34,6 +35,7 @@ from .bipartite_input import (
     read_lines,
 )
 from .device.adjacency import EDGE, LINE, LINE_WHILE_BUILT, grouped_edges, line_starts, transposed_lines
+from .networkx_edges import GraphEdges, read_networkx
 from .placement import DeviceArrays, HostArrays, as_device_array, require_memory, restorer
 from .sparse_input import check_integers, read_entries, read_sparse
 
@@ -298,7 +300,7 @@ class BipartiteGraph(HostArrays):
         >>> BipartiteGraph.from_networkx(graph).row_labels
         ('a', 'b')
         """
-        edges = labelled_edges(graph, rows)
+        edges, _ = labelled_edges(graph, rows)
         labels = edges.row_labels, edges.column_labels
         plain = cls.from_edges(edges.row, edges.column, shape=(len(labels[0]), len(labels[1])))
         return replace(plain, row_labels=labels[0], column_labels=labels[1], _checked=True)
@@ -373,32 +375,28 @@ class LabelledEdges(NamedTuple):
     column_labels: tuple[Hashable, ...]
 
 
-def is_networkx(graph: Any) -> bool:
-    """Return whether an object is a NetworkX graph, or behaves like one."""
-    return hasattr(graph, "is_directed") and hasattr(graph, "nodes") and hasattr(graph, "edges")
-
-
-def labelled_edges(graph: Any, rows: Iterable[Hashable] | None) -> LabelledEdges:
-    """Return the edges of a bipartite NetworkX graph, in the order of ``graph.edges``.
+def labelled_edges(graph: Any, rows: Iterable[Hashable] | None) -> tuple[LabelledEdges, GraphEdges]:
+    """Return the edges of a bipartite NetworkX graph, in the order of ``graph.edges``; and all that was read.
 
     Raises
     ------
     InvalidInputError
         It is no graph, an edge joins two vertices of one side, or `rows` names an unknown vertex.
     """
-    if not is_networkx(graph):
-        raise InvalidInputError(f"expected a NetworkX graph, got {type(graph).__name__}")
-    is_row = _row_side(graph, rows)
-    labels = tuple(v for v in graph if is_row[v]), tuple(v for v in graph if not is_row[v])
-    number = {label: i for side in labels for i, label in enumerate(side)}
-    ends = []
-    for u, v in graph.edges():
-        if is_row[u] == is_row[v]:
-            side = "rows" if is_row[u] else "columns"
-            raise InvalidInputError(f"the edge between {u!r} and {v!r} joins two {side}")
-        ends.append((number[u], number[v]) if is_row[u] else (number[v], number[u]))
-    row, column = np.array(ends, dtype=np.int64).reshape(-1, 2).T
-    return LabelledEdges(row, column, *labels)
+    edges = read_networkx(graph)
+    is_row = _row_side(graph, edges, rows)
+    wrong = is_row[edges.tail] == is_row[edges.head]
+    if wrong.any():
+        u, v = (int(ends[wrong.argmax()]) for ends in (edges.tail, edges.head))
+        side = "rows" if is_row[u] else "columns"
+        raise InvalidInputError(
+            f"the edge between {edges.labels[u]!r} and {edges.labels[v]!r} joins two {side}"
+        )
+    forward = is_row[edges.tail]
+    row, column = (np.where(forward == side, edges.tail, edges.head) for side in (True, False))
+    place = np.where(is_row, np.cumsum(is_row), np.cumsum(~is_row)) - 1
+    labels = (tuple(compress(edges.labels, side.tolist())) for side in (is_row, ~is_row))
+    return LabelledEdges(place[row], place[column], *labels), edges
 
 
 def edges_on_device(row: AnyArray, column: AnyArray, shape: tuple[int, int] | None) -> DeviceBipartiteGraph:
@@ -508,17 +506,37 @@ def _transposed(adjacency: Adjacency, size: int) -> Adjacency:
     return other
 
 
-def _row_side(graph: Any, rows: Iterable[Hashable] | None) -> dict[Hashable, bool]:
+def _row_side(graph: Any, edges: GraphEdges, rows: Iterable[Hashable] | None) -> NDArray[np.bool_]:
     """Return which vertices of a NetworkX graph are rows."""
+    n = len(edges.labels)
+    is_row = np.zeros(n, dtype=bool)
     if rows is not None:
-        chosen = set(rows)
-        for label in chosen:
-            if label not in graph:
+        for label in rows:
+            if label not in edges.number:
                 raise InvalidInputError(f"row {label!r} is not in the graph")
-        return {v: v in chosen for v in graph}
-    sides = dict(graph.nodes(data="bipartite"))
-    if all(side in (0, 1) for side in sides.values()):
-        return {v: side == 0 for v, side in sides.items()}
+            is_row[edges.number[label]] = True
+        return is_row
+    nodes = graph.nodes
+    sides = [nodes[v].get("bipartite") for v in edges.labels]
+    if all(side in (0, 1) for side in sides):
+        return np.array([side == 0 for side in sides], dtype=bool)
+    # Every vertex twice: each edge joins two copies of different kinds. An odd cycle joins both copies of its
+    # vertices; without one, a component of the graph has two components here, one the mirror of the other.
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    ends = np.append(edges.tail, edges.tail + n), np.append(edges.head + n, edges.head)
+    twice = coo_array((np.ones(len(ends[0]), dtype=bool), ends), shape=(2 * n, 2 * n))
+    component = connected_components(twice, directed=False)[1]
+    if (component[:n] == component[n:]).any():
+        raise _not_bipartite(graph)
+    # The first vertex of each component is a row: its component comes first, its mirror's later.
+    is_row[:] = component[:n] < component[n:]
+    return is_row
+
+
+def _not_bipartite(graph: Any) -> InvalidInputError:
+    """Return the error that names an odd cycle of a graph."""
     undirected = graph.to_undirected(as_view=True) if graph.is_directed() else graph
     is_row: dict[Hashable, bool] = {}
     before: dict[Hashable, Hashable] = {}
@@ -537,11 +555,11 @@ def _row_side(graph: Any, rows: Iterable[Hashable] | None) -> dict[Hashable, boo
                 elif is_row[w] == is_row[v]:
                     cycle = _odd_cycle(before, v, w)
                     shown = ", ".join(map(repr, cycle[:10])) + (", ..." if len(cycle) > 10 else "")
-                    raise InvalidInputError(
+                    return InvalidInputError(
                         f"the graph is not bipartite: it has a cycle of {len(cycle)} vertices: {shown}; "
                         "preflow.matching takes such graphs"
                     )
-    return is_row
+    raise AssertionError("an odd cycle is lost")
 
 
 def _odd_cycle(before: dict[Hashable, Hashable], v: Hashable, w: Hashable) -> list[Hashable]:

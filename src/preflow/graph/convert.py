@@ -12,10 +12,11 @@ import numpy as np
 
 from ..arrays import AnyArray, Array, Vertices
 from ..errors import InvalidInputError
-from .bipartite import BipartiteGraph, is_networkx
+from .bipartite import BipartiteGraph
 from .grid import GridNetwork
 from .grid_input import check_not_masked
 from .network import FlowNetwork, MaxFlowProblem
+from .networkx_edges import is_networkx
 from .placement import host_array, is_tensor
 
 

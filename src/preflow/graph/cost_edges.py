@@ -10,9 +10,10 @@ import numpy as np
 
 from ..arrays import AnyArray, Array
 from ..errors import InvalidInputError
-from .bipartite import is_networkx, labelled_edges
+from .bipartite import labelled_edges
 from .bipartite_input import checked_ends
 from .grid_input import check_not_masked
+from .networkx_edges import is_networkx
 from .placement import exact_array
 from .sparse_input import check_integers
 
@@ -91,12 +92,11 @@ def _from_arrays(edges: tuple[Any, ...], shape: tuple[int, int] | None) -> CostE
 
 
 def _from_networkx(graph: Any, weight: str, rows: Iterable[Hashable] | None) -> CostEdges:
-    edges = labelled_edges(graph, rows)
-    costs = []
-    for u, v, cost in graph.edges(data=weight):
-        if cost is None:
-            raise InvalidInputError(f"the edge between {u!r} and {v!r} has no attribute {weight!r}")
-        costs.append(cost)
+    edges, read = labelled_edges(graph, rows)
+    costs = read.values(weight, None)
+    if None in costs:
+        u, v = (read.labels[int(ends[costs.index(None)])] for ends in (read.tail, read.head))
+        raise InvalidInputError(f"the edge between {u!r} and {v!r} has no attribute {weight!r}")
     labels = edges.row_labels, edges.column_labels
     cost = exact_array(costs, weight) if costs else np.zeros(0, dtype=np.int64)
     if cost.ndim != 1:

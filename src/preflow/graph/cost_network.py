@@ -13,6 +13,7 @@ from ..arrays import Array
 from ..errors import CapacityOverflowError, InvalidInputError
 from ..solving.read_only import ReadOnlyArrays
 from .network import EXACT_FLOAT, check_ends, edge_values, frozen, read_capacities, vertex_ids
+from .networkx_edges import read_networkx
 from .placement import HostArrays
 from .sparse_input import read_sparse
 from .vertex_names import VertexNames, numbers_of_labels
@@ -250,31 +251,24 @@ class CostNetwork(VertexNames, HostArrays, ReadOnlyArrays):
         >>> CostNetwork.from_networkx(graph).supply.tolist()
         [5, -5]
         """
-        if not hasattr(graph, "nodes") or not hasattr(graph, "edges"):
-            raise InvalidInputError(f"expected a NetworkX graph, got {type(graph).__name__}")
-        labels = tuple(graph.nodes)
-        index = {label: i for i, label in enumerate(labels)}
-        edges = list(graph.edges(data=True))
-        tail = np.fromiter((index[u] for u, _, _ in edges), np.int64, len(edges))
-        head = np.fromiter((index[v] for _, v, _ in edges), np.int64, len(edges))
-        limits, _ = edge_values([data.get(capacity, np.inf) for _, _, data in edges], capacity)
-        costs, larger = edge_values([data.get(weight, 0) for _, _, data in edges], weight, signed=True)
-        least, huge = edge_values([data.get(lower, 0) for _, _, data in edges], lower, signed=True)
-        demands, many = edge_values(
-            [value for _, value in graph.nodes(data=demand, default=0)], demand, signed=True
-        )
+        edges = read_networkx(graph)
+        limits, _ = edge_values(edges.values(capacity, np.inf), capacity)
+        costs, larger = edge_values(edges.values(weight, 0), weight, signed=True)
+        least, huge = edge_values(edges.values(lower, 0), lower, signed=True)
+        nodes = graph.nodes
+        demands, many = edge_values([nodes[v].get(demand, 0) for v in edges.labels], demand, signed=True)
         if larger or huge or many:
             raise CapacityOverflowError("an attribute of an edge or a node does not fit int64")
         return cls(
-            len(labels),
-            tail,
-            head,
+            len(edges.labels),
+            edges.tail,
+            edges.head,
             capacity=limits,
             cost=costs,
             lower=least,
             supply=-demands,
-            undirected=None if graph.is_directed() else np.ones(len(edges), dtype=bool),
-            labels=labels,
+            undirected=None if graph.is_directed() else np.ones(len(edges.data), dtype=bool),
+            labels=edges.labels,
         )
 
     @classmethod

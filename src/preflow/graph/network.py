@@ -22,6 +22,7 @@ from ..cuda import runtime
 from ..cuda.runtime import Device, is_on_gpu
 from ..errors import CapacityOverflowError, InvalidInputError
 from ..solving.read_only import ReadOnlyArrays
+from .networkx_edges import read_networkx
 from .placement import DeviceArrays, HostArrays, as_device_array, restorer
 from .sparse_input import read_sparse
 from .vertex_names import VertexNames, numbers_of_labels
@@ -208,17 +209,17 @@ class FlowNetwork(VertexNames, HostArrays, ReadOnlyArrays):
         >>> FlowNetwork.from_networkx(graph).labels
         ('a', 'b')
         """
-        if not hasattr(graph, "nodes") or not hasattr(graph, "edges"):
-            raise InvalidInputError(f"expected a NetworkX graph, got {type(graph).__name__}")
-        labels = tuple(graph.nodes)
-        index = {label: i for i, label in enumerate(labels)}
-        edges = list(graph.edges(data=capacity, default=np.inf))
-        tail = np.fromiter((index[u] for u, _, _ in edges), np.int64, len(edges))
-        head = np.fromiter((index[v] for _, v, _ in edges), np.int64, len(edges))
-        values, saturated = edge_values([value for _, _, value in edges], capacity)
+        edges = read_networkx(graph)
+        values, saturated = edge_values(edges.values(capacity, np.inf), capacity)
         reverse = None if graph.is_directed() else values
         return cls(
-            len(labels), tail, head, values, reverse_capacity=reverse, labels=labels, saturated=saturated
+            len(edges.labels),
+            edges.tail,
+            edges.head,
+            values,
+            reverse_capacity=reverse,
+            labels=edges.labels,
+            saturated=saturated,
         )
 
 
@@ -461,9 +462,30 @@ def _is_integer(value: Any) -> bool:
 
 def edge_values(values: list[Any], name: str, *, signed: bool = False) -> tuple[Array, bool]:
     """Return the values of an attribute of all edges of a graph: see `read_capacities`."""
+    if not len(values):
+        return np.zeros(0, dtype=np.int64), False
+    plain = _from_plain_numbers(values)
+    if plain is not None:
+        return check_capacities(plain, name, signed=signed), False
     objects = np.empty(len(values), dtype=object)
     objects[:] = values
-    return _from_objects(objects, name, signed) if len(values) else (np.zeros(0, dtype=np.int64), False)
+    return _from_objects(objects, name, signed)
+
+
+def _from_plain_numbers(values: list[Any]) -> Array | None:
+    """Return Python's own numbers as int64 or float64 if these represent all of them, else None."""
+    kinds = set(map(type, values))
+    if kinds == {int}:
+        try:
+            integers = np.array(values, dtype=np.int64)
+        except OverflowError:
+            return None
+        return integers if int(integers.min()) >= -INT64_MAX else None
+    if not kinds <= {int, float}:
+        return None
+    if int in kinds and max(abs(value) for value in values if type(value) is int) > EXACT_FLOAT:
+        return None
+    return np.array(values, dtype=np.float64)
 
 
 def common_dtype(first: AnyArray, second: AnyArray) -> tuple[AnyArray, AnyArray]:

@@ -15,6 +15,7 @@ from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..solving.read_only import ReadOnlyArrays
 from .network import check_ends, edge_values, frozen, read_capacities, vertex_ids
+from .networkx_edges import read_networkx
 from .placement import HostArrays
 from .sparse_input import read_sparse
 from .vertex_names import VertexNames, numbers_of_labels
@@ -204,20 +205,15 @@ class UndirectedGraph(VertexNames, HostArrays, ReadOnlyArrays):
         InvalidInputError
             The graph is directed, or no edge has the attribute.
         """
-        if not hasattr(graph, "nodes") or not hasattr(graph, "edges"):
-            raise InvalidInputError(f"expected a NetworkX graph, got {type(graph).__name__}")
+        edges = read_networkx(graph)
         if graph.is_directed():
             raise InvalidInputError("the graph is directed: matching takes undirected graphs (to_undirected)")
-        labels = tuple(graph.nodes)
-        index = {label: i for i, label in enumerate(labels)}
-        edges = list(graph.edges(data=True))
-        tail, head = (np.fromiter((index[edge[i]] for edge in edges), np.int64, len(edges)) for i in (0, 1))
         values = None
         if weight is not None:
-            if edges and not any(weight in data for _, _, data in edges):
+            if edges.data and not any(weight in data for data in edges.data):
                 raise InvalidInputError(f"no edge has the attribute {weight!r}")
-            values = _attribute([data.get(weight, 1) for _, _, data in edges], weight)
-        return cls(len(labels), tail, head, values, labels=labels)
+            values = _attribute(edges.values(weight, 1), weight)
+        return cls(len(edges.labels), edges.tail, edges.head, values, labels=edges.labels)
 
     @classmethod
     def from_pandas(

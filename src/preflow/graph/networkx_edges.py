@@ -1,0 +1,76 @@
+"""Read a NetworkX graph into arrays, in one pass over its adjacency."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from itertools import chain, compress
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InvalidInputError
+
+
+class GraphEdges(NamedTuple):
+    """The vertices and the edges of a graph, both in NetworkX's order.
+
+    Attributes
+    ----------
+    labels : tuple
+    number : mapping
+        The number of the vertex with each label.
+    tail, head : ndarray of int64
+        The ends of each edge, as numbers of vertices.
+    data : list of dict
+        The attributes of each edge: those of the graph, not copies.
+    """
+
+    labels: tuple[Hashable, ...]
+    number: Mapping[Hashable, int]
+    tail: NDArray[np.int64]
+    head: NDArray[np.int64]
+    data: list[Mapping[str, Any]]
+
+    def values(self, attribute: str, default: Any) -> list[Any]:
+        """Return an attribute of every edge."""
+        return [data.get(attribute, default) for data in self.data]
+
+
+def is_networkx(graph: object) -> bool:
+    """Return whether an object is a NetworkX graph, or behaves like one."""
+    return hasattr(graph, "is_directed") and hasattr(graph, "nodes") and hasattr(graph, "adjacency")
+
+
+def read_networkx(graph: Any) -> GraphEdges:
+    """Return the vertices and the edges of a graph or a multigraph, in the order of ``graph.edges``.
+
+    Raises
+    ------
+    InvalidInputError
+        It is no NetworkX graph.
+    """
+    if not is_networkx(graph):
+        raise InvalidInputError(f"expected a NetworkX graph, got {type(graph).__name__}")
+    adjacency: dict[Hashable, Mapping[Hashable, Any]] = dict(graph.adjacency())
+    labels, neighbours = tuple(adjacency), adjacency.values()
+    number = dict(zip(labels, range(len(labels)), strict=True))
+    tail = np.repeat(np.arange(len(labels)), _sizes(neighbours))
+    heads: Iterable[Any] = chain.from_iterable(neighbours)
+    if labels != tuple(range(len(labels))):
+        heads = map(number.__getitem__, heads)
+    head = np.fromiter(heads, dtype=np.int64, count=len(tail))
+    data: list[Any] = list(chain.from_iterable(found.values() for found in neighbours))
+    if not graph.is_directed():
+        # Each edge lies in two lists; graph.edges has it where its first vertex comes.
+        kept = head >= tail
+        tail, head, data = tail[kept], head[kept], list(compress(data, kept.tolist()))
+    if graph.is_multigraph():
+        several = _sizes(data)
+        tail, head = np.repeat(tail, several), np.repeat(head, several)
+        data = list(chain.from_iterable(parallel.values() for parallel in data))
+    return GraphEdges(labels, number, tail, head, data)
+
+
+def _sizes(parts: Iterable[Any]) -> NDArray[np.int64]:
+    return np.fromiter(map(len, parts), dtype=np.int64)
