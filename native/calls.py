@@ -145,6 +145,24 @@ def flows() -> Iterator[Call]:
     yield "max_flow, several terminals", partial(verified, preflow.max_flow, network, [0, 1], [2, 3])
 
 
+# --- connectivity ----------------------------------------------------------------------------------------
+
+
+def connectivity() -> Iterator[Call]:
+    """Yield calls of gomory_hu_tree, global_min_cut, edge_connectivity and vertex_connectivity."""
+    tail, head = rng.integers(0, 12, (2, 40))
+    place = np.arange(36).reshape(6, 6)
+    torus = np.tile(place.ravel(), 2), np.concatenate([np.roll(place, 1, axis).ravel() for axis in (0, 1)])
+    directed = preflow.FlowNetwork.from_arrays(tail, head, 1)
+    for function in (preflow.gomory_hu_tree, preflow.global_min_cut):
+        for weight in (rng.integers(1, 9, 40), rng.random(40)):
+            yield f"{function.__name__} {weight.dtype}", partial(verified, function, (tail, head, weight))
+        yield f"{function.__name__} torus", partial(verified, function, torus)
+    for graph, what in (((tail, head), "undirected"), (directed, "directed"), (torus, "torus")):
+        for connected in (preflow.edge_connectivity, preflow.vertex_connectivity):
+            yield f"{connected.__name__} {what}", partial(verified, connected, graph)
+
+
 # --- grids -----------------------------------------------------------------------------------------------
 
 
@@ -397,6 +415,7 @@ def beside_gpus() -> Iterator[Call]:
 
 PARTS = {
     "max_flow": flows,
+    "connectivity": connectivity,
     "grid_cut": grids,
     "bipartite_matching": matchings,
     "matching": general_matchings,

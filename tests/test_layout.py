@@ -32,7 +32,7 @@ LAYERS = [
     ["maxflow", "gridcut", "bipartite", "general_matching", "assignment", "mincost"],
     ["transportation"],
     ["registry", "cuts"],
-    ["reductions"],
+    ["reductions", "connectivity"],
     ["io"],
     ["generators"],
     ["integrations"],

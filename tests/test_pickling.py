@@ -67,6 +67,7 @@ def samples() -> dict[str, Callable[[], Any]]:
     """Return, by the name of a class, a function that makes an instance."""
     labels = preflow.vision.LabelEnergy.from_arrays(np.arange(12).reshape(3, 2, 2), vision.potts(3), 1)
     graph = preflow.BipartiteGraph.from_edges([0, 0, 1], [0, 1, 1])
+    graph_of_edges = preflow.UndirectedGraph.from_edges([("a", "b", 3), ("b", "c", 4), ("a", "c", 2)])
     return {
         "AssignmentAsTransport": lambda: reductions.AssignmentAsTransport.of([[1, 2], [4, 4]]),
         "AssignmentResult": lambda: preflow.linear_assignment([[1, 2], [4, 4]]),
@@ -80,6 +81,7 @@ def samples() -> dict[str, Callable[[], Any]]:
         "CostFile": lambda: preflow.io.costs.CostFile(np.eye(2), np.arange(2), np.arange(2)),
         "Denoised": lambda: vision.denoise(IMAGE, 0.1, levels=4),
         "DulmageMendelsohn": lambda: preflow.dulmage_mendelsohn(sp.csr_array(np.eye(2))),
+        "EdgeConnectivity": lambda: preflow.edge_connectivity(graph_of_edges),
         "EdgeCover": lambda: reductions.minimum_weight_edge_cover(([0], [1], [3])),
         "EnergyMinimum": lambda: vision.minimize_energy(samples()["BinaryEnergy"]()),
         "Family": lambda: preflow.generators.FAMILIES["rmf-wide"],
@@ -92,6 +94,8 @@ def samples() -> dict[str, Callable[[], Any]]:
         "GeneralMatchingResult": lambda: preflow.matching(([0, 1, 2, 2], [1, 2, 0, 3], [5, 6, 7, 4])),
         "GeneralMatchingStats": lambda: preflow.matching(([0], [1])).stats,
         "GraphFile": lambda: preflow.io.bipartite.GraphFile(graph, 1),
+        "GlobalMinCut": lambda: preflow.global_min_cut(graph_of_edges),
+        "GomoryHuTree": lambda: preflow.gomory_hu_tree(graph_of_edges),
         "GridCutResult": lambda: preflow.grid_cut(GRID),
         "GridNetwork": lambda: GRID,
         "JobAssignment": lambda: reductions.assign_jobs([[1, 2], [4, 4]], limit=2),
@@ -133,6 +137,7 @@ def samples() -> dict[str, Callable[[], Any]]:
         "UndirectedAsDirected": lambda: reductions.UndirectedAsDirected.of(NETWORK, 0, 3),
         "UndirectedCostsAsDirected": lambda: reductions.UndirectedCostsAsDirected.of(COST_NETWORK),
         "VertexCapacities": lambda: reductions.VertexCapacities.of(NETWORK, {1: 1}, 0, 3),
+        "VertexConnectivity": lambda: preflow.vertex_connectivity(graph_of_edges),
         "VertexFlow": lambda: reductions.VertexCapacities.of(NETWORK, {1: 1}, 0, 3).solve(),
         "UndirectedGraph": lambda: preflow.UndirectedGraph.from_edges([("a", "b", 3)]),
         "UnwrappedPhase": lambda: vision.unwrap_phase(5 * IMAGE),

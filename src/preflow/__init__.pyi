@@ -8,6 +8,14 @@ from .bipartite.decomposition import (
     zero_free_diagonal,
 )
 from .bipartite.result import MatchingResult
+from .connectivity.global_cut import GlobalMinCut, global_min_cut
+from .connectivity.gomory_hu import GomoryHuTree, gomory_hu_tree
+from .connectivity.removal import (
+    EdgeConnectivity,
+    VertexConnectivity,
+    edge_connectivity,
+    vertex_connectivity,
+)
 from .cuts import min_cut
 from .general_matching.api import matching
 from .general_matching.result import GeneralMatchingResult
@@ -41,8 +49,11 @@ __all__ = [
     "BipartiteGraph",
     "CostNetwork",
     "DulmageMendelsohn",
+    "EdgeConnectivity",
     "FlowNetwork",
     "GeneralMatchingResult",
+    "GlobalMinCut",
+    "GomoryHuTree",
     "GridCutResult",
     "GridNetwork",
     "MatchingResult",
@@ -56,9 +67,13 @@ __all__ = [
     "PointCosts",
     "TransportResult",
     "UndirectedGraph",
+    "VertexConnectivity",
     "bipartite_matching",
     "contrast_capacity",
     "dulmage_mendelsohn",
+    "edge_connectivity",
+    "global_min_cut",
+    "gomory_hu_tree",
     "grid_cut",
     "linear_assignment",
     "load_npz",
@@ -72,6 +87,7 @@ __all__ = [
     "save_npz",
     "structural_rank",
     "transport",
+    "vertex_connectivity",
     "warm_up",
     "write_dimacs",
     "zero_free_diagonal",

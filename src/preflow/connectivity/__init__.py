@@ -1,0 +1,1 @@
+"""How well a graph is connected: cuts between all pairs, the smallest cut of all, and connectivity."""

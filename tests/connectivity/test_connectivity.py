@@ -1,0 +1,263 @@
+"""Cut trees, the smallest cut, edge and vertex connectivity, against NetworkX and by trying everything."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import preflow
+from preflow.connectivity import global_cut
+from preflow.errors import CapacityOverflowError, InvalidInputError, VerificationError
+
+Edges = list[tuple[int, int, int]]
+
+
+@st.composite
+def graphs(draw: st.DrawFn) -> tuple[int, Edges]:
+    """Return a number of vertices and edges (u, v, weight) between different ones."""
+    n = draw(st.integers(2, 8))
+    ends = st.tuples(st.integers(0, n - 1), st.integers(0, n - 1)).filter(lambda pair: pair[0] != pair[1])
+    pairs = draw(st.lists(ends, max_size=24))
+    return n, [(u, v, draw(st.integers(0, 9))) for u, v in pairs]
+
+
+def graph_of(n: int, edges: Edges, factor: float = 1) -> preflow.UndirectedGraph:
+    tail, head, weight = (np.array([edge[i] for edge in edges], dtype=np.int64) for i in range(3))
+    return preflow.UndirectedGraph.from_arrays(
+        tail, head, weight if factor == 1 else weight * factor, num_vertices=n
+    )
+
+
+def networkx_of(n: int, edges: Edges, kind: Any = nx.Graph) -> Any:
+    """Return a simple graph in which the weights of parallel edges add up."""
+    graph = kind()
+    graph.add_nodes_from(range(n))
+    for u, v, weight in edges:
+        total = weight + (graph[u][v]["weight"] if graph.has_edge(u, v) else 0)
+        graph.add_edge(u, v, weight=total)
+    return graph
+
+
+def torus(side: int) -> tuple[np.ndarray, np.ndarray]:
+    place = np.arange(side**2).reshape(side, side)
+    right, down = np.roll(place, -1, axis=1), np.roll(place, -1, axis=0)
+    return np.concatenate([place, place]).ravel(), np.concatenate([right, down]).ravel()
+
+
+@given(graphs(), st.sampled_from([1, 0.37]))
+@settings(max_examples=60, deadline=None)
+def test_cut_trees(given_graph: tuple[int, Edges], factor: float) -> None:
+    n, edges = given_graph
+    graph, other = graph_of(n, edges, factor), networkx_of(n, edges)
+    tree = preflow.gomory_hu_tree(graph)
+    tree.verify()
+    assert (tree.gap == 0) == (factor == 1 or not edges or not any(edge[2] for edge in edges)) or factor != 1
+    expected = nx.gomory_hu_tree(other, capacity="weight")
+    for u, v in itertools.permutations(range(n), 2):
+        path = nx.shortest_path(expected, u, v)
+        least = min(expected[a][b]["weight"] for a, b in itertools.pairwise(path))
+        value, side = tree.min_cut_value(u, v), tree.partition(u, v)
+        assert value == pytest.approx(least * factor, rel=1e-12)
+        assert side[v]
+        assert not side[u]
+        assert graph.weight is not None
+        crossing = side[graph.tail] != side[graph.head]
+        assert graph.weight[crossing].sum() == pytest.approx(value, rel=1e-12)
+
+
+@pytest.mark.parametrize("productive", [0.0, 0.8, 1.0])
+@given(graphs(), st.sampled_from([1, 0.37]))
+@settings(max_examples=60, deadline=None)
+def test_smallest_cuts(productive: float, given_graph: tuple[int, Edges], factor: float) -> None:
+    n, edges = given_graph
+    usual, global_cut.PRODUCTIVE = global_cut.PRODUCTIVE, productive
+    try:
+        cut = preflow.global_min_cut(graph_of(n, edges, factor))
+    finally:
+        global_cut.PRODUCTIVE = usual
+    cut.verify()
+    positive = networkx_of(n, [edge for edge in edges if edge[2] > 0])
+    expected = nx.stoer_wagner(positive)[0] if nx.is_connected(positive) else 0
+    assert cut.value == pytest.approx(expected * factor, rel=1e-12)
+    assert cut.graph.weight is not None
+    assert cut.graph.weight[cut.cut_edges].sum() == pytest.approx(cut.value, rel=1e-12)
+
+
+@given(graphs())
+@settings(max_examples=60, deadline=None)
+def test_connectivity_of_undirected_graphs(given_graph: tuple[int, Edges]) -> None:
+    n, edges = given_graph
+    graph = networkx_of(n, edges)
+    found, vertices = preflow.edge_connectivity(graph), preflow.vertex_connectivity(graph)
+    found.verify()
+    vertices.verify()
+    assert found.value == nx.edge_connectivity(graph)
+    assert vertices.value == nx.node_connectivity(graph)
+    between, cut = preflow.edge_connectivity(graph, 0, n - 1), None
+    between.verify()
+    assert between.value == nx.edge_connectivity(graph, 0, n - 1)
+    if not graph.has_edge(0, n - 1):
+        cut = preflow.vertex_connectivity(graph, 0, n - 1)
+        cut.verify()
+        assert cut.value == nx.node_connectivity(graph, 0, n - 1)
+    multigraph = preflow.edge_connectivity(graph_of(n, edges))
+    multigraph.verify()
+    assert multigraph.value == preflow.global_min_cut(graph_of(n, [(u, v, 1) for u, v, _ in edges])).value
+
+
+def directed_vertex_connectivity(graph: nx.DiGraph) -> int:
+    """Return the smallest number of vertices to remove, by trying all sets."""
+    for size in range(len(graph) - 1):
+        for removed in itertools.combinations(graph.nodes, size):
+            rest = graph.copy()
+            rest.remove_nodes_from(removed)
+            if not nx.is_strongly_connected(rest):
+                return size
+    return len(graph) - 1
+
+
+@given(graphs())
+@settings(max_examples=60, deadline=None)
+def test_connectivity_of_directed_graphs(given_graph: tuple[int, Edges]) -> None:
+    n, edges = given_graph
+    graph = networkx_of(n, edges, nx.DiGraph)
+    found, vertices = preflow.edge_connectivity(graph), preflow.vertex_connectivity(graph)
+    found.verify()
+    vertices.verify()
+    assert found.value == nx.edge_connectivity(graph)
+    assert vertices.value == directed_vertex_connectivity(graph)
+    between = preflow.edge_connectivity(graph, 0, n - 1)
+    between.verify()
+    assert between.value == nx.edge_connectivity(graph, 0, n - 1)
+    if not graph.has_edge(0, n - 1):
+        cut = preflow.vertex_connectivity(graph, 0, n - 1)
+        cut.verify()
+        assert cut.value == nx.node_connectivity(graph, 0, n - 1)
+
+
+def test_a_torus() -> None:
+    """Rounds of contractions join two or three vertices each: the flows have to do the rest."""
+    tail, head = torus(30)
+    cut = preflow.global_min_cut((tail, head))
+    cut.verify()
+    assert cut.value == 4
+    assert len(cut._order) > 500
+    assert preflow.vertex_connectivity((tail, head)).value == 4
+    directed = preflow.FlowNetwork.from_arrays(tail, head, 1)
+    found = preflow.edge_connectivity(directed)
+    found.verify()
+    assert found.value == 2
+    assert preflow.vertex_connectivity(directed).value == 2
+
+
+def test_inputs() -> None:
+    matrix = np.array([[0, 3, 1], [3, 0, 2], [1, 2, 0]])
+    graph = nx.from_numpy_array(matrix)
+    tail, head, weight = [0, 0, 1], [1, 2, 2], [3, 1, 2]
+    network = preflow.FlowNetwork.from_arrays(tail, head, weight, reverse_capacity=weight)
+    for what in (
+        (tail, head, weight),
+        sp.csr_array(matrix),
+        sp.csr_array(np.triu(matrix)),
+        network,
+        preflow.UndirectedGraph.from_arrays(tail, head, weight),
+    ):
+        assert preflow.global_min_cut(what).value == 3
+        assert preflow.gomory_hu_tree(what).min_cut_value(0, 1) == 4
+        assert preflow.edge_connectivity(what).value == 2
+        assert preflow.vertex_connectivity(what).value == 2
+    assert preflow.global_min_cut(graph).value == 2
+    assert preflow.global_min_cut(graph, weight="weight").value == 3
+    assert preflow.global_min_cut((tail, head), weight=[5, 5, 1]).value == 6
+    labelled = nx.relabel_nodes(graph, {0: "a", 1: "b", 2: "c"})
+    tree = preflow.gomory_hu_tree(labelled, weight="weight")
+    assert tree.min_cut_value("a", "c") == 3
+    assert tree.partition("a", "c").tolist() == [False, False, True]
+    assert preflow.edge_connectivity(labelled, "a", "b").value == 2
+
+
+def test_complete_graphs_and_two_vertices() -> None:
+    for n in (2, 3, 6):
+        found = preflow.vertex_connectivity(nx.complete_graph(n))
+        found.verify()
+        assert (found.value, found.vertices.tolist()) == (n - 1, [])
+    apart = preflow.UndirectedGraph.from_arrays([], [], num_vertices=2)
+    for function in (preflow.edge_connectivity, preflow.vertex_connectivity, preflow.global_min_cut):
+        result = function(apart)
+        result.verify()
+        assert result.value == 0
+    assert preflow.gomory_hu_tree(apart).weight.tolist() == [0, 0]
+
+
+def test_large_and_small_weights() -> None:
+    large = preflow.global_min_cut(([0, 1, 2], [1, 2, 0], [2**59, 2**59, 2**58]))
+    large.verify()
+    assert large.value == 2**59 + 2**58
+    with pytest.raises(CapacityOverflowError):
+        preflow.global_min_cut(([0, 1, 2], [1, 2, 0], [2**60, 2**60, 1]))
+    small = preflow.gomory_hu_tree(([0, 1], [1, 2], [1e-300, 3e-300]))
+    small.verify()
+    assert small.min_cut_value(0, 2) == 1e-300
+    wide = preflow.global_min_cut(([0, 1], [1, 2], [1e300, 0.5]))
+    wide.verify()
+    assert wide.value == 0.5
+
+
+def test_bad_input() -> None:
+    for function in (preflow.gomory_hu_tree, preflow.global_min_cut):
+        with pytest.raises(InvalidInputError, match="negative"):
+            function(([0], [1], [-1]))
+        with pytest.raises(InvalidInputError, match="two vertices"):
+            function(([0], [0], [1]))
+        with pytest.raises(InvalidInputError, match="directed"):
+            function(preflow.FlowNetwork.from_arrays([0], [1], [1]))
+        with pytest.raises(InvalidInputError, match="directed"):
+            function(nx.DiGraph([(0, 1)]))
+        with pytest.raises(InvalidInputError, match="finite"):
+            function(([0], [1], [np.inf]))
+    for function in (preflow.edge_connectivity, preflow.vertex_connectivity):
+        with pytest.raises(InvalidInputError, match="two vertices"):
+            function(([0], [0]))
+        with pytest.raises(InvalidInputError, match="both or neither"):
+            function(([0], [1]), 0)
+        with pytest.raises(InvalidInputError, match="both source and sink"):
+            function(([0], [1]), 0, 0)
+        with pytest.raises(InvalidInputError):
+            function(([0], [1]), 0, 5)
+    with pytest.raises(InvalidInputError, match="neighbours"):
+        preflow.vertex_connectivity(([0], [1]), 0, 1)
+    tree = preflow.gomory_hu_tree(([0], [1], [3]))
+    with pytest.raises(InvalidInputError, match="twice"):
+        tree.min_cut_value(1, 1)
+
+
+def test_wrong_results_are_refused() -> None:
+    arcs = ([0, 0, 1, 2, 3, 3], [1, 2, 2, 3, 4, 5], [3, 1, 4, 2, 5, 6])
+    tree = preflow.gomory_hu_tree(arcs)
+    cut = preflow.global_min_cut(arcs)
+    edges, vertices = preflow.edge_connectivity(arcs), preflow.vertex_connectivity(arcs)
+    side = np.array([False, True, True, True, True, True])
+    for wrong in (
+        replace(tree, weight=tree.weight + 1),
+        replace(tree, parent=np.array([0, 0, 0, 0, 0, 4]), weight=np.array([0, 7, 7, 13, 11, 6])),
+        replace(tree, parent=np.array([0, 2, 1, 2, 3, 3])),
+        replace(cut, value=cut.value + 1),
+        replace(cut, side=side, value=4),
+        replace(cut, side=~np.zeros(6, dtype=bool)),
+        replace(cut, _rounds=()),
+        replace(edges, value=2),
+        replace(edges, side=side, edges=np.array([0, 1]), value=2),
+        replace(vertices, vertices=np.array([1, 2]), value=2, side=np.arange(6) > 2),
+        replace(vertices, vertices=np.array([1])),
+        replace(vertices, value=0, vertices=np.array([], dtype=np.int64)),
+    ):
+        with pytest.raises(VerificationError):
+            wrong.verify()
