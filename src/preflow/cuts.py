@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Unpack, overload
 
-from .arrays import Vertices
+from .arrays import NetworkInput, Vertices
 from .errors import InvalidInputError
 from .graph.grid import GridNetwork
 from .gridcut.api import cut_of_grid
@@ -29,10 +29,10 @@ def min_cut(
 ) -> GridCutResult: ...
 @overload
 def min_cut(
-    network: Any, source: Vertices = None, sink: Vertices = None, **arguments: Unpack[Arguments]
+    network: NetworkInput, source: Vertices = None, sink: Vertices = None, **arguments: Unpack[Arguments]
 ) -> MinCutResult: ...
 def min_cut(
-    network: Any,
+    network: NetworkInput,
     source: Vertices = None,
     sink: Vertices = None,
     *,

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import AnyArray, Array, Vertices
+from ..arrays import AnyArray, Array, NetworkInput, Vertices
 from ..errors import InvalidInputError
 from .bipartite import BipartiteGraph
 from .grid import GridNetwork
@@ -20,7 +20,7 @@ from .networkx_edges import is_networkx
 from .placement import host_array, is_tensor
 
 
-def as_flow_problem(network: Any, source: Vertices, sink: Vertices) -> tuple[FlowNetwork, Any, Any]:
+def as_flow_problem(network: NetworkInput, source: Vertices, sink: Vertices) -> tuple[FlowNetwork, Any, Any]:
     """Return the network with its source and sink.
 
     Parameters
@@ -43,7 +43,7 @@ def as_flow_problem(network: Any, source: Vertices, sink: Vertices) -> tuple[Flo
     return as_flow_network(network), source, sink
 
 
-def as_flow_network(network: Any) -> FlowNetwork:
+def as_flow_network(network: NetworkInput) -> FlowNetwork:
     """Return a FlowNetwork.
 
     Parameters

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import AnyArray
+from ..arrays import AnyArray, NetworkInput
 from ..certify.cut import cut_capacity, largest_in_cut
 from ..certify.flow import COARSE
 from ..cuda.runtime import Device
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 def max_flow(
-    network: Any,
+    network: NetworkInput,
     source: Any = None,
     sink: Any = None,
     *,
@@ -121,7 +121,7 @@ def max_flow(
     return call.run(call.max_flow, request)
 
 
-def cut_of_arcs(network: Any, source: Any, sink: Any, request: Request) -> MinCutResult:
+def cut_of_arcs(network: NetworkInput, source: Any, sink: Any, request: Request) -> MinCutResult:
     """Find a minimum cut of a network of arcs: see :func:`preflow.min_cut`."""
     call = FlowCall.prepare(network, source, sink, request)
     return call.run(call.min_cut, request)
@@ -174,7 +174,7 @@ class FlowCall(Call[FlowNetwork]):
     build_threads: int
 
     @classmethod
-    def prepare(cls, network: Any, source: Any, sink: Any, request: Request) -> FlowCall:
+    def prepare(cls, network: NetworkInput, source: Any, sink: Any, request: Request) -> FlowCall:
         """Read the network, check the terminals and choose the method."""
         flow_network, source, sink = as_flow_problem(network, source, sink)
         sources = flow_network.vertices(source, "source")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arrays import Array, Vertices
+from ..arrays import Array, NetworkInput, Vertices
 from ..errors import InvalidInputError
 from ..graph.cost_network import CostNetwork, as_cost_network
 from ..progress import Reporter
@@ -51,7 +51,7 @@ class MinCostFlow:
 
     def __init__(
         self,
-        network: Any,
+        network: NetworkInput,
         supply: Any = None,
         *,
         method: str = "auto",
