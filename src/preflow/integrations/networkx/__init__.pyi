@@ -1,0 +1,3 @@
+from .flow_func import residual
+
+__all__ = ["residual"]

@@ -1,0 +1,94 @@
+"""A maximum-flow function for the argument ``flow_func`` of NetworkX's functions."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+import networkx as nx
+
+from ...arrays import Untyped
+from ...errors import PreflowError, UnboundedFlowError
+from ...graph.network import FlowNetwork
+from ...graph.networkx_edges import read_networkx
+from ...maxflow.api import max_flow
+from .values import flow_values, read_values
+
+Graph = Untyped
+Node = Hashable
+
+
+def residual(
+    G: Graph,
+    s: Node,
+    t: Node,
+    capacity: str = "capacity",
+    residual: Graph | None = None,
+    value_only: bool = False,
+    cutoff: float | None = None,
+) -> Graph:
+    """Find a maximum flow, as NetworkX's own ``preflow_push`` does.
+
+    Parameters
+    ----------
+    G : Graph or DiGraph
+    s, t : node
+        The source and the sink.
+    capacity : str
+        Edge attribute; edges without it have infinite capacity.
+    residual : DiGraph, optional
+        A residual network of ``nx.algorithms.flow.build_residual_network``, which is used again: its flow
+        is replaced.
+    value_only, cutoff
+        Accepted for compatibility: the result always has a whole maximum flow.
+
+    Returns
+    -------
+    DiGraph
+        The residual network with the attribute ``flow`` on its edges, and ``graph["flow_value"]``.
+
+    Raises
+    ------
+    NetworkXError, NetworkXUnbounded
+        As NetworkX's functions do.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from preflow.integrations.networkx import residual
+    >>> graph = nx.DiGraph([("a", "b", {"capacity": 3}), ("b", "c", {"capacity": 2})])
+    >>> nx.maximum_flow(graph, "a", "c", flow_func=residual)
+    (2, {'a': {'b': 2}, 'b': {'c': 2}, 'c': {}})
+    """
+    for node in (s, t):
+        if node not in G:
+            raise nx.NetworkXError(f"node {node!s} not in graph")
+    if s == t:
+        raise nx.NetworkXError("source and sink are the same node")
+    R = nx.algorithms.flow.build_residual_network(G, capacity) if residual is None else residual
+    edges = read_networkx(R)
+    try:
+        capacities, rounded = read_values(edges.values("capacity", 0), "capacity")
+        network = FlowNetwork(len(edges.labels), edges.tail, edges.head, capacities, labels=edges.labels)
+        result = max_flow(network, s, t)
+    except UnboundedFlowError:
+        raise nx.NetworkXUnbounded("Infinite capacity path, flow unbounded above.") from None
+    except PreflowError:
+        # Numbers that preflow does not take, such as Fractions.
+        return nx.algorithms.flow.preflow_push(
+            G, s, t, capacity=capacity, residual=R, value_only=False, backend="networkx"
+        )
+    if result.value * 2 > R.graph["inf"]:
+        raise nx.NetworkXUnbounded("Infinite capacity path, flow unbounded above.")
+    for data in edges.data:
+        data["flow"] = 0  # type: ignore[index]
+    labels, succ = edges.labels, R._succ
+    for tail, head, amount in zip(
+        edges.tail.tolist(), edges.head.tolist(), flow_values(result.flow, rounded), strict=True
+    ):
+        if amount:
+            u, v = labels[tail], labels[head]
+            succ[u][v]["flow"] += amount
+            succ[v][u]["flow"] -= amount
+    R.graph["flow_value"] = float(result.value) if rounded else int(result.value)
+    R.graph["algorithm"] = "preflow"
+    return R
