@@ -41,6 +41,8 @@ Connectivity: TypeAlias = ArrayLike | None
 Vertices: TypeAlias = Hashable | ArrayLike
 #: A network as callers give it: see :func:`preflow.max_flow`.
 NetworkInput: TypeAlias = Any
+#: Supplies as callers give them: one number for each vertex, or for some by name. None: see the function.
+SupplyInput: TypeAlias = Any
 #: An undirected graph as callers give it: see :func:`preflow.matching`.
 GraphInput: TypeAlias = Any
 #: Weights of edges as callers give them: the name of an attribute, one number for each edge, False or None.

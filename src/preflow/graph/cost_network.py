@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arrays import Array
+from ..arrays import Array, NetworkInput, SupplyInput
 from ..errors import CapacityOverflowError, InvalidInputError
 from ..solving.read_only import ReadOnlyArrays
 from .network import EXACT_FLOAT, check_ends, edge_values, frozen, read_capacities, vertex_ids
@@ -322,7 +322,7 @@ class CostNetwork(VertexNames, HostArrays, ReadOnlyArrays):
         )
         return network
 
-    def supplies_of(self, supply: Any) -> Array:
+    def supplies_of(self, supply: SupplyInput) -> Array:
         """Return a supply that a caller gives, an array or a mapping of vertices to numbers, as an array."""
         if isinstance(supply, Mapping):
             values: list[Any] = [0] * self.num_vertices
@@ -343,7 +343,7 @@ def read_supply(values: Any, num_vertices: int) -> Array:
     return supply
 
 
-def as_cost_network(network: Any) -> CostNetwork:
+def as_cost_network(network: NetworkInput) -> CostNetwork:
     """Return what a caller gives as a network with costs.
 
     Parameters

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 from itertools import chain, compress
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import GraphInput, Untyped
 from ..errors import InvalidInputError
 
 
@@ -30,9 +31,9 @@ class GraphEdges(NamedTuple):
     number: Mapping[Hashable, int]
     tail: NDArray[np.int64]
     head: NDArray[np.int64]
-    data: list[Mapping[str, Any]]
+    data: list[Mapping[str, Untyped]]
 
-    def values(self, attribute: str, default: Any) -> list[Any]:
+    def values(self, attribute: str, default: object) -> list[Untyped]:
         """Return an attribute of every edge."""
         return [data.get(attribute, default) for data in self.data]
 
@@ -42,7 +43,7 @@ def is_networkx(graph: object) -> bool:
     return hasattr(graph, "is_directed") and hasattr(graph, "nodes") and hasattr(graph, "adjacency")
 
 
-def read_networkx(graph: Any) -> GraphEdges:
+def read_networkx(graph: GraphInput) -> GraphEdges:
     """Return the vertices and the edges of a graph or a multigraph, in the order of ``graph.edges``.
 
     Raises
@@ -52,15 +53,15 @@ def read_networkx(graph: Any) -> GraphEdges:
     """
     if not is_networkx(graph):
         raise InvalidInputError(f"expected a NetworkX graph, got {type(graph).__name__}")
-    adjacency: dict[Hashable, Mapping[Hashable, Any]] = dict(graph.adjacency())
+    adjacency: dict[Hashable, Mapping[Hashable, Untyped]] = dict(graph.adjacency())
     labels, neighbours = tuple(adjacency), adjacency.values()
     number = dict(zip(labels, range(len(labels)), strict=True))
     tail = np.repeat(np.arange(len(labels)), _sizes(neighbours))
-    heads: Iterable[Any] = chain.from_iterable(neighbours)
+    heads: Iterable[Untyped] = chain.from_iterable(neighbours)
     if labels != tuple(range(len(labels))):
         heads = map(number.__getitem__, heads)
     head = np.fromiter(heads, dtype=np.int64, count=len(tail))
-    data: list[Any] = list(chain.from_iterable(found.values() for found in neighbours))
+    data: list[Untyped] = list(chain.from_iterable(found.values() for found in neighbours))
     if not graph.is_directed():
         # Each edge lies in two lists; graph.edges has it where its first vertex comes.
         kept = head >= tail
@@ -72,5 +73,5 @@ def read_networkx(graph: Any) -> GraphEdges:
     return GraphEdges(labels, number, tail, head, data)
 
 
-def _sizes(parts: Iterable[Any]) -> NDArray[np.int64]:
+def _sizes(parts: Iterable[Untyped]) -> NDArray[np.int64]:
     return np.fromiter(map(len, parts), dtype=np.int64)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arrays import Array
+from ..arrays import Array, NetworkInput, SupplyInput
 from ..certify.min_cost_flow import cost_slack, dual_bound, flow_cost
 from ..errors import CapacityOverflowError, CostOverflowError, InvalidInputError, UnboundedCostError
 from ..graph.cost_network import CostNetwork, as_cost_network
@@ -36,8 +36,8 @@ ROUNDING = 2.0**-30
 
 
 def min_cost_flow(
-    network: Any,
-    supply: Any = None,
+    network: NetworkInput,
+    supply: SupplyInput = None,
     *,
     source: Any = None,
     sink: Any = None,
@@ -136,7 +136,7 @@ class MinCostCall(Call[CostNetwork]):
     def prepare(
         cls,
         network: CostNetwork,
-        supply: Any,
+        supply: SupplyInput,
         between: tuple[Any, Any, Any],
         request: Request,
         start: MinCostFlowResult | None = None,
@@ -263,7 +263,7 @@ def _check_start(network: CostNetwork, start: MinCostFlowResult) -> None:
         raise InvalidInputError("warm_start belongs to a network with other arcs")
 
 
-def _read_supplies(network: CostNetwork, supply: Any, source: Any, sink: Any, amount: Any) -> Array:
+def _read_supplies(network: CostNetwork, supply: SupplyInput, source: Any, sink: Any, amount: Any) -> Array:
     """Return the supplies of all vertices from what a caller gives."""
     if supply is not None:
         supplies = network.supplies_of(supply)

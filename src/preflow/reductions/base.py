@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arrays import AnyArray, Array, Vertices
+from ..arrays import AnyArray, Array, NetworkInput, SupplyInput, Vertices
 from ..certify.cut import check_flow_and_cut
 from ..cuts import min_cut
 from ..errors import CapacityOverflowError, InvalidInputError
@@ -236,7 +236,7 @@ def joined(*parts: Array) -> Array:
     return np.concatenate(parts)
 
 
-def supplies_or_own(network: CostNetwork, supply: Any) -> Array:
+def supplies_or_own(network: CostNetwork, supply: SupplyInput) -> Array:
     """Return the supplies that a caller gives, else those of the network, else zeros."""
     if supply is not None:
         return network.supplies_of(supply)
@@ -246,7 +246,7 @@ def supplies_or_own(network: CostNetwork, supply: Any) -> Array:
 
 
 def read_flow_problem(
-    network: Any, source: Vertices, sink: Vertices
+    network: NetworkInput, source: Vertices, sink: Vertices
 ) -> tuple[FlowNetwork, NDArray[np.int64], NDArray[np.int64]]:
     """Return a network, in host memory, with its sources and sinks: see :func:`preflow.max_flow`."""
     given, source, sink = as_flow_problem(network, source, sink)

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
-from ..arrays import Vertices
+from ..arrays import NetworkInput, Vertices
 from ..certify.cut import cut_capacity
 from ..errors import UnboundedFlowError
 from ..graph.cost_network import CostNetwork
@@ -69,7 +69,7 @@ class MaxFlowAsCirculation(CostReduction[FlowAndCut]):
     exponent: int | None
 
     @classmethod
-    def of(cls, network: Any, source: Vertices = None, sink: Vertices = None) -> Self:
+    def of(cls, network: NetworkInput, source: Vertices = None, sink: Vertices = None) -> Self:
         """Build the circulation.
 
         Parameters

@@ -9,11 +9,11 @@ repairs the balance of every vertex. Else the source side of a minimum cut has m
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self, Unpack
+from typing import Self, Unpack
 
 import numpy as np
 
-from ..arrays import Array
+from ..arrays import Array, NetworkInput, SupplyInput
 from ..certify.min_cost_flow import check_flow_of_network
 from ..errors import InfeasibleFlowError, InvalidInputError
 from ..graph.cost_network import CostNetwork, as_cost_network
@@ -98,7 +98,7 @@ class CirculationAsMaxFlow(FlowReduction[FeasibleFlow]):
     needed: int | float
 
     @classmethod
-    def of(cls, network: Any, supply: Any = None) -> Self:
+    def of(cls, network: NetworkInput, supply: SupplyInput = None) -> Self:
         """Build the maximum flow.
 
         Parameters
@@ -163,7 +163,9 @@ class CirculationAsMaxFlow(FlowReduction[FeasibleFlow]):
         return FeasibleFlow(flow if given.lower is None else flow + given.lower, given, self.supply)
 
 
-def feasible_flow(network: Any, supply: Any = None, **arguments: Unpack[Arguments]) -> FeasibleFlow:
+def feasible_flow(
+    network: NetworkInput, supply: SupplyInput = None, **arguments: Unpack[Arguments]
+) -> FeasibleFlow:
     """Find any flow that sends all supplies within the bounds of all arcs, by a maximum flow.
 
     Parameters

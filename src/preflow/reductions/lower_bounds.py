@@ -7,11 +7,11 @@ carry. Potentials stay as they are, because the reduced costs of the arcs do not
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
-from ..arrays import Array
+from ..arrays import Array, NetworkInput, SupplyInput
 from ..certify.min_cost_flow import flow_cost
 from ..graph.cost_network import CostNetwork, as_cost_network
 from ..mincost.result import MinCostFlowResult
@@ -52,7 +52,7 @@ class LowerBoundsRemoved(CostReduction[MinCostFlowResult]):
     supply: Array
 
     @classmethod
-    def of(cls, network: Any, supply: Any = None) -> Self:
+    def of(cls, network: NetworkInput, supply: SupplyInput = None) -> Self:
         """Build the network without lower bounds.
 
         Parameters

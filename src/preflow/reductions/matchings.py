@@ -8,11 +8,12 @@ source side. Where edges have limits of their own, some edges may be left over, 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self, Unpack
+from typing import Self, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..arrays import GraphInput
 from ..errors import InvalidInputError, VerificationError
 from ..graph.bipartite import BipartiteGraph
 from ..graph.convert import as_bipartite_graph
@@ -128,7 +129,7 @@ class MatchingAsMaxFlow(FlowReduction[BMatching]):
     @classmethod
     def of(
         cls,
-        graph: Any,
+        graph: GraphInput,
         *,
         row_limit: ArrayLike = 1,
         column_limit: ArrayLike = 1,
@@ -197,7 +198,7 @@ def _edges(graph: BipartiteGraph) -> tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 def b_matching(
-    graph: Any,
+    graph: GraphInput,
     *,
     row_limit: ArrayLike = 1,
     column_limit: ArrayLike = 1,

@@ -21,7 +21,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Array, Vertices
+from ..arrays import Array, NetworkInput, Vertices
 from ..certify.exact import exact_dot
 from ..certify.fields import checked_array, checked_number
 from ..certify.min_cost_flow import amount_slack, cost_slack, dual_bound
@@ -180,7 +180,7 @@ def _exact(amounts: Array) -> int | float:
 
 
 def max_flow_min_cost(
-    network: Any,
+    network: NetworkInput,
     source: Vertices,
     sink: Vertices,
     *,

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, Self, Unpack
+from typing import Literal, NamedTuple, Self, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Array
+from ..arrays import Array, NetworkInput
 from ..certify.exact import exact_dot
 from ..errors import InfeasibleFlowError, InvalidInputError, VerificationError
 from ..graph.cost_network import CostNetwork, as_cost_network
@@ -160,7 +160,7 @@ class PathsAsMinCostFlow(CostReduction[CheapPaths]):
     @classmethod
     def of(
         cls,
-        network: Any,
+        network: NetworkInput,
         source: Hashable,
         sink: Hashable,
         *,
@@ -333,7 +333,7 @@ def _without_loops(steps: Steps, walk: NDArray[np.int64], sink: int) -> NDArray[
 
 
 def shortest_path(
-    network: Any, source: Hashable, sink: Hashable, **arguments: Unpack[Arguments]
+    network: NetworkInput, source: Hashable, sink: Hashable, **arguments: Unpack[Arguments]
 ) -> CheapPaths:
     """Find a path of least cost from one vertex to another, by a minimum-cost flow of one unit.
 
@@ -373,7 +373,7 @@ def shortest_path(
 
 
 def disjoint_paths(
-    network: Any,
+    network: NetworkInput,
     source: Hashable,
     sink: Hashable,
     *,

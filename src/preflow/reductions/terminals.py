@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Array, Vertices
+from ..arrays import Array, NetworkInput, Vertices
 from ..graph.network import INT64_MAX, FlowNetwork
 from ..maxflow.result import MaxFlowResult
 from .base import FlowAndCut, FlowReduction, check_fits, joined, read_flow_problem, sum_of, vertex_numbers
@@ -48,7 +48,7 @@ class TerminalsMerged(FlowReduction[FlowAndCut]):
     sinks: NDArray[np.int64]
 
     @classmethod
-    def of(cls, network: Any, source: Vertices = None, sink: Vertices = None) -> Self:
+    def of(cls, network: NetworkInput, source: Vertices = None, sink: Vertices = None) -> Self:
         """Build the network with one source and one sink.
 
         Parameters

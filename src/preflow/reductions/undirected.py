@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
-from ..arrays import Array, Vertices
+from ..arrays import Array, NetworkInput, SupplyInput, Vertices
 from ..certify.min_cost_flow import flow_cost
 from ..graph.cost_network import CostNetwork, as_cost_network
 from ..graph.network import FlowNetwork
@@ -58,7 +58,7 @@ class UndirectedAsDirected(FlowReduction[FlowAndCut]):
     given: FlowNetwork
 
     @classmethod
-    def of(cls, network: Any, source: Vertices = None, sink: Vertices = None) -> Self:
+    def of(cls, network: NetworkInput, source: Vertices = None, sink: Vertices = None) -> Self:
         """Build the directed network.
 
         Parameters
@@ -116,7 +116,7 @@ class UndirectedCostsAsDirected(CostReduction[MinCostFlowResult]):
     supply: Array
 
     @classmethod
-    def of(cls, network: Any, supply: Any = None) -> Self:
+    def of(cls, network: NetworkInput, supply: SupplyInput = None) -> Self:
         """Build the directed network.
 
         Parameters

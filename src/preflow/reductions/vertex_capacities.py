@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arrays import Array, Vertices
+from ..arrays import Array, NetworkInput, Vertices
 from ..certify.flow import check_flow
 from ..errors import InvalidInputError, VerificationError
 from ..graph.network import FlowNetwork, read_capacities
@@ -111,7 +111,7 @@ class VertexCapacities(FlowReduction[VertexFlow]):
     @classmethod
     def of(
         cls,
-        network: Any,
+        network: NetworkInput,
         limit: ArrayLike | Mapping[Any, float],
         source: Vertices = None,
         sink: Vertices = None,
