@@ -141,6 +141,11 @@ def flows() -> Iterator[Call]:
     for capacities, both, n in product(CAPACITIES, (False, True), (12, 300, 70_000)):
         network = random_network(12, 60, capacities, both) if n == 12 else star(n, capacities)
         yield f"MaxFlow {capacities} both={both} n={n}", partial(solve_again, network, 1 if n > 12 else 11)
+    for capacities, both in product(("int32", "int64", "float"), (False, True)):
+        network = random_network(12, 60, capacities, both)
+        slope = np.where((network.tail == 0) & (network.head != 0), 1, 0)
+        parametric = partial(verified, preflow.parametric_max_flow, network, slope, 0, 11, threads=1)
+        yield f"parametric_max_flow {capacities} both={both}", parametric
     network = random_network(20, 80, "int32")
     yield "max_flow, several terminals", partial(verified, preflow.max_flow, network, [0, 1], [2, 3])
 

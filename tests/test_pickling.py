@@ -117,6 +117,7 @@ def samples() -> dict[str, Callable[[], Any]]:
         "MinCostStats": lambda: preflow.min_cost_flow(COST_NETWORK).stats,
         "MinCutResult": lambda: preflow.min_cut(NETWORK, 0, 3),
         "OpticalFlow": lambda: vision.find_optical_flow(IMAGE, IMAGE, max_displacement=1),
+        "ParametricMaxFlow": lambda: preflow.parametric_max_flow(NETWORK, [1, 0, 0, 0, 0], 0, 3),
         "Parameter": lambda: preflow.generators.Parameter("n", int, None),
         "PathsAsMinCostFlow": lambda: reductions.PathsAsMinCostFlow.of(COST_NETWORK, 0, 2),
         "PointCosts": lambda: preflow.PointCosts([[0, 0], [3, 4]], [[3, 3], [0, 1]]),

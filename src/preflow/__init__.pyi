@@ -32,6 +32,7 @@ from .io.dimacs import read_dimacs, write_dimacs
 from .io.npz import load_npz, save_npz
 from .kernels.warm_up import warm_up
 from .maxflow.api import max_flow
+from .maxflow.parametric import ParametricMaxFlow, parametric_max_flow
 from .maxflow.result import MaxFlowResult, MinCutResult
 from .maxflow.warm import MaxFlow
 from .mincost.api import min_cost_flow
@@ -64,6 +65,7 @@ __all__ = [
     "MinCostFlow",
     "MinCostFlowResult",
     "MinCutResult",
+    "ParametricMaxFlow",
     "PointCosts",
     "TransportResult",
     "UndirectedGraph",
@@ -83,6 +85,7 @@ __all__ = [
     "methods",
     "min_cost_flow",
     "min_cut",
+    "parametric_max_flow",
     "read_dimacs",
     "save_npz",
     "structural_rank",

@@ -1,0 +1,152 @@
+"""The proof that a chain of cuts is minimum for all values of a parameter.
+
+The vertices between the terminals are divided into pieces in an order. Piece `i` has a value `l(i)` of the
+parameter, and these values do not decrease. The first piece belongs to the smallest value of the range, and
+the last one to the largest. In the *network of a piece*, earlier pieces are part of the source, and later
+ones part of the sink. Each piece has a flow in its network at its value. In the first piece it saturates all
+arcs to the sink, in the last one all arcs from the source, in the others both.
+
+Claim: at the value of piece `i`, the cut whose source side is all pieces before `i` is minimum, and so is the
+one that has piece `i` as well. Proof: saturate the arcs from earlier to later pieces. A flow of an earlier
+piece `j` saturates the arcs to the sink at `l(j)`. At `l(i)` those have no more capacity, and the arcs from
+the source no less, so the flow can be lowered until it saturates them at `l(i)`. In the same way the flow of
+a later piece can be lowered to the arcs from the source. Together these are a flow that saturates both cuts.
+
+Between two neighbouring values the minimum is a concave function that has the value of one and the same cut
+at both ends, so it is the value of this cut.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import VerificationError
+
+#: No number of a proof may pass this.
+MOST = 2.0**62
+
+
+@dataclass(frozen=True)
+class LinearNetwork:
+    """A network between a source and a sink whose terminal capacities depend on a parameter.
+
+    Attributes
+    ----------
+    tail, head, capacity : ndarray of int64, shape (m,)
+        The arcs between vertices, none of them twice, sorted by tail and head.
+    source, source_slope : ndarray of int64, shape (n,)
+        The capacity from the source to each vertex is ``source + parameter * source_slope``.
+    sink, sink_slope : ndarray of int64, shape (n,)
+        The capacity from each vertex to the sink is ``sink - parameter * sink_slope``.
+    """
+
+    tail: NDArray[np.int64]
+    head: NDArray[np.int64]
+    capacity: NDArray[np.int64]
+    source: NDArray[np.int64]
+    source_slope: NDArray[np.int64]
+    sink: NDArray[np.int64]
+    sink_slope: NDArray[np.int64]
+
+
+class PieceFlows(NamedTuple):
+    """The flows in the networks of all pieces.
+
+    Attributes
+    ----------
+    piece : ndarray of int64, shape (n,)
+        The number of the piece of each vertex.
+    numerator, denominator : ndarray of int64, shape (number of pieces,)
+        The value of the parameter of each piece; the denominators are positive.
+    tail, head, amount : ndarray of int64
+        Where positive amounts flow within pieces, in units of one divided by the denominator.
+    """
+
+    piece: NDArray[np.int64]
+    numerator: NDArray[np.int64]
+    denominator: NDArray[np.int64]
+    tail: NDArray[np.int64]
+    head: NDArray[np.int64]
+    amount: NDArray[np.int64]
+
+
+def check_piece_flows(network: LinearNetwork, flows: PieceFlows) -> None:
+    """Check the proof: see the module's docstring; linear time but for sorting.
+
+    Raises
+    ------
+    VerificationError
+        It proves nothing; the message says where it fails.
+    """
+    n = len(network.source)
+    piece, numerator, denominator = flows.piece, flows.numerator, flows.denominator
+    last = len(numerator) - 1
+    if piece.shape != (n,) or denominator.shape != numerator.shape or last < 1:
+        raise VerificationError("the pieces do not fit the network")
+    if n and (piece.min() < 0 or piece.max() > last):
+        raise VerificationError("a vertex is in no piece")
+    if (denominator <= 0).any():
+        raise VerificationError("a denominator is not positive")
+    values = list(zip(numerator.tolist(), denominator.tolist(), strict=True))
+    if any(p * s > r * q for (p, q), (r, s) in pairwise(values)):
+        raise VerificationError("the values of the pieces decrease")
+    q, p = denominator[piece], numerator[piece]
+    _check_size(network, flows, n)
+    # Capacities from earlier and to later pieces.
+    upward = piece[network.tail] < piece[network.head]
+    source, sink = network.source.copy(), network.sink.copy()
+    np.add.at(source, network.head[upward], network.capacity[upward])
+    np.add.at(sink, network.tail[upward], network.capacity[upward])
+    source = q * source + p * network.source_slope
+    sink = q * sink - p * network.sink_slope
+    for what, capacity in (("source", source), ("sink", sink)):
+        if (capacity < 0).any():
+            raise VerificationError(
+                f"the capacity of vertex {int(capacity.argmin())} at the {what} is negative"
+            )
+    # The flow obeys the capacities of arcs.
+    if (piece[flows.tail] != piece[flows.head]).any() or (flows.amount <= 0).any():
+        raise VerificationError("the flow leaves a piece, or an amount is not positive")
+    keys = network.tail * n + network.head
+    wanted = flows.tail * n + flows.head
+    if len(np.unique(wanted)) < len(wanted):
+        raise VerificationError("the flow has an arc twice")
+    place = np.searchsorted(keys, wanted)
+    if len(wanted) and (len(keys) == 0 or (place == len(keys)).any() or (keys[place] != wanted).any()):
+        raise VerificationError("the flow has an arc that the network does not have")
+    if (flows.amount > q[flows.tail] * network.capacity[place]).any():
+        raise VerificationError("the flow is larger than the capacity of an arc")
+    # What is left of each vertex's supply reaches the sink.
+    left = source.copy()
+    np.subtract.at(left, flows.tail, flows.amount)
+    np.add.at(left, flows.head, flows.amount)
+    wrong = left != sink
+    wrong[piece == 0] = (left < sink)[piece == 0]
+    wrong[piece == last] = ((left < 0) | (left > sink))[piece == last]
+    if wrong.any():
+        raise VerificationError(f"the flow at vertex {int(wrong.argmax())} saturates no cut")
+
+
+def _check_size(network: LinearNetwork, flows: PieceFlows, num_vertices: int) -> None:
+    """Check that no sum can wrap."""
+    total = sum(
+        float(np.abs(part).sum(dtype=np.float64)) for part in (network.capacity, network.source, network.sink)
+    )
+    slopes = float((network.source_slope + network.sink_slope).sum(dtype=np.float64))
+    largest = total * float(flows.denominator.max()) + slopes * float(np.abs(flows.numerator).max())
+    # Each piece was scaled on its own, so look closer if the rough bound is too large.
+    if largest < MOST:
+        return
+    q, p = flows.denominator.astype(float), np.abs(flows.numerator).astype(float)
+    count = len(q)
+    size = np.bincount(flows.piece, (network.source + network.sink).astype(float), count)
+    size += np.bincount(flows.piece[network.tail], network.capacity.astype(float), count)
+    size += np.bincount(flows.piece[network.head], network.capacity.astype(float), count)
+    slope = np.bincount(flows.piece, (network.source_slope + network.sink_slope).astype(float), count)
+    if ((q * size + p * slope) >= MOST).any() or (flows.amount >= MOST).any():
+        raise VerificationError("the numbers of the proof are too large")

@@ -1,0 +1,192 @@
+"""Parametric maximum flow: all cuts, against solves at single values of the parameter."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import preflow
+from preflow.errors import CapacityOverflowError, InvalidInputError, VerificationError
+
+
+def random_case(rng: np.random.Generator, *, factor: float = 1) -> tuple[preflow.FlowNetwork, Any, int, int]:
+    n, m = int(rng.integers(3, 11)), int(rng.integers(2, 40))
+    most = int(rng.choice([4, 100]))
+    tail, head = rng.integers(0, n, (2, m))
+    inner = np.arange(1, n - 1)
+    tail, head = np.append(tail, [np.zeros_like(inner), inner]), np.append(head, [inner, inner * 0 + n - 1])
+    m = len(tail)
+    capacity, reverse = rng.integers(0, most, m), rng.integers(0, most, m) if rng.random() < 0.3 else None
+    source, sink = 0, n - 1
+    slope = np.where((tail == source) & (head != sink) & (head != source), rng.integers(0, 6, m), 0)
+    if rng.random() < 0.5:
+        into = (head == sink) & (tail != source) & (tail != sink)
+        slope = np.where(into, -rng.integers(0, 4, m), slope)
+    if factor != 1:
+        capacity, slope = capacity * factor, slope * factor
+        reverse = None if reverse is None else reverse * factor
+    network = preflow.FlowNetwork.from_arrays(tail, head, capacity, reverse_capacity=reverse, num_vertices=n)
+    return network, slope, source, sink
+
+
+def at(network: preflow.FlowNetwork, slope: Any, value: Fraction) -> preflow.FlowNetwork:
+    """Return the network at a value of the parameter, in units of one divided by its denominator."""
+    p, q = value.numerator, value.denominator
+    reverse = network.reverse_capacity
+    return preflow.FlowNetwork.from_arrays(
+        network.tail,
+        network.head,
+        network.capacity * q + slope * p,
+        reverse_capacity=None if reverse is None else reverse * q,
+        num_vertices=network.num_vertices,
+    )
+
+
+def values_of(found: preflow.ParametricMaxFlow) -> list[Fraction]:
+    """Return the ends of the range, the breakpoints, and a value between each two of these."""
+    exact = [found.low, *(found.breakpoint(i) for i in range(len(found.breakpoints))), found.high]
+    between = [(a + b) / 2 for a, b in pairwise(exact)]
+    return sorted({*exact, *between})
+
+
+def test_all_cuts() -> None:
+    rng = np.random.default_rng(2)
+    count = 0
+    for _ in range(60):
+        network, slope, source, sink = random_case(rng)
+        high = 7 if rng.random() < 0.3 and (slope >= 0).all() else None
+        found = preflow.parametric_max_flow(network, slope, source, sink, high=high, threads=1)
+        found.verify()
+        count += len(found.breakpoints)
+        assert (np.diff(found.breakpoints) > 0).all()
+        assert (np.diff(found.slope) < 0).all()
+        for value in values_of(found):
+            alone = preflow.max_flow(at(network, slope, value), source, sink, threads=1)
+            assert found.value(value) == Fraction(alone.value, value.denominator)
+            np.testing.assert_array_equal(found.sink_side(value), alone.sink_side)
+    assert count > 50
+
+
+@pytest.mark.parametrize("method", [m.name for m in preflow.methods("max_flow") if m.device == "cpu"])
+def test_every_method(method: str) -> None:
+    rng = np.random.default_rng(5)
+    network, slope, source, sink = random_case(rng)
+    one = preflow.parametric_max_flow(network, slope, source, sink, threads=1)
+    other = preflow.parametric_max_flow(network, slope, source, sink, method=method)
+    other.verify()
+    np.testing.assert_array_equal(one.level, other.level)
+    np.testing.assert_array_equal(one.breakpoints, other.breakpoints)
+
+
+def test_floats() -> None:
+    rng = np.random.default_rng(7)
+    for _ in range(20):
+        network, slope, source, sink = random_case(rng, factor=0.37)
+        found = preflow.parametric_max_flow(network, slope, source, sink)
+        found.verify()
+        for value in (0.25 * float(found.high), 0.8 * float(found.high)):
+            capacity = np.maximum(network.capacity + value * slope, 0)
+            alone = preflow.max_flow(
+                preflow.FlowNetwork.from_arrays(
+                    network.tail,
+                    network.head,
+                    capacity,
+                    reverse_capacity=network.reverse_capacity,
+                    num_vertices=network.num_vertices,
+                ),
+                source,
+                sink,
+            )
+            assert abs(found.value(value) - alone.value) <= found.gap + alone.gap + 1e-12 * alone.value
+
+
+def test_range_and_labels() -> None:
+    graph = nx.DiGraph()
+    graph.add_edge("s", "a", capacity=1)
+    graph.add_edge("a", "t", capacity=6)
+    slope = [2, -1]
+    whole = preflow.parametric_max_flow(graph, slope, "s", "t")
+    whole.verify()
+    assert (whole.low, whole.high) == (0, 6)
+    assert whole.breakpoint(0) == Fraction(5, 3)
+    assert whole.value(Fraction(5, 3)) == Fraction(13, 3)
+    part = preflow.parametric_max_flow(graph, slope, "s", "t", low=-0.5, high=1.5)
+    part.verify()
+    assert part.num_cuts == 1
+    assert part.value(-0.5) == 0
+    assert preflow.parametric_max_flow(graph, slope, "s", "t", low=2, high=2).value(2) == 4
+    for value in (-1, 7):
+        with pytest.raises(InvalidInputError, match="between"):
+            whole.value(value)
+
+
+def test_no_slopes_and_several_terminals() -> None:
+    network = preflow.FlowNetwork.from_arrays([0, 1, 2, 0], [2, 2, 3, 4], [1, 2, 9, 1])
+    found = preflow.parametric_max_flow(network, [0, 0, 0, 0], [0, 1], [3, 4])
+    found.verify()
+    assert found.num_cuts == 1
+    assert found.value(14) == 4
+    found = preflow.parametric_max_flow(network, [1, 1, 0, 2], [0, 1], [3, 4])
+    found.verify()
+    assert found.breakpoints.tolist() == [3]
+    assert found.value(3) == 16
+
+
+def test_bad_input() -> None:
+    network = ([0, 1], [1, 2], [3, 4])
+    for slope, message in [
+        ([1], "one for each arc"),
+        ([1, 1], "out of a source"),
+        ([-1, 0], "into a sink"),
+        ([np.nan, 0.0], "not finite"),
+        (["a", "b"], "one for each arc"),
+    ]:
+        with pytest.raises(InvalidInputError, match=message):
+            preflow.parametric_max_flow(network, slope, 0, 2)
+    for given, message in [
+        ({"low": -4}, "negative at -4"),
+        ({"high": 5}, "negative at 5"),
+        ({"low": 2, "high": 1}, "below low"),
+        ({"low": "x"}, "must be a number"),
+        ({"high": float("inf")}, "finite"),
+        ({"method": "cuda-push-relabel"}, "cuda"),
+    ]:
+        with pytest.raises(InvalidInputError, match=message):
+            preflow.parametric_max_flow(network, [1, -1], 0, 2, **given)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInputError, match="finite"):
+        preflow.parametric_max_flow(([0], [1], [np.inf]), [0], 0, 1)
+    with pytest.raises(InvalidInputError, match="both source and sink"):
+        preflow.parametric_max_flow(network, [0, 0], 0, 0)
+    with pytest.raises(CapacityOverflowError):
+        preflow.parametric_max_flow(([0, 1], [1, 2], [2**49, 2**50]), [2**40, 0], 0, 2, high=2**30)
+
+
+def test_wrong_results_are_refused() -> None:
+    network = ([0, 0, 1, 2, 1], [1, 2, 3, 3, 2], [0, 0, 4, 3, 1])
+    found = preflow.parametric_max_flow(network, [1, 2, 0, 0, 0], 0, 3)
+    flows = found._flows
+    arcs = ([0, 0, 1, 2, 1, 2], [1, 2, 3, 3, 2, 1], [0, 3, 4, 3, 5, 5])
+    other = preflow.parametric_max_flow(arcs, [3, 1, 0, 0, 0, 0], 0, 3)
+    other.verify()
+    for wrong in (
+        replace(found, breakpoints=found.breakpoints + 1),
+        replace(found, level=np.array([0, 1, 2, 3])),
+        replace(found, level=np.array([1, 2, 1, 3])),
+        replace(found, intercept=found.intercept + 1),
+        replace(found, slope=found.slope * 2),
+        replace(found, low=Fraction(1)),
+        replace(found, _flows=flows._replace(piece=flows.piece[::-1].copy())),
+        replace(other, _flows=other._flows._replace(amount=other._flows.amount + 1)),
+        replace(other, _flows=other._flows._replace(tail=np.array([0]), head=np.array([1]))),
+        replace(found, _flows=flows._replace(numerator=flows.numerator[::-1].copy())),
+        replace(found, _flows=flows._replace(denominator=2 * flows.denominator)),
+        replace(found, _flows=flows._replace(denominator=-flows.denominator)),
+    ):
+        with pytest.raises(VerificationError):
+            wrong.verify()
