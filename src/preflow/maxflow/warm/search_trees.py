@@ -402,17 +402,19 @@ def grow(net: ResidualArrays, forest: Forest, monitor: Monitor, most_scans: Int6
         a = np.uint64(net.first_out[v])
         last = np.uint64(net.first_out[v + ONE])
         while a < last and own != FREE:
+            w = np.uint64(net.head[a])
+            if side[w] == own and np.uint64(label[w]) <= np.uint64(label[v]) + ONE:
+                a += ONE
+                continue
             b = np.uint64(net.reverse[a])
             out = a if own == SOURCE else b
             if net.residual[out] <= 0:
                 a += ONE
                 continue
             scans += ONE
-            w = np.uint64(net.head[a])
             if side[w] == own:
-                if np.uint64(label[w]) > np.uint64(label[v]) + ONE:
-                    parent[w] = b
-                    label[w] = np.uint64(label[v]) + ONE
+                parent[w] = b
+                label[w] = np.uint64(label[v]) + ONE
                 a += ONE
             elif side[w] == FREE:
                 if np.uint64(label[v]) >= n:
