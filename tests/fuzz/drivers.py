@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from . import (
     assignments,
+    connectivity,
     containers,
     corruption,
     costflows,
@@ -20,7 +21,7 @@ from . import (
 from .harness import Driver
 
 MODULES = (
-    flows, grids, matchings, general, assignments, costflows, transports, energies, containers, readers,
-    corruption, interruption, large,
+    flows, connectivity, grids, matchings, general, assignments, costflows, transports, energies, containers,
+    readers, corruption, interruption, large,
 )  # fmt: skip
 DRIVERS: dict[str, Driver] = {driver.name: driver for module in MODULES for driver in module.DRIVERS}

@@ -138,6 +138,22 @@ def test_no_slopes_and_several_terminals() -> None:
     assert found.value(3) == 16
 
 
+def test_numbers_that_just_fit() -> None:
+    """An arc back from a later piece takes no part in the proof, however large its scaled capacity is."""
+    arcs = [(1, 4, 108401), (0, 1, 95453), (4, 0, 27547621600), (2, 3, 2**56), (1, 3, 18186040451747)]
+    tail, head, capacity = zip(*arcs, strict=True)
+    network = preflow.FlowNetwork.from_arrays(tail, head, capacity)
+    found = preflow.parametric_max_flow(network, [-4010640090, 0, 0, 0, 0], 0, 4)
+    found.verify()
+
+
+def test_a_breakpoint_that_is_no_float() -> None:
+    found = preflow.parametric_max_flow(([0, 1], [1, 2], [0, 1]), [0, -(2**53) - 1], 0, 2)
+    found.verify()
+    assert found.breakpoint(0) == found.high == Fraction(1, 2**53 + 1)
+    assert found.sink_side(found.high).tolist() == [False, False, True]
+
+
 def test_bad_input() -> None:
     network = ([0, 1], [1, 2], [3, 4])
     for slope, message in [

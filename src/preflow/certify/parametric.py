@@ -145,8 +145,13 @@ def _check_size(network: LinearNetwork, flows: PieceFlows, num_vertices: int) ->
     q, p = flows.denominator.astype(float), np.abs(flows.numerator).astype(float)
     count = len(q)
     size = np.bincount(flows.piece, (network.source + network.sink).astype(float), count)
-    size += np.bincount(flows.piece[network.tail], network.capacity.astype(float), count)
-    size += np.bincount(flows.piece[network.head], network.capacity.astype(float), count)
+    tail, head, capacity = (
+        flows.piece[network.tail],
+        flows.piece[network.head],
+        network.capacity.astype(float),
+    )
+    size += np.bincount(tail, np.where(tail <= head, capacity, 0.0), count)
+    size += np.bincount(head, np.where(tail < head, capacity, 0.0), count)
     slope = np.bincount(flows.piece, (network.source_slope + network.sink_slope).astype(float), count)
     if ((q * size + p * slope) >= MOST).any() or (flows.amount >= MOST).any():
         raise VerificationError("the numbers of the proof are too large")

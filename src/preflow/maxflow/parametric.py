@@ -407,7 +407,8 @@ class _Breakpoints(NamedTuple):
 
     def rounded(self) -> NDArray[np.float64]:
         """Return the values as floats."""
-        if max(np.abs(self.numerator).max(initial=0), self.denominator.max(initial=0)) <= EXACT_FLOAT:
+        largest = max(np.abs(self.numerator).max(initial=0), self.denominator.max(initial=0))
+        if int(largest) <= int(EXACT_FLOAT):
             quotient: NDArray[np.float64] = self.numerator / self.denominator
             return quotient
         pairs = zip(self.numerator.tolist(), self.denominator.tolist(), strict=True)

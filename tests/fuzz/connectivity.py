@@ -1,0 +1,154 @@
+"""Cut trees, smallest cuts, connectivity and parametric cuts of small graphs, against all cuts there are."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import partial
+from itertools import combinations, pairwise
+from random import Random
+from typing import Any
+
+import numpy as np
+
+import preflow
+from preflow.errors import CapacityOverflowError
+
+from .harness import Case, Driver, Tally, WrongError, require
+from .oracles import minimum_cut
+from .values import INTEGER_STYLES, integer
+
+#: From this sum on weights are refused.
+MOST = 2**61
+
+
+def make(random: Random, quick: bool = False, *, kind: str = "weights") -> Case:
+    n = random.choice([2, 3, 4, 5, 6, 7])
+    style = random.choice(INTEGER_STYLES)
+    edges = [
+        [int(random.random() * n), int(random.random() * n), integer(random, style)]
+        for _ in range(int(random.random() * 3 * n))
+    ]
+    case = {"n": n, "edges": edges, "kind": kind, "directed": random.random() < 0.5}
+    case["verify"] = random.random() < 0.2
+    if kind == "parametric":
+        case["slopes"] = [integer(random, style) if random.random() < 0.5 else 0 for _ in edges]
+        case["style"] = random.choice(["up", "up and down"])
+    return case
+
+
+def sides(n: int) -> list[set[int]]:
+    """Return one side of every cut: that without vertex 0."""
+    return [set(side) for size in range(1, n) for side in combinations(range(1, n), size)]
+
+
+def weight_of(edges: list[Any], side: set[int]) -> int:
+    return sum(weight for u, v, weight in edges if (u in side) != (v in side))
+
+
+def check_weights(case: Case, tally: Tally) -> None:
+    """Check cut trees and smallest cuts."""
+    n, edges = case["n"], case["edges"]
+    tail, head, weight = (np.array([edge[i] for edge in edges], dtype=np.int64) for i in range(3))
+    graph = preflow.UndirectedGraph.from_arrays(tail, head, weight, num_vertices=n)
+    try:
+        tree, cut = preflow.gomory_hu_tree(graph), preflow.global_min_cut(graph)
+    except CapacityOverflowError as error:
+        if sum(edge[2] for edge in edges) < MOST // 2:
+            raise WrongError("weights that fit are refused", str(error)) from error
+        tally["overflow"] += 1
+        return
+    tally["solves"] += 2
+    weights = [(weight_of(edges, side), side) for side in sides(n)]
+    least = min(each for each, _ in weights)
+    require(cut.value == least, "not the smallest cut", f"{cut.value}, not {least}")
+    chosen = set(np.flatnonzero(cut.side).tolist())
+    require(weight_of(edges, chosen) == least, "the side is that of another cut")
+    for u, v in combinations(range(n), 2):
+        exact = min(each for each, side in weights if (u in side) != (v in side))
+        require(tree.min_cut_value(u, v) == exact, "a wrong cut between two vertices", f"{u}, {v}")
+        part = set(np.flatnonzero(tree.partition(u, v)).tolist())
+        require(v in part and u not in part, "a partition that does not separate")
+        require(weight_of(edges, part) == exact, "a partition of another weight")
+    if case["verify"]:
+        tree.verify()
+        cut.verify()
+        tally["verified"] += 1
+
+
+def reaches_all(n: int, arcs: list[tuple[int, int]], left: set[int]) -> bool:
+    """Return whether each vertex of a set reaches each other one within the set."""
+    for start in left:
+        seen, stack = {start}, [start]
+        while stack:
+            u = stack.pop()
+            new = {v for a, v in arcs if a == u and v in left and v not in seen}
+            seen |= new
+            stack += new
+        if seen != left:
+            return False
+    return True
+
+
+def check_connectivity(case: Case, tally: Tally) -> None:
+    """Check edge and vertex connectivity."""
+    n = case["n"]
+    pairs = [(u, v) for u, v, _ in case["edges"]]
+    tail, head = (np.array([pair[i] for pair in pairs], dtype=np.int64) for i in range(2))
+    graph: Any = preflow.UndirectedGraph.from_arrays(tail, head, num_vertices=n)
+    arcs = pairs + [(v, u) for u, v in pairs]
+    if case["directed"]:
+        graph, arcs = preflow.FlowNetwork.from_arrays(tail, head, 1, num_vertices=n), pairs
+    edges, vertices = preflow.edge_connectivity(graph), preflow.vertex_connectivity(graph)
+    tally["solves"] += 2
+    parts = [*sides(n), *(set(range(n)) - side for side in sides(n))]
+    exact = min(sum(u not in side and v in side for u, v in arcs) for side in parts)
+    require(edges.value == exact, "a wrong edge connectivity", f"{edges.value}, not {exact}")
+    sizes = (
+        size
+        for size in range(n - 1)
+        for removed in combinations(range(n), size)
+        if not reaches_all(n, arcs, set(range(n)) - set(removed))
+    )
+    exact = next(sizes, n - 1)
+    require(vertices.value == exact, "a wrong vertex connectivity", f"{vertices.value}, not {exact}")
+    edges.verify()
+    vertices.verify()
+    tally["verified"] += 1
+
+
+def check_parametric(case: Case, tally: Tally) -> None:
+    """Check the cuts at all breakpoints, at the ends of the range and between."""
+    n, edges = case["n"], case["edges"]
+    source, sink = 0, n - 1
+    slopes = []
+    for (u, v, _), slope in zip(edges, case["slopes"], strict=True):
+        up, down = u == source and v not in (source, sink), v == sink and u not in (source, sink)
+        slopes.append(slope if up else -slope if down and case["style"] == "up and down" else 0)
+    tail, head, capacity = (np.array([edge[i] for edge in edges], dtype=np.int64) for i in range(3))
+    network = preflow.FlowNetwork.from_arrays(tail, head, capacity, num_vertices=n)
+    try:
+        found = preflow.parametric_max_flow(
+            network, np.array(slopes, dtype=np.int64), source, sink, threads=1
+        )
+    except CapacityOverflowError:
+        tally["overflow"] += 1
+        return
+    found.verify()
+    tally["verified"] += 1
+    exact = [found.low, *(found.breakpoint(i) for i in range(len(found.breakpoints))), found.high]
+    for value in sorted({*exact, *((a + b) / 2 for a, b in pairwise(exact))}):
+        p, q = value.numerator, value.denominator
+        arcs = [(u, v, c * q + s * p) for (u, v, c), s in zip(edges, slopes, strict=True)]
+        cut = minimum_cut(n, arcs, [source], [sink])
+        tally["solves"] += 1
+        require(found.value(value) == Fraction(cut.value, q), "a wrong value", f"at {value}")
+        side = set(np.flatnonzero(found.sink_side(value)).tolist())
+        if float(value) < 2.0**50:  # beyond, breakpoints may round to the same float
+            require(side == cut.sink_side, "not the smallest sink side", f"at {value}")
+
+
+DRIVERS = [
+    Driver("cuts", partial(make, kind="weights"), check_weights),
+    Driver("connectivity", partial(make, kind="connectivity"), check_connectivity),
+    Driver("parametric", partial(make, kind="parametric"), check_parametric),
+]
