@@ -27,9 +27,12 @@ if TYPE_CHECKING:
         multicore_paths,
         multicore_synchronous,
         policy,
+        serial_augmenting_paths,
+        serial_dinic,
         serial_fifo,
         serial_generic,
         serial_highest_label,
+        serial_pseudoflow,
     )
 
     HostSolver = FlowSolver[ResidualArrays, Array]
@@ -44,9 +47,12 @@ if TYPE_CHECKING:
         multicore_lockfree.solve,
         multicore_paths.solve,
         multicore_synchronous.solve,
+        serial_augmenting_paths.solve,
+        serial_dinic.solve,
         serial_fifo.solve,
         serial_generic.solve,
         serial_highest_label.solve,
+        serial_pseudoflow.solve,
     )
     DEVICE_SOLVERS: tuple[DeviceSolver, ...] = (cuda_push_relabel.solve,)
 
@@ -151,6 +157,36 @@ METHODS = (
         HI_PR,
         preset={"initial_wave": True},
         aliases=("HI_PRW",),
+    ),
+    Method(
+        "serial-pseudoflow",
+        "maxflow.serial_pseudoflow",
+        "PseudoflowOptions",
+        "trees with excess are hung onto others and send it to their roots; labels, gaps",
+        "Hochbaum 2008; Chandran and Hochbaum 2009",
+        aliases=("HPF",),
+    ),
+    Method(
+        "serial-dinic",
+        "maxflow.serial_dinic",
+        "DinicOptions",
+        "blocking flows in layered networks, which a search from both ends finds",
+        "Dinic 1970",
+    ),
+    Method(
+        "serial-edmonds-karp",
+        "maxflow.serial_augmenting_paths",
+        "AugmentingPathsOptions",
+        "shortest augmenting paths, one breadth-first search each",
+        "Edmonds and Karp 1972",
+    ),
+    Method(
+        "serial-capacity-scaling",
+        "maxflow.serial_augmenting_paths",
+        "AugmentingPathsOptions",
+        "serial-edmonds-karp on arcs of large capacity first",
+        "Edmonds and Karp 1972",
+        preset={"scaling": True},
     ),
     Method(
         "multicore-synchronous",

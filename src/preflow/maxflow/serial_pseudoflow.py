@@ -1,0 +1,390 @@
+"""The pseudoflow algorithm: strong trees are hung onto weak ones, and send their excess to the roots.
+
+Hochbaum, "The Pseudoflow Algorithm: A New Algorithm for the Maximum-Flow Problem", Operations Research 56
+(2008); Chandran and Hochbaum, "A Computational Study of the Pseudoflow and Push-Relabel Algorithms for the
+Maximum Flow Problem", Operations Research 57 (2009), for labels, buckets and gaps. Departures:
+
+- Labels begin as exact distances to the sink. The papers begin with 1 at vertices with excess, 0 elsewhere.
+- The capacity from a vertex to the sink takes the place of its deficit. So no excess is negative, and the
+  result is a preflow.
+
+Definitions
+-----------
+- The vertices are divided into trees. An arc of a tree leads from child to parent and has residual capacity.
+- A root with excess is *strong*, and so is its tree; other trees are *weak*.
+- A *merger* is a residual arc from a vertex of a strong tree to a vertex that is one level lower.
+
+Invariants
+----------
+Between two mergers:
+
+- Only roots have excess. No excess is negative.
+- Labels are valid: a residual arc leads down by at most one level.
+- The label of a vertex is at least that of its parent.
+- Only roots of weak trees have residual capacity to the sink.
+
+At the end the strong roots have the label n + 1: their trees cannot reach the sink.
+
+Pseudo-code
+-----------
+::
+
+    every vertex is a tree; labels are exact distances
+    while there is a strong root of a label up to n:                          run
+        take one of the largest (or smallest) label d
+        if no vertex has label d - 1: its tree is dead                        lift
+        search the vertices with label d from the root down for a merger:     find_merger
+            raise each vertex to d + 1 once it has neither a merger
+                nor a child with label d
+        if there is a merger (v, w): hang the tree by v onto w                merge
+            send the excess up to the root, and split the tree
+                above each vertex that cannot send all that it has            send_up
+        otherwise the root has label d + 1 now: append it to its bucket
+
+Time: O(n m log n) with dynamic trees; here O(n**2 m). Memory beside the network: 11 indices a vertex.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from ..arrays import Array, Indices
+from ..graph.residual import ResidualArrays
+from ..kernels.atomics import relaxed_load
+from ..kernels.bfs import distances_to_sink
+from ..kernels.constants import ONE, ZERO
+from ..kernels.kernel import kernel
+from ..solving.monitor import Monitor
+from ..solving.options import check_choice
+from ..solving.run import Control
+from ..stats import ARC_SCANS, GAP_VERTICES, PUSHES, RELABELS
+
+
+@dataclass(frozen=True)
+class PseudoflowOptions:
+    """Options of the pseudoflow algorithm.
+
+    Attributes
+    ----------
+    order : {"highest", "lowest"}
+        Which strong root is next: one with the largest or the smallest label.
+    bucket : {"fifo", "lifo"}
+        Which of the roots with that label: the one that waits longest, or the latest.
+    """
+
+    order: Literal["highest", "lowest"] = "highest"
+    bucket: Literal["fifo", "lifo"] = "fifo"
+
+    def __post_init__(self) -> None:
+        check_choice("order", self.order, ("highest", "lowest"))
+        check_choice("bucket", self.bucket, ("fifo", "lifo"))
+
+
+class Forest(NamedTuple):
+    """The trees, and the strong roots by label. The number n stands for no vertex.
+
+    Attributes
+    ----------
+    label : ndarray, shape (n,)
+    up : ndarray, shape (n,)
+        The residual arc from a vertex to its parent; the number of arcs at a root.
+    child, following, previous : ndarray, shape (n,)
+        The first child of a vertex, and the children of its parent after and before it.
+    current : ndarray, shape (n,)
+        Arcs before this one lead to no vertex that is one level lower.
+    next_child : ndarray, shape (n,)
+        In a search: the next child to visit.
+    first_root, last_root : ndarray, shape (n + 2,)
+        The queue of strong roots of each label.
+    next_root : ndarray, shape (n,)
+    population : ndarray, shape (n + 2,)
+        Number of vertices of each label.
+    """
+
+    label: Indices
+    up: Indices
+    child: Indices
+    following: Indices
+    previous: Indices
+    current: Indices
+    next_child: Indices
+    first_root: Indices
+    last_root: Indices
+    next_root: Indices
+    population: Indices
+
+
+@kernel
+def add_root(forest: Forest, v: np.uint64, first_out: bool) -> None:
+    """Append a strong root to the bucket of its label, or put it first; a dead one is left out."""
+    none = np.uint64(len(forest.label))
+    label = forest.label[v]
+    if label > none:
+        return
+    first = np.uint64(forest.first_root[label])
+    if first == none:
+        forest.next_root[v] = none
+        forest.first_root[label] = v
+        forest.last_root[label] = v
+    elif first_out:
+        forest.next_root[v] = first
+        forest.first_root[label] = v
+    else:
+        forest.next_root[v] = none
+        forest.next_root[forest.last_root[label]] = v
+        forest.last_root[label] = v
+
+
+@kernel
+def take_from_parent(forest: Forest, v: np.uint64, parent: np.uint64) -> None:
+    """Make a child the root of its own tree."""
+    none = np.uint64(len(forest.label))
+    after, before = np.uint64(forest.following[v]), np.uint64(forest.previous[v])
+    if after != none:
+        forest.previous[after] = before
+    if before != none:
+        forest.following[before] = after
+    else:
+        forest.child[parent] = after
+
+
+@kernel
+def hang(forest: Forest, v: np.uint64, parent: np.uint64, arc: np.uint64) -> None:
+    """Make a root the first child of a vertex of another tree."""
+    none = np.uint64(len(forest.label))
+    first = np.uint64(forest.child[parent])
+    forest.up[v] = arc
+    forest.following[v] = first
+    forest.previous[v] = none
+    if first != none:
+        forest.previous[first] = v
+    forest.child[parent] = v
+
+
+@kernel
+def merge(net: ResidualArrays, forest: Forest, v: np.uint64, arc: np.uint64) -> None:
+    """Hang the tree of v by v onto the head of a residual arc: turn its path to the root around."""
+    no_arc = np.uint64(len(net.head))
+    parent = np.uint64(net.head[arc])
+    while True:
+        old = np.uint64(forest.up[v])
+        if old == no_arc:
+            hang(forest, v, parent, arc)
+            break
+        above = np.uint64(net.head[old])
+        take_from_parent(forest, v, above)
+        hang(forest, v, parent, arc)
+        parent = v
+        arc = np.uint64(net.reverse[old])
+        v = above
+
+
+@kernel
+def send_up(
+    net: ResidualArrays, forest: Forest, v: np.uint64, first_out: bool, monitor: Monitor
+) -> np.uint64:
+    """Send the excess of a vertex up until none is left or to its root; return the last vertex.
+
+    Vertices that cannot send all of it become strong roots.
+    """
+    no_arc = np.uint64(len(net.head))
+    had = False
+    while net.excess[v] > 0:
+        arc = np.uint64(forest.up[v])
+        if arc == no_arc:
+            break
+        parent = np.uint64(net.head[arc])
+        had = net.excess[parent] > 0
+        amount = min(net.excess[v], np.int64(net.residual[arc]))
+        net.residual[arc] -= amount
+        net.residual[net.reverse[arc]] += amount
+        net.excess[parent] += amount
+        net.excess[v] -= amount
+        monitor.counts[PUSHES] += ONE
+        if net.excess[v] > 0:
+            take_from_parent(forest, v, parent)
+            forest.up[v] = no_arc
+            add_root(forest, v, first_out)
+        v = parent
+    if net.excess[v] > 0:
+        amount = min(net.excess[v], net.sink_residual[v])
+        net.excess[v] -= amount
+        net.sink_residual[v] -= amount
+        monitor.progress[0] -= amount
+        if net.excess[v] > 0 and not had:
+            add_root(forest, v, first_out)
+    return v
+
+
+@kernel
+def add_roots(net: ResidualArrays, forest: Forest, first_out: bool, monitor: Monitor) -> None:
+    """Send excess to the sink where a vertex can, and put the vertices that keep some into the buckets."""
+    v = ZERO
+    while v < np.uint64(len(forest.label)):
+        if net.excess[v] > 0:
+            send_up(net, forest, v, first_out, monitor)
+        v += ONE
+
+
+@kernel
+def next_child_of(net: ResidualArrays, forest: Forest, v: np.uint64, counts: Indices) -> np.uint64:
+    """Return the next child of v with its label; if there is none, raise v by a level and return n."""
+    none = np.uint64(len(forest.label))
+    label = forest.label[v]
+    child = np.uint64(forest.next_child[v])
+    while child != none:
+        if forest.label[child] == label:
+            forest.next_child[v] = forest.following[child]
+            return child
+        child = np.uint64(forest.following[child])
+    forest.next_child[v] = none
+    forest.population[label] -= ONE
+    forest.label[v] = label + ONE
+    forest.population[label + ONE] += ONE
+    forest.current[v] = net.first_out[v]
+    counts[RELABELS] += ONE
+    return none
+
+
+@kernel
+def find_arc(net: ResidualArrays, forest: Forest, v: np.uint64, counts: Indices) -> np.uint64:
+    """Return a residual arc from v to a vertex one level lower, or the end of its arcs."""
+    arc, end = np.uint64(forest.current[v]), np.uint64(net.first_out[v + ONE])
+    below = np.uint64(forest.label[v]) - ONE
+    begin = arc
+    while arc < end:
+        if np.uint64(forest.label[net.head[arc]]) == below and net.residual[arc] > 0:
+            break
+        arc += ONE
+    counts[ARC_SCANS] += arc - begin
+    forest.current[v] = arc
+    return arc
+
+
+@kernel
+def find_merger(
+    net: ResidualArrays, forest: Forest, root: np.uint64, monitor: Monitor
+) -> tuple[np.uint64, np.uint64]:
+    """Search a strong tree for a residual arc down from the label of its root.
+
+    Return its tail and the arc. The tail is n where there is none; then the root has risen by a level, and so
+    has every vertex of its label, unless the solve is stopped.
+    """
+    counts = monitor.counts
+    none, no_arc = np.uint64(len(forest.label)), np.uint64(len(net.head))
+    v = root
+    forest.next_child[v] = forest.child[v]
+    while relaxed_load(monitor.stop, 0) == 0:
+        arc = find_arc(net, forest, v, counts)
+        if arc < np.uint64(net.first_out[v + ONE]):
+            return v, arc
+        # Go to the next vertex of the search: down, or up over all whose search has ended.
+        while True:
+            child = next_child_of(net, forest, v, counts)
+            if child != none:
+                v = child
+                forest.next_child[v] = forest.child[v]
+                break
+            if np.uint64(forest.up[v]) == no_arc:
+                return none, no_arc
+            v = np.uint64(net.head[forest.up[v]])
+    return none, no_arc
+
+
+@kernel
+def lift(net: ResidualArrays, forest: Forest, root: np.uint64, counts: Indices) -> None:
+    """Declare all vertices of a strong tree dead."""
+    none = np.uint64(len(forest.label))
+    v = root
+    forest.next_child[v] = forest.child[v]
+    while True:
+        child = np.uint64(forest.next_child[v])
+        if child != none:
+            forest.next_child[v] = forest.following[child]
+            v = child
+            forest.next_child[v] = forest.child[v]
+            continue
+        if np.uint64(forest.label[v]) <= none:
+            forest.population[forest.label[v]] -= ONE
+            forest.population[none + ONE] += ONE
+            counts[GAP_VERTICES] += ONE
+        forest.label[v] = none + ONE
+        if v == root:
+            break
+        v = np.uint64(net.head[forest.up[v]])
+
+
+@kernel
+def run(net: ResidualArrays, forest: Forest, highest: bool, first_out: bool, monitor: Monitor) -> None:
+    """Merge strong trees until all of them are dead, or the solve is stopped."""
+    n = np.uint64(len(forest.label))
+    counts = monitor.counts
+    label = n if highest else ONE
+    add_roots(net, forest, first_out, monitor)
+    while relaxed_load(monitor.stop, 0) == 0:
+        # The next label with a strong root.
+        if highest:
+            while label > ZERO and np.uint64(forest.first_root[label]) == n:
+                label -= ONE
+            if label == ZERO:
+                break
+        else:
+            while label <= n and np.uint64(forest.first_root[label]) == n:
+                label += ONE
+            if label > n:
+                break
+        root = np.uint64(forest.first_root[label])
+        forest.first_root[label] = forest.next_root[root]
+        if label > ONE and forest.population[label - ONE] == ZERO:
+            monitor.progress[0] -= net.excess[root]
+            lift(net, forest, root, counts)
+            continue
+        v, arc = find_merger(net, forest, root, monitor)
+        if v == n:
+            add_root(forest, root, first_out)
+            label = min(n, label + ONE) if highest else label
+        else:
+            merge(net, forest, v, arc)
+            last = send_up(net, forest, root, first_out, monitor)
+            if not highest:
+                label = min(label, np.uint64(forest.label[last]))
+
+
+def solve(net: ResidualArrays, options: PseudoflowOptions, control: Control) -> Array:
+    """Run the first stage in place and return exact heights; see the module's docstring."""
+    control.excess[:] = net.excess.sum(dtype=np.float64)
+    n, dtype = len(net.excess), net.head.dtype
+    height = np.full(n, n + 1, dtype=dtype)
+    order = np.empty(n, dtype=dtype)
+    distances_to_sink(net, height, order, ZERO, ZERO, ZERO, False)
+    if not control.stopped:
+        forest = new_forest(net, height)
+        run(net, forest, options.order == "highest", options.bucket == "lifo", control.monitor())
+        height[:] = n + 1
+        distances_to_sink(net, height, order, ZERO, ZERO, ZERO, False)
+    return height
+
+
+def new_forest(net: ResidualArrays, label: Indices) -> Forest:
+    """Return the trees of one vertex each, and no strong root in a queue."""
+    n, dtype = len(net.excess), net.head.dtype
+
+    def filled(size: int, value: int) -> Indices:
+        return np.full(size, value, dtype=dtype)
+
+    return Forest(
+        label=label.copy(),
+        up=filled(n, len(net.head)),
+        child=filled(n, n),
+        following=filled(n, n),
+        previous=filled(n, n),
+        current=net.first_out[:-1].astype(dtype),
+        next_child=filled(n, n),
+        first_root=filled(n + 2, n),
+        last_root=filled(n + 2, n),
+        next_root=filled(n, n),
+        population=np.bincount(label, minlength=n + 2).astype(dtype),
+    )
