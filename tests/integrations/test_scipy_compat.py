@@ -1,18 +1,24 @@
-"""The drop-in for SciPy's linear_sum_assignment: the same results, kinds of errors and warnings."""
+"""The drop-ins for SciPy's functions: the same results, kinds of errors and warnings."""
 
 from __future__ import annotations
 
 import decimal
 import fractions
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 import scipy.optimize
 import scipy.sparse
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.sparse import csgraph, csr_array
 
 from preflow.errors import PreflowError
+from preflow.integrations import scipy_compat
 from preflow.integrations.scipy_compat import linear_sum_assignment
 
 pytestmark = pytest.mark.fast
@@ -135,3 +141,275 @@ def test_sparse_matrices_are_accepted() -> None:
     """SciPy refuses them, and has another function for them."""
     _, column = linear_sum_assignment(scipy.sparse.csr_array([[0, 3], [1, 9]]))
     assert column.tolist() == [1, 0]
+
+
+ARCS = [[0, 5, 2], [0, 0, 3], [0, 0, 0]]
+PATTERN = [[1, 1, 0], [1, 0, 0]]
+WEIGHTS = np.array([[3, 1, 2], [5, 4, 6]])
+REAL = ("bool", "i1", "u1", "i4", "u4", "i8", "u8", "f4", "f8")
+
+
+def wide_indices() -> Any:
+    matrix = csr_array(ARCS)
+    matrix.indices, matrix.indptr = matrix.indices.astype(np.int64), matrix.indptr.astype(np.int64)
+    return matrix
+
+
+def flow_call(graph: Any, source: Any = 0, sink: Any = 2, **more: Any) -> Callable[[Any], Any]:
+    return lambda module: module.maximum_flow(graph, source, sink, **more)
+
+
+FLOWS: dict[str, Callable[[Any], Any]] = {
+    **{f"dtype {d}": flow_call(csr_array(ARCS, dtype=d)) for d in (*REAL, "i2", "u2", "c16")},
+    **{f"{f} format": flow_call(csr_array(ARCS).asformat(f)) for f in ("coo", "csc", "lil", "dok")},
+    "dense": flow_call(np.array(ARCS)),
+    "list": flow_call(ARCS),
+    "None": flow_call(None),
+    "csr_matrix": flow_call(scipy.sparse.csr_matrix(ARCS)),
+    "64-bit indices": flow_call(wide_indices()),
+    "not square": flow_call(csr_array(PATTERN), 0, 1),
+    "same vertex": flow_call(csr_array(ARCS), 1, 1),
+    **{f"source {s}": flow_call(csr_array(ARCS), s) for s in (-1, 3, 2**40, "a", None, True, np.int32(1))},
+    **{
+        f"sink {t}": flow_call(csr_array(ARCS), 0, t)
+        for t in (-1, 3, 2**40, "a", None, np.int32(1), np.uint8(2))
+    },
+    **{
+        f"method {m}": flow_call(csr_array(ARCS), method=m)
+        for m in ("dinic", "edmonds_karp", "x", None, ["a"])
+    },
+    "method by position": lambda module: module.maximum_flow(csr_array(ARCS), 0, 2, "dinic"),
+    "by keywords": lambda module: module.maximum_flow(csgraph=csr_array(ARCS), source=0, sink=2),
+    "loops": flow_call(csr_array([[4, 5], [0, 7]]), 0, 1),
+    "stored zero": flow_call(csr_array(([0, 3], [1, 2], [0, 2, 2, 2]), shape=(3, 3))),
+    "parallel": flow_call(csr_array(([2, 3], [1, 1], [0, 2, 2]), shape=(2, 2)), 0, 1),
+    "not sorted": flow_call(csr_array(([2, 3, 9], [2, 1, 2], [0, 2, 3, 3]), shape=(3, 3))),
+    "antiparallel": flow_call(csr_array([[0, 5], [4, 0]]), 1, 0),
+    "value past int32": flow_call(
+        csr_array([[0, *[2**31 - 1] * 2, 0], *[[0, 0, 0, 2**31 - 1]] * 2, [0] * 4]), 0, 3
+    ),
+    "no vertices": flow_call(csr_array((0, 0), dtype=int), 0, 1),
+    "no arcs": flow_call(csr_array((3, 3), dtype=int)),
+    "no arcs of floats": flow_call(csr_array((3, 3))),
+    "one vertex": flow_call(csr_array([[3]]), 0, 0),
+}
+
+
+def same_kind_of_error(got: Any, expected: Any) -> bool:
+    """Check the errors, if there are any; a message may say more than SciPy's does."""
+    if not isinstance(expected, Exception):
+        if isinstance(got, Exception):
+            raise got
+        return False
+    assert isinstance(got, type(expected))
+    assert isinstance(got, PreflowError) or "positional" in str(got)
+    return True
+
+
+def solved_by(call: Callable[[Any], Any], module: Any) -> Any:
+    """Return the result, or the error; a warning is an error."""
+    return outcome(lambda _matrix, _maximize: call(module), None, None)
+
+
+@pytest.mark.parametrize("call", FLOWS.values(), ids=FLOWS)
+def test_maximum_flow_is_the_same_as_scipy(call: Callable[[Any], Any]) -> None:
+    expected, got = solved_by(call, csgraph), solved_by(call, scipy_compat)
+    if same_kind_of_error(got, expected):
+        words = str(expected).replace("exactly ", "").split("(")[0][:20]
+        assert words in str(got) or isinstance(expected, TypeError)
+        return
+    assert repr(got) == repr(expected)
+    assert type(got.flow_value) is type(expected.flow_value)
+    assert type(got.flow) is type(expected.flow)
+    for part in ("data", "indices", "indptr"):
+        ours, theirs = getattr(got.flow, part), getattr(expected.flow, part)
+        assert ours.dtype == theirs.dtype
+        np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("capacity", [2**31 - 1, 2**31, 2**32 + 5, 2**62])
+def test_capacities_past_int32_are_exact(capacity: int) -> None:
+    """SciPy keeps their lowest 32 bits."""
+    result = scipy_compat.maximum_flow(csr_array(np.array([[0, capacity], [0, 0]])), 0, 1)
+    assert result.flow_value == capacity == result.flow[0, 1] == -result.flow[1, 0]
+    assert result.flow.dtype == (np.int32 if capacity < 2**31 else np.int64)
+
+
+def test_flow_differs_on_purpose() -> None:
+    """SciPy answers in part, raises another error, or crashes."""
+    with pytest.raises(ValueError, match="square matrix"):
+        scipy_compat.maximum_flow(scipy.sparse.coo_array([1, 2, 3]).tocsr(), 0, 1)
+    with pytest.raises(ValueError, match="capacity is negative: -5"):
+        scipy_compat.maximum_flow(csr_array([[0, -5], [0, 0]]), 0, 1)
+    for vertex in (1.0, True):
+        with pytest.raises(TypeError, match="sink must be an integer"):
+            scipy_compat.maximum_flow(csr_array(ARCS), 0, vertex)  # type: ignore[arg-type]
+
+
+@given(capacity=arrays(np.int64, (7, 7), elements=st.sampled_from([0, 0, 0, 1, 2, 9])))
+def test_random_flows(capacity: Any) -> None:
+    graph = csr_array(capacity)
+    result = scipy_compat.maximum_flow(graph, 0, 6)
+    flow = result.flow.toarray()
+    assert result.flow_value == csgraph.maximum_flow(graph, 0, 6).flow_value == flow[0].sum()
+    assert (flow <= capacity).all()
+    assert (flow == -flow.T).all()
+    assert not flow[1:6].sum(axis=1).any()
+
+
+FORMATS = ("csr", "csc", "coo", "lil", "dok", "bsr", "dia")
+PATTERNS: dict[str, Any] = {
+    **{form: csr_array(PATTERN).asformat(form) for form in FORMATS},
+    **{dtype: csr_array(PATTERN, dtype=dtype) for dtype in ("bool", "i1", "f4", "f8", "c16")},
+    "csr_matrix": scipy.sparse.csr_matrix(PATTERN),
+    "64-bit indices": wide_indices(),
+    "dense": np.array(PATTERN),
+    "list": PATTERN,
+    "None": None,
+    "stored zeros": csr_array(([0, 0], [1, 0], [0, 1, 2]), shape=(2, 2)),
+    "parallel": csr_array(([1, 1], [1, 1], [0, 2, 2]), shape=(2, 2)),
+    **{f"empty {n} x {m}": csr_array((n, m)) for n, m in ((0, 0), (0, 3), (3, 0), (2, 2), (1, 1))},
+}
+
+
+@pytest.mark.parametrize("perm_type", ["row", "column", "ROW", None, 3])
+@pytest.mark.parametrize("matrix", PATTERNS.values(), ids=PATTERNS)
+def test_bipartite_matching_is_the_same_as_scipy(matrix: Any, perm_type: Any) -> None:
+    def call(module: Any) -> Any:
+        return module.maximum_bipartite_matching(matrix, perm_type)
+
+    expected, got = solved_by(call, csgraph), solved_by(call, scipy_compat)
+    if same_kind_of_error(got, expected):
+        assert str(got) == str(expected)
+        return
+    assert got.dtype == expected.dtype
+    assert got.flags.writeable
+    assert got.shape == expected.shape
+    assert np.count_nonzero(got >= 0) == np.count_nonzero(expected >= 0)
+
+
+@pytest.mark.parametrize("matrix", PATTERNS.values(), ids=PATTERNS)
+@pytest.mark.parametrize("action", ["error", "ignore"])
+def test_structural_rank_is_the_same_as_scipy(matrix: Any, action: Any) -> None:
+    def call(module: Any) -> Any:
+        with warnings.catch_warnings():
+            warnings.simplefilter(action)
+            return module.structural_rank(matrix)
+
+    expected, got = solved_by(call, csgraph), solved_by(call, scipy_compat)
+    if isinstance(expected, Warning):
+        assert type(got) is type(expected)
+        assert str(got) == str(expected)
+    elif not same_kind_of_error(got, expected):
+        assert got == expected
+        assert type(got) is type(expected)
+
+
+def stored(data: Any, row: Any, column: Any, form: str = "coo") -> Any:
+    return scipy.sparse.coo_array((np.array(data), (row, column)), shape=(2, 2)).asformat(form)
+
+
+WEIGHTED: dict[str, Any] = {
+    **{
+        f"weights {d}": csr_array(WEIGHTS, dtype=d)
+        for d in ["bool", "i1", "u1", "i4", "u4", "i8", "u8", "f4", "f8", "g", "c16"]
+    },
+    **{f"tall {d}": csr_array(WEIGHTS.T, dtype=d) for d in ("bool", "i8", "f8")},
+    **{f"{form} format": csr_array(WEIGHTS).asformat(form) for form in FORMATS},
+    **{f"empty {n} x {m}": csr_array((n, m)) for n, m in ((0, 0), (0, 3), (3, 0), (2, 2), (1, 1))},
+    "dense": WEIGHTS,
+    "None": None,
+    "zero": stored([0.0, 1, 1, 5], [0, 1, 0, 1], [0, 1, 1, 0]),
+    "zeros only": stored([0, 0], [0, 1], [0, 1], "csr"),
+    "stored twice": stored([2.0, 3, 1, 4, 4], [0, 0, 1, 0, 1], [0, 0, 1, 1, 0]),
+    "infeasible": csr_array([[1, 0], [1, 0]]),
+    "near 2**62": csr_array([[2**62, 1], [1, 2**62]]),
+    "huge": csr_array([[1e300, 1], [1, 1e300]]),
+    "sums past float64": csr_array([[1e308, 1e308], [1, 1e308]]),
+}
+
+
+@pytest.mark.parametrize("maximize", [False, "yes", []])
+@pytest.mark.parametrize("action", ["error", "ignore"])
+@pytest.mark.parametrize("matrix", WEIGHTED.values(), ids=WEIGHTED)
+def test_full_matching_is_the_same_as_scipy(matrix: Any, action: Any, maximize: Any) -> None:
+    def call(module: Any) -> Any:
+        with warnings.catch_warnings():
+            warnings.simplefilter(action)
+            return module.min_weight_full_bipartite_matching(matrix, maximize)
+
+    expected, got = solved_by(call, csgraph), solved_by(call, scipy_compat)
+    if isinstance(expected, Warning):
+        assert type(got) is type(expected)
+        assert str(got) == str(expected)
+        return
+    if same_kind_of_error(got, expected):
+        assert str(got).startswith(str(expected))
+        return
+    weights = matrix.toarray().real.astype(np.float64)
+    for ours, theirs in zip(got, expected, strict=True):
+        assert ours.dtype == theirs.dtype
+        assert ours.flags.writeable
+    np.testing.assert_array_equal(got[0], np.sort(got[0]))
+    with np.errstate(over="ignore"):
+        assert weights[got].sum() == weights[expected].sum()
+
+
+def test_numbers_that_are_refused() -> None:
+    """SciPy returns some matching."""
+    for matrix, maximize in (([[np.nan, 1], [2, 3]], False), ([[np.inf, 1], [4, 3]], True)):
+        with pytest.raises(ValueError, match="invalid numeric entries"):
+            scipy_compat.min_weight_full_bipartite_matching(csr_array(matrix), maximize)
+
+
+@pytest.mark.parametrize("module", [csgraph, scipy_compat])
+def test_infinite_weights_are_no_edges(module: Any) -> None:
+    column = module.min_weight_full_bipartite_matching(csr_array([[np.inf, 1], [2, np.inf]]))[1]
+    assert column.tolist() == [1, 0]
+    with pytest.raises(ValueError, match="no full matching exists"):
+        module.min_weight_full_bipartite_matching(csr_array([[np.inf, 1], [np.inf, 3]]))
+
+
+@given(
+    weights=arrays(np.int64, st.tuples(st.integers(1, 6), st.integers(1, 6)), elements=st.integers(-2, 9)),
+    maximize=st.booleans(),
+)
+def test_random_matchings(weights: Any, maximize: bool) -> None:
+    matrix = csr_array(weights)
+    column = scipy_compat.maximum_bipartite_matching(matrix, "column")
+    assert len(set(column[column >= 0])) == np.count_nonzero(column >= 0) == csgraph.structural_rank(matrix)
+    assert all(weights[i, j] for i, j in enumerate(column) if j >= 0)
+    assert scipy_compat.structural_rank(matrix) == csgraph.structural_rank(matrix)
+
+    def call(module: Any) -> Any:
+        return module.min_weight_full_bipartite_matching(matrix, maximize)
+
+    expected, got = solved_by(call, csgraph), solved_by(call, scipy_compat)
+    if not same_kind_of_error(got, expected):
+        assert weights[got].all()
+        assert weights[got].sum() == weights[expected].sum()
+
+
+class PydataLike:
+    """A matrix with the conversions that SciPy knows of the package sparse."""
+
+    def __init__(self, matrix: Any) -> None:
+        self.matrix = matrix
+
+    def to_scipy_sparse(self) -> Any:
+        return scipy.sparse.coo_array(self.matrix)
+
+    @classmethod
+    def from_scipy_sparse(cls, matrix: Any) -> PydataLike:
+        return cls(matrix)
+
+
+def test_matrices_of_the_package_sparse_are_taken() -> None:
+    flow = scipy_compat.maximum_flow(PydataLike(ARCS), 0, 2).flow  # type: ignore[arg-type]
+    assert isinstance(flow, PydataLike)
+    assert flow.matrix.toarray().tolist() == [[0, 3, 2], [-3, 0, 3], [-2, -3, 0]]
+    given_pattern: Any = PydataLike(PATTERN)
+    assert scipy_compat.maximum_bipartite_matching(given_pattern).tolist() == [1, 0, -1]
+    assert scipy_compat.structural_rank(given_pattern) == 2
+    weighted: Any = PydataLike(WEIGHTS)
+    assert scipy_compat.min_weight_full_bipartite_matching(weighted)[1].tolist() == [1, 0]

@@ -1,0 +1,35 @@
+"""A plugin of pytest that runs SciPy's own tests over preflow's drop-in functions.
+
+python -m pytest -p tests.support.scipy_suite --pyargs scipy.sparse.csgraph.tests.test_matching
+"""
+
+from __future__ import annotations
+
+import pytest
+import scipy.optimize
+import scipy.sparse.csgraph
+
+from preflow.integrations import scipy_compat
+
+# Test modules import the functions from these packages, after this plugin.
+scipy.optimize.linear_sum_assignment = scipy_compat.linear_sum_assignment
+for name in (
+    "maximum_flow",
+    "maximum_bipartite_matching",
+    "min_weight_full_bipartite_matching",
+    "structural_rank",
+):
+    setattr(scipy.sparse.csgraph, name, getattr(scipy_compat, name))
+
+#: Tests that expect one of several optimal results, with what is another one.
+EXPECTED_FAILURES = {
+    ("test_flow.py", "test_example_from_clrs_chapter_26_1"): "another maximum flow, also of value 23",
+}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Function]) -> None:
+    """Mark the tests that fail although the result is right."""
+    for item in items:
+        reason = EXPECTED_FAILURES.get((item.path.name, item.originalname))
+        if reason is not None:
+            item.add_marker(pytest.mark.xfail(reason=reason, strict=True))
