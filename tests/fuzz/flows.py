@@ -36,7 +36,11 @@ OPTIONS: dict[str, dict[str, list[Any]]] = {
     "serial-hi-pr": {**HIGHEST, "initial_labels": ["exact", "one"], "initial_wave": [True, False]},
     "serial-hi-pro": HIGHEST,
     "serial-hi-prw": HIGHEST,
-    "serial-pseudoflow": {"order": ["highest", "lowest"], "bucket": ["fifo", "lifo"]},
+    "serial-pseudoflow": {
+        "order": ["highest", "lowest"],
+        "bucket": ["fifo", "lifo"],
+        "relabel_period": [0.25, 4.0, None],
+    },
     "serial-dinic": {"both_ends": [True, False]},
     "serial-edmonds-karp": {"scaling": [True, False]},
     "serial-capacity-scaling": {},

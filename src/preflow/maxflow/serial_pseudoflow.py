@@ -7,6 +7,8 @@ Maximum Flow Problem", Operations Research 57 (2009), for labels, buckets and ga
 - Labels begin as exact distances to the sink. The papers begin with 1 at vertices with excess, 0 elsewhere.
 - The capacity from a vertex to the sink takes the place of its deficit. So no excess is negative, and the
   result is a preflow.
+- Global relabels make the labels exact now and then. The papers raise labels by one level at a time only,
+  which lifts large trees over many levels without any merger.
 
 Definitions
 -----------
@@ -31,6 +33,8 @@ Pseudo-code
 
     every vertex is a tree; labels are exact distances
     while there is a strong root of a label up to n:                          run
+        if the work since the last global relabel reaches the limit:          global_relabel
+            every vertex is a tree again; labels are exact distances          add_roots
         take one of the largest (or smallest) label d
         if no vertex has label d - 1: its tree is dead                        lift
         search the vertices with label d from the root down for a merger:     find_merger
@@ -57,10 +61,16 @@ from ..kernels.atomics import relaxed_load
 from ..kernels.bfs import distances_to_sink
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
+from ..kernels.relabel import RELABEL_WORK
 from ..solving.monitor import Monitor
-from ..solving.options import check_choice
+from ..solving.options import UNLIMITED, check_choice
 from ..solving.run import Control
-from ..stats import ARC_SCANS, GAP_VERTICES, PUSHES, RELABELS
+from ..stats import ARC_SCANS, GAP_VERTICES, GLOBAL_RELABELS, PUSHES, RELABELS
+from .relabel_rule import check_relabel_rule, relabel_limits
+
+#: The work of a push, in arc scans. A push costs about as much as eight scans, since it touches four cache
+#: lines. Where trees are deep, pushes are most of the work, and a global relabel makes trees flat again.
+PUSH_WORK = np.uint64(8)
 
 
 @dataclass(frozen=True)
@@ -73,14 +83,20 @@ class PseudoflowOptions:
         Which strong root is next: one with the largest or the smallest label.
     bucket : {"fifo", "lifo"}
         Which of the roots with that label: the one that waits longest, or the latest.
+    relabel_period : float or None
+        A global relabel is due after ``relabel_period * (6 n + m)`` units of work: arc scans, relabels and
+        pushes. With None there are no global relabels, as in the papers.
     """
 
     order: Literal["highest", "lowest"] = "highest"
     bucket: Literal["fifo", "lifo"] = "fifo"
+    relabel_period: float | None = 4.0
 
     def __post_init__(self) -> None:
         check_choice("order", self.order, ("highest", "lowest"))
         check_choice("bucket", self.bucket, ("fifo", "lifo"))
+        if self.relabel_period is not None:
+            check_relabel_rule("work", self.relabel_period)
 
 
 class Forest(NamedTuple):
@@ -186,36 +202,39 @@ def merge(net: ResidualArrays, forest: Forest, v: np.uint64, arc: np.uint64) -> 
 def send_up(
     net: ResidualArrays, forest: Forest, v: np.uint64, first_out: bool, monitor: Monitor
 ) -> np.uint64:
-    """Send the excess of a vertex up until none is left or to its root; return the last vertex.
+    """Send the excess of a vertex up to its root, and from there to the sink; return the root.
 
-    Vertices that cannot send all of it become strong roots.
+    Vertices that cannot send all that they get become strong roots.
     """
     no_arc = np.uint64(len(net.head))
-    had = False
-    while net.excess[v] > 0:
+    carried = net.excess[v]
+    net.excess[v] = 0
+    pushes = ZERO
+    while carried > 0:
         arc = np.uint64(forest.up[v])
         if arc == no_arc:
             break
         parent = np.uint64(net.head[arc])
-        had = net.excess[parent] > 0
-        amount = min(net.excess[v], np.int64(net.residual[arc]))
-        net.residual[arc] -= amount
+        capacity = np.int64(net.residual[arc])
+        amount = min(carried, capacity)
+        net.residual[arc] = capacity - amount
         net.residual[net.reverse[arc]] += amount
-        net.excess[parent] += amount
-        net.excess[v] -= amount
-        monitor.counts[PUSHES] += ONE
-        if net.excess[v] > 0:
+        pushes += ONE
+        if amount < carried:
             take_from_parent(forest, v, parent)
             forest.up[v] = no_arc
+            net.excess[v] = carried - amount
             add_root(forest, v, first_out)
+            carried = amount
         v = parent
-    if net.excess[v] > 0:
-        amount = min(net.excess[v], net.sink_residual[v])
-        net.excess[v] -= amount
-        net.sink_residual[v] -= amount
-        monitor.progress[0] -= amount
-        if net.excess[v] > 0 and not had:
-            add_root(forest, v, first_out)
+    monitor.counts[PUSHES] += pushes
+    before = net.excess[v]
+    amount = min(carried, net.sink_residual[v])
+    net.sink_residual[v] -= amount
+    monitor.progress[0] -= amount
+    net.excess[v] = before + carried - amount
+    if before == 0 and carried > amount:
+        add_root(forest, v, first_out)
     return v
 
 
@@ -318,13 +337,55 @@ def lift(net: ResidualArrays, forest: Forest, root: np.uint64, counts: Indices) 
 
 
 @kernel
-def run(net: ResidualArrays, forest: Forest, highest: bool, first_out: bool, monitor: Monitor) -> None:
+def work_done(counts: Indices) -> np.uint64:
+    """Return the work so far, in arc scans."""
+    return np.uint64(counts[ARC_SCANS] + RELABEL_WORK * counts[RELABELS] + PUSH_WORK * counts[PUSHES])
+
+
+@kernel
+def global_relabel(net: ResidualArrays, forest: Forest, order: Indices, monitor: Monitor) -> None:
+    """Make all labels exact and every vertex a tree of its own, and empty the buckets."""
+    n = np.uint64(len(forest.label))
+    forest.label[:] = n + ONE
+    distances_to_sink(net, forest.label, order, ZERO, ZERO, ZERO, False)
+    forest.up[:] = len(net.head)
+    forest.child[:] = n
+    forest.first_root[:] = n
+    forest.population[:] = 0
+    left = 0.0
+    v = ZERO
+    while v < n:
+        forest.current[v] = net.first_out[v]
+        forest.population[forest.label[v]] += ONE
+        if np.uint64(forest.label[v]) <= n:
+            left += net.excess[v]
+        v += ONE
+    monitor.progress[0] = left
+    monitor.counts[GLOBAL_RELABELS] += ONE
+
+
+@kernel
+def run(
+    net: ResidualArrays,
+    forest: Forest,
+    order: Indices,
+    highest: bool,
+    first_out: bool,
+    work_limit: np.uint64,
+    monitor: Monitor,
+) -> None:
     """Merge strong trees until all of them are dead, or the solve is stopped."""
     n = np.uint64(len(forest.label))
     counts = monitor.counts
     label = n if highest else ONE
+    done = work_done(counts)
     add_roots(net, forest, first_out, monitor)
     while relaxed_load(monitor.stop, 0) == 0:
+        if work_done(counts) - done >= work_limit:
+            global_relabel(net, forest, order, monitor)
+            add_roots(net, forest, first_out, monitor)
+            done = work_done(counts)
+            label = n if highest else ONE
         # The next label with a strong root.
         if highest:
             while label > ZERO and np.uint64(forest.first_root[label]) == n:
@@ -359,10 +420,16 @@ def solve(net: ResidualArrays, options: PseudoflowOptions, control: Control) -> 
     n, dtype = len(net.excess), net.head.dtype
     height = np.full(n, n + 1, dtype=dtype)
     order = np.empty(n, dtype=dtype)
-    distances_to_sink(net, height, order, ZERO, ZERO, ZERO, False)
+    monitor = control.monitor()
+    _, pushes = distances_to_sink(net, height, order, ZERO, ZERO, ZERO, True)
+    monitor.counts[PUSHES] += pushes
     if not control.stopped:
         forest = new_forest(net, height)
-        run(net, forest, options.order == "highest", options.bucket == "lifo", control.monitor())
+        work_limit = UNLIMITED
+        if options.relabel_period is not None:
+            _, work_limit = relabel_limits("work", options.relabel_period, n, len(net.head))
+        highest, lifo = options.order == "highest", options.bucket == "lifo"
+        run(net, forest, order, highest, lifo, work_limit, monitor)
         height[:] = n + 1
         distances_to_sink(net, height, order, ZERO, ZERO, ZERO, False)
     return height
