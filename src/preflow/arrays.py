@@ -6,7 +6,7 @@ types. These names say which.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -45,6 +45,12 @@ NetworkInput: TypeAlias = Any
 SupplyInput: TypeAlias = Any
 #: An undirected graph as callers give it: see :func:`preflow.matching`.
 GraphInput: TypeAlias = Any
+#: A table with a row for each edge, as callers give it: see :mod:`preflow.graph.edge_tables`.
+TableInput: TypeAlias = Any
+#: Edges as callers give them: tuples of the labels of both ends and perhaps a number or a mapping.
+EdgesInput: TypeAlias = Iterable[tuple[Any, ...]]
+#: Edges as callers give them: ``{tail: {head: number}}``.
+DictInput: TypeAlias = Mapping[Any, Any]
 #: Weights of edges as callers give them: the name of an attribute, one number for each edge, False or None.
 WeightInput: TypeAlias = ArrayLike | str | None
 #: An object of a library that has no types: a type of Numba, a builder of LLVM.

@@ -284,7 +284,7 @@ class TestNetworkX:
         self.check(graph, "x", "y", 3, "spam")
 
     def test_infinite_path_is_unbounded(self) -> None:
-        graph = nx.DiGraph([("s", "a"), ("a", "t")])
+        graph = nx.DiGraph([("s", "a"), ("a", "t"), ("a", "b", {"capacity": 1})])
         with pytest.raises(UnboundedFlowError, match="sink 't'"):
             preflow.max_flow(graph, "s", "t")
         with pytest.raises(InvalidInputError, match="'s' is both"):
@@ -315,7 +315,7 @@ class TestNetworkX:
 
     def test_unknown_label(self) -> None:
         with pytest.raises(InvalidInputError, match="'z'"):
-            preflow.max_flow(nx.path_graph(3), "z", 1)
+            preflow.max_flow(nx.from_edgelist([(0, 1, {"capacity": 1})]), "z", 1)
 
 
 class TestInputs:

@@ -14,8 +14,6 @@ from ..graph.undirected import UndirectedGraph, as_undirected_graph
 
 #: The sum of all weights, as integers, is below two to this power.
 BITS_OF_SUM = 61
-#: An attribute that no edge has.
-NO_ATTRIBUTE = "preflow: none"
 
 
 class WholeWeights(NamedTuple):
@@ -86,7 +84,7 @@ def read_graph(graph: GraphInput) -> FlowNetwork | UndirectedGraph:
     is_directed = getattr(graph, "is_directed", None)
     read: FlowNetwork | UndirectedGraph
     if callable(is_directed) and is_directed():
-        read = FlowNetwork.from_networkx(graph, capacity=NO_ATTRIBUTE)
+        read = FlowNetwork.from_networkx(graph, capacity=None)
     elif isinstance(graph, FlowNetwork) and graph.reverse_capacity is None:
         read = graph.on_host()
     elif isinstance(graph, FlowNetwork):

@@ -1,18 +1,23 @@
 """Convert everything that a public function accepts as a network or graph.
 
-One rule holds for all problems: a tuple is edges, one array for each part; an array, a list of lists or a
-sparse matrix is a matrix. A list that could be either is refused.
+One rule holds for all problems: a tuple is edges, one array for each part; a list of tuples is edges, one
+tuple for each; an array, a list of lists or a sparse matrix is a matrix. A list that could be either is
+refused. Vertices are numbers in arrays and matrices. They are labels in lists of tuples, dictionaries, tables
+and NetworkX graphs.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from ..arrays import AnyArray, Array, NetworkInput, Vertices
+from ..arrays import AnyArray, Array, NetworkInput, TableInput, Vertices
 from ..errors import InvalidInputError
 from .bipartite import BipartiteGraph
+from .edge_tables import has_columns, is_edge_list, is_frame, is_table
 from .grid import GridNetwork
 from .grid_input import check_not_masked
 from .network import FlowNetwork, MaxFlowProblem
@@ -25,8 +30,8 @@ def as_flow_problem(network: NetworkInput, source: Vertices, sink: Vertices) -> 
 
     Parameters
     ----------
-    network : FlowNetwork, MaxFlowProblem, (tail, head, capacity), matrix, or NetworkX graph
-        Or a GridNetwork, of which all arcs are created. See :func:`as_flow_network`.
+    network : MaxFlowProblem, GridNetwork, or anything that `as_flow_network` takes
+        Of a GridNetwork all arcs are created.
     source, sink : vertex, collection of vertices, or None
         None takes those of a MaxFlowProblem.
     """
@@ -48,9 +53,11 @@ def as_flow_network(network: NetworkInput) -> FlowNetwork:
 
     Parameters
     ----------
-    network : FlowNetwork, (tail, head, capacity), matrix, or NetworkX graph
-        A matrix is square, sparse or dense; its entry (u, v) is the capacity of an arc from u to v. Zeros of
-        a dense matrix are not arcs.
+    network : FlowNetwork, (tail, head, capacity), edges, table, dictionary, matrix, or NetworkX graph
+        Edges are a list of tuples (tail, head, capacity), a dictionary is ``{tail: {head: capacity}}``, and a
+        table has the columns "source", "target" and "capacity". A matrix is square, sparse or dense; its
+        entry (u, v) is the capacity of an arc from u to v. Zeros of a dense matrix are not arcs. Of a
+        DataFrame without these columns, rows and columns have the same labels, those of the vertices.
     """
     if isinstance(network, FlowNetwork):
         return network
@@ -64,16 +71,33 @@ def as_flow_network(network: NetworkInput) -> FlowNetwork:
         return FlowNetwork.from_scipy(network)
     if is_networkx(network):
         return FlowNetwork.from_networkx(network)
+    if is_edge_list(network):
+        return FlowNetwork.from_edges(network)
+    if isinstance(network, Mapping):
+        return FlowNetwork.from_dict(network)
+    if is_table(network) and not _is_labelled_square(network, ("source", "target", "capacity")):
+        return FlowNetwork.from_pandas(network)
     if _is_dense(network):
         matrix = _dense_matrix(network, "network", ("tail", "head", "capacity"))
         if matrix.shape[0] != matrix.shape[1]:
             raise InvalidInputError(f"a capacity matrix is square; this one has shape {matrix.shape}")
         tail, head = np.nonzero(matrix)
-        return FlowNetwork.from_arrays(tail, head, matrix[tail, head], num_vertices=len(matrix))
+        read = FlowNetwork.from_arrays(tail, head, matrix[tail, head], num_vertices=len(matrix))
+        return replace(read, labels=tuple(network.columns.tolist())) if is_frame(network) else read
     raise InvalidInputError(
-        "a network is a FlowNetwork, what read_dimacs returns, a tuple (tail, head, capacity), a square "
-        f"matrix of capacities, sparse or dense, or a NetworkX graph, not {type(network).__name__}"
+        "a network is a FlowNetwork, what read_dimacs returns, a tuple (tail, head, capacity) of arrays, a "
+        "list of such tuples, a table, a dictionary {tail: {head: capacity}}, a square matrix of capacities, "
+        f"sparse or dense, or a NetworkX graph, not {type(network).__name__}"
     )
+
+
+def _is_labelled_square(table: TableInput, columns: tuple[str, ...]) -> bool:
+    """Return whether a table is a matrix: a DataFrame whose rows and columns have the same labels.
+
+    One that has all of `columns` is a table of edges.
+    """
+    is_matrix = is_frame(table) and table.index.equals(table.columns)
+    return is_matrix and not has_columns(table, columns)
 
 
 def as_bipartite_graph(graph: Any) -> BipartiteGraph:

@@ -17,11 +17,19 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from ..arrays import AnyArray, Array
+from ..arrays import AnyArray, Array, DictInput, EdgesInput, TableInput
 from ..cuda import runtime
 from ..cuda.runtime import Device, is_on_gpu
 from ..errors import CapacityOverflowError, InvalidInputError
 from ..solving.read_only import ReadOnlyArrays
+from .edge_tables import (
+    EdgeColumns,
+    check_attribute,
+    number_together,
+    read_dict,
+    read_table,
+    read_tuples,
+)
 from .networkx_edges import read_networkx
 from .placement import DeviceArrays, HostArrays, as_device_array, restorer
 from .sparse_input import read_sparse
@@ -45,10 +53,12 @@ EXACT_FLOAT = float(2**53)
 class FlowNetwork(VertexNames, HostArrays, ReadOnlyArrays):
     """A directed network with a capacity on every arc. Immutable.
 
-    Build one with :meth:`from_arrays`, :meth:`from_scipy` or :meth:`from_networkx`. The constructor makes the
-    same checks, and keeps copies of the arrays. Arcs keep the order in which they were given: ``flow`` and
-    ``cut_arcs`` of a result refer to it. Parallel arcs, antiparallel arcs, self loops (they carry nothing)
-    and arcs of zero capacity are all allowed.
+    Build one with :meth:`from_arrays` or :meth:`from_scipy`, whose vertices are numbers, or with
+    :meth:`from_edges`, :meth:`from_dict`, :meth:`from_pandas` or :meth:`from_networkx`, whose vertices may be
+    anything hashable. The constructor makes the same checks, and keeps copies of the arrays.
+
+    Arcs keep the order in which they were given: ``flow`` and ``cut_arcs`` of a result refer to it. Parallel
+    arcs, antiparallel arcs, self loops (they carry nothing) and arcs of zero capacity are all allowed.
 
     Attributes
     ----------
@@ -62,7 +72,7 @@ class FlowNetwork(VertexNames, HostArrays, ReadOnlyArrays):
         Capacity from ``head[i]`` to ``tail[i]``; None means zero everywhere. The flow of such an arc
         is a net one, between ``-reverse_capacity[i]`` and ``capacity[i]``.
     labels : tuple or None
-        The caller's vertex labels, where the network came from NetworkX.
+        The caller's vertex labels, where vertices are no numbers.
     saturated : bool
         Whether an input capacity was an integer above 2**63 - 1, which is then stored as 2**63 - 1. The
         capacity of a minimum cut with such an arc exceeds int64.
@@ -189,7 +199,125 @@ class FlowNetwork(VertexNames, HostArrays, ReadOnlyArrays):
         return cls.from_arrays(tail, head, capacity, num_vertices=entries.shape[0])
 
     @classmethod
-    def from_networkx(cls, graph: networkx.Graph[Any], *, capacity: str = "capacity") -> FlowNetwork:
+    def from_edges(
+        cls, edges: EdgesInput, *, capacity: str = "capacity", undirected: bool = False
+    ) -> FlowNetwork:
+        """Build a network from tuples (tail, head, capacity) with any hashable labels of vertices.
+
+        Parameters
+        ----------
+        edges : iterable of tuples
+            Labels are numbered in the order in which they appear. The third entry may also be a mapping with
+            the attributes of the edge, as in ``graph.edges(data=True)`` of NetworkX.
+        capacity : str, default "capacity"
+            The attribute with the capacity.
+        undirected : bool
+            Whether each edge may carry flow either way, up to its capacity.
+
+        Raises
+        ------
+        InvalidInputError
+            An edge is no such tuple, a label is not hashable, or a capacity is no number or negative.
+
+        Notes
+        -----
+        O(n + m).
+
+        Examples
+        --------
+        >>> import preflow
+        >>> network = FlowNetwork.from_edges([("a", "b", 3), ("b", "c", 2)])
+        >>> network.labels, preflow.max_flow(network, "a", "c").value
+        (('a', 'b', 'c'), 2)
+        """
+        columns = read_tuples(edges, ("tail", "head"), "capacity", attribute=capacity)
+        return cls._from_columns(columns, undirected)
+
+    @classmethod
+    def from_dict(
+        cls, adjacency: DictInput, *, capacity: str = "capacity", undirected: bool = False
+    ) -> FlowNetwork:
+        """Build a network from ``{tail: {head: capacity}}`` with any hashable labels of vertices.
+
+        Parameters
+        ----------
+        adjacency : mapping
+            The keys are vertices in this order, then come the heads that are no keys. For the capacity there
+            may be a mapping with the attributes of the edge, as in NetworkX's ``to_dict_of_dicts``.
+        capacity : str, default "capacity"
+            The attribute with the capacity.
+        undirected : bool
+            Whether each edge may carry flow either way, up to its capacity. Then list each edge once: one
+            that is there from both of its ends counts twice.
+
+        Raises
+        ------
+        InvalidInputError
+            The dictionary has another form, or a capacity is no number or negative.
+
+        Examples
+        --------
+        >>> FlowNetwork.from_dict({"a": {"b": 3, "c": 1}, "b": {"c": 2}}).labels
+        ('a', 'b', 'c')
+        """
+        return cls._from_columns(read_dict(adjacency, "capacity", attribute=capacity), undirected)
+
+    @classmethod
+    def from_pandas(
+        cls,
+        frame: TableInput,
+        *,
+        source: Hashable = "source",
+        target: Hashable = "target",
+        capacity: Hashable = "capacity",
+        undirected: bool = False,
+    ) -> FlowNetwork:
+        """Build a network from a table with a row for each arc, keeping its labels.
+
+        Parameters
+        ----------
+        frame : DataFrame of pandas or polars, Arrow table, structured array of NumPy
+            Or any other object with ``__arrow_c_stream__``.
+        source, target, capacity : str
+            Names of columns. Vertices may be anything hashable; they are numbered in the order in which they
+            appear, row by row.
+        undirected : bool
+            Whether each arc may carry flow either way, up to its capacity.
+
+        Raises
+        ------
+        InvalidInputError
+            There is no such column, a value is missing, or a capacity is no number or negative.
+
+        Examples
+        --------
+        >>> import pandas
+        >>> table = pandas.DataFrame({"from": ["a", "b"], "to": ["b", "c"], "capacity": [3, 2]})
+        >>> FlowNetwork.from_pandas(table, source="from", target="to").labels
+        ('a', 'b', 'c')
+        """
+        return cls._from_columns(read_table(frame, (source, target), {"capacity": capacity}), undirected)
+
+    @classmethod
+    def _from_columns(cls, edges: EdgeColumns, undirected: bool) -> FlowNetwork:
+        if "capacity" not in edges.values:
+            raise InvalidInputError(
+                "edges of a flow network are (tail, head, capacity): the capacity is missing"
+            )
+        labels, tail, head = number_together(edges)
+        values, saturated = column_values(edges.values["capacity"], "capacity")
+        return cls(
+            len(labels),
+            tail,
+            head,
+            values,
+            reverse_capacity=values if undirected else None,
+            labels=labels,
+            saturated=saturated,
+        )
+
+    @classmethod
+    def from_networkx(cls, graph: networkx.Graph[Any], *, capacity: str | None = "capacity") -> FlowNetwork:
         """Build a network from a NetworkX graph, keeping its labels.
 
         Parameters
@@ -197,9 +325,15 @@ class FlowNetwork(VertexNames, HostArrays, ReadOnlyArrays):
         graph : Graph, DiGraph, MultiGraph or MultiDiGraph
             Arcs come in the order of ``graph.edges``. An undirected edge may carry flow either way, up
             to its capacity.
-        capacity : str, default "capacity"
+        capacity : str or None, default "capacity"
             Edge attribute; an edge without it has infinite capacity, as in NetworkX. Integers of any size
-            and bools are exact. Fractions become floats, unless all are integers.
+            and bools are exact. Fractions become floats, unless all are integers. None: all capacities are
+            infinite.
+
+        Raises
+        ------
+        InvalidInputError
+            No edge has the attribute, or a capacity is no number or negative.
 
         Examples
         --------
@@ -210,7 +344,11 @@ class FlowNetwork(VertexNames, HostArrays, ReadOnlyArrays):
         ('a', 'b')
         """
         edges = read_networkx(graph)
-        values, saturated = edge_values(edges.values(capacity, np.inf), capacity)
+        if capacity is None:
+            values, saturated = np.full(len(edges.tail), np.inf), False
+        else:
+            check_attribute(edges.data, capacity, "capacity")
+            values, saturated = edge_values(edges.values(capacity, np.inf), capacity)
         reverse = None if graph.is_directed() else values
         return cls(
             len(edges.labels),
@@ -470,6 +608,13 @@ def edge_values(values: list[Any], name: str, *, signed: bool = False) -> tuple[
     objects = np.empty(len(values), dtype=object)
     objects[:] = values
     return _from_objects(objects, name, signed)
+
+
+def column_values(values: AnyArray, name: str, *, signed: bool = False) -> tuple[Array, bool]:
+    """Return a column of numbers, a list or an array, as int64 or float64: see `read_capacities`."""
+    if isinstance(values, list | tuple):
+        return edge_values(list(values), name, signed=signed)
+    return read_capacities(values, len(values), name, signed=signed)
 
 
 def _from_plain_numbers(values: list[Any]) -> Array | None:

@@ -53,17 +53,22 @@ def max_flow(
 
     Parameters
     ----------
-    network : FlowNetwork, MaxFlowProblem, (tail, head, capacity), matrix, or NetworkX graph
+    network : FlowNetwork, MaxFlowProblem, edges, matrix, or NetworkX graph
         A tuple is arcs: three arrays with the tail, the head and the capacity of each. A square matrix
         (sparse, dense or a list of rows) has the capacity of the arc from u to v at (u, v); zeros of a
-        dense matrix are not arcs. A list of three is refused, since it could be either. A MaxFlowProblem,
-        which :func:`preflow.read_dimacs` returns, has its own source and sink. So has a
-        :class:`preflow.GridNetwork`, whose arcs are numbered as in its `to_flow_problem`. Arrays may be on
-        a GPU: CuPy arrays, or others with ``__dlpack__`` such as Torch tensors. Results are then of the
-        same kind, and "auto" takes a method that runs on the GPU; a method that runs on the CPU gets a
-        copy.
+        dense matrix are not arcs. A list of three is refused, since it could be either. Arrays may be on a
+        GPU: CuPy arrays, or others with ``__dlpack__`` such as Torch tensors. Results are then of the same
+        kind, and "auto" takes a method that runs on the GPU; a method that runs on the CPU gets a copy.
+
+        Vertices may have labels instead of numbers, anything hashable: in a list of tuples (tail, head,
+        capacity), in a dictionary ``{tail: {head: capacity}}``, in a table with the columns "source",
+        "target" and "capacity" (a DataFrame of pandas or polars, an Arrow table), and in a NetworkX graph
+        with the attribute "capacity". :class:`preflow.FlowNetwork` takes other columns and attributes.
+
+        A MaxFlowProblem, which :func:`preflow.read_dimacs` returns, has its own source and sink. So has a
+        :class:`preflow.GridNetwork`, whose arcs are numbered as in its `to_flow_problem`.
     source, sink : vertex, or collection of vertices
-        Labels if the network came from NetworkX, otherwise numbers from 0.
+        Labels if the network has labels, otherwise numbers from 0.
     method : str
         A name from ``preflow.methods("max_flow")``, or "auto".
     device : {"auto", "cpu", "cuda"}
@@ -115,6 +120,10 @@ def max_flow(
     >>> result.value, result.flow.tolist()
     (4, [2, 2, 2, 2])
     >>> result.verify()
+
+    >>> roads = [("depot", "north", 4), ("depot", "south", 3), ("north", "shop", 2), ("south", "shop", 5)]
+    >>> preflow.max_flow(roads, "depot", "shop").flow_dict()["depot"]
+    {'north': 2, 'south': 3}
     """
     request = Request(METHODS, method, device, threads, time_limit, progress, options)
     call = FlowCall.prepare(network, source, sink, request)

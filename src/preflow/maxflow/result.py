@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..arrays import AnyArray
 from ..certify.cut import check_flow_and_cut, check_no_residual_path, crossing_arcs
+from ..graph.edge_tables import data_frame, labels_of
 from ..graph.network import DeviceFlowNetwork, FlowNetwork
 from ..solving.result import BoundedResult
 from .recover_flow import SecondStage
@@ -19,6 +20,7 @@ from .recover_flow.known import KnownFlow
 from .recover_flow.on_gpu import DeviceSecondStage
 
 if TYPE_CHECKING:
+    import pandas
     import scipy.sparse
 
 
@@ -75,6 +77,83 @@ class MinCutResult(BoundedResult):
                 backward = backward[network.reverse_capacity[backward] > 0]
                 arcs = network.xp.sort(network.xp.concatenate([arcs, backward]))
             return network.to_caller(arcs)
+
+    def cut_edges(self) -> list[tuple[Hashable, Hashable]]:
+        """Return the arcs over the cut as pairs of vertices, with the caller's labels.
+
+        Each leads from the source side to the sink side; so an undirected edge may be turned. They have the
+        order of :attr:`cut_arcs`, and parallel arcs are there several times.
+
+        Examples
+        --------
+        >>> import preflow
+        >>> preflow.min_cut([("a", "b", 3), ("b", "c", 2)], "a", "c").cut_edges()
+        [('b', 'c')]
+        """
+        network = self.network.on_host()
+        arcs = self.network.to_host(self.cut_arcs)
+        turned = self.network.to_host(self.sink_side)[network.tail[arcs]]
+        tail = np.where(turned, network.head[arcs], network.tail[arcs])
+        head = np.where(turned, network.tail[arcs], network.head[arcs])
+        ends = (labels_of(network.labels, end).tolist() for end in (tail, head))
+        return list(zip(*ends, strict=True))
+
+    def partition(self) -> tuple[set[Hashable], set[Hashable]]:
+        """Return the vertices on the source side and those on the sink side, with the caller's labels.
+
+        NetworkX's ``minimum_cut`` returns the same pair of sets. This is the cut of :attr:`sink_side`.
+
+        Examples
+        --------
+        >>> import preflow
+        >>> source_side, sink_side = preflow.min_cut([("a", "b", 3), ("b", "c", 2)], "a", "c").partition()
+        >>> sorted(source_side), sorted(sink_side)
+        (['a', 'b'], ['c'])
+        """
+        in_sink_side = self.network.to_host(self.sink_side)
+        source_side, sink_side = (
+            set(labels_of(self.network.labels, np.flatnonzero(side)).tolist())
+            for side in (~in_sink_side, in_sink_side)
+        )
+        return source_side, sink_side
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return a table with a row for each arc, in input order.
+
+        Returns
+        -------
+        DataFrame
+            The columns "source" and "target" have the caller's labels, "capacity" and, of a network that has
+            such, "reverse_capacity" what was given, "flow" the flow of a :class:`preflow.MaxFlowResult`, and
+            "cut" whether the arc is one of :attr:`cut_arcs`.
+
+        Raises
+        ------
+        MissingDependencyError
+            pandas is not installed.
+
+        Examples
+        --------
+        >>> import preflow
+        >>> print(preflow.max_flow([("a", "b", 3), ("b", "c", 2)], "a", "c").to_pandas())
+          source target  capacity  flow    cut
+        0      a      b         3     2  False
+        1      b      c         2     2   True
+        """
+        return data_frame(self._columns())
+
+    def _columns(self) -> dict[str, AnyArray]:
+        network = self.network.on_host()
+        in_cut = np.zeros(network.num_arcs, dtype=bool)
+        in_cut[self.network.to_host(self.cut_arcs)] = True
+        reverse = network.reverse_capacity
+        return {
+            "source": labels_of(network.labels, network.tail),
+            "target": labels_of(network.labels, network.head),
+            "capacity": network.capacity,
+            **({} if reverse is None else {"reverse_capacity": reverse}),
+            "cut": in_cut,
+        }
 
     def source_side(self) -> AnyArray:
         """Return the smallest source side of all minimum cuts, as one bool per vertex.
@@ -156,6 +235,11 @@ class MaxFlowResult(MinCutResult):
     """
 
     flow: AnyArray
+
+    def _columns(self) -> dict[str, AnyArray]:
+        columns = super()._columns()
+        in_cut = columns.pop("cut")
+        return {**columns, "flow": self.network.to_host(self.flow), "cut": in_cut}
 
     def flow_matrix(self) -> scipy.sparse.csr_array:
         """Return the flow as a sparse matrix: entry (u, v) is the flow from u to v over all arcs."""

@@ -1,0 +1,449 @@
+"""Edges whose ends have labels: from tuples, from dictionaries, and from tables of any library.
+
+A table is a DataFrame of pandas or polars, an Arrow table, a structured array of NumPy, or any object with
+``__arrow_c_stream__``. Its columns are read by its own library: nothing is imported that the caller has not
+imported, except pyarrow for other objects with ``__arrow_c_stream__``.
+
+All readers return :class:`EdgeColumns`. :func:`number_together` then numbers the vertices of a network, where
+both ends of an edge are of one kind, and :func:`number_apart` rows and columns. Labels are numbered in the
+order in which they appear first, edge by edge.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from itertools import chain
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..arrays import AnyArray, Array, TableInput, Untyped
+from ..errors import InvalidInputError, MissingDependencyError
+
+#: What stands for the labels of one end of all edges: Python objects, or an array.
+Ends = Sequence[Hashable] | AnyArray
+
+
+class EdgeColumns(NamedTuple):
+    """Edges by columns, with labels that are not numbered yet.
+
+    Attributes
+    ----------
+    first, second : list, tuple or array, length m
+        The labels of the two ends of each edge.
+    values : dict of str to (list or array), each of length m
+        The numbers of each edge, by what they are.
+    before : tuple
+        Labels that are numbered before those of the edges, in this order.
+    """
+
+    first: Ends
+    second: Ends
+    values: dict[str, AnyArray]
+    before: tuple[Hashable, ...] = ()
+
+
+class Numbered(NamedTuple):
+    """The labels of vertices in the order of their numbers, and the ends of edges as numbers."""
+
+    labels: tuple[Hashable, ...]
+    first: NDArray[np.int64]
+    second: NDArray[np.int64]
+
+
+def is_edge_list(values: object) -> bool:
+    """Return whether a list has a tuple for each edge. A list of lists is a matrix."""
+    return isinstance(values, list) and bool(values) and all(isinstance(edge, tuple) for edge in values)
+
+
+def is_table(values: object) -> bool:
+    """Return whether an object is a table with named columns."""
+    return _reader_of(values) is not None
+
+
+def is_frame(values: object) -> bool:
+    """Return whether an object is a DataFrame of pandas: the only table whose rows have labels."""
+    pandas = sys.modules.get("pandas")
+    return pandas is not None and isinstance(values, pandas.DataFrame)
+
+
+def table_columns(table: TableInput) -> list[Hashable]:
+    """Return the names of the columns of a table."""
+    reader = _reader_of(table)
+    if reader is None:
+        raise InvalidInputError(
+            "a table is a DataFrame of pandas or polars, an Arrow table or a structured array, not "
+            f"{type(table).__name__}"
+        )
+    return reader.names
+
+
+def has_columns(table: TableInput, names: Iterable[Hashable]) -> bool:
+    """Return whether an object is a table that has all of these columns."""
+    reader = _reader_of(table)
+    return reader is not None and set(names) <= set(reader.names)
+
+
+def read_table(
+    table: TableInput, ends: tuple[Hashable, Hashable], values: Mapping[str, Hashable | None]
+) -> EdgeColumns:
+    """Read edges from a table with a row for each edge.
+
+    Parameters
+    ----------
+    table : DataFrame of pandas or polars, Arrow table, structured array, or object with __arrow_c_stream__
+    ends : (name, name)
+        The columns with the labels of the two ends.
+    values : mapping of str to name or None
+        The columns with the numbers, by what they are; those that are None are left out.
+
+    Raises
+    ------
+    InvalidInputError
+        The table lacks a column, or an end or a number of an edge is missing.
+    """
+    names = table_columns(table)
+    reader = _reader_of(table)
+    assert reader is not None
+    wanted = {what: name for what, name in values.items() if name is not None}
+    for name in (*ends, *wanted.values()):
+        if name not in names:
+            listed = ", ".join(map(repr, names)) or "none"
+            raise InvalidInputError(f"the table has no column {name!r}; it has: {listed}{_hint(name, names)}")
+        if names.count(name) > 1:
+            raise InvalidInputError(f"the table has several columns {name!r}")
+        missing = reader.missing(name)
+        if missing is not None:
+            no_limit = "; an infinite capacity is inf" if name == wanted.get("capacity") else ""
+            raise InvalidInputError(f"column {name!r} has no value in row {missing}, from 0{no_limit}")
+    first, second = (reader.labels(name) for name in ends)
+    return EdgeColumns(first, second, {what: reader.numbers(name) for what, name in wanted.items()})
+
+
+def read_tuples(
+    edges: Iterable[Untyped], ends: tuple[str, str], value: str | None, *, attribute: str | None = None
+) -> EdgeColumns:
+    """Read edges from tuples: the labels of the two ends, and perhaps a number.
+
+    Parameters
+    ----------
+    edges : iterable of tuples
+        The third entry may also be a mapping with the attributes of the edge, as NetworkX has them.
+    ends : (str, str)
+        Names of the ends, for messages.
+    value : str or None
+        What the number is. All edges need one, or none has one: then `values` of the result is empty. None:
+        numbers are left out.
+    attribute : str, optional
+        The attribute with the number; default: `value`.
+    """
+    try:
+        rows = list(edges)
+        lengths = set(map(len, rows))
+    except TypeError as error:
+        raise InvalidInputError(f"edges must be tuples ({', '.join(ends)}, ...): {error}") from None
+    if len(lengths) > 1 or not lengths <= {2, 3}:
+        what = f"({', '.join(ends)}) or ({', '.join([*ends, value or 'attributes'])})"
+        few = next((i for i, row in enumerate(rows) if len(row) not in (2, 3) or len(row) != len(rows[0])), 0)
+        raise InvalidInputError(
+            f"edges are tuples {what}, all of the same length; edge {few} is {rows[few]!r}"
+        )
+    if not rows:
+        return EdgeColumns((), (), {} if value is None else {value: []})
+    first, second, *rest = zip(*rows, strict=True)
+    if value is None or not rest:
+        return EdgeColumns(first, second, {})
+    numbers: Sequence[Untyped] = rest[0]
+    if all(isinstance(number, Mapping) for number in numbers):
+        numbers = attribute_of_edges(numbers, attribute or value)
+    return EdgeColumns(first, second, {value: numbers})
+
+
+def read_dict(
+    adjacency: Mapping[Hashable, Untyped], value: str | None, *, attribute: str | None = None
+) -> EdgeColumns:
+    """Read edges from ``{tail: {head: number}}`` or ``{tail: {head: {attribute: number}}}``.
+
+    Without numbers also from ``{tail: [head, ...]}``. The keys are vertices in this order, then come heads
+    that are no keys.
+
+    Parameters
+    ----------
+    adjacency : mapping
+    value : str or None
+        What the number is; None: numbers are left out.
+    attribute : str, optional
+        The attribute with the number; default: `value`.
+    """
+    neighbours = list(adjacency.values())
+    for tail, heads in adjacency.items():
+        if isinstance(heads, str | bytes) or not isinstance(heads, Iterable):
+            raise InvalidInputError(
+                f"a dictionary of edges is {{tail: {{head: number}}}}; the value of {tail!r} is {heads!r}"
+            )
+    with_numbers = all(isinstance(heads, Mapping) for heads in neighbours)
+    if not with_numbers:
+        neighbours = [list(heads) for heads in neighbours]
+    sizes = list(map(len, neighbours))
+    tails: list[Hashable] = []
+    for tail, size in zip(adjacency, sizes, strict=True):
+        tails += [tail] * size
+    heads = list(chain.from_iterable(neighbours))
+    values: dict[str, AnyArray] = {}
+    if value is not None and with_numbers:
+        numbers = list(chain.from_iterable(each.values() for each in neighbours))
+        if numbers and all(isinstance(number, Mapping) for number in numbers):
+            numbers = attribute_of_edges(numbers, attribute or value)
+        values[value] = numbers
+    return EdgeColumns(tails, heads, values, tuple(adjacency))
+
+
+def attribute_of_edges(data: Sequence[Mapping[str, Untyped]], attribute: str) -> list[Untyped]:
+    """Return an attribute of every edge.
+
+    Raises
+    ------
+    InvalidInputError
+        Edges lack it.
+    """
+    check_attribute(data, attribute, attribute)
+    numbers = [each.get(attribute) for each in data]
+    if None in numbers:
+        raise InvalidInputError(f"edge {numbers.index(None)} has no attribute {attribute!r}")
+    return numbers
+
+
+def check_attribute(data: Sequence[Mapping[str, Untyped]], attribute: str, argument: str) -> None:
+    """Raise InvalidInputError if there are edges and none has an attribute, with a hint at what they have.
+
+    Parameters
+    ----------
+    data : sequence of mappings
+        The attributes of each edge.
+    attribute : str
+    argument : str
+        The argument of the caller's function that names the attribute.
+    """
+    if not data or any(attribute in each for each in data):
+        return
+    others = attributes_with_numbers(data)
+    hint = f"; {argument}={others[0]!r}?" if len(others) == 1 else ""
+    if len(others) > 1:
+        hint = f"; they have {', '.join(map(repr, others))}: name one as {argument}="
+    raise InvalidInputError(f"no edge has the attribute {attribute!r}{hint}")
+
+
+def attributes_with_numbers(data: Sequence[Mapping[str, Untyped]]) -> list[str]:
+    """Return the attributes whose values are numbers, in the order in which edges have them first."""
+    found: dict[str, bool] = {}
+    for each in data:
+        for name, number in each.items():
+            if name not in found:
+                found[name] = isinstance(number, int | float | np.number) and not isinstance(number, bool)
+    return [name for name, is_number in found.items() if is_number]
+
+
+def number_together(edges: EdgeColumns) -> Numbered:
+    """Give numbers to the vertices of a network, the ends of its edges."""
+    labels, (first, second) = _numbered([edges.first, edges.second], edges.before)
+    return Numbered(labels, first, second)
+
+
+def number_apart(edges: EdgeColumns) -> tuple[Numbered, tuple[Hashable, ...]]:
+    """Give numbers to rows, the first ends of edges, and to columns; return the columns' labels, too."""
+    rows, (first,) = _numbered([edges.first], edges.before)
+    columns, (second,) = _numbered([edges.second], ())
+    return Numbered(rows, first, second), columns
+
+
+def _numbered(
+    sides: list[Ends], before: tuple[Hashable, ...]
+) -> tuple[tuple[Hashable, ...], list[NDArray[np.int64]]]:
+    """Return the labels of all sides in the order in which they appear, and each side as numbers."""
+    count, width = len(sides[0]), len(sides)
+    arrays = [side for side in sides if isinstance(side, np.ndarray)]
+    if count and len(arrays) == width and not before and len({side.dtype for side in arrays}) == 1:
+        values = np.empty(count * width, dtype=arrays[0].dtype)
+        for i, side in enumerate(arrays):
+            values[i::width] = side
+        found = _factorized(values)
+        if found is not None:
+            labels, numbers = found
+            _check_labels(labels)
+            return labels, [np.ascontiguousarray(numbers[i::width]) for i in range(width)]
+    lists = [side.tolist() if isinstance(side, np.ndarray) else side for side in sides]
+    try:
+        labels = tuple(dict.fromkeys(chain(before, chain.from_iterable(zip(*lists, strict=True)))))
+    except TypeError:
+        _refuse_unhashable(lists)
+    _check_labels(labels)
+    number = dict(zip(labels, range(len(labels)), strict=True))
+    return labels, [np.fromiter(map(number.__getitem__, side), np.int64, count) for side in lists]
+
+
+def _factorized(values: Array) -> tuple[tuple[Hashable, ...], NDArray[np.int64]] | None:
+    """Return distinct values in the order in which they appear, and the number of each value.
+
+    None: neither integers nor objects that pandas can number.
+    """
+    pandas = sys.modules.get("pandas")
+    if pandas is not None and values.dtype.kind in "iuO":
+        try:
+            numbers, distinct = pandas.factorize(values)
+        except TypeError:
+            return None
+        # pandas numbers missing values -1.
+        return None if (numbers < 0).any() else (tuple(distinct.tolist()), numbers.astype(np.int64))
+    if values.dtype.kind not in "iu":
+        return None
+    distinct, first, numbers = np.unique(values, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    return tuple(distinct[order].tolist()), place[numbers.reshape(-1)]
+
+
+def _check_labels(labels: tuple[Hashable, ...]) -> None:
+    for label in labels:
+        if label is None or (isinstance(label, float) and label != label):
+            raise InvalidInputError(f"{label!r} is not a label: the end of an edge is missing")
+
+
+def _refuse_unhashable(sides: list[Ends]) -> None:
+    for i, ends in enumerate(zip(*sides, strict=True)):
+        for label in ends:
+            try:
+                hash(label)
+            except TypeError:
+                raise InvalidInputError(
+                    f"labels must be hashable: an end of edge {i} is a {type(label).__name__}, {label!r}"
+                ) from None
+
+
+def objects(labels: Iterable[Hashable], count: int) -> Array:
+    """Return labels as an array of objects; tuples are labels, too."""
+    return np.fromiter(labels, dtype=object, count=count)
+
+
+def labels_of(labels: Sequence[Hashable] | None, numbers: AnyArray) -> Array:
+    """Return the labels of vertices given by their numbers; the numbers themselves if there are no labels."""
+    if labels is None:
+        return np.asarray(numbers, dtype=np.int64)
+    found: Array = objects(labels, len(labels))[np.asarray(numbers, dtype=np.int64)]
+    return found
+
+
+def data_frame(columns: Mapping[str, AnyArray]) -> Untyped:
+    """Return a DataFrame of pandas.
+
+    Raises
+    ------
+    MissingDependencyError
+        pandas is not installed.
+    """
+    try:
+        import pandas
+    except ImportError:
+        raise MissingDependencyError("a DataFrame of results", "pandas", "tables") from None
+    return pandas.DataFrame({name: np.array(column) for name, column in columns.items()}).infer_objects()
+
+
+class _Reader(NamedTuple):
+    """The columns of a table of some library.
+
+    Attributes
+    ----------
+    names : list
+    missing : function
+        Returns the first row in which a column has no value, None if there is none.
+    labels, numbers : function
+        Return a column as labels, or as numbers.
+    """
+
+    names: list[Hashable]
+    missing: Callable[[Hashable], int | None]
+    labels: Callable[[Hashable], Ends]
+    numbers: Callable[[Hashable], AnyArray]
+
+
+def _reader_of(table: TableInput) -> _Reader | None:
+    """Return how to read the columns of a table; None if the object is none."""
+    if isinstance(table, np.ndarray):
+        return None if table.dtype.names is None or table.ndim != 1 else _of_structured(table)
+    if is_frame(table):
+        return _of_pandas(table)
+    polars, arrow = sys.modules.get("polars"), sys.modules.get("pyarrow")
+    if polars is not None and isinstance(table, polars.LazyFrame):
+        raise InvalidInputError("a LazyFrame has no rows yet: give its collect()")
+    if polars is not None and isinstance(table, polars.DataFrame):
+        return _of_polars(table)
+    if arrow is not None and isinstance(table, arrow.Table | arrow.RecordBatch):
+        return _of_arrow(table)
+    if hasattr(table, "__arrow_c_stream__") and not hasattr(table, "__array__"):
+        try:
+            import pyarrow
+        except ImportError:
+            raise MissingDependencyError(f"a {type(table).__name__}", "pyarrow", "tables") from None
+        return _of_arrow(pyarrow.table(table))
+    return None
+
+
+def _of_structured(table: Array) -> _Reader:
+    def column(name: Hashable) -> Array:
+        values: Array = table[str(name)]
+        return values
+
+    return _Reader(list(table.dtype.names or ()), lambda name: None, column, column)
+
+
+def _of_pandas(frame: TableInput) -> _Reader:
+    def missing(name: Hashable) -> int | None:
+        gaps = frame[name].isna().to_numpy()
+        return int(gaps.argmax()) if gaps.any() else None
+
+    def labels(name: Hashable) -> Ends:
+        column = frame[name]
+        values = column.to_numpy() if column.dtype.kind in "iu" else column.to_numpy(dtype=object)
+        return values if values.dtype.kind in "iuO" else values.tolist()
+
+    return _Reader(list(frame.columns), missing, labels, lambda name: frame[name].to_numpy())
+
+
+def _of_polars(frame: TableInput) -> _Reader:
+    def missing(name: Hashable) -> int | None:
+        column = frame[name]
+        return column.is_null().arg_max() if column.null_count() else None
+
+    def labels(name: Hashable) -> Ends:
+        column = frame[name]
+        return column.to_numpy() if column.dtype.is_integer() else column.to_list()
+
+    return _Reader(list(frame.columns), missing, labels, lambda name: frame[name].to_numpy())
+
+
+def _of_arrow(table: TableInput) -> _Reader:
+    def missing(name: Hashable) -> int | None:
+        column = table.column(name)
+        return column.is_null().to_pylist().index(True) if column.null_count else None
+
+    def labels(name: Hashable) -> Ends:
+        column = table.column(name)
+        values = _arrow_numbers(column)
+        return values if values.dtype.kind in "iu" else column.to_pylist()
+
+    return _Reader(list(table.schema.names), missing, labels, lambda name: _arrow_numbers(table.column(name)))
+
+
+def _arrow_numbers(column: Untyped) -> AnyArray:
+    try:
+        return column.to_numpy(zero_copy_only=False)
+    except TypeError:  # a ChunkedArray of older versions has no such argument
+        return column.to_numpy()
+
+
+def _hint(name: Hashable, names: Sequence[Hashable]) -> str:
+    close = get_close_matches(str(name), [str(other) for other in names], 1, 0.7)
+    return f"; did you mean {close[0]!r}?" if close else ""
