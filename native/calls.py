@@ -150,6 +150,15 @@ def flows() -> Iterator[Call]:
     yield "max_flow, several terminals", partial(verified, preflow.max_flow, network, [0, 1], [2, 3])
 
 
+def batches() -> Iterator[Call]:
+    """Yield calls of max_flow_batch."""
+    for capacities, both in product(CAPACITIES, (False, True)):
+        networks = [random_network(12, 40, capacities, both) for _ in range(5)]
+        for threads in (1, 2):
+            what = f"max_flow_batch {capacities} both={both} threads={threads}"
+            yield what, partial(verified, preflow.max_flow_batch, networks, 0, 11, threads=threads)
+
+
 # --- connectivity ----------------------------------------------------------------------------------------
 
 
@@ -420,6 +429,7 @@ def beside_gpus() -> Iterator[Call]:
 
 PARTS = {
     "max_flow": flows,
+    "batches": batches,
     "connectivity": connectivity,
     "grid_cut": grids,
     "bipartite_matching": matchings,

@@ -88,6 +88,7 @@ def samples() -> dict[str, Callable[[], Any]]:
         "FeasibleFlow": lambda: reductions.feasible_flow(COST_NETWORK, [3, 0, -3]),
         "FlowAndCut": lambda: reductions.MaxFlowAsCirculation.of(NETWORK, 0, 3).solve(),
         "FlowNetwork": labelled_network,
+        "FlowNetworkBatch": lambda: preflow.FlowNetworkBatch.from_networks([labelled_network(), NETWORK]),
         "FlowSolution": lambda: preflow.io.solution.FlowSolution(4, *np.zeros((3, 2), dtype=np.int64)),
         "GrabCut": lambda: vision.grabcut(np.eye(8), vision.box((8, 8), (2, 2), (6, 6))),
         "GeneralBMatching": lambda: reductions.general_b_matching(([0, 0], [1, 2]), 2),
@@ -108,6 +109,7 @@ def samples() -> dict[str, Callable[[], Any]]:
         "MatchingStats": lambda: preflow.bipartite_matching(graph).stats,
         "MaxFlow": lambda: preflow.MaxFlow(NETWORK, 0, 3),
         "MaxFlowAsCirculation": lambda: reductions.MaxFlowAsCirculation.of(NETWORK, 0, 3),
+        "MaxFlowBatchResult": lambda: preflow.max_flow_batch([NETWORK, NETWORK], 0, [3, 4]),
         "MaxFlowMinCostResult": lambda: preflow.max_flow_min_cost(COST_NETWORK, 0, 2),
         "MaxFlowProblem": lambda: preflow.MaxFlowProblem(NETWORK, 0, (3, 4)),
         "MaxFlowResult": lambda: preflow.max_flow(NETWORK, 0, 3),
@@ -179,7 +181,7 @@ def test_public_classes(kind: type) -> None:
         if hasattr(other, "verify"):
             other.verify()
         if isinstance(other, BoundedResult):
-            assert other.value == thing.value
+            assert np.array_equal(other.value, thing.value)
             assert repr(other) == repr(thing)
             for value in (*vars(thing).values(), *vars(other).values()):
                 if isinstance(value, np.ndarray):

@@ -24,6 +24,7 @@ from .graph.contrast import contrast_capacity
 from .graph.cost_network import CostNetwork
 from .graph.grid import GridNetwork
 from .graph.network import FlowNetwork, MaxFlowProblem
+from .graph.network_batch import FlowNetworkBatch
 from .graph.point_costs import PointCosts
 from .graph.undirected import UndirectedGraph
 from .gridcut.api import grid_cut
@@ -32,6 +33,8 @@ from .io.dimacs import read_dimacs, write_dimacs
 from .io.npz import load_npz, save_npz
 from .kernels.warm_up import warm_up
 from .maxflow.api import max_flow
+from .maxflow.batch.api import max_flow_batch
+from .maxflow.batch.result import MaxFlowBatchResult
 from .maxflow.parametric import ParametricMaxFlow, parametric_max_flow
 from .maxflow.result import MaxFlowResult, MinCutResult
 from .maxflow.warm import MaxFlow
@@ -52,6 +55,7 @@ __all__ = [
     "DulmageMendelsohn",
     "EdgeConnectivity",
     "FlowNetwork",
+    "FlowNetworkBatch",
     "GeneralMatchingResult",
     "GlobalMinCut",
     "GomoryHuTree",
@@ -59,6 +63,7 @@ __all__ = [
     "GridNetwork",
     "MatchingResult",
     "MaxFlow",
+    "MaxFlowBatchResult",
     "MaxFlowMinCostResult",
     "MaxFlowProblem",
     "MaxFlowResult",
@@ -81,6 +86,7 @@ __all__ = [
     "load_npz",
     "matching",
     "max_flow",
+    "max_flow_batch",
     "max_flow_min_cost",
     "methods",
     "min_cost_flow",

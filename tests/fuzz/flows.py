@@ -1,4 +1,4 @@
-"""max_flow, min_cut and MaxFlow of small networks, by every method."""
+"""max_flow, min_cut, MaxFlow and max_flow_batch of small networks, by every method."""
 
 from __future__ import annotations
 
@@ -193,6 +193,40 @@ def check_edits(case: Case, tally: Tally) -> None:
         check_solve(case, partial(solver.solve, method=how["method"], **given), tally)
 
 
+def make_batch(random: Random, quick: bool = False, *, floats: bool = False) -> Case:
+    items = [make(random, quick, floats=floats) for _ in range(random.choice([1, 2, 3, 5]))]
+    for item in items:
+        item["sources"], item["sinks"] = item["sources"][:1], item["sinks"][:1]
+    return {"items": items, "threads": random.choice([1, 1, 2])}
+
+
+def check_batch(case: Case, tally: Tally) -> None:
+    """Check networks one by one, and then those that have a flow together."""
+    ready: list[tuple[Case, Any, Any]] = []
+
+    def solve(item: Case) -> Any:
+        result = preflow.max_flow_batch([network_of(item)], item["sources"][0], item["sinks"][0], threads=1)
+        ready.append((item, result.networks[0], result))
+        return result[0]
+
+    for item in case["items"]:
+        check_solve(item, partial(solve, item), tally)
+    sources, sinks = ([item[name][0] for item, _, _ in ready] for name in ("sources", "sinks"))
+    together = preflow.max_flow_batch(
+        [network for _, network, _ in ready], sources, sinks, threads=case["threads"]
+    )
+    for (item, _, alone), one in zip(ready, together, strict=True):
+        for name in ("flow", "sink_side"):
+            same = np.array_equal(getattr(one, name), getattr(alone, name))
+            require(same, "an item of a batch has another answer than alone", name)
+        shift, arcs = exact_arcs(item)
+        rest = (~one.source_side()).tolist()
+        require(rest[item["sinks"][0]] and not rest[item["sources"][0]], "the source side is no cut")
+        capacity = cut_capacity(arcs, rest)
+        check_float_value(one.value, capacity, shift, gap_of(one), "the source side has another value")
+    together.verify()
+
+
 def check_result(case: Case, result: Any, cut: Cut, shift: int, arcs: Any, *, flow: bool = True) -> None:
     require(result.status == "optimal", "not optimal without a time limit", result.status)
     sink_side = result.sink_side.tolist()
@@ -260,4 +294,6 @@ DRIVERS = [
     Driver("flow-floats", partial(make, floats=True), check, share=4.0),
     Driver("flow-edits", make_edits, check_edits, share=2.0),
     Driver("flow-edits-floats", partial(make_edits, floats=True), check_edits),
+    Driver("flow-batch", make_batch, check_batch),
+    Driver("flow-batch-floats", partial(make_batch, floats=True), check_batch),
 ]

@@ -1,0 +1,1 @@
+"""Many small maximum-flow problems in one call."""

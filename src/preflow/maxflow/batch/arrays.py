@@ -1,0 +1,99 @@
+"""The arrays of solvers of batches: networks, scales, solutions."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...arrays import Indices, Numbers
+from ...graph.network_batch import FlowNetworkBatch, read_only
+
+#: How an item ended. A stopped item has a flow, an unseen one has flow 0.
+UNSEEN, SOLVED, STOPPED = 0, 1, 2
+
+#: Columns of a survey: the capacities out of the source, into the sink, and all finite ones, added up; the
+#: largest sum of the two capacities of an arc; how many capacities are infinite, and how many of the others
+#: are not integers up to 2**53.
+LEAVING, ENTERING, FINITE, LARGEST, NUM_INFINITE, NUM_BROKEN = range(6)
+NUM_SURVEYED = 6
+
+#: Columns of a scale: where capacities are cut off; two powers of two whose product scales them; two whose
+#: product scales flow back. One power alone may be out of the range of float64.
+LIMIT, UP, UP_TOO, DOWN, DOWN_TOO = range(5)
+NUM_SCALES = 5
+
+
+class Items(NamedTuple):
+    """The networks of a batch; all arrays are read-only.
+
+    Attributes
+    ----------
+    first_arc, first_vertex : ndarray of int64, shape (items + 1,)
+    tail, head : ndarray of uint32
+    capacity, reverse : ndarray of int64 or float64
+        `reverse` is empty where no arc has a reverse capacity.
+    source, sink : ndarray of int64, shape (items,)
+    """
+
+    first_arc: NDArray[np.int64]
+    first_vertex: NDArray[np.int64]
+    tail: Indices
+    head: Indices
+    capacity: Numbers
+    reverse: Numbers
+    source: NDArray[np.int64]
+    sink: NDArray[np.int64]
+
+
+class Found(NamedTuple):
+    """The solution of a batch.
+
+    Attributes
+    ----------
+    flow : ndarray, shape (num_arcs,)
+        Of the dtype of the capacities.
+    sink_side, source_side : ndarray of bool, shape (num_vertices,)
+        The smallest sink side and the smallest source side of a minimum cut.
+    value : ndarray of int64, shape (items,)
+        In units of the scaled capacities.
+    upper : ndarray of float64, shape (items,)
+        For floats: the larger of the capacities of the two cuts, as given.
+    ending : ndarray of int64, shape (items,)
+    """
+
+    flow: Numbers
+    sink_side: NDArray[np.bool_]
+    source_side: NDArray[np.bool_]
+    value: NDArray[np.int64]
+    upper: NDArray[np.float64]
+    ending: NDArray[np.int64]
+
+
+def items_of(batch: FlowNetworkBatch, source: NDArray[np.int64], sink: NDArray[np.int64]) -> Items:
+    """Return the arrays of a batch as read-only views, so that kernels are compiled for one kind of them."""
+    reverse = batch.capacity[:0] if batch.reverse_capacity is None else batch.reverse_capacity
+    return Items(
+        first_arc=read_only(batch.first_arc),
+        first_vertex=read_only(batch.first_vertex),
+        tail=read_only(batch.tail),
+        head=read_only(batch.head),
+        capacity=read_only(batch.capacity),
+        reverse=read_only(reverse),
+        source=read_only(source),
+        sink=read_only(sink),
+    )
+
+
+def nothing_found(batch: FlowNetworkBatch) -> Found:
+    """Return a solution in which no item is solved."""
+    vertices = int(batch.first_vertex[-1])
+    return Found(
+        flow=np.zeros(batch.num_arcs, dtype=batch.capacity.dtype),
+        sink_side=np.zeros(vertices, dtype=bool),
+        source_side=np.zeros(vertices, dtype=bool),
+        value=np.zeros(len(batch), dtype=np.int64),
+        upper=np.zeros(len(batch)),
+        ending=np.full(len(batch), UNSEEN),
+    )

@@ -1,0 +1,538 @@
+"""Dinic's algorithm for many small networks: each thread solves whole networks.
+
+Dinic, "Algorithm for Solution of a Problem of Maximum Flow in Networks with Power Estimation", Soviet
+Mathematics Doklady 11 (1970). One kernel does everything for a network while the network is in the thread's
+cache: it scales the capacities, sorts the arcs by their ends, solves, and writes flow and cuts.
+
+Definitions
+-----------
+- A *run* is a series of consecutive items, the unit of work that a thread takes.
+- The arcs of a vertex are its *slots*: one at the tail and one at the head of each input arc, each with the
+  residual capacity out of its vertex. `partner` is the slot at the other end. Loops and arcs that can carry
+  nothing have no slots.
+- The *label* of a vertex is its residual distance to the sink.
+
+Invariants
+----------
+- One thread takes a run, by an atomic addition, and only that thread writes its part of the solution.
+- Paths lead from the source to the sink, so there is a flow at any time, also where a solve is stopped.
+
+Pseudo-code
+-----------
+::
+
+    each thread, while there are runs:                                     share
+        for each item of the run:
+            survey it: add up capacities                                   survey
+            or add up its capacities, cut off at a limit                   clip
+            or solve it:                                                   solve
+                sort the arcs by their ends                                build
+                repeat:
+                    label vertices backwards, until the source has one     label_vertices
+                    it gets none: stop
+                    augment along arcs that lead down by one label         block
+                write the flow and the two cuts                            write
+
+Time of an item: O(n**2 m); O(m min(n**(2/3), m**(1/2))) where all capacities are 1. Memory of a thread: 44
+bytes an arc and 16 a vertex of the largest item.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...arrays import Index, Indices, Number
+from ...kernels.atomics import fetch_add, relaxed_load, relaxed_store
+from ...kernels.constants import ONE, ZERO
+from ...kernels.kernel import kernel
+from ...kernels.private import private, private_memory
+from ...parallel.thread_pool import NativePool, address_of, entry_of, run_in_pool, run_natively
+from ...solving.run import Control
+from ...stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES
+from .arrays import (
+    DOWN,
+    DOWN_TOO,
+    ENTERING,
+    FINITE,
+    LARGEST,
+    LEAVING,
+    LIMIT,
+    NUM_BROKEN,
+    NUM_INFINITE,
+    NUM_SCALES,
+    NUM_SURVEYED,
+    SOLVED,
+    STOPPED,
+    UP,
+    UP_TOO,
+    Found,
+    Items,
+)
+
+#: Number of runs per thread.
+RUNS = 32
+#: What the threads do with each item.
+SURVEY, CLIP, SOLVE = 0, 1, 2
+#: Integers up to this one are exact in float64.
+EXACT = 2.0**53
+
+
+@dataclass(frozen=True)
+class DinicBatchOptions:
+    """The method has no options."""
+
+
+class Work(NamedTuple):
+    """Memory of one thread, for the largest item.
+
+    Attributes
+    ----------
+    first : ndarray of uint32, shape (n + 1,)
+        The slots of vertex ``v`` are ``first[v] .. first[v + 1] - 1``.
+    head, partner : ndarray of uint32, shape (2 m,)
+    residual : ndarray of int64, shape (2 m,)
+    forward, backward : ndarray of int64, shape (m,)
+        The scaled capacities of an input arc; both are 0 where it has no slots.
+    place : ndarray of uint32, shape (m,)
+        The slot of an input arc at its tail.
+    label, current, queue, path : ndarray of uint32, shape (n,)
+    """
+
+    first: Indices
+    head: Indices
+    partner: Indices
+    residual: NDArray[np.int64]
+    forward: NDArray[np.int64]
+    backward: NDArray[np.int64]
+    place: Indices
+    label: Indices
+    current: Indices
+    queue: Indices
+    path: Indices
+
+
+class Batch(NamedTuple):
+    """The data that all threads share.
+
+    Attributes
+    ----------
+    items : Items
+    chosen : ndarray of int64
+        The items to work on.
+    task : int64
+        SURVEY, CLIP or SOLVE.
+    is_float : bool
+        Whether capacities are floats, to be scaled.
+    scale : ndarray of float64, shape (items, NUM_SCALES)
+    survey : ndarray of float64, shape (items, NUM_SURVEYED)
+        Written by SURVEY. CLIP writes the column FINITE.
+    found : Found
+    own : Work
+        Each thread makes a copy.
+    memory : ndarray of uint8
+        Memory for these copies.
+    turns : ndarray of uint64, shape (1,)
+        The number of runs taken.
+    num_runs : uint64
+    stop, progress, counts : ndarray
+        As in :class:`preflow.solving.monitor.Monitor`; `counts` has one row per thread.
+    """
+
+    items: Items
+    chosen: NDArray[np.int64]
+    task: np.int64
+    is_float: bool
+    scale: NDArray[np.float64]
+    survey: NDArray[np.float64]
+    found: Found
+    own: Work
+    memory: NDArray[np.uint8]
+    turns: NDArray[np.uint64]
+    num_runs: np.uint64
+    stop: NDArray[np.int64]
+    progress: NDArray[np.float64]
+    counts: NDArray[np.uint64]
+
+
+def make_work(num_vertices: int, num_arcs: int) -> Work:
+    """Return the memory of a thread for items of at most this size."""
+    n, m = num_vertices, num_arcs
+    return Work(
+        first=np.zeros(n + 1, dtype=np.uint32),
+        head=np.zeros(2 * m, dtype=np.uint32),
+        partner=np.zeros(2 * m, dtype=np.uint32),
+        residual=np.zeros(2 * m, dtype=np.int64),
+        forward=np.zeros(m, dtype=np.int64),
+        backward=np.zeros(m, dtype=np.int64),
+        place=np.zeros(m, dtype=np.uint32),
+        label=np.zeros(n, dtype=np.uint32),
+        current=np.zeros(n, dtype=np.uint32),
+        queue=np.zeros(n, dtype=np.uint32),
+        path=np.zeros(n, dtype=np.uint32),
+    )
+
+
+@kernel
+def survey(batch: Batch, item: Index) -> None:
+    """Add up the capacities of an item."""
+    items = batch.items
+    two_way = len(items.reverse) > 0
+    source, sink = np.uint64(items.source[item]), np.uint64(items.sink[item])
+    leaving, entering, finite, largest, infinite, broken = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for a in range(np.uint64(items.first_arc[item]), np.uint64(items.first_arc[item + ONE])):
+        u, v = np.uint64(items.tail[a]), np.uint64(items.head[a])
+        if u == v:
+            continue
+        pair = 0.0
+        for direction in range(2 if two_way else 1):
+            amount = np.float64(items.capacity[a] if direction == 0 else items.reverse[a])
+            if u == source:
+                leaving += amount
+            if v == sink:
+                entering += amount
+            if amount == np.inf:
+                infinite += 1.0
+            else:
+                finite += amount
+                pair += amount
+                if amount > EXACT or amount != np.floor(amount):
+                    broken += 1.0
+            u, v = v, u
+        largest = max(largest, pair)
+    row = batch.survey[item]
+    row[LEAVING], row[ENTERING], row[FINITE] = leaving, entering, finite
+    row[LARGEST], row[NUM_INFINITE], row[NUM_BROKEN] = largest, infinite, broken
+
+
+@kernel
+def clip(batch: Batch, item: Index) -> None:
+    """Add up the capacities of an item, cut off at its limit."""
+    items = batch.items
+    limit = batch.scale[item, LIMIT]
+    total = 0.0
+    for a in range(np.uint64(items.first_arc[item]), np.uint64(items.first_arc[item + ONE])):
+        if items.tail[a] != items.head[a]:
+            total += min(np.float64(items.capacity[a]), limit)
+            if len(items.reverse) > 0:
+                total += min(np.float64(items.reverse[a]), limit)
+    batch.survey[item, FINITE] = total
+
+
+@kernel
+def scaled(batch: Batch, item: Index, capacity: Number) -> np.int64:
+    """Return a capacity as the integer that is solved."""
+    if batch.is_float:
+        row = batch.scale[item]
+        return np.int64(np.floor(min(np.float64(capacity), row[LIMIT]) * row[UP] * row[UP_TOO]))
+    return np.int64(capacity)
+
+
+@kernel
+def build(batch: Batch, work: Work, item: Index, n: np.uint64, begin: np.uint64, m: np.uint64) -> None:
+    """Sort the arcs of an item by their ends, and set the residual capacities without flow."""
+    items, first, current = batch.items, work.first, work.current
+    source, sink = np.uint64(items.source[item]), np.uint64(items.sink[item])
+    for i in range(n + ONE):
+        first[i] = 0
+    for a in range(m):
+        u, v = np.uint64(items.tail[begin + a]), np.uint64(items.head[begin + a])
+        forward, backward = np.int64(0), np.int64(0)
+        if u != v:
+            # Nothing useful flows into the source or out of the sink.
+            if v != source and u != sink:
+                forward = scaled(batch, item, items.capacity[begin + a])
+            if len(items.reverse) > 0 and u != source and v != sink:
+                backward = scaled(batch, item, items.reverse[begin + a])
+        work.forward[a], work.backward[a] = forward, backward
+        if forward > 0 or backward > 0:
+            first[u + ONE] += 1
+            first[v + ONE] += 1
+    for i in range(n):
+        first[i + ONE] += first[i]
+        current[i] = first[i]
+    for a in range(m):
+        forward, backward = work.forward[a], work.backward[a]
+        if forward > 0 or backward > 0:
+            u, v = np.uint64(items.tail[begin + a]), np.uint64(items.head[begin + a])
+            p, q = np.uint64(current[u]), np.uint64(current[v])
+            current[u] += 1
+            current[v] += 1
+            work.head[p], work.head[q] = v, u
+            work.partner[p], work.partner[q] = q, p
+            work.residual[p], work.residual[q] = forward, backward
+            work.place[a] = p
+
+
+@kernel
+def label_vertices(work: Work, n: np.uint64, source: np.uint64, sink: np.uint64) -> np.uint64:
+    """Label vertices by their distance to the sink until the source has a label; return the slots seen."""
+    first, label, queue = work.first, work.label, work.queue
+    for i in range(n):
+        label[i] = n
+    label[sink] = 0
+    queue[ZERO] = sink
+    begin, end = ZERO, ONE
+    scans = ZERO
+    while begin < end:
+        v = np.uint64(queue[begin])
+        begin += ONE
+        following = np.uint64(label[v]) + ONE
+        scans += np.uint64(first[v + ONE]) - np.uint64(first[v])
+        for p in range(np.uint64(first[v]), np.uint64(first[v + ONE])):
+            w = np.uint64(work.head[p])
+            if np.uint64(label[w]) == n and work.residual[work.partner[p]] > 0:
+                label[w] = following
+                work.current[w] = first[w]
+                if w == source:
+                    return scans
+                queue[end] = w
+                end += ONE
+    return scans
+
+
+@kernel
+def send_along(work: Work, depth: np.uint64) -> tuple[np.int64, np.uint64]:
+    """Send what the path takes; return the amount, and the place of the first slot that it fills."""
+    path, residual, partner = work.path, work.residual, work.partner
+    amount = residual[path[ZERO]]
+    i = ONE
+    while i < depth:
+        amount = min(amount, residual[path[i]])
+        i += ONE
+    full = ZERO
+    while i > ZERO:
+        i -= ONE
+        p = np.uint64(path[i])
+        residual[p] -= amount
+        residual[partner[p]] += amount
+        if residual[p] == 0:
+            full = i
+    return amount, full
+
+
+@kernel
+def block(
+    work: Work, source: np.uint64, sink: np.uint64, stop: NDArray[np.int64], counts: NDArray[np.uint64]
+) -> np.int64:
+    """Augment along shortest paths until there is none; return the amount."""
+    first, label, current, path = work.first, work.label, work.current, work.path
+    total = np.int64(0)
+    v = source
+    depth = ZERO
+    while relaxed_load(stop, 0) == 0:
+        if v == sink:
+            amount, full = send_along(work, depth)
+            counts[PUSHES] += depth
+            total += amount
+            depth = full
+            v = np.uint64(work.head[work.partner[path[depth]]])
+            continue
+        p, last = np.uint64(current[v]), np.uint64(first[v + ONE])
+        lower = np.uint64(label[v]) - ONE
+        begin = p
+        while p < last:
+            if np.uint64(label[work.head[p]]) == lower and work.residual[p] > 0:
+                break
+            p += ONE
+        counts[ARC_SCANS] += p - begin
+        current[v] = p
+        if p < last:
+            path[depth] = p
+            depth += ONE
+            v = np.uint64(work.head[p])
+        elif depth == ZERO:
+            break
+        else:
+            # No path goes on from v: go back, past the slot that leads to it.
+            depth -= ONE
+            v = np.uint64(work.head[work.partner[path[depth]]])
+            current[v] += 1
+    return total
+
+
+@kernel
+def find_source_side(work: Work, source: np.uint64, side: NDArray[np.bool_]) -> None:
+    """Write which vertices the source reaches over residual arcs."""
+    queue = work.queue
+    for i in range(np.uint64(len(side))):
+        side[i] = False
+    side[source] = True
+    queue[ZERO] = source
+    begin, end = ZERO, ONE
+    while begin < end:
+        v = np.uint64(queue[begin])
+        begin += ONE
+        for p in range(np.uint64(work.first[v]), np.uint64(work.first[v + ONE])):
+            w = np.uint64(work.head[p])
+            if not side[w] and work.residual[p] > 0:
+                side[w] = True
+                queue[end] = w
+                end += ONE
+
+
+@kernel
+def capacity_of_cut(
+    items: Items, begin: np.uint64, m: np.uint64, side: NDArray[np.bool_], is_sink_side: bool
+) -> np.float64:
+    """Return the given capacity of the arcs from the source side to the sink side, summed as by Kahan."""
+    total, error = 0.0, 0.0
+    for a in range(begin, begin + m):
+        from_sink_side = side[items.tail[a]] == is_sink_side
+        to_sink_side = side[items.head[a]] == is_sink_side
+        if from_sink_side == to_sink_side:
+            continue
+        amount = 0.0
+        if to_sink_side:
+            amount = np.float64(items.capacity[a])
+        elif len(items.reverse) > 0:
+            amount = np.float64(items.reverse[a])
+        if amount == np.inf:
+            return np.float64(np.inf)
+        amount -= error
+        larger = total + amount
+        error = (larger - total) - amount
+        total = larger
+    return np.float64(total)
+
+
+@kernel
+def write(batch: Batch, work: Work, item: Index, begin: np.uint64, m: np.uint64) -> None:
+    """Write the flow of an item."""
+    flow, row = batch.found.flow, batch.scale[item]
+    for a in range(m):
+        amount = np.int64(0)
+        if work.forward[a] > 0 or work.backward[a] > 0:
+            amount = work.forward[a] - work.residual[work.place[a]]
+        if batch.is_float:
+            flow[begin + a] = np.float64(amount) * row[DOWN] * row[DOWN_TOO]
+        else:
+            flow[begin + a] = amount
+
+
+@kernel
+def solve_item(batch: Batch, work: Work, item: Index, counts: NDArray[np.uint64]) -> None:
+    """Find a maximum flow of an item and its cuts, or the flow so far if it is stopped."""
+    items, found = batch.items, batch.found
+    begin = np.uint64(items.first_arc[item])
+    m = np.uint64(items.first_arc[item + ONE]) - begin
+    first_vertex, last_vertex = items.first_vertex[item], items.first_vertex[item + ONE]
+    n = np.uint64(last_vertex - first_vertex)
+    source, sink = np.uint64(items.source[item]), np.uint64(items.sink[item])
+    build(batch, work, item, n, begin, m)
+    value = np.int64(0)
+    ending = STOPPED
+    while relaxed_load(batch.stop, 0) == 0:
+        counts[ARC_SCANS] += label_vertices(work, n, source, sink)
+        counts[GLOBAL_RELABELS] += ONE
+        if np.uint64(work.label[source]) == n:
+            ending = SOLVED
+            break
+        value += block(work, source, sink, batch.stop, counts)
+    write(batch, work, item, begin, m)
+    found.value[item] = value
+    found.ending[item] = ending
+    if ending == SOLVED:
+        side = found.sink_side[first_vertex:last_vertex]
+        for v in range(n):
+            side[v] = np.uint64(work.label[v]) < n
+        other = found.source_side[first_vertex:last_vertex]
+        find_source_side(work, source, other)
+        if batch.is_float:
+            upper = capacity_of_cut(items, begin, m, side, True)
+            found.upper[item] = max(upper, capacity_of_cut(items, begin, m, other, False))
+
+
+@kernel
+def share(thread: np.uint64, batch: Batch) -> None:
+    """Work on runs of items until none is left."""
+    work = private(batch.own, batch.memory[thread])
+    count = np.uint64(len(batch.chosen))
+    while relaxed_load(batch.stop, 0) == 0:
+        run = np.uint64(fetch_add(batch.turns, ZERO, ONE))
+        if run >= batch.num_runs:
+            break
+        for k in range(count * run // batch.num_runs, count * (run + ONE) // batch.num_runs):
+            item = np.uint64(batch.chosen[k])
+            if batch.task == SURVEY:
+                survey(batch, item)
+            elif batch.task == CLIP:
+                clip(batch, item)
+            else:
+                if relaxed_load(batch.stop, 0) != 0:
+                    return
+                solve_item(batch, work, item, batch.counts[thread])
+        if thread == ZERO and batch.task == SOLVE:
+            relaxed_store(batch.progress, 0, np.float64(batch.num_runs - run - ONE))
+
+
+@kernel
+def work_together(pool: NativePool, num_threads: np.uint64, batch: Batch) -> None:
+    """Work on a batch on `num_threads` threads."""
+    run_in_pool(pool, num_threads, entry_of(share, batch), address_of(batch))
+
+
+class Solver:
+    """The method on one batch.
+
+    Parameters
+    ----------
+    items : Items
+    found : Found
+        Where the solution goes.
+    control : Control
+    """
+
+    def __init__(self, items: Items, found: Found, control: Control) -> None:
+        count = len(items.source)
+        largest = (int(np.diff(first).max(initial=0)) for first in (items.first_vertex, items.first_arc))
+        own = make_work(*largest)
+        self.control = control
+        self.batch = Batch(
+            items=items,
+            chosen=np.arange(count),
+            task=np.int64(SURVEY),
+            is_float=bool(items.capacity.dtype.kind == "f"),
+            scale=np.ones((count, NUM_SCALES)),
+            survey=np.zeros((count, NUM_SURVEYED)),
+            found=found,
+            own=own,
+            memory=private_memory(own, control.threads),
+            turns=np.zeros(1, np.uint64),
+            num_runs=np.uint64(0),
+            stop=control.stop,
+            progress=control.excess,
+            counts=control.thread_counts,
+        )
+
+    @property
+    def scale(self) -> NDArray[np.float64]:
+        """The scale of each item, to be set before :meth:`clip` and :meth:`solve`."""
+        return self.batch.scale
+
+    def _run(self, task: int, chosen: NDArray[np.int64]) -> None:
+        threads = max(1, min(self.control.threads, len(chosen)))
+        runs = min(len(chosen), RUNS * threads)
+        self.batch.turns[0] = 0
+        if task == SOLVE:
+            self.control.excess[:] = runs
+        batch = self.batch._replace(chosen=chosen, task=np.int64(task), num_runs=np.uint64(runs))
+        run_natively(work_together, share, batch, threads)
+
+    def survey(self) -> NDArray[np.float64]:
+        """Return the survey of all items."""
+        self._run(SURVEY, np.arange(len(self.batch.items.source)))
+        return self.batch.survey
+
+    def clip(self, chosen: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return, for all items, sums of capacities; those of the chosen ones are cut off at the limit."""
+        self._run(CLIP, chosen)
+        total: NDArray[np.float64] = self.batch.survey[:, FINITE]
+        return total
+
+    def solve(self, chosen: NDArray[np.int64]) -> None:
+        """Solve the chosen items with their scales."""
+        self._run(SOLVE, chosen)

@@ -1,0 +1,172 @@
+"""The result of max_flow_batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...arrays import Array
+from ...certify.cut import check_cut
+from ...certify.fields import check_array, check_bounds_of_items
+from ...certify.flow_batch import unproved_items
+from ...errors import VerificationError
+from ...graph.network_batch import FlowNetworkBatch
+from ...solving.result import HEADLINES, BoundedResult
+from ..recover_flow.known import KnownFlow
+from ..result import MaxFlowResult
+
+
+@dataclass(frozen=True)
+class KnownSides(KnownFlow):
+    """A flow and the smallest source side of a minimum cut.
+
+    Attributes
+    ----------
+    reached : ndarray of bool, shape (num_vertices,)
+    """
+
+    reached: NDArray[np.bool_]
+
+    def source_side(self) -> NDArray[np.bool_]:
+        """Return which vertices the source reaches over residual arcs."""
+        return self.reached
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MaxFlowBatchResult(BoundedResult):
+    """Maximum flows and minimum cuts of many networks.
+
+    ``result[i]`` is the :class:`preflow.MaxFlowResult` of network ``i``, with views of the arrays here.
+
+    Attributes
+    ----------
+    status : {"optimal", "time-limit"}
+        "optimal" if all items are.
+    lower_bound, upper_bound, value : ndarray of int64 or float64, shape (items,)
+        Of the dtype of the capacities. Bounds of items that a time limit left unsolved differ; `value` then
+        raises NotOptimalError.
+    flow : ndarray of the dtype of the capacities, shape (num_arcs,)
+        The flow of each arc of the batch: those of item ``i`` are ``flow[networks.arcs_of(i)]``.
+    sink_side : ndarray of bool, shape (num_vertices,)
+        True for the vertices on the sink's side of the minimum cut whose sink side is the smallest. Those of
+        item ``i`` are ``sink_side[networks.vertices_of(i)]``.
+    source_side : ndarray of bool, shape (num_vertices,)
+        True for the vertices on the source's side of the minimum cut whose source side is the smallest.
+    optimal : ndarray of bool, shape (items,)
+        Which items are solved.
+    gap : ndarray, shape (items,)
+        A proved bound of the difference between the value and the optimum, see :attr:`MaxFlowResult.gap`. The
+        capacities of both cuts differ from the value by no more.
+    networks : FlowNetworkBatch
+    source, sink : ndarray of int64, shape (items,)
+    stats : SolveStats
+        Of the whole batch.
+    """
+
+    lower_bound: Array  # type: ignore[assignment]
+    upper_bound: Array  # type: ignore[assignment]
+    flow: Array
+    sink_side: NDArray[np.bool_]
+    source_side: NDArray[np.bool_]
+    optimal: NDArray[np.bool_]
+    networks: FlowNetworkBatch
+    source: NDArray[np.int64]
+    sink: NDArray[np.int64]
+    _gap: Array
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        super().__setstate__(state)
+        self._gap.flags.writeable = False
+
+    @property
+    def gap(self) -> Array:  # type: ignore[override]
+        """A proved bound of the difference between each value and the optimum."""
+        return self._gap
+
+    def __len__(self) -> int:
+        return len(self.networks)
+
+    def __iter__(self) -> Iterator[MaxFlowResult]:
+        return (self[item] for item in range(len(self)))
+
+    def __getitem__(self, item: int) -> MaxFlowResult:
+        """Return the result of one network."""
+        number = self.networks.index(item)
+        network = self.networks[number]
+        arcs, vertices = self.networks.arcs_of(number), self.networks.vertices_of(number)
+        sources, sinks = self.source[number : number + 1], self.sink[number : number + 1]
+        lower, upper = (np.asarray(bound)[number].item() for bound in (self.lower_bound, self.upper_bound))
+        flow = self.flow[arcs]
+        return MaxFlowResult(
+            status="optimal" if self.optimal[number] else self.status,
+            lower_bound=lower,
+            upper_bound=upper,
+            stats=self.stats,
+            sink_side=self.sink_side[vertices],
+            network=network,
+            sources=sources,
+            sinks=sinks,
+            _gap=self._gap[number].item(),
+            _second_stage=KnownSides(network, sources, flow, self.source_side[vertices]),
+            flow=flow,
+        )
+
+    def verify(self) -> None:
+        """Prove all flows and cuts optimal, independently of the solver, in linear time.
+
+        The proof is that of :meth:`MaxFlowResult.verify`. The whole batch is checked at once; items that this
+        does not decide are checked one after the other, and so are those that a time limit left unsolved.
+
+        Raises
+        ------
+        VerificationError
+            The proof fails: please report it as a bug.
+        """
+        self._check_fields()
+        given = (self.source, self.sink, self.flow, self.sink_side, self.source_side)
+        unproved = unproved_items(self.networks, *given, np.asarray(self.lower_bound), self._gap)
+        for item in np.union1d(unproved, np.flatnonzero(~self.optimal)).tolist():
+            try:
+                one = self[item]
+                one.verify()
+                self._verify_source_side(item, one)
+            except VerificationError as error:
+                raise VerificationError(f"item {item}: {error}") from error
+
+    def _verify_source_side(self, item: int, one: MaxFlowResult) -> None:
+        """Check the other cut of an item like the first."""
+        if self.optimal[item]:
+            other = ~self.source_side[self.networks.vertices_of(item)]
+            check_cut(one.network, one.sources, one.sinks, other, one.value, one.gap)
+
+    def _check_fields(self) -> None:
+        """Check the shapes and dtypes of all fields, and the order of the bounds."""
+        batch, number = self.networks, self.networks.capacity.dtype
+        items, vertices = len(batch), int(batch.first_vertex[-1])
+        for name, shape, dtype in (
+            ("flow", (batch.num_arcs,), number),
+            ("sink_side", (vertices,), np.bool_),
+            ("source_side", (vertices,), np.bool_),
+            ("optimal", (items,), np.bool_),
+            ("source", (items,), np.int64),
+            ("sink", (items,), np.int64),
+            ("_gap", (items,), number),
+        ):
+            check_array(np, getattr(self, name), name.strip("_"), shape, dtype)
+        check_bounds_of_items(batch, self.status, self.lower_bound, self.upper_bound, (items,), number)
+        for name, vertex in (("source", self.source), ("sink", self.sink)):
+            if ((vertex < 0) | (vertex >= batch.num_vertices)).any():
+                raise VerificationError(f"{name} has a number that is no vertex of its network")
+        if (self.source == self.sink).any():
+            raise VerificationError("a vertex is both source and sink")
+        if self.status == "optimal" and not self.optimal.all():
+            raise VerificationError("an item is not optimal, and the status is")
+
+    def __repr__(self) -> str:
+        outcome = "optimal" if self.status == "optimal" else HEADLINES[self.status]
+        if self.status != "optimal":
+            outcome += f", {int(self.optimal.sum()):,} solved"
+        return f"<MaxFlowBatchResult: {len(self):,} networks, {outcome}, {self._how()}>"
