@@ -39,7 +39,7 @@ OPTIONS: dict[str, dict[str, list[Any]]] = {
     "serial-pseudoflow": {
         "order": ["highest", "lowest"],
         "bucket": ["fifo", "lifo"],
-        "relabel_period": [0.25, 4.0, None],
+        "relabel_period": [0.25, 1.0, None],
     },
     "serial-dinic": {"both_ends": [True, False]},
     "serial-edmonds-karp": {"scaling": [True, False]},

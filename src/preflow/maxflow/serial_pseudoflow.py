@@ -33,7 +33,7 @@ Pseudo-code
 
     every vertex is a tree; labels are exact distances
     while there is a strong root of a label up to n:                          run
-        if the work since the last global relabel reaches the limit:          global_relabel
+        if many relabels in a row led to no merger, or many pushes were made: global_relabel
             every vertex is a tree again; labels are exact distances          add_roots
         take one of the largest (or smallest) label d
         if no vertex has label d - 1: its tree is dead                        lift
@@ -45,7 +45,7 @@ Pseudo-code
                 above each vertex that cannot send all that it has            send_up
         otherwise the root has label d + 1 now: append it to its bucket
 
-Time: O(n m log n) with dynamic trees; here O(n**2 m). Memory beside the network: 11 indices a vertex.
+Time: O(n m log n) with dynamic trees; here O(n**2 m). Memory beside the network: 14 indices a vertex.
 """
 
 from __future__ import annotations
@@ -55,22 +55,24 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from ..arrays import Array, Indices
+from ..arrays import Array, DType, Indices
 from ..graph.residual import ResidualArrays
 from ..kernels.atomics import relaxed_load
 from ..kernels.bfs import distances_to_sink
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
-from ..kernels.relabel import RELABEL_WORK
 from ..solving.monitor import Monitor
-from ..solving.options import UNLIMITED, check_choice
+from ..solving.options import UNLIMITED, check_choice, check_positive_number, limit
 from ..solving.run import Control
 from ..stats import ARC_SCANS, GAP_VERTICES, GLOBAL_RELABELS, PUSHES, RELABELS
-from .relabel_rule import check_relabel_rule, relabel_limits
 
-#: The work of a push, in arc scans. A push costs about as much as eight scans, since it touches four cache
-#: lines. Where trees are deep, pushes are most of the work, and a global relabel makes trees flat again.
-PUSH_WORK = np.uint64(8)
+#: A global relabel is due when this share of n vertices in a row was relabelled without a merger: a large
+#: tree rises, and other trees are far below. A fifth and a twentieth were slower on rlg-wide 2048x64.
+FRUITLESS_RELABELS = 0.1
+#: It is also due after this many pushes a vertex: trees have become deep, and every unit of excess goes a
+#: long way. Of the families measured only rmf-wide reaches it. There 4, 8 and 16 took 52, 82 and 118 ms; 4
+#: and 6 made rlg-wide slower.
+PUSHES_A_VERTEX = 8
 
 
 @dataclass(frozen=True)
@@ -84,19 +86,26 @@ class PseudoflowOptions:
     bucket : {"fifo", "lifo"}
         Which of the roots with that label: the one that waits longest, or the latest.
     relabel_period : float or None
-        A global relabel is due after ``relabel_period * (6 n + m)`` units of work: arc scans, relabels and
-        pushes. With None there are no global relabels, as in the papers.
+        A global relabel is due after ``relabel_period * n / 10`` relabels in a row without a merger, or after
+        ``relabel_period * 8 n`` pushes. With None there are no global relabels, as in the papers.
     """
 
     order: Literal["highest", "lowest"] = "highest"
     bucket: Literal["fifo", "lifo"] = "fifo"
-    relabel_period: float | None = 4.0
+    relabel_period: float | None = 1.0
 
     def __post_init__(self) -> None:
         check_choice("order", self.order, ("highest", "lowest"))
         check_choice("bucket", self.bucket, ("fifo", "lifo"))
         if self.relabel_period is not None:
-            check_relabel_rule("work", self.relabel_period)
+            check_positive_number("relabel_period", self.relabel_period)
+
+
+#: Columns of Forest.vertex. A step reads most of them, so they lie in one half of a cache line. Labels are
+#: apart: a scan reads those of all neighbours, and nothing else of them.
+UP, CHILD, FOLLOWING, PREVIOUS, CURRENT, ARCS_END, NEXT_CHILD, NEXT_ROOT = (np.uint64(k) for k in range(8))
+#: Bytes of a cache line.
+CACHE_LINE = 64
 
 
 class Forest(NamedTuple):
@@ -105,31 +114,21 @@ class Forest(NamedTuple):
     Attributes
     ----------
     label : ndarray, shape (n,)
-    up : ndarray, shape (n,)
-        The residual arc from a vertex to its parent; the number of arcs at a root.
-    child, following, previous : ndarray, shape (n,)
-        The first child of a vertex, and the children of its parent after and before it.
-    current : ndarray, shape (n,)
-        Arcs before this one lead to no vertex that is one level lower.
-    next_child : ndarray, shape (n,)
-        In a search: the next child to visit.
+    vertex : ndarray, shape (n, 8)
+        UP: the residual arc from a vertex to its parent; the number of arcs at a root. CHILD: its first
+        child. FOLLOWING, PREVIOUS: the children of its parent after and before it. CURRENT: arcs before this
+        one lead to no vertex that is one level lower. ARCS_END: the end of its arcs. NEXT_CHILD: in a search,
+        the next child to visit. NEXT_ROOT: the next strong root in the same bucket.
     first_root, last_root : ndarray, shape (n + 2,)
         The queue of strong roots of each label.
-    next_root : ndarray, shape (n,)
     population : ndarray, shape (n + 2,)
         Number of vertices of each label.
     """
 
     label: Indices
-    up: Indices
-    child: Indices
-    following: Indices
-    previous: Indices
-    current: Indices
-    next_child: Indices
+    vertex: Indices
     first_root: Indices
     last_root: Indices
-    next_root: Indices
     population: Indices
 
 
@@ -142,15 +141,15 @@ def add_root(forest: Forest, v: np.uint64, first_out: bool) -> None:
         return
     first = np.uint64(forest.first_root[label])
     if first == none:
-        forest.next_root[v] = none
+        forest.vertex[v, NEXT_ROOT] = none
         forest.first_root[label] = v
         forest.last_root[label] = v
     elif first_out:
-        forest.next_root[v] = first
+        forest.vertex[v, NEXT_ROOT] = first
         forest.first_root[label] = v
     else:
-        forest.next_root[v] = none
-        forest.next_root[forest.last_root[label]] = v
+        forest.vertex[v, NEXT_ROOT] = none
+        forest.vertex[forest.last_root[label], NEXT_ROOT] = v
         forest.last_root[label] = v
 
 
@@ -158,26 +157,26 @@ def add_root(forest: Forest, v: np.uint64, first_out: bool) -> None:
 def take_from_parent(forest: Forest, v: np.uint64, parent: np.uint64) -> None:
     """Make a child the root of its own tree."""
     none = np.uint64(len(forest.label))
-    after, before = np.uint64(forest.following[v]), np.uint64(forest.previous[v])
+    after, before = np.uint64(forest.vertex[v, FOLLOWING]), np.uint64(forest.vertex[v, PREVIOUS])
     if after != none:
-        forest.previous[after] = before
+        forest.vertex[after, PREVIOUS] = before
     if before != none:
-        forest.following[before] = after
+        forest.vertex[before, FOLLOWING] = after
     else:
-        forest.child[parent] = after
+        forest.vertex[parent, CHILD] = after
 
 
 @kernel
 def hang(forest: Forest, v: np.uint64, parent: np.uint64, arc: np.uint64) -> None:
     """Make a root the first child of a vertex of another tree."""
     none = np.uint64(len(forest.label))
-    first = np.uint64(forest.child[parent])
-    forest.up[v] = arc
-    forest.following[v] = first
-    forest.previous[v] = none
+    first = np.uint64(forest.vertex[parent, CHILD])
+    forest.vertex[v, UP] = arc
+    forest.vertex[v, FOLLOWING] = first
+    forest.vertex[v, PREVIOUS] = none
     if first != none:
-        forest.previous[first] = v
-    forest.child[parent] = v
+        forest.vertex[first, PREVIOUS] = v
+    forest.vertex[parent, CHILD] = v
 
 
 @kernel
@@ -186,7 +185,7 @@ def merge(net: ResidualArrays, forest: Forest, v: np.uint64, arc: np.uint64) -> 
     no_arc = np.uint64(len(net.head))
     parent = np.uint64(net.head[arc])
     while True:
-        old = np.uint64(forest.up[v])
+        old = np.uint64(forest.vertex[v, UP])
         if old == no_arc:
             hang(forest, v, parent, arc)
             break
@@ -211,7 +210,7 @@ def send_up(
     net.excess[v] = 0
     pushes = ZERO
     while carried > 0:
-        arc = np.uint64(forest.up[v])
+        arc = np.uint64(forest.vertex[v, UP])
         if arc == no_arc:
             break
         parent = np.uint64(net.head[arc])
@@ -222,7 +221,7 @@ def send_up(
         pushes += ONE
         if amount < carried:
             take_from_parent(forest, v, parent)
-            forest.up[v] = no_arc
+            forest.vertex[v, UP] = no_arc
             net.excess[v] = carried - amount
             add_root(forest, v, first_out)
             carried = amount
@@ -253,17 +252,17 @@ def next_child_of(net: ResidualArrays, forest: Forest, v: np.uint64, counts: Ind
     """Return the next child of v with its label; if there is none, raise v by a level and return n."""
     none = np.uint64(len(forest.label))
     label = forest.label[v]
-    child = np.uint64(forest.next_child[v])
+    child = np.uint64(forest.vertex[v, NEXT_CHILD])
     while child != none:
         if forest.label[child] == label:
-            forest.next_child[v] = forest.following[child]
+            forest.vertex[v, NEXT_CHILD] = forest.vertex[child, FOLLOWING]
             return child
-        child = np.uint64(forest.following[child])
-    forest.next_child[v] = none
+        child = np.uint64(forest.vertex[child, FOLLOWING])
+    forest.vertex[v, NEXT_CHILD] = none
     forest.population[label] -= ONE
     forest.label[v] = label + ONE
     forest.population[label + ONE] += ONE
-    forest.current[v] = net.first_out[v]
+    forest.vertex[v, CURRENT] = net.first_out[v]
     counts[RELABELS] += ONE
     return none
 
@@ -271,7 +270,7 @@ def next_child_of(net: ResidualArrays, forest: Forest, v: np.uint64, counts: Ind
 @kernel
 def find_arc(net: ResidualArrays, forest: Forest, v: np.uint64, counts: Indices) -> np.uint64:
     """Return a residual arc from v to a vertex one level lower, or the end of its arcs."""
-    arc, end = np.uint64(forest.current[v]), np.uint64(net.first_out[v + ONE])
+    arc, end = np.uint64(forest.vertex[v, CURRENT]), np.uint64(forest.vertex[v, ARCS_END])
     below = np.uint64(forest.label[v]) - ONE
     begin = arc
     while arc < end:
@@ -279,7 +278,7 @@ def find_arc(net: ResidualArrays, forest: Forest, v: np.uint64, counts: Indices)
             break
         arc += ONE
     counts[ARC_SCANS] += arc - begin
-    forest.current[v] = arc
+    forest.vertex[v, CURRENT] = arc
     return arc
 
 
@@ -295,21 +294,21 @@ def find_merger(
     counts = monitor.counts
     none, no_arc = np.uint64(len(forest.label)), np.uint64(len(net.head))
     v = root
-    forest.next_child[v] = forest.child[v]
+    forest.vertex[v, NEXT_CHILD] = forest.vertex[v, CHILD]
     while relaxed_load(monitor.stop, 0) == 0:
         arc = find_arc(net, forest, v, counts)
-        if arc < np.uint64(net.first_out[v + ONE]):
+        if arc < np.uint64(forest.vertex[v, ARCS_END]):
             return v, arc
         # Go to the next vertex of the search: down, or up over all whose search has ended.
         while True:
             child = next_child_of(net, forest, v, counts)
             if child != none:
                 v = child
-                forest.next_child[v] = forest.child[v]
+                forest.vertex[v, NEXT_CHILD] = forest.vertex[v, CHILD]
                 break
-            if np.uint64(forest.up[v]) == no_arc:
+            if np.uint64(forest.vertex[v, UP]) == no_arc:
                 return none, no_arc
-            v = np.uint64(net.head[forest.up[v]])
+            v = np.uint64(net.head[forest.vertex[v, UP]])
     return none, no_arc
 
 
@@ -318,13 +317,13 @@ def lift(net: ResidualArrays, forest: Forest, root: np.uint64, counts: Indices) 
     """Declare all vertices of a strong tree dead."""
     none = np.uint64(len(forest.label))
     v = root
-    forest.next_child[v] = forest.child[v]
+    forest.vertex[v, NEXT_CHILD] = forest.vertex[v, CHILD]
     while True:
-        child = np.uint64(forest.next_child[v])
+        child = np.uint64(forest.vertex[v, NEXT_CHILD])
         if child != none:
-            forest.next_child[v] = forest.following[child]
+            forest.vertex[v, NEXT_CHILD] = forest.vertex[child, FOLLOWING]
             v = child
-            forest.next_child[v] = forest.child[v]
+            forest.vertex[v, NEXT_CHILD] = forest.vertex[v, CHILD]
             continue
         if np.uint64(forest.label[v]) <= none:
             forest.population[forest.label[v]] -= ONE
@@ -333,13 +332,7 @@ def lift(net: ResidualArrays, forest: Forest, root: np.uint64, counts: Indices) 
         forest.label[v] = none + ONE
         if v == root:
             break
-        v = np.uint64(net.head[forest.up[v]])
-
-
-@kernel
-def work_done(counts: Indices) -> np.uint64:
-    """Return the work so far, in arc scans."""
-    return np.uint64(counts[ARC_SCANS] + RELABEL_WORK * counts[RELABELS] + PUSH_WORK * counts[PUSHES])
+        v = np.uint64(net.head[forest.vertex[v, UP]])
 
 
 @kernel
@@ -348,14 +341,14 @@ def global_relabel(net: ResidualArrays, forest: Forest, order: Indices, monitor:
     n = np.uint64(len(forest.label))
     forest.label[:] = n + ONE
     distances_to_sink(net, forest.label, order, ZERO, ZERO, ZERO, False)
-    forest.up[:] = len(net.head)
-    forest.child[:] = n
+    forest.vertex[:, UP] = len(net.head)
+    forest.vertex[:, CHILD] = n
     forest.first_root[:] = n
     forest.population[:] = 0
     left = 0.0
     v = ZERO
     while v < n:
-        forest.current[v] = net.first_out[v]
+        forest.vertex[v, CURRENT] = net.first_out[v]
         forest.population[forest.label[v]] += ONE
         if np.uint64(forest.label[v]) <= n:
             left += net.excess[v]
@@ -371,20 +364,24 @@ def run(
     order: Indices,
     highest: bool,
     first_out: bool,
-    work_limit: np.uint64,
+    fruitless_limit: np.uint64,
+    push_limit: np.uint64,
     monitor: Monitor,
 ) -> None:
-    """Merge strong trees until all of them are dead, or the solve is stopped."""
+    """Merge strong trees until all of them are dead, or the solve is stopped.
+
+    A global relabel is due after `fruitless_limit` relabels without a merger, or after `push_limit` pushes.
+    """
     n = np.uint64(len(forest.label))
     counts = monitor.counts
     label = n if highest else ONE
-    done = work_done(counts)
     add_roots(net, forest, first_out, monitor)
+    relabels, pushes = counts[RELABELS], counts[PUSHES]
     while relaxed_load(monitor.stop, 0) == 0:
-        if work_done(counts) - done >= work_limit:
+        if counts[RELABELS] - relabels >= fruitless_limit or counts[PUSHES] - pushes >= push_limit:
             global_relabel(net, forest, order, monitor)
             add_roots(net, forest, first_out, monitor)
-            done = work_done(counts)
+            relabels, pushes = counts[RELABELS], counts[PUSHES]
             label = n if highest else ONE
         # The next label with a strong root.
         if highest:
@@ -398,7 +395,7 @@ def run(
             if label > n:
                 break
         root = np.uint64(forest.first_root[label])
-        forest.first_root[label] = forest.next_root[root]
+        forest.first_root[label] = forest.vertex[root, NEXT_ROOT]
         if label > ONE and forest.population[label - ONE] == ZERO:
             monitor.progress[0] -= net.excess[root]
             lift(net, forest, root, counts)
@@ -408,6 +405,7 @@ def run(
             add_root(forest, root, first_out)
             label = min(n, label + ONE) if highest else label
         else:
+            relabels = counts[RELABELS]
             merge(net, forest, v, arc)
             last = send_up(net, forest, root, first_out, monitor)
             if not highest:
@@ -425,11 +423,12 @@ def solve(net: ResidualArrays, options: PseudoflowOptions, control: Control) -> 
     monitor.counts[PUSHES] += pushes
     if not control.stopped:
         forest = new_forest(net, height)
-        work_limit = UNLIMITED
+        fruitless, pushed = UNLIMITED, UNLIMITED
         if options.relabel_period is not None:
-            _, work_limit = relabel_limits("work", options.relabel_period, n, len(net.head))
+            fruitless = limit(options.relabel_period * FRUITLESS_RELABELS * n)
+            pushed = limit(options.relabel_period * PUSHES_A_VERTEX * n)
         highest, lifo = options.order == "highest", options.bucket == "lifo"
-        run(net, forest, order, highest, lifo, work_limit, monitor)
+        run(net, forest, order, highest, lifo, fruitless, pushed, monitor)
         height[:] = n + 1
         distances_to_sink(net, height, order, ZERO, ZERO, ZERO, False)
     return height
@@ -438,20 +437,24 @@ def solve(net: ResidualArrays, options: PseudoflowOptions, control: Control) -> 
 def new_forest(net: ResidualArrays, label: Indices) -> Forest:
     """Return the trees of one vertex each, and no strong root in a queue."""
     n, dtype = len(net.excess), net.head.dtype
-
-    def filled(size: int, value: int) -> Indices:
-        return np.full(size, value, dtype=dtype)
-
+    vertex = aligned_rows(n, 8, dtype)
+    vertex[:] = n
+    vertex[:, UP] = len(net.head)
+    vertex[:, CURRENT] = net.first_out[:-1]
+    vertex[:, ARCS_END] = net.first_out[1:]
     return Forest(
         label=label.copy(),
-        up=filled(n, len(net.head)),
-        child=filled(n, n),
-        following=filled(n, n),
-        previous=filled(n, n),
-        current=net.first_out[:-1].astype(dtype),
-        next_child=filled(n, n),
-        first_root=filled(n + 2, n),
-        last_root=filled(n + 2, n),
-        next_root=filled(n, n),
+        vertex=vertex,
+        first_root=np.full(n + 2, n, dtype=dtype),
+        last_root=np.full(n + 2, n, dtype=dtype),
         population=np.bincount(label, minlength=n + 2).astype(dtype),
     )
+
+
+def aligned_rows(rows: int, columns: int, dtype: DType) -> Indices:
+    """Return an uninitialised matrix that begins at the begin of a cache line."""
+    size = rows * columns
+    entry = np.dtype(dtype).itemsize
+    space = np.empty(size + CACHE_LINE // entry, dtype=dtype)
+    skipped = -space.ctypes.data % CACHE_LINE // entry
+    return space[skipped : skipped + size].reshape(rows, columns)
