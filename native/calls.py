@@ -151,12 +151,16 @@ def flows() -> Iterator[Call]:
 
 
 def batches() -> Iterator[Call]:
-    """Yield calls of max_flow_batch."""
+    """Yield calls of max_flow_batch and grid_cut_batch."""
     for capacities, both in product(CAPACITIES, (False, True)):
         networks = [random_network(12, 40, capacities, both) for _ in range(5)]
         for threads in (1, 2):
             what = f"max_flow_batch {capacities} both={both} threads={threads}"
             yield what, partial(verified, preflow.max_flow_batch, networks, 0, 11, threads=threads)
+    for factor, neighbor in product((1, 2**33, 0.37), (2, rng.integers(0, 30, (3, 2, 8, 9)))):
+        terminals = rng.integers(0, 100, (2, 3, 8, 9)) * factor
+        what = f"grid_cut_batch {terminals.dtype} {factor}"
+        yield what, partial(verified, preflow.grid_cut_batch, *terminals, neighbor, threads=1)
 
 
 # --- connectivity ----------------------------------------------------------------------------------------

@@ -97,6 +97,7 @@ def samples() -> dict[str, Callable[[], Any]]:
         "GraphFile": lambda: preflow.io.bipartite.GraphFile(graph, 1),
         "GlobalMinCut": lambda: preflow.global_min_cut(graph_of_edges),
         "GomoryHuTree": lambda: preflow.gomory_hu_tree(graph_of_edges),
+        "GridCutBatchResult": lambda: preflow.grid_cut_batch(IMAGE[None] * 2, 1 - IMAGE[None], 1),
         "GridCutResult": lambda: preflow.grid_cut(GRID),
         "GridNetwork": lambda: GRID,
         "JobAssignment": lambda: reductions.assign_jobs([[1, 2], [4, 4]], limit=2),

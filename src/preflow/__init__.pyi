@@ -28,6 +28,8 @@ from .graph.network_batch import FlowNetworkBatch
 from .graph.point_costs import PointCosts
 from .graph.undirected import UndirectedGraph
 from .gridcut.api import grid_cut
+from .gridcut.batch.api import grid_cut_batch
+from .gridcut.batch.result import GridCutBatchResult
 from .gridcut.result import GridCutResult
 from .io.dimacs import read_dimacs, write_dimacs
 from .io.npz import load_npz, save_npz
@@ -59,6 +61,7 @@ __all__ = [
     "GeneralMatchingResult",
     "GlobalMinCut",
     "GomoryHuTree",
+    "GridCutBatchResult",
     "GridCutResult",
     "GridNetwork",
     "MatchingResult",
@@ -82,6 +85,7 @@ __all__ = [
     "global_min_cut",
     "gomory_hu_tree",
     "grid_cut",
+    "grid_cut_batch",
     "linear_assignment",
     "load_npz",
     "matching",

@@ -198,11 +198,61 @@ def check(case: Case, tally: Tally) -> None:
             earlier = result
 
 
+def make_batch(random: Random, quick: bool = False, *, floats: bool = False) -> Case:
+    case = make(random, quick, connectivities=[4, [[1], [3]]], floats=floats)
+    rest = {name: random.sample(case[name], len(case[name])) for name in ("source", "sink")}
+    return {**case, "next": rest, "calls": []}
+
+
+def check_batch(case: Case, tally: Tally) -> None:
+    """Check two grids as a batch."""
+    networks = [network_of(case, terminals) for terminals in (case, case["next"])]
+    offsets = networks[0].offsets.tolist()
+    size = len(case["source"])
+    arcs = [exact_arcs(case, terminals, offsets) for terminals in (case, case["next"])]
+    cuts = [minimum_cut(size + 2, each, [size], [size + 1]) for _, each in arcs]
+    source, sink = (
+        np.stack([getattr(network, name) for network in networks])
+        for name in ("source_capacity", "sink_capacity")
+    )
+    neighbor = networks[0].neighbor_capacity
+    tally["solves"] += 1
+    try:
+        result = preflow.grid_cut_batch(source, sink, neighbor, connectivity=offsets, threads=1)
+    except UnboundedFlowError:
+        require(any(cut.value >= INFINITE for cut in cuts), "called unbounded, and is not")
+        tally["unbounded"] += 1
+        return
+    except CapacityOverflowError as error:
+        flows = [flow_between_pixels(*parts) for parts in zip((case, case["next"]), cuts, strict=True)]
+        if "float" not in case["dtype"] and max(flows) <= MOST_FLOW // len(offsets):
+            raise WrongError("a flow within the limit is an overflow", str(error)) from error
+        tally["overflow"] += 1
+        return
+    for one, cut, (shift, each) in zip(result, cuts, arcs, strict=True):
+        require(cut.value < INFINITE, "unbounded, but solved")
+        sink_side = (~one.labels).ravel().tolist()
+        capacity = cut_capacity(each, [*sink_side, False, True])
+        if "float" in case["dtype"]:
+            check_float_value(one.value, cut.value, shift, gap_of(one))
+            check_float_value(one.value, capacity, shift, gap_of(one), "the labels have another energy")
+        else:
+            require(one.value == cut.value, "wrong value", f"{one.value}, not {cut.value}")
+            found = {p for p, inside in enumerate(sink_side) if inside}
+            require(found == cut.sink_side - {size + 1}, "not the smallest sink side", f"{found}")
+        if case["verify"]:
+            one.verify()
+    result.verify()
+    tally["verified"] += 1
+
+
 DRIVERS = [
     *(
         Driver(name, partial(make, connectivities=listed), check, share, reductions)
         for (name, listed), share in zip(NEIGHBOURHOODS.items(), (2.0, 1.0, 1.0, 0.6, 0.6, 0.8), strict=True)
     ),
     Driver("grid-floats", partial(make, connectivities=[4], floats=True), check, 2.0, reductions),
+    Driver("grid-batch", make_batch, check_batch),
+    Driver("grid-batch-floats", partial(make_batch, floats=True), check_batch),
     Driver("grid-floats-3d", partial(make, connectivities=[6], floats=True), check, 1.0, reductions),
 ]

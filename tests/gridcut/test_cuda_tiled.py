@@ -118,6 +118,21 @@ def test_agrees_with_general_solver(
     check(random_grid(shape, connectivity), options=options)
 
 
+@pytest.mark.parametrize("factor", [1, 0.37])
+def test_batches(factor: float) -> None:
+    rng = np.random.default_rng(12)
+    source, sink = rng.integers(0, 40, (2, 3, 6, 5)) * factor
+    neighbor = rng.integers(0, 15, (3, 4, 6, 5)) * factor
+    result = preflow.grid_cut_batch(source, sink, neighbor, connectivity=4, device="cuda")
+    result.verify()
+    assert result.stats.device == "cuda"
+    for one, *arrays in zip(result, source, sink, neighbor, strict=True):
+        one.verify()
+        alone = preflow.grid_cut(*arrays, connectivity=4, device="cpu")
+        assert abs(one.value - alone.value) <= one.gap + alone.gap
+        np.testing.assert_array_equal(np.asarray(one.labels), alone.labels)
+
+
 def test_in_several_launches(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a launch leaves is what the next one starts from."""
     monkeypatch.setattr(launches, "WORK_OF_LAUNCH", 0)

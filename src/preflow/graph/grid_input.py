@@ -97,7 +97,7 @@ def _with_neighbourhood(
             f"or (directions, {', '.join(map(str, shape))})"
         )
     rows = len(neighbor) if neighbor.ndim else None
-    half = half_neighbourhood(ndim, _neighbours_of(ndim, rows) if connectivity is None else connectivity)
+    half = half_neighbourhood(ndim, neighbours_of(ndim, rows) if connectivity is None else connectivity)
     if rows is None:
         return xp.broadcast_to(neighbor, (len(half), *(1,) * ndim)), half
     if rows not in (len(half), 2 * len(half)):
@@ -110,7 +110,7 @@ def _with_neighbourhood(
     return neighbor, half
 
 
-def _neighbours_of(ndim: int, rows: int | None) -> int:
+def neighbours_of(ndim: int, rows: int | None) -> int:
     """Return the number of neighbours that fits `rows` capacities a pixel."""
     sizes = list(named_neighbourhoods(ndim))
     if rows is None:

@@ -1,0 +1,1 @@
+"""Minimum cuts of many small grids in one call."""

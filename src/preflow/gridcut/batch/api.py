@@ -1,0 +1,352 @@
+"""grid_cut_batch: divide a batch of grids into groups, solve each group as one grid, wrap the result."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from ...arrays import AnyArray, Array, Connectivity, Number
+from ...certify.grid import energy_size, labelling_energy, one_sided_energy
+from ...certify.grid_batch import bounds_of_items
+from ...cuda.runtime import is_on_gpu
+from ...errors import CapacityOverflowError, InvalidInputError, UnboundedFlowError
+from ...graph.grid import DeviceGridNetwork, GridNetwork
+from ...graph.grid_input import as_array, neighbours_of
+from ...graph.neighbourhood import half_neighbourhood
+from ...graph.network import EXACT_FLOAT, INT64_MAX
+from ...graph.scaling import accepted_gap, proved_gap
+from ...parallel.thread_pool import run_on_threads
+from ...progress import Reporter
+from ...solving.call import Call, Request
+from ...solving.dispatch import Choice, find_method
+from ...solving.run import POLL_INTERVAL
+from ...stats import SolveStats
+from ..api import GridCall
+from ..methods import METHODS
+from ..result import GridCutResult
+from .result import GridCutBatchResult, part_of
+
+#: Pixels that one thread solves as one grid: small grids are cheaper together, and this many fit a cache.
+PIXELS_A_GROUP = 1 << 16
+#: The method of each thread, and that on a GPU.
+ON_CPU, ON_GPU = "serial-incremental-bfs", "cuda-tiled"
+
+
+def grid_cut_batch(
+    source_capacity: AnyArray,
+    sink_capacity: AnyArray,
+    neighbor_capacity: AnyArray,
+    *,
+    connectivity: Connectivity = None,
+    device: str = "auto",
+    threads: int | None = None,
+    time_limit: float | None = None,
+    progress: bool | Reporter = False,
+) -> GridCutBatchResult:
+    """Find minimum cuts of many grids of one shape in one call.
+
+    Parameters
+    ----------
+    source_capacity, sink_capacity : array_like, shape (items, ...), or scalar
+        As in :func:`preflow.grid_cut`, with the items along the first axis. One of the two is an array.
+    neighbor_capacity : array_like, shape (items, K, ...) or (items, 2 K, ...), or scalar
+        As in :func:`preflow.grid_cut`, with the items along the first axis. Without this axis the items have
+        the same capacities between neighbours: shape (K, ...), or (K,) for a number for every direction.
+    connectivity : int or list of offsets, optional
+        As in :func:`preflow.grid_cut`, for one item.
+    device : {"auto", "cpu", "cuda"}
+        "auto" uses a GPU only for arrays that are there.
+    threads : int, optional
+        Greatest number of CPU threads; by default as many as the process may use.
+    time_limit : float, optional
+        Seconds. On expiry the result's `status` says so; items that were not solved have labels and bounds.
+    progress : bool or function
+        As in :func:`preflow.grid_cut`.
+
+    Returns
+    -------
+    GridCutBatchResult
+        Values are int64, or float64 if any capacities are floats. They are exact or within `gap` as those of
+        :func:`preflow.grid_cut` are, each item for itself.
+
+    Raises
+    ------
+    InvalidInputError
+        An argument is malformed. Positions in messages begin with the item.
+    CapacityOverflowError, UnboundedFlowError
+        As in :func:`preflow.grid_cut`; the message names the item.
+    DeviceUnavailableError
+        There is no such device.
+    DeviceMemoryError
+        The batch does not fit the GPU's memory.
+
+    Notes
+    -----
+    Each thread solves groups of items as one grid of one more dimension, by the method
+    "serial-incremental-bfs". On a GPU the whole batch is one grid, solved by "cuda-tiled".
+
+    Examples
+    --------
+    >>> import preflow
+    >>> source = [[[9, 4, 0], [9, 1, 0]], [[0, 0, 0], [9, 9, 9]]]
+    >>> sink = [[[0, 3, 9], [0, 6, 9]], [[9, 2, 9], [0, 0, 0]]]
+    >>> result = preflow.grid_cut_batch(source, sink, 2)
+    >>> result.value.tolist(), result.labels[1].tolist()
+    ([9, 6], [[False, False, False], [True, True, True]])
+    >>> result.verify()
+    """
+    request = Request(METHODS, "auto", device, threads, time_limit, progress)
+    network = read_grids(source_capacity, sink_capacity, neighbor_capacity, connectivity)
+    call = GridBatchCall.prepare(network, request)
+    return call.run(call.find, request)
+
+
+def read_grids(
+    source: AnyArray, sink: AnyArray, neighbor: AnyArray, connectivity: Connectivity
+) -> GridNetwork:
+    """Return a batch as one grid whose first axis is the item, without arcs from item to item."""
+    named = ((source, "source_capacity"), (sink, "sink_capacity"), (neighbor, "neighbor_capacity"))
+    source, sink, neighbor = (
+        values if is_on_gpu(values) else as_array(values, name) for values, name in named
+    )
+    ndim = max(source.ndim, sink.ndim) - 1
+    if ndim < 1:
+        raise InvalidInputError(
+            "source_capacity or sink_capacity has the shape of the batch: (items, ...) with at least two axes"
+        )
+    rows = None
+    if neighbor.ndim == ndim + 2:
+        neighbor = neighbor.swapaxes(0, 1)
+        rows = len(neighbor)
+    elif neighbor.ndim == ndim + 1:
+        neighbor = neighbor.reshape(neighbor.shape[0], 1, *neighbor.shape[1:])
+        rows = len(neighbor)
+    elif neighbor.ndim == 1:
+        rows = len(neighbor)
+    elif neighbor.ndim:
+        raise InvalidInputError(
+            f"neighbor_capacity has shape {tuple(neighbor.shape)}: expected (items, directions, ...), or "
+            f"(directions, ...) for all items, where ... are the {ndim} axes of an item; or a number for "
+            "every direction, or a scalar"
+        )
+    half = half_neighbourhood(ndim, neighbours_of(ndim, rows) if connectivity is None else connectivity)
+    from_source, to_sink = (given for given, _ in named[:2])  # results are arrays of their kind
+    of_batch = [(0, *offset) for offset in half]
+    return GridNetwork.from_arrays(from_source, to_sink, neighbor, connectivity=of_batch)
+
+
+class _Solved(NamedTuple):
+    """Some items, solved as one grid.
+
+    Attributes
+    ----------
+    begin : int
+        The number of the first of these items in the batch.
+    part : GridCutResult
+    labels : array of bool
+        Those of `part`; for a part that was stopped the best ones of each item.
+    lower, upper, gap : list
+    """
+
+    begin: int
+    part: GridCutResult
+    labels: AnyArray
+    lower: list[Number]
+    upper: list[Number]
+    gap: list[Number]
+
+
+@dataclass(kw_only=True)
+class GridBatchCall(Call[GridNetwork]):
+    """One call of grid_cut_batch.
+
+    Attributes
+    ----------
+    given : GridNetwork
+        The batch as the caller gave it; `instance` is a copy on the host if it is solved there.
+    each : int
+        Items of a group.
+    running : dict of int to GridCall
+        The solve of each thread.
+    """
+
+    device: None = None
+    given: GridNetwork
+    each: int
+    running: dict[int, GridCall] = field(default_factory=dict)
+
+    @classmethod
+    def prepare(cls, network: GridNetwork, request: Request) -> GridBatchCall:
+        """Choose the method, and how to divide the batch."""
+        on_gpu = request.device == "cuda" or (
+            request.device == "auto" and isinstance(network, DeviceGridNetwork)
+        )
+        name = ON_GPU if on_gpu else ON_CPU
+        items = network.shape[0]
+        each = max(1, items if on_gpu else PIXELS_A_GROUP // max(1, network.size // max(items, 1)))
+        groups = -(-items // each)
+        method = find_method(METHODS, name)
+        reason = f"{items:,} grids in {max(groups, 1):,} groups, each solved as one grid"
+        choice = Choice(method.name, reason)
+        return cls(
+            instance=network if on_gpu else network.on_host(),
+            given=network,
+            method=method,
+            reason=choice.reason,
+            options=method.make_options(None),
+            threads=1 if on_gpu else max(1, min(request.most_threads, groups)),
+            each=each,
+        )
+
+    def find(self) -> GridCutBatchResult:
+        """Solve all groups and wrap the result."""
+        items = self.instance.shape[0]
+        groups = max(1, -(-items // self.each))
+        found: list[list[_Solved]] = [[] for _ in range(groups)]
+        self.control.excess[:] = groups
+        with self.timed("solve"):
+            if self.method.device == "cuda":
+                found[0] = self.solve_group(0, self.instance, 0)
+            else:
+                self.solve_groups(found)
+        self.control.check_wanted()
+        with self.timed("recover"):
+            return self.wrap([solved for group in found for solved in group])
+
+    def solve_groups(self, found: list[list[_Solved]]) -> None:
+        """Solve groups on all threads; one more thread passes the stop flag on to the solves that run."""
+        numbers = itertools.count()
+        done = threading.Event()
+        working = list(range(self.threads))
+
+        def work(thread: int) -> None:
+            if thread == self.threads:
+                while not done.wait(POLL_INTERVAL):
+                    self.stop_running()
+                return
+            for number in numbers:
+                if number >= len(found):
+                    break
+                begin = number * self.each
+                group = part_of(self.instance, slice(begin, begin + self.each))
+                found[number] = self.solve_group(begin, group, thread)
+                self.control.excess[0] -= 1
+            working.pop()
+            if not working:
+                done.set()
+
+        def give_up() -> None:
+            self.control.stop[0] = 1
+            done.set()
+            self.stop_running()
+
+        run_on_threads(work, self.threads + 1, give_up)
+
+    def stop_running(self) -> None:
+        """Stop the solves that run if the batch is to be stopped."""
+        if self.control.stopped:
+            for call in list(self.running.values()):
+                call.control.stop[0] = 1
+
+    def solve_group(self, begin: int, group: GridNetwork, thread: int) -> list[_Solved]:
+        """Solve some items as one grid, items that need a scale of their own again."""
+        count = group.shape[0]
+        try:
+            solved, sizes = self.solve_as_one(begin, group, thread)
+        except (CapacityOverflowError, UnboundedFlowError) as error:
+            if count == 1:
+                raise type(error)(f"item {begin}: {error}") from error
+            return [one for k in range(count) for one in self.solve_alone(begin, group, k, thread)]
+        if count == 1 or solved.part.status != "optimal" or not any(solved.gap):
+            return [solved]
+        arrays = (group.source_capacity, group.sink_capacity, group.neighbor_capacity)
+        accepted = accepted_gap(
+            len(group.offsets) * (group.size // count),
+            single=all(values.dtype != np.float64 for values in arrays),
+        )
+        wide = [k for k in range(count) if solved.gap[k] > accepted * sizes[k]]
+        return [solved, *(one for k in wide for one in self.solve_alone(begin, group, k, thread))]
+
+    def solve_alone(self, begin: int, group: GridNetwork, k: int, thread: int) -> list[_Solved]:
+        """Solve one item of a group."""
+        return self.solve_group(begin + k, part_of(group, slice(k, k + 1)), thread)
+
+    def solve_as_one(self, begin: int, group: GridNetwork, thread: int) -> tuple[_Solved, list[Number]]:
+        """Solve some items as one grid; return this, and the size of each value."""
+        call = GridCall.prepare(group, Request(METHODS, method=self.method.name))
+        self.running[thread] = call
+        if self.control.stopped:
+            call.control.stop[0] = 1
+        part = call.grid_cut()
+        self.control.thread_counts[thread] += call.control.counts
+        self.control.remarks.extend(set(call.control.remarks).difference(self.control.remarks))
+        labels = group.to_array_module(part.labels)
+        with group.current():
+            lower, upper, size = bounds_of_items(group, labels, part._grid, part._solution.terminal)
+        if part.status != "optimal":
+            return _best_of_stopped(begin, part, lower), size
+        if part._grid.scale_exponent is None:
+            return _Solved(begin, part, labels, lower, lower, [0] * len(lower)), size
+        gap = [proved_gap(*bounds) for bounds in zip(upper, lower, size, strict=True)]
+        return _Solved(begin, part, labels, upper, upper, gap), size
+
+    def wrap(self, found: list[_Solved]) -> GridCutBatchResult:
+        """Return the result of the batch. Of items that were solved twice, the last solve counts."""
+        network, items = self.instance, self.instance.shape[0]
+        lower, upper, gap = ([0] * items for _ in range(3))
+        optimal, place = np.zeros(items, dtype=bool), np.zeros((items, 2), dtype=np.int64)
+        labels = found[0].labels if len(found) == 1 else network.xp.empty(network.shape, dtype=bool)
+        for number, solved in enumerate(found):
+            part = slice(solved.begin, solved.begin + len(solved.lower))
+            lower[part], upper[part], gap[part] = solved.lower, solved.upper, solved.gap
+            optimal[part] = solved.part.status == "optimal"
+            place[part, 0], place[part, 1] = number, np.arange(len(solved.lower))
+            if len(found) > 1:
+                labels[part] = solved.labels
+        for values in (optimal, place):
+            values.flags.writeable = False
+        return GridCutBatchResult(
+            status=self.control.status(self.method, bool(optimal.all())),
+            lower_bound=_as_array(lower),
+            upper_bound=_as_array(upper),
+            stats=self.stats(SolveStats),
+            labels=self.given.to_caller(self.given.xp.asarray(labels)),
+            optimal=optimal,
+            network=self.given,
+            _gap=_as_array(gap),
+            _parts=tuple(solved.part for solved in found),
+            _place=place,
+        )
+
+
+def _best_of_stopped(begin: int, part: GridCutResult, lower: list[Number]) -> _Solved:
+    """Return, for each item of a part that was stopped, the cheapest of three labellings."""
+    network = part.network
+    labels = network.to_array_module(part.labels).copy()
+    upper, gap = [], []
+    for k, least in enumerate(lower):
+        one = part_of(network, slice(k, k + 1))
+        energy = labelling_energy(one, labels[k : k + 1])
+        for side in (True, False):
+            whole = one_sided_energy(one, side)
+            if whole < energy:
+                labels[k], energy = side, whole
+        upper.append(energy)
+        gap.append(proved_gap(energy, least, energy_size(one, energy)))
+    return _Solved(begin, part, labels, lower, upper, gap)
+
+
+def _as_array(numbers: list[Number]) -> Array:
+    """Return Python numbers as int64 or float64, as an array of objects if one would change."""
+    if all(isinstance(number, int) for number in numbers):
+        fits = all(-INT64_MAX <= number <= INT64_MAX for number in numbers)
+        array = np.array(numbers, dtype=np.int64 if fits else object)
+    else:
+        exact = all(abs(number) <= EXACT_FLOAT for number in numbers if isinstance(number, int))
+        array = np.array(numbers, dtype=np.float64 if exact else object)
+    array.flags.writeable = False
+    return array

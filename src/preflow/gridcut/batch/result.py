@@ -1,0 +1,195 @@
+"""The result of grid_cut_batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...arrays import AnyArray, Array, Number
+from ...certify.fields import check_array, check_bounds_of_items, checked_array, checked_numbers
+from ...certify.grid_batch import bounds_of_items, constants_of_items
+from ...errors import VerificationError
+from ...graph.grid import DeviceGridNetwork, GridNetwork
+from ...graph.placement import HostArrays
+from ...graph.scaling import sum_slack
+from ...solving.result import HEADLINES, BoundedResult
+from ..result import GridCutResult
+from ..solution import GridSolution
+
+
+def part_of(network: GridNetwork, items: slice) -> GridNetwork:
+    """Return some items of a batch, as NumPy or CuPy arrays."""
+    source, sink = network.source_capacity[items], network.sink_capacity[items]
+    neighbor = network.neighbor_capacity[:, items]
+    if isinstance(network, DeviceGridNetwork):
+        return replace(
+            network,
+            shape=source.shape,
+            source_capacity=source,
+            sink_capacity=sink,
+            neighbor_capacity=neighbor,
+            restore=None,
+            _checked=True,
+        )
+    return GridNetwork(source.shape, network.offsets, source, sink, neighbor, _checked=True)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GridCutBatchResult(BoundedResult):
+    """Minimum cuts of many grids.
+
+    ``result[i]`` is the :class:`preflow.GridCutResult` of grid ``i``.
+
+    Attributes
+    ----------
+    status : {"optimal", "time-limit"}
+        "optimal" if all items are.
+    lower_bound, upper_bound, value : ndarray of int64 or float64, shape (items,)
+        int64 if all values are integers, those of floats that are all integers, too. Arrays of Python
+        numbers where 64 bits do not suffice. Bounds of items that a time limit left unsolved differ; `value`
+        then raises NotOptimalError.
+    labels : array of bool, shape (items, ...)
+        True for the pixels on the source's side; of the same library as the input. Of all minimum cuts of an
+        item this is the one with the smallest sink side.
+    optimal : ndarray of bool, shape (items,)
+        Which items are solved.
+    gap : ndarray, shape (items,)
+        A proved bound of the difference between each value and the optimum, see :attr:`GridCutResult.gap`.
+    network : GridNetwork
+        One grid with all items: its first axis is the item, and no arcs lead from item to item.
+    stats : SolveStats
+        Of the whole batch.
+    """
+
+    lower_bound: Array  # type: ignore[assignment]
+    upper_bound: Array  # type: ignore[assignment]
+    labels: AnyArray
+    optimal: NDArray[np.bool_]
+    network: GridNetwork
+    _gap: Array
+    _parts: tuple[GridCutResult, ...]
+    _place: NDArray[np.int64]
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        super().__setstate__(state)
+        self._gap.flags.writeable = False
+        self._place.flags.writeable = False
+
+    @property
+    def gap(self) -> Array:  # type: ignore[override]
+        """A proved bound of the difference between each value and the optimum."""
+        return self._gap
+
+    def __len__(self) -> int:
+        return self.network.shape[0]
+
+    def __iter__(self) -> Iterator[GridCutResult]:
+        return (self[item] for item in range(len(self)))
+
+    def __getitem__(self, item: int) -> GridCutResult:
+        """Return the result of one grid."""
+        if not -len(self) <= item < len(self):
+            raise IndexError(f"item {item} is out of range: there are {len(self)}")
+        number = int(item) % len(self)
+        place, k = self._place[number].tolist()
+        part = self._parts[place]
+        batch, grid, solution = part.network, part._grid, part._solution
+        whole, one = self.network, part_of(batch, slice(k, k + 1))
+        offsets, labels = whole.offsets[:, 1:], self.labels[number]
+        arrays = (one.source_capacity[0], one.sink_capacity[0], one.neighbor_capacity[:, 0])
+        if isinstance(batch, DeviceGridNetwork):
+            network: GridNetwork = DeviceGridNetwork(
+                whole.shape[1:], offsets, *arrays, device=batch.device, restore=whole.restore, _checked=True
+            )
+        else:
+            restore = None if isinstance(whole, DeviceGridNetwork) else whole.restore
+            network = GridNetwork(whole.shape[1:], offsets, *arrays, restore=restore, _checked=True)
+            if isinstance(whole, DeviceGridNetwork):
+                labels = whole.to_host(labels)
+        constant = constants_of_items(one, replace(grid, shape=one.shape))[0]
+        return GridCutResult(
+            status="optimal" if self.optimal[number] else self.status,
+            lower_bound=_number(self.lower_bound, number),
+            upper_bound=_number(self.upper_bound, number),
+            stats=self.stats,
+            labels=labels,
+            network=network,
+            _gap=_number(self._gap, number),
+            _grid=replace(
+                grid,
+                shape=whole.shape[1:],
+                offsets=offsets,
+                source=grid.source[k],
+                sink=grid.sink[k],
+                neighbor=grid.neighbor[:, k],
+                constant_flow=constant,
+            ),
+            _solution=GridSolution(
+                solution.sink_side[k], solution.finished, solution.residual[:, k], solution.terminal[k]
+            ),
+            _device=part._device,
+        )
+
+    def verify(self) -> None:
+        """Prove all cuts minimum, independently of the solver, in linear time.
+
+        The proof is that of :meth:`GridCutResult.verify`, for some items at once, and in addition for the
+        bounds of each item.
+
+        Raises
+        ------
+        VerificationError
+            The proof fails: please report it as a bug.
+        """
+        self._check_fields()
+        labels = self.network.to_host(self.labels)
+        for number, part in enumerate(self._parts):
+            part.verify()
+            items = np.flatnonzero(self._place[:, 0] == number)
+            kept = items[self.optimal[items]]
+            places = self._place[kept, 1]
+            if (labels[kept] != part.network.to_host(part.labels)[places]).any():
+                raise VerificationError(f"labels of items {kept[0]} to {kept[-1]} are not those of the proof")
+            with part.network.current():
+                proved = part.network.to_array_module(part.labels)
+                found = bounds_of_items(part.network, proved, part._grid, part._solution.terminal)
+            for item, k in zip(kept.tolist(), places.tolist(), strict=True):
+                self._check_item(item, found.lower[k], found.upper[k], found.size[k])
+        for item in np.flatnonzero(~self.optimal).tolist():
+            self[item].verify()
+
+    def _check_item(self, item: int, proved: Number, energy: Number, size: Number) -> None:
+        """Check that flow and cut of an optimal item prove its value within the gap."""
+        value, stated = _number(self.lower_bound, item), _number(self._gap, item)
+        slack = sum_slack(size, value)
+        if not abs(energy - value) <= slack:
+            raise VerificationError(f"item {item}: the cut has capacity {energy}, not {value}")
+        if not abs(proved - value) <= stated + slack:
+            raise VerificationError(f"item {item}: the flow proves {proved}, not {value}")
+
+    def _check_fields(self) -> None:
+        """Check the shapes and dtypes of all fields, and the order of the bounds."""
+        items = self.network.shape[0]
+        whole = getattr(self.lower_bound, "dtype", None) == np.int64
+        number: type[np.int64 | np.float64] = np.int64 if whole else np.float64
+        checked_array(self.network, self.labels, "labels", self.network.shape, np.bool_)
+        check_array(np, self.optimal, "optimal", (items,), np.bool_)
+        checked_numbers(HostArrays(), self._gap, "gap", (items,), np.int64, np.float64)
+        check_bounds_of_items(HostArrays(), self.status, self.lower_bound, self.upper_bound, (items,), number)
+        if self.status == "optimal" and not self.optimal.all():
+            raise VerificationError("an item is not optimal, and the status is")
+
+    def __repr__(self) -> str:
+        outcome = "optimal" if self.status == "optimal" else HEADLINES[self.status]
+        if self.status != "optimal":
+            outcome += f", {int(self.optimal.sum()):,} solved"
+        shape = " x ".join(f"{length:,}" for length in self.network.shape[1:])
+        return f"<GridCutBatchResult: {len(self):,} grids of {shape}, {outcome}, {self._how()}>"
+
+
+def _number(values: Array, item: int) -> Number:
+    """Return an entry as a Python number."""
+    return values[item : item + 1].tolist()[0]
