@@ -143,7 +143,7 @@ def graph(name: str, small: bool) -> Any:
     if name == "random":
         n = 50 if small else 10**6
         rng = np.random.default_rng(1)
-        return preflow.BipartiteGraph.from_edges(
+        return preflow.BipartiteGraph.from_arrays(
             rng.integers(0, n, 3 * n), rng.integers(0, n, 3 * n), shape=(n, n)
         )
     return {
@@ -229,7 +229,7 @@ def calls() -> Iterator[Case]:
     yield Case("FlowNetwork.from_arrays", arcs, lambda a: preflow.FlowNetwork.from_arrays(*a), False)
     yield Case("max_flow of a matrix", matrix, lambda a: preflow.max_flow(a, 0, 1), False)
     yield Case(
-        "BipartiteGraph.from_edges", arcs, lambda a: preflow.BipartiteGraph.from_edges(a[0], a[1]), False
+        "BipartiteGraph.from_arrays", arcs, lambda a: preflow.BipartiteGraph.from_arrays(a[0], a[1]), False
     )
     yield Case("BipartiteGraph.from_scipy", matrix, preflow.BipartiteGraph.from_scipy, False)
     yield Case(

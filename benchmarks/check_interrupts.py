@@ -120,7 +120,7 @@ def graph(size: str) -> tuple[Any, ...]:
     steps = np.stack([np.zeros(number), np.ones(number), rng.integers(-50, 50, number)], axis=1)
     columns = (rows + steps.ravel().astype(np.int64)) % number
     edges = rng.permutation(number)[rows], rng.permutation(number)[columns]
-    return (preflow.BipartiteGraph.from_edges(*edges, shape=(number, number)),)
+    return (preflow.BipartiteGraph.from_arrays(*edges, shape=(number, number)),)
 
 
 @lru_cache(maxsize=1)

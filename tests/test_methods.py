@@ -172,7 +172,7 @@ def solve_grid(method: Method, control: Control) -> bool:
 
 def solve_matching(method: Method, control: Control) -> bool:
     rng = np.random.default_rng(2)
-    graph = BipartiteGraph.from_edges(*rng.integers(0, 40, (2, 90)), shape=(40, 40))
+    graph = BipartiteGraph.from_arrays(*rng.integers(0, 40, (2, 90)), shape=(40, 40))
     matching = empty_matching(graph)
     found = method.solve(graph, matching, method.make_options(None), control)
     row, column = (np.where(part < 40, part.astype(np.int64), -1) for part in matching)

@@ -66,7 +66,7 @@ def labelled_network() -> preflow.FlowNetwork:
 def samples() -> dict[str, Callable[[], Any]]:
     """Return, by the name of a class, a function that makes an instance."""
     labels = preflow.vision.LabelEnergy.from_arrays(np.arange(12).reshape(3, 2, 2), vision.potts(3), 1)
-    graph = preflow.BipartiteGraph.from_edges([0, 0, 1], [0, 1, 1])
+    graph = preflow.BipartiteGraph.from_arrays([0, 0, 1], [0, 1, 1])
     graph_of_edges = preflow.UndirectedGraph.from_edges([("a", "b", 3), ("b", "c", 4), ("a", "c", 2)])
     return {
         "AssignmentAsTransport": lambda: reductions.AssignmentAsTransport.of([[1, 2], [4, 4]]),

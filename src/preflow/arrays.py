@@ -45,6 +45,8 @@ NetworkInput: TypeAlias = Any
 SupplyInput: TypeAlias = Any
 #: An undirected graph as callers give it: see :func:`preflow.matching`.
 GraphInput: TypeAlias = Any
+#: The labels of rows and of columns, where they are no numbers.
+SideLabels: TypeAlias = tuple[tuple[Hashable, ...], tuple[Hashable, ...]] | None
 #: A table with a row for each edge, as callers give it: see :mod:`preflow.graph.edge_tables`.
 TableInput: TypeAlias = Any
 #: Edges as callers give them: tuples of the labels of both ends and perhaps a number or a mapping.

@@ -40,8 +40,7 @@ class InfeasibleError(PreflowError, ValueError):
     ----------
     side : {"rows", "columns"}
     violating : tuple
-        Rows (columns) that have, together, only the `allowed` partners: numbers, or the caller's labels where
-        the costs came from NetworkX.
+        Rows (columns) that have, together, only the `allowed` partners: numbers, or the caller's labels.
     allowed : tuple
         Columns (rows), fewer than the `violating` ones.
     item : tuple of int or None

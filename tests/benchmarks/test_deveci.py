@@ -71,7 +71,7 @@ def test_files_must_have_the_published_maximum(
 ) -> None:
     row = TABLE["flickr"]._replace(maximum=3)
     monkeypatch.setattr(deveci, "TABLE", {"flickr": row, "patents": TABLE["patents"]})
-    ones = BipartiteGraph.from_edges(range(size), range(size))
+    ones = BipartiteGraph.from_arrays(range(size), range(size))
     write_matrix_market(tmp_path / "flickr.mtx.gz", ones)
     write_matrix_market(tmp_path / "other.mtx", ones)
     arguments: dict[str, Any] = {

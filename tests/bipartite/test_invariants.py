@@ -27,7 +27,7 @@ def random_graph(seed: int) -> BipartiteGraph:
     random = np.random.default_rng(seed)
     num_rows, num_columns, num_edges = random.integers((40, 40, 100), (70, 70, 180)).tolist()
     rows, columns = random.integers(0, num_rows, num_edges), random.integers(0, num_columns, num_edges)
-    return BipartiteGraph.from_edges(rows, columns, shape=(num_rows, num_columns))
+    return BipartiteGraph.from_arrays(rows, columns, shape=(num_rows, num_columns))
 
 
 def each_graph(module: Any, options: Any, hook: str, check: Callable[[BipartiteGraph, Any], Any]) -> Outcome:

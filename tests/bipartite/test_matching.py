@@ -220,7 +220,7 @@ def test_initial_matchings_are_as_good_as_they_claim() -> None:
     n = 20_000
     columns = np.concatenate([random.permutation(n) for _ in range(4)])
     order = random.permutation(4 * n)
-    graph = BipartiteGraph.from_edges(np.tile(np.arange(n), 4)[order], columns[order])
+    graph = BipartiteGraph.from_arrays(np.tile(np.arange(n), 4)[order], columns[order])
     share = {}
     for start in STARTS:
         stats = preflow.bipartite_matching(graph, initial=start).stats
@@ -261,7 +261,7 @@ def test_duplicates_and_explicit_zeros() -> None:
 def test_graphs_that_are_given_by_columns() -> None:
     matrix = random_graph(300, 200, 700).tocsc()
     graph = BipartiteGraph.from_scipy(matrix)
-    by_edges = BipartiteGraph.from_edges(
+    by_edges = BipartiteGraph.from_arrays(
         *(end[np.argsort(matrix.tocoo().col)] for end in matrix.tocoo().coords)
     )
     for each in (graph, by_edges):
@@ -349,10 +349,10 @@ def test_bad_shapes() -> None:
         ((2**60, 2), "do not fit any memory"),
     ]:
         with pytest.raises(InvalidInputError, match=message):
-            BipartiteGraph.from_edges([0, 1], [0, 1], shape=shape)
+            BipartiteGraph.from_arrays([0, 1], [0, 1], shape=shape)
     with pytest.raises(InvalidInputError, match="scipy sparse"):
         BipartiteGraph.from_scipy(np.eye(2))
-    assert BipartiteGraph.from_edges([], []).shape == (0, 0)
+    assert BipartiteGraph.from_arrays([], []).shape == (0, 0)
 
 
 def test_too_many_edges_for_32_bits_take_wide_indices() -> None:
@@ -360,7 +360,7 @@ def test_too_many_edges_for_32_bits_take_wide_indices() -> None:
 
     assert index_dtype(10, 10, MOST_NARROW) == np.uint32
     assert index_dtype(10, 10, MOST_NARROW + 1) == np.uint64
-    wide = BipartiteGraph.from_edges([0, 1], [0, 2**32], shape=(2, 2**32 + 1))
+    wide = BipartiteGraph.from_arrays([0, 1], [0, 2**32], shape=(2, 2**32 + 1))
     assert wide.rows.neighbour.dtype == np.uint64
 
 
@@ -749,7 +749,7 @@ def test_malformed_edge_lists(text: str, tmp_path: Path) -> None:
 
 def test_byte_order_does_not_matter() -> None:
     row, column = np.array([0, 1], dtype=">i4"), np.array([1, 0], dtype=">i8")
-    assert BipartiteGraph.from_edges(row, column, shape=(2**25, 2**25)).rows.neighbour.tolist() == [1, 0]
+    assert BipartiteGraph.from_arrays(row, column, shape=(2**25, 2**25)).rows.neighbour.tolist() == [1, 0]
     matrix = scipy.sparse.csr_array((np.ones(2), np.array([1, 0]), np.array([0, 1, 2])))
     matrix.indices, matrix.indptr = matrix.indices.astype(">i4"), matrix.indptr.astype(">i4")
     assert BipartiteGraph.from_scipy(matrix).rows.neighbour.tolist() == [1, 0]

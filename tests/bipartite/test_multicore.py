@@ -321,7 +321,7 @@ def test_threads_of_serial_methods_and_bad_options() -> None:
         preflow.bipartite_matching(edge, method="multicore-graft", options={"few_rows": -1})
     with pytest.raises(InvalidInputError, match="search_share"):
         preflow.bipartite_matching(edge, method="multicore-push-relabel", options={"search_share": 1.5})
-    rows = BipartiteGraph.from_edges(*edge).rows
+    rows = BipartiteGraph.from_arrays(*edge).rows
     record = find_method(METHODS, "multicore-push-relabel")
     with pytest.raises(InvalidInputError, match="4,294,967,293"):
         record.solve(

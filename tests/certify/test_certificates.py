@@ -218,7 +218,7 @@ def test_sums_of_capacities_do_not_wrap() -> None:
 @pytest.mark.parametrize("kind", ["host", "device"])
 def test_corrupt_matchings_are_refused(kind: str) -> None:
     edges = np.array([0, 1, 1, 2, 3]), np.array([0, 0, 1, 2, 2])
-    graph = preflow.BipartiteGraph.from_edges(*(given(kind, ends) for ends in edges), shape=(4, 3))
+    graph = preflow.BipartiteGraph.from_arrays(*(given(kind, ends) for ends in edges), shape=(4, 3))
     result = preflow.bipartite_matching(graph, method="serial-hopcroft-karp")
     result.verify()
     row_match = graph.to_host(result.row_match)

@@ -90,7 +90,7 @@ def instance(problem: str, number: int) -> Any:
         return tuple(rng.integers(0, 60, (1100, 1100)) for _ in range(2))
     if problem == "matching":
         n = 20000
-        return preflow.BipartiteGraph.from_edges(
+        return preflow.BipartiteGraph.from_arrays(
             rng.integers(0, n, 3 * n), rng.integers(0, n, 3 * n), shape=(n, n)
         )
     if problem == "assignment":

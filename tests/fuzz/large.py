@@ -59,7 +59,7 @@ def instance(case: Case) -> Any:
             *(numbers(shape) for _ in range(2)), numbers((2, *shape)), connectivity=4
         )
     if problem == "matching":
-        return preflow.BipartiteGraph.from_edges(rng.integers(0, n, m), rng.integers(0, n, m), shape=(n, n))
+        return preflow.BipartiteGraph.from_arrays(rng.integers(0, n, m), rng.integers(0, n, m), shape=(n, n))
     if problem == "dense":
         return numbers((min(n, 120), min(n, 120) + case["seed"] % 3))
     ends = (rng.integers(0, n, m), rng.integers(0, n, m))

@@ -67,7 +67,7 @@ def graph_of(case: Case) -> Any:
     if case["form"] == "tuple" and len(row):
         return row, column
     if case["form"] in ("graph", "tuple"):
-        return preflow.BipartiteGraph.from_edges(row, column, shape=shape)
+        return preflow.BipartiteGraph.from_arrays(row, column, shape=shape)
     matrix = sp.coo_array((np.ones(len(row), np.int8), (row, column)), shape=shape)
     return matrix if case["form"] == "coo" else matrix.asformat(case["form"])
 

@@ -276,7 +276,7 @@ def check_pairs(case: Case, tally: Tally) -> None:
     scale = Fraction(sum(map(abs, prices)), 1 << shift)
     require(off <= scale * Fraction(ROUNDING), "wrong cost of jobs", f"{found.cost}, off by {float(off):.3g}")
     row, column = np.nonzero(np.isfinite(matrix))
-    graph = preflow.BipartiteGraph.from_edges(row, column, shape=(n, m))
+    graph = preflow.BipartiteGraph.from_arrays(row, column, shape=(n, m))
     matching = reductions.b_matching(graph, row_limit=limit, column_limit=needs)
     matching.verify()
     require(matching.size == size, "a b-matching of another size", f"{matching.size}, not {size}")

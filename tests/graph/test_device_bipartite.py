@@ -64,8 +64,8 @@ def test_same_graph_as_on_the_host(problem: SmallGraph, order: str) -> None:
         edges = sorted(edges, key=lambda edge: edge if order == "by row" else edge[::-1])
     row, column = np.array(edges, dtype=np.int64).reshape(-1, 2).T
     shape = (problem.num_rows, problem.num_columns)
-    host = BipartiteGraph.from_edges(row, column, shape=shape)
-    device = BipartiteGraph.from_edges(OnGpu(row), OnGpu(column), shape=shape)  # type: ignore[arg-type]
+    host = BipartiteGraph.from_arrays(row, column, shape=shape)
+    device = BipartiteGraph.from_arrays(OnGpu(row), OnGpu(column), shape=shape)  # type: ignore[arg-type]
     check_same_as_host(device, host)
     values = np.arange(len(row)) % 3
     for matrix_format in ("coo", "csr", "csc", "dia"):
@@ -81,20 +81,20 @@ def on_gpu(graph: BipartiteGraph) -> BipartiteGraph:
     lines = graph.columns if graph.by_columns else graph.rows
     across = np.repeat(np.arange(len(lines.first) - 1), np.diff(lines.first.astype(np.int64)))
     row, column = (lines.neighbour, across) if graph.by_columns else (across, lines.neighbour)
-    return BipartiteGraph.from_edges(OnGpu(row.copy()), OnGpu(column.copy()), shape=graph.shape)  # type: ignore[arg-type]
+    return BipartiteGraph.from_arrays(OnGpu(row.copy()), OnGpu(column.copy()), shape=graph.shape)  # type: ignore[arg-type]
 
 
 def random_graph(size: int, edges: int, seed: int) -> BipartiteGraph:
     random = np.random.default_rng(seed)
-    return BipartiteGraph.from_edges(*random.integers(0, size, (2, edges)), shape=(size, size))
+    return BipartiteGraph.from_arrays(*random.integers(0, size, (2, edges)), shape=(size, size))
 
 
 def test_arrays_are_not_copied_where_their_dtype_fits() -> None:
     for dtype in (np.int32, np.uint32):
         row, column = np.array([[0, 1], [1, 0]], dtype=dtype)
-        graph = BipartiteGraph.from_edges(OnGpu(row), OnGpu(column))  # type: ignore[arg-type]
+        graph = BipartiteGraph.from_arrays(OnGpu(row), OnGpu(column))  # type: ignore[arg-type]
         assert np.shares_memory(graph.rows.neighbour, column)
-        graph = BipartiteGraph.from_edges(OnGpu(column), OnGpu(row))  # type: ignore[arg-type]
+        graph = BipartiteGraph.from_arrays(OnGpu(column), OnGpu(row))  # type: ignore[arg-type]
         assert np.shares_memory(graph.columns.neighbour, column)
     matrix = scipy.sparse.csc_array(np.eye(3))
     graph = BipartiteGraph.from_scipy(GpuMatrix(matrix))  # type: ignore[arg-type]
@@ -115,7 +115,7 @@ def test_arrays_are_not_copied_where_their_dtype_fits() -> None:
 def test_bad_edges(row: Any, column: Any, message: str) -> None:
     for kind in (np.asarray, OnGpu):
         with pytest.raises(InvalidInputError, match=message):
-            BipartiteGraph.from_edges(kind(row), kind(column), shape=(3, 3))
+            BipartiteGraph.from_arrays(kind(row), kind(column), shape=(3, 3))
 
 
 @pytest.mark.parametrize(
@@ -142,14 +142,14 @@ def test_arrays_in_different_places() -> None:
     with pytest.raises(
         InvalidInputError, match="column is not on the GPU, where other arrays of the graph are"
     ):
-        BipartiteGraph.from_edges(OnGpu([0]), [1])  # type: ignore[arg-type]
+        BipartiteGraph.from_arrays(OnGpu([0]), [1])  # type: ignore[arg-type]
     with pytest.raises(InvalidInputError, match="row is on GPU 1, and GPU 0 is the current one"):
-        BipartiteGraph.from_edges(OnGpu([0], 1), OnGpu([1]))  # type: ignore[arg-type]
+        BipartiteGraph.from_arrays(OnGpu([0], 1), OnGpu([1]))  # type: ignore[arg-type]
 
 
 def test_too_many_for_32_bits() -> None:
     with pytest.raises(InvalidInputError, match="edges of 4,294,967,297 vertices are too many for a GPU"):
-        BipartiteGraph.from_edges(OnGpu([0]), OnGpu([0]), shape=(2**32, 1))  # type: ignore[arg-type]
+        BipartiteGraph.from_arrays(OnGpu([0]), OnGpu([0]), shape=(2**32, 1))  # type: ignore[arg-type]
 
 
 @given(problem=small_graphs())
@@ -309,7 +309,7 @@ def test_arrays_of_libraries_on_a_gpu(gpu: runtime.Device, library: str, dtype: 
         shape, edges = tuple(random.integers(1, 60, 2).tolist()), int(random.integers(0, 300))
         ends = [random.integers(0, size, edges, dtype=dtype) for size in shape]
         arrays = [gpu.xp.asarray(end) if library == "cupy" else module.from_numpy(end).cuda() for end in ends]
-        host, graph = (BipartiteGraph.from_edges(*given, shape=shape) for given in (ends, arrays))
+        host, graph = (BipartiteGraph.from_arrays(*given, shape=shape) for given in (ends, arrays))
         for one, other in ((graph.rows, host.rows), (graph.columns, host.columns)):
             assert neighbours(Adjacency(*map(gpu.to_host, one))) == neighbours(other)
         expected = preflow.bipartite_matching(host).cardinality

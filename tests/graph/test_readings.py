@@ -125,7 +125,9 @@ class TestNetworkxCosts:
 
     def test_errors(self) -> None:
         graph = self.graph()
-        with pytest.raises(InvalidInputError, match="no attribute 'length'"):
+        with pytest.raises(
+            InvalidInputError, match="no edge has the attribute 'length'; they have 'weight', 'price'"
+        ):
             preflow.linear_assignment(graph, weight="length")
         graph.add_edge("ann", "bob", weight=1)
         with pytest.raises(InvalidInputError, match="joins two rows"):

@@ -262,7 +262,7 @@ def test_paths_that_are_none(read: Reader, tmp_path: Path) -> None:
 
 def test_writers_refuse_what_is_no_path() -> None:
     problem = MaxFlowProblem(FlowNetwork.from_arrays([0], [1], [3]), 0, 1)
-    graph = BipartiteGraph.from_edges([0], [0])
+    graph = BipartiteGraph.from_arrays([0], [0])
     writers: list[Callable[[Any], None]] = [
         lambda path: save_npz(path, problem),
         lambda path: write_dimacs(path, problem),

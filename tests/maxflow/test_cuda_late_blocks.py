@@ -39,7 +39,7 @@ def instances(problem: str) -> list[tuple[Any, ...]]:
     if problem == "linear_assignment":
         return [(random.integers(0, 50, (8, 8)),)]
     edges = [random.integers(0, 30, (2, 70)) for _ in range(20)]
-    return [(preflow.BipartiteGraph.from_edges(*ends, shape=(30, 30)),) for ends in edges]
+    return [(preflow.BipartiteGraph.from_arrays(*ends, shape=(30, 30)),) for ends in edges]
 
 
 @pytest.mark.parametrize("late_block", [0, 1])

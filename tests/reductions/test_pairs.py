@@ -58,7 +58,7 @@ def test_b_matching(case: SmallGraph, data: st.DataObject) -> None:
         ends = [r for r, _ in edges], [c for _, c in edges]
         assert (
             found.size
-            == preflow.bipartite_matching(preflow.BipartiteGraph.from_edges(*ends, shape=shape)).cardinality
+            == preflow.bipartite_matching(preflow.BipartiteGraph.from_arrays(*ends, shape=shape)).cardinality
         )
 
 

@@ -84,7 +84,7 @@ class SmallGraph:
     @property
     def graph(self) -> BipartiteGraph:
         row, column = [r for r, _ in self.edges], [c for _, c in self.edges]
-        return BipartiteGraph.from_edges(row, column, shape=(self.num_rows, self.num_columns))
+        return BipartiteGraph.from_arrays(row, column, shape=(self.num_rows, self.num_columns))
 
 
 @st.composite

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,9 +16,13 @@ from ..certify.fields import check_bounds, check_bounds_of_items, checked_array,
 from ..errors import InvalidInputError, VerificationError
 from ..graph.costs import DenseCosts, SparseCosts
 from ..graph.device.costs import DeviceCosts
+from ..graph.edge_tables import data_frame, labels_of
 from ..graph.point_costs import PointCosts
 from ..solving.result import NEGLIGIBLE_GAP, BoundedResult
 from ..stats import AssignmentStats
+
+if TYPE_CHECKING:
+    import pandas
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -82,8 +86,42 @@ class AssignmentResult(BoundedResult):
             raise InvalidInputError("pairs() is for one matrix of costs, these are a batch")
         row, column = (self._by_item(side)[0].tolist() for side in (self.row, self.column))
         found = [(i, j) for i, j in zip(row, column, strict=True) if i >= 0]
-        labels = self.costs.labels if isinstance(self.costs, SparseCosts) else None
+        labels = self.costs.labels
         return list(found) if labels is None else [(labels[0][i], labels[1][j]) for i, j in found]
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return a table with a row for each pair of a single matrix.
+
+        Returns
+        -------
+        DataFrame
+            The columns "row" and "column" have the caller's labels, numbers if there are none, and "cost" the
+            costs of the pairs.
+
+        Raises
+        ------
+        InvalidInputError
+            The costs are a batch of matrices.
+        MissingDependencyError
+            pandas is not installed.
+
+        Examples
+        --------
+        >>> import pandas, preflow
+        >>> cost = pandas.DataFrame({"sew": [4, 2], "cook": [1, 3]}, index=["ada", "bob"])
+        >>> print(preflow.linear_assignment(cost).to_pandas())
+           row column  cost
+        0  ada   cook     1
+        1  bob    sew     2
+        """
+        if self.costs.leading:
+            raise InvalidInputError("to_pandas() is for one matrix of costs, these are a batch")
+        row, column = (self._by_item(side)[0] for side in (self.row, self.column))
+        row, column = row[row >= 0], column[row >= 0]
+        costs = self.costs.on_host() if isinstance(self.costs, DeviceCosts) else self.costs
+        cost = costs.at(0, row, column) + costs.base_at(0, row, column)
+        rows, columns = costs.labels or (None, None)
+        return data_frame({"row": labels_of(rows, row), "column": labels_of(columns, column), "cost": cost})
 
     @cached_property
     def gap(self) -> Number:

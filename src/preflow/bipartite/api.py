@@ -51,7 +51,7 @@ def bipartite_matching(
 
     Parameters
     ----------
-    graph : BipartiteGraph, (row, column), matrix, or NetworkX graph
+    graph : BipartiteGraph, edges, matrix, or NetworkX graph
         A tuple is edges: two arrays with the row and the column of each. A matrix, a sparse or dense one or a
         list of rows, has rows against columns: every stored entry of a sparse one is an edge, also a zero
         (:meth:`preflow.BipartiteGraph.from_scipy` can leave zeros out) and also when stored twice; of a dense
@@ -59,6 +59,10 @@ def bipartite_matching(
         on a GPU: a sparse matrix of CuPy's, or arrays of CuPy's or with ``__dlpack__`` such as Torch tensors.
         Results are then of the same kind, and "auto" takes a method that runs there; one that runs on the CPU
         gets a copy, and so does a heuristic on the CPU for the initial matching.
+
+        Rows and columns may have labels, anything hashable: in a list of tuples (row, column), in a
+        dictionary ``{row: [column, ...]}``, in a table with the columns "row" and "column", in a DataFrame
+        that is a matrix, and in a NetworkX graph.
     method : str
         A name from ``preflow.methods("bipartite_matching")``, or "auto".
     device : {"auto", "cpu", "cuda"}

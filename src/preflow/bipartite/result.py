@@ -13,12 +13,14 @@ from ..arrays import AnyArray
 from ..certify.fields import check_bounds
 from ..certify.matching import check_cover, check_matching
 from ..graph.bipartite import BipartiteGraph, DeviceBipartiteGraph
+from ..graph.edge_tables import data_frame, labels_of
 from ..solving.result import BoundedResult
 from ..stats import MatchingStats
 from .cover import VertexCover, koenig_cover, trivial_cover
 from .match_arrays import Matching
 
 if TYPE_CHECKING:
+    import pandas
     import scipy.sparse
 
 
@@ -90,6 +92,23 @@ class MatchingResult(BoundedResult):
         return [
             (row_labels[r], column_labels[c]) for r, c in zip(rows.tolist(), columns.tolist(), strict=True)
         ]
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return a table with a row for each pair: the columns "row" and "column", with the caller's labels.
+
+        Raises
+        ------
+        MissingDependencyError
+            pandas is not installed.
+        """
+        row_match = self.on_host().row_match
+        rows = np.flatnonzero(row_match >= 0)
+        return data_frame(
+            {
+                "row": labels_of(self.graph.row_labels, rows),
+                "column": labels_of(self.graph.column_labels, row_match[rows]),
+            }
+        )
 
     def matrix(self) -> scipy.sparse.csr_array:
         """Return the matching as a sparse matrix of ones."""

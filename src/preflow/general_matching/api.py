@@ -62,13 +62,18 @@ def matching(
 
     Parameters
     ----------
-    graph : UndirectedGraph, (tail, head) or (tail, head, weight), sparse matrix, or NetworkX graph
-        A sparse matrix is square; its entries are weights, and it may be symmetric or a triangle. Of parallel
-        edges the best one counts, and loops are left out.
+    graph : UndirectedGraph, edges, sparse matrix, or NetworkX graph
+        A tuple is edges, (tail, head) or (tail, head, weight): two or three arrays. A sparse matrix is
+        square; its entries are weights, and it may be symmetric or a triangle. Of parallel edges the best one
+        counts, and loops are left out.
+
+        Vertices may have labels instead of numbers: in a list of tuples (u, v) or (u, v, weight), in a
+        dictionary ``{u: {v: weight}}`` or ``{u: [v, ...]}``, in a table with the columns "source", "target"
+        and perhaps "weight", and in a NetworkX graph.
     weight : str, array_like, False or None
-        The name of an attribute of a NetworkX graph (edges without it have weight 1), or one weight for each
-        edge. Default: the weights of the graph, if it has any. False: leave them out. Without weights, the
-        matching has as many pairs as possible.
+        The name of an attribute of a NetworkX graph (edges without it have weight 1) or of a column of a
+        table, or one weight for each edge. Default: the weights of the graph, if it has any. False: leave
+        them out. Without weights, the matching has as many pairs as possible.
     maximize : bool
         False: minimum weight. Unless the matching must be perfect or of maximum cardinality, only edges of
         negative weight are then of use.

@@ -6,7 +6,7 @@ import math
 from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,11 +22,15 @@ from ..certify.blossoms import (
 )
 from ..certify.fields import check_bounds, checked_number
 from ..errors import VerificationError
+from ..graph.edge_tables import data_frame, labels_of
 from ..graph.network import exact_sum
 from ..graph.undirected import UndirectedGraph
 from ..solving.result import BoundedResult
 from .integer_weights import integer_weights
 from .solution import BlossomDuals
+
+if TYPE_CHECKING:
+    import pandas
 
 
 class Blossom(NamedTuple):
@@ -144,6 +148,29 @@ class GeneralMatchingResult(BoundedResult):
         ends = zip(lower.tolist(), self.mate[lower].tolist(), strict=True)
         labels = self.graph.labels
         return [(u, v) if labels is None else (labels[u], labels[v]) for u, v in ends]
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return a table with a row for each pair, by the lower vertex of each.
+
+        Returns
+        -------
+        DataFrame
+            The columns "source" and "target" have the ends of the edges with the caller's labels, "weight"
+            their weights if the graph has some.
+
+        Raises
+        ------
+        MissingDependencyError
+            pandas is not installed.
+        """
+        graph, edges = self.graph, self.edges
+        columns: dict[str, Array] = {
+            "source": labels_of(graph.labels, graph.tail[edges]),
+            "target": labels_of(graph.labels, graph.head[edges]),
+        }
+        if graph.weight is not None:
+            columns["weight"] = graph.weight[edges]
+        return data_frame(columns)
 
     def verify(self) -> None:
         """Prove the matching best, independently of the solver, in nearly linear time.

@@ -44,7 +44,7 @@ def erdos_renyi(n: int, degree: float, *, columns: int = 0, seed: int = 0) -> Bi
     rng = seeded(seed)
     shape = (n, columns or n)
     row, column = (rng.integers(0, size, size=round(n * degree)) for size in shape)
-    return BipartiteGraph.from_edges(row, column, shape=shape)
+    return BipartiteGraph.from_arrays(row, column, shape=shape)
 
 
 def rmat(scale: int, edge_factor: int, *, symmetric: bool = True, seed: int = 0) -> BipartiteGraph:
@@ -189,7 +189,7 @@ def hidden_diagonal(n: int, degree: float, *, reach: int = 50, seed: int = 0) ->
     names = rng.permutation(n)
     keys = np.concatenate([diagonal * n + names, row * n + names[column]])
     keys.sort()
-    return BipartiteGraph.from_edges(keys // n, keys % n, shape=(n, n))
+    return BipartiteGraph.from_arrays(keys // n, keys % n, shape=(n, n))
 
 
 def road_like(n: int, *, keep: float = 0.7, pieces: int = 3, seed: int = 0) -> BipartiteGraph:
@@ -260,7 +260,7 @@ def ladder(depth: int) -> BipartiteGraph:
     edges += [(np.array([into_ladder, into_ladder, into_path]), np.array([0, 1, 2 * depth]))]
     row = np.concatenate([r for r, _ in edges])
     column = np.concatenate([c for _, c in edges])
-    return BipartiteGraph.from_edges(row, column, shape=(3 * depth + 2, 3 * depth + 1))
+    return BipartiteGraph.from_arrays(row, column, shape=(3 * depth + 2, 3 * depth + 1))
 
 
 def block_banded(n: int, *, block: int = 50, missing: int = 1, seed: int = 0) -> BipartiteGraph:
@@ -294,7 +294,7 @@ def block_banded(n: int, *, block: int = 50, missing: int = 1, seed: int = 0) ->
     beside = rng.random(len(rows)) < 0.5
     columns = np.where(beside, (columns + width) % (count * width), columns)
     row_name, column_name = rng.permutation(n), rng.permutation(count * width)
-    return BipartiteGraph.from_edges(row_name[rows], column_name[columns], shape=(n, count * width))
+    return BipartiteGraph.from_arrays(row_name[rows], column_name[columns], shape=(n, count * width))
 
 
 def distinct(keys: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -314,4 +314,4 @@ def simple_graph(n: int, tail: Any, head: Any, symmetric: bool) -> BipartiteGrap
     if symmetric:
         tail, head = np.concatenate([tail, head]), np.concatenate([head, tail])
     keys = distinct(tail * n + head)
-    return BipartiteGraph.from_edges(keys // n, keys % n, shape=(n, n))
+    return BipartiteGraph.from_arrays(keys // n, keys % n, shape=(n, n))

@@ -120,7 +120,7 @@ def comb(teeth: int) -> BipartiteGraph:
     row = np.repeat(np.arange(teeth), 2)
     column = row + np.tile([0, 1], teeth)
     keep = column < teeth
-    return BipartiteGraph.from_edges(row[keep], column[keep], shape=(teeth, teeth))
+    return BipartiteGraph.from_arrays(row[keep], column[keep], shape=(teeth, teeth))
 
 
 def clique_with_tail(side: int, tail: int) -> BipartiteGraph:
@@ -130,14 +130,14 @@ def clique_with_tail(side: int, tail: int) -> BipartiteGraph:
     rows = np.concatenate([row, link + 1, link + 1])
     columns = np.concatenate([column, link, link + 1])
     shape = (side + tail + 1, side + tail + 1)
-    return BipartiteGraph.from_edges(rows, columns, shape=shape)
+    return BipartiteGraph.from_arrays(rows, columns, shape=shape)
 
 
 def scrambled_cycle(length: int, *, seed: int = 0) -> BipartiteGraph:
     """Return one cycle of `length` rows and columns in random order: every vertex has two neighbours."""
     random = seeded(seed)
     row, column = random.permutation(length), random.permutation(length)
-    return BipartiteGraph.from_edges(
+    return BipartiteGraph.from_arrays(
         np.concatenate([row, row]), np.concatenate([column, np.roll(column, 1)]), shape=(length, length)
     )
 
@@ -157,13 +157,13 @@ def board_with_holes(side: int, share: float, *, seed: int = 0) -> BipartiteGrap
         rows.append(np.where(dark, first, second))
         columns.append(np.where(dark, second, first))
     size = side * side
-    return BipartiteGraph.from_edges(np.concatenate(rows), np.concatenate(columns), shape=(size, size))
+    return BipartiteGraph.from_arrays(np.concatenate(rows), np.concatenate(columns), shape=(size, size))
 
 
 def few_columns(rows: int, columns: int) -> BipartiteGraph:
     """Return a complete graph of many rows and few columns."""
     row, column = np.divmod(np.arange(rows * columns), columns)
-    return BipartiteGraph.from_edges(row, column, shape=(rows, columns))
+    return BipartiteGraph.from_arrays(row, column, shape=(rows, columns))
 
 
 def dear_chain(length: int) -> Any:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arrays import AnyArray, Array, DType, Indices
+from ..arrays import AnyArray, Array, DictInput, DType, EdgesInput, Indices, TableInput
 from ..cuda import runtime
 from ..cuda.runtime import Device, is_on_gpu
 from ..errors import InvalidInputError, UnsuitableMethodError
@@ -35,6 +35,7 @@ from .bipartite_input import (
     read_lines,
 )
 from .device.adjacency import EDGE, LINE, LINE_WHILE_BUILT, grouped_edges, line_starts, transposed_lines
+from .edge_tables import EdgeColumns, number_apart, read_dict, read_table, read_tuples
 from .networkx_edges import GraphEdges, read_networkx
 from .placement import DeviceArrays, HostArrays, as_device_array, require_memory, restorer
 from .sparse_input import check_integers, read_entries, read_sparse
@@ -65,14 +66,15 @@ class Adjacency(NamedTuple):
 class BipartiteGraph(HostArrays):
     """Edges between rows and columns: the pattern of a sparse matrix. Immutable.
 
-    Build one with :meth:`from_scipy`, :meth:`from_edges` or :meth:`from_networkx`. Repeated edges, and rows
-    and columns without any, are allowed.
+    Build one with :meth:`from_arrays` or :meth:`from_scipy`, whose rows and columns are numbers, or with
+    :meth:`from_edges`, :meth:`from_dict`, :meth:`from_pandas` or :meth:`from_networkx`, where they may be
+    anything hashable. Repeated edges, and rows and columns without any, are allowed.
 
     Attributes
     ----------
     num_rows, num_columns : int
     row_labels, column_labels : tuple or None
-        The caller's labels, where the graph came from NetworkX.
+        The caller's labels, where rows and columns are no numbers.
     """
 
     num_rows: int
@@ -92,7 +94,7 @@ class BipartiteGraph(HostArrays):
         """Raise InvalidInputError unless the arrays fit each other; convert them to what kernels accept."""
         check_shape(self.shape)
         if self._rows is None and self._columns is None:
-            raise InvalidInputError("a BipartiteGraph has edges by rows or by columns: see from_edges")
+            raise InvalidInputError("a BipartiteGraph has edges by rows or by columns: see from_arrays")
         for name, lines, shape in (
             ("_rows", self._rows, self.shape),
             ("_columns", self._columns, self.shape[::-1]),
@@ -197,7 +199,7 @@ class BipartiteGraph(HostArrays):
         )
 
     @classmethod
-    def from_edges(
+    def from_arrays(
         cls, row: ArrayLike, column: ArrayLike, *, shape: tuple[int, int] | None = None
     ) -> BipartiteGraph:
         """Build a graph from the two ends of every edge.
@@ -224,7 +226,7 @@ class BipartiteGraph(HostArrays):
 
         Examples
         --------
-        >>> BipartiteGraph.from_edges([0, 0, 1], [0, 1, 1])
+        >>> BipartiteGraph.from_arrays([0, 0, 1], [0, 1, 1])
         BipartiteGraph(2 rows, 2 columns, 3 edges)
         """
         if is_on_gpu(row) or is_on_gpu(column):
@@ -248,7 +250,7 @@ class BipartiteGraph(HostArrays):
         ----------
         matrix : scipy sparse matrix or array, in any format
             Of a CSR or CSC matrix the index arrays are shared where their dtypes fit: leave them unchanged.
-            One of CuPy's gives a graph on its GPU, as arrays there do in :meth:`from_edges`.
+            One of CuPy's gives a graph on its GPU, as arrays there do in :meth:`from_arrays`.
         explicit_zeros : bool
             Whether stored zeros are edges.
 
@@ -269,10 +271,78 @@ class BipartiteGraph(HostArrays):
         entries = read_sparse(matrix)
         if entries.form == "coo":
             kept = kept_entries(entries.data, explicit_zeros)
-            return cls.from_edges(entries.major[kept], entries.minor[kept], shape=entries.shape)
+            return cls.from_arrays(entries.major[kept], entries.minor[kept], shape=entries.shape)
         lines = Adjacency(*read_lines(np, entries, explicit_zeros))
         sides = (None, lines) if entries.form == "csc" else (lines, None)
         return cls(*entries.shape, *sides, _checked=True)
+
+    @classmethod
+    def from_edges(cls, edges: EdgesInput) -> BipartiteGraph:
+        """Build a graph from tuples (row, column) with any hashable labels.
+
+        Parameters
+        ----------
+        edges : iterable of tuples
+            The labels of rows are numbered in the order in which they appear, those of columns, too. A row
+            and a column may have the same label. What follows the two ends is ignored.
+
+        Raises
+        ------
+        InvalidInputError
+            An edge is no such tuple, or a label is not hashable.
+
+        Examples
+        --------
+        >>> import preflow
+        >>> preflow.bipartite_matching([("ada", "sew"), ("bob", "sew"), ("ada", "cook")]).pairs()
+        [('ada', 'cook'), ('bob', 'sew')]
+        """
+        return cls._from_columns(read_tuples(edges, ("row", "column"), []))
+
+    @classmethod
+    def from_dict(cls, neighbours: DictInput) -> BipartiteGraph:
+        """Build a graph from ``{row: [column, ...]}`` with any hashable labels.
+
+        Parameters
+        ----------
+        neighbours : mapping
+            The columns of each row, as a list, a set or a mapping. The keys are the rows, also those without
+            columns.
+
+        Examples
+        --------
+        >>> BipartiteGraph.from_dict({"ada": ["sew", "cook"], "bob": ["sew"], "cyd": []})
+        BipartiteGraph(3 rows, 2 columns, 3 edges)
+        """
+        return cls._from_columns(read_dict(neighbours, []))
+
+    @classmethod
+    def from_pandas(
+        cls, frame: TableInput, *, row: Hashable = "row", column: Hashable = "column"
+    ) -> BipartiteGraph:
+        """Build a graph from a table with a row for each edge, keeping its labels.
+
+        Parameters
+        ----------
+        frame : DataFrame of pandas or polars, Arrow table, structured array of NumPy
+            Or any other object with ``__arrow_c_stream__``.
+        row, column : str
+            The names of the columns with the two ends of each edge.
+
+        Examples
+        --------
+        >>> import pandas
+        >>> table = pandas.DataFrame({"worker": ["ada", "bob"], "job": ["sew", "sew"]})
+        >>> BipartiteGraph.from_pandas(table, row="worker", column="job").row_labels
+        ('ada', 'bob')
+        """
+        return cls._from_columns(read_table(frame, (row, column), {}))
+
+    @classmethod
+    def _from_columns(cls, edges: EdgeColumns) -> BipartiteGraph:
+        (row_labels, row, column), column_labels = number_apart(edges)
+        plain = cls.from_arrays(row, column, shape=(len(row_labels), len(column_labels)))
+        return replace(plain, row_labels=row_labels, column_labels=column_labels, _checked=True)
 
     @classmethod
     def from_networkx(
@@ -302,7 +372,7 @@ class BipartiteGraph(HostArrays):
         """
         edges, _ = labelled_edges(graph, rows)
         labels = edges.row_labels, edges.column_labels
-        plain = cls.from_edges(edges.row, edges.column, shape=(len(labels[0]), len(labels[1])))
+        plain = cls.from_arrays(edges.row, edges.column, shape=(len(labels[0]), len(labels[1])))
         return replace(plain, row_labels=labels[0], column_labels=labels[1], _checked=True)
 
 
@@ -400,7 +470,7 @@ def labelled_edges(graph: Any, rows: Iterable[Hashable] | None) -> tuple[Labelle
 
 
 def edges_on_device(row: AnyArray, column: AnyArray, shape: tuple[int, int] | None) -> DeviceBipartiteGraph:
-    """Build a graph from arrays on a GPU: see :meth:`preflow.BipartiteGraph.from_edges`."""
+    """Build a graph from arrays on a GPU: see :meth:`preflow.BipartiteGraph.from_arrays`."""
     device = runtime.find_device()
     rows, columns = (
         check_integers(as_device_array(device, values, name, "graph"), name)

@@ -105,8 +105,10 @@ def as_bipartite_graph(graph: Any) -> BipartiteGraph:
 
     Parameters
     ----------
-    graph : BipartiteGraph, (row, column), matrix, or NetworkX graph
-        Every stored entry of a sparse matrix is an edge, and every nonzero entry of a dense one.
+    graph : BipartiteGraph, (row, column), edges, matrix, or NetworkX graph
+        Edges are a list of tuples (row, column), a dictionary ``{row: [column, ...]}``, or a table with the
+        columns "row" and "column". Every stored entry of a sparse matrix is an edge, and every nonzero entry
+        of a dense one. A DataFrame without these columns is a matrix with its labels.
     """
     if isinstance(graph, BipartiteGraph):
         return graph
@@ -116,21 +118,33 @@ def as_bipartite_graph(graph: Any) -> BipartiteGraph:
                 f"a tuple of edges must be (row, column), got {len(graph)} entries; linear_assignment takes "
                 "costs"
             )
-        return BipartiteGraph.from_edges(*graph)
+        return BipartiteGraph.from_arrays(*graph)
     if hasattr(graph, "tocsr"):
         return BipartiteGraph.from_scipy(graph)
     if is_networkx(graph):
         return BipartiteGraph.from_networkx(graph)
+    if is_edge_list(graph):
+        return BipartiteGraph.from_edges(graph)
+    if isinstance(graph, Mapping):
+        return BipartiteGraph.from_dict(graph)
+    if is_table(graph) and (not is_frame(graph) or has_columns(graph, ("row", "column"))):
+        return BipartiteGraph.from_pandas(graph)
     if _is_dense(graph):
         matrix = _dense_matrix(graph, "graph", ("row", "column"))
         if matrix.dtype.kind not in "biuf":
-            raise InvalidInputError(f"a matrix must hold numbers or bools, got dtype {matrix.dtype}")
+            hint = "; a table of edges has the columns 'row' and 'column'" if is_frame(graph) else ""
+            raise InvalidInputError(f"a matrix must hold numbers or bools, got dtype {matrix.dtype}{hint}")
         if matrix.dtype.kind == "f" and np.isnan(matrix).any():
             raise InvalidInputError("an entry of the matrix is NaN, which is an edge or none")
-        return BipartiteGraph.from_edges(*np.nonzero(matrix), shape=matrix.shape)
+        read = BipartiteGraph.from_arrays(*np.nonzero(matrix), shape=matrix.shape)
+        if not is_frame(graph):
+            return read
+        labels = tuple(graph.index.tolist()), tuple(graph.columns.tolist())
+        return replace(read, row_labels=labels[0], column_labels=labels[1], _checked=True)
     raise InvalidInputError(
-        "a bipartite graph is a BipartiteGraph, a tuple (row, column), a matrix, sparse or dense, or a "
-        f"NetworkX graph, not {type(graph).__name__}"
+        "a bipartite graph is a BipartiteGraph, a tuple (row, column) of arrays, a list of such tuples, a "
+        "table, a dictionary {row: [column, ...]}, a matrix, sparse or dense, or a NetworkX graph, not "
+        f"{type(graph).__name__}"
     )
 
 

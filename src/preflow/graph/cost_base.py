@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import AnyArray, Array
+from ..arrays import AnyArray, Array, SideLabels
 from ..errors import InvalidInputError
 from .placement import HostArrays
 
@@ -24,6 +24,8 @@ class HostCosts(HostArrays):
 
     #: Broadcasts to the values as a batch of matrices; None for zero.
     base: Array | None = None
+    #: The caller's labels of rows and of columns.
+    labels: SideLabels = None
 
     @property
     def shape(self) -> tuple[int, int, int]:

@@ -1,17 +1,28 @@
-"""Costs of an assignment edge by edge: from arrays, or from a NetworkX graph."""
+"""Costs of an assignment edge by edge: from arrays, or with labels from tuples, tables and graphs."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ..arrays import AnyArray, Array
+from ..arrays import AnyArray, Array, SideLabels
 from ..errors import InvalidInputError
 from .bipartite import labelled_edges
 from .bipartite_input import checked_ends
+from .edge_tables import (
+    Attribute,
+    EdgeColumns,
+    check_attribute,
+    has_columns,
+    is_edge_list,
+    number_apart,
+    read_dict,
+    read_table,
+    read_tuples,
+)
 from .grid_input import check_not_masked
 from .networkx_edges import is_networkx
 from .placement import exact_array
@@ -29,14 +40,18 @@ class CostEdges:
     shape : (int, int)
         Numbers of rows and columns.
     labels : (tuple, tuple) or None
-        The labels of rows and of columns, where the edges came from NetworkX.
+        The labels of rows and of columns, where they are no numbers.
     """
 
     row: Array
     column: Array
     cost: Array
     shape: tuple[int, int]
-    labels: tuple[tuple[Hashable, ...], tuple[Hashable, ...]] | None = None
+    labels: SideLabels = None
+
+
+#: The columns of a table of costs.
+COLUMNS = ("row", "column", "cost")
 
 
 def with_edges_read(
@@ -51,11 +66,13 @@ def with_edges_read(
     Parameters
     ----------
     cost
-        Anything that :func:`preflow.linear_assignment` accepts: a tuple is (row, column, cost).
+        Anything that :func:`preflow.linear_assignment` accepts. Edges are a tuple of arrays (row, column,
+        cost), a list of tuples with labels, a dictionary ``{row: {column: cost}}``, a table with the columns
+        "row", "column" and "cost", or a NetworkX graph.
     shape : (int, int), optional
         Numbers of rows and columns of such a tuple; default: just enough.
     weight : str
-        The edge attribute of a NetworkX graph that is the cost.
+        The edge attribute of a NetworkX graph, a list or a dictionary that is the cost.
     rows : iterable of vertices, optional
         The vertices of a NetworkX graph that are rows.
 
@@ -71,7 +88,46 @@ def with_edges_read(
         raise InvalidInputError("rows are for a NetworkX graph; other costs have rows")
     if is_graph:
         return _from_networkx(cost, weight, rows)
-    return _from_arrays(cost, shape) if is_tuple else cost
+    if is_tuple:
+        return _from_arrays(cost, shape)
+    numbers = [Attribute("cost", weight, needed=False)]
+    if is_edge_list(cost) and all(len(edge) == 3 for edge in cost):
+        _refuse_matrix(cost)
+        return _from_columns(read_tuples(cost, ("row", "column"), numbers), weight)
+    if isinstance(cost, Mapping) and not hasattr(cost, "tocsr"):  # SciPy's DOK matrices are dictionaries
+        return _from_columns(read_dict(cost, numbers), weight)
+    if has_columns(cost, COLUMNS):
+        row, column, value = COLUMNS
+        return _from_columns(read_table(cost, (row, column), {"cost": value}), weight)
+    return cost
+
+
+def _refuse_matrix(edges: list[tuple[Any, ...]]) -> None:
+    """Raise InvalidInputError if all entries are numbers: then it could be a matrix of three columns."""
+    number = int | float | np.integer | np.floating
+    if all(isinstance(entry, number) for edge in edges for entry in edge):
+        raise InvalidInputError(
+            "cost is a list of tuples of three numbers, which could be edges (row, column, cost) or a matrix "
+            "of three columns: give edges as three arrays, tuple(zip(*cost)), a matrix as np.array(cost)"
+        )
+
+
+def _from_columns(edges: EdgeColumns, weight: str) -> CostEdges:
+    if "cost" not in edges.values:
+        raise InvalidInputError("edges with costs are (row, column, cost): the cost is missing")
+    (rows, row, column), columns = number_apart(edges)
+    values = edges.values["cost"]
+    if not isinstance(values, np.ndarray) and None in values:
+        raise InvalidInputError(f"edge {values.index(None)} has no attribute {weight!r}")
+    return CostEdges(row, column, _costs(values, "cost"), (len(rows), len(columns)), (rows, columns))
+
+
+def _costs(values: AnyArray, name: str) -> Array:
+    """Return the costs of edges, a list or an array, as an array."""
+    cost = exact_array(list(values) if isinstance(values, tuple) else values, name)
+    if cost.ndim != 1:
+        raise InvalidInputError(f"the {name} of an edge is not a number")
+    return cost if cost.size else cost.astype(np.int64)
 
 
 def _from_arrays(edges: tuple[Any, ...], shape: tuple[int, int] | None) -> CostEdges:
@@ -93,12 +149,11 @@ def _from_arrays(edges: tuple[Any, ...], shape: tuple[int, int] | None) -> CostE
 
 def _from_networkx(graph: Any, weight: str, rows: Iterable[Hashable] | None) -> CostEdges:
     edges, read = labelled_edges(graph, rows)
+    check_attribute(read.data, weight, "weight")
     costs = read.values(weight, None)
     if None in costs:
         u, v = (read.labels[int(ends[costs.index(None)])] for ends in (read.tail, read.head))
         raise InvalidInputError(f"the edge between {u!r} and {v!r} has no attribute {weight!r}")
     labels = edges.row_labels, edges.column_labels
-    cost = exact_array(costs, weight) if costs else np.zeros(0, dtype=np.int64)
-    if cost.ndim != 1:
-        raise InvalidInputError(f"the attribute {weight!r} of an edge is not a number")
-    return CostEdges(edges.row, edges.column, cost, (len(labels[0]), len(labels[1])), labels)
+    shape = (len(labels[0]), len(labels[1]))
+    return CostEdges(edges.row, edges.column, _costs(costs, f"attribute {weight!r}"), shape, labels)

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import DTypeLike
 
-from ..arrays import AnyArray, Array
+from ..arrays import AnyArray, Array, SideLabels, TableInput
 from ..cuda.runtime import importer_of, is_on_gpu
 from ..errors import InvalidInputError
 from ..parallel.pieces import run_pieces
@@ -29,6 +29,8 @@ from .costs import (
     wide,
 )
 from .device.costs import DeviceCosts, costs_on_device
+from .edge_tables import is_frame
+from .network import EXACT_FLOAT
 from .placement import exact_array, is_tensor, without_gradient
 from .point_costs import PointCosts
 from .sparse_input import read_sparse
@@ -60,6 +62,9 @@ def as_costs(
         if is_on_gpu(getattr(cost, "data", None)):
             raise InvalidInputError("a sparse matrix of costs is on a GPU: cost.get() copies it to the host")
         return _from_scipy(cost, bool(maximize))
+    labels: SideLabels = None
+    if is_frame(cost):
+        cost, labels = _matrix_of_frame(cost, bool(maximize))
     cost = without_gradient(cost)
     if is_on_gpu(cost):
         return costs_on_device(cost, bool(maximize), sizes)
@@ -71,11 +76,37 @@ def as_costs(
     checked = checked_sizes(sizes, leading, n, m)
     importer = importer_of(cost) if is_tensor(cost) else None
     if values.dtype.kind in "uO":
-        large = DenseCosts(values.reshape(items, n, m), leading, bool(maximize), checked, importer)
+        large = DenseCosts(
+            values.reshape(items, n, m), leading, bool(maximize), checked, importer, labels=labels
+        )
         return large.fitted(threads)
     stack = _for_kernels(values).reshape(items, n, m)
-    costs = DenseCosts(stack, leading, bool(maximize), checked, importer)
+    costs = DenseCosts(stack, leading, bool(maximize), checked, importer, labels=labels)
     return costs.fitted(threads) if check else costs
+
+
+def _matrix_of_frame(frame: TableInput, maximize: bool) -> tuple[Array, SideLabels]:
+    """Return the matrix of a DataFrame of pandas, and its labels."""
+    labels = tuple(frame.index.tolist()), tuple(frame.columns.tolist())
+    missing = frame.isna().to_numpy()
+    if missing.any():
+        i, j = (int(place[0]) for place in np.nonzero(missing))
+        raise InvalidInputError(
+            f"the cost of row {labels[0][i]!r} and column {labels[1][j]!r} is NaN: a pair that is not "
+            f"allowed costs {'-inf' if maximize else 'inf'}"
+        )
+    frame = frame.infer_objects()
+    kinds = {dtype.kind for dtype in frame.dtypes}
+    values: Array = frame.to_numpy()
+    if values.dtype.kind == "O" and kinds <= set("biuf"):  # columns of dtypes that NumPy lacks
+        values = frame.to_numpy(dtype=np.float64 if "f" in kinds else np.int64)
+    if values.dtype.kind == "f" and kinds & set("iu"):
+        whole = frame.select_dtypes("integer")
+        if ((whole > int(EXACT_FLOAT)) | (whole < -int(EXACT_FLOAT))).to_numpy().any():
+            raise InvalidInputError(
+                "the costs mix columns of floats with integers past 2**53, which float64 cannot represent"
+            )
+    return values, labels
 
 
 def _from_scipy(matrix: AnyArray, maximize: bool) -> SparseCosts:

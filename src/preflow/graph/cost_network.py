@@ -2,25 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arrays import Array, NetworkInput, SupplyInput
+from ..arrays import Array, DictInput, EdgesInput, NetworkInput, SupplyInput, TableInput, Untyped
 from ..errors import CapacityOverflowError, InvalidInputError
 from ..solving.read_only import ReadOnlyArrays
-from .network import EXACT_FLOAT, check_ends, edge_values, frozen, read_capacities, vertex_ids
-from .networkx_edges import read_networkx
+from .edge_tables import (
+    Attribute,
+    EdgeColumns,
+    attributes_with_numbers,
+    check_attribute,
+    has_columns,
+    is_edge_list,
+    is_table,
+    number_together,
+    read_dict,
+    read_table,
+    read_tuples,
+)
+from .network import (
+    EXACT_FLOAT,
+    check_ends,
+    column_values,
+    edge_values,
+    frozen,
+    read_capacities,
+    vertex_ids,
+)
+from .networkx_edges import is_networkx, read_networkx
 from .placement import HostArrays
 from .sparse_input import read_sparse
 from .vertex_names import VertexNames, numbers_of_labels
 
 if TYPE_CHECKING:
     import networkx
-    import pandas
     import scipy.sparse
 
 
@@ -28,7 +48,10 @@ if TYPE_CHECKING:
 class CostNetwork(VertexNames, HostArrays, ReadOnlyArrays):
     """A directed network for minimum-cost flow. Immutable.
 
-    Build one with :meth:`from_arrays`, :meth:`from_scipy`, :meth:`from_networkx` or :meth:`from_pandas`.
+    Build one with :meth:`from_arrays` or :meth:`from_scipy`, whose vertices are numbers, or with
+    :meth:`from_edges`, :meth:`from_dict`, :meth:`from_pandas` or :meth:`from_networkx`, whose vertices may be
+    anything hashable.
+
     Arcs keep the order in which they were given. Parallel arcs, antiparallel arcs and self loops are allowed.
 
     Attributes
@@ -223,7 +246,7 @@ class CostNetwork(VertexNames, HostArrays, ReadOnlyArrays):
         graph: networkx.Graph[Any],
         *,
         capacity: str = "capacity",
-        weight: str = "weight",
+        weight: str | None = "weight",
         demand: str = "demand",
         lower: str = "lower",
     ) -> CostNetwork:
@@ -235,12 +258,17 @@ class CostNetwork(VertexNames, HostArrays, ReadOnlyArrays):
             Arcs come in the order of ``graph.edges``. The edges of an undirected graph carry flow either way.
         capacity : str
             Edge attribute; an edge without it has infinite capacity.
-        weight : str
-            Edge attribute, the cost of one unit; 0 where it is missing.
+        weight : str or None
+            Edge attribute, the cost of one unit; 0 where it is missing. None: all costs are zero.
         demand : str
             Node attribute, what the node receives: a negative demand is a supply. 0 where it is missing.
         lower : str
             Edge attribute, the least flow; 0 where it is missing. NetworkX has no such attribute.
+
+        Raises
+        ------
+        InvalidInputError
+            No edge has the attribute `weight`, and edges have another one that could be meant.
 
         Examples
         --------
@@ -253,7 +281,11 @@ class CostNetwork(VertexNames, HostArrays, ReadOnlyArrays):
         """
         edges = read_networkx(graph)
         limits, _ = edge_values(edges.values(capacity, np.inf), capacity)
-        costs, larger = edge_values(edges.values(weight, 0), weight, signed=True)
+        if weight is None:
+            costs, larger = np.zeros(len(edges.tail), dtype=np.int64), False
+        else:
+            _check_weight(edges.data, weight, (capacity, lower))
+            costs, larger = edge_values(edges.values(weight, 0), weight, signed=True)
         least, huge = edge_values(edges.values(lower, 0), lower, signed=True)
         nodes = graph.nodes
         demands, many = edge_values([nodes[v].get(demand, 0) for v in edges.labels], demand, signed=True)
@@ -272,26 +304,91 @@ class CostNetwork(VertexNames, HostArrays, ReadOnlyArrays):
         )
 
     @classmethod
+    def from_edges(
+        cls,
+        edges: EdgesInput,
+        *,
+        capacity: str = "capacity",
+        weight: str = "weight",
+        supply: SupplyInput = None,
+    ) -> CostNetwork:
+        """Build a network from tuples (tail, head, capacity, cost) with any hashable labels of vertices.
+
+        Parameters
+        ----------
+        edges : iterable of tuples
+            Labels are numbered in the order in which they appear. There may also be tuples (tail, head,
+            attributes) with a mapping, as in ``graph.edges(data=True)`` of NetworkX.
+        capacity, weight : str
+            The attributes with the capacity and the cost of one unit. An edge without the first has infinite
+            capacity, one without the second costs nothing.
+        supply : mapping of label to number, or Series, optional
+            Labels that are left out have none; labels that no edge has are vertices, too.
+
+        Raises
+        ------
+        InvalidInputError
+            An edge is no such tuple, a label is not hashable, or something else is no number.
+
+        Examples
+        --------
+        >>> import preflow
+        >>> edges = [("a", "b", 4, 1), ("a", "c", 4, 5), ("b", "c", 4, 2)]
+        >>> network = CostNetwork.from_edges(edges, supply={"a": 6, "c": -6})
+        >>> preflow.min_cost_flow(network).flow_dict()["a"]
+        {'b': 4, 'c': 2}
+        """
+        columns = read_tuples(edges, ("tail", "head"), _attributes(capacity, weight))
+        return cls._from_columns(columns, supply)
+
+    @classmethod
+    def from_dict(
+        cls,
+        adjacency: DictInput,
+        *,
+        capacity: str = "capacity",
+        weight: str = "weight",
+        supply: SupplyInput = None,
+    ) -> CostNetwork:
+        """Build a network from ``{tail: {head: (capacity, cost)}}`` with any hashable labels of vertices.
+
+        Parameters
+        ----------
+        adjacency : mapping
+            The keys are vertices in this order, then come the heads that are no keys. For the pair there may
+            be a mapping with the attributes of the edge, as in NetworkX's ``to_dict_of_dicts``.
+        capacity, weight, supply
+            As in :meth:`from_edges`.
+
+        Examples
+        --------
+        >>> CostNetwork.from_dict({"a": {"b": (4, 1)}}, supply={"a": 3, "b": -3}).supply.tolist()
+        [3, -3]
+        """
+        return cls._from_columns(read_dict(adjacency, _attributes(capacity, weight)), supply)
+
+    @classmethod
     def from_pandas(
         cls,
-        frame: pandas.DataFrame,
+        frame: TableInput,
         *,
-        source: str = "source",
-        target: str = "target",
-        capacity: str | None = "capacity",
-        cost: str = "cost",
-        lower: str | None = None,
-        supply: Mapping[Hashable, Any] | None = None,
+        source: Hashable = "source",
+        target: Hashable = "target",
+        capacity: Hashable | None = "capacity",
+        cost: Hashable = "cost",
+        lower: Hashable | None = None,
+        supply: SupplyInput = None,
     ) -> CostNetwork:
         """Build a network from a table with a row for each arc, keeping its labels.
 
         Parameters
         ----------
-        frame : DataFrame
+        frame : DataFrame of pandas or polars, Arrow table, structured array of NumPy
+            Or any other object with ``__arrow_c_stream__``.
         source, target, capacity, cost, lower : str or None
             Names of columns. None for `capacity` means infinite, for `lower` zero.
         supply : mapping of label to number, or Series, optional
-            Labels that are left out have none.
+            Labels that are left out have none; labels that no edge has are vertices, too.
 
         Examples
         --------
@@ -300,31 +397,34 @@ class CostNetwork(VertexNames, HostArrays, ReadOnlyArrays):
         >>> CostNetwork.from_pandas(table, supply={"a": 3, "b": -3}).labels
         ('a', 'b')
         """
-        for column in (source, target, capacity, cost, lower):
-            if column is not None and column not in frame.columns:
-                names = ", ".join(map(repr, frame.columns))
-                raise InvalidInputError(f"the table has no column {column!r}; it has: {names}")
-        tails, heads = frame[source].tolist(), frame[target].tolist()
+        values = {"capacity": capacity, "cost": cost, "lower": lower}
+        return cls._from_columns(read_table(frame, (source, target), values), supply)
+
+    @classmethod
+    def _from_columns(cls, edges: EdgeColumns, supply: SupplyInput) -> CostNetwork:
+        if "cost" not in edges.values:
+            raise InvalidInputError(
+                "edges of a network with costs are (tail, head, capacity, cost): two numbers are missing"
+            )
         wanted = {} if supply is None else dict(supply.items())
-        labels = tuple(
-            dict.fromkeys([*(end for pair in zip(tails, heads, strict=True) for end in pair), *wanted])
-        )
-        index = {label: i for i, label in enumerate(labels)}
-        network = cls(
-            len(labels),
-            np.array([index[label] for label in tails], dtype=np.int64),
-            np.array([index[label] for label in heads], dtype=np.int64),
-            capacity=cast(Any, np.inf if capacity is None else frame[capacity].to_numpy()),
-            cost=frame[cost].to_numpy(),
-            lower=None if lower is None else frame[lower].to_numpy(),
-            supply=cast(Any, [wanted.get(label, 0) for label in labels]) if wanted else None,
-            labels=labels,
-        )
-        return network
+        labels, tail, head = number_together(edges, wanted)
+        values: dict[str, Any] = {
+            name: column_values(column, name, signed=name != "capacity")
+            for name, column in edges.values.items()
+        }
+        larger = [name for name, (_, too_large) in values.items() if too_large and name != "capacity"]
+        if larger:
+            raise CapacityOverflowError(f"{larger[0]} has an integer that does not fit int64")
+        numbers = {"capacity": np.inf, **{name: column for name, (column, _) in values.items()}}
+        supplies: Any = [wanted.get(label, 0) for label in labels] if wanted else None
+        return cls(len(labels), tail, head, **numbers, supply=supplies, labels=labels)
 
     def supplies_of(self, supply: SupplyInput) -> Array:
-        """Return a supply that a caller gives, an array or a mapping of vertices to numbers, as an array."""
-        if isinstance(supply, Mapping):
+        """Return a supply that a caller gives, an array or a mapping of vertices to numbers, as an array.
+
+        A Series of pandas is a mapping where the network has labels.
+        """
+        if isinstance(supply, Mapping) or (self.labels is not None and hasattr(supply, "items")):
             values: list[Any] = [0] * self.num_vertices
             for name, value in supply.items():
                 values[self.vertex(name)] = value
@@ -348,7 +448,10 @@ def as_cost_network(network: NetworkInput) -> CostNetwork:
 
     Parameters
     ----------
-    network : CostNetwork, (tail, head, capacity, cost), sparse matrix of costs, or NetworkX graph
+    network : CostNetwork, (tail, head, capacity, cost), edges, sparse matrix of costs, or NetworkX graph
+        Edges are a list of tuples (tail, head, capacity, cost), a dictionary ``{tail: {head: (capacity,
+        cost)}}``, or a table with the columns "source", "target", "cost" and, unless it is infinite,
+        "capacity".
     """
     if isinstance(network, CostNetwork):
         return network
@@ -362,13 +465,30 @@ def as_cost_network(network: NetworkInput) -> CostNetwork:
         return CostNetwork.from_arrays(tail, head, capacity=capacity, cost=cost)
     if hasattr(network, "tocsr"):
         return CostNetwork.from_scipy(network)
-    if hasattr(network, "nodes") and hasattr(network, "edges"):
+    if is_networkx(network):
         return CostNetwork.from_networkx(network)
+    if is_edge_list(network):
+        return CostNetwork.from_edges(network)
+    if isinstance(network, Mapping):
+        return CostNetwork.from_dict(network)
+    if is_table(network):
+        limits = "capacity" if has_columns(network, ["capacity"]) else None
+        return CostNetwork.from_pandas(network, capacity=limits)
     raise InvalidInputError(
         "a network with costs is a CostNetwork, what read_dimacs returns for a .min file, a tuple "
-        "(tail, head, capacity, cost), a sparse matrix of costs, or a NetworkX graph, not "
-        f"{type(network).__name__}"
+        "(tail, head, capacity, cost) of arrays, a list of such tuples, a table, a dictionary, a sparse "
+        f"matrix of costs, or a NetworkX graph, not {type(network).__name__}"
     )
+
+
+def _attributes(capacity: str, weight: str) -> list[Attribute]:
+    return [Attribute("capacity", capacity, np.inf, needed=False), Attribute("cost", weight, 0, needed=False)]
+
+
+def _check_weight(data: Sequence[Mapping[str, Untyped]], weight: str, known: tuple[str, ...]) -> None:
+    """Raise InvalidInputError if no edge has the attribute `weight`, and another one could be meant."""
+    if data and not any(weight in each for each in data) and set(attributes_with_numbers(data)) - {*known}:
+        check_attribute(data, weight, "weight")
 
 
 def is_integral(values: Array) -> bool:

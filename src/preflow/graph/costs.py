@@ -5,14 +5,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import AnyArray, Array, ArrayModule, DType, Number
+from ..arrays import AnyArray, Array, ArrayModule, DType, Number, SideLabels
 from ..cuda import runtime
 from ..cuda.runtime import is_on_gpu
 from ..errors import InvalidInputError
@@ -46,6 +46,8 @@ class DenseCosts(HostCosts):
         Converts NumPy arrays to the caller's kind of array; None where the caller uses NumPy.
     base : ndarray of Python integers, shape (items, n, 1), (items, 1, m) or (items, 1, 1), or None
         What to add to the values of large integer costs: see :mod:`.cost_base`.
+    labels : (tuple, tuple) or None
+        The labels of rows and of columns of one matrix.
     """
 
     values: Array
@@ -54,6 +56,7 @@ class DenseCosts(HostCosts):
     sizes: NDArray[np.int64] | None = None
     restore: Callable[[Any], Any] | None = None
     base: Array | None = None
+    labels: SideLabels = None
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -117,13 +120,15 @@ class DenseCosts(HostCosts):
         """Return a view with rows and columns exchanged."""
         sizes = None if self.sizes is None else self.sizes[:, ::-1]
         base = None if self.base is None else self.base.swapaxes(1, 2)
-        return replace(self, values=self.values.swapaxes(1, 2), sizes=sizes, base=base)
+        labels = None if self.labels is None else self.labels[::-1]
+        return replace(self, values=self.values.swapaxes(1, 2), sizes=sizes, base=base, labels=labels)
 
     def one(self, item: int) -> DenseCosts:
         """Return one of the items, with the rows and columns that it uses."""
         n, m = self.shape[1:] if self.sizes is None else self.sizes[item].tolist()
         base = None if self.base is None else self.base[item : item + 1, :n, :m]
-        return DenseCosts(self.values[item : item + 1, :n, :m], (), self.maximize, base=base)
+        values = self.values[item : item + 1, :n, :m]
+        return DenseCosts(values, (), self.maximize, base=base, labels=self.labels)
 
     def at(self, item: Any, rows: AnyArray, columns: AnyArray) -> Array:
         """Return the costs of pairs; infinite where they are not allowed."""
@@ -174,8 +179,8 @@ class SparseCosts(HostCosts):
 
     #: The leading dimensions of one matrix.
     leading: tuple[int, ...] = ()
-    #: The labels of rows and of columns, where the costs came from NetworkX.
-    labels: tuple[tuple[Hashable, ...], tuple[Hashable, ...]] | None = None
+    #: The labels of rows and of columns, where they are no numbers.
+    labels: SideLabels = None
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -373,7 +378,9 @@ def check_extent(
             raise InvalidInputError(f"integer costs must be at most 2**59 in size, got one of size {largest}")
         return
     if has_nan:
-        raise InvalidInputError("a cost is NaN")
+        raise InvalidInputError(
+            f"a cost is NaN: a pair that is not allowed costs {'-inf' if maximize else 'inf'}"
+        )
     if infinite[maximize]:
         good, bad = ("inf", "-inf") if maximize else ("-inf", "inf")
         raise InvalidInputError(f"a cost is {good}; pairs that are not allowed cost {bad}")

@@ -123,97 +123,130 @@ def read_table(
     return EdgeColumns(first, second, {what: reader.numbers(name) for what, name in wanted.items()})
 
 
-def read_tuples(
-    edges: Iterable[Untyped], ends: tuple[str, str], value: str | None, *, attribute: str | None = None
-) -> EdgeColumns:
-    """Read edges from tuples: the labels of the two ends, and perhaps a number.
+class Attribute(NamedTuple):
+    """A number that edges have.
+
+    Attributes
+    ----------
+    what : str
+        What it is: its key in `EdgeColumns.values`.
+    name : str
+        The attribute that has it where edges have mappings of attributes, as those of NetworkX.
+    default : number or None
+        The number of an edge without the attribute; None: every edge needs it.
+    needed : bool
+        Whether some edge must have it.
+    """
+
+    what: str
+    name: str
+    default: float | None = None
+    needed: bool = True
+
+
+def read_tuples(edges: Iterable[Untyped], ends: tuple[str, str], numbers: Sequence[Attribute]) -> EdgeColumns:
+    """Read edges from tuples: the labels of the two ends, and perhaps numbers.
 
     Parameters
     ----------
     edges : iterable of tuples
-        The third entry may also be a mapping with the attributes of the edge, as NetworkX has them.
+        In place of the numbers there may be a mapping with the attributes of the edge.
     ends : (str, str)
         Names of the ends, for messages.
-    value : str or None
-        What the number is. All edges need one, or none has one: then `values` of the result is empty. None:
-        numbers are left out.
-    attribute : str, optional
-        The attribute with the number; default: `value`.
+    numbers : sequence of Attribute
+        The numbers behind the two ends. All edges have them or none has: then `values` is empty.
     """
+    shapes = f"({', '.join(ends)})"
+    if numbers:
+        shapes += f" or ({', '.join([*ends, *(number.what for number in numbers)])})"
+    lengths = {2, 2 + len(numbers), 3}
     try:
         rows = list(edges)
-        lengths = set(map(len, rows))
+        found = set(map(len, rows))
     except TypeError as error:
-        raise InvalidInputError(f"edges must be tuples ({', '.join(ends)}, ...): {error}") from None
-    if len(lengths) > 1 or not lengths <= {2, 3}:
-        what = f"({', '.join(ends)}) or ({', '.join([*ends, value or 'attributes'])})"
-        few = next((i for i, row in enumerate(rows) if len(row) not in (2, 3) or len(row) != len(rows[0])), 0)
+        raise InvalidInputError(f"edges are tuples {shapes}: {error}") from None
+    if len(found) > 1 or not found <= lengths:
+        few = next(i for i, row in enumerate(rows) if len(row) not in lengths or len(row) != len(rows[0]))
         raise InvalidInputError(
-            f"edges are tuples {what}, all of the same length; edge {few} is {rows[few]!r}"
+            f"edges are tuples {shapes}, all of the same length; edge {few} is {rows[few]!r}"
         )
     if not rows:
-        return EdgeColumns((), (), {} if value is None else {value: []})
+        return EdgeColumns((), (), {number.what: [] for number in numbers})
     first, second, *rest = zip(*rows, strict=True)
-    if value is None or not rest:
+    if not numbers or not rest:
         return EdgeColumns(first, second, {})
-    numbers: Sequence[Untyped] = rest[0]
-    if all(isinstance(number, Mapping) for number in numbers):
-        numbers = attribute_of_edges(numbers, attribute or value)
-    return EdgeColumns(first, second, {value: numbers})
+    if len(rest) == 1 and all(isinstance(data, Mapping) for data in rest[0]):
+        return EdgeColumns(first, second, _attributes(rest[0], numbers))
+    if len(rest) != len(numbers):
+        raise InvalidInputError(f"edges are tuples {shapes}; edge 0 is {rows[0]!r}")
+    return EdgeColumns(first, second, {each.what: column for each, column in zip(numbers, rest, strict=True)})
 
 
-def read_dict(
-    adjacency: Mapping[Hashable, Untyped], value: str | None, *, attribute: str | None = None
-) -> EdgeColumns:
+def read_dict(adjacency: Mapping[Hashable, Untyped], numbers: Sequence[Attribute]) -> EdgeColumns:
     """Read edges from ``{tail: {head: number}}`` or ``{tail: {head: {attribute: number}}}``.
 
     Without numbers also from ``{tail: [head, ...]}``. The keys are vertices in this order, then come heads
-    that are no keys.
+    that are no keys. Several numbers are a tuple.
 
     Parameters
     ----------
     adjacency : mapping
-    value : str or None
-        What the number is; None: numbers are left out.
-    attribute : str, optional
-        The attribute with the number; default: `value`.
+    numbers : sequence of Attribute
     """
-    neighbours = list(adjacency.values())
     for tail, heads in adjacency.items():
         if isinstance(heads, str | bytes) or not isinstance(heads, Iterable):
             raise InvalidInputError(
                 f"a dictionary of edges is {{tail: {{head: number}}}}; the value of {tail!r} is {heads!r}"
             )
-    with_numbers = all(isinstance(heads, Mapping) for heads in neighbours)
-    if not with_numbers:
-        neighbours = [list(heads) for heads in neighbours]
-    sizes = list(map(len, neighbours))
+    neighbours = [
+        heads if isinstance(heads, Mapping) else dict.fromkeys(_hashable(heads, tail))
+        for tail, heads in adjacency.items()
+    ]
     tails: list[Hashable] = []
-    for tail, size in zip(adjacency, sizes, strict=True):
-        tails += [tail] * size
-    heads = list(chain.from_iterable(neighbours))
-    values: dict[str, AnyArray] = {}
-    if value is not None and with_numbers:
-        numbers = list(chain.from_iterable(each.values() for each in neighbours))
-        if numbers and all(isinstance(number, Mapping) for number in numbers):
-            numbers = attribute_of_edges(numbers, attribute or value)
-        values[value] = numbers
-    return EdgeColumns(tails, heads, values, tuple(adjacency))
+    for tail, heads in zip(adjacency, neighbours, strict=True):
+        tails += [tail] * len(heads)
+    columns = EdgeColumns(tails, list(chain.from_iterable(neighbours)), {}, tuple(adjacency))
+    if not numbers or not all(isinstance(heads, Mapping) for heads in adjacency.values()):
+        return columns
+    data = list(chain.from_iterable(heads.values() for heads in neighbours))
+    if data and all(isinstance(each, Mapping) for each in data):
+        return columns._replace(values=_attributes(data, numbers))
+    if len(numbers) > 1:
+        wrong = [each for each in data if not isinstance(each, tuple) or len(each) != len(numbers)]
+        if wrong:
+            names = ", ".join(number.what for number in numbers)
+            raise InvalidInputError(
+                f"an edge of the dictionary has ({names}) or attributes, not {wrong[0]!r}"
+            )
+        parts = list(zip(*data, strict=True)) or [()] * len(numbers)
+        return columns._replace(values={each.what: part for each, part in zip(numbers, parts, strict=True)})
+    return columns._replace(values={numbers[0].what: data})
 
 
-def attribute_of_edges(data: Sequence[Mapping[str, Untyped]], attribute: str) -> list[Untyped]:
-    """Return an attribute of every edge.
+def _hashable(heads: Iterable[Untyped], tail: Hashable) -> list[Hashable]:
+    heads = list(heads)
+    for head in heads:
+        try:
+            hash(head)
+        except TypeError:
+            raise InvalidInputError(
+                f"labels must be hashable: a neighbour of {tail!r} is a {type(head).__name__}, {head!r}"
+            ) from None
+    return heads
 
-    Raises
-    ------
-    InvalidInputError
-        Edges lack it.
-    """
-    check_attribute(data, attribute, attribute)
-    numbers = [each.get(attribute) for each in data]
-    if None in numbers:
-        raise InvalidInputError(f"edge {numbers.index(None)} has no attribute {attribute!r}")
-    return numbers
+
+def _attributes(
+    data: Sequence[Mapping[str, Untyped]], numbers: Sequence[Attribute]
+) -> dict[str, list[Untyped]]:
+    """Return the numbers of all edges from their attributes."""
+    values = {}
+    for what, name, default, needed in numbers:
+        if needed:
+            check_attribute(data, name, what)
+        values[what] = [each.get(name, default) for each in data]
+        if default is None and None in values[what]:
+            raise InvalidInputError(f"edge {values[what].index(None)} has no attribute {name!r}")
+    return values
 
 
 def check_attribute(data: Sequence[Mapping[str, Untyped]], attribute: str, argument: str) -> None:
@@ -246,14 +279,43 @@ def attributes_with_numbers(data: Sequence[Mapping[str, Untyped]]) -> list[str]:
     return [name for name, is_number in found.items() if is_number]
 
 
-def number_together(edges: EdgeColumns) -> Numbered:
-    """Give numbers to the vertices of a network, the ends of its edges."""
+def number_together(edges: EdgeColumns, more: Iterable[Hashable] = ()) -> Numbered:
+    """Give numbers to the vertices of a network: the ends of its edges, then `more`."""
     labels, (first, second) = _numbered([edges.first, edges.second], edges.before)
+    known = set(labels)
+    labels += tuple(label for label in dict.fromkeys(more) if label not in known)
     return Numbered(labels, first, second)
 
 
+def listed_once(numbered: Numbered, values: Mapping[str, AnyArray]) -> NDArray[np.int64]:
+    """Return the numbers of the edges of a dictionary, of those listed from both of their ends one.
+
+    Raises
+    ------
+    InvalidInputError
+        The two have different values.
+    """
+    labels, first, second = numbered
+    key = np.minimum(first, second) * len(labels) + np.maximum(first, second)
+    _, kept, which = np.unique(key, return_index=True, return_inverse=True)
+    for what, column in values.items():
+        twin = kept[which.reshape(-1)]
+        for i in np.flatnonzero(twin != np.arange(len(twin))).tolist():
+            if column[i] != column[twin[i]]:
+                ends = f"{labels[first[i]]!r} and {labels[second[i]]!r}"
+                raise InvalidInputError(
+                    f"the edge between {ends} has {what} {column[twin[i]]!r} from one end and {column[i]!r} "
+                    "from the other"
+                )
+    kept.sort()
+    return kept
+
+
 def number_apart(edges: EdgeColumns) -> tuple[Numbered, tuple[Hashable, ...]]:
-    """Give numbers to rows, the first ends of edges, and to columns; return the columns' labels, too."""
+    """Give numbers to rows, the first ends of edges, and to columns; return the columns' labels, too.
+
+    `before` of the edges are rows.
+    """
     rows, (first,) = _numbered([edges.first], edges.before)
     columns, (second,) = _numbered([edges.second], ())
     return Numbered(rows, first, second), columns

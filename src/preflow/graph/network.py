@@ -23,8 +23,10 @@ from ..cuda.runtime import Device, is_on_gpu
 from ..errors import CapacityOverflowError, InvalidInputError
 from ..solving.read_only import ReadOnlyArrays
 from .edge_tables import (
+    Attribute,
     EdgeColumns,
     check_attribute,
+    listed_once,
     number_together,
     read_dict,
     read_table,
@@ -210,7 +212,7 @@ class FlowNetwork(VertexNames, HostArrays, ReadOnlyArrays):
             Labels are numbered in the order in which they appear. The third entry may also be a mapping with
             the attributes of the edge, as in ``graph.edges(data=True)`` of NetworkX.
         capacity : str, default "capacity"
-            The attribute with the capacity.
+            The attribute with the capacity; an edge without it has infinite capacity.
         undirected : bool
             Whether each edge may carry flow either way, up to its capacity.
 
@@ -230,7 +232,7 @@ class FlowNetwork(VertexNames, HostArrays, ReadOnlyArrays):
         >>> network.labels, preflow.max_flow(network, "a", "c").value
         (('a', 'b', 'c'), 2)
         """
-        columns = read_tuples(edges, ("tail", "head"), "capacity", attribute=capacity)
+        columns = read_tuples(edges, ("tail", "head"), [Attribute("capacity", capacity, np.inf)])
         return cls._from_columns(columns, undirected)
 
     @classmethod
@@ -245,10 +247,10 @@ class FlowNetwork(VertexNames, HostArrays, ReadOnlyArrays):
             The keys are vertices in this order, then come the heads that are no keys. For the capacity there
             may be a mapping with the attributes of the edge, as in NetworkX's ``to_dict_of_dicts``.
         capacity : str, default "capacity"
-            The attribute with the capacity.
+            The attribute with the capacity; an edge without it has infinite capacity.
         undirected : bool
-            Whether each edge may carry flow either way, up to its capacity. Then list each edge once: one
-            that is there from both of its ends counts twice.
+            Whether each edge may carry flow either way, up to its capacity. An edge may be listed from one
+            of its ends, or from both with the same capacity.
 
         Raises
         ------
@@ -260,7 +262,8 @@ class FlowNetwork(VertexNames, HostArrays, ReadOnlyArrays):
         >>> FlowNetwork.from_dict({"a": {"b": 3, "c": 1}, "b": {"c": 2}}).labels
         ('a', 'b', 'c')
         """
-        return cls._from_columns(read_dict(adjacency, "capacity", attribute=capacity), undirected)
+        columns = read_dict(adjacency, [Attribute("capacity", capacity, np.inf)])
+        return cls._from_columns(columns, undirected, merge=undirected)
 
     @classmethod
     def from_pandas(
@@ -299,13 +302,17 @@ class FlowNetwork(VertexNames, HostArrays, ReadOnlyArrays):
         return cls._from_columns(read_table(frame, (source, target), {"capacity": capacity}), undirected)
 
     @classmethod
-    def _from_columns(cls, edges: EdgeColumns, undirected: bool) -> FlowNetwork:
+    def _from_columns(cls, edges: EdgeColumns, undirected: bool, *, merge: bool = False) -> FlowNetwork:
         if "capacity" not in edges.values:
             raise InvalidInputError(
                 "edges of a flow network are (tail, head, capacity): the capacity is missing"
             )
-        labels, tail, head = number_together(edges)
+        numbered = number_together(edges)
+        labels, tail, head = numbered
         values, saturated = column_values(edges.values["capacity"], "capacity")
+        if merge:
+            kept = listed_once(numbered, {"capacity": edges.values["capacity"]})
+            tail, head, values = tail[kept], head[kept], values[kept]
         return cls(
             len(labels),
             tail,

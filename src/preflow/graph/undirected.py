@@ -2,27 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from ..arrays import Array, GraphInput, Index, Indices, Number, WeightInput
+from ..arrays import (
+    AnyArray,
+    Array,
+    DictInput,
+    EdgesInput,
+    GraphInput,
+    Index,
+    Indices,
+    Number,
+    TableInput,
+    WeightInput,
+)
 from ..errors import CapacityOverflowError, InvalidInputError
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..solving.read_only import ReadOnlyArrays
-from .network import check_ends, edge_values, frozen, read_capacities, vertex_ids
-from .networkx_edges import read_networkx
+from .edge_tables import (
+    Attribute,
+    EdgeColumns,
+    check_attribute,
+    has_columns,
+    is_edge_list,
+    is_table,
+    listed_once,
+    number_together,
+    read_dict,
+    read_table,
+    read_tuples,
+)
+from .network import check_ends, column_values, frozen, read_capacities, vertex_ids
+from .networkx_edges import is_networkx, read_networkx
 from .placement import HostArrays
 from .sparse_input import read_sparse
 from .vertex_names import VertexNames, numbers_of_labels
 
 if TYPE_CHECKING:
     import networkx
-    import pandas
     import scipy.sparse
 
 #: Solvers number vertices and blossoms by 32 bits.
@@ -51,8 +74,9 @@ class Neighbours(NamedTuple):
 class UndirectedGraph(VertexNames, HostArrays, ReadOnlyArrays):
     """An undirected graph, with weights or without. Immutable.
 
-    Build one with :meth:`from_arrays`, :meth:`from_edges`, :meth:`from_scipy`, :meth:`from_networkx` or
-    :meth:`from_pandas`. Edges keep the order in which they were given. Of parallel edges a matching takes the
+    Build one with :meth:`from_arrays` or :meth:`from_scipy`, whose vertices are numbers, or with
+    :meth:`from_edges`, :meth:`from_dict`, :meth:`from_pandas` or :meth:`from_networkx`, whose vertices may be
+    anything hashable. Edges keep the order in which they were given. Of parallel edges a matching takes the
     best one; no matching has a self loop.
 
     Attributes
@@ -132,8 +156,16 @@ class UndirectedGraph(VertexNames, HostArrays, ReadOnlyArrays):
         return cls(*given)
 
     @classmethod
-    def from_edges(cls, edges: Iterable[Any]) -> UndirectedGraph:
+    def from_edges(cls, edges: EdgesInput, *, weight: str | None = "weight") -> UndirectedGraph:
         """Build a graph from tuples (u, v) or (u, v, weight) with any hashable labels of vertices.
+
+        Parameters
+        ----------
+        edges : iterable of tuples
+            Labels are numbered in the order in which they appear. The third entry may also be a mapping with
+            the attributes of the edge, as in ``graph.edges(data=True)`` of NetworkX.
+        weight : str or None, default "weight"
+            The attribute with the weight; edges without it have weight 1. None: leave weights out.
 
         Raises
         ------
@@ -145,17 +177,37 @@ class UndirectedGraph(VertexNames, HostArrays, ReadOnlyArrays):
         >>> UndirectedGraph.from_edges([("ada", "bob", 3), ("bob", "cyd", 4)]).labels
         ('ada', 'bob', 'cyd')
         """
-        rows = [tuple(edge) for edge in edges]
-        lengths = {len(row) for row in rows} or {2}
-        if len(lengths) > 1 or not lengths <= {2, 3}:
-            raise InvalidInputError("edges are tuples (u, v) or (u, v, weight), all of the same length")
-        try:
-            labels = tuple(dict.fromkeys(end for row in rows for end in row[:2]))
-        except TypeError as error:
-            raise InvalidInputError(f"labels of vertices must be hashable: {error}") from None
-        index = {label: i for i, label in enumerate(labels)}
-        tail, head = (np.fromiter((index[row[i]] for row in rows), np.int64, len(rows)) for i in (0, 1))
-        weight = None if lengths == {2} else _attribute([row[2] for row in rows], "weight")
+        return cls._from_columns(read_tuples(edges, ("u", "v"), _attributes(weight)))
+
+    @classmethod
+    def from_dict(cls, adjacency: DictInput, *, weight: str | None = "weight") -> UndirectedGraph:
+        """Build a graph from ``{u: {v: weight}}`` or ``{u: [v, ...]}`` with any hashable labels of vertices.
+
+        Parameters
+        ----------
+        adjacency : mapping
+            The keys are vertices in this order, then come neighbours that are no keys. An edge may be listed
+            from one of its ends, or from both with the same weight. For the weight there may be a mapping
+            with the attributes of the edge, as in NetworkX's ``to_dict_of_dicts``.
+        weight : str or None, default "weight"
+            The attribute with the weight; edges without it have weight 1. None: leave weights out.
+
+        Examples
+        --------
+        >>> UndirectedGraph.from_dict({"ada": ["bob", "cyd"], "bob": ["ada"]})
+        UndirectedGraph(3 vertices, 2 edges, no weights)
+        """
+        return cls._from_columns(read_dict(adjacency, _attributes(weight)), merge=True)
+
+    @classmethod
+    def _from_columns(cls, edges: EdgeColumns, *, merge: bool = False) -> UndirectedGraph:
+        numbered = number_together(edges)
+        labels, tail, head = numbered
+        given = edges.values.get("weight")
+        weight = None if given is None else _weights(given, "weight")
+        if merge:
+            kept = listed_once(numbered, edges.values)
+            tail, head, weight = tail[kept], head[kept], None if weight is None else weight[kept]
         return cls(len(labels), tail, head, weight, labels=labels)
 
     @classmethod
@@ -210,38 +262,31 @@ class UndirectedGraph(VertexNames, HostArrays, ReadOnlyArrays):
             raise InvalidInputError("the graph is directed: matching takes undirected graphs (to_undirected)")
         values = None
         if weight is not None:
-            if edges.data and not any(weight in data for data in edges.data):
-                raise InvalidInputError(f"no edge has the attribute {weight!r}")
-            values = _attribute(edges.values(weight, 1), weight)
+            check_attribute(edges.data, weight, "weight")
+            values = _weights(edges.values(weight, 1), weight)
         return cls(len(edges.labels), edges.tail, edges.head, values, labels=edges.labels)
 
     @classmethod
     def from_pandas(
         cls,
-        frame: pandas.DataFrame,
+        frame: TableInput,
         *,
-        source: str = "source",
-        target: str = "target",
-        weight: str | None = None,
+        source: Hashable = "source",
+        target: Hashable = "target",
+        weight: Hashable | None = None,
     ) -> UndirectedGraph:
         """Build a graph from a table with a row for each edge, keeping its labels.
 
         Parameters
         ----------
-        frame : DataFrame
+        frame : DataFrame of pandas or polars, Arrow table, structured array of NumPy
+            Or any other object with ``__arrow_c_stream__``.
         source, target : str
             Columns of the ends of edges.
         weight : str, optional
             Column of the weights. Default: no weights.
         """
-        for column in (source, target, weight):
-            if column is not None and column not in frame.columns:
-                names = ", ".join(map(repr, frame.columns))
-                raise InvalidInputError(f"the table has no column {column!r}; it has: {names}")
-        columns = [frame[source].tolist(), frame[target].tolist()]
-        if weight is not None:
-            columns.append(frame[weight].tolist())
-        return cls.from_edges(zip(*columns, strict=True))
+        return cls._from_columns(read_table(frame, (source, target), {"weight": weight}))
 
     def without_weights(self) -> UndirectedGraph:
         """Return the same graph without weights."""
@@ -274,8 +319,12 @@ def read_weights(values: Any, count: int) -> Array:
     return weight
 
 
-def _attribute(values: list[Any], name: str) -> Array:
-    weight, larger = edge_values(values, name, signed=True)
+def _attributes(weight: str | None) -> list[Attribute]:
+    return [] if weight is None else [Attribute("weight", weight, 1)]
+
+
+def _weights(values: AnyArray, name: str) -> Array:
+    weight, larger = column_values(values, name, signed=True)
     if larger:
         raise CapacityOverflowError(f"{name} has an integer that does not fit int64")
     return weight
@@ -286,16 +335,19 @@ def as_undirected_graph(graph: GraphInput, weight: WeightInput) -> UndirectedGra
 
     Parameters
     ----------
-    graph : UndirectedGraph, (tail, head) or (tail, head, weight), sparse matrix, or NetworkX graph
+    graph : UndirectedGraph, (tail, head) or (tail, head, weight), edges, sparse matrix, or NetworkX graph
+        Edges are a list of tuples (u, v) or (u, v, weight), a dictionary ``{u: {v: weight}}`` or ``{u: [v,
+        ...]}``, or a table with the columns "source", "target" and perhaps "weight".
     weight : str, array_like, False or None
-        The name of an attribute of a NetworkX graph, or one weight for each edge. False: leave the weights
-        out. None: the weights of the graph, if it has any; a NetworkX graph then has none.
+        The name of an attribute of the edges of a NetworkX graph, a list or a dictionary, or of a column of a
+        table; or one weight for each edge. False: leave the weights out. None: the weights of the graph, if
+        it has any; a NetworkX graph then has none.
     """
-    is_graph = hasattr(graph, "nodes") and hasattr(graph, "edges") and not isinstance(graph, UndirectedGraph)
-    if is_graph:
-        name = weight if isinstance(weight, str) else None
-        read = UndirectedGraph.from_networkx(graph, weight=name)
-        return read if name is not None or weight is None or weight is False else read.with_weights(weight)
+    name = weight if isinstance(weight, str) else None
+    read = _labelled_graph(graph, weight)
+    if read is not None:
+        given = name is not None or weight is None or weight is False
+        return read if given else read.with_weights(weight)
     if isinstance(graph, UndirectedGraph):
         read = graph
     elif isinstance(graph, tuple):
@@ -308,14 +360,39 @@ def as_undirected_graph(graph: GraphInput, weight: WeightInput) -> UndirectedGra
         read = UndirectedGraph.from_scipy(graph, weights=weight is None)
     else:
         raise InvalidInputError(
-            "a graph is an UndirectedGraph, a tuple (tail, head) or (tail, head, weight), a symmetric sparse "
-            f"matrix, or a NetworkX graph, not {type(graph).__name__}"
+            "a graph is an UndirectedGraph, a tuple (tail, head) or (tail, head, weight) of arrays, a list "
+            "of such tuples, a table, a dictionary, a symmetric sparse matrix, or a NetworkX graph, not "
+            f"{type(graph).__name__}"
         )
-    if isinstance(weight, str):
-        raise InvalidInputError(f"weight={weight!r} names an attribute, and only NetworkX graphs have these")
+    if name is not None:
+        raise InvalidInputError(
+            f"weight={name!r} names an attribute of a NetworkX graph or a column of a table; this is a "
+            f"{type(graph).__name__}"
+        )
     if weight is None:
         return read
     return read.without_weights() if weight is False else read.with_weights(weight)
+
+
+def _labelled_graph(graph: GraphInput, weight: WeightInput) -> UndirectedGraph | None:
+    """Return the graph of an object whose vertices have labels; None for other objects.
+
+    Its weights are those that `weight` names, and its own if that is None.
+    """
+    name = weight if isinstance(weight, str) else None
+    if isinstance(graph, UndirectedGraph):
+        return None
+    if is_networkx(graph):
+        return UndirectedGraph.from_networkx(graph, weight=name)
+    attribute = "weight" if weight is None else name
+    if is_edge_list(graph):
+        return UndirectedGraph.from_edges(graph, weight=attribute)
+    if isinstance(graph, Mapping) and not hasattr(graph, "tocsr"):
+        return UndirectedGraph.from_dict(graph, weight=attribute)
+    if is_table(graph):
+        column = "weight" if weight is None and has_columns(graph, ["weight"]) else name
+        return UndirectedGraph.from_pandas(graph, weight=column)
+    return None
 
 
 @kernel

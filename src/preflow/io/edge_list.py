@@ -54,7 +54,7 @@ def parse_edge_list(data: bytes, path: str | Path) -> BipartiteGraph:
     row, column = np.ascontiguousarray(ends.T)
     size = int(ends.max(initial=-1)) + 1
     check_vertices(path, None, size, len(ends))
-    return BipartiteGraph.from_edges(row, column, shape=(size, size))
+    return BipartiteGraph.from_arrays(row, column, shape=(size, size))
 
 
 def _two_columns(data: bytes) -> NDArray[np.int64]:

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..arrays import Array
 from ..certify.min_cost_flow import check_min_cost_flow, reduced_costs
 from ..graph.cost_network import CostNetwork
+from ..graph.edge_tables import data_frame, labels_of
 from ..graph.network import exact_sum
 from ..solving.result import BoundedResult
+
+if TYPE_CHECKING:
+    import pandas
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -99,6 +104,39 @@ class MinCostFlowResult(BoundedResult):
             if both:
                 back[labels[u]] = back.get(labels[u], 0) + max(-amount, 0)
         return flows
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return a table with a row for each arc, in input order.
+
+        Returns
+        -------
+        DataFrame
+            The columns "source" and "target" have the caller's labels. "lower", if the network has lower
+            bounds, "capacity" and "cost" are as given, and "flow" is the flow.
+
+        Raises
+        ------
+        MissingDependencyError
+            pandas is not installed.
+
+        Examples
+        --------
+        >>> import preflow
+        >>> print(preflow.min_cost_flow([("a", "b", 4, 7)], {"a": 3, "b": -3}).to_pandas())
+          source target  capacity  cost  flow
+        0      a      b         4     7     3
+        """
+        network = self.network
+        return data_frame(
+            {
+                "source": labels_of(network.labels, network.tail),
+                "target": labels_of(network.labels, network.head),
+                **({} if network.lower is None else {"lower": network.lower}),
+                "capacity": network.capacity,
+                "cost": network.cost,
+                "flow": self.flow,
+            }
+        )
 
     def verify(self) -> None:
         """Prove the flow optimal, independently of the solver, in linear time.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -19,10 +19,12 @@ from ..errors import (
     InvalidInputError,
     UnsuitableMethodError,
 )
+from ..graph.cost_edges import with_edges_read
 from ..graph.cost_input import as_costs
 from ..graph.costs import SparseCosts
 from ..graph.device.costs import DeviceCosts, copied_to_device
 from ..graph.device.points import DevicePoints, points_on_device
+from ..graph.edge_tables import labels_of
 from ..graph.network import exact_sum
 from ..graph.placement import gpu_of_method, gpu_worth_using, host_array, is_tensor, without_gradient
 from ..graph.point_costs import PointCosts
@@ -59,12 +61,14 @@ def transport(
 
     Parameters
     ----------
-    cost : array of shape (..., n, m), sparse matrix, or PointCosts
+    cost : array of shape (..., n, m), sparse matrix, edges, or PointCosts
         Cost of moving one unit from row i to column j. Infinite: not allowed. A sparse matrix allows only its
-        stored entries. Leading dimensions are those of a batch.
-    a : array of shape (..., n)
-        Mass of each row, not negative; integers or floats.
-    b : array of shape (..., m)
+        stored entries. Leading dimensions are those of a batch. Edges, and labels of rows and columns, are as
+        in :func:`preflow.linear_assignment`.
+    a : array of shape (..., n), or mapping of rows to numbers
+        Mass of each row, not negative; integers or floats. If the costs have labels, a mapping or a Series of
+        pandas has the masses by label, and labels that are left out have none.
+    b : array of shape (..., m), or mapping of columns to numbers
         Mass of each column, with the same sum.
     method : str
         A name from ``preflow.methods("transport")``, or "auto".
@@ -131,10 +135,13 @@ class TransportCall(Call[Any]):
     @classmethod
     def prepare(cls, cost: AnyArray, a: ArrayLike, b: ArrayLike, request: Request) -> TransportCall:
         """Read the costs and the masses, and choose the method."""
-        costs: TransportCosts = as_costs(cost, False)
+        shape = (len(a), len(b)) if isinstance(cost, tuple) else None  # type: ignore[arg-type]
+        costs: TransportCosts = as_costs(with_edges_read(cost, shape=shape), False)
         if getattr(costs, "base", None) is not None:
             raise InvalidInputError("integer costs are at most 2**59 in size")
         items, n, m = costs.shape
+        rows, columns = costs.labels or (None, None)
+        a, b = _by_label(a, "a", rows), _by_label(b, "b", columns)
         first, second = _masses(a, "a", costs.leading, n), _masses(b, "b", costs.leading, m)
         if not items or not n or not m:
             raise InvalidInputError(f"there is nothing to move: the costs have shape {costs.shape}")
@@ -216,7 +223,8 @@ class TransportCall(Call[Any]):
     def _result(self, item: int, found: TransportFound) -> TransportResult:
         costs, a, b = _one(self.instance, item), self.a[item], self.b[item]
         if found.ending == "infeasible":
-            raise _infeasible(found, self.masses[0][item], self.masses[1][item], self._exponent(item))
+            masses = self.masses[0][item], self.masses[1][item]
+            raise _infeasible(found, *masses, self._exponent(item), costs.labels or (None, None))
         finished = found.ending == "optimal"
         mass = found.mass
         exponent = self._exponent(item)
@@ -258,6 +266,23 @@ def _one(costs: TransportCosts, item: int) -> TransportCosts:
     if isinstance(costs, DeviceCosts):
         return replace(costs, values=costs.values[item : item + 1], leading=())
     return costs.one(item)
+
+
+def _by_label(values: ArrayLike, name: str, labels: Sequence[Hashable] | None) -> ArrayLike:
+    """Return masses by label, a mapping or a Series, in the order of the labels; others unchanged."""
+    if not isinstance(values, Mapping) and (labels is None or not hasattr(values, "items")):
+        return values
+    if labels is None:
+        raise InvalidInputError(f"{name} is a mapping of labels, and the costs have no labels")
+    given: Any = values
+    masses = dict.fromkeys(labels, 0)
+    if len(masses) < len(labels):
+        raise InvalidInputError(f"{name} has masses by label, and two labels of the costs are the same")
+    for label, mass in given.items():
+        if label not in masses:
+            raise InvalidInputError(f"{name} has a mass of {label!r}, which the costs do not have")
+        masses[label] = mass
+    return list(masses.values())
 
 
 def _masses(values: ArrayLike, name: str, leading: tuple[int, ...], size: int) -> Array:
@@ -325,12 +350,20 @@ def _integer_masses_of_item(a: Array, b: Array) -> tuple[NDArray[np.int64], NDAr
 
 
 def _infeasible(
-    found: TransportFound, a: NDArray[np.int64], b: NDArray[np.int64], exponent: int | None
+    found: TransportFound,
+    a: NDArray[np.int64],
+    b: NDArray[np.int64],
+    exponent: int | None,
+    labels: tuple[Sequence[Hashable] | None, Sequence[Hashable] | None],
 ) -> InfeasibleFlowError:
     assert found.reached is not None
     n = len(a)
     rows, columns = np.flatnonzero(found.reached[:n]), np.flatnonzero(found.reached[n:])
     excess = int(a[rows].sum()) - int(b[columns].sum())
     amount = excess if exponent is None else math.ldexp(excess, -exponent)
-    names = [("row", i) for i in rows.tolist()] + [("column", j) for j in columns.tolist()]
+    names = [
+        (side, label)
+        for side, numbers, known in (("row", rows, labels[0]), ("column", columns, labels[1]))
+        for label in labels_of(known, numbers).tolist()
+    ]
     return InfeasibleFlowError(tuple(names), amount)

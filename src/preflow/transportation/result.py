@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -9,9 +10,12 @@ import numpy as np
 
 from ..arrays import Array
 from ..certify.transport import TransportCosts, check_transport
+from ..graph.device.costs import DeviceCosts
+from ..graph.edge_tables import data_frame, labels_of
 from ..solving.result import BoundedResult
 
 if TYPE_CHECKING:
+    import pandas
     import scipy.sparse
 
 
@@ -69,6 +73,52 @@ class TransportResult(BoundedResult):
         plan: Array = np.zeros((len(self.a), len(self.b)), dtype=self.mass.dtype)
         plan[self.row, self.column] = self.mass
         return plan
+
+    def flow_dict(self) -> dict[Hashable, dict[Hashable, int | float]]:
+        """Return the plan as ``{row: {column: mass}}`` with the caller's labels, numbers if there are none.
+
+        Every row has an entry, and in it the columns that get mass from it.
+
+        Examples
+        --------
+        >>> import pandas, preflow
+        >>> cost = pandas.DataFrame({"shop": [4, 2], "port": [1, 3]}, index=["north", "south"])
+        >>> preflow.transport(cost, {"north": 3, "south": 5}, {"shop": 4, "port": 4}).flow_dict()
+        {'north': {'port': 3}, 'south': {'shop': 4, 'port': 1}}
+        """
+        names = self.costs.labels
+        rows, columns = (range(len(self.a)), range(len(self.b))) if names is None else names
+        plan: dict[Hashable, dict[Hashable, int | float]] = {row: {} for row in rows}
+        order = np.lexsort((self.column, self.row))
+        parts = (part[order].tolist() for part in (self.row, self.column, self.mass))
+        for i, j, mass in zip(*parts, strict=True):
+            plan[rows[i]][columns[j]] = mass
+        return plan
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return a table with a row for each pair that carries mass.
+
+        Returns
+        -------
+        DataFrame
+            The columns "row" and "column" have the caller's labels, numbers if there are none, "mass" the
+            mass, and "cost" the cost of one unit.
+
+        Raises
+        ------
+        MissingDependencyError
+            pandas is not installed.
+        """
+        costs = self.costs.on_host() if isinstance(self.costs, DeviceCosts) else self.costs
+        rows, columns = costs.labels or (None, None)
+        return data_frame(
+            {
+                "row": labels_of(rows, self.row),
+                "column": labels_of(columns, self.column),
+                "mass": self.mass,
+                "cost": costs.at(0, self.row, self.column),
+            }
+        )
 
     def sparse(self) -> scipy.sparse.csr_array:
         """Return the plan as a sparse matrix, shape (rows, columns)."""

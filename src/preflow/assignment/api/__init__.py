@@ -35,10 +35,15 @@ def linear_assignment(
 
     Parameters
     ----------
-    cost : array_like, shape (..., n, m), sparse matrix, (row, column, cost), NetworkX graph, or PointCosts
+    cost : array_like, shape (..., n, m), sparse matrix, edges, NetworkX graph, or PointCosts
         A matrix is an array or a list of rows. A tuple holds the edges of a graph in three arrays: the row,
         the column and the cost of each. Of parallel edges the best one counts; if a sparse matrix stores an
         entry several times, its values are added, as in SciPy.
+
+        Rows and columns may have labels, anything hashable: in a DataFrame that is a matrix, in a list of
+        tuples (row, column, cost), in a dictionary ``{row: {column: cost}}``, in a table with the columns
+        "row", "column" and "cost", and in a NetworkX graph. `pairs` of the result has them. A list of tuples
+        of three numbers is refused, since it could be either.
 
         Integers are solved exactly if the costs of each row (column, if there are fewer columns) range over
         at most 2**60. This includes Python integers beyond 64 bits; the result has Python integers where 64
@@ -60,7 +65,7 @@ def linear_assignment(
     shape : (int, int), optional
         Numbers of rows and columns for costs (row, column, cost). Default: as many as the edges need.
     weight : str, default "weight"
-        The edge attribute of a NetworkX graph that has the cost; every edge needs it.
+        The edge attribute of a NetworkX graph, a list or a dictionary that has the cost; every edge needs it.
     rows : iterable of vertices, optional
         The vertices of a NetworkX graph that are rows. Default: those with the attribute ``bipartite=0``,
         as in :meth:`preflow.BipartiteGraph.from_networkx`.

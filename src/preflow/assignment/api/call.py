@@ -239,8 +239,9 @@ class AssignmentCall(Call[Costs | DeviceCosts]):
         if items and not self.partial and items[0] in found.violators:
             n, m = costs.shape[1:] if costs.sizes is None else costs.sizes[items[0]]
             violating, allowed = found.violators[items[0]]
-            side = "columns" if n > m else "rows"
-            raise InfeasibleError(side, tuple(violating), tuple(allowed), self.index(items[0]))
+            side, other = ("columns", "rows") if n > m else ("rows", "columns")
+            named = self.names_of(side, violating), self.names_of(other, allowed)
+            raise InfeasibleError(side, *named, self.index(items[0]))
         for names, what in (
             (items, "items without an assignment of all rows, or columns"),
             (unproved, "items with costs of very different size"),
@@ -387,10 +388,9 @@ class AssignmentCall(Call[Costs | DeviceCosts]):
         )
         return InfeasibleError(side, violating, allowed, index)
 
-    def names_of(self, side: str, numbers: Array) -> tuple[Any, ...]:
+    def names_of(self, side: str, numbers: Array | list[int]) -> tuple[Any, ...]:
         """Return the caller's labels of rows or columns, their numbers if there are none."""
-        labels = self.instance.labels if isinstance(self.instance, SparseCosts) else None
-        found = numbers.tolist()
+        labels, found = self.instance.labels, np.asarray(numbers).tolist()
         return tuple(found) if labels is None else tuple(labels[side == "columns"][i] for i in found)
 
     def wrap(self, found: Found) -> AssignmentResult:

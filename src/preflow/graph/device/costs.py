@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,6 +74,8 @@ class DeviceCosts(DeviceArrays):
     leading: tuple[int, ...] = ()
     maximize: bool = False
     sizes: NDArray[np.int64] | None = None
+    #: The arrays of libraries for GPUs have no labels.
+    labels: ClassVar[None] = None
 
     @property
     def shape(self) -> tuple[int, int, int]:

@@ -1,0 +1,339 @@
+"""Labels in minimum-cost flow, matching, assignment and transport: names go in, and the same come out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import preflow
+from preflow.errors import InfeasibleError, InfeasibleFlowError, InvalidInputError
+from tests.graph.test_edge_tables import KINDS, table_of
+
+pytestmark = pytest.mark.fast
+
+SHIPMENTS = [("a", "b", 4, 1), ("a", "c", 4, 5), ("b", "c", 4, 2)]
+SUPPLY = {"a": 6, "c": -6}
+WORKERS, JOBS = ["ada", "bob", "cyd"], ["sew", "cook", "dig", "sing"]
+COSTS = pd.DataFrame([[4, 1, 3, 9], [2, 0, 5, 9], [3, 2, 2, 9]], index=WORKERS, columns=JOBS)
+NAMES = st.sampled_from(["a", "b", 3, (1, 2), "c", 7])
+
+
+class TestMinCostFlow:
+    def check(self, network: Any, supply: Any = None) -> None:
+        result = preflow.min_cost_flow(network, supply)
+        result.verify()
+        assert result.cost == 22
+        assert result.flow_dict() == {"a": {"b": 4, "c": 2}, "b": {"c": 4}, "c": {}}
+        table = result.to_pandas()
+        assert table["flow"].tolist() == result.flow.tolist()
+        assert table["target"].tolist() == ["b", "c", "c"]
+        assert table["cost"].tolist() == [1, 5, 2]
+
+    def test_tuples_and_dictionaries(self) -> None:
+        self.check(SHIPMENTS, SUPPLY)
+        self.check(preflow.CostNetwork.from_edges(SHIPMENTS, supply=SUPPLY))
+        self.check(preflow.CostNetwork.from_edges(SHIPMENTS, supply=pd.Series(SUPPLY)))
+        self.check(SHIPMENTS, pd.Series(SUPPLY))
+        self.check(SHIPMENTS, pd.Series({"c": -6, "a": 6, "b": 0}))
+        adjacency = {"a": {"b": (4, 1), "c": (4, 5)}, "b": {"c": (4, 2)}}
+        self.check(adjacency, SUPPLY)
+        attributes = {
+            u: {v: {"capacity": k, "weight": c} for v, (k, c) in heads.items()}
+            for u, heads in adjacency.items()
+        }
+        self.check(attributes, SUPPLY)
+        graph = nx.from_dict_of_dicts(attributes, create_using=nx.DiGraph)
+        self.check(preflow.CostNetwork.from_edges(graph.edges(data=True), supply=SUPPLY))
+        self.check(graph, SUPPLY)
+
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_tables(self, kind: str) -> None:
+        self.check(table_of(kind, SHIPMENTS, ("source", "target", "capacity", "cost")), SUPPLY)
+        renamed = table_of(kind, SHIPMENTS, ("from", "to", "most", "euros"))
+        names = {"source": "from", "target": "to", "capacity": "most", "cost": "euros"}
+        self.check(preflow.CostNetwork.from_pandas(renamed, supply=SUPPLY, **names))
+
+    def test_without_capacities_and_with_lower_bounds(self) -> None:
+        table = pd.DataFrame({"source": ["a", "a"], "target": ["b", "c"], "cost": [1, 2], "least": [0, 1]})
+        assert np.isinf(preflow.min_cost_flow(table, {"a": 2, "b": -2}).network.capacity).all()
+        network = preflow.CostNetwork.from_pandas(
+            table, capacity=None, lower="least", supply={"a": 3, "c": -1}
+        )
+        assert network.lower is not None
+        assert preflow.min_cost_flow(network, {"a": 3, "b": -2, "c": -1}).to_pandas()["lower"].tolist() == [
+            0,
+            1,
+        ]
+        isolated = preflow.CostNetwork.from_edges(SHIPMENTS, supply={**SUPPLY, "z": 0})
+        assert isolated.labels == ("a", "b", "c", "z")
+
+    @pytest.mark.parametrize(
+        ("network", "message"),
+        [
+            ([("a", "b")], "two numbers are missing"),
+            ([("a", "b", 3)], "edge 0 is"),
+            ([("a", "b", "x", 1)], "capacity 'x' at 0 is not a number"),
+            ([("a", "b", 1, 2**70)], "does not fit int64"),
+            ({"a": {"b": 3}}, "has (capacity, cost) or attributes, not 3"),
+        ],
+    )
+    def test_bad_edges(self, network: Any, message: str) -> None:
+        with pytest.raises(InvalidInputError) as caught:
+            preflow.min_cost_flow(network, SUPPLY)
+        assert message in str(caught.value)
+
+    def test_an_attribute_that_no_edge_has(self) -> None:
+        graph = nx.DiGraph()
+        graph.add_edge("a", "b", cost=3, capacity=7)
+        with pytest.raises(InvalidInputError, match=r"no edge has the attribute 'weight'; .*weight="):
+            preflow.min_cost_flow(graph)
+        assert preflow.CostNetwork.from_networkx(graph, weight=None).cost.tolist() == [0]
+        assert preflow.CostNetwork.from_networkx(graph, weight="cost").cost.tolist() == [3]
+        graph = nx.DiGraph([("a", "b", {"capacity": 7})])
+        assert preflow.min_cost_flow(graph, {"a": 2, "b": -2}).cost == 0
+
+
+class TestMatching:
+    FRIENDS = (("ada", "bob", 3), ("bob", "cyd", 4), ("cyd", "dan", 3))
+
+    def test_weighted(self) -> None:
+        edges = list(self.FRIENDS)
+        both = {u: {} for edge in edges for u in edge[:2]}
+        for u, v, w in edges:
+            both[u][v] = both[v][u] = w
+        graphs = [edges, both, table_of("pandas", edges, ("source", "target", "weight"))]
+        for graph in graphs:
+            result = preflow.matching(graph)
+            result.verify()
+            assert sorted(map(sorted, result.pairs())) == [["ada", "bob"], ["cyd", "dan"]]
+            assert result.weight == 6
+            table = result.to_pandas()
+            assert list(map(tuple, table[["source", "target"]].to_numpy().tolist())) == result.pairs()
+            assert table["weight"].tolist() == [3, 3]
+            assert preflow.matching(graph, weight=False).cardinality == 2
+            assert preflow.matching(graph, weight=False).graph.weight is None
+            assert preflow.matching(graph, weight=[1, 9, 1]).weight == 9
+
+    def test_without_weights(self) -> None:
+        pairs = [edge[:2] for edge in self.FRIENDS]
+        neighbours = {"ada": ["bob"], "bob": {"ada", "cyd"}, "dan": ("cyd",)}
+        for graph in (pairs, neighbours, pd.DataFrame(pairs, columns=["source", "target"])):
+            result = preflow.matching(graph)
+            assert result.cardinality == 2
+            assert list(result.to_pandas().columns) == ["source", "target"]
+        assert preflow.UndirectedGraph.from_dict(neighbours).num_edges == 3
+
+    def test_names_of_weights(self) -> None:
+        edges = [(u, v, {"metres": w}) for u, v, w in self.FRIENDS]
+        assert preflow.matching(edges, weight="metres").weight == 6
+        with pytest.raises(InvalidInputError, match="attribute 'weight'; weight='metres'"):
+            preflow.matching(edges)
+        table = pd.DataFrame(self.FRIENDS, columns=["source", "target", "metres"])
+        assert preflow.matching(table, weight="metres").weight == 6
+        assert preflow.matching(table).cardinality == 2
+        with pytest.raises(InvalidInputError, match="names an attribute"):
+            preflow.matching(([0], [1]), weight="metres")
+        with pytest.raises(InvalidInputError, match="weight='metres'"):
+            preflow.matching(nx.Graph(edges), weight="length")
+
+    def test_a_dictionary_that_contradicts_itself(self) -> None:
+        with pytest.raises(InvalidInputError, match="between 'b' and 'a' has weight 1 from one end and 2"):
+            preflow.matching({"a": {"b": 1}, "b": {"a": 2}})
+        with pytest.raises(InvalidInputError, match="a neighbour of 'a' is a list"):
+            preflow.matching({"a": [["b"]]})
+
+    def test_cuts_of_whole_graphs(self) -> None:
+        ring = [("a", "b", 2), ("b", "c", 3), ("c", "a", 1)]
+        both = {"a": {"b": 2, "c": 1}, "b": {"a": 2, "c": 3}, "c": {"b": 3, "a": 1}}
+        for graph in (ring, both, pd.DataFrame(ring, columns=["source", "target", "weight"])):
+            found = preflow.global_min_cut(graph)
+            found.verify()
+            assert found.value == 3
+
+
+class TestBipartite:
+    EDGES = (("ada", "sew"), ("bob", "sew"), ("ada", "cook"), ("cyd", "sew"))
+
+    @given(edges=st.lists(st.tuples(NAMES, NAMES), min_size=1, max_size=12))
+    @settings(max_examples=60, deadline=None)
+    def test_against_networkx(self, edges: list[tuple[Any, Any]]) -> None:
+        graph = nx.Graph([(("row", u), ("column", v)) for u, v in edges])
+        rows = {("row", u) for u, _ in edges}
+        expected = len(nx.bipartite.hopcroft_karp_matching(graph, rows)) // 2
+        for given_graph in (
+            edges,
+            {u: [w for x, w in edges if x == u] for u, _ in edges},
+            pd.DataFrame({"row": [u for u, _ in edges], "column": [v for _, v in edges]}),
+        ):
+            result = preflow.bipartite_matching(given_graph)
+            result.verify()
+            assert result.cardinality == expected
+            assert set(result.pairs()) <= set(edges)
+            table = result.to_pandas()
+            assert list(zip(table["row"], table["column"], strict=True)) == result.pairs()
+
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_tables(self, kind: str) -> None:
+        table = table_of(kind, list(self.EDGES), ("row", "column"))
+        assert preflow.bipartite_matching(table).graph.row_labels == ("ada", "bob", "cyd")
+        renamed = table_of(kind, list(self.EDGES), ("worker", "job"))
+        graph = preflow.BipartiteGraph.from_pandas(renamed, row="worker", column="job")
+        assert graph.column_labels == ("sew", "cook")
+
+    def test_a_dataframe_is_a_matrix(self) -> None:
+        able = COSTS < 2
+        assert preflow.bipartite_matching(able[["cook"]]).pairs()[0][1] == "cook"
+        with pytest.raises(InvalidInputError, match="columns 'row' and 'column'"):
+            preflow.bipartite_matching(pd.DataFrame({"worker": ["ada"], "job": ["sew"]}))
+
+    def test_numbers_without_labels(self) -> None:
+        result = preflow.bipartite_matching(([0, 1], [1, 0]))
+        assert result.to_pandas().to_dict("list") == {"row": [0, 1], "column": [1, 0]}
+        rows = preflow.BipartiteGraph.from_dict({"ada": [], "bob": ["x"]})
+        assert rows.shape == (2, 1)
+
+
+class TestAssignment:
+    @pytest.mark.parametrize("maximize", [False, True])
+    @pytest.mark.parametrize("turned", [False, True])
+    def test_a_dataframe_keeps_its_labels(self, maximize: bool, turned: bool) -> None:
+        costs = COSTS.T if turned else COSTS
+        result = preflow.linear_assignment(costs, maximize=maximize)
+        result.verify()
+        assert result.cost == preflow.linear_assignment(costs.to_numpy(), maximize=maximize).cost
+        assert result.cost == sum(costs.loc[pair] for pair in result.pairs())
+        table = result.to_pandas()
+        assert list(zip(table["row"], table["column"], strict=True)) == result.pairs()
+        assert table["cost"].sum() == result.cost
+
+    def test_dtypes(self) -> None:
+        pairs = preflow.linear_assignment(COSTS).pairs()
+        for costs in (
+            COSTS.astype(object),
+            COSTS.astype("Int64"),
+            COSTS.astype({"sew": "Float64"}),
+            COSTS.astype({"sew": float}),
+            COSTS.astype("float32"),
+            COSTS.astype(bool) * COSTS,
+            COSTS.astype(object) + 2**70,
+        ):
+            result = preflow.linear_assignment(costs)
+            assert result.pairs() == pairs
+            assert result.to_pandas()["cost"].tolist() == [costs.loc[pair] for pair in pairs]
+
+    def test_missing_costs(self) -> None:
+        costs = COSTS.astype(float)
+        costs.loc["bob", "dig"] = np.nan
+        with pytest.raises(InvalidInputError, match=r"row 'bob' and column 'dig' is NaN: .* costs inf"):
+            preflow.linear_assignment(costs)
+        with pytest.raises(InvalidInputError, match="costs -inf"):
+            preflow.linear_assignment(costs, maximize=True)
+        with pytest.raises(InvalidInputError, match="a cost is NaN: a pair that is not allowed costs inf"):
+            preflow.linear_assignment(costs.to_numpy())
+        with pytest.raises(InvalidInputError, match="a cost is NaN: a pair that is not allowed costs -inf"):
+            preflow.linear_assignment(costs.to_numpy(), maximize=True)
+        assert preflow.linear_assignment(costs.fillna(np.inf)).cost == 5
+
+    def test_infeasible_rows_are_named(self) -> None:
+        costs = COSTS.astype(float)
+        costs.loc[["ada", "bob"], ["sew", "dig", "sing"]] = np.inf
+        with pytest.raises(InfeasibleError, match="ada, bob") as caught:
+            preflow.linear_assignment(costs)
+        assert set(caught.value.violating) == {"ada", "bob"}
+        assert caught.value.allowed == ("cook",)
+        assert len(preflow.linear_assignment(costs, partial=True).pairs()) == 2
+
+    def test_rounding_is_refused(self) -> None:
+        costs = pd.DataFrame({"x": [2**53 + 1, 1], "y": [0.5, 1.0]})
+        with pytest.raises(InvalidInputError, match="past 2"):
+            preflow.linear_assignment(costs)
+
+    def test_edges(self) -> None:
+        edges = [(row, column, int(COSTS.loc[row, column])) for row in WORKERS for column in JOBS[:3]]
+        expected = preflow.linear_assignment(COSTS[JOBS[:3]])
+        adjacency = {row: {v: c for u, v, c in edges if u == row} for row in WORKERS}
+        attributes = {u: {v: {"weight": c} for v, c in heads.items()} for u, heads in adjacency.items()}
+        table = pd.DataFrame(edges, columns=["row", "column", "cost"])
+        for costs in (edges, adjacency, attributes, table):
+            result = preflow.linear_assignment(costs)
+            result.verify()
+            assert result.cost == expected.cost
+            assert sorted(result.pairs()) == sorted(expected.pairs())
+
+    def test_a_list_of_tuples_of_numbers_is_refused(self) -> None:
+        with pytest.raises(InvalidInputError, match="edges as three arrays"):
+            preflow.linear_assignment([(0, 0, 3), (1, 1, 5)])
+        assert preflow.linear_assignment([(1, 2), (3, 5)]).cost == 5
+        assert preflow.linear_assignment(tuple(zip(*[(0, 0, 3), (1, 1, 5)], strict=True))).cost == 8
+
+    def test_networkx(self) -> None:
+        graph = nx.Graph([("ada", "sew", {"hours": 3})])
+        with pytest.raises(InvalidInputError, match="no edge has the attribute 'weight'; weight='hours'"):
+            preflow.linear_assignment(graph)
+        assert preflow.linear_assignment(graph, weight="hours", rows=["ada"]).pairs() == [("ada", "sew")]
+
+    def test_batches_have_no_table(self) -> None:
+        result = preflow.linear_assignment(np.ones((2, 2, 2)))
+        with pytest.raises(InvalidInputError, match="batch"):
+            result.to_pandas()
+        table = preflow.linear_assignment([[1]]).to_pandas()
+        assert table.to_dict("list") == {"row": [0], "column": [0], "cost": [1]}
+
+    @pytest.mark.parametrize(
+        ("edges", "message"),
+        [
+            ([("ada", "sew", None)], "edge 0 has no attribute"),
+            ([("ada", "sew", "x")], "cost"),
+            ({"ada": ["sew"]}, "the cost is missing"),
+            ([("ada", ["sew"], 3)], "an end of edge 0 is a list"),
+        ],
+    )
+    def test_bad_edges(self, edges: Any, message: str) -> None:
+        with pytest.raises(InvalidInputError) as caught:
+            preflow.linear_assignment(edges)
+        assert message in str(caught.value)
+
+
+class TestTransport:
+    COST = pd.DataFrame({"shop": [4, 2], "port": [1, 3]}, index=["north", "south"])
+    PLAN = {"north": {"port": 3}, "south": {"shop": 4, "port": 1}}  # noqa: RUF012
+
+    def test_labels(self) -> None:
+        a, b = {"north": 3, "south": 5}, {"port": 4, "shop": 4}
+        edges = [(u, v, int(self.COST.loc[u, v])) for u in self.COST.index for v in self.COST.columns]
+        for cost in (self.COST, edges, self.COST.T.to_dict()):
+            for masses in ((a, b), (pd.Series(a), pd.Series(b)), ([3, 5], [4, 4])):
+                result = preflow.transport(cost, *masses)
+                result.verify()
+                assert result.cost == 14
+                assert result.flow_dict() == self.PLAN
+                table = result.to_pandas().sort_values(["row", "column"])
+                assert table["mass"].tolist() == [3, 1, 4]
+                assert (table["mass"] * table["cost"]).sum() == 14
+
+    def test_numbers(self) -> None:
+        result = preflow.transport(self.COST.to_numpy(), [3, 5], [4, 4])
+        assert result.flow_dict() == {0: {1: 3}, 1: {0: 4, 1: 1}}
+        assert preflow.transport(([0, 0, 1, 1], [0, 1, 0, 1], [4, 1, 2, 3]), [3, 5], [4, 4]).cost == 14
+
+    def test_bad_masses(self) -> None:
+        with pytest.raises(InvalidInputError, match="a has a mass of 'east'"):
+            preflow.transport(self.COST, {"east": 3}, [4, 4])
+        with pytest.raises(InvalidInputError, match="no labels"):
+            preflow.transport(self.COST.to_numpy(), {0: 3, 1: 5}, [4, 4])
+        twice = pd.DataFrame([[1, 2], [3, 4]], index=["x", "x"])
+        with pytest.raises(InvalidInputError, match="the same"):
+            preflow.transport(twice, {"x": 3}, [4, 4])
+
+    def test_infeasible_masses_are_named(self) -> None:
+        cost = self.COST.astype(float)
+        cost.loc["north", "port"] = np.inf
+        with pytest.raises(InfeasibleFlowError) as caught:
+            preflow.transport(cost, [5, 1], [2, 4])
+        assert ("row", "north") in caught.value.vertices
