@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 from ...arrays import Array, NetworkInput, Vertices
 from ...certify.cut import cut_capacity
 from ...certify.flow import COARSE
+from ...cuda.runtime import Device
 from ...errors import InvalidInputError, UnboundedFlowError
 from ...graph.convert import as_flow_problem
 from ...graph.network import EXACT_FLOAT, INT64_MAX, FlowNetwork
 from ...graph.network_batch import FlowNetworkBatch, naming
+from ...graph.placement import gpu_of_method
 from ...graph.scaling import MARGIN, accepted_gap, limit_above, proved_gap, sum_slack
 from ...graph.solved_capacities import BITS_OF_SUM
 from ...progress import Reporter
@@ -24,6 +26,7 @@ from ...solving.dispatch import Choice
 from ...stats import SolveStats
 from ..api import FlowCall
 from ..methods import METHODS as FLOW_METHODS
+from . import cuda_dinic
 from .arrays import (
     DOWN,
     DOWN_TOO,
@@ -77,7 +80,8 @@ def max_flow_batch(
     source, sink : vertex, or sequence of vertices, shape (items,)
         A list, tuple or array has the terminal of each item; a single vertex is that of all items. Labels
         where networks came from NetworkX, otherwise numbers from 0. An item has one source and one sink.
-    device : {"auto", "cpu"}
+    device : {"auto", "cpu", "cuda"}
+        "auto" is the CPU.
     threads : int, optional
         Greatest number of CPU threads; by default as many as the process may use.
     time_limit : float, optional
@@ -208,7 +212,7 @@ class BatchCall(Call[FlowNetworkBatch]):
 
     source: NDArray[np.int64]
     sink: NDArray[np.int64]
-    device: None = None
+    device: Device | None
 
     @classmethod
     def prepare(
@@ -216,8 +220,11 @@ class BatchCall(Call[FlowNetworkBatch]):
     ) -> BatchCall:
         """Choose the method and the number of threads."""
         chosen = Choice("multicore-dinic", "the method for batches on the CPU")
+        if request.device == "cuda":
+            chosen = Choice("cuda-dinic", "device='cuda': the method for batches on a GPU")
         method, choice = request.choose(lambda: chosen)
         return cls(
+            device=gpu_of_method(batch, method),
             instance=batch,
             source=source,
             sink=sink,
@@ -229,12 +236,24 @@ class BatchCall(Call[FlowNetworkBatch]):
 
     def find(self) -> MaxFlowBatchResult:
         """Solve all items and wrap the result."""
+        with self.current_device():
+            return self.find_on_device()
+
+    def solver(self, found: Found) -> Solver | cuda_dinic.Solver:
+        """Return the solver of the batch."""
+        items = items_of(self.instance, self.source, self.sink)
+        if self.device is None:
+            return Solver(items, found, self.control)
+        return cuda_dinic.Solver(items, found, self.control, self.device)
+
+    def find_on_device(self) -> MaxFlowBatchResult:
+        """Solve all items where the method runs, and wrap the result."""
         batch, items = self.instance, len(self.instance)
         found = nothing_found(batch)
         dtype = batch.capacity.dtype
         answers = _Answers(found, np.zeros(items, dtype), np.zeros(items, dtype), np.zeros(items, dtype))
         with self.timed("build"):
-            solver = Solver(items_of(batch, self.source, self.sink), found, self.control)
+            solver = self.solver(found)
             survey = solver.survey()
         with self.timed("solve"):
             if dtype.kind == "f":
@@ -244,6 +263,7 @@ class BatchCall(Call[FlowNetworkBatch]):
                 alone |= batch.saturated
                 solver.solve(np.flatnonzero(~alone))
                 answers.lower[:] = found.value
+            solver.finish()
         for item in np.flatnonzero(alone).tolist():
             self.solve_alone(item, answers)
         optimal = found.ending == SOLVED
@@ -277,7 +297,7 @@ class BatchCall(Call[FlowNetworkBatch]):
         )
 
     def solve_floats(
-        self, solver: Solver, survey: NDArray[np.float64], answers: _Answers
+        self, solver: Solver | cuda_dinic.Solver, survey: NDArray[np.float64], answers: _Answers
     ) -> NDArray[np.bool_]:
         """Solve items with float capacities; return which items are to be solved alone.
 

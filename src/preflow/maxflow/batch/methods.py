@@ -13,4 +13,13 @@ METHODS = (
         "Dinic 1970",
         parallel=True,
     ),
+    Method(
+        "cuda-dinic",
+        "maxflow.batch.cuda_dinic",
+        "CudaDinicOptions",
+        "each warp of a GPU solves whole networks by augmenting paths in layers",
+        "Dinic 1970",
+        device="cuda",
+        copies=True,
+    ),
 )

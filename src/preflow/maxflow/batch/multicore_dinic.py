@@ -536,3 +536,6 @@ class Solver:
     def solve(self, chosen: NDArray[np.int64]) -> None:
         """Solve the chosen items with their scales."""
         self._run(SOLVE, chosen)
+
+    def finish(self) -> None:
+        """Do nothing: the solution is on the host."""
