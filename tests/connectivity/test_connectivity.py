@@ -261,3 +261,12 @@ def test_wrong_results_are_refused() -> None:
     ):
         with pytest.raises(VerificationError):
             wrong.verify()
+
+
+def test_smallest_floats() -> None:
+    """The unit to which they are scaled is below all floats."""
+    graph = preflow.UndirectedGraph.from_arrays([0, 1], [1, 2], [5e-324, 1.5e-323])
+    tree = preflow.gomory_hu_tree(graph)
+    assert sorted(tree.weight.tolist()) == [0, 5e-324, 1.5e-323]
+    assert tree.gap > 0
+    tree.verify()

@@ -14,6 +14,7 @@ from ..graph.undirected import UndirectedGraph, as_undirected_graph
 
 #: The sum of all weights, as integers, is below two to this power.
 BITS_OF_SUM = 61
+LEAST_FLOAT = float(np.nextafter(0.0, 1.0))
 
 
 class WholeWeights(NamedTuple):
@@ -48,7 +49,9 @@ def whole_weights(weight: Array) -> WholeWeights:
     if not np.isfinite(total):
         raise CapacityOverflowError("the weights sum past float64")
     exponent = BITS_OF_SUM - 1 - int(np.frexp(total)[1])
-    return WholeWeights(np.floor(np.ldexp(weight, exponent)).astype(np.int64), len(weight) * 2.0**-exponent)
+    # Of the smallest floats, no error is below the smallest one.
+    error = len(weight) * max(2.0**-exponent, LEAST_FLOAT)
+    return WholeWeights(np.floor(np.ldexp(weight, exponent)).astype(np.int64), error)
 
 
 def read_weighted_graph(graph: GraphInput, weight: WeightInput) -> UndirectedGraph:
