@@ -25,6 +25,8 @@ from numpy.typing import NDArray
 
 import preflow
 from preflow import vision
+from preflow.connectivity.pair_flows import flow_of_pair, values_of_pairs
+from preflow.connectivity.removal import SimpleArcs, split_network
 from preflow.graph import residual
 from preflow.graph.undirected import EDGES_FOR_THREADS
 from preflow.gridcut import policy as grid_policy
@@ -179,6 +181,10 @@ def connectivity() -> Iterator[Call]:
     for graph, what in (((tail, head), "undirected"), (directed, "directed"), (torus, "torus")):
         for connected in (preflow.edge_connectivity, preflow.vertex_connectivity):
             yield f"{connected.__name__} {what}", partial(verified, connected, graph)
+    network = split_network(SimpleArcs.of(12, tail, head, directed=True), 1)
+    pairs, limits = np.array([[12, 13], [3, 4]]), np.array([5, 5])
+    yield "values_of_pairs", partial(values_of_pairs, network, pairs, limits)
+    yield "flow_of_pair", partial(flow_of_pair, network, 12, 3, 5)
 
 
 # --- grids -----------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import preflow
 from preflow.connectivity import global_cut
+from preflow.connectivity.pair_flows import flow_of_pair, make_network, values_of_pairs
 from preflow.errors import CapacityOverflowError, InvalidInputError, VerificationError
 
 Edges = list[tuple[int, int, int]]
@@ -270,3 +271,31 @@ def test_smallest_floats() -> None:
     assert sorted(tree.weight.tolist()) == [0, 5e-324, 1.5e-323]
     assert tree.gap > 0
     tree.verify()
+
+
+@given(graphs(), st.booleans(), st.integers(0, 12))
+@settings(max_examples=60, deadline=None)
+def test_flows_of_pairs(given_graph: tuple[int, Edges], directed: bool, limit: int) -> None:
+    """Searches from both ends find the values of flows from one end, and the network is as before."""
+    n, edges = given_graph
+    tail, head, weight = (np.array([edge[i] for edge in edges], dtype=np.int64) for i in range(3))
+    network = make_network(n, tail, head, weight, np.zeros_like(weight) if directed else weight)
+    pairs = np.array(list(itertools.permutations(range(n), 2))).T
+    found = values_of_pairs(network, pairs, np.full(pairs.shape[1], limit))
+    assert np.array_equal(network.residual, network.capacity)
+    for (u, v), value in zip(pairs.T.tolist(), found.tolist(), strict=True):
+        network.residual[:] = network.capacity
+        whole, side = flow_of_pair(network, u, v, 2**62)
+        assert value == min(whole, limit)
+        assert side[v]
+        assert not side[u]
+        kept = ~side[np.repeat(np.arange(n), np.diff(network.first))] & side[network.head]
+        assert network.capacity[kept].sum() == whole
+
+
+def test_many_pairs_on_threads() -> None:
+    tail, head = torus(8)
+    ones = np.ones(len(tail), dtype=np.int64)
+    pairs = np.array(list(itertools.combinations(range(64), 2))).T
+    network = make_network(64, tail, head, ones, ones)
+    assert (values_of_pairs(network, pairs, np.full(pairs.shape[1], 9)) == 4).all()

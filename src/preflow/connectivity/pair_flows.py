@@ -14,6 +14,14 @@ microseconds, whatever the size of the network.
         no source has one: the labelled vertices are the sink side, stop
         augment along arcs that lead down by one label, depth first                    push_along_path
 
+Where only the value counts, and the limit is about the degree of a vertex, most time would go into labels of
+vertices far from both ends. Then each path is found from both ends::
+
+    repeat:
+        search level by level from source and sink, always where fewer vertices wait   search_both_ends
+        one search has ended: the flow is maximum, stop
+        augment along the path through the arc where the searches met                  push_through
+
 """
 
 from __future__ import annotations
@@ -27,9 +35,14 @@ from ..arrays import Array, Indices, Int64
 from ..kernels.atomics import relaxed_load
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
+from ..parallel.pieces import run_pieces
+from ..solving.dispatch import usable_cpus
+from ..solving.run import Control, run_interruptibly
 
 #: Positions of the numbers in ``Work.counters``.
 LABEL_OF_SINK, NUM_CHANGED = 0, 1
+#: With fewer pairs than this, which take about 10 ms, starting threads would take longer than it saves.
+PAIRS_FOR_THREADS = 2000
 
 
 class PairNetwork(NamedTuple):
@@ -79,6 +92,29 @@ class Work(NamedTuple):
     counters: NDArray[np.uint64]
 
 
+class Searches(NamedTuple):
+    """Memory of searches from both ends.
+
+    Attributes
+    ----------
+    from_source, to_sink : ndarray of uint64, shape (n,)
+        The number of the last search that reached a vertex from the source, or from the sink.
+    arc_in, arc_out : ndarray of uint32, shape (n,)
+        The arc by which it did.
+    source_queue, sink_queue : ndarray of uint32, shape (n,)
+    number : ndarray of uint64, shape (1,)
+        How many searches there were.
+    """
+
+    from_source: NDArray[np.uint64]
+    to_sink: NDArray[np.uint64]
+    arc_in: Indices
+    arc_out: Indices
+    source_queue: Indices
+    sink_queue: Indices
+    number: NDArray[np.uint64]
+
+
 def make_network(num_vertices: int, tail: Array, head: Array, forward: Array, backward: Array) -> PairNetwork:
     """Return the network of arcs with capacities in both directions; parallel arcs are merged.
 
@@ -114,6 +150,20 @@ def make_work(network: PairNetwork) -> Work:
         path=np.zeros(n, dtype=np.uint32),
         changed=np.zeros(m, dtype=np.uint32),
         counters=np.zeros(2, dtype=np.uint64),
+    )
+
+
+def make_searches(network: PairNetwork) -> Searches:
+    """Return memory for searches from both ends."""
+    n = len(network.first) - 1
+    return Searches(
+        from_source=np.zeros(n, dtype=np.uint64),
+        to_sink=np.zeros(n, dtype=np.uint64),
+        arc_in=np.zeros(n, dtype=np.uint32),
+        arc_out=np.zeros(n, dtype=np.uint32),
+        source_queue=np.zeros(n, dtype=np.uint32),
+        sink_queue=np.zeros(n, dtype=np.uint32),
+        number=np.zeros(1, dtype=np.uint64),
     )
 
 
@@ -245,6 +295,130 @@ def pair_flow(
 
 
 @kernel
+def search_both_ends(net: PairNetwork, searches: Searches, source: np.uint64, sink: np.uint64) -> np.uint64:
+    """Find a path; return the arc where the searches from its ends met, the number of arcs for none."""
+    from_source, to_sink = searches.from_source, searches.to_sink
+    source_queue, sink_queue = searches.source_queue, searches.sink_queue
+    number = searches.number[0] + ONE
+    searches.number[0] = number
+    from_source[source] = number
+    to_sink[sink] = number
+    source_queue[ZERO] = source
+    sink_queue[ZERO] = sink
+    begin, end = ZERO, ONE
+    sink_begin, sink_end = ZERO, ONE
+    while begin < end and sink_begin < sink_end:
+        if end - begin <= sink_end - sink_begin:
+            # One level on from the source.
+            last = end
+            while begin < last:
+                v = np.uint64(source_queue[begin])
+                begin += ONE
+                for k in range(net.first[v], net.first[v + ONE]):
+                    a = np.uint64(k)
+                    w = np.uint64(net.head[a])
+                    if from_source[w] == number or net.residual[a] == 0:
+                        continue
+                    if to_sink[w] == number:
+                        return a
+                    from_source[w] = number
+                    searches.arc_in[w] = a
+                    source_queue[end] = w
+                    end += ONE
+        else:
+            # One level back from the sink.
+            last = sink_end
+            while sink_begin < last:
+                v = np.uint64(sink_queue[sink_begin])
+                sink_begin += ONE
+                for k in range(net.first[v], net.first[v + ONE]):
+                    a = np.uint64(k)
+                    w = np.uint64(net.head[a])
+                    if to_sink[w] == number:
+                        continue
+                    a = np.uint64(net.reverse[a])
+                    if net.residual[a] == 0:
+                        continue
+                    if from_source[w] == number:
+                        return a
+                    to_sink[w] = number
+                    searches.arc_out[w] = a
+                    sink_queue[sink_end] = w
+                    sink_end += ONE
+    return np.uint64(len(net.head))
+
+
+@kernel
+def push_over(net: PairNetwork, work: Work, a: np.uint64, amount: Int64) -> None:
+    """Push an amount over an arc, and note that it has changed."""
+    changed, counters = work.changed, work.counters
+    room = np.uint64(len(changed))
+    if net.residual[a] == net.capacity[a] and counters[NUM_CHANGED] <= room:
+        if counters[NUM_CHANGED] < room:
+            changed[counters[NUM_CHANGED]] = a
+        counters[NUM_CHANGED] += ONE
+    net.residual[a] -= amount
+    net.residual[net.reverse[a]] += amount
+
+
+@kernel
+def push_through(
+    net: PairNetwork,
+    work: Work,
+    searches: Searches,
+    source: np.uint64,
+    sink: np.uint64,
+    met: np.uint64,
+    most: Int64,
+) -> Int64:
+    """Push at most `most` along the path through the arc `met`; return the amount."""
+    amount = min(most, net.residual[met])
+    begin, end = np.uint64(net.head[net.reverse[met]]), np.uint64(net.head[met])
+    v = begin
+    while v != source:
+        a = np.uint64(searches.arc_in[v])
+        amount = min(amount, net.residual[a])
+        v = np.uint64(net.head[net.reverse[a]])
+    v = end
+    while v != sink:
+        a = np.uint64(searches.arc_out[v])
+        amount = min(amount, net.residual[a])
+        v = np.uint64(net.head[a])
+    push_over(net, work, met, amount)
+    v = begin
+    while v != source:
+        a = np.uint64(searches.arc_in[v])
+        push_over(net, work, a, amount)
+        v = np.uint64(net.head[net.reverse[a]])
+    v = end
+    while v != sink:
+        a = np.uint64(searches.arc_out[v])
+        push_over(net, work, a, amount)
+        v = np.uint64(net.head[a])
+    return amount
+
+
+@kernel
+def short_paths_flow(
+    net: PairNetwork,
+    work: Work,
+    searches: Searches,
+    source: np.uint64,
+    sink: np.uint64,
+    limit: Int64,
+    stop: NDArray[np.int64],
+) -> tuple[Int64, bool]:
+    """Find a maximum flow path by path: see `flow_from_sources`; no vertex has a label after it."""
+    total = np.int64(0)
+    while total < limit and relaxed_load(stop, 0) == 0:
+        met = search_both_ends(net, searches, source, sink)
+        if met == np.uint64(len(net.head)):
+            return total, True
+        total += push_through(net, work, searches, source, sink, met, limit - total)
+    return total, False
+
+
+@kernel
 def mark_sink_side(work: Work, side: NDArray[np.bool_]) -> None:
     """Write which vertices the last search has labelled."""
     base = work.counters[LABEL_OF_SINK]
@@ -256,6 +430,7 @@ def mark_sink_side(work: Work, side: NDArray[np.bool_]) -> None:
 def least_flow(
     net: PairNetwork,
     work: Work,
+    searches: Searches,
     pairs: NDArray[np.int64],
     best: Int64,
     side: NDArray[np.bool_],
@@ -274,12 +449,74 @@ def least_flow(
     for k in range(pairs.shape[1]):
         if relaxed_load(stop, 0) != 0:
             break
-        value, maximum = pair_flow(net, work, np.uint64(pairs[0, k]), np.uint64(pairs[1, k]), best, stop)
+        source, sink = np.uint64(pairs[0, k]), np.uint64(pairs[1, k])
+        value, maximum = short_paths_flow(net, work, searches, source, sink, best, stop)
         if maximum and value < best:
             best, found = value, np.int64(k)
+            label_backwards(net, work, sink)
             mark_sink_side(work, side)
         set_back(net, work)
     return best, found
+
+
+@kernel
+def pair_values(
+    net: PairNetwork,
+    work: Work,
+    searches: Searches,
+    pairs: NDArray[np.int64],
+    limits: NDArray[np.int64],
+    values: NDArray[np.int64],
+    stop: NDArray[np.int64],
+) -> None:
+    """Write the value of a maximum flow of each pair, at most its limit.
+
+    `pairs` has the sources in its first row, the sinks in its second.
+    """
+    for k in range(pairs.shape[1]):
+        if relaxed_load(stop, 0) != 0:
+            break
+        source, sink = np.uint64(pairs[0, k]), np.uint64(pairs[1, k])
+        values[k], _ = short_paths_flow(net, work, searches, source, sink, limits[k], stop)
+        set_back(net, work)
+
+
+def values_of_pairs(
+    network: PairNetwork, pairs: NDArray[np.int64], limits: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return the value of a maximum flow of each pair, at most its limit; many pairs by several threads.
+
+    `pairs` has the sources in its first row, the sinks in its second.
+    """
+    control = Control()
+    values = np.zeros(pairs.shape[1], dtype=np.int64)
+    threads = usable_cpus() if len(values) >= PAIRS_FOR_THREADS else 1
+
+    def solve(begin: int, end: int) -> None:
+        own = network._replace(residual=network.capacity.copy())
+        memory = own, make_work(own), make_searches(own)
+        block = np.ascontiguousarray(pairs[:, begin:end])
+        pair_values(*memory, block, limits[begin:end], values[begin:end], control.stop)
+
+    run_interruptibly(lambda: run_pieces(solve, len(values), threads), control)
+    return values
+
+
+def flow_of_pair(network: PairNetwork, source: int, sink: int, limit: int) -> tuple[int, NDArray[np.bool_]]:
+    """Find a flow of at most `limit`, and leave it in the network; return its value and its sink side.
+
+    A flow below `limit` is maximum, and its sink side is that of a minimum cut.
+    """
+    control, work = Control(), make_work(network)
+    side = np.zeros(len(work.label), dtype=bool)
+
+    def solve() -> int:
+        ends = np.uint64(source), np.uint64(sink)
+        value, _ = pair_flow(network, work, *ends, np.int64(limit), control.stop)
+        mark_sink_side(work, side)
+        return int(value)
+
+    return run_interruptibly(solve, control), side
 
 
 @kernel

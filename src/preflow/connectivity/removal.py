@@ -36,7 +36,7 @@ from ..maxflow.api import max_flow
 from ..solving.read_only import ReadOnlyArrays
 from ..solving.run import Control, run_interruptibly
 from .global_cut import global_min_cut
-from .pair_flows import PairNetwork, least_flow, make_network, make_work
+from .pair_flows import PairNetwork, least_flow, make_network, make_searches, make_work
 from .reading import read_graph
 
 #: Number of pairs that one call of a kernel gets.
@@ -168,7 +168,7 @@ class VertexConnectivity(ReadOnlyArrays):
         if self.value == 0:
             return
         pairs = [self.terminals] if self.terminals is not None else _all_pairs(simple, self.value)
-        split = _split(simple)
+        split = split_network(simple, n)
         tail = np.repeat(np.arange(2 * n), np.diff(split.first))
         network = FlowNetwork(2 * n, tail, split.head, split.capacity)
         for u, v in pairs:
@@ -185,25 +185,40 @@ def _check_least(value: int, other: int) -> None:
         raise VerificationError(f"the connectivity is at most {other}, not {value}")
 
 
-class _Simple(NamedTuple):
-    """The arcs of a simple directed graph, sorted by tail and head; edges are there in both directions."""
+class SimpleArcs(NamedTuple):
+    """The arcs of a simple graph, sorted by tail and head; edges are there in both directions."""
 
     num_vertices: int
     tail: NDArray[np.int64]
     head: NDArray[np.int64]
     directed: bool
 
+    @classmethod
+    def of(
+        cls, num_vertices: int, tail: NDArray[np.int64], head: NDArray[np.int64], directed: bool
+    ) -> SimpleArcs:
+        """Return the arcs of a graph without loops, each once."""
+        n = num_vertices
+        if not directed:
+            tail, head = np.concatenate([tail, head]), np.concatenate([head, tail])
+        key = np.unique((tail * n + head)[tail != head])
+        return cls(n, key // max(n, 1), key % max(n, 1), directed)
 
-def _simple(graph: UndirectedGraph | FlowNetwork) -> _Simple:
-    n, directed = graph.num_vertices, isinstance(graph, FlowNetwork)
-    tail, head = graph.tail.astype(np.int64), graph.head.astype(np.int64)
-    if not directed:
-        tail, head = np.concatenate([tail, head]), np.concatenate([head, tail])
-    key = np.unique((tail * n + head)[tail != head])
-    return _Simple(n, key // n, key % n, directed)
+    def out_degrees(self) -> NDArray[np.int64]:
+        """Return the number of arcs out of each vertex."""
+        return np.bincount(self.tail, minlength=self.num_vertices)
+
+    def in_degrees(self) -> NDArray[np.int64]:
+        """Return the number of arcs into each vertex."""
+        return np.bincount(self.head, minlength=self.num_vertices)
 
 
-def _is_complete(simple: _Simple) -> bool:
+def _simple(graph: UndirectedGraph | FlowNetwork) -> SimpleArcs:
+    ends = graph.tail.astype(np.int64), graph.head.astype(np.int64)
+    return SimpleArcs.of(graph.num_vertices, *ends, isinstance(graph, FlowNetwork))
+
+
+def _is_complete(simple: SimpleArcs) -> bool:
     return len(simple.tail) == simple.num_vertices * (simple.num_vertices - 1)
 
 
@@ -221,13 +236,16 @@ def _unit_network(graph: UndirectedGraph | FlowNetwork) -> FlowNetwork:
     return FlowNetwork(graph.num_vertices, graph.tail, graph.head, ones, reverse_capacity=reverse)
 
 
-def _split(simple: _Simple) -> PairNetwork:
-    """Return the network with vertices split: arcs enter `v` and leave `v + n`."""
+def split_network(simple: SimpleArcs, capacity: int) -> PairNetwork:
+    """Return the network with vertices split: arcs enter `v` and leave `v + n`.
+
+    An arc of the graph has the given capacity: with n it is unlimited.
+    """
     n = simple.num_vertices
     vertices = np.arange(n)
     tail = np.concatenate([simple.tail + n, vertices])
     head = np.concatenate([simple.head, vertices + n])
-    forward = np.concatenate([np.full(len(simple.tail), n), np.ones(n)]).astype(np.int64)
+    forward = np.concatenate([np.full(len(simple.tail), capacity), np.ones(n)]).astype(np.int64)
     return make_network(2 * n, tail, head, forward, np.zeros_like(forward))
 
 
@@ -238,7 +256,7 @@ def _to_and_from(num_vertices: int, vertex: int) -> NDArray[np.int64]:
     return np.array([np.concatenate([same, others]), np.concatenate([others, same])])
 
 
-def _pair_blocks(simple: _Simple) -> Iterator[NDArray[np.int64]]:
+def _pair_blocks(simple: SimpleArcs) -> Iterator[NDArray[np.int64]]:
     """Yield pairs of vertices without an arc between them, of which the best ones are enough.
 
     For a directed graph, the pairs of the i-th block are those of its i-th vertex.
@@ -260,7 +278,7 @@ def _pair_blocks(simple: _Simple) -> Iterator[NDArray[np.int64]]:
         yield np.array([np.full_like(others, u), others])
 
 
-def _all_pairs(simple: _Simple, value: int) -> Iterator[tuple[int, int]]:
+def _all_pairs(simple: SimpleArcs, value: int) -> Iterator[tuple[int, int]]:
     """Yield enough pairs to prove a connectivity."""
     for number, pairs in enumerate(_pair_blocks(simple)):
         if simple.directed and number > value:
@@ -287,7 +305,7 @@ def _search(
 
     In a directed graph, no block after the first `best + 1` is needed.
     """
-    control, work = Control(), make_work(network)
+    control, work, searches = Control(), make_work(network), make_searches(network)
     side = np.zeros(len(network.first) - 1, dtype=bool)
 
     def run() -> tuple[int, NDArray[np.bool_] | None]:
@@ -297,7 +315,7 @@ def _search(
                 break
             for begin in range(0, pairs.shape[1], BLOCK):
                 block = np.ascontiguousarray(pairs[:, begin : begin + BLOCK])
-                value, pair = least_flow(network, work, block, np.int64(least), side, control.stop)
+                value, pair = least_flow(network, work, searches, block, np.int64(least), side, control.stop)
                 least, found = int(value), found or pair >= 0
         return least, side if found else None
 
@@ -396,7 +414,7 @@ def vertex_connectivity(
     shift = np.array([[n], [0]])  # flows leave the second copy of a vertex and enter the first
     blocks = _pair_blocks(simple) if ends is None else iter([np.array(ends)[:, None]])
     value, found = _search(
-        _split(simple), (pairs + shift for pairs in blocks), n - 1, ends is None and simple.directed
+        split_network(simple, n), (pairs + shift for pairs in blocks), n - 1, ends is None and simple.directed
     )
     if found is None:
         return VertexConnectivity(n - 1, np.zeros(0, dtype=np.int64), np.zeros(n, dtype=bool), read, ends)
