@@ -258,20 +258,43 @@ def test_networkx_dispatches(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", script], env=environment, check=True, timeout=300)
 
 
-SUITES = ["flow", "connectivity", "tests/test_matching.py", "bipartite/tests/test_matching.py"]
+SUITES = {
+    "flow": ["flow"],
+    "connectivity": ["connectivity"],
+    "matching": ["tests/test_matching.py", "bipartite/tests/test_matching.py"],
+}
+#: Tests that take two thirds of the time and hardly reach preflow: they name NetworkX's own algorithms by
+#: `flow_func`, or test functions that preflow does not answer. They run, too, where this variable is set.
+WITH_ALL = "PREFLOW_ALL_NETWORKX_TESTS"
+LEFT_OUT = {
+    "flow": (
+        "TestCutoff and test_cutoff",
+        "test_preflow_push_global_relabel",
+        "test_gl1",
+        "test_shortest_augmenting_path_two_phase",
+    ),
+    "connectivity": (
+        "test_articulation_points",
+        "test_node_cutset_random_graphs",
+        "test_davis_southern_women_detail_3_and_4",
+        "test_kcutsets",
+    ),
+}
 
 
 @pytest.mark.parametrize("suite", SUITES)
 def test_networkx_own_tests(suite: str, tmp_path: Path) -> None:
     """NetworkX's tests pass with every call answered by preflow, or by NetworkX where preflow has none."""
-    tests = Path(nx.__file__).parent / "algorithms" / suite
-    if not tests.exists():
+    tests = [Path(nx.__file__).parent / "algorithms" / part for part in SUITES[suite]]
+    if not all(part.exists() for part in tests):
         pytest.skip("NetworkX is installed without its tests")
     environment = os.environ | {
         "PYTHONPATH": entry_points(tmp_path),
         "NETWORKX_TEST_BACKEND": "preflow",
         "NETWORKX_FALLBACK_TO_NX": "True",
     }
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=short", str(tests)]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=short", *map(str, tests)]
+    if suite in LEFT_OUT and WITH_ALL not in os.environ:
+        command += ["-k", " and ".join(f"not ({name})" for name in LEFT_OUT[suite])]
     done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=500)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]

@@ -8,8 +8,8 @@ NetworkX has an error of its own, and calls that ask for a particular algorithm.
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Hashable, Iterable, Mapping
+import inspect
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 import networkx as nx
@@ -20,7 +20,7 @@ from ...arrays import Array, Untyped
 from ...assignment.api import linear_assignment
 from ...bipartite.api import bipartite_matching
 from ...cuts import min_cut
-from ...errors import InfeasibleError, PreflowError, UnboundedCostError, UnboundedFlowError
+from ...errors import InfeasibleError, UnboundedCostError, UnboundedFlowError
 from ...general_matching.api import matching
 from ...graph.bipartite import labelled_edges
 from ...graph.cost_network import CostNetwork, is_integral
@@ -31,45 +31,30 @@ from ...graph.undirected import UndirectedGraph
 from ...maxflow.api import max_flow
 from ...mincost.api import min_cost_flow as solve_min_cost_flow
 from ...reductions.most_for_least import max_flow_min_cost as solve_most_for_least
+from .answers import BackendGraph, Graph, Node, Nodes, NotTakenError, Pairs, answers, original
+from .connectivity import (
+    all_pairs_node_connectivity,
+    average_node_connectivity,
+    edge_connectivity,
+    edge_disjoint_paths,
+    gomory_hu_tree,
+    local_edge_connectivity,
+    local_node_connectivity,
+    minimum_edge_cut,
+    minimum_node_cut,
+    minimum_st_edge_cut,
+    minimum_st_node_cut,
+    node_connectivity,
+    node_disjoint_paths,
+    stoer_wagner,
+)
 from .info import WORTH_IT
 from .values import flow_values, read_values
 
-Graph = Untyped
-Node = Hashable
-Nodes = set[Node]
 Number = int | float
 Flows = dict[Node, dict[Node, Untyped]]
 Mates = dict[Node, Node]
-Pairs = set[tuple[Node, Node]]
-#: A function of NetworkX or of this module: its first argument is a graph.
-Function = Callable[..., Untyped]
 INFINITE = float("inf")
-
-
-class BackendGraph:
-    """A graph that NetworkX hands to this backend: the caller's own, which is read at each call."""
-
-    __networkx_backend__ = "preflow"
-
-    def __init__(self, original: Graph) -> None:
-        self.original = original
-
-    def is_directed(self) -> bool:
-        """Return whether the graph is directed."""
-        return bool(self.original.is_directed())
-
-    def is_multigraph(self) -> bool:
-        """Return whether the graph may have parallel edges."""
-        return bool(self.original.is_multigraph())
-
-    def __len__(self) -> int:
-        return len(self.original)
-
-    def __contains__(self, node: object) -> bool:
-        return node in self.original
-
-    def __iter__(self) -> Untyped:
-        return iter(self.original)
 
 
 def convert_from_nx(graph: Graph, **ignored: Untyped) -> BackendGraph:
@@ -82,41 +67,31 @@ def convert_to_nx(result: Untyped, *, name: str | None = None) -> Untyped:
     return result.original if isinstance(result, BackendGraph) else result
 
 
-def original(graph: Untyped) -> Graph:
-    """Return the graph of the caller."""
-    read: Graph = graph.original if isinstance(graph, BackendGraph) else graph
-    return read
-
-
-class NotTakenError(Exception):
-    """NetworkX's own function is to answer."""
-
-
-def answers(function: Function) -> Callable[[Function], Function]:
-    """Make a function of this module call NetworkX's own where preflow does not answer."""
-
-    def wrap(ours: Function) -> Function:
-        @functools.wraps(ours)
-        def call(graph: Untyped, *args: Untyped, **keywords: Untyped) -> Untyped:
-            read = original(graph)
-            try:
-                return ours(read, *args, **keywords)
-            except (NotTakenError, PreflowError):
-                return function(read, *args, **keywords, backend="networkx")
-
-        call.__doc__ = f"Answer :func:`networkx.{ours.__name__}`."
-        return call
-
-    return wrap
-
-
 def can_run(name: str, args: tuple[Untyped, ...], keywords: Mapping[str, Untyped]) -> bool | str:
     """Return whether preflow answers a call, or the reason why not."""
-    if keywords.get("flow_func") is not None:
+    graph, given = _arguments(name, args, keywords)
+    if given.get("flow_func") is not None:
         return "flow_func asks for another algorithm"
-    if args and name in SIMPLE and original(args[0]).is_multigraph():
+    if given.get("auxiliary") is not None or given.get("residual") is not None:
+        return "the call brings a network of NetworkX, which preflow does not solve"
+    if graph is None:
+        return True
+    if name in SIMPLE and graph.is_multigraph():
         return "multigraphs are not taken"
+    if name == "minimum_node_cut" and graph.is_directed() and given.get("s") is None:
+        return "NetworkX has a rule of its own for directed graphs: it pairs neighbours that have no cut"
     return True
+
+
+def _arguments(
+    name: str, args: tuple[Untyped, ...], keywords: Mapping[str, Untyped]
+) -> tuple[Graph, Mapping[str, Untyped]]:
+    """Return the graph of a call, if it has one, and its arguments by NetworkX's names."""
+    try:
+        given = inspect.signature(globals()[name]).bind(*args, **keywords).arguments
+    except TypeError:
+        return None, keywords  # the call itself raises the error
+    return original(next(iter(given.values()), None)), given
 
 
 #: Tests of NetworkX that expect one of several optimal results, with the other one as the reason.
@@ -139,7 +114,8 @@ def on_start_tests(items: list[Untyped]) -> None:
 def should_run(name: str, args: tuple[Untyped, ...], keywords: Mapping[str, Untyped]) -> bool | str:
     """Return whether preflow is likely to be faster, or the reason why not."""
     least = WORTH_IT.get(name, 0)
-    if args and original(args[0]).number_of_edges() < least:
+    graph, _ = _arguments(name, args, keywords)
+    if graph is not None and graph.number_of_edges() < least:
         return f"the graph has fewer than {least} edges: the conversion would take longer"
     return True
 
@@ -154,6 +130,8 @@ SIMPLE = {
     "min_weight_matching",
     "max_weight_matching",
     "minimum_weight_full_matching",
+    "gomory_hu_tree",
+    "stoer_wagner",
 }
 
 

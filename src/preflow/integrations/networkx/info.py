@@ -21,10 +21,25 @@ WORTH_IT = {
     "eppstein_matching": 500,
     "to_vertex_cover": 20,
     "minimum_weight_full_matching": 500,
+    "gomory_hu_tree": 5,
+    "stoer_wagner": 40,
+    "node_connectivity": 20,
+    "edge_connectivity": 25,
+    "local_node_connectivity": 12,
+    "local_edge_connectivity": 15,
+    "average_node_connectivity": 3,
+    "all_pairs_node_connectivity": 3,
+    "minimum_edge_cut": 20,
+    "minimum_node_cut": 10,
+    "minimum_st_edge_cut": 12,
+    "minimum_st_node_cut": 12,
+    "edge_disjoint_paths": 15,
+    "node_disjoint_paths": 10,
 }
 
 DESCRIPTION = (
-    "Maximum flow, minimum cut, minimum-cost flow, matching and assignment by preflow's compiled solvers. "
+    "Maximum flow, minimum cut, minimum-cost flow, matching, assignment, connectivity and cut trees by "
+    "preflow's compiled solvers. "
     "What they cannot read, such as Fractions, is left to NetworkX."
 )
 

@@ -1,0 +1,95 @@
+"""Parts that all functions of the backend share: converted graphs, and calls of NetworkX's own functions."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Hashable, Iterator
+
+from ...arrays import Untyped
+from ...errors import PreflowError
+
+Graph = Untyped
+Node = Hashable
+Nodes = set[Node]
+Pairs = set[tuple[Node, Node]]
+#: A function of NetworkX or of this module: its first argument is a graph.
+Function = Callable[..., Untyped]
+
+
+class BackendGraph:
+    """A graph that NetworkX hands to this backend: the caller's own, which is read at each call."""
+
+    __networkx_backend__ = "preflow"
+
+    def __init__(self, original: Graph) -> None:
+        self.original = original
+
+    def is_directed(self) -> bool:
+        """Return whether the graph is directed."""
+        return bool(self.original.is_directed())
+
+    def is_multigraph(self) -> bool:
+        """Return whether the graph may have parallel edges."""
+        return bool(self.original.is_multigraph())
+
+    def __len__(self) -> int:
+        return len(self.original)
+
+    def __contains__(self, node: object) -> bool:
+        return node in self.original
+
+    def __iter__(self) -> Untyped:
+        return iter(self.original)
+
+
+def original(graph: Untyped) -> Graph:
+    """Return the graph of the caller."""
+    read: Graph = graph.original if isinstance(graph, BackendGraph) else graph
+    return read
+
+
+class NotTakenError(Exception):
+    """NetworkX's own function is to answer."""
+
+
+def answers(function: Untyped) -> Callable[[Function], Function]:
+    """Make a function of this backend call that of NetworkX where preflow does not answer.
+
+    A generator may refuse before its first result.
+    """
+    signature = inspect.signature(function.orig_func)
+
+    def networkx_answers(*args: Untyped, **keywords: Untyped) -> Untyped:
+        given = {name: original(value) for name, value in keywords.items()}
+        return function(*map(original, args), **given, backend="networkx")
+
+    def wrap(ours: Function) -> Function:
+        # Callers may name any argument by NetworkX's name, also the graph.
+        @functools.wraps(ours)
+        def call(*args: Untyped, **keywords: Untyped) -> Untyped:
+            given = signature.bind(*args, **keywords)
+            try:
+                return ours(original(given.args[0]), *given.args[1:], **given.kwargs)
+            except (NotTakenError, PreflowError):
+                return networkx_answers(*args, **keywords)
+
+        @functools.wraps(ours)
+        def generate(*args: Untyped, **keywords: Untyped) -> Iterator[Untyped]:
+            given = signature.bind(*args, **keywords)
+            results = ours(original(given.args[0]), *given.args[1:], **given.kwargs)
+            try:
+                first = next(results)
+            except (NotTakenError, PreflowError):
+                yield from networkx_answers(*args, **keywords)
+                return
+            yield first
+            yield from results
+
+        wrapped: Untyped = generate if inspect.isgeneratorfunction(ours) else call
+        wrapped.__doc__ = f"Answer :func:`networkx.{ours.__name__}`."
+        wrapped.__signature__ = signature
+        answered: Function = wrapped
+        return answered
+
+    return wrap

@@ -1,0 +1,450 @@
+"""The functions of NetworkX that answer how well a graph is connected.
+
+NetworkX solves a maximum flow for each pair of nodes in Python. Here the graph is read once, all flows of a
+call use one network, and one compiled loop solves them (:mod:`preflow.connectivity.pair_flows`).
+
+NetworkX counts parallel edges once, and no loops, but for the degrees with which it starts. It is asked where
+these matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import combinations, permutations
+from typing import NamedTuple
+
+import networkx as nx
+import numpy as np
+from networkx.algorithms import connectivity
+from numpy.typing import NDArray
+
+from ...arrays import Array
+from ...connectivity import removal
+from ...connectivity.global_cut import global_min_cut
+from ...connectivity.gomory_hu import gomory_hu_tree as cut_tree
+from ...connectivity.pair_flows import (
+    PairNetwork,
+    flow_of_pair,
+    least_flow,
+    make_network,
+    make_searches,
+    make_work,
+    values_of_pairs,
+)
+from ...connectivity.removal import SimpleArcs, split_network
+from ...graph.network import FlowNetwork
+from ...graph.networkx_edges import GraphEdges, read_networkx
+from ...graph.undirected import UndirectedGraph
+from ...solving.run import Control, run_interruptibly
+from .answers import Graph, Node, Nodes, NotTakenError, Pairs, answers
+from .values import flow_values, read_values
+
+Paths = Iterator[list[Node]]
+
+
+class Read(NamedTuple):
+    """A graph without loops and parallel edges."""
+
+    edges: GraphEdges
+    arcs: SimpleArcs
+
+    @property
+    def size(self) -> int:
+        """The number of nodes."""
+        return self.arcs.num_vertices
+
+    def undirected(self) -> UndirectedGraph:
+        """Return an undirected graph."""
+        once = self.arcs.tail < self.arcs.head
+        return UndirectedGraph(self.size, self.arcs.tail[once], self.arcs.head[once])
+
+    def edge_network(self) -> PairNetwork:
+        """Return a network in which each edge carries one unit."""
+        arcs = self.arcs
+        ones = np.ones(len(arcs.tail), dtype=np.int64)
+        return make_network(self.size, arcs.tail, arcs.head, ones, np.zeros_like(ones))
+
+    def node_network(self) -> PairNetwork:
+        """Return a network in which each edge and each node carries one unit.
+
+        Flows leave node `v` at vertex ``v + n`` and enter it at `v`. An edge between the two nodes of a pair
+        is one path.
+        """
+        return split_network(self.arcs, 1)
+
+    def most_paths(self, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return bounds on the flows between pairs of nodes."""
+        bounds: NDArray[np.int64] = np.minimum(
+            self.arcs.out_degrees()[pairs[0]], self.arcs.in_degrees()[pairs[1]]
+        )
+        return bounds
+
+    def is_connected(self) -> bool:
+        """Return whether the graph is connected, but for directions."""
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import connected_components
+
+        ones = np.ones(len(self.arcs.tail), dtype=np.int8)
+        matrix = coo_array((ones, (self.arcs.tail, self.arcs.head)), shape=(self.size, self.size))
+        count: int = connected_components(matrix, directed=False, return_labels=False)
+        return count == 1
+
+
+def _read(graph: Graph) -> Read:
+    edges = read_networkx(graph)
+    return Read(edges, SimpleArcs.of(len(edges.labels), edges.tail, edges.head, bool(graph.is_directed())))
+
+
+def _refuse(*algorithm: object) -> None:
+    """Leave calls that ask for an algorithm, or give its network, to NetworkX."""
+    if any(part is not None for part in algorithm):
+        raise NotTakenError
+
+
+def _most(cutoff: object) -> int:
+    """Return the value at which a flow may stop."""
+    if cutoff is None:
+        return int(np.iinfo(np.int64).max)
+    if isinstance(cutoff, bool) or not isinstance(cutoff, int | np.integer) or cutoff < 0:
+        raise NotTakenError
+    return int(cutoff)
+
+
+def _ends(read: Read, s: Node, t: Node) -> tuple[int, int]:
+    number = read.edges.number
+    if s not in number or t not in number or s == t:
+        raise NotTakenError
+    return number[s], number[t]
+
+
+def _global(graph: Graph, s: Node, t: Node) -> bool:
+    """Return whether all pairs are asked for; refuse calls with one node."""
+    if (s is None) != (t is None) or len(graph) < 2:
+        raise NotTakenError
+    return s is None
+
+
+@answers(connectivity.local_node_connectivity)
+def local_node_connectivity(
+    graph: Graph,
+    s: Node,
+    t: Node,
+    flow_func: object = None,
+    auxiliary: object = None,
+    residual: object = None,
+    cutoff: object = None,
+) -> int:
+    _refuse(flow_func, auxiliary, residual)
+    return _node_flow(graph, s, t, cutoff)
+
+
+def _node_flow(graph: Graph, s: Node, t: Node, cutoff: object) -> int:
+    most, read = _most(cutoff), _read(graph)
+    u, v = _ends(read, s, t)
+    return flow_of_pair(read.node_network(), u + read.size, v, most)[0]
+
+
+@answers(connectivity.local_edge_connectivity)
+def local_edge_connectivity(
+    graph: Graph,
+    s: Node,
+    t: Node,
+    flow_func: object = None,
+    auxiliary: object = None,
+    residual: object = None,
+    cutoff: object = None,
+) -> int:
+    _refuse(flow_func, auxiliary, residual)
+    return _edge_flow(graph, s, t, cutoff)
+
+
+def _edge_flow(graph: Graph, s: Node, t: Node, cutoff: object) -> int:
+    most, read = _most(cutoff), _read(graph)
+    return flow_of_pair(read.edge_network(), *_ends(read, s, t), most)[0]
+
+
+@answers(connectivity.node_connectivity)
+def node_connectivity(graph: Graph, s: Node = None, t: Node = None, flow_func: object = None) -> int:
+    _refuse(flow_func)
+    if not _global(graph, s, t):
+        return _node_flow(graph, s, t, None)
+    read = _read(graph)
+    if not read.is_connected():
+        return 0
+    least = min(degree for _, degree in graph.degree())
+    if read.arcs.directed:
+        return _least_of_networkx_pairs(graph, read, least)
+    found = removal.vertex_connectivity(read.undirected()).value
+    # In a complete graph NetworkX returns the smallest degree, which counts parallel edges.
+    return least if found == read.size - 1 else found
+
+
+def _least_of_networkx_pairs(graph: Graph, read: Read, least: int) -> int:
+    """Return the least flow between the pairs that NetworkX takes for a directed graph, at most `least`.
+
+    These are fewer than a proof would need: see :func:`preflow.vertex_connectivity`.
+    """
+    n, (_, tail, head, _) = read.size, read.arcs
+    degrees = np.fromiter((degree for _, degree in graph.degree()), dtype=np.int64, count=n)
+    v = int(degrees.argmin())
+    looped = read.edges.tail[read.edges.tail == read.edges.head]
+    after, before = head[tail == v], tail[head == v]
+    near = np.union1d(np.union1d(after, before), looped[looped == v])
+    far = np.setdiff1d(np.arange(n), np.append(near, v))
+    # Without a loop, a node that is before and after v is paired with itself, too: flows are cycles.
+    first, second = np.repeat(near, len(near)), np.tile(near, len(near))
+    both = np.setdiff1d(np.intersect1d(after, before), looped)
+    taken = (first != second) | np.isin(first, both)
+    taken &= ~np.isin(first * n + second, tail * n + head)
+    pairs = np.array(
+        [np.append(np.full_like(far, v), first[taken]) + n, np.append(far, second[taken])], dtype=np.int64
+    )
+    network, control = read.node_network(), Control()
+    memory, side = (make_work(network), make_searches(network)), np.zeros(2 * n, dtype=bool)
+    value, _ = run_interruptibly(
+        lambda: least_flow(network, *memory, pairs, np.int64(least), side, control.stop), control
+    )
+    return int(value)
+
+
+@answers(connectivity.edge_connectivity)
+def edge_connectivity(
+    graph: Graph, s: Node = None, t: Node = None, flow_func: object = None, cutoff: object = None
+) -> int:
+    _refuse(flow_func)
+    if not _global(graph, s, t):
+        return _edge_flow(graph, s, t, cutoff)
+    return min(_most(cutoff), _smallest_edge_cut(graph, _read(graph)).value)
+
+
+def _smallest_edge_cut(graph: Graph, read: Read) -> removal.EdgeConnectivity:
+    """Return the smallest cut of all; refuse graphs whose degrees count loops or parallel edges."""
+    arcs = read.arcs
+    if arcs.directed:
+        ones = np.ones(len(arcs.tail), dtype=np.int64)
+        return removal.edge_connectivity(FlowNetwork(read.size, arcs.tail, arcs.head, ones))
+    if min(degree for _, degree in graph.degree()) != arcs.out_degrees().min():
+        raise NotTakenError
+    return removal.edge_connectivity(read.undirected())
+
+
+@answers(connectivity.average_node_connectivity)
+def average_node_connectivity(graph: Graph, flow_func: object = None) -> float:
+    _refuse(flow_func)
+    read = _read(graph)
+    if read.size < 2:
+        return 0
+    pairs = _all_pairs(np.arange(read.size), read.arcs.directed)
+    values = _node_connectivities(read, pairs)
+    return int(values.sum()) / len(values)
+
+
+def _all_pairs(nodes: NDArray[np.int64], directed: bool) -> NDArray[np.int64]:
+    """Return pairs in the order of itertools: combinations, or permutations of a directed graph."""
+    k = len(nodes)
+    first, second = np.divmod(np.arange(k * k), max(k, 1))
+    kept = first != second if directed else first < second
+    return np.array([nodes[first[kept]], nodes[second[kept]]], dtype=np.int64)
+
+
+def _node_connectivities(read: Read, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
+    leaving = np.array([[read.size], [0]])
+    return values_of_pairs(read.node_network(), pairs + leaving, read.most_paths(pairs))
+
+
+@answers(connectivity.all_pairs_node_connectivity)
+def all_pairs_node_connectivity(
+    graph: Graph, nbunch: Iterable[Node] | None = None, flow_func: object = None
+) -> dict[Node, dict[Node, int]]:
+    _refuse(flow_func)
+    read = _read(graph)
+    number, directed = read.edges.number, read.arcs.directed
+    nodes = list(graph) if nbunch is None else list(set(nbunch))
+    if any(node not in number for node in nodes):
+        raise NotTakenError
+    places = np.fromiter((number[node] for node in nodes), dtype=np.int64, count=len(nodes))
+    values = _node_connectivities(read, _all_pairs(places, directed)).tolist()
+    all_pairs: dict[Node, dict[Node, int]] = {node: {} for node in nodes}
+    chosen = permutations(nodes, 2) if directed else combinations(nodes, 2)
+    for (u, v), value in zip(chosen, values, strict=True):
+        all_pairs[u][v] = value
+        if not directed:
+            all_pairs[v][u] = value
+    return all_pairs
+
+
+def _named(read: Read, tail: Array, head: Array) -> Pairs:
+    labels = read.edges.labels
+    return {(labels[u], labels[v]) for u, v in zip(tail.tolist(), head.tolist(), strict=True)}
+
+
+def _across(read: Read, side: NDArray[np.bool_]) -> Pairs:
+    """Return the edges into one side of a cut."""
+    arcs = read.arcs
+    crossing = ~side[arcs.tail] & side[arcs.head]
+    return _named(read, arcs.tail[crossing], arcs.head[crossing])
+
+
+@answers(connectivity.minimum_st_edge_cut)
+def minimum_st_edge_cut(
+    graph: Graph,
+    s: Node,
+    t: Node,
+    flow_func: object = None,
+    auxiliary: object = None,
+    residual: object = None,
+) -> Pairs:
+    _refuse(flow_func, auxiliary, residual)
+    return _edge_cut(graph, s, t)
+
+
+def _edge_cut(graph: Graph, s: Node, t: Node) -> Pairs:
+    read = _read(graph)
+    _, side = flow_of_pair(read.edge_network(), *_ends(read, s, t), _most(None))
+    return _across(read, side)
+
+
+@answers(connectivity.minimum_edge_cut)
+def minimum_edge_cut(graph: Graph, s: Node = None, t: Node = None, flow_func: object = None) -> Pairs:
+    _refuse(flow_func)
+    if not _global(graph, s, t):
+        return _edge_cut(graph, s, t)
+    read = _read(graph)
+    if not read.is_connected():
+        raise NotTakenError
+    return _across(read, _smallest_edge_cut(graph, read).side)
+
+
+@answers(connectivity.minimum_st_node_cut)
+def minimum_st_node_cut(
+    graph: Graph,
+    s: Node,
+    t: Node,
+    flow_func: object = None,
+    auxiliary: object = None,
+    residual: object = None,
+) -> Nodes:
+    _refuse(flow_func, auxiliary, residual)
+    return _node_cut(graph, s, t)
+
+
+def _node_cut(graph: Graph, s: Node, t: Node) -> Nodes:
+    read = _read(graph)
+    u, v = _ends(read, s, t)
+    if graph.has_edge(s, t) or graph.has_edge(t, s):
+        return set()
+    n = read.size
+    _, side = flow_of_pair(split_network(read.arcs, n), u + n, v, _most(None))
+    return {read.edges.labels[w] for w in np.flatnonzero(side[n:] & ~side[:n]).tolist()}
+
+
+@answers(connectivity.minimum_node_cut)
+def minimum_node_cut(graph: Graph, s: Node = None, t: Node = None, flow_func: object = None) -> Nodes:
+    _refuse(flow_func)
+    if not _global(graph, s, t):
+        return _node_cut(graph, s, t)
+    if graph.is_directed():
+        raise NotTakenError  # see can_run
+    read = _read(graph)
+    if not read.is_connected():
+        raise NotTakenError
+    found = removal.vertex_connectivity(read.undirected())
+    if found.value == read.size - 1:
+        return set(graph[min(graph, key=graph.degree)])
+    return {read.edges.labels[v] for v in found.vertices.tolist()}
+
+
+@answers(connectivity.edge_disjoint_paths)
+def edge_disjoint_paths(
+    graph: Graph,
+    s: Node,
+    t: Node,
+    flow_func: object = None,
+    cutoff: object = None,
+    auxiliary: object = None,
+    residual: object = None,
+) -> Paths:
+    _refuse(flow_func, auxiliary, residual)
+    most, read = _most(cutoff), _read(graph)
+    labels = read.edges.labels
+    for path in _paths(read.edge_network(), *_ends(read, s, t), most):
+        yield [labels[v] for v in path]
+
+
+@answers(connectivity.node_disjoint_paths)
+def node_disjoint_paths(
+    graph: Graph,
+    s: Node,
+    t: Node,
+    flow_func: object = None,
+    cutoff: object = None,
+    auxiliary: object = None,
+    residual: object = None,
+) -> Paths:
+    _refuse(flow_func, auxiliary, residual)
+    most, read = _most(cutoff), _read(graph)
+    labels, n = read.edges.labels, read.size
+    u, v = _ends(read, s, t)
+    for path in _paths(read.node_network(), u + n, v, most):
+        # Behind the source, a path enters and leaves each node.
+        yield [s, *(labels[w] for w in path[1::2])]
+
+
+def _paths(network: PairNetwork, source: int, sink: int, most: int) -> Iterator[list[int]]:
+    """Yield the paths of a flow of units; refuse if there are none."""
+    value, _ = flow_of_pair(network, source, sink, most)
+    if not value:
+        raise NotTakenError
+    used = np.flatnonzero(network.residual < network.capacity)
+    tails = np.searchsorted(network.first, used, side="right") - 1
+    following: dict[int, list[int]] = {}
+    for u, v in zip(tails.tolist(), network.head[used].tolist(), strict=True):
+        following.setdefault(u, []).append(v)
+    for _ in range(value):
+        path, place = [source], {source: 0}
+        while path[-1] != sink:
+            v = following[path[-1]].pop()
+            if v in place:
+                # A cycle of the flow: leave it out.
+                for w in path[place[v] + 1 :]:
+                    del place[w]
+                del path[place[v] + 1 :]
+                continue
+            place[v] = len(path)
+            path.append(v)
+        yield path
+
+
+@answers(nx.gomory_hu_tree)
+def gomory_hu_tree(graph: Graph, capacity: str = "capacity", flow_func: object = None) -> Graph:
+    _refuse(flow_func)
+    if graph.is_directed() or graph.is_multigraph():
+        raise NotTakenError
+    edges = read_networkx(graph)
+    weight, rounded = read_values(edges.values(capacity, float("inf")), capacity)
+    found = cut_tree(UndirectedGraph(len(edges.labels), edges.tail, edges.head, weight))
+    tree, labels = nx.Graph(), edges.labels
+    tree.add_nodes_from(graph)
+    lower = range(1, len(labels))
+    weights = flow_values(found.weight[1:], rounded)
+    for v, parent, value in zip(lower, found.parent[1:].tolist(), weights, strict=True):
+        tree.add_edge(labels[v], labels[parent], weight=value)
+    return tree
+
+
+@answers(nx.stoer_wagner)
+def stoer_wagner(
+    graph: Graph, weight: str = "weight", heap: object = None
+) -> tuple[float, tuple[list[Node], list[Node]]]:
+    if graph.is_directed() or graph.is_multigraph():
+        raise NotTakenError
+    read = _read(graph)
+    if read.size < 2 or not read.is_connected():
+        raise NotTakenError
+    edges = read.edges
+    weights, rounded = read_values(edges.values(weight, 1), weight)
+    cut = global_min_cut(UndirectedGraph(read.size, edges.tail, edges.head, weights))
+    sides: tuple[list[Node], list[Node]] = ([], [])
+    for label, side in zip(edges.labels, cut.side.tolist(), strict=True):
+        sides[side].append(label)
+    return flow_values(np.array([cut.value]), rounded)[0], sides
