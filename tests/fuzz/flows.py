@@ -41,13 +41,18 @@ OPTIONS: dict[str, dict[str, list[Any]]] = {
         "bucket": ["fifo", "lifo"],
         "relabel_period": [0.25, 1.0, None],
     },
-    "serial-dinic": {"both_ends": [True, False]},
+    "serial-dinic": {"both_ends": [True, False], "hi_pr_after": [None, 0.1]},
     "serial-edmonds-karp": {"scaling": [True, False]},
     "serial-capacity-scaling": {},
     "multicore-synchronous": {**RELABELS, "few_active": [1, 128]},
     "multicore-lockfree": {"relabel_period": [*PERIOD, None], "concurrent_relabel": [True, False]},
     "multicore-lockfree-arg": {"relabel_period": PERIOD},
-    "multicore-paths": {**RELABELS, "narrow": [0, 1024], "path_length": [1, 4]},
+    "multicore-paths": {
+        **RELABELS,
+        "narrow": [0, 1024],
+        "path_length": [1, 4],
+        "dinic_share": [None, 0.1],
+    },
 }
 #: A result's value may be this far off, relatively, where it has no `gap` of its own.
 RELATIVE = 1e-12

@@ -15,7 +15,6 @@ import preflow
 from preflow.errors import InvalidInputError
 from preflow.generators import FAMILIES
 from preflow.graph.residual import build_residual
-from preflow.maxflow import policy
 from preflow.maxflow.methods import METHODS
 from preflow.parallel import thread_pool
 from preflow.solving.dispatch import find_method
@@ -168,22 +167,6 @@ def test_serial_method_refuses_threads() -> None:
         preflow.max_flow(([0], [1], [1]), 0, 1, method="serial-fifo", threads=2)
 
 
-def test_auto_takes_several_threads_for_large_networks(monkeypatch: pytest.MonkeyPatch) -> None:
-    problem = FAMILIES["grid-2d"].generate("30x30", seed=0)
-    assert policy.choose(problem.network, "cpu", 16).method.startswith("serial")
-    monkeypatch.setattr(policy, "MANY_ARCS", 1000)
-    choice = policy.choose(problem.network, "cpu", 1)
-    assert choice.method == "multicore-paths"
-    assert "one thread" in choice.reason
-    dense = FAMILIES["ac-dense"].generate("120", seed=0)
-    assert policy.choose(dense.network, "cpu", 3).method.startswith("serial")
-    assert policy.choose(dense.network, "cpu", 4).method == "multicore-paths"
-    result = preflow.max_flow(problem, threads=4)
-    assert result.stats.method == "multicore-paths"
-    assert "4 threads" in result.stats.reason
-    result.verify()
-
-
 def test_counts_that_no_kernel_can_hold_are_refused() -> None:
     problem = FAMILIES["rmf-wide"].generate("4x4", seed=0)
     for few in (2**31, 2**61, 2**70):
@@ -195,10 +178,13 @@ def test_counts_that_no_kernel_can_hold_are_refused() -> None:
 
 
 def test_narrow_networks_go_to_one_thread() -> None:
-    problem = FAMILIES["rmf-long"].generate("4x64", seed=0)
+    problem = FAMILIES["rmf-long"].generate("8x64", seed=0)
     result = preflow.min_cut(problem, method="multicore-paths", threads=3)
     assert [counts["relabels"] > 0 for counts in result.stats.per_thread] == [True, False, False]
     assert "serial-hi-pr" in result.stats.reason
+    problem = FAMILIES["rlg-long"].generate("8x64", seed=0)
+    result = preflow.min_cut(problem, method="multicore-paths", threads=3)
+    assert "serial-pseudoflow" in result.stats.reason
 
 
 def test_paths_push_on_every_thread() -> None:

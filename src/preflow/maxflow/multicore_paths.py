@@ -42,7 +42,7 @@ Pseudo-code
 -----------
 ::
 
-    if no level near the sink is wide: let serial-hi-pr solve it
+    if no level near the sink is wide: let a serial method solve it
     repeat:                                                          first_stage
         all threads search exact heights above exact_below,
             a quarter farther than the last vertex with excess
@@ -70,7 +70,7 @@ A thread adds up the counts of a height only after it has moved its share of the
 find a gap late. It may also see a gap that exists only for a moment. Both cost time, but no correctness:
 vertices above a gap are not declared dead, but left alone until the next global relabel.
 
-Where levels are narrow, few vertices are active at a time. The serial method solves such networks.
+Where levels are narrow, few vertices are active at a time. A serial method solves such networks.
 """
 
 from __future__ import annotations
@@ -124,10 +124,11 @@ from ..parallel.search import (
 )
 from ..parallel.thread_pool import run_solver
 from ..solving.monitor import Monitor
-from ..solving.options import check_count, check_positive_integer
+from ..solving.options import check_count, check_positive_integer, check_positive_number
 from ..solving.run import Control
 from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, RELABELS, STEALS, WAITS
-from . import serial_highest_label
+from . import serial_dinic, serial_highest_label, serial_pseudoflow
+from .features import seldom_saturated
 from .relabel_rule import check_relabel_rule, relabel_limits
 
 #: Vertices that a thread donates at once, at most.
@@ -158,17 +159,23 @@ class PathsOptions:
     path_length : int
         Greatest number of arcs of a path, along which a thread pushes at once.
     narrow : int
-        If no level near the sink has this many vertices, `serial-hi-pr` solves the network; 0: never.
+        If no level near the sink has this many vertices, a serial method solves the network; 0: never.
+    dinic_share : float or None
+        Begin with Dinic's algorithm, and go on if it takes more than ``dinic_share * (n + m)`` arc scans and
+        pushes; None: do not.
     """
 
     relabel_period: float = 1.0
     path_length: int = 4
     narrow: int = 1024
+    dinic_share: float | None = None
 
     def __post_init__(self) -> None:
         check_relabel_rule("work", self.relabel_period)
         check_positive_integer("path_length", self.path_length)
         check_count("narrow", self.narrow)
+        if self.dinic_share is not None:
+            check_positive_number("dinic_share", self.dinic_share)
 
 
 class State(NamedTuple):
@@ -827,9 +834,17 @@ def solve(net: ResidualArrays, options: PathsOptions, control: Control) -> Array
     n, m = len(net.excess), len(net.head)
     dtype = net.head.dtype
     threads = control.threads
+    if options.dinic_share is not None:
+        exact = serial_dinic.attempt(net, True, options.dinic_share, control)
+        if exact is not None:
+            control.remarks.append("distances are short, so Dinic's algorithm solved it on one thread")
+            return exact
     height = np.empty(n, dtype=dtype)
     search = make_search(threads, n, m, dtype)
     if not has_wide_level(search, net, height, np.uint64(options.narrow), np.uint64(n * PROBED)):
+        if not seldom_saturated(net.residual):
+            control.remarks.append("few vertices a level, so serial-pseudoflow solved it on one thread")
+            return serial_pseudoflow.solve(net, serial_pseudoflow.PseudoflowOptions(), control)
         control.remarks.append("few vertices a level, so serial-hi-pr solved it on one thread")
         return serial_highest_label.solve(net, serial_highest_label.HighestLabelOptions(), control)
     _, work_limit = relabel_limits("work", options.relabel_period, n, m)

@@ -6,22 +6,33 @@ from ..cuda.runtime import Device
 from ..graph.device.build import MOST_PAIRS, bytes_needed
 from ..graph.network import TOO_MANY_VERTICES, DeviceFlowNetwork, FlowNetwork
 from ..solving.dispatch import Choice
+from .features import has_hubs, seldom_saturated
 
 #: From this share of all n**2 arcs on, a network counts as dense. On acyclic dense 2000 (share one half)
 #: FIFO took 0.010 s and highest label 0.015 s; on line 16384x4 (share 1/514) 0.071 and 0.063 s. Nothing in
 #: between was measured.
 DENSE = 1 / 8
-#: Below this number of vertices no method is slow, and the share says nothing.
+#: Below this number of vertices the share says nothing.
 SMALL = 100
+#: Below this number of arcs all methods are fast: a look at features takes longer than it may save.
+FEW_ARCS = 20_000
+#: Below this number of arcs a vertex, a network is little more than a few paths. There serial-pseudoflow took
+#: 1.5 (a long path) to 3.3 times (cheriyan) as long as serial-hi-pr, and multicore-paths up to 1.8 times.
+ARCS_OF_PATHS = 1.5
 
-#: From this many arcs on, multicore-paths is faster than serial-hi-pr. With two threads of an EPYC it took
-#: 0.51 of the time on a 1000x1000 grid (5 million arcs), 0.49 on an 80^3 grid (2 million), 0.43 on rmf-wide
-#: 64x48 (1 million) and 0.61 on rlg-wide 4096x64 (0.8 million); with one thread 0.83, 0.89, 0.64 and 0.80,
-#: and at most 1.03 elsewhere.
+#: Dinic's algorithm may do this much work for each arc and vertex before another method goes on. Between
+#: two vertices of an RMAT graph of 1.9 million arcs it took 2.2 ms, serial-hi-pr 21. On a grid with
+#: eight hubs it took 77 ms, serial-hi-pr 13.
+DINIC_SHARE = 0.5
+
+#: From this many arcs on, multicore-paths is faster on few threads, too. With two threads of a Xeon it took
+#: 0.4 to 0.7 of the time of the best serial method on grids of 1 to 4 million arcs, 0.6 on rmf-wide 96x24 and
+#: 1.2 on rlg-wide 16384x64.
 MANY_ARCS = 1_000_000
-#: From this many threads on it is faster for dense networks too, where a solve takes little longer than a
-#: search.
-THREADS_FOR_DENSE = 4
+#: From this many arcs on, it is faster on MANY_THREADS: with four threads of a Xeon it took 0.5 to 0.9 of the
+#: time on networks with 150,000 arcs and more, with sixteen 0.2 to 0.7.
+ARCS_FOR_MANY_THREADS = 100_000
+MANY_THREADS = 4
 #: From this many arcs on, a GPU is faster for a network on the host, transfers included. On an H200
 #: max_flow took 33 ms on rmf-wide 64x16 (0.3 million arcs), where serial-hi-pr took 85 ms on that machine.
 #: It took 0.25, 0.13 and 0.43 s on rmf-wide 136x68, rlg-wide 32768x64 and a 4000x4000 grid, whose first
@@ -50,18 +61,25 @@ def choose(network: FlowNetwork, device: str = "auto", threads: int = 1, gpu: De
             "cuda-push-relabel",
             f"{arcs:,} arcs are enough work for the GPU, transfers included",
         )
-    dense = size >= SMALL and arcs >= DENSE * size**2
-    if arcs >= MANY_ARCS and threads >= (THREADS_FOR_DENSE if dense else 1):
-        if threads == 1:
-            return Choice("multicore-paths", f"the fastest on one thread, too, with as many as {arcs:,} arcs")
-        return Choice("multicore-paths", f"{arcs:,} arcs are enough work for {threads} threads")
-    if dense:
+    if size >= SMALL and arcs >= DENSE * size**2:
         return Choice(
             "serial-fifo", "dense network: distances are short and the order of discharges hardly matters"
         )
-    return Choice(
-        "serial-hi-pr", "highest label with gaps and work-driven global relabels is fastest overall"
-    )
+    if arcs < FEW_ARCS or arcs < ARCS_OF_PATHS * size:
+        return Choice("serial-hi-pr", "few arcs: this method is fast on all kinds of small and thin networks")
+    network = network.on_host()
+    hubs = arcs >= ARCS_FOR_MANY_THREADS and has_hubs(network)
+    if arcs >= (ARCS_FOR_MANY_THREADS if threads >= MANY_THREADS else MANY_ARCS) and threads > 1:
+        reason = f"{arcs:,} arcs are enough work for {threads} threads"
+        return Choice("multicore-paths", reason, options={"dinic_share": DINIC_SHARE} if hubs else None)
+    if hubs:
+        reason = "some vertices have very many arcs, so distances are short"
+        return Choice("serial-dinic", reason, options={"hi_pr_after": DINIC_SHARE})
+    if not seldom_saturated(network.capacity):
+        return Choice("serial-pseudoflow", "the fastest on one thread where pushes saturate most arcs")
+    if arcs >= MANY_ARCS:
+        return Choice("multicore-paths", f"the fastest on one thread, too, with as many as {arcs:,} arcs")
+    return Choice("serial-hi-pr", "the fastest on one thread where most arcs are never saturated")
 
 
 def _fits(network: FlowNetwork, gpu: Device) -> bool:

@@ -28,7 +28,8 @@ Pseudo-code
 -----------
 ::
 
-    repeat:
+    repeat:                                                                   run
+        if the work reaches the limit: serial-hi-pr goes on
         search from both ends, level by level, until they meet                find_levels
         if one search ends before: stop
         for each source:                                                      block
@@ -55,9 +56,10 @@ from ..kernels.bfs import distances_to_sink
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..solving.monitor import Monitor
-from ..solving.options import check_flag
+from ..solving.options import UNLIMITED, check_flag, check_positive_number, limit
 from ..solving.run import Control
 from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES
+from . import serial_highest_label
 
 
 @dataclass(frozen=True)
@@ -68,12 +70,18 @@ class DinicOptions:
     ----------
     both_ends : bool
         Search for levels from the sources and the sink; otherwise from the sink only.
+    hi_pr_after : float or None
+        After ``hi_pr_after * (n + m)`` arc scans and pushes, `serial-hi-pr` goes on from the flow found so
+        far; None: never.
     """
 
     both_ends: bool = True
+    hi_pr_after: float | None = None
 
     def __post_init__(self) -> None:
         check_flag("both_ends", self.both_ends)
+        if self.hi_pr_after is not None:
+            check_positive_number("hi_pr_after", self.hi_pr_after)
 
 
 class State(NamedTuple):
@@ -320,13 +328,19 @@ def block(net: ResidualArrays, state: State, source: np.uint64, monitor: Monitor
 
 
 @kernel
-def run(net: ResidualArrays, state: State, both: bool, monitor: Monitor) -> None:
-    """Find levels and block them until no source reaches the sink, or the solve is stopped."""
+def run(net: ResidualArrays, state: State, both: bool, work_limit: np.uint64, monitor: Monitor) -> bool:
+    """Find levels and block them until no source reaches the sink, or the solve is stopped.
+
+    Return False if the work reaches the limit before.
+    """
+    counts = monitor.counts
     sources, sinks = find_ends(net, state)
     while relaxed_load(monitor.stop, 0) == 0:
+        if counts[ARC_SCANS] + counts[PUSHES] >= work_limit:
+            return False
         sources, sinks = begin_search(net, state, sources, sinks)
         source_end, sink_end, met = find_levels(net, state, sources, sinks, both, monitor)
-        monitor.counts[GLOBAL_RELABELS] += ONE
+        counts[GLOBAL_RELABELS] += ONE
         if not met:
             break
         i = ZERO
@@ -335,15 +349,27 @@ def run(net: ResidualArrays, state: State, both: bool, monitor: Monitor) -> None
                 block(net, state, np.uint64(state.from_source[i]), monitor)
             i += ONE
         forget_levels(state, source_end, sink_end)
+    return True
 
 
 def solve(net: ResidualArrays, options: DinicOptions, control: Control) -> Array:
     """Run the first stage in place and return exact heights; see the module's docstring."""
+    height = attempt(net, options.both_ends, options.hi_pr_after, control)
+    if height is None:
+        control.remarks.append("paths are many or long, so serial-hi-pr went on")
+        return serial_highest_label.solve(net, serial_highest_label.HighestLabelOptions(), control)
+    return height
+
+
+def attempt(net: ResidualArrays, both_ends: bool, share: float | None, control: Control) -> Array | None:
+    """Run the first stage, and return None if it takes more than ``share * (n + m)`` units of work."""
     control.excess[:] = net.excess.sum(dtype=np.float64)
     n, dtype = len(net.excess), net.head.dtype
     lists = (np.zeros(n, dtype=dtype) for _ in range(2))
     state = State(*lists, *(np.empty(n, dtype=dtype) for _ in range(4)))
-    run(net, state, options.both_ends, control.monitor())
+    work_limit = UNLIMITED if share is None else limit(share * (n + len(net.head)))
+    if not run(net, state, both_ends, work_limit, control.monitor()):
+        return None
     height = state.height
     height[:] = n + 1
     distances_to_sink(net, height, state.from_sink, ZERO, ZERO, ZERO, False)

@@ -1,0 +1,37 @@
+"""Features of a network by which a method is chosen, judged from a sample of its arcs in 0.1 ms."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..arrays import Array
+from ..graph.network import FlowNetwork
+
+#: How many capacities, and how many ends of arcs, are looked at.
+CAPACITIES, ENDS = 1024, 4096
+#: Most arcs are never saturated if the median capacity is at least this multiple of the first decile: 150 to
+#: 18,000 on rmf networks, at most 8 on all others measured. Then the trees of serial-pseudoflow are deep.
+SELDOM_SATURATED = 100
+#: A hub has at least HUB_ENDS ends in the sample, and HUB times the average. Two hubs do not count: a source
+#: and a sink often have many arcs. The others have 7 to 35 % of the ends in RMAT graphs of 0.2 to 4 million
+#: arcs, 5 to 15 % in other graphs of power laws, at most 1 % in all other networks measured.
+HUB_ENDS, HUB, SHARE_OF_HUBS = 4, 8, 0.05
+
+
+def seldom_saturated(capacity: Array) -> bool:
+    """Whether most arcs have so much more capacity than others that no flow saturates them."""
+    sample = capacity[:: max(1, len(capacity) // CAPACITIES)]
+    sample = np.sort(sample[sample > 0])
+    if len(sample) == 0:
+        return False
+    low, median = float(sample[len(sample) // 10]), float(sample[len(sample) // 2])
+    return median >= SELDOM_SATURATED * low
+
+
+def has_hubs(network: FlowNetwork) -> bool:
+    """Whether a few vertices, not counting two, have a large share of all ends of arcs."""
+    step = max(1, 2 * network.num_arcs // ENDS)
+    ends = np.concatenate([network.tail[::step], network.head[::step]])
+    hits = np.sort(np.unique(ends, return_counts=True)[1])[:-2]
+    least = max(HUB_ENDS, HUB * len(ends) / network.num_vertices)
+    return bool(hits[hits >= least].sum() > SHARE_OF_HUBS * len(ends))

@@ -1,0 +1,80 @@
+"""The rules by which method="auto" chooses a method of maximum flow."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import preflow
+from preflow import FlowNetwork
+from preflow.generators import FAMILIES
+from preflow.generators.bipartite import rmat
+from preflow.maxflow import features, policy
+
+pytestmark = pytest.mark.fast
+
+
+def symmetric(tail: np.ndarray, head: np.ndarray, capacity: np.ndarray, n: int) -> FlowNetwork:
+    return FlowNetwork.from_arrays(tail, head, capacity, reverse_capacity=capacity, num_vertices=n)
+
+
+def scale_free(scale: int) -> FlowNetwork:
+    rows = rmat(scale, 8, seed=3).rows
+    tail = np.repeat(np.arange(len(rows.first) - 1), np.diff(rows.first))
+    once = tail < rows.neighbour
+    capacity = np.random.default_rng(0).integers(1, 100, once.sum())
+    return symmetric(tail[once], rows.neighbour[once], capacity, 1 << scale)
+
+
+def test_capacities_that_are_seldom_saturated() -> None:
+    assert features.seldom_saturated(FAMILIES["rmf-wide"].generate("16x4", seed=0).network.capacity)
+    assert not features.seldom_saturated(FAMILIES["rlg-wide"].generate("64x8", seed=0).network.capacity)
+    for same in (np.zeros(0), np.zeros(5), np.ones(5), np.array([2**62] * 5)):
+        assert not features.seldom_saturated(same)
+    assert features.seldom_saturated(np.full(5, np.inf))
+    assert features.seldom_saturated(np.array([1.0, *[np.inf] * 9]))
+
+
+def test_hubs() -> None:
+    network = scale_free(14)
+    assert features.has_hubs(network)
+    assert not features.has_hubs(FAMILIES["grid-2d"].generate("60x60", seed=0).network)
+    assert not features.has_hubs(FAMILIES["ac-dense"].generate("100", seed=0).network)
+    assert not features.has_hubs(FlowNetwork.from_arrays([], [], np.zeros(0, np.int64), num_vertices=1))
+
+
+def test_kinds_of_networks(monkeypatch: pytest.MonkeyPatch) -> None:
+    def chosen(name: str, size: str, threads: int = 1) -> str:
+        return policy.choose(FAMILIES[name].generate(size, seed=0).network, "cpu", threads).method
+
+    assert chosen("grid-2d", "30x30") == "serial-hi-pr"
+    assert chosen("ac-dense", "120", threads=16) == "serial-fifo"
+    monkeypatch.setattr(policy, "FEW_ARCS", 100)
+    assert chosen("grid-2d", "30x30") == "serial-pseudoflow"
+    assert chosen("rmf-wide", "8x4") == "serial-hi-pr"
+    assert chosen("cheriyan", "10x10x10") == "serial-hi-pr"
+    monkeypatch.setattr(policy, "ARCS_FOR_MANY_THREADS", 100)
+    assert chosen("grid-2d", "30x30", threads=16) == "multicore-paths"
+    assert chosen("cheriyan", "10x10x10", threads=16) == "serial-hi-pr"
+    monkeypatch.setattr(policy, "MANY_ARCS", 1000)
+    assert chosen("rmf-wide", "8x8") == "multicore-paths"
+    assert chosen("grid-2d", "30x30", threads=2) == "multicore-paths"
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+@pytest.mark.parametrize("share", [1e-6, 0.5])
+def test_networks_with_hubs(monkeypatch: pytest.MonkeyPatch, threads: int, share: float) -> None:
+    monkeypatch.setattr(policy, "FEW_ARCS", 100)
+    monkeypatch.setattr(policy, "ARCS_FOR_MANY_THREADS", 100)
+    monkeypatch.setattr(policy, "DINIC_SHARE", share)
+    monkeypatch.setattr(features, "ENDS", 1024)
+    network = scale_free(9)
+    result = preflow.max_flow(network, 1, 2, threads=threads)
+    result.verify()
+    assert result.value == preflow.max_flow(network, 1, 2, method="serial-fifo").value
+    if threads == 1:
+        assert result.stats.method == "serial-dinic"
+        assert ("serial-hi-pr went on" in result.stats.reason) == (share < 0.1)
+    else:
+        assert result.stats.method == "multicore-paths"
+        assert ("Dinic" in result.stats.reason) == (share > 0.1)
