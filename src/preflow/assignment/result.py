@@ -114,14 +114,18 @@ class AssignmentResult(BoundedResult):
         0  ada   cook     1
         1  bob    sew     2
         """
+        return data_frame(self.to_columns())
+
+    def to_columns(self) -> dict[str, AnyArray]:
+        """Return the columns of :meth:`to_pandas` as arrays; ``polars.DataFrame`` takes them, too."""
         if self.costs.leading:
-            raise InvalidInputError("to_pandas() is for one matrix of costs, these are a batch")
+            raise InvalidInputError("a table is for one matrix of costs, these are a batch")
         row, column = (self._by_item(side)[0] for side in (self.row, self.column))
         row, column = row[row >= 0], column[row >= 0]
         costs = self.costs.on_host() if isinstance(self.costs, DeviceCosts) else self.costs
         cost = costs.at(0, row, column) + costs.base_at(0, row, column)
         rows, columns = costs.labels or (None, None)
-        return data_frame({"row": labels_of(rows, row), "column": labels_of(columns, column), "cost": cost})
+        return {"row": labels_of(rows, row), "column": labels_of(columns, column), "cost": cost}
 
     @cached_property
     def gap(self) -> Number:

@@ -101,14 +101,16 @@ class MatchingResult(BoundedResult):
         MissingDependencyError
             pandas is not installed.
         """
+        return data_frame(self.to_columns())
+
+    def to_columns(self) -> dict[str, AnyArray]:
+        """Return the columns of :meth:`to_pandas` as arrays; ``polars.DataFrame`` takes them, too."""
         row_match = self.on_host().row_match
         rows = np.flatnonzero(row_match >= 0)
-        return data_frame(
-            {
-                "row": labels_of(self.graph.row_labels, rows),
-                "column": labels_of(self.graph.column_labels, row_match[rows]),
-            }
-        )
+        return {
+            "row": labels_of(self.graph.row_labels, rows),
+            "column": labels_of(self.graph.column_labels, row_match[rows]),
+        }
 
     def matrix(self) -> scipy.sparse.csr_array:
         """Return the matching as a sparse matrix of ones."""

@@ -5,7 +5,10 @@ from __future__ import annotations
 import click
 
 problem_file = click.argument(
-    "file", metavar="FILE", help="DIMACS .max, .min or .asn, perhaps .gz, or .npz; - reads DIMACS from stdin."
+    "file",
+    metavar="FILE",
+    help="DIMACS .max, .min or .asn, perhaps .gz, .npz, or a table .csv, .tsv or .parquet; - reads DIMACS "
+    "from stdin.",
 )
 method_option = click.option(
     "--method", default="auto", show_default=True, help="A name from `preflow methods`, or auto."

@@ -20,7 +20,7 @@ from .arguments import (
     time_limit_option,
     verify_option,
 )
-from .files import STREAM, check_outputs, write_lines
+from .files import STREAM, check_outputs, check_table_name, write_lines, write_table
 from .session import TIME_LIMIT_REACHED, Command, solver_progress, timed
 
 if TYPE_CHECKING:
@@ -29,7 +29,11 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=Command)
-@click.argument("file", metavar="FILE", help="DIMACS .asn, OR-Library .txt, both perhaps .gz, or .npy.")
+@click.argument(
+    "file",
+    metavar="FILE",
+    help="DIMACS .asn, OR-Library .txt, both perhaps .gz, .npy, or a table .csv, .tsv or .parquet.",
+)
 @click.option("--maximize", is_flag=True, help="Find the largest total.")
 @click.option("--partial", is_flag=True, help="If not all rows can be paired, pair as many as possible.")
 @method_option
@@ -59,14 +63,22 @@ def assign(
     Pairs are written as lines "ROW COLUMN", by the vertices of a DIMACS
     file, else by numbers from 1.
 
+    A table with columns named row, column and cost has a row for each pair
+    that is allowed. Any other table is a matrix: its first column has the
+    names of the rows, its first line those of the columns, and inf is a
+    pair that is not allowed. Pairs then go to a table with these names and
+    the costs.
+
     For example:
 
       preflow assign problem.asn.gz --verify
       preflow assign assign100.txt --output pairs.txt
       preflow assign costs.npy --maximize --json
+      preflow assign hours.csv --output pairs.csv
     """
     from ..assignment.api import linear_assignment
     from ..io.costs import read_costs
+    from ..io.tables import is_table
     from ..solving.options import name_and_value
     from .reports import as_json as json_text
     from .reports import assignment_facts, assignment_lines
@@ -74,6 +86,7 @@ def assign(
     if as_json and output == STREAM:
         raise InvalidInputError("--json and --output - would both write to standard output")
     check_outputs([output], [file])
+    to_table = check_table_name(output, is_table(file))
     options = dict(name_and_value(text) for text in option)
     seconds: dict[str, float] = {}
     with timed(seconds, "read", f"reading {file}"):
@@ -93,7 +106,11 @@ def assign(
     if verify:
         with timed(seconds, "verify", "verifying"):
             result.verify()
-    if output is not None:
+    if output is not None and to_table:
+        named = {"row": problem.rows[result.row], "column": problem.columns[result.column]}
+        columns = {**result.to_columns(), **named}
+        write_table(output, {name: part.tolist() for name, part in columns.items()})
+    elif output is not None:
         _write_pairs(output, problem, result)
     facts = assignment_facts(Path(file).name, result, seconds, verify)
     lines = [json_text(facts)] if as_json else assignment_lines(facts)

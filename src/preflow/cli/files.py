@@ -7,11 +7,11 @@ import shutil
 import stat
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import InvalidInputError, ParseError
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ..arrays import Array
     from ..graph.cost_network import CostNetwork
     from ..graph.network import FlowNetwork, MaxFlowProblem
+    from ..graph.vertex_names import VertexNames
     from ..maxflow.result import MaxFlowResult, MinCutResult
     from ..mincost.result import MinCostFlowResult
 
@@ -28,12 +29,37 @@ MAX_FLOW_NAMES, MIN_COST_NAMES = (".max", ".max.gz"), (".min", ".min.gz", ".asn"
 ARCHIVE = ".npz"
 
 
-def read_network(file: str) -> FlowNetwork | MaxFlowProblem | CostNetwork:
-    """Read an .npz archive, or a DIMACS file under any other name; ``-`` reads standard input."""
+class Terminals(NamedTuple):
+    """Options of the command line for a table of arcs.
+
+    Attributes
+    ----------
+    source, sink : tuple of str
+        Labels of vertices.
+    supply : str or None
+        A file with the supplies of vertices.
+    undirected : bool
+        Whether arcs carry flow either way.
+    """
+
+    source: tuple[str, ...]
+    sink: tuple[str, ...]
+    supply: str | None
+    undirected: bool
+
+
+def read_network(file: str, *, undirected: bool = False) -> FlowNetwork | MaxFlowProblem | CostNetwork:
+    """Read an .npz archive, a table, or a DIMACS file under any other name; ``-`` reads standard input.
+
+    `undirected` is for tables.
+    """
     from ..graph.network import MaxFlowProblem
     from ..io.dimacs import read_dimacs
     from ..io.npz import load_npz
+    from ..io.tables import is_table, read_network_table
 
+    if is_table(file):
+        return read_network_table(file, undirected=undirected)
     if file == STREAM:
         problem = read_dimacs("/dev/stdin")
         return replace(problem, name=name_of(file)) if isinstance(problem, MaxFlowProblem) else problem
@@ -53,12 +79,78 @@ def read_problem(file: str) -> MaxFlowProblem | CostNetwork:
     return problem if problem.name else replace(problem, name=Path(file).stem)
 
 
+def read_table_problem(file: str, terminals: Terminals) -> MaxFlowProblem | CostNetwork:
+    """Read a table of arcs with the source and the sink, or the supplies, that the command line names."""
+    from ..graph.cost_network import CostNetwork
+    from ..graph.network import FlowNetwork, MaxFlowProblem
+    from ..io.tables import read_amounts
+
+    network = read_network(file, undirected=terminals.undirected)
+    if isinstance(network, CostNetwork):
+        if terminals.source or terminals.sink or terminals.supply is None:
+            raise InvalidInputError(
+                f"{file} has costs: give the supplies of the vertices as a table, --supply FILE"
+            )
+        supply = read_amounts(terminals.supply)
+        by_label = {label_of(network, label): amount for label, amount in supply.items()}
+        return replace(network, supply=network.supplies_of(by_label))
+    assert isinstance(network, FlowNetwork)
+    if terminals.supply is not None:
+        raise InvalidInputError(f"{file} has no column 'cost', so --supply is of no use")
+    if not terminals.source or not terminals.sink:
+        raise InvalidInputError(f"{file} is a table of arcs: name the terminals, --source A --sink B")
+    source, sink = (
+        tuple(label_of(network, name) for name in names) for names in (terminals.source, terminals.sink)
+    )
+    ends: Any = [side[0] if len(side) == 1 else side for side in (source, sink)]
+    return MaxFlowProblem(network, *ends, name=name_of(file))
+
+
+def label_of(network: VertexNames, name: Hashable) -> Hashable:
+    """Return the label that is written like a name; a file may have numbers where the command has text."""
+    known = network.labels or ()
+    if name in known:
+        return name
+    for label in known:
+        if str(label) == str(name):
+            return label
+    raise InvalidInputError(f"vertex {name!r} is not in the file")
+
+
+def write_table(file: str, columns: Mapping[str, Iterable[Any]]) -> None:
+    """Write a table; ``-`` writes comma-separated values to standard output."""
+    from ..io.tables import write_columns
+
+    with _path_of(file) as path:
+        write_columns(path, columns, name=".csv" if file == STREAM else file)
+
+
+def check_table_name(file: str | None, is_table_read: bool) -> bool:
+    """Return whether an output is a table; the names in a table that is read go to a table.
+
+    Raises
+    ------
+    InvalidInputError
+        The output has another format.
+    """
+    from ..io.tables import TABLES, is_table
+
+    if file is None:
+        return False
+    written = is_table(file) or (is_table_read and file == STREAM)
+    if is_table_read and not written:
+        raise InvalidInputError(f"{file}: names go to a table, {', '.join(TABLES)}")
+    return written
+
+
 def name_of(file: str) -> str:
     """Return the name of the problem in a file for reports."""
     name = Path(file).name.removesuffix(".gz")
     if file == STREAM:
         return "standard input"
-    return name.removesuffix(".min").removesuffix(".asn").removesuffix(ARCHIVE)
+    for suffix in (".min", ".asn", ".csv", ".tsv", ".parquet", ARCHIVE):
+        name = name.removesuffix(suffix)
+    return name
 
 
 def check_problem_name(file: str, names: tuple[str, ...]) -> None:
@@ -137,6 +229,34 @@ def write_problem(file: str, problem: MaxFlowProblem | CostNetwork, name: str) -
             save_npz(path, problem)
         else:
             write_dimacs(path, problem, comment=name)
+
+
+def write_result_table(file: str, result: MaxFlowResult | MinCutResult | MinCostFlowResult) -> None:
+    """Write a flow as a table of arcs, or a cut as a table of vertices; without labels numbered from 1."""
+    import numpy as np
+
+    from ..graph.edge_tables import labels_of
+    from ..maxflow.result import MaxFlowResult
+    from ..mincost.result import MinCostFlowResult
+
+    first = 1 if result.network.labels is None else 0
+    if isinstance(result, MaxFlowResult | MinCostFlowResult):
+        write_pair_table(file, result.to_columns(), first)
+        return
+    vertices = np.arange(result.network.num_vertices)
+    names = vertices + first if first else labels_of(result.network.labels, vertices)
+    write_table(
+        file, {"vertex": names.tolist(), "side": np.where(result.sink_side, "sink", "source").tolist()}
+    )
+
+
+def write_pair_table(file: str, columns: Mapping[str, Array], first: int) -> None:
+    """Write pairs or arcs as a table; their ends count from `first` where they are no labels."""
+    lists = {}
+    for name, column in columns.items():
+        is_end = name in ("row", "column", "source", "target") and column.dtype.kind in "iu"
+        lists[name] = (column + first if is_end else column).tolist()
+    write_table(file, lists)
 
 
 def write_flow(file: str, name: str, result: MaxFlowResult) -> None:

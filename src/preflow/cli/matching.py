@@ -20,7 +20,7 @@ from .arguments import (
     time_limit_option,
     verify_option,
 )
-from .files import STREAM, check_outputs, write_lines
+from .files import STREAM, check_outputs, check_table_name, write_lines, write_pair_table
 from .session import TIME_LIMIT_REACHED, Command, solver_progress, timed, working
 
 if TYPE_CHECKING:
@@ -38,7 +38,8 @@ MOST_OUTLINES = 200
 @click.argument(
     "file",
     metavar="FILE",
-    help="Matrix Market (.mtx), numbered from 1, or lines FROM TO (.txt), numbered from 0; plain or .gz.",
+    help="Matrix Market (.mtx), numbered from 1, or lines FROM TO (.txt), numbered from 0; plain or .gz; or "
+    "a table with names (.csv, .tsv, .parquet).",
 )
 @method_option
 @click.option(
@@ -102,11 +103,15 @@ def match(
     (Dulmage-Mendelsohn). Both are numbered as the file numbers them: from 1
     where it is a Matrix Market file, from 0 where it is a list of edges.
 
+    A table has a row for each pair that is allowed; its first two columns,
+    or those named row and column, have the names. Pairs go to a table, too.
+
     For example:
 
       preflow match matrix.mtx.gz
       preflow match matrix.mtx --method serial-hopcroft-karp --verify --json
       preflow match matrix.mtx --permutation blocks.txt --spy blocks.png
+      preflow match skills.csv --output pairs.csv
 
     With --general the file is an undirected graph, a square Matrix Market
     matrix or lines "FROM TO" or "FROM TO WEIGHT", and its vertices are
@@ -137,6 +142,7 @@ def match(
     from ..bipartite.api import bipartite_matching
     from ..bipartite.decomposition import decompose
     from ..io.bipartite import read_bipartite_graph
+    from ..io.tables import is_table, read_bipartite_table
     from ..solving.options import name_and_value
     from .reports import as_json as json_text
     from .reports import matching_facts, matching_lines
@@ -146,10 +152,16 @@ def match(
     if spy is not None:
         _require_matplotlib()
     check_outputs([output, permutation, spy], [file])
+    to_table = check_table_name(output, is_table(file))
+    if is_table(file) and permutation is not None:
+        raise InvalidInputError("--permutation writes numbers, and the rows of a table have names")
     options = dict(name_and_value(text) for text in option)
     seconds: dict[str, float] = {}
     with timed(seconds, "read", f"reading {file}"):
-        graph, first = read_bipartite_graph(file, explicit_zeros=not nonzeros_only)
+        if is_table(file):
+            graph, first = read_bipartite_table(file), 0
+        else:
+            graph, first = read_bipartite_graph(file, explicit_zeros=not nonzeros_only)
     with solver_progress() as progress:
         result = bipartite_matching(
             graph,
@@ -170,7 +182,9 @@ def match(
             blocks = decompose(result)
     elif permutation is not None or spy is not None:
         raise InvalidInputError("a block triangular form needs a maximum matching: give it more time")
-    if output is not None:
+    if output is not None and to_table:
+        write_pair_table(output, result.to_columns(), first)
+    elif output is not None:
         _write_pairs(output, result, first)
     if blocks is not None and permutation is not None:
         _write_permutation(permutation, blocks, first)
@@ -199,6 +213,7 @@ def _match_general(
     import numpy as np
 
     from ..general_matching.api import matching
+    from ..io.tables import is_table, read_undirected_table
     from ..io.undirected import read_undirected_graph
     from ..solving.options import name_and_value
     from .reports import as_json as json_text
@@ -207,10 +222,14 @@ def _match_general(
     if as_json and output == STREAM:
         raise InvalidInputError("--json and --output - would both write to standard output")
     check_outputs([output], [file])
+    to_table = check_table_name(output, is_table(file))
     solving["options"] = dict(name_and_value(text) for text in solving["options"])
     seconds: dict[str, float] = {}
     with timed(seconds, "read", f"reading {file}"):
-        graph, first = read_undirected_graph(file, weights=wanted["weight"] is not False)
+        if is_table(file):
+            graph, first = read_undirected_table(file, weights=wanted["weight"] is not False), 0
+        else:
+            graph, first = read_undirected_graph(file, weights=wanted["weight"] is not False)
     with solver_progress() as progress:
         result = matching(
             graph,
@@ -223,7 +242,9 @@ def _match_general(
     if verify:
         with timed(seconds, "verify", "verifying"):
             result.verify()
-    if output is not None:
+    if output is not None and to_table:
+        write_pair_table(output, result.to_columns(), first)
+    elif output is not None:
         lower = np.flatnonzero(result.mate > np.arange(len(result.mate)))
         pairs = zip((lower + first).tolist(), (result.mate[lower] + first).tolist(), strict=True)
         write_lines(output, (f"{u} {v}" for u, v in pairs))

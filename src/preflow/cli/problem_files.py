@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, NoReturn
 
 import click
@@ -24,13 +24,17 @@ from .files import (
     MAX_FLOW_NAMES,
     MIN_COST_NAMES,
     STREAM,
+    Terminals,
     check_outputs,
+    check_table_name,
     name_of,
     read_network,
     read_problem,
+    read_table_problem,
     write_cut,
     write_flow,
     write_min_cost_flow,
+    write_result_table,
 )
 from .session import TIME_LIMIT_REACHED, VERIFICATION_FAILED, Command, solver_progress, timed, working
 
@@ -48,6 +52,12 @@ if TYPE_CHECKING:
 @method_options
 @time_limit_option
 @click.option("--min-cut", is_flag=True, help="Find a minimum cut only, without a flow; faster.")
+@click.option("--source", multiple=True, metavar="VERTEX", help="Of a table: a source; may be repeated.")
+@click.option("--sink", multiple=True, metavar="VERTEX", help="Of a table: a sink; may be repeated.")
+@click.option(
+    "--supply", metavar="FILE", help="Of a table with costs: a table of vertices and what they send."
+)
+@click.option("--undirected", is_flag=True, help="Of a table: each arc carries flow either way.")
 @click.option("--output", "-o", metavar="FILE", help="Write the flow to this file; - is standard output.")
 @verify_option
 @json_option
@@ -60,6 +70,10 @@ def solve(
     option: tuple[str, ...],
     time_limit: float | None,
     min_cut: bool,
+    source: tuple[str, ...],
+    sink: tuple[str, ...],
+    supply: str | None,
+    undirected: bool,
     output: str | None,
     verify: bool,
     as_json: bool,
@@ -68,6 +82,13 @@ def solve(
 
     The file says which problem it is: .max is maximum flow, .min
     minimum-cost flow, and an .asn is solved as one, too.
+
+    A table (.csv, .tsv, .parquet; text also .gz) has a row for each arc
+    and columns named source, target and capacity; with a column cost it is
+    a minimum-cost flow. The vertices have the names that the table gives
+    them. The answer is a table with the same names: the arcs with their
+    flow, or with --min-cut the vertices with their side. The flow or cut of
+    any file goes to a table if the name of the output says so.
 
     The flow is written as a DIMACS solution: a line "s VALUE", or
     "s COST", then "f TAIL HEAD FLOW" for each arc that carries flow. With
@@ -86,9 +107,12 @@ def solve(
       preflow solve wide.max.gz --method serial-fifo --option gap=true
       preflow solve wide.max.gz --time-limit 10 --json
       preflow generate rmf-wide 64x16 -o - | preflow solve -
+      preflow solve roads.csv --source depot --sink shop -o flow.csv
+      preflow solve prices.csv --supply supplies.csv -o flow.parquet
     """
     from ..cuts import min_cut as minimum_cut
     from ..graph.cost_network import CostNetwork
+    from ..io.tables import is_table
     from ..maxflow.api import max_flow
     from ..maxflow.result import MaxFlowResult
     from ..mincost.api import min_cost_flow
@@ -102,7 +126,11 @@ def solve(
     if as_json and output == STREAM:
         raise InvalidInputError("--json and --output - would both write to standard output")
     options = dict(name_and_value(text) for text in option)
-    check_outputs([output], [file])
+    check_outputs([output], [file, supply])
+    terminals = Terminals(source, sink, supply, undirected)
+    if any(terminals) and not is_table(file):
+        raise InvalidInputError(f"{file}: --source, --sink, --supply and --undirected are for tables")
+    to_table = check_table_name(output, is_table(file))
     if min_cut and file.endswith(MIN_COST_NAMES):
         _no_cut(file)
     if method != "auto" and file.endswith((*MAX_FLOW_NAMES, *MIN_COST_NAMES)):
@@ -113,11 +141,11 @@ def solve(
 
     seconds: dict[str, float] = {}
     with timed(seconds, "read", f"reading {file}"):
-        problem = read_problem(file)
+        problem = read_table_problem(file, terminals) if is_table(file) else read_problem(file)
     if min_cut and isinstance(problem, CostNetwork):
         _no_cut(file)
     find = min_cost_flow if isinstance(problem, CostNetwork) else minimum_cut if min_cut else max_flow
-    with solver_progress() as progress, _numbered_from_one():
+    with solver_progress() as progress, nullcontext() if is_table(file) else _numbered_from_one():
         result = find(
             problem,
             method=method,
@@ -133,7 +161,9 @@ def solve(
     name = name_of(file) if isinstance(problem, CostNetwork) else problem.name
     if output is not None:
         with working(f"writing {output}"):
-            if isinstance(result, MinCostFlowResult):
+            if to_table:
+                write_result_table(output, result)
+            elif isinstance(result, MinCostFlowResult):
                 write_min_cost_flow(output, name, result)
             elif isinstance(result, MaxFlowResult):
                 write_flow(output, name, result)

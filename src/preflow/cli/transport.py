@@ -20,7 +20,7 @@ from .arguments import (
     time_limit_option,
     verify_option,
 )
-from .files import ARCHIVE, STREAM, check_outputs, write_arrays, write_lines
+from .files import ARCHIVE, STREAM, check_outputs, check_table_name, write_arrays, write_lines, write_table
 from .session import TIME_LIMIT_REACHED, Command, solver_progress, timed, working
 
 if TYPE_CHECKING:
@@ -30,9 +30,19 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=Command)
-@click.argument("file", metavar="COST", help="Costs: .npy, sparse .npz, OR-Library .txt or DIMACS .asn.")
-@click.option("--a", "a_file", metavar="A.npy", required=True, help="Masses of the rows.")
-@click.option("--b", "b_file", metavar="B.npy", required=True, help="Masses of the columns.")
+@click.argument(
+    "file",
+    metavar="COST",
+    help="Costs: .npy, sparse .npz, OR-Library .txt, DIMACS .asn or a table (.csv, .tsv, .parquet).",
+)
+@click.option(
+    "--a",
+    "a_file",
+    metavar="A",
+    required=True,
+    help="Masses of the rows: .npy, or a table of names and masses.",
+)
+@click.option("--b", "b_file", metavar="B", required=True, help="Masses of the columns.")
 @method_option
 @device_option
 @threads_option
@@ -43,7 +53,7 @@ if TYPE_CHECKING:
     "-o",
     "output",
     metavar="PLAN",
-    help='Write the plan: arrays to an .npz archive, else lines "ROW COLUMN MASS"; - is standard output.',
+    help='Write the plan: an .npz archive, a table, or lines "ROW COLUMN MASS"; - is standard output.',
 )
 @verify_option
 @json_option
@@ -71,12 +81,17 @@ def transport(
     carry mass, numbered from 0, and the prices u and v that prove the
     plan. Lines have the vertices of a DIMACS file, else numbers from 1.
 
+    Costs in a table have names, as those of `preflow assign`. Masses are
+    then tables of names and masses, and the plan is a table, too.
+
     For example:
 
       preflow transport cost.npy --a rows.npy --b columns.npy --verify
       preflow transport cost.npy --a a.npy --b b.npy --out plan.npz
+      preflow transport cost.csv --a stock.csv --b demand.csv --out plan.csv
     """
     from ..io.costs import read_costs
+    from ..io.tables import is_table
     from ..registry import methods
     from ..solving.dispatch import find_method
     from ..solving.options import name_and_value
@@ -87,13 +102,14 @@ def transport(
     if as_json and output == STREAM:
         raise InvalidInputError("--json and --out - would both write to standard output")
     check_outputs([output], [file, a_file, b_file])
+    to_table = check_table_name(output, is_table(file))
     options = dict(name_and_value(text) for text in option)
     if method != "auto":
         find_method(methods("transport"), method).make_options(options)
     seconds: dict[str, float] = {}
     with timed(seconds, "read", f"reading {file}"):
         problem = read_costs(file)
-        a, b = _read_masses(a_file), _read_masses(b_file)
+        a, b = _read_masses(a_file, problem.rows), _read_masses(b_file, problem.columns)
     with solver_progress() as progress, _numbered_as_in_file(problem):
         result: TransportResult = solve(
             problem.costs,
@@ -111,7 +127,7 @@ def transport(
             result.verify()
     if output is not None:
         with working(f"writing {output}"):
-            _write_plan(output, problem, result)
+            _write_plan(output, problem, result, to_table)
     facts = transport_facts(Path(file).name, result, seconds, verify)
     lines = [json_text(facts)] if as_json else transport_lines(facts)
     if output not in (None, STREAM) and not as_json:
@@ -121,7 +137,19 @@ def transport(
         raise Exit(TIME_LIMIT_REACHED)
 
 
-def _read_masses(file: str) -> Array:
+def _read_masses(file: str, names: Array) -> Array:
+    """Return the masses of rows or columns with these names: an array, or a table by name."""
+    import numpy as np
+
+    from ..graph.placement import exact_array
+    from ..io.tables import is_table, read_amounts
+
+    if is_table(file):
+        amounts = {str(name): amount for name, amount in read_amounts(file).items()}
+        by_name = [amounts.pop(str(name), 0) for name in names.tolist()]
+        if amounts:
+            raise ParseError(file, None, f"{next(iter(amounts))!r} has a mass, and the costs do not have it")
+        return exact_array(by_name, "masses") if by_name else np.zeros(0, dtype=np.int64)
     from ..io.files import parsing, read_bytes
     from ..io.numpy_arrays import NUMPY_MAGIC, announced_array_bytes, read_array
 
@@ -142,16 +170,19 @@ def _numbered_as_in_file(problem: CostFile) -> Iterator[None]:
         yield
     except InfeasibleFlowError as error:
         names = {"row": problem.rows, "column": problem.columns}
-        vertices = tuple((side, names[side][i].item()) for side, i in error.vertices)
+        vertices = tuple((side, names[side].tolist()[i]) for side, i in error.vertices)
         raise InfeasibleFlowError(vertices, error.excess) from None
 
 
-def _write_plan(file: str, problem: CostFile, result: TransportResult) -> None:
+def _write_plan(file: str, problem: CostFile, result: TransportResult, to_table: bool) -> None:
     if result.upper_bound == float("inf"):
         raise InvalidInputError("no plan was found within the time limit, so none is written")
     if file.endswith(ARCHIVE):
         write_arrays(file, row=result.row, column=result.column, mass=result.mass, u=result.u, v=result.v)
         return
     rows, columns = problem.rows[result.row].tolist(), problem.columns[result.column].tolist()
+    if to_table:
+        write_table(file, {"row": rows, "column": columns, "mass": result.mass.tolist()})
+        return
     plan = zip(rows, columns, result.mass.tolist(), strict=True)
     write_lines(file, (f"{row} {column} {mass!r}" for row, column, mass in plan))

@@ -163,6 +163,10 @@ class GeneralMatchingResult(BoundedResult):
         MissingDependencyError
             pandas is not installed.
         """
+        return data_frame(self.to_columns())
+
+    def to_columns(self) -> dict[str, Array]:
+        """Return the columns of :meth:`to_pandas` as arrays; ``polars.DataFrame`` takes them, too."""
         graph, edges = self.graph, self.edges
         columns: dict[str, Array] = {
             "source": labels_of(graph.labels, graph.tail[edges]),
@@ -170,7 +174,7 @@ class GeneralMatchingResult(BoundedResult):
         }
         if graph.weight is not None:
             columns["weight"] = graph.weight[edges]
-        return data_frame(columns)
+        return columns
 
     def verify(self) -> None:
         """Prove the matching best, independently of the solver, in nearly linear time.

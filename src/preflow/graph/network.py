@@ -414,7 +414,7 @@ class MaxFlowProblem:
     ----------
     network : FlowNetwork
     source, sink : int or tuple of int
-        Vertices of ``network``, numbered from 0.
+        Vertices of ``network``, numbered from 0; labels if it has labels.
     name : str
         Its origin; shown in reports.
     """

@@ -1,6 +1,6 @@
-"""Costs of assignments from files: DIMACS ``.asn``, OR-Library, NumPy ``.npy`` and SciPy ``.npz``.
+"""Costs of assignments from files: DIMACS ``.asn``, OR-Library, NumPy ``.npy``, SciPy ``.npz``, tables.
 
-Files may be compressed by gzip. A DIMACS problem reads::
+Tables are those of :mod:`.tables`. Files may be compressed by gzip. A DIMACS problem reads::
 
     c comment
     p asn VERTICES ARCS
@@ -19,16 +19,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..arrays import AnyArray, Array
 from ..errors import ParseError
+from ..graph.cost_edges import CostEdges
 from ..graph.network import EXACT_FLOAT, INT64_MAX
+from ..graph.placement import exact_array
 from ..graph.sparse_input import read_sparse
 from .dimacs import parse_problem, rows_of_assignment
 from .files import check_vertices, parsing, read_bytes
 from .numpy_arrays import NUMPY_MAGIC, ZIP_MAGIC, announced_array_bytes, read_array, read_arrays
 from .record_reader import INTEGER, announced_bytes, shown
+from .tables import is_table, read_cost_table
 
 if TYPE_CHECKING:
     import scipy.sparse
@@ -50,14 +52,14 @@ class CostFile(NamedTuple):
 
     Attributes
     ----------
-    costs : ndarray or scipy sparse matrix
-    rows, columns : ndarray of int64
-        Their names: vertices of a DIMACS file, otherwise their numbers from 1.
+    costs : ndarray, scipy sparse matrix, or CostEdges without labels
+    rows, columns : ndarray of int64 or objects
+        Their names: labels of a table, vertices of a DIMACS file, otherwise their numbers from 1.
     """
 
-    costs: Array | scipy.sparse.csr_array
-    rows: NDArray[np.int64]
-    columns: NDArray[np.int64]
+    costs: Array | scipy.sparse.csr_array | CostEdges
+    rows: Array
+    columns: Array
 
 
 def read_costs(path: str | Path) -> CostFile:
@@ -69,6 +71,8 @@ def read_costs(path: str | Path) -> CostFile:
         The file cannot be read or is malformed, or has more than 2**22 rows and columns, and 256 more for
         each cost.
     """
+    if is_table(path):
+        return _read_table(path)
     with parsing(path, "file of costs"):
         data = read_bytes(path, _announced)
         if data.startswith(NUMPY_MAGIC):
@@ -78,6 +82,16 @@ def read_costs(path: str | Path) -> CostFile:
         if data.lstrip()[:1].isalpha():
             return _read_dimacs(path, data)
         return _read_matrix(path, data)
+
+
+def _read_table(path: str | Path) -> CostFile:
+    edges, costs, rows, columns = read_cost_table(path)
+    with parsing(path, "table of costs"):
+        values = exact_array(list(costs), "cost")
+        if edges is None:
+            return CostFile(values.reshape(len(rows), len(columns)), rows, columns)
+        shape = (len(rows), len(columns))
+        return CostFile(CostEdges(edges.first, edges.second, values, shape), rows, columns)
 
 
 def _announced(head: bytes) -> int | None:

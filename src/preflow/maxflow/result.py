@@ -140,9 +140,10 @@ class MinCutResult(BoundedResult):
         0      a      b         3     2  False
         1      b      c         2     2   True
         """
-        return data_frame(self._columns())
+        return data_frame(self.to_columns())
 
-    def _columns(self) -> dict[str, AnyArray]:
+    def to_columns(self) -> dict[str, AnyArray]:
+        """Return the columns of :meth:`to_pandas` as arrays; ``polars.DataFrame`` takes them, too."""
         network = self.network.on_host()
         in_cut = np.zeros(network.num_arcs, dtype=bool)
         in_cut[self.network.to_host(self.cut_arcs)] = True
@@ -236,8 +237,9 @@ class MaxFlowResult(MinCutResult):
 
     flow: AnyArray
 
-    def _columns(self) -> dict[str, AnyArray]:
-        columns = super()._columns()
+    def to_columns(self) -> dict[str, AnyArray]:
+        """Return the columns of :meth:`to_pandas` as arrays; ``polars.DataFrame`` takes them, too."""
+        columns = super().to_columns()
         in_cut = columns.pop("cut")
         return {**columns, "flow": self.network.to_host(self.flow), "cut": in_cut}
 

@@ -126,17 +126,19 @@ class MinCostFlowResult(BoundedResult):
           source target  capacity  cost  flow
         0      a      b         4     7     3
         """
+        return data_frame(self.to_columns())
+
+    def to_columns(self) -> dict[str, Array]:
+        """Return the columns of :meth:`to_pandas` as arrays; ``polars.DataFrame`` takes them, too."""
         network = self.network
-        return data_frame(
-            {
-                "source": labels_of(network.labels, network.tail),
-                "target": labels_of(network.labels, network.head),
-                **({} if network.lower is None else {"lower": network.lower}),
-                "capacity": network.capacity,
-                "cost": network.cost,
-                "flow": self.flow,
-            }
-        )
+        return {
+            "source": labels_of(network.labels, network.tail),
+            "target": labels_of(network.labels, network.head),
+            **({} if network.lower is None else {"lower": network.lower}),
+            "capacity": network.capacity,
+            "cost": network.cost,
+            "flow": self.flow,
+        }
 
     def verify(self) -> None:
         """Prove the flow optimal, independently of the solver, in linear time.

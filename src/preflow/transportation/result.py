@@ -109,16 +109,18 @@ class TransportResult(BoundedResult):
         MissingDependencyError
             pandas is not installed.
         """
+        return data_frame(self.to_columns())
+
+    def to_columns(self) -> dict[str, Array]:
+        """Return the columns of :meth:`to_pandas` as arrays; ``polars.DataFrame`` takes them, too."""
         costs = self.costs.on_host() if isinstance(self.costs, DeviceCosts) else self.costs
         rows, columns = costs.labels or (None, None)
-        return data_frame(
-            {
-                "row": labels_of(rows, self.row),
-                "column": labels_of(columns, self.column),
-                "mass": self.mass,
-                "cost": costs.at(0, self.row, self.column),
-            }
-        )
+        return {
+            "row": labels_of(rows, self.row),
+            "column": labels_of(columns, self.column),
+            "mass": self.mass,
+            "cost": costs.at(0, self.row, self.column),
+        }
 
     def sparse(self) -> scipy.sparse.csr_array:
         """Return the plan as a sparse matrix, shape (rows, columns)."""

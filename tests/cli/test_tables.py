@@ -1,0 +1,264 @@
+"""Tables on the command line: names go in, and the same names come out."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from preflow.errors import MissingDependencyError, ParseError
+from preflow.io.tables import read_columns, read_cost_table, write_columns
+from tests.cli.test_matching import run, succeed
+
+pytestmark = pytest.mark.fast
+
+ROADS = "from,to,capacity\ndepot,north,4\ndepot,south,3\nnorth,shop,2\nsouth,shop,5\n"
+HOURS = "worker,sew,cook,dig\nada,4,1,9\nbob,2,0,5\ncyd,3,2,2\n"
+
+
+def written(folder: Path, name: str, text: str) -> str:
+    path = folder / name
+    content = text.encode()
+    path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    return str(path)
+
+
+def lines_of(path: Path) -> list[str]:
+    return path.read_text().splitlines()
+
+
+class TestSolve:
+    def test_names_in_and_out(self, tmp_path: Path) -> None:
+        roads, flow = written(tmp_path, "roads.csv", ROADS), tmp_path / "flow.csv"
+        text = succeed("solve", roads, "--source", "depot", "--sink", "shop", "-o", str(flow), "--verify")
+        assert "roads: 4 vertices, 4 arcs" in text
+        assert lines_of(flow) == [
+            "source,target,capacity,flow,cut",
+            "depot,north,4,2,False",
+            "depot,south,3,3,True",
+            "north,shop,2,2,True",
+            "south,shop,5,3,False",
+        ]
+        text = succeed("solve", roads, "--source", "depot", "--sink", "shop", "--min-cut", "-o", "-")
+        assert text.splitlines() == ["vertex,side", "depot,source", "north,source", "south,sink", "shop,sink"]
+        facts = json.loads(succeed("solve", roads, "--source", "depot", "--sink", "shop", "--json"))
+        assert facts["value"] == 5
+        assert "4" in succeed("info", roads)
+
+    @pytest.mark.parametrize("name", ["roads.tsv", "roads.csv.gz", "roads.csv"])
+    def test_separators(self, tmp_path: Path, name: str) -> None:
+        text = ROADS.replace(",", "\t" if ".tsv" in name else ";") + "\n\n"
+        file = written(tmp_path, name, "\ufeff" + text)
+        facts = json.loads(succeed("solve", file, "--source", "depot", "--sink", "shop", "--json"))
+        assert facts["value"] == 5
+        output = tmp_path / f"out{name}"
+        succeed("solve", file, "--source", "depot", "--sink", "shop", "-o", str(output))
+        assert read_columns(output).names == ["source", "target", "capacity", "flow", "cut"]
+
+    def test_numbers_stay_as_they_are_written(self, tmp_path: Path) -> None:
+        file = written(tmp_path, "x.csv", "tail,head,capacity\n007,7,3\n7,100,0x\n".replace("0x", "2"))
+        text = succeed("solve", file, "--source", "007", "--sink", "100", "-o", "-")
+        assert text.splitlines()[1:] == ["007,7,3,2,False", "7,100,2,2,True"]
+
+    def test_undirected_and_several_sources(self, tmp_path: Path) -> None:
+        file = written(tmp_path, "x.csv", "u,v,capacity\na,b,3\nc,b,2\nd,c,1.5\n")
+        options = ["--source", "a", "--source", "d", "--sink", "c", "--json"]
+        assert json.loads(succeed("solve", file, *options, "--undirected"))["value"] == 3.5
+        assert json.loads(succeed("solve", file, *options))["value"] == 1.5
+
+    def test_costs(self, tmp_path: Path) -> None:
+        arcs = written(tmp_path, "arcs.csv", "source,target,capacity,cost\na,b,4,1\na,c,4,5\nb,c,4,2\n")
+        supply = written(tmp_path, "supply.csv", "vertex,supply\na,6\nc,-6\n")
+        text = succeed("solve", arcs, "--supply", supply, "--verify", "-o", "-")
+        assert text.splitlines()[1:] == ["a,b,4,1,4", "a,c,4,5,2", "b,c,4,2,4"]
+
+    def test_a_dimacs_problem_to_a_table(self, tmp_path: Path) -> None:
+        problem = written(tmp_path, "x.max", "p max 3 2\nn 1 s\nn 3 t\na 1 2 4\na 2 3 2\n")
+        flow, cut = tmp_path / "flow.csv", tmp_path / "cut.csv"
+        succeed("solve", problem, "-o", str(flow))
+        assert lines_of(flow)[1:] == ["1,2,4,2,False", "2,3,2,2,True"]
+        succeed("solve", problem, "--min-cut", "-o", str(cut))
+        assert lines_of(cut) == ["vertex,side", "1,source", "2,source", "3,sink"]
+        assert succeed("solve", problem, "-o", "-").startswith("c ")
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            ([], "--source A --sink B"),
+            (["--source", "depot", "--sink", "moon"], "vertex 'moon' is not in the file"),
+            (["--source", "depot", "--sink", "shop", "-o", "flow.sol"], "names go to a table"),
+            (["--source", "depot", "--sink", "depot"], "'depot' is both source and sink"),
+        ],
+    )
+    def test_bad_arguments(self, tmp_path: Path, arguments: list[str], message: str) -> None:
+        result = run("solve", written(tmp_path, "roads.csv", ROADS), *arguments)
+        assert result.exit_code == 2
+        assert message in result.stderr
+
+    def test_terminals_are_for_tables(self, tmp_path: Path) -> None:
+        problem = written(tmp_path, "x.max", "p max 2 1\nn 1 s\nn 2 t\na 1 2 4\n")
+        assert "are for tables" in run("solve", problem, "--source", "1").stderr
+        costs = written(tmp_path, "x.csv", "from,to,cost\na,b,3\n")
+        assert "--supply FILE" in run("solve", costs).stderr
+        roads = written(tmp_path, "roads.csv", ROADS)
+        assert "no column 'cost'" in run("solve", roads, "--supply", roads.replace("roads", "x")).stderr
+
+
+class TestMatchAndAssign:
+    def test_match(self, tmp_path: Path) -> None:
+        skills = written(tmp_path, "skills.csv", "worker,job\nada,sew\nbob,sew\nada,cook dinner\n")
+        text = succeed("match", skills, "--verify", "-o", "-")
+        assert text.splitlines() == ["row,column", "ada,cook dinner", "bob,sew"]
+        assert "names" in run("match", skills, "--permutation", str(tmp_path / "p.txt")).stderr
+        assert "names go to a table" in run("match", skills, "-o", str(tmp_path / "p.txt")).stderr
+
+    def test_the_same_numbers_in_and_out(self, tmp_path: Path) -> None:
+        edges = written(tmp_path, "edges.txt", "1 1\n2 1\n2 2\n3 3\n")
+        pairs = tmp_path / "pairs.csv"
+        succeed("match", edges, "-o", str(pairs))
+        assert sorted(lines_of(pairs)[1:]) == ["1,1", "2,2", "3,3"]
+        assert sorted(succeed("match", edges, "-o", "-").splitlines()) == ["1 1", "2 2", "3 3"]
+        matrix = "%%MatrixMarket matrix coordinate pattern general\n2 2 2\n1 2\n2 1\n"
+        succeed("match", written(tmp_path, "m.mtx", matrix), "-o", str(pairs))
+        assert lines_of(pairs)[1:] == ["1,2", "2,1"]
+
+    def test_general(self, tmp_path: Path) -> None:
+        friends = written(tmp_path, "friends.csv", "u,v,weight\nada,bob,3\nbob,cyd,4\ncyd,dan,3\n")
+        text = succeed("match", friends, "--general", "--verify", "-o", "-")
+        assert text.splitlines() == ["source,target,weight", "ada,bob,3", "cyd,dan,3"]
+        text = succeed("match", friends, "--general", "--unweighted", "-o", "-")
+        assert text.splitlines()[0] == "source,target"
+
+    @pytest.mark.parametrize(
+        "costs",
+        [HOURS, "row,column,cost\nada,sew,4\nada,cook,1\nbob,sew,2\nbob,cook,0\nbob,dig,5\ncyd,dig,2\n"],
+    )
+    def test_assign(self, tmp_path: Path, costs: str) -> None:
+        file, pairs = written(tmp_path, "hours.csv", costs), tmp_path / "pairs.csv"
+        text = succeed("assign", file, "--verify", "-o", str(pairs))
+        assert "5" in text
+        assert lines_of(pairs) == ["row,column,cost", "ada,cook,1", "bob,sew,2", "cyd,dig,2"]
+
+    def test_infinite_costs(self, tmp_path: Path) -> None:
+        file = written(tmp_path, "x.csv", "who,sew,cook\nada,inf,1\nbob,3,0\n")
+        assert succeed("assign", file, "-o", "-").splitlines()[1:] == ["ada,cook,1.0", "bob,sew,3.0"]
+
+    def test_names_in_errors(self, tmp_path: Path) -> None:
+        file = written(tmp_path, "x.csv", "who,sew,cook\nada,inf,1\nbob,inf,2\n")
+        result = run("assign", file)
+        assert result.exit_code == 2
+        assert "rows ada, bob" in result.stderr or "column sew" in result.stderr
+
+    def test_columns_with_numbers_as_names(self, tmp_path: Path) -> None:
+        file = written(tmp_path, "x.csv", ",101,102\n7,3,1\n8,2,9\n")
+        assert succeed("assign", file, "-o", "-").splitlines()[1:] == ["7,102,1", "8,101,2"]
+
+    def test_transport(self, tmp_path: Path) -> None:
+        cost = written(tmp_path, "cost.csv", ",shop,port\nnorth,4,1\nsouth,2,3\n")
+        a = written(tmp_path, "a.csv", "name,mass\nsouth,5\nnorth,3\n")
+        b = written(tmp_path, "b.csv", "name,mass\nshop,4\nport,4\n")
+        plan = tmp_path / "plan.csv"
+        succeed("transport", cost, "--a", a, "--b", b, "--out", str(plan), "--verify")
+        assert sorted(lines_of(plan)[1:]) == ["north,port,3", "south,port,1", "south,shop,4"]
+        wrong = written(tmp_path, "wrong.csv", "name,mass\neast,5\n")
+        assert "'east'" in run("transport", cost, "--a", wrong, "--b", b).stderr
+
+
+@pytest.mark.parametrize("name", ["x.csv", "x.parquet"])
+def test_write_and_read(tmp_path: Path, name: str) -> None:
+    if name.endswith("parquet"):
+        pytest.importorskip("pyarrow")
+    columns = {"source": ["a, b", 'c"', "d\ne"], "number": [1, 2**53 + 1, -3]}
+    write_columns(tmp_path / name, columns)
+    table = read_columns(tmp_path / name)
+    assert table.names == list(columns)
+    assert table.labels(0) == columns["source"]
+    assert table.numbers(1) == columns["number"]
+
+
+def test_parquet(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    roads = str(tmp_path / "roads.parquet")
+    write_columns(roads, {"source": [1, 1, 2], "target": [2, 3, 3], "capacity": [4, 1, 2]})
+    flow = tmp_path / "flow.parquet"
+    succeed("solve", roads, "--source", "1", "--sink", "3", "-o", str(flow))
+    assert read_columns(flow).columns[:2] == [[1, 1, 2], [2, 3, 3]]
+    assert read_columns(flow).numbers(3) == [2, 1, 2]
+    write_columns(roads, {"source": [1, None], "target": [2, 3], "capacity": [4, 1]})
+    assert "row 2: no value in column 'source'" in run("solve", roads, "--source", "1", "--sink", "3").stderr
+    (tmp_path / "bad.parquet").write_bytes(b"PAR1 nonsense")
+    result = run("assign", str(tmp_path / "bad.parquet"))
+    assert result.exit_code == 2
+    assert "no Parquet file, or a damaged one" in result.stderr
+    assert run("assign", str(tmp_path / "none.parquet")).exit_code == 2
+
+
+def test_without_pyarrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(MissingDependencyError, match="pyarrow"):
+        write_columns(tmp_path / "x.parquet", {"a": [1]})
+    assert run("assign", str(tmp_path / "x.parquet")).exit_code == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "the file is empty"),
+        ("a,b,3\nb,c,2\n", "the first line names the columns, and it has the number 3"),
+        ("from,to,capacity\na,b\n", ":2: expected 3 fields, got 2"),
+        ("from,to,capacity\na,b,three\n", "'three' in column 'capacity' is not a number"),
+        ("from,to,capacity\na,b,1_000\n", "'1_000' in column 'capacity' is not a number"),
+        ("from,to,capacity\na,,3\n", ":2: no value in column 'to'"),
+        ("from,to,capacity\na,b,\n", ":2: no value in column 'capacity'"),
+        ("from,to,capacity\na,b,-3\n", "negative"),
+        ("from,to,capacity\na,b,nan\n", "NaN"),
+        ("from,to,price\na,b,3\n", "expected a column 'capacity'"),
+        ("from,there,capacity\na,b,3\n", "expected columns for both ends"),
+        ('from,to,capacity\n"a,b,3\n', "damaged"),
+        ("from,to,capacity\n\x00,b,3\n", None),
+    ],
+)
+def test_bad_tables(tmp_path: Path, text: str, message: str | None) -> None:
+    result = run("solve", written(tmp_path, "x.csv", text), "--source", "a", "--sink", "b")
+    assert result.exit_code == 2
+    assert message is None or message in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("4,1,3\n2,0,5\n3,2,2\n", "the first line names the columns"),
+        ("who,sew\nada,\n", "no cost of 'ada' and 'sew'; a pair that is not allowed costs inf"),
+        ("who\nada\n", "expected the names of rows"),
+        ("who,sew\nada,x\n", "not a number"),
+    ],
+)
+def test_bad_costs(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(ParseError) as caught:
+        read_cost_table(written(tmp_path, "x.csv", text))
+    assert message in str(caught.value)
+
+
+@given(data=st.binary(max_size=80) | st.text(alphabet='ab,;\t"\n\r1', max_size=40).map(str.encode))
+@settings(max_examples=200, deadline=None)
+def test_any_bytes_end_in_one_error(data: bytes, tmp_path_factory: Any) -> None:
+    path = tmp_path_factory.mktemp("bytes") / "x.csv"
+    path.write_bytes(data)
+    for arguments in (["solve", str(path), "--source", "a", "--sink", "b"], ["assign", str(path)]):
+        assert run(*arguments).exit_code in (0, 2)
+
+
+def test_help_loads_no_tables() -> None:
+    code = (
+        "import sys, preflow.cli; preflow.cli.app(['solve', '--help'], standalone_mode=False); "
+        "print([name for name in ('numpy', 'pandas', 'pyarrow') if name in sys.modules])"
+    )
+    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert output.stdout.splitlines()[-1] == "[]"
