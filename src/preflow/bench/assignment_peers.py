@@ -136,6 +136,32 @@ def _run_lapjv(prepared: Prepared) -> Outcome:
     return Outcome(prepared.instance.total(columns), clock.seconds)
 
 
+def _run_lap_native(module: str, prepared: Prepared) -> Outcome:
+    solver = import_module(module)
+    clock = Stopwatch()
+    costs = _stored(prepared, clock)
+    if prepared.instance.kind == "batch":
+        columns = solver.lapjv_batch(costs, return_cost=False, n_threads=1)[1]
+    else:
+        columns = solver.lapjv(costs, return_cost=False)[1]
+    clock.lap("solve")
+    return Outcome(prepared.instance.total(columns), clock.seconds)
+
+
+def _run_fastlap(prepared: Prepared) -> Outcome:
+    import fastlap
+
+    clock = Stopwatch()
+    costs = _stored(prepared, clock)
+    if prepared.instance.kind == "batch":
+        columns = [solution[1] for solution in fastlap.solve_lap_batch(costs, n_threads=1)]
+    else:
+        algorithm = "lapmod" if prepared.instance.kind == "sparse" else "lapjv"
+        columns = fastlap.solve_lap(costs, algorithm)[1]
+    clock.lap("solve")
+    return Outcome(prepared.instance.total(columns), clock.seconds)
+
+
 def _as_integers(costs: Any) -> Any:
     if costs.dtype.kind == "i":
         return costs.astype(np.int64)
@@ -212,4 +238,9 @@ ASSIGNMENT_PEERS: tuple[Contestant, ...] = (
     _lapx("lapjvh", _as_they_are),
     _lapx("lapjvr", _as_they_are),
     Contestant("lapjv", "lapjv", "lapjv", _run_lapjv, _as_floats, _unfit_dense_only),
+    *(
+        Contestant(name, name, name, partial(_run_lap_native, name), _as_they_are, _unfit_dense_only)
+        for name in ("laprust", "lapcpp")
+    ),
+    Contestant("fastlap", "fastlap", "fastlap", _run_fastlap, _prepare_lap, _unfit_points),
 )

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable
+from functools import partial
+from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +18,7 @@ from numpy.typing import NDArray
 from ..arrays import Array
 from ..graph.network import EXACT_FLOAT
 from .flow_instance import FlowInstance
-from .problem import Contestant, Outcome, Stopwatch
+from .problem import LIKE_NETWORKX, Contestant, Outcome, Stopwatch
 
 INT32_LIMIT = 2**31
 #: SciPy and NetworkX are meant for small networks. They are left out above these numbers of arcs.
@@ -236,9 +238,8 @@ def _prepare_networkx(instance: FlowInstance) -> Links:
     return Links(instance.num_vertices, edges, instance.source, instance.sink)
 
 
-def _run_networkx(network: Links, recover_flow: bool) -> Outcome:
-    import networkx
-
+def _run_networkx(module: str, recover_flow: bool, network: Links) -> Outcome:
+    networkx = import_module(module)
     clock = Stopwatch()
     graph = networkx.DiGraph()
     graph.add_nodes_from(range(network.num_vertices))
@@ -293,13 +294,16 @@ def flow_peers(recover_flow: bool) -> tuple[Contestant, ...]:
             _unfit_scipy,
             "its solve phase includes recovering the flow" if recover_flow else "finds a flow, but no cut",
         ),
-        Contestant(
-            "networkx",
-            "networkx",
-            "networkx",
-            lambda network: _run_networkx(network, recover_flow),
-            _prepare_networkx,
-            _unfit_networkx,
-            "its solve phase includes recovering the flow or the cut",
+        *(
+            Contestant(
+                package,
+                module,
+                package,
+                partial(_run_networkx, module, recover_flow),
+                _prepare_networkx,
+                _unfit_networkx,
+                "its solve phase includes recovering the flow or the cut",
+            )
+            for package, module in LIKE_NETWORKX
         ),
     )

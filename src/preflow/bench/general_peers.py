@@ -6,12 +6,14 @@ LEMON, a C++ library, is measured by ``benchmarks/lemon`` of the repository. It 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from .general_instance import GeneralInstance
-from .problem import Contestant, Outcome, Stopwatch
+from .problem import LIKE_NETWORKX, Contestant, Outcome, Stopwatch
 
 #: More edges would take the peers minutes.
 NETWORKX_EDGES, RUSTWORKX_EDGES = 10_000, 60_000
@@ -31,9 +33,8 @@ def _outcome(instance: GeneralInstance, pairs: Iterable[Any], clock: Stopwatch) 
     return Outcome(instance.value(ends[:, 0], ends[:, 1]), clock.seconds)
 
 
-def _run_networkx(prepared: tuple[GeneralInstance, list[tuple[int, int, int]]]) -> Outcome:
-    import networkx
-
+def _run_networkx(module: str, prepared: tuple[GeneralInstance, list[tuple[int, int, int]]]) -> Outcome:
+    networkx = import_module(module)
     instance, edges = prepared
     clock = Stopwatch()
     graph = networkx.Graph()
@@ -72,5 +73,8 @@ def _unfit_rustworkx(instance: GeneralInstance) -> str | None:
 #: The peers of matching in general graphs.
 GENERAL_PEERS: tuple[Contestant, ...] = (
     Contestant("rustworkx", "rustworkx", "rustworkx", _run_rustworkx, _edges, _unfit_rustworkx),
-    Contestant("networkx", "networkx", "networkx", _run_networkx, _edges, _unfit_networkx),
+    *(
+        Contestant(package, module, package, partial(_run_networkx, module), _edges, _unfit_networkx)
+        for package, module in LIKE_NETWORKX
+    ),
 )

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .matching_instance import MatchingInstance
-from .problem import Contestant, Outcome, Stopwatch
+from .problem import LIKE_NETWORKX, Contestant, Outcome, Stopwatch
 
 #: The most edges for igraph and for NetworkX, whose graphs take much memory and time.
 IGRAPH_EDGES = 10_000_000
@@ -57,9 +59,8 @@ def _unfit_networkx(instance: MatchingInstance) -> str | None:
     return f"more than {NETWORKX_EDGES:,} edges" if instance.num_edges > NETWORKX_EDGES else None
 
 
-def _run_networkx(graph: Edges) -> Outcome:
-    import networkx
-
+def _run_networkx(module: str, graph: Edges) -> Outcome:
+    networkx = import_module(module)
     clock = Stopwatch()
     bipartite = networkx.Graph()
     bipartite.add_nodes_from(range(graph.num_rows + graph.num_columns))
@@ -81,5 +82,8 @@ MATCHING_PEERS = (
         remark="starts from a CSR matrix, as preflow does",
     ),
     Contestant("igraph", "igraph", "igraph", _run_igraph, _prepare_edges, _unfit_igraph),
-    Contestant("networkx", "networkx", "networkx", _run_networkx, _prepare_edges, _unfit_networkx),
+    *(
+        Contestant(package, module, package, partial(_run_networkx, module), _prepare_edges, _unfit_networkx)
+        for package, module in LIKE_NETWORKX
+    ),
 )

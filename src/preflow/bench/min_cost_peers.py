@@ -6,13 +6,15 @@ pylmcf contains its network simplex.
 
 from __future__ import annotations
 
+from functools import partial
+from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..graph.cost_network import is_integral
 from .min_cost_instance import MinCostInstance, PlainNetwork
-from .problem import Contestant, Outcome, Stopwatch
+from .problem import LIKE_NETWORKX, Contestant, Outcome, Stopwatch
 
 #: NetworkX's network simplex is Python: it is left out above this number of arcs.
 NETWORKX_ARCS = 10_000
@@ -45,9 +47,8 @@ def _prepare_pylmcf(instance: MinCostInstance) -> Prepared:
     return Prepared(plain, *ends, form.capacity, form.cost, form.supply)
 
 
-def _prepare_networkx(instance: MinCostInstance) -> Any:
-    import networkx as nx
-
+def _prepare_networkx(module: str, instance: MinCostInstance) -> Any:
+    nx = import_module(module)
     plain = instance.plain()
     form = plain.form
     graph = nx.MultiDiGraph()
@@ -84,9 +85,8 @@ def _run_pylmcf(prepared: Prepared) -> Outcome:
     return Outcome(prepared.plain.cost_of(flow), clock.seconds)
 
 
-def _run_networkx(prepared: Any) -> Outcome:
-    import networkx as nx
-
+def _run_networkx(module: str, prepared: Any) -> Outcome:
+    nx = import_module(module)
     plain, graph = prepared
     clock = Stopwatch()
     _, flows = nx.network_simplex(graph)
@@ -136,13 +136,16 @@ MIN_COST_PEERS: tuple[Contestant, ...] = (
         _unfit_pylmcf,
         "the network simplex of LEMON",
     ),
-    Contestant(
-        "networkx",
-        "networkx",
-        "networkx",
-        _run_networkx,
-        _prepare_networkx,
-        _unfit_networkx,
-        "network simplex; its graph is built beforehand",
+    *(
+        Contestant(
+            package,
+            module,
+            package,
+            partial(_run_networkx, module),
+            partial(_prepare_networkx, module),
+            _unfit_networkx,
+            "network simplex; its graph is built beforehand",
+        )
+        for package, module in LIKE_NETWORKX
     ),
 )

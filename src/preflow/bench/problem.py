@@ -174,6 +174,10 @@ def always_fits(instance: Any) -> str | None:
     return None
 
 
+#: Packages that have the functions of NetworkX: the name of the package, and of its module.
+LIKE_NETWORKX = (("networkx", "networkx"), ("franken-networkx", "franken_networkx"))
+
+
 @dataclass(frozen=True)
 class Contestant:
     """A solver that takes part.
