@@ -6,11 +6,13 @@ import ast
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 import preflow
 from preflow import registry
+from preflow.cuda import runtime
 
 pytestmark = pytest.mark.fast
 
@@ -117,13 +119,29 @@ def test_public_names_exist_and_unknown_ones_do_not() -> None:
     for name in preflow.__all__:
         assert getattr(preflow, name) is not None
     assert set(preflow.__all__) == set(dir(preflow))
-    with pytest.raises(AttributeError, match="attribute maximum_flow"):
+    with pytest.raises(AttributeError, match=r"attribute maximum_flow; did you mean max_flow\?"):
         _ = preflow.maximum_flow  # type: ignore[attr-defined]
+    with pytest.raises(AttributeError, match=r"attribute xyzzy$"):
+        _ = preflow.xyzzy  # type: ignore[attr-defined]
+    assert not hasattr(preflow, "__wrapped__")
 
 
 def test_no_public_function_shares_its_name_with_a_subpackage() -> None:
     folders = {path.name for path in PACKAGE.iterdir() if path.is_dir()}
-    assert not folders & set(preflow.__all__)
+    functions = {name for name in preflow.__all__ if not isinstance(getattr(preflow, name), ModuleType)}
+    assert not folders & functions
+
+
+def test_modules_are_there_after_the_import() -> None:
+    code = "import preflow; preflow.vision.segment; preflow.errors.ParseError; preflow.reductions.assign_jobs"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_methods_of_all_problems() -> None:
+    everything = preflow.methods()
+    assert everything == {problem: preflow.methods(problem) for problem in registry.METHODS}
+    for method in everything["max_flow"]:
+        assert method.available is (method.device == "cpu" or runtime.device_if_any() is not None)
 
 
 @pytest.mark.parametrize("problem", registry.METHODS)

@@ -1,3 +1,4 @@
+from . import errors, generators, reductions, vision
 from .assignment.api import linear_assignment
 from .assignment.result import AssignmentResult
 from .bipartite.api import bipartite_matching
@@ -82,6 +83,8 @@ __all__ = [
     "contrast_capacity",
     "dulmage_mendelsohn",
     "edge_connectivity",
+    "errors",
+    "generators",
     "global_min_cut",
     "gomory_hu_tree",
     "grid_cut",
@@ -97,10 +100,12 @@ __all__ = [
     "min_cut",
     "parametric_max_flow",
     "read_dimacs",
+    "reductions",
     "save_npz",
     "structural_rank",
     "transport",
     "vertex_connectivity",
+    "vision",
     "warm_up",
     "write_dimacs",
     "zero_free_diagonal",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import overload
+
 from .assignment.methods import METHODS as ASSIGNMENT_METHODS
 from .bipartite.methods import METHODS as MATCHING_METHODS
 from .errors import InvalidInputError
@@ -24,19 +26,24 @@ METHODS = {
 }
 
 
-def methods(problem: str) -> tuple[Method, ...]:
+@overload
+def methods(problem: str) -> tuple[Method, ...]: ...
+@overload
+def methods(problem: None = None) -> dict[str, tuple[Method, ...]]: ...
+def methods(problem: str | None = None) -> tuple[Method, ...] | dict[str, tuple[Method, ...]]:
     """Return the solvers of a problem, by the name of its function.
 
     Parameters
     ----------
-    problem : str
+    problem : str, optional
         "max_flow", "min_cut", "grid_cut", "bipartite_matching", "matching",
-        "linear_assignment", "min_cost_flow" or "transport".
+        "linear_assignment", "min_cost_flow" or "transport". Default: all of them.
 
     Returns
     -------
-    tuple of Method
-        Each with its name, device, paper, options and a one-line summary.
+    tuple of Method, or dict of str to tuple of Method
+        Each with its name, device, paper, options and a one-line summary; `available` says whether it can run
+        here. Without a problem, the tuples of all problems by name.
 
     Raises
     ------
@@ -48,7 +55,11 @@ def methods(problem: str) -> tuple[Method, ...]:
     >>> import preflow
     >>> [method.name for method in preflow.methods("max_flow")][:2]
     ['serial-generic', 'serial-fifo']
+    >>> sorted(preflow.methods())[:2]
+    ['bipartite_matching', 'grid_cut']
     """
+    if problem is None:
+        return dict(METHODS)
     if problem not in METHODS:
         raise InvalidInputError(f"unknown problem {problem!r}; there are: {', '.join(METHODS)}")
     return METHODS[problem]

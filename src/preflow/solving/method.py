@@ -74,6 +74,14 @@ class Method:
         return import_module(f"preflow.{self.module}")
 
     @property
+    def available(self) -> bool:
+        """Whether it can run here: methods for a GPU need one, and the software to use it."""
+        if self.device == "cpu":
+            return True
+        # Records come before the code for GPUs, which this loads only when it is asked.
+        return import_module("preflow.cuda.runtime").device_if_any() is not None
+
+    @property
     def memory(self) -> Literal["host", "device"]:
         """Where the arrays lie that ``solve`` takes: in host memory, or in the memory of a GPU."""
         return "device" if self.device == "cuda" and not self.copies else "host"
