@@ -352,3 +352,23 @@ def test_wrong_results_are_refused(name: str, factor: float) -> None:
         wrong = replace(wrong, upper_bound=wrong.lower_bound)
     with pytest.raises(VerificationError):
         wrong.verify()
+
+
+def test_bounds_of_stopped_items() -> None:
+    """Bounds are cuts around a terminal: with reverse capacities, and near int64."""
+    tail, head = [0, 1, 0, 1, 2], [1, 2, 2, 1, 0]
+    capacity = [[3, 9, 4, 7, 1], [9, 1, 1, 7, 5], [2**62, 3, 4, 1, 1]]
+    reverse = np.array([[1, 1, 1, 1, 1], [2, 2, 2, 2, 2], [1, 1, 1, 1, 1]])
+    for values in (capacity, np.array(capacity) * 0.37):
+        batch = FlowNetworkBatch.from_arrays(tail, head, values, reverse_capacity=reverse)
+        ends = np.zeros(3, dtype=np.int64), np.full(3, 2)
+        call = api.BatchCall.prepare(batch, *ends, Request(api.METHODS, threads=1))
+        call.control.stop[0] = 1
+        result = call.find()
+        result.verify()
+        assert result.lower_bound.tolist()[:2] == [0, 0]
+        for item, network in enumerate(batch):
+            sides = np.array([[True, False, False], [True, True, False]])
+            least = min(cut_capacity(network, ~side) for side in sides)
+            assert result.upper_bound[item] == pytest.approx(least)
+            assert cut_capacity(network, result[item].sink_side) == pytest.approx(least)

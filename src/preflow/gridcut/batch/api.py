@@ -10,8 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...arrays import AnyArray, Array, Connectivity, Number
-from ...certify.grid import energy_size, labelling_energy, one_sided_energy
-from ...certify.grid_batch import bounds_of_items
+from ...certify.grid_batch import ItemBounds, bounds_of_items, sizes_of_items, sums_of_items
 from ...cuda.runtime import is_on_gpu
 from ...errors import CapacityOverflowError, InvalidInputError, UnboundedFlowError
 from ...graph.grid import DeviceGridNetwork, GridNetwork
@@ -286,9 +285,10 @@ class GridBatchCall(Call[GridNetwork]):
         self.control.remarks.extend(set(call.control.remarks).difference(self.control.remarks))
         labels = group.to_array_module(part.labels)
         with group.current():
-            lower, upper, size = bounds_of_items(group, labels, part._grid, part._solution.terminal)
-        if part.status != "optimal":
-            return _best_of_stopped(begin, part, lower), size
+            found = bounds_of_items(group, labels, part._grid, part._solution.terminal)
+            if part.status != "optimal":
+                return _best_of_stopped(begin, part, labels, found), found.size
+        lower, upper, size = found
         if part._grid.scale_exponent is None:
             return _Solved(begin, part, labels, lower, lower, [0] * len(lower)), size
         gap = [proved_gap(*bounds) for bounds in zip(upper, lower, size, strict=True)]
@@ -323,21 +323,16 @@ class GridBatchCall(Call[GridNetwork]):
         )
 
 
-def _best_of_stopped(begin: int, part: GridCutResult, lower: list[Number]) -> _Solved:
+def _best_of_stopped(begin: int, part: GridCutResult, labels: AnyArray, found: ItemBounds) -> _Solved:
     """Return, for each item of a part that was stopped, the cheapest of three labellings."""
-    network = part.network
-    labels = network.to_array_module(part.labels).copy()
-    upper, gap = [], []
-    for k, least in enumerate(lower):
-        one = part_of(network, slice(k, k + 1))
-        energy = labelling_energy(one, labels[k : k + 1])
-        for side in (True, False):
-            whole = one_sided_energy(one, side)
-            if whole < energy:
-                labels[k], energy = side, whole
-        upper.append(energy)
-        gap.append(proved_gap(energy, least, energy_size(one, energy)))
-    return _Solved(begin, part, labels, lower, upper, gap)
+    network, upper, labels = part.network, list(found.upper), labels.copy()
+    for side, capacity in ((True, network.sink_capacity), (False, network.source_capacity)):
+        for k, energy in enumerate(sums_of_items(capacity)):
+            if energy < upper[k]:
+                labels[k], upper[k] = side, energy
+    sizes = sizes_of_items(network, upper)
+    gap = [proved_gap(*bounds) for bounds in zip(upper, found.lower, sizes, strict=True)]
+    return _Solved(begin, part, labels, found.lower, upper, gap)
 
 
 def _as_array(numbers: list[Number]) -> Array:

@@ -268,8 +268,10 @@ class BatchCall(Call[FlowNetworkBatch]):
             self.solve_alone(item, answers)
         optimal = found.ending == SOLVED
         answers.upper[optimal] = answers.lower[optimal]
-        for item in np.flatnonzero(~optimal).tolist():
-            self.bound(item, answers)
+        if not optimal.all():
+            self.bound(~optimal & ~alone, survey, answers)
+            for item in np.flatnonzero(~optimal & alone).tolist():
+                self.bound_alone(item, answers)
         outcome = (
             found.flow,
             found.sink_side,
@@ -379,8 +381,32 @@ class BatchCall(Call[FlowNetworkBatch]):
             upper = max(float(cut_capacity(result.network, side)) for side in (sink_side, ~source_side))
             answers.gap[item] = max(result.gap, proved_gap(upper, float(answers.lower[item]), upper))
 
-    def bound(self, item: int, answers: _Answers) -> None:
-        """Let an item that is not solved have the cheaper of two cuts."""
+    def bound(self, chosen: NDArray[np.bool_], survey: NDArray[np.float64], answers: _Answers) -> None:
+        """Let items that are not solved have the cheaper of two cuts, around the source and the sink."""
+        batch, found = self.instance, answers.found
+        first_vertex = batch.first_vertex[:-1]
+        at_source = survey[:, LEAVING] <= survey[:, ENTERING]
+        item = np.repeat(np.arange(len(batch)), np.diff(batch.first_arc))
+        around = np.where(at_source, self.source, self.sink)[item]
+        proper, outward = chosen[item] & (batch.tail != batch.head), at_source[item]
+        begins, ends = proper & (batch.tail == around), proper & (batch.head == around)
+        upper = np.zeros(len(batch), dtype=batch.capacity.dtype)
+        across = np.where(outward, begins, ends)
+        np.add.at(upper, item[across], batch.capacity[across])
+        if batch.reverse_capacity is not None:
+            back = np.where(outward, ends, begins)
+            np.add.at(upper, item[back], batch.reverse_capacity[back])
+        answers.upper[chosen] = upper[chosen]
+        slack = 0 if upper.dtype.kind == "i" else sum_slack(1.0) * upper[chosen]
+        answers.gap[chosen] = np.maximum(upper[chosen] - answers.lower[chosen], 0) + slack
+        sink_side = np.repeat(at_source, batch.num_vertices)
+        sink_side[first_vertex + self.source] = False
+        sink_side[first_vertex + self.sink] = True
+        changed = np.repeat(chosen, batch.num_vertices)
+        found.sink_side[changed], found.source_side[changed] = sink_side[changed], ~sink_side[changed]
+
+    def bound_alone(self, item: int, answers: _Answers) -> None:
+        """Do the same for an item that is solved alone, exactly."""
         network = self.instance[item]
         only_sink, all_but_source = (np.zeros(network.num_vertices, dtype=bool) for _ in range(2))
         only_sink[self.sink[item]] = True

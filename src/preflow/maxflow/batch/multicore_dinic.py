@@ -451,7 +451,7 @@ def share(thread: np.uint64, batch: Batch) -> None:
     """Work on runs of items until none is left."""
     work = private(batch.own, batch.memory[thread])
     count = np.uint64(len(batch.chosen))
-    while relaxed_load(batch.stop, 0) == 0:
+    while batch.task != SOLVE or relaxed_load(batch.stop, 0) == 0:
         run = np.uint64(fetch_add(batch.turns, ZERO, ONE))
         if run >= batch.num_runs:
             break
