@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict, dataclass, field
-from typing import Any, ClassVar
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, ClassVar, Self
 
 #: Positions of the counters in the uint64 array that kernels count in.
 PUSHES, RELABELS, GLOBAL_RELABELS, GAP_VERTICES, ARC_SCANS, STEALS, WAITS = range(7)
@@ -25,6 +25,15 @@ Phase = Callable[[str], AbstractContextManager[None]]
 def untimed(phase: str) -> AbstractContextManager[None]:
     """Return a context for a part of a solve whose time nobody wants to know."""
     return nullcontext()
+
+
+def added_up(*parts: Mapping[str, float]) -> dict[str, float]:
+    """Return the time of each phase in all parts."""
+    total: dict[str, float] = {}
+    for seconds in parts:
+        for phase, taken in seconds.items():
+            total[phase] = total.get(phase, 0.0) + taken
+    return total
 
 
 @dataclass(frozen=True)
@@ -57,7 +66,8 @@ class SolveStats:
         The counts of each thread; empty for serial methods.
     seconds : mapping of str to float
         Wall-clock time of each phase: "build", "solve", "recover"; and "compile", taken out of these,
-        where kernels were compiled. On a GPU also "upload" and "download".
+        where kernels were compiled. On a GPU also "upload" and "download". To read what the caller gave, such
+        as a NetworkX graph, is a part of "build".
     """
 
     #: Positions of the counters of this kind of record in a thread's row.
@@ -77,6 +87,10 @@ class SolveStats:
     global_relabel_seconds: float = 0.0
     per_thread: tuple[Mapping[str, int], ...] = ()
     seconds: Mapping[str, float] = field(default_factory=dict)
+
+    def including(self, seconds: Mapping[str, float]) -> Self:
+        """Return the record with more time of some phases."""
+        return replace(self, seconds=added_up(seconds, self.seconds))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record as plain Python values, for JSON."""

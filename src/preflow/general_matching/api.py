@@ -24,6 +24,7 @@ from ..graph.undirected import Neighbours, UndirectedGraph, as_undirected_graph,
 from ..progress import Reporter
 from ..solving.call import Call, Request
 from ..solving.dispatch import Choice, find_method, thread_count
+from ..solving.timing import timed
 from ..stats import GeneralMatchingStats
 from .integer_weights import IntegerWeights, integer_weights, rounding_gap
 from .methods import METHODS
@@ -126,9 +127,12 @@ def matching(
     ):
         if not isinstance(value, bool | np.bool_):
             raise InvalidInputError(f"{name} must be True or False, got {value!r}")
-    read = as_undirected_graph(graph, weight)
+    seconds: dict[str, float] = {}
+    with timed(seconds, "build"):
+        read = as_undirected_graph(graph, weight)
     wanted = bool(maximize), bool(perfect), bool(maximum_cardinality)
     call = GeneralMatchingCall.prepare(read, wanted, initial, request)
+    call.count(seconds)
     return call.run(call.matching, request)
 
 

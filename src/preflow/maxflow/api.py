@@ -25,6 +25,7 @@ from ..graph.scaling import EXACT, Rule, accepted_gap, proved_gap, solve_within_
 from ..progress import Reporter
 from ..solving.call import Call, Request
 from ..solving.dispatch import Choice, thread_count, usable_cpus
+from ..solving.timing import timed
 from ..stats import SolveStats
 from .methods import METHODS
 from .policy import choose, worth_a_gpu
@@ -185,7 +186,9 @@ class FlowCall(Call[FlowNetwork]):
     @classmethod
     def prepare(cls, network: NetworkInput, source: Any, sink: Any, request: Request) -> FlowCall:
         """Read the network, check the terminals and choose the method."""
-        flow_network, source, sink = as_flow_problem(network, source, sink)
+        seconds: dict[str, float] = {}
+        with timed(seconds, "build"):
+            flow_network, source, sink = as_flow_problem(network, source, sink)
         sources = flow_network.vertices(source, "source")
         sinks = flow_network.vertices(sink, "sink")
         both = set(sources.tolist()).intersection(sinks.tolist())
@@ -210,6 +213,7 @@ class FlowCall(Call[FlowNetwork]):
             threads=threads,
             build_threads=min(build_threads, usable_cpus()),
             device=device,
+            seconds=seconds,
         )
 
     def first_stage(self) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from ..graph.standard_form import Standardised, standardise
 from ..progress import Reporter
 from ..solving.call import Call, Request
 from ..solving.dispatch import Choice, find_method, thread_count
+from ..solving.timing import timed
 from ..stats import MinCostStats
 from .arc_lists import tight_flow
 from .infeasible import excesses, infeasible_error
@@ -107,8 +108,11 @@ def min_cost_flow(
     >>> result.verify()
     """
     request = Request(METHODS, method, device, threads, time_limit, progress, options)
-    read = as_cost_network(network)
+    seconds: dict[str, float] = {}
+    with timed(seconds, "build"):
+        read = as_cost_network(network)
     call = MinCostCall.prepare(read, supply, (source, sink, amount), request, warm_start)
+    call.count(seconds)
     return call.run(call.min_cost_flow, request)
 
 

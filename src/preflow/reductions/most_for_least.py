@@ -34,7 +34,8 @@ from ..mincost.methods import METHODS
 from ..mincost.result import MinCostFlowResult
 from ..progress import Reporter
 from ..solving.call import Arguments, Request
-from ..stats import MinCostStats, SolveStats
+from ..solving.timing import timed
+from ..stats import MinCostStats, SolveStats, added_up
 from .base import difference, joined, sum_of, supplies_or_own, totals, vertex_numbers
 from .feasible import CirculationAsMaxFlow
 
@@ -240,7 +241,9 @@ def max_flow_min_cost(
     """
     started = time.perf_counter()
     Request(METHODS, method, device, threads, time_limit, progress, options)
-    read = as_cost_network(network)
+    reading: dict[str, float] = {}
+    with timed(reading, "build"):
+        read = as_cost_network(network)
     sources, sinks = read.vertices(source, "source"), read.vertices(sink, "sink")
     both = np.intersect1d(sources, sinks)
     if len(both):
@@ -262,15 +265,15 @@ def max_flow_min_cost(
         try:
             feasible = circulation.solution(first).flow
         except NotOptimalError:
-            return _unfinished(read, ends, 0, first.upper_bound, first.stats, _within_bounds(read))
+            stats = first.stats.including(reading)
+            return _unfinished(read, ends, 0, first.upper_bound, stats, _within_bounds(read))
         base, amount = feasible[: read.num_arcs], _exact(feasible[read.num_arcs :][: len(sources)])
     rest = max_flow(_residual(read, base), sources, sinks, **shared())
     _count(seconds, rest.stats)
     if rest.status != "optimal":
         flow = rest.flow if base is None else base + rest.flow
-        return _unfinished(
-            read, ends, amount + rest.lower_bound, amount + rest.upper_bound, rest.stats, flow.copy()
-        )
+        bounds = amount + rest.lower_bound, amount + rest.upper_bound
+        return _unfinished(read, ends, *bounds, rest.stats.including(reading), flow.copy())
     arguments: Arguments = {**shared(), "method": method, "options": options}
     found, sent = _sent_at_least_cost(read, ends, amount + rest.value, arguments)
     taken = {"amount": sum(seconds.values()), **found.stats.seconds}
@@ -285,7 +288,7 @@ def max_flow_min_cost(
         _amount=sent,
         _amount_gap=max(0, bound - sent) if isinstance(bound, float) else 0,
     )
-    return replace(result, stats=replace(found.stats, seconds=taken))
+    return replace(result, stats=replace(found.stats, seconds=added_up(reading, taken)))
 
 
 def _sent_at_least_cost(

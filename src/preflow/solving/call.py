@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..progress import Reporter
-from ..stats import RELABEL_NANOSECONDS, SolveStats
+from ..stats import RELABEL_NANOSECONDS, SolveStats, added_up
 from .dispatch import Choice, check_method, check_no_options, check_placement, find_method, most_threads
 from .method import Method
 from .run import Control, check_time_limit, run_interruptibly
@@ -173,6 +173,10 @@ class Call(Generic[Instance]):
         other = replace(self, **changes)
         other.control = self.control
         return other
+
+    def count(self, seconds: Mapping[str, float]) -> None:
+        """Add time that phases took before the call was made."""
+        self.seconds = added_up(seconds, self.seconds)
 
     def is_quick(self, request: Request) -> bool:
         """Whether the solve ends so soon that nobody misses Ctrl-C."""

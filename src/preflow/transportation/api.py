@@ -32,6 +32,7 @@ from ..graph.standard_form import AMOUNT_BITS, MOST
 from ..progress import Reporter
 from ..solving.call import Call, Request
 from ..solving.dispatch import Choice, thread_count
+from ..solving.timing import timed
 from ..stats import MinCostStats
 from .methods import METHODS
 from .policy import choose, worth_a_gpu
@@ -136,7 +137,9 @@ class TransportCall(Call[Any]):
     def prepare(cls, cost: AnyArray, a: ArrayLike, b: ArrayLike, request: Request) -> TransportCall:
         """Read the costs and the masses, and choose the method."""
         shape = (len(a), len(b)) if isinstance(cost, tuple) else None  # type: ignore[arg-type]
-        costs: TransportCosts = as_costs(with_edges_read(cost, shape=shape), False)
+        seconds: dict[str, float] = {}
+        with timed(seconds, "build"):
+            costs: TransportCosts = as_costs(with_edges_read(cost, shape=shape), False)
         if getattr(costs, "base", None) is not None:
             raise InvalidInputError("integer costs are at most 2**59 in size")
         items, n, m = costs.shape
@@ -170,6 +173,7 @@ class TransportCall(Call[Any]):
             options=method.make_options(chosen.options),
             threads=thread_count(method, chosen.threads, n + m),
             device=gpu_of_method(costs, method),
+            seconds=seconds,
         )
 
     def transport(self) -> list[TransportResult]:

@@ -10,6 +10,7 @@ from ...errors import InvalidInputError
 from ...graph.cost_edges import with_edges_read
 from ...progress import Reporter
 from ...solving.call import Request
+from ...solving.timing import timed
 from ..methods import METHODS
 from ..result import AssignmentResult
 from .call import AssignmentCall
@@ -123,6 +124,9 @@ def linear_assignment(
     request = Request(METHODS, method, device, threads, time_limit, progress, options)
     if not isinstance(partial, bool):
         raise InvalidInputError(f"partial must be True or False, got {partial!r}")
-    cost = with_edges_read(cost, shape=shape, weight=weight, rows=rows)
+    seconds: dict[str, float] = {}
+    with timed(seconds, "build"):
+        cost = with_edges_read(cost, shape=shape, weight=weight, rows=rows)
     call = AssignmentCall.prepare(cost, maximize, sizes, partial, request)
+    call.count(seconds)
     return call.run(call.assignment, request)

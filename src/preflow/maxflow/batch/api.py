@@ -23,6 +23,7 @@ from ...graph.solved_capacities import BITS_OF_SUM
 from ...progress import Reporter
 from ...solving.call import Call, Request
 from ...solving.dispatch import Choice
+from ...solving.timing import timed
 from ...stats import SolveStats
 from ..api import FlowCall
 from ..methods import METHODS as FLOW_METHODS
@@ -121,8 +122,11 @@ def max_flow_batch(
     >>> result.verify()
     """
     request = Request(METHODS, "auto", device, threads, time_limit, progress)
-    batch, sources, sinks = read_batch(networks, source, sink)
+    seconds: dict[str, float] = {}
+    with timed(seconds, "build"):
+        batch, sources, sinks = read_batch(networks, source, sink)
     call = BatchCall.prepare(batch, sources, sinks, request)
+    call.count(seconds)
     return call.run(call.find, request)
 
 
