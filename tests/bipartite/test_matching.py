@@ -657,6 +657,14 @@ def check_decomposition(graph: BipartiteGraph) -> None:
     assert coarse.num_blocks <= 3
     full = graph.num_rows == graph.num_columns == parts.matching.cardinality
     assert parts.is_structurally_nonsingular == full
+    lower = preflow.dulmage_mendelsohn(graph, lower=True)
+    assert np.array_equal(lower.row_order, parts.row_order[::-1])
+    assert np.array_equal(lower.column_order, parts.column_order[::-1])
+    assert np.array_equal(np.diff(lower.row_blocks), np.diff(parts.row_blocks)[::-1])
+    assert np.array_equal(np.diff(lower.coarse_columns), np.diff(columns)[::-1])
+    row_block[lower.row_order] = np.repeat(np.arange(lower.num_blocks), np.diff(lower.row_blocks))
+    column_block[lower.column_order] = np.repeat(np.arange(lower.num_blocks), np.diff(lower.column_blocks))
+    assert (row_block[row] >= column_block[column]).all(), "block lower triangular"
 
 
 @given(problem=small_graphs(max_vertices=12))
@@ -690,6 +698,22 @@ def test_zero_free_diagonal() -> None:
     assert np.count_nonzero(poor[:, order].diagonal()) == preflow.structural_rank(poor) == scipy_rank(poor)
     with pytest.raises(InvalidInputError, match="square"):
         preflow.zero_free_diagonal(random_graph(3, 4, 5))
+
+
+def test_decompositions_pass_arguments_on() -> None:
+    matrix = random_graph(2000, 2000, 12000)
+    large = bipartite_family("erdos-renyi").generate("20000x3")
+    given = preflow.bipartite_matching(matrix)
+    for function in (preflow.structural_rank, preflow.zero_free_diagonal, preflow.dulmage_mendelsohn):
+        function(matrix, threads=1, initial=given, time_limit=60.0)
+        function(matrix, method="serial-push-relabel", options={"relabel_period": 0.5})
+        with pytest.raises(InvalidInputError, match="threads"):
+            function(matrix, threads=0)
+        with pytest.raises(NotOptimalError, match="optimum lies between"):
+            slow = {"relabel_period": 1e-9}
+            function(large, method="serial-push-relabel", options=slow, time_limit=1e-9, initial="none")
+        with pytest.raises(TypeError, match="unexpected keyword"):
+            function(matrix, treads=1)
 
 
 # Files

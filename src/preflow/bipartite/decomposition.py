@@ -6,8 +6,9 @@ TOMS 16 (1990); Tarjan (1972) for the strongly connected components, without rec
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +26,7 @@ from .result import MatchingResult
 
 @dataclass(frozen=True, eq=False)
 class DulmageMendelsohn:
-    """The Dulmage-Mendelsohn decomposition: permutations to an upper block triangular form.
+    """The Dulmage-Mendelsohn decomposition: permutations to a block triangular form.
 
     Attributes
     ----------
@@ -41,6 +42,9 @@ class DulmageMendelsohn:
         The beginnings of the horizontal, the square and the vertical part, and the end of the last one.
     matching : MatchingResult
         The maximum matching behind the decomposition, in the host's memory.
+    lower : bool
+        Whether the form is lower block triangular. Then all blocks come in the opposite order, and the parts,
+        too: the vertical one first and the horizontal one last.
     """
 
     row_order: NDArray[np.int64]
@@ -50,6 +54,7 @@ class DulmageMendelsohn:
     coarse_rows: NDArray[np.int64]
     coarse_columns: NDArray[np.int64]
     matching: MatchingResult
+    lower: bool = False
 
     @property
     def num_blocks(self) -> int:
@@ -69,16 +74,40 @@ class DulmageMendelsohn:
                 np.diff(self.coarse_rows).tolist(), np.diff(self.coarse_columns).tolist(), strict=True
             )
         )
-        return f"<DulmageMendelsohn: {parts} (horizontal + square + vertical), {self.num_blocks:,} blocks>"
+        names = "vertical + square + horizontal" if self.lower else "horizontal + square + vertical"
+        return f"<DulmageMendelsohn: {parts} ({names}), {self.num_blocks:,} blocks>"
 
 
-def structural_rank(matrix: AnyArray, *, method: str = "auto", device: str = "auto") -> int:
+class _Matched(TypedDict, total=False):
+    """The arguments of :func:`preflow.bipartite_matching` that the functions here pass on."""
+
+    method: str
+    device: str
+    threads: int | None
+    initial: AnyArray
+    options: Mapping[str, AnyArray] | None
+    time_limit: float | None
+
+
+def _maximum_matching(matrix: AnyArray, arguments: _Matched) -> MatchingResult:
+    """Return a maximum matching; raise NotOptimalError if there was no time for one."""
+    result = bipartite_matching(matrix, **arguments)
+    _ = result.value
+    return result
+
+
+def structural_rank(matrix: AnyArray, **arguments: Unpack[_Matched]) -> int:
     """Return the largest rank of a matrix with this pattern: the size of a maximum matching.
 
     Parameters
     ----------
-    matrix, method, device
+    matrix, method, device, threads, initial, options, time_limit
         See :func:`preflow.bipartite_matching`.
+
+    Raises
+    ------
+    NotOptimalError
+        The time limit ended the search for a maximum matching.
 
     Examples
     --------
@@ -86,15 +115,15 @@ def structural_rank(matrix: AnyArray, *, method: str = "auto", device: str = "au
     >>> preflow.structural_rank(scipy.sparse.csr_array([[1, 1, 0], [1, 0, 0], [1, 0, 0]]))
     2
     """
-    return bipartite_matching(matrix, method=method, device=device).cardinality
+    return _maximum_matching(matrix, arguments).cardinality
 
 
-def zero_free_diagonal(matrix: AnyArray, *, method: str = "auto", device: str = "auto") -> NDArray[np.int64]:
+def zero_free_diagonal(matrix: AnyArray, **arguments: Unpack[_Matched]) -> NDArray[np.int64]:
     """Return an order of the columns that puts as many entries as possible on the diagonal.
 
     Parameters
     ----------
-    matrix, method, device
+    matrix, method, device, threads, initial, options, time_limit
         See :func:`preflow.bipartite_matching`; square.
 
     Returns
@@ -107,6 +136,8 @@ def zero_free_diagonal(matrix: AnyArray, *, method: str = "auto", device: str = 
     ------
     InvalidInputError
         The matrix is not square.
+    NotOptimalError
+        The time limit ended the search for a maximum matching.
 
     Examples
     --------
@@ -114,7 +145,7 @@ def zero_free_diagonal(matrix: AnyArray, *, method: str = "auto", device: str = 
     >>> preflow.zero_free_diagonal(scipy.sparse.csr_array([[0, 2, 0], [0, 0, 3], [1, 0, 0]])).tolist()
     [1, 2, 0]
     """
-    result = bipartite_matching(matrix, method=method, device=device)
+    result = _maximum_matching(matrix, arguments)
     rows, columns = result.graph.shape
     if rows != columns:
         raise InvalidInputError(f"a matrix with a diagonal is square; this one has shape ({rows}, {columns})")
@@ -125,20 +156,27 @@ def zero_free_diagonal(matrix: AnyArray, *, method: str = "auto", device: str = 
 
 
 def dulmage_mendelsohn(
-    matrix: AnyArray, *, fine: bool = True, method: str = "auto", device: str = "auto"
+    matrix: AnyArray, *, fine: bool = True, lower: bool = False, **arguments: Unpack[_Matched]
 ) -> DulmageMendelsohn:
     """Return the Dulmage-Mendelsohn decomposition of a sparse matrix: its block triangular form.
 
     Parameters
     ----------
-    matrix, method, device
+    matrix, method, device, threads, initial, options, time_limit
         See :func:`preflow.bipartite_matching`.
     fine : bool
         Decompose the three coarse parts further.
+    lower : bool
+        Return the lower block triangular form: the same blocks in the opposite order.
 
     Returns
     -------
     DulmageMendelsohn
+
+    Raises
+    ------
+    NotOptimalError
+        The time limit ended the search for a maximum matching.
 
     Notes
     -----
@@ -151,11 +189,14 @@ def dulmage_mendelsohn(
     >>> parts = preflow.dulmage_mendelsohn(matrix)
     >>> parts.num_blocks, parts.row_blocks.tolist()
     (2, [0, 2, 3])
+    >>> parts = preflow.dulmage_mendelsohn(matrix, lower=True)
+    >>> matrix.toarray()[parts.row_order][:, parts.column_order].tolist()
+    [[1, 0, 0], [0, 1, 1], [1, 1, 1]]
     """
-    return decompose(bipartite_matching(matrix, method=method, device=device), fine=fine)
+    return decompose(_maximum_matching(matrix, arguments), fine=fine, lower=lower)
 
 
-def decompose(result: MatchingResult, *, fine: bool = True) -> DulmageMendelsohn:
+def decompose(result: MatchingResult, *, fine: bool = True, lower: bool = False) -> DulmageMendelsohn:
     """Return the decomposition that follows from a maximum matching, computed on the host."""
     result = result.on_host()
     graph, matching = result.graph, result._matching
@@ -166,16 +207,17 @@ def decompose(result: MatchingResult, *, fine: bool = True) -> DulmageMendelsohn
     row_block, column_block = row_part, column_part
     if fine:
         row_block, column_block = _fine_blocks(graph, result, row_part, column_part)
-    row_order, column_order = _order_along_matching(result, row_block, column_block)
+    orders = _order_along_matching(result, row_block, column_block)
     num_blocks = 1 + max((int(block.max()) for block in (row_block, column_block) if len(block)), default=2)
-    return DulmageMendelsohn(
-        row_order,
-        column_order,
+    limits = (
         *_block_limits(row_block, column_block, num_blocks),
         _limits(row_part, 3),
         _limits(column_part, 3),
-        result,
     )
+    if lower:
+        orders = orders[0][::-1].copy(), orders[1][::-1].copy()
+        limits = tuple(each[-1] - each[::-1] for each in limits)
+    return DulmageMendelsohn(*orders, *limits, result, lower)
 
 
 def _fine_blocks(
