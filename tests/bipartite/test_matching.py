@@ -703,14 +703,13 @@ def test_zero_free_diagonal() -> None:
 def test_decompositions_pass_arguments_on() -> None:
     matrix = random_graph(2000, 2000, 12000)
     large = bipartite_family("erdos-renyi").generate("20000x3")
-    given = preflow.bipartite_matching(matrix)
+    given, slow = preflow.bipartite_matching(matrix), {"relabel_period": 1e-9}
     for function in (preflow.structural_rank, preflow.zero_free_diagonal, preflow.dulmage_mendelsohn):
         function(matrix, threads=1, initial=given, time_limit=60.0)
         function(matrix, method="serial-push-relabel", options={"relabel_period": 0.5})
         with pytest.raises(InvalidInputError, match="threads"):
             function(matrix, threads=0)
         with pytest.raises(NotOptimalError, match="optimum lies between"):
-            slow = {"relabel_period": 1e-9}
             function(large, method="serial-push-relabel", options=slow, time_limit=1e-9, initial="none")
         with pytest.raises(TypeError, match="unexpected keyword"):
             function(matrix, treads=1)
