@@ -238,6 +238,7 @@ DATA = {
     "potts": "labels",
     "power_law": "n degree",
     "random_level": "width levels",
+    "register_method": "problem name solve",
     "read_bipartite_graph": "path",
     "read_costs": "path",
     "read_dimacs": "path",

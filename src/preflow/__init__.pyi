@@ -45,7 +45,7 @@ from .mincost.api import min_cost_flow
 from .mincost.result import MinCostFlowResult
 from .mincost.warm import MinCostFlow
 from .reductions.most_for_least import MaxFlowMinCostResult, max_flow_min_cost
-from .registry import methods
+from .registry import methods, register_method
 from .transportation.api import transport
 from .transportation.result import TransportResult
 
@@ -101,6 +101,7 @@ __all__ = [
     "parametric_max_flow",
     "read_dimacs",
     "reductions",
+    "register_method",
     "save_npz",
     "structural_rank",
     "transport",

@@ -349,9 +349,8 @@ def methods(problem: str | None) -> None:
       preflow methods
       preflow methods max_flow
     """
-    from ..registry import METHODS
     from ..registry import methods as methods_of
     from .reports import method_lines
 
-    listed = METHODS if problem is None else {problem: methods_of(problem)}
+    listed = methods_of() if problem is None else {problem: methods_of(problem)}
     click.echo("\n".join(method_lines(listed)).rstrip())

@@ -523,7 +523,7 @@ def _if_any(number: int, what: str) -> str:
 
 def method_lines(problems: Mapping[str, Sequence[Method]]) -> Iterator[str]:
     """Yield the methods of each problem; problems with the same methods are listed together."""
-    for _, group in groupby(problems, key=lambda problem: id(problems[problem])):
+    for _, group in groupby(problems, key=lambda problem: problems[problem]):
         names = list(group)
         yield f"{', '.join(names)}: --method auto chooses among"
         for method in problems[names[0]]:

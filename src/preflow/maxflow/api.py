@@ -15,7 +15,7 @@ from ..arrays import AnyArray, NetworkInput
 from ..certify.cut import cut_capacity, largest_in_cut
 from ..certify.flow import COARSE
 from ..cuda.runtime import Device
-from ..errors import CapacityOverflowError, InvalidInputError
+from ..errors import CapacityOverflowError, InvalidInputError, SolverError
 from ..graph.convert import as_flow_problem
 from ..graph.device.build import build_on_device
 from ..graph.network import INT64_MAX, DeviceFlowNetwork, FlowNetwork, exact_sum, vertex_mask
@@ -137,6 +137,16 @@ def cut_of_arcs(network: NetworkInput, source: Any, sink: Any, request: Request)
     return call.run(call.min_cut, request)
 
 
+def check_heights(name: str, height: object, count: int) -> None:
+    """Raise SolverError unless a solver returned an integer for each of `count` vertices."""
+    if isinstance(height, np.ndarray) and height.shape == (count,) and height.dtype.kind in "iu":
+        return
+    shape = f" of shape {height.shape} and {height.dtype}" if isinstance(height, np.ndarray) else ""
+    raise SolverError(
+        f"solver {name!r} returned {type(height).__name__}{shape}, not heights: an array of {count} integers"
+    )
+
+
 @dataclass(frozen=True)
 class _FirstStage:
     """A solve as the first stage left it: an :class:`preflow.graph.scaling.Outcome`.
@@ -177,6 +187,8 @@ class FlowCall(Call[FlowNetwork]):
     build_threads : int
         CPU threads that build the residual network.
     """
+
+    UNPROVED = "heights that prove nothing"
 
     device: Device | None
     sources: NDArray[np.int64]
@@ -233,7 +245,7 @@ class FlowCall(Call[FlowNetwork]):
         sink_side, upper_bound = solved.sink_side, solved.lower
         gap = 0
         self.control.check_wanted()
-        status = self.control.status(self.method, solved.finished)
+        status = self.control.status(self.method, solved.finished, self.UNPROVED)
         if not solved.finished:
             sink_side, upper_bound = self.best_cut(sink_side)
             if solved.scale_exponent is None and upper_bound < math.inf:
@@ -296,6 +308,7 @@ class FlowCall(Call[FlowNetwork]):
         initial_sink_residual = exact_sum(residual.arrays.sink_residual)
         with self.timed("solve"):
             height = solve(residual.arrays, self.options, self.control)
+        check_heights(self.method.name, height, len(residual.arrays.excess))
         arrived = initial_sink_residual - exact_sum(residual.arrays.sink_residual)
         reaching = height <= residual.num_vertices
         return _FirstStage(

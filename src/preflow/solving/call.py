@@ -17,15 +17,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, Protocol, Self, TypedDict, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, Self, TypedDict, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import SolverError, VerificationError
 from ..progress import Reporter
 from ..stats import RELABEL_NANOSECONDS, SolveStats, added_up
 from .dispatch import Choice, check_method, check_no_options, check_placement, find_method, most_threads
 from .method import Method
+from .outside import OutsideMethod
 from .run import Control, check_time_limit, run_interruptibly
 from .timing import timed
 
@@ -163,6 +165,8 @@ class Call(Generic[Instance]):
     device: Gpu | None
     seconds: dict[str, float] = field(default_factory=dict)
     control: Control = field(init=False)
+    #: The outcome of a solver that does not keep its protocol, for messages.
+    UNPROVED: ClassVar[str] = "a solution that proves nothing"
 
     def __post_init__(self) -> None:
         stop = np.zeros(1, dtype=np.int64) if self.device is None else self.device.make_stop_word()
@@ -198,7 +202,21 @@ class Call(Generic[Instance]):
         return timed(self.seconds, phase, None if gpu is None else gpu.synchronize)
 
     def run(self, work: Callable[[], Outcome], request: Request) -> Outcome:
-        """Return what `work` returns; run it in a thread of its own unless it is quick and nobody watches."""
+        """Return what `work` returns; run it in a thread of its own unless it is quick and nobody watches.
+
+        Results of a method from outside of the package are verified.
+        """
+        outcome = self._run(work, request)
+        if isinstance(self.method, OutsideMethod):
+            results: Any = outcome if isinstance(outcome, list) else [outcome]
+            for result in results:
+                try:
+                    result.verify()
+                except VerificationError as error:
+                    raise SolverError(f"solver {self.method.name!r} left {self.UNPROVED}: {error}") from error
+        return outcome
+
+    def _run(self, work: Callable[[], Outcome], request: Request) -> Outcome:
         if self.is_quick(request) and request.time_limit is None and request.progress is False:
             return work()
         return run_interruptibly(work, self.control, request.time_limit, request.progress)

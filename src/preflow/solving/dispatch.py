@@ -13,6 +13,7 @@ import numpy as np
 
 from ..errors import DeviceUnavailableError, InvalidInputError
 from .method import Method
+from .outside import load_entry_points, outside_methods
 
 DEVICES = ("auto", "cpu", "cuda")
 #: More threads than this are of no use anywhere; solvers may keep a thread's number in a byte.
@@ -48,14 +49,17 @@ def find_method(methods: Sequence[Method], name: str) -> Method:
     InvalidInputError
         There is none; the message lists those there are.
     """
-    for method in methods:
+    outside = outside_methods(methods) if methods else ()
+    for method in (*methods, *outside):
         if name == method.name or name in method.aliases:
             return method
         if name in method.old_names:
             message = f"method {name!r} is now called {method.name!r}"
             warnings.warn(message, DeprecationWarning, stacklevel=_level_of_caller())
             return method
-    names = ", ".join(method.name for method in methods)
+    if load_entry_points():
+        return find_method(methods, name)
+    names = ", ".join(method.name for method in (*methods, *outside))
     raise InvalidInputError(f"unknown method {name!r}; there are: auto, {names}")
 
 

@@ -18,6 +18,7 @@ from ..progress import ProgressReport, Reporter, reporting
 from ..stats import GLOBAL_RELABELS, RELABELS
 from .method import Method
 from .monitor import Monitor
+from .outside import OutsideMethod
 from .result import Status
 from .threads import begin_tasks
 from .timing import compile_seconds, what_is_compiled
@@ -97,8 +98,8 @@ class Control:
         if self.interrupted:
             raise Abandoned
 
-    def status(self, method: Method, finished: bool) -> Status:
-        """Return the status of a solve by `method` that did or did not finish.
+    def status(self, method: Method, finished: bool, left: str = "no optimal solution") -> Status:
+        """Return the status of a solve by `method` that did or did not finish; `left` is for the message.
 
         Raises
         ------
@@ -111,9 +112,8 @@ class Control:
             return "time-limit"
         if self.unproved:
             return "unproved"
-        raise SolverError(
-            f"{method.name} ended without an optimal solution, and nothing stopped it: please report this bug"
-        )
+        report = "" if isinstance(method, OutsideMethod) else ": please report this bug"
+        raise SolverError(f"solver {method.name!r} left {left}, and nothing stopped it{report}")
 
     def report(self, elapsed: float) -> ProgressReport:
         """Return the progress as of now."""
