@@ -45,7 +45,7 @@ Pseudo-code
                 above each vertex that cannot send all that it has            send_up
         otherwise the root has label d + 1 now: append it to its bucket
 
-Time: O(n m log n) with dynamic trees; here O(n**2 m). Memory beside the network: 14 indices a vertex.
+Time: O(n m log n) with dynamic trees; here O(n**2 m). Memory beside the network: 13 indices a vertex.
 """
 
 from __future__ import annotations
@@ -429,13 +429,13 @@ def solve(net: ResidualArrays, options: PseudoflowOptions, control: Control) -> 
             pushed = limit(options.relabel_period * PUSHES_A_VERTEX * n)
         highest, lifo = options.order == "highest", options.bucket == "lifo"
         run(net, forest, order, highest, lifo, fruitless, pushed, monitor)
-        height[:] = n + 1
-        distances_to_sink(net, height, order, ZERO, ZERO, ZERO, False)
+    height[:] = n + 1
+    distances_to_sink(net, height, order, ZERO, ZERO, ZERO, False)
     return height
 
 
 def new_forest(net: ResidualArrays, label: Indices) -> Forest:
-    """Return the trees of one vertex each, and no strong root in a queue."""
+    """Return the trees of one vertex each, which keep `label`, and no strong root in a bucket."""
     n, dtype = len(net.excess), net.head.dtype
     vertex = aligned_rows(n, 8, dtype)
     vertex[:] = n
@@ -443,7 +443,7 @@ def new_forest(net: ResidualArrays, label: Indices) -> Forest:
     vertex[:, CURRENT] = net.first_out[:-1]
     vertex[:, ARCS_END] = net.first_out[1:]
     return Forest(
-        label=label.copy(),
+        label=label,
         vertex=vertex,
         first_root=np.full(n + 2, n, dtype=dtype),
         last_root=np.full(n + 2, n, dtype=dtype),
