@@ -23,7 +23,7 @@ from preflow.errors import (
     UnboundedFlowError,
     VerificationError,
 )
-from preflow.maxflow.batch import api, multicore_dinic
+from preflow.maxflow.batch import api, multicore_augmenting_paths
 from preflow.solving.call import Request
 from tests.support.oracles import edmonds_karp
 from tests.support.strategies import SmallProblem, float_capacities, integer_capacities, small_problems
@@ -225,11 +225,11 @@ def test_stopping_between_items(monkeypatch: pytest.MonkeyPatch) -> None:
     ends = np.zeros(40, dtype=np.int64), np.full(40, 24)
     call = api.BatchCall.prepare(batch, *ends, Request(api.METHODS, threads=1))
 
-    def solve_some(solver: multicore_dinic.Solver, chosen: Any) -> None:
-        solver._run(multicore_dinic.SOLVE, chosen[:13])
+    def solve_some(solver: multicore_augmenting_paths.Solver, chosen: Any) -> None:
+        solver._run(multicore_augmenting_paths.SOLVE, chosen[:13])
         call.control.stop[0] = 1
 
-    monkeypatch.setattr(multicore_dinic.Solver, "solve", solve_some)
+    monkeypatch.setattr(multicore_augmenting_paths.Solver, "solve", solve_some)
     result = call.find()
     result.verify()
     assert result.optimal.tolist() == [True] * 13 + [False] * 27

@@ -47,7 +47,7 @@ from .arrays import (
     nothing_found,
 )
 from .methods import METHODS
-from .multicore_dinic import Solver
+from .multicore_augmenting_paths import Solver
 from .result import MaxFlowBatchResult
 
 #: A network of integers is solved with the others if its sums stay below this number, by :func:`max_flow`
@@ -108,8 +108,8 @@ def max_flow_batch(
 
     Notes
     -----
-    Dinic's algorithm: O(n^2 m) for each item, O(m min(n^(2/3), m^(1/2))) where all capacities are 1. For
-    large or hard networks the methods of :func:`preflow.max_flow` are faster. A few networks are solved by
+    Shortest augmenting paths (Ahuja and Orlin 1991): O(n^2 m) for each item. For hard networks of some
+    thousand arcs and more the methods of :func:`preflow.max_flow` are faster. A few networks are solved by
     that function: integers that sum past 2**62.
 
     Examples
@@ -223,7 +223,7 @@ class BatchCall(Call[FlowNetworkBatch]):
         cls, batch: FlowNetworkBatch, source: NDArray[np.int64], sink: NDArray[np.int64], request: Request
     ) -> BatchCall:
         """Choose the method and the number of threads."""
-        chosen = Choice("multicore-dinic", "the method for batches on the CPU")
+        chosen = Choice("multicore-augmenting-paths", "the method for batches on the CPU")
         if request.device == "cuda":
             chosen = Choice("cuda-dinic", "device='cuda': the method for batches on a GPU")
         method, choice = request.choose(lambda: chosen)

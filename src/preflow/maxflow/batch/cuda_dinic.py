@@ -1,6 +1,9 @@
 """Dinic's algorithm for many small networks on a GPU: each warp solves whole networks.
 
-The algorithm is that of :mod:`.multicore_dinic`, with its definitions. The lanes of a warp share each step.
+Dinic, "Algorithm for Solution of a Problem of Maximum Flow in Networks with Power Estimation", Soviet
+Mathematics Doklady 11 (1970). Definitions are those of :mod:`.multicore_augmenting_paths`; labels are
+distances, and the next search comes where all paths of one length are blocked. On a GPU a search is cheap,
+since the lanes of a warp share each step, and relabels would come one after the other.
 
 Invariants
 ----------
@@ -39,7 +42,7 @@ from ...cuda.runtime import Device
 from ...errors import DeviceMemoryError
 from ...solving.run import Control
 from ...stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES
-from . import multicore_dinic
+from . import multicore_augmenting_paths
 from .arrays import Found, Items
 
 SOURCE = Path(__file__).with_suffix(".cu")
@@ -76,7 +79,7 @@ class Arguments(NamedTuple):
 
 
 class Solver:
-    """The method on one batch: see :class:`.multicore_dinic.Solver`, which surveys the capacities.
+    """The method on one batch: see :class:`.multicore_augmenting_paths.Solver`, which surveys the capacities.
 
     Parameters
     ----------
@@ -96,7 +99,7 @@ class Solver:
 
     def __init__(self, items: Items, found: Found, control: Control, device: Device) -> None:
         self.device, self.control, self.found = device, control, found
-        self.on_host = multicore_dinic.Solver(items, found, control)
+        self.on_host = multicore_augmenting_paths.Solver(items, found, control)
         xp, count = device.xp, len(items.source)
         self.teams = max(1, min(TEAMS, device.block_threads // WARP))
         most_vertices, most_arcs = (

@@ -6,11 +6,11 @@ from ...solving.method import Method
 
 METHODS = (
     Method(
-        "multicore-dinic",
-        "maxflow.batch.multicore_dinic",
-        "DinicBatchOptions",
-        "each thread solves whole networks by augmenting paths in layers",
-        "Dinic 1970",
+        "multicore-augmenting-paths",
+        "maxflow.batch.multicore_augmenting_paths",
+        "AugmentingPathsOptions",
+        "each thread solves whole networks by shortest augmenting paths and relabels",
+        "Ahuja and Orlin 1991",
         parallel=True,
     ),
     Method(
