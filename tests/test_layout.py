@@ -34,6 +34,7 @@ LAYERS = [
     ["maxflow", "gridcut", "bipartite", "general_matching", "assignment", "mincost"],
     ["transportation"],
     ["registry", "cuts"],
+    ["comparison"],
     ["reductions", "connectivity"],
     ["io"],
     ["generators"],

@@ -178,6 +178,7 @@ DATA = {
     "box": "shape corner opposite",
     "cheriyan": "n m c",
     "co_authorship": "n degree",
+    "compare": "problem",
     "contrast_capacity": "image",
     "cost_grid": "height width",
     "delaunay": "n",
@@ -294,6 +295,7 @@ DATA = {
 RESULTS = {
     *(
         "AssignmentResult",
+        "Comparison",
         "DulmageMendelsohn",
         "EdgeConnectivity",
         "GeneralMatchingResult",

@@ -9,6 +9,7 @@ from .bipartite.decomposition import (
     zero_free_diagonal,
 )
 from .bipartite.result import MatchingResult
+from .comparison import Comparison, compare
 from .connectivity.global_cut import GlobalMinCut, global_min_cut
 from .connectivity.gomory_hu import GomoryHuTree, gomory_hu_tree
 from .connectivity.removal import (
@@ -54,6 +55,7 @@ __version__: str
 __all__ = [
     "AssignmentResult",
     "BipartiteGraph",
+    "Comparison",
     "CostNetwork",
     "DulmageMendelsohn",
     "EdgeConnectivity",
@@ -80,6 +82,7 @@ __all__ = [
     "UndirectedGraph",
     "VertexConnectivity",
     "bipartite_matching",
+    "compare",
     "contrast_capacity",
     "dulmage_mendelsohn",
     "edge_connectivity",
