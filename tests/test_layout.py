@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
+from typing import get_args
 
 import pytest
 
 import preflow
-from preflow import registry
+from preflow import method_names, registry
 from preflow.cuda import runtime
+from preflow.solving import dispatch
 
 pytestmark = pytest.mark.fast
 
@@ -21,7 +24,7 @@ PACKAGE = Path(preflow.__file__).parent
 #: Later entries may import earlier ones only; entries of one row never import each other.
 LAYERS = [
     ["errors"],
-    ["arrays"],
+    ["arrays", "method_names"],
     ["checks"],
     ["stats"],
     ["progress"],
@@ -136,6 +139,44 @@ def test_no_public_function_shares_its_name_with_a_subpackage() -> None:
 def test_modules_are_there_after_the_import() -> None:
     code = "import preflow; preflow.vision.segment; preflow.errors.ParseError; preflow.reductions.assign_jobs"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+#: The types of names in signatures, and the problem of each.
+NAMES = {
+    "max_flow": method_names.FlowMethodName,
+    "grid_cut": method_names.GridMethodName,
+    "bipartite_matching": method_names.BipartiteMethodName,
+    "matching": method_names.MatchingMethodName,
+    "linear_assignment": method_names.AssignmentMethodName,
+    "min_cost_flow": method_names.CostFlowMethodName,
+    "transport": method_names.TransportMethodName,
+}
+TYPE_NAMES = {
+    problem: next(name for name, value in vars(method_names).items() if value is alias)
+    for problem, alias in NAMES.items()
+}
+
+
+@pytest.mark.parametrize("problem", NAMES)
+def test_types_have_the_names_of_all_methods(problem: str) -> None:
+    """method_names.py lists the methods again, since types cannot be computed."""
+    names = [method.name for method in registry.METHODS[problem]]
+    assert list(get_args(NAMES[problem])) == ["auto", *names], "list the method in method_names.py"
+
+
+def test_types_have_the_names_of_problems_and_devices() -> None:
+    assert list(get_args(method_names.ProblemName)) == list(registry.METHODS)
+    assert get_args(method_names.DeviceName) == dispatch.DEVICES
+
+
+@pytest.mark.parametrize("problem", registry.METHODS)
+def test_signatures_have_the_types_of_names(problem: str) -> None:
+    annotations = getattr(preflow, problem).__annotations__
+    assert annotations["device"] == "DeviceName"
+    expected = {name for key, name in TYPE_NAMES.items() if key == problem or problem == "min_cut"}
+    found = set(re.findall(r"\w+MethodName", annotations["method"]))
+    assert found
+    assert found <= expected
 
 
 def test_methods_of_all_problems() -> None:

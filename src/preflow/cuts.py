@@ -14,6 +14,7 @@ from .gridcut.result import GridCutResult
 from .maxflow.api import cut_of_arcs
 from .maxflow.methods import METHODS as FLOW_METHODS
 from .maxflow.result import MinCutResult
+from .method_names import DeviceName, FlowMethodName, GridMethodName
 from .progress import Reporter
 from .solving.call import Arguments, Request
 
@@ -36,8 +37,8 @@ def min_cut(
     source: Vertices = None,
     sink: Vertices = None,
     *,
-    method: str = "auto",
-    device: str = "auto",
+    method: FlowMethodName | GridMethodName | str = "auto",
+    device: DeviceName = "auto",
     threads: int | None = None,
     time_limit: float | None = None,
     progress: bool | Reporter = False,

@@ -12,6 +12,7 @@ from .errors import InvalidInputError
 from .general_matching.methods import METHODS as GENERAL_MATCHING_METHODS
 from .gridcut.methods import METHODS as GRIDCUT_METHODS
 from .maxflow.methods import METHODS as MAXFLOW_METHODS
+from .method_names import ProblemName
 from .mincost.methods import METHODS as MINCOST_METHODS
 from .solving.method import Method
 from .solving.outside import NoOptions, OutsideMethod, load_entry_points, outside_methods, register
@@ -30,10 +31,12 @@ METHODS = {
 
 
 @overload
-def methods(problem: str) -> tuple[Method, ...]: ...
+def methods(problem: ProblemName | str) -> tuple[Method, ...]: ...
 @overload
 def methods(problem: None = None) -> dict[str, tuple[Method, ...]]: ...
-def methods(problem: str | None = None) -> tuple[Method, ...] | dict[str, tuple[Method, ...]]:
+def methods(
+    problem: ProblemName | str | None = None,
+) -> tuple[Method, ...] | dict[str, tuple[Method, ...]]:
     """Return the solvers of a problem, by the name of its function.
 
     Parameters
@@ -71,7 +74,7 @@ def methods(problem: str | None = None) -> tuple[Method, ...] | dict[str, tuple[
 
 
 def register_method(
-    problem: str,
+    problem: ProblemName | str,
     name: str,
     solve: Callable[..., Any],
     *,

@@ -17,6 +17,7 @@ from ..errors import InvalidInputError, VerificationError
 from ..graph.bipartite import BipartiteGraph, DeviceBipartiteGraph, graph_on_device
 from ..graph.convert import as_bipartite_graph
 from ..graph.placement import as_device_array, gpu_of_method, gpu_worth_using
+from ..method_names import BipartiteMethodName, DeviceName
 from ..parallel.passes import count_below
 from ..progress import Reporter
 from ..solving.call import Call, Request
@@ -39,8 +40,8 @@ QUICK_EDGES = 200_000
 def bipartite_matching(
     graph: Any,
     *,
-    method: str = "auto",
-    device: str = "auto",
+    method: BipartiteMethodName | str = "auto",
+    device: DeviceName = "auto",
     threads: int | None = None,
     initial: Any = "auto",
     options: Mapping[str, Any] | None = None,

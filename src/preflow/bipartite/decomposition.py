@@ -18,6 +18,7 @@ from ..errors import InvalidInputError
 from ..graph.bipartite import Adjacency, BipartiteGraph
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
+from ..method_names import DeviceName
 from .api import bipartite_matching
 from .cover import reachable_from_rows
 from .match_arrays import Matching
@@ -82,7 +83,7 @@ class _Matched(TypedDict, total=False):
     """The arguments of :func:`preflow.bipartite_matching` that the functions here pass on."""
 
     method: str
-    device: str
+    device: DeviceName
     threads: int | None
     initial: AnyArray
     options: Mapping[str, AnyArray] | None

@@ -26,6 +26,7 @@ from .session import TIME_LIMIT_REACHED, Command, solver_progress, timed
 if TYPE_CHECKING:
     from ..assignment.result import AssignmentResult
     from ..io.costs import CostFile
+    from ..method_names import DeviceName
 
 
 @click.command(cls=Command)
@@ -50,7 +51,7 @@ def assign(
     maximize: bool,
     partial: bool,
     method: str,
-    device: str,
+    device: DeviceName,
     threads: int | None,
     option: tuple[str, ...],
     time_limit: float | None,

@@ -14,6 +14,7 @@ from .files import check_outputs
 from .session import TIME_LIMIT_REACHED, Command, timed
 
 if TYPE_CHECKING:
+    from ..method_names import DeviceName
     from ..vision.expansion import Labelling
 
 show_option = click.option("--show", is_flag=True, help="Print sizes and times as well.")
@@ -59,7 +60,7 @@ def stereo(
     occlusions: bool,
     array: str | None,
     solver: str,
-    device: str,
+    device: DeviceName,
     threads: int | None,
     time_limit: float | None,
     show: bool,
@@ -162,7 +163,7 @@ def optical_flow(
     smoothness: float,
     patch: int,
     solver: str,
-    device: str,
+    device: DeviceName,
     threads: int | None,
     time_limit: float | None,
     show: bool,

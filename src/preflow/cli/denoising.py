@@ -14,6 +14,7 @@ from .files import check_outputs
 from .session import TIME_LIMIT_REACHED, Command, solver_progress, timed
 
 if TYPE_CHECKING:
+    from ..method_names import DeviceName
     from ..vision import Denoised
 
 
@@ -48,7 +49,7 @@ def denoise(
     data: str,
     connectivity: int,
     method: str,
-    device: str,
+    device: DeviceName,
     threads: int | None,
     time_limit: float | None,
     verify: bool,

@@ -14,6 +14,7 @@ from .files import check_outputs, is_same_file
 from .session import TIME_LIMIT_REACHED, Command, solver_progress, timed
 
 if TYPE_CHECKING:
+    from ..method_names import DeviceName
     from ..vision import Segmentation, Volume
 
 
@@ -89,7 +90,7 @@ def segment(
     model: str,
     prior: float,
     method: str,
-    device: str,
+    device: DeviceName,
     threads: int | None,
     time_limit: float | None,
     verify: bool,

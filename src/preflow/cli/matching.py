@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ..bipartite.decomposition import DulmageMendelsohn
     from ..bipartite.result import MatchingResult
     from ..graph.bipartite import BipartiteGraph
+    from ..method_names import DeviceName
 
 #: Pixels of a picture along the longer side; larger matrices are drawn by the number of entries per pixel.
 PIXELS = 600
@@ -78,7 +79,7 @@ def match(
     *,
     method: str,
     initial: str,
-    device: str,
+    device: DeviceName,
     threads: int | None,
     option: tuple[str, ...],
     time_limit: float | None,

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from ..graph.cost_network import CostNetwork
     from ..graph.network import MaxFlowProblem
     from ..io.solution import FlowSolution
+    from ..method_names import DeviceName
 
 
 @click.command(cls=Command)
@@ -65,7 +66,7 @@ def solve(
     file: str,
     *,
     method: str,
-    device: str,
+    device: DeviceName,
     threads: int | None,
     option: tuple[str, ...],
     time_limit: float | None,

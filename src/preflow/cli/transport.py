@@ -26,6 +26,7 @@ from .session import TIME_LIMIT_REACHED, Command, solver_progress, timed, workin
 if TYPE_CHECKING:
     from ..arrays import Array
     from ..io.costs import CostFile
+    from ..method_names import DeviceName
     from ..transportation.result import TransportResult
 
 
@@ -63,7 +64,7 @@ def transport(
     a_file: str,
     b_file: str,
     method: str,
-    device: str,
+    device: DeviceName,
     threads: int | None,
     option: tuple[str, ...],
     time_limit: float | None,

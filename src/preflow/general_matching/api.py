@@ -21,6 +21,7 @@ from ..certify.blossoms import (
 from ..errors import InfeasibleMatchingError, InvalidInputError, VerificationError
 from ..graph.placement import gpu_of_method
 from ..graph.undirected import Neighbours, UndirectedGraph, as_undirected_graph, neighbours_of
+from ..method_names import DeviceName, MatchingMethodName
 from ..progress import Reporter
 from ..solving.call import Call, Request
 from ..solving.dispatch import Choice, find_method, thread_count
@@ -52,8 +53,8 @@ def matching(
     perfect: bool = False,
     maximum_cardinality: bool = False,
     initial: Any = None,
-    method: str = "auto",
-    device: str = "auto",
+    method: MatchingMethodName | str = "auto",
+    device: DeviceName = "auto",
     threads: int | None = None,
     time_limit: float | None = None,
     progress: bool | Reporter = False,

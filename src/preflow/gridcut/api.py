@@ -17,6 +17,7 @@ from ..graph.grid import PARALLEL_SIZE, DeviceGridNetwork, GridNetwork
 from ..graph.integer_grid import IntegerGrid, integer_grid
 from ..graph.placement import gpu_of_method, gpu_worth_using
 from ..graph.scaling import Rule, accepted_gap, proved_gap, solve_within_gap
+from ..method_names import DeviceName, GridMethodName
 from ..parallel.pieces import run_pieces
 from ..progress import Reporter
 from ..solving.call import Call, Request
@@ -37,8 +38,8 @@ def grid_cut(
     neighbor_capacity: AnyArray = None,
     *,
     connectivity: Any = None,
-    method: str = "auto",
-    device: str = "auto",
+    method: GridMethodName | str = "auto",
+    device: DeviceName = "auto",
     threads: int | None = None,
     time_limit: float | None = None,
     progress: bool | Reporter = False,

@@ -22,6 +22,7 @@ from ..graph.network import INT64_MAX, DeviceFlowNetwork, FlowNetwork, exact_sum
 from ..graph.placement import gpu_of_method, gpu_worth_using
 from ..graph.residual import build_residual
 from ..graph.scaling import EXACT, Rule, accepted_gap, proved_gap, solve_within_gap
+from ..method_names import DeviceName, FlowMethodName
 from ..progress import Reporter
 from ..solving.call import Call, Request
 from ..solving.dispatch import Choice, thread_count, usable_cpus
@@ -43,8 +44,8 @@ def max_flow(
     source: Any = None,
     sink: Any = None,
     *,
-    method: str = "auto",
-    device: str = "auto",
+    method: FlowMethodName | str = "auto",
+    device: DeviceName = "auto",
     threads: int | None = None,
     time_limit: float | None = None,
     progress: bool | Reporter = False,

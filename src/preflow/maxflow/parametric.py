@@ -54,6 +54,7 @@ from ..graph.network import EXACT_FLOAT, INT64_MAX, FlowNetwork, exact_sum, vert
 from ..graph.residual import ResidualArrays, build_residual
 from ..kernels.csr_build import terminal_capacities
 from ..kernels.kernel import kernel
+from ..method_names import FlowMethodName
 from ..solving.call import Request
 from ..solving.dispatch import thread_count, usable_cpus
 from ..solving.read_only import ReadOnlyArrays
@@ -432,7 +433,7 @@ def parametric_max_flow(
     *,
     low: float | Fraction = 0,
     high: float | Fraction | None = None,
-    method: str = "auto",
+    method: FlowMethodName | str = "auto",
     threads: int | None = None,
 ) -> ParametricMaxFlow:
     """Find minimum cuts for all values of a parameter on which the capacities at the terminals depend.

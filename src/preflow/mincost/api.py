@@ -17,6 +17,7 @@ from ..graph.negative_cycle import negative_cycle
 from ..graph.network import EXACT_FLOAT
 from ..graph.placement import gpu_of_method, gpu_worth_using
 from ..graph.standard_form import Standardised, standardise
+from ..method_names import CostFlowMethodName, DeviceName
 from ..progress import Reporter
 from ..solving.call import Call, Request
 from ..solving.dispatch import Choice, find_method, thread_count
@@ -44,8 +45,8 @@ def min_cost_flow(
     sink: Any = None,
     amount: float | None = None,
     warm_start: MinCostFlowResult | None = None,
-    method: str = "auto",
-    device: str = "auto",
+    method: CostFlowMethodName | str = "auto",
+    device: DeviceName = "auto",
     threads: int | None = None,
     time_limit: float | None = None,
     progress: bool | Reporter = False,

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from ..arrays import Array, NetworkInput, Vertices
 from ..errors import InvalidInputError
 from ..graph.cost_network import CostNetwork, as_cost_network
+from ..method_names import CostFlowMethodName
 from ..progress import Reporter
 from ..solving.timing import timed
 from .api import min_cost_flow
@@ -55,7 +56,7 @@ class MinCostFlow:
         network: NetworkInput,
         supply: Any = None,
         *,
-        method: str = "auto",
+        method: CostFlowMethodName | str = "auto",
         threads: int | None = None,
         options: Mapping[str, Any] | None = None,
     ) -> None:

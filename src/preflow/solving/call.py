@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import SolverError, VerificationError
+from ..method_names import DeviceName
 from ..progress import Reporter
 from ..stats import RELABEL_NANOSECONDS, SolveStats, added_up
 from .dispatch import Choice, check_method, check_no_options, check_placement, find_method, most_threads
@@ -66,7 +67,7 @@ class Arguments(TypedDict, total=False):
     """The arguments that the functions of all problems share, for overloads."""
 
     method: str
-    device: str
+    device: DeviceName
     threads: int | None
     time_limit: float | None
     progress: bool | Reporter

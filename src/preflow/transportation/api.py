@@ -29,6 +29,7 @@ from ..graph.network import exact_sum
 from ..graph.placement import gpu_of_method, gpu_worth_using, host_array, is_tensor, without_gradient
 from ..graph.point_costs import PointCosts
 from ..graph.standard_form import AMOUNT_BITS, MOST
+from ..method_names import DeviceName, TransportMethodName
 from ..progress import Reporter
 from ..solving.call import Call, Request
 from ..solving.dispatch import Choice, thread_count
@@ -48,8 +49,8 @@ def transport(
     a: ArrayLike,
     b: ArrayLike,
     *,
-    method: str = "auto",
-    device: str = "auto",
+    method: TransportMethodName | str = "auto",
+    device: DeviceName = "auto",
     threads: int | None = None,
     time_limit: float | None = None,
     progress: bool | Reporter = False,

@@ -30,6 +30,7 @@ from ..graph.neighbourhood import half_neighbourhood, pair_boxes
 from ..graph.network import EXACT_FLOAT
 from ..gridcut.api import grid_cut
 from ..gridcut.result import GridCutResult
+from ..method_names import DeviceName
 from ..progress import Reporter
 from ..stats import SolveStats
 from .deadline import Deadline
@@ -102,7 +103,7 @@ def denoise(
     connectivity: int | None = None,
     channel_axis: int | None = None,
     method: str = "auto",
-    device: str = "auto",
+    device: DeviceName = "auto",
     threads: int | None = None,
     time_limit: float | None = None,
     progress: bool | Reporter = False,

@@ -24,6 +24,7 @@ from ..errors import CapacityOverflowError, InvalidInputError, VerificationError
 from ..graph.grid_input import as_array
 from ..graph.network import EXACT_FLOAT, FlowNetwork, MaxFlowProblem, exact_sum
 from ..maxflow.result import MinCutResult
+from ..method_names import DeviceName
 from ..progress import Reporter
 from ..solving.result import BoundedResult
 
@@ -243,7 +244,7 @@ def minimize_energy(
     energy: BinaryEnergy,
     *,
     method: str = "auto",
-    device: str = "auto",
+    device: DeviceName = "auto",
     threads: int | None = None,
     time_limit: float | None = None,
     progress: bool | Reporter = False,

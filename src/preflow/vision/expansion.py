@@ -62,6 +62,7 @@ from ..graph.network import FlowNetwork, MaxFlowProblem
 from ..gridcut.api import grid_cut
 from ..gridcut.methods import METHODS
 from ..gridcut.result import GridCutResult
+from ..method_names import DeviceName
 from ..solving.dispatch import check_method, check_placement, find_method
 from ..solving.timing import solving_seconds, timed
 from .deadline import Deadline
@@ -152,7 +153,7 @@ def alpha_expansion(
     initial: ArrayLike | None = None,
     max_sweeps: int = MOST_SWEEPS,
     method: str = "auto",
-    device: str = "auto",
+    device: DeviceName = "auto",
     threads: int | None = None,
     time_limit: float | None = None,
 ) -> Labelling:
@@ -218,7 +219,7 @@ def alpha_beta_swap(
     initial: ArrayLike | None = None,
     max_sweeps: int = MOST_SWEEPS,
     method: str = "auto",
-    device: str = "auto",
+    device: DeviceName = "auto",
     threads: int | None = None,
     time_limit: float | None = None,
 ) -> Labelling:
@@ -397,7 +398,7 @@ class Cuts:
     """
 
     method: str = "auto"
-    device: str = "auto"
+    device: DeviceName = "auto"
     threads: int | None = None
     prove: bool = False
     recycle: bool = False

@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InvalidInputError
 from ..graph.cost_network import CostNetwork
+from ..method_names import DeviceName
 from ..mincost.api import min_cost_flow
 from ..mincost.result import MinCostFlowResult
 
@@ -60,7 +61,7 @@ def unwrap_phase(
     *,
     weights: ArrayLike | None = None,
     method: str = "auto",
-    device: str = "auto",
+    device: DeviceName = "auto",
     threads: int | None = None,
     time_limit: float | None = None,
 ) -> UnwrappedPhase:

@@ -27,6 +27,7 @@ from ..graph.neighbourhood import half_neighbourhood
 from ..graph.network import EXACT_FLOAT
 from ..gridcut.api import grid_cut
 from ..gridcut.result import GridCutResult
+from ..method_names import DeviceName
 from ..progress import Reporter
 from .colour_models import Palette
 
@@ -86,7 +87,7 @@ def segment(
     prior: float = 0.5,
     warm_start: Segmentation | None = None,
     method: str = "auto",
-    device: str = "auto",
+    device: DeviceName = "auto",
     threads: int | None = None,
     time_limit: float | None = None,
     progress: bool | Reporter = False,

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..checks import check_integer, check_number, check_positive
 from ..errors import InvalidInputError
+from ..method_names import DeviceName
 from ..solving.timing import solving_seconds, timed
 from .deadline import Deadline
 from .expansion import Labelling, alpha_expansion
@@ -87,7 +88,7 @@ def match_stereo(
     occlusions: bool = True,
     max_sweeps: int = SWEEPS,
     method: str = "auto",
-    device: str = "auto",
+    device: DeviceName = "auto",
     threads: int | None = None,
     time_limit: float | None = None,
 ) -> Stereo:

@@ -8,6 +8,7 @@ from typing import Any
 from ...arrays import AnyArray
 from ...errors import InvalidInputError
 from ...graph.cost_edges import with_edges_read
+from ...method_names import AssignmentMethodName, DeviceName
 from ...progress import Reporter
 from ...solving.call import Request
 from ...solving.timing import timed
@@ -24,8 +25,8 @@ def linear_assignment(
     shape: tuple[int, int] | None = None,
     weight: str = "weight",
     rows: Iterable[Hashable] | None = None,
-    method: str = "auto",
-    device: str = "auto",
+    method: AssignmentMethodName | str = "auto",
+    device: DeviceName = "auto",
     threads: int | None = None,
     partial: bool = False,
     options: Mapping[str, Any] | None = None,

@@ -62,6 +62,7 @@ from ...graph.scaling import proved_gap
 from ...kernels.constants import ONE, ZERO
 from ...kernels.csr_build import InputArcs, Pairs, residual_arc, terminal_capacities
 from ...kernels.kernel import kernel
+from ...method_names import FlowMethodName
 from ...progress import Reporter
 from ...solving.call import Request
 from ...solving.dispatch import thread_count, usable_cpus
@@ -641,7 +642,7 @@ class MaxFlow:
     def solve(
         self,
         *,
-        method: str = "auto",
+        method: FlowMethodName | str = "auto",
         threads: int | None = None,
         time_limit: float | None = None,
         progress: bool | Reporter = False,

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...checks import check_integer, check_number, check_positive
 from ...errors import InvalidInputError
+from ...method_names import DeviceName
 from ...solving.run import check_time_limit
 from ...solving.timing import solving_seconds, timed
 from ..expansion import Labelling
@@ -84,7 +85,7 @@ def find_optical_flow(
     patch: int = 8,
     radius: int = 3,
     solver: str = "auto",
-    device: str = "auto",
+    device: DeviceName = "auto",
     threads: int | None = None,
     time_limit: float | None = None,
 ) -> OpticalFlow:

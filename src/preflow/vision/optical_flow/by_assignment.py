@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from ...arrays import Array
 from ...assignment.api import linear_assignment
+from ...method_names import DeviceName
 from ...solving.timing import timed
 from ..matching_costs import LARGEST_COST, Frame
 
@@ -59,7 +60,7 @@ class PatchMatcher:
     patch: int
     radius: int
     method: str = "auto"
-    device: str = "auto"
+    device: DeviceName = "auto"
     threads: int | None = None
     solved: int = 0
     seconds: dict[str, float] = field(default_factory=dict)
