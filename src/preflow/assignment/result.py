@@ -8,8 +8,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ..arrays import AnyArray, Number
+from ..arrays import AnyArray, Array, Number
 from ..certify.assignment import check_assignment, check_bound, proved_gap
 from ..certify.assignment_batch import unproved_items
 from ..certify.fields import check_bounds, check_bounds_of_items, checked_array, checked_numbers
@@ -55,10 +56,10 @@ class AssignmentResult(BoundedResult):
         Whether rows and columns may be left over even if there are as many rows as columns.
     """
 
-    row: AnyArray
-    column: AnyArray
-    u: AnyArray
-    v: AnyArray
+    row: NDArray[np.int64]
+    column: NDArray[np.int64]
+    u: Array
+    v: Array
     stats: AssignmentStats
     costs: DenseCosts | SparseCosts | PointCosts | DeviceCosts
     partial: bool

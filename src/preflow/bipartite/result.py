@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..arrays import AnyArray
+from ..arrays import AnyArray, Array
 from ..certify.fields import check_bounds
 from ..certify.matching import check_cover, check_matching
 from ..graph.bipartite import BipartiteGraph, DeviceBipartiteGraph
@@ -42,8 +42,8 @@ class MatchingResult(BoundedResult):
     graph : BipartiteGraph
     """
 
-    row_match: AnyArray
-    column_match: AnyArray
+    row_match: Array
+    column_match: Array
     graph: BipartiteGraph
     stats: MatchingStats
     _matching: Matching

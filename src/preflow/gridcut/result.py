@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ..arrays import AnyArray
 from ..certify.fields import check_bounds, checked_array, checked_number
 from ..certify.grid import (
     check_grid_flow,
@@ -41,7 +41,7 @@ class GridCutResult(BoundedResult):
     network : GridNetwork
     """
 
-    labels: AnyArray
+    labels: NDArray[np.bool_]
     network: GridNetwork
     _gap: int | float
     _grid: IntegerGrid

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import AnyArray
+from ..arrays import AnyArray, Array
 from ..certify.cut import check_flow_and_cut, check_no_residual_path, crossing_arcs
 from ..graph.edge_tables import data_frame, labels_of
 from ..graph.network import DeviceFlowNetwork, FlowNetwork
@@ -41,7 +41,7 @@ class MinCutResult(BoundedResult):
     sources, sinks : ndarray of int64
     """
 
-    sink_side: AnyArray
+    sink_side: NDArray[np.bool_]
     network: FlowNetwork
     sources: NDArray[np.int64]
     sinks: NDArray[np.int64]
@@ -63,7 +63,7 @@ class MinCutResult(BoundedResult):
         return self._gap
 
     @property
-    def cut_arcs(self) -> AnyArray:
+    def cut_arcs(self) -> NDArray[np.int64]:
         """Indices of the input arcs over the cut, ascending.
 
         These are the arcs with capacity from the source side to the sink side, their own or their reverse
@@ -76,7 +76,8 @@ class MinCutResult(BoundedResult):
             if network.reverse_capacity is not None:
                 backward = backward[network.reverse_capacity[backward] > 0]
                 arcs = network.xp.sort(network.xp.concatenate([arcs, backward]))
-            return network.to_caller(arcs)
+            found: NDArray[np.int64] = network.to_caller(arcs)
+            return found
 
     def cut_edges(self) -> list[tuple[Hashable, Hashable]]:
         """Return the arcs over the cut as pairs of vertices, with the caller's labels.
@@ -156,7 +157,7 @@ class MinCutResult(BoundedResult):
             "cut": in_cut,
         }
 
-    def source_side(self) -> AnyArray:
+    def source_side(self) -> NDArray[np.bool_]:
         """Return the smallest source side of all minimum cuts, as one bool per vertex.
 
         These are the vertices that the source still reaches over residual arcs after all excess is returned
@@ -165,9 +166,11 @@ class MinCutResult(BoundedResult):
         if self.status != "optimal":
             self._raise_not_optimal()
         with self.network.current():
-            return self.network.to_caller(self.network.to_array_module(self._second_stage.source_side()))
+            side = self.network.to_array_module(self._second_stage.source_side())
+            reached: NDArray[np.bool_] = self.network.to_caller(side)
+            return reached
 
-    def bottleneck_arcs(self) -> AnyArray:
+    def bottleneck_arcs(self) -> NDArray[np.int64]:
         """Return the arcs, ascending, where one unit more of capacity makes the maximum flow larger.
 
         The source reaches the tail of such an arc over residual arcs, and the head reaches the sink. So it is
@@ -194,7 +197,8 @@ class MinCutResult(BoundedResult):
             found = source_side[network.tail] & sink_side[network.head]
             if network.reverse_capacity is not None:
                 found |= source_side[network.head] & sink_side[network.tail]
-            return network.to_caller(network.xp.flatnonzero(found))
+            arcs: NDArray[np.int64] = network.to_caller(network.xp.flatnonzero(found))
+            return arcs
 
     def verify(self) -> None:
         """Prove the cut minimum, independently of the solver, in linear time.
@@ -235,7 +239,7 @@ class MaxFlowResult(MinCutResult):
         See :class:`MinCutResult`.
     """
 
-    flow: AnyArray
+    flow: Array
 
     def to_columns(self) -> dict[str, AnyArray]:
         """Return the columns of :meth:`to_pandas` as arrays; ``polars.DataFrame`` takes them, too."""
