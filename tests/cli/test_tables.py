@@ -262,3 +262,12 @@ def test_help_loads_no_tables() -> None:
     )
     output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert output.stdout.splitlines()[-1] == "[]"
+
+
+def test_hints_at_other_commands_and_families(tmp_path: Path) -> None:
+    matrix = written(tmp_path, "x.mtx", "%%MatrixMarket matrix coordinate pattern general\n1 1 1\n1 1\n")
+    assert "`preflow match` reads" in run("info", matrix).stderr
+    error = run("generate", "delauney").stderr
+    assert "did you mean 'delaunay'? There are" in error
+    for family in ("rmf-wide", "netgen", "delaunay"):
+        assert family in error

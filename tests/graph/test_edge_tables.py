@@ -261,6 +261,28 @@ def test_a_lazy_frame_is_refused() -> None:
         preflow.max_flow(polars.LazyFrame({"source": ["a"]}), "a", "b")
 
 
+class Tensor:
+    """An array of a library of which NumPy knows nothing but the protocol of DLPack."""
+
+    def __init__(self, values: Any) -> None:
+        self.values = np.array(values)
+
+    def __dlpack__(self, **arguments: Any) -> Any:
+        return self.values.__dlpack__(**arguments)
+
+    def __dlpack_device__(self) -> Any:
+        return self.values.__dlpack_device__()
+
+
+def test_arrays_with_dlpack_only() -> None:
+    tail, head, capacity = Tensor([0, 1]), Tensor([1, 2]), Tensor([3, 2])
+    assert preflow.max_flow((tail, head, capacity), 0, 2).value == 2
+    assert preflow.bipartite_matching((tail, head)).cardinality == 2
+    assert preflow.matching((tail, head, capacity)).weight == 3
+    with pytest.raises(InvalidInputError, match="must hold integers"):
+        preflow.max_flow((Tensor([0.5]), Tensor([1]), 3), 0, 1)
+
+
 def test_an_attribute_that_no_edge_has() -> None:
     graph = nx.DiGraph()
     graph.add_edge("a", "b", weight=3)

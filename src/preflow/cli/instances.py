@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -89,6 +90,11 @@ def generate(
         ]
         click.echo("\n".join(family_table(families)))
         return
+    known = [*FAMILIES, *MIN_COST_FAMILIES, *BIPARTITE_FAMILIES]
+    if arguments[0] not in known:
+        close = get_close_matches(arguments[0], known, 1)
+        hint = f"did you mean {close[0]!r}? There" if close else "there"
+        raise InvalidInputError(f"unknown family {arguments[0]!r}: {hint} are {', '.join(known)}")
     bipartite, costs = BIPARTITE_FAMILIES.get(arguments[0]), MIN_COST_FAMILIES.get(arguments[0])
     if list_families:
         click.echo("\n".join(family_lines(bipartite or costs or family_named(arguments[0]))))

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from ..arrays import AnyArray, Array, ArrayModule
 from ..errors import InvalidInputError
-from .network import MOST_VERTICES
+from .network import MOST_VERTICES, as_array
 from .sparse_input import SparseEntries, check_integers, check_lines, check_range
 
 #: Indices of 32 bits number at most this many edges, rows or columns; the largest value means "none".
@@ -106,8 +106,4 @@ def _least_size(values: AnyArray) -> int:
 
 def numbers_of(values: ArrayLike, name: str) -> Array:
     """Return a one-dimensional array-like of integers as an array."""
-    try:
-        numbers = np.asarray(values)
-    except ValueError as error:
-        raise InvalidInputError(f"{name} is not an array: {error}") from None
-    return check_integers(numbers, name)  # type: ignore[no-any-return]
+    return check_integers(as_array(values, name), name)  # type: ignore[no-any-return]

@@ -33,7 +33,14 @@ from .edge_tables import (
     read_tuples,
 )
 from .networkx_edges import read_networkx
-from .placement import DeviceArrays, HostArrays, as_device_array, restorer
+from .placement import (
+    DeviceArrays,
+    HostArrays,
+    as_device_array,
+    is_tensor,
+    restorer,
+    without_gradient,
+)
 from .sparse_input import read_sparse
 from .vertex_names import VertexNames, numbers_of_labels
 
@@ -495,13 +502,19 @@ def check_ends(tail: AnyArray, head: AnyArray, num_vertices: Any) -> int:
     return number
 
 
+def as_array(values: ArrayLike, name: str) -> Array:
+    """Return an array-like as an array; NumPy has no other way into objects that have ``__dlpack__`` only."""
+    try:
+        if is_tensor(values) and not hasattr(values, "__array__"):
+            return np.from_dlpack(without_gradient(values))
+        return np.asarray(values)
+    except (BufferError, ValueError) as error:
+        raise InvalidInputError(f"{name} is not an array: {error}") from None
+
+
 def vertex_ids(values: ArrayLike, name: str) -> Array:
     """Return the numbers of vertices, one end of each arc, as an array; check it."""
-    try:
-        ids = np.asarray(values)
-    except ValueError as error:
-        raise InvalidInputError(f"{name} is not an array: {error}") from None
-    return check_vertex_ids(ids, name)  # type: ignore[no-any-return]
+    return check_vertex_ids(as_array(values, name), name)  # type: ignore[no-any-return]
 
 
 def check_vertex_ids(ids: AnyArray, name: str) -> AnyArray:
@@ -526,10 +539,7 @@ def read_capacities(
     """
     if hasattr(values, "mask") and np.ma.is_masked(values):  # numpy.ma is slow to import
         raise InvalidInputError(f"{name} is a masked array: fill it, or leave the masked arcs out")
-    try:
-        array = np.asarray(values)
-    except ValueError as error:
-        raise InvalidInputError(f"{name} is not an array: {error}") from None
+    array = as_array(values, name)
     if array.ndim == 0:
         array = np.broadcast_to(array, (num_arcs,))
     if array.shape != (num_arcs,):

@@ -200,7 +200,9 @@ def parse_problem(path: str | Path, data: bytes, kinds: Sequence[str]) -> Proble
             _check_seed(reader, line)
         else:
             letter = shown(line.fields[0])
-            reader.fail(line.position, f"unknown line type {letter}: expected 'c', 'p', 'n' or 'a'")
+            is_matrix = line.fields[0].lower().startswith(b"%%matrixmarket")
+            hint = "; this is a Matrix Market file, which `preflow match` reads" if is_matrix else ""
+            reader.fail(line.position, f"unknown line type {letter}: expected 'c', 'p', 'n' or 'a'{hint}")
     if problem is None:
         wanted = " or ".join(f"'p {kind} VERTICES ARCS'" for kind in kinds)
         reader.fail(None, f"the file has no line {wanted}" if reader.data else "the file is empty")
