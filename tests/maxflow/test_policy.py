@@ -48,7 +48,7 @@ def test_kinds_of_networks(monkeypatch: pytest.MonkeyPatch) -> None:
         return policy.choose(FAMILIES[name].generate(size, seed=0).network, "cpu", threads).method
 
     assert chosen("grid-2d", "30x30") == "serial-hi-pr"
-    assert chosen("ac-dense", "120", threads=16) == "serial-fifo"
+    assert chosen("ac-dense", "120", threads=16) == "serial-dinic"
     monkeypatch.setattr(policy, "FEW_ARCS", 100)
     assert chosen("grid-2d", "30x30") == "serial-pseudoflow"
     assert chosen("rmf-wide", "8x4") == "serial-hi-pr"

@@ -2,8 +2,9 @@
 
 Ahuja and Orlin, "Distance-Directed Augmenting Path Algorithms for Maximum Flow and Parametric Maximum Flow
 Problems", Naval Research Logistics 38 (1991). A departure: after `RELABELS_A_VERTEX` relabels a vertex a
-search makes labels exact. (A search wherever paths of one length end would be Dinic's algorithm.) One kernel does everything for a network while the network is in the thread's cache: it scales the
-capacities, sorts the arcs by their ends, solves, and writes flow and cuts.
+search makes labels exact. (A search wherever paths of one length end would be Dinic's algorithm.) One kernel
+does everything for a network while the network is in the thread's cache: it scales the capacities, sorts the
+arcs by their ends, solves, and writes flow and cuts.
 
 Definitions
 -----------
