@@ -372,3 +372,46 @@ def test_bounds_of_stopped_items() -> None:
             least = min(cut_capacity(network, ~side) for side in sides)
             assert result.upper_bound[item] == pytest.approx(least)
             assert cut_capacity(network, result[item].sink_side) == pytest.approx(least)
+
+
+@pytest.mark.parametrize("factor", [1, 0.37])
+def test_batches_are_refused_where_single_results_are(factor: float) -> None:
+    """The proof of a whole batch takes no wrong item for right."""
+    rng = np.random.default_rng(13)
+    result = preflow.max_flow_batch(random_batch(4, factor=factor), 0, 24, threads=1)
+    refused = 0
+    for _ in range(150):
+        name = str(rng.choice(["flow", "flow", "sink_side", "source_side", "lower_bound"]))
+        values = np.array(getattr(result, name))
+        place = rng.integers(len(values))
+        if values.dtype == bool:
+            values[place] ^= True
+        else:
+            values[place] += rng.choice([-1, 1]) * factor
+        wrong = replace(result, **{name: values})
+        if name == "lower_bound":
+            wrong = replace(wrong, upper_bound=values)
+        right = True
+        for item, one in enumerate(wrong):
+            try:
+                one.verify()
+                wrong._verify_source_side(item, one)
+            except VerificationError:
+                right = False
+        refused += not right
+        if right:
+            wrong.verify()
+        else:
+            with pytest.raises(VerificationError):
+                wrong.verify()
+    assert 0 < refused < 150
+
+
+def test_time_limit() -> None:
+    batch = random_batch(3000)
+    preflow.max_flow_batch(batch, 0, 24, threads=1)
+    result = preflow.max_flow_batch(batch, 0, 24, threads=1, time_limit=1e-4)
+    result.verify()
+    assert result.status == ("optimal" if result.optimal.all() else "time-limit")
+    lines: list[Any] = []
+    preflow.max_flow_batch(batch, 0, 24, threads=1, progress=lines.append)
