@@ -88,6 +88,18 @@ class TestMinCostFlow:
             preflow.min_cost_flow(network, SUPPLY)
         assert message in str(caught.value)
 
+    def test_supplies_by_position_are_refused(self) -> None:
+        with pytest.raises(InvalidInputError, match="mapping of labels to numbers"):
+            preflow.CostNetwork.from_edges(SHIPMENTS, supply=[6, 0, -6])
+        with pytest.raises(InvalidInputError, match="'z' is not in the graph"):
+            preflow.min_cost_flow(SHIPMENTS, {"a": 1, "z": -1})
+        assert preflow.min_cost_flow(SHIPMENTS, [6, 0, -6]).cost == 22
+
+    def test_completion_offers_what_callers_use(self) -> None:
+        network = preflow.CostNetwork.from_edges(SHIPMENTS)
+        assert {"tail", "head", "cost", "labels", "vertex"} <= set(dir(network))
+        assert not {"xp", "current", "to_caller"} & set(dir(network))
+
     def test_an_attribute_that_no_edge_has(self) -> None:
         graph = nx.DiGraph()
         graph.add_edge("a", "b", cost=3, capacity=7)

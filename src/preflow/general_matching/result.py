@@ -59,7 +59,7 @@ class GeneralMatchingResult(BoundedResult):
         What was asked for.
     barrier : ndarray of bool, shape (num_vertices,), or None
         Of a graph without weights: the vertices of a set A that proves the matching largest. Every matching
-        leaves at least as many vertices free as the graph without A has odd components beyond |A|.
+        leaves at least as many vertices free as the graph without A has odd components, less the size of A.
     duals : BlossomDuals or None
         Of a graph with weights: twice the duals of the weights that were solved, as integers. These weights
         are the given ones, negated to minimise, times two to a power for floats, plus `bonus`.

@@ -406,6 +406,10 @@ class CostNetwork(VertexNames, HostArrays, ReadOnlyArrays):
             raise InvalidInputError(
                 "edges of a network with costs are (tail, head, capacity, cost): two numbers are missing"
             )
+        if supply is not None and not hasattr(supply, "items"):
+            raise InvalidInputError(
+                f"supply must be a mapping of labels to numbers, or a Series, got {type(supply).__name__}"
+            )
         wanted = {} if supply is None else dict(supply.items())
         labels, tail, head = number_together(edges, wanted)
         values: dict[str, Any] = {

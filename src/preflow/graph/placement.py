@@ -16,9 +16,15 @@ from ..errors import DeviceMemoryError, InvalidInputError
 from ..solving.dispatch import most_threads
 from ..solving.method import Method
 
+#: Names of networks, graphs and costs that code inside of the package uses: completion does not offer them.
+INTERNAL = {"xp", "current", "to_array_module", "to_caller", "to_host", "known_columns", "remember_columns"}
+
 
 class HostArrays:
     """Base class of networks, graphs and costs whose arrays are NumPy arrays."""
+
+    def __dir__(self) -> list[str]:
+        return [name for name in super().__dir__() if name not in INTERNAL]
 
     @property
     def xp(self) -> ArrayModule:
