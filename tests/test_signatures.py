@@ -295,6 +295,7 @@ DATA = {
 RESULTS = {
     *(
         "AssignmentResult",
+        "AssignmentWithSinglesResult",
         "Comparison",
         "DulmageMendelsohn",
         "EdgeConnectivity",

@@ -1,6 +1,7 @@
 from . import errors, generators, reductions, vision
 from .assignment.api import linear_assignment
 from .assignment.result import AssignmentResult
+from .assignment.singles_result import AssignmentWithSinglesResult
 from .bipartite.api import bipartite_matching
 from .bipartite.decomposition import (
     DulmageMendelsohn,
@@ -54,6 +55,7 @@ __version__: str
 
 __all__ = [
     "AssignmentResult",
+    "AssignmentWithSinglesResult",
     "BipartiteGraph",
     "Comparison",
     "CostNetwork",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from ...arrays import AnyArray
@@ -29,6 +30,7 @@ def linear_assignment(
     device: DeviceName = "auto",
     threads: int | None = None,
     partial: bool = False,
+    unmatched_cost: AnyArray = None,
     options: Mapping[str, Any] | None = None,
     time_limit: float | None = None,
     progress: bool | Reporter = False,
@@ -81,6 +83,12 @@ def linear_assignment(
     partial : bool
         If not all rows (columns, if there are fewer) can be paired, return the best of the assignments with
         the largest number of pairs, instead of raising InfeasibleError.
+    unmatched_cost : number, or (rows, columns), optional
+        What each row and each column without a partner costs (with `maximize`, what it is worth): one number
+        for all, or a tuple of a number or an array for the rows and one for the columns. Then any number of
+        pairs is allowed, and the total counts pairs and singles. 0 with `maximize` is the matching of the
+        largest weight. Trackers know this as ``cost_limit`` of lap and lapx: ``cost_limit=L`` is
+        ``unmatched_cost=(L, 0)``. For costs in host memory that are no points.
     options : mapping, optional
         Options of the named method, such as ``{"row_reduction": 20}``; "auto" takes no options.
     time_limit : float, optional
@@ -92,6 +100,7 @@ def linear_assignment(
     Returns
     -------
     AssignmentResult
+        An :class:`preflow.AssignmentWithSinglesResult` if `unmatched_cost` is given.
 
     Raises
     ------
@@ -121,13 +130,23 @@ def linear_assignment(
     >>> result.row.tolist(), result.column.tolist(), result.cost
     ([0, 1, 2], [1, 0, 2], 5)
     >>> result.verify()
+    >>> result = preflow.linear_assignment([[4, 9, 3], [9, 8, 9], [3, 2, 2]], unmatched_cost=2)
+    >>> result.row.tolist(), result.column.tolist(), result.cost
+    ([0, 2], [2, 1], 9)
     """
     request = Request(METHODS, method, device, threads, time_limit, progress, options)
     if not isinstance(partial, bool):
         raise InvalidInputError(f"partial must be True or False, got {partial!r}")
+    if partial and unmatched_cost is not None:
+        raise InvalidInputError("partial=True asks for the most pairs, unmatched_cost for the best: give one")
     seconds: dict[str, float] = {}
     with timed(seconds, "build"):
         cost = with_edges_read(cost, shape=shape, weight=weight, rows=rows)
+    if unmatched_cost is not None:
+        from .singles import assign_with_singles
+
+        found = assign_with_singles(cost, maximize, sizes, unmatched_cost, request)
+        return replace(found, stats=found.stats.including(seconds))
     call = AssignmentCall.prepare(cost, maximize, sizes, partial, request)
     call.count(seconds)
     return call.run(call.assignment, request)
