@@ -267,7 +267,8 @@ class BatchCall(Call[FlowNetworkBatch]):
                 alone |= batch.saturated
                 solver.solve(np.flatnonzero(~alone))
                 answers.lower[:] = found.value
-            solver.finish()
+            found = solver.finish()
+            answers = answers._replace(found=found)
         for item in np.flatnonzero(alone).tolist():
             self.solve_alone(item, answers)
         optimal = found.ending == SOLVED

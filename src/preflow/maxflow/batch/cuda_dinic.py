@@ -86,7 +86,7 @@ class Solver:
     items : Items
         On the host.
     found : Found
-        Where the solution goes; flow and cuts come at :meth:`finish`.
+        Gets what is known of each item after a solve; flow and cuts come at :meth:`finish`.
     control : Control
     device : Device
         The GPU of the calling thread.
@@ -124,12 +124,7 @@ class Solver:
             chosen=xp.zeros(0, dtype=np.int64),
             num_chosen=0,
             scale=xp.zeros((0, 5)),
-            flow=xp.asarray(found.flow),
-            sink_side=xp.asarray(found.sink_side),
-            source_side=xp.asarray(found.source_side),
-            value=xp.asarray(found.value),
-            upper=xp.asarray(found.upper),
-            ending=xp.asarray(found.ending),
+            **{name: xp.zeros(len(part), dtype=part.dtype) for name, part in found._asdict().items()},
             words=xp.zeros(warps * words, dtype=np.uint32),
             amounts=xp.zeros(warps * amounts, dtype=np.int64),
             most_vertices=most_vertices,
@@ -176,7 +171,7 @@ class Solver:
         counts = self.device.to_host(self.counts)
         self.control.counts[[ARC_SCANS, PUSHES, GLOBAL_RELABELS]] = counts
 
-    def finish(self) -> None:
-        """Copy flow and cuts to the host."""
-        for name in ("flow", "sink_side", "source_side"):
-            getattr(self.found, name)[:] = self.device.to_host(getattr(self.arguments, name))
+    def finish(self) -> Found:
+        """Return the solution on the host."""
+        on_device = {name: getattr(self.arguments, name) for name in ("flow", "sink_side", "source_side")}
+        return self.found._replace(**{name: self.device.to_host(part) for name, part in on_device.items()})

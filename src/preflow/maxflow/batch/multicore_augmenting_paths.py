@@ -589,5 +589,7 @@ class Solver:
         """Solve the chosen items with their scales."""
         self._run(SOLVE, chosen)
 
-    def finish(self) -> None:
-        """Do nothing: the solution is on the host."""
+    def finish(self) -> Found:
+        """Return the solution."""
+        found: Found = self.batch.found
+        return found
