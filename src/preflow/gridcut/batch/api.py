@@ -11,10 +11,11 @@ import numpy as np
 
 from ...arrays import AnyArray, Array, Connectivity, Number
 from ...certify.grid_batch import ItemBounds, bounds_of_items, sizes_of_items, sums_of_items
-from ...cuda.runtime import is_on_gpu
+from ...cuda import runtime
+from ...cuda.runtime import Device, is_on_gpu
 from ...errors import CapacityOverflowError, InvalidInputError, UnboundedFlowError
 from ...graph.grid import DeviceGridNetwork, GridNetwork
-from ...graph.grid_input import as_array, neighbours_of
+from ...graph.grid_input import as_capacities, grid_arrays, neighbours_of
 from ...graph.neighbourhood import half_neighbourhood
 from ...graph.network import EXACT_FLOAT, INT64_MAX
 from ...graph.scaling import accepted_gap, proved_gap
@@ -99,18 +100,27 @@ def grid_cut_batch(
     >>> result.verify()
     """
     request = Request(METHODS, "auto", device, threads, time_limit, progress)
-    network = read_grids(source_capacity, sink_capacity, neighbor_capacity, connectivity)
-    call = GridBatchCall.prepare(network, request)
+    given = (source_capacity, sink_capacity, neighbor_capacity)
+    gpu = runtime.find_device() if device == "cuda" and not any(map(is_on_gpu, given)) else None
+    call = GridBatchCall.prepare(read_grids(*given, connectivity, gpu), request)
+    call.uploaded = gpu is not None
     return call.run(call.find, request)
 
 
 def read_grids(
-    source: AnyArray, sink: AnyArray, neighbor: AnyArray, connectivity: Connectivity
+    source: AnyArray,
+    sink: AnyArray,
+    neighbor: AnyArray,
+    connectivity: Connectivity,
+    gpu: Device | None = None,
 ) -> GridNetwork:
-    """Return a batch as one grid whose first axis is the item, without arcs from item to item."""
+    """Return a batch as one grid whose first axis is the item, without arcs from item to item.
+
+    If `gpu` is given, arrays on the host are copied to it.
+    """
     named = ((source, "source_capacity"), (sink, "sink_capacity"), (neighbor, "neighbor_capacity"))
     source, sink, neighbor = (
-        values if is_on_gpu(values) else as_array(values, name) for values, name in named
+        values if is_on_gpu(values) else as_capacities(values, name) for values, name in named
     )
     ndim = max(source.ndim, sink.ndim) - 1
     if ndim < 1:
@@ -133,9 +143,16 @@ def read_grids(
             "every direction, or a scalar"
         )
     half = half_neighbourhood(ndim, neighbours_of(ndim, rows) if connectivity is None else connectivity)
-    from_source, to_sink = (given for given, _ in named[:2])  # results are arrays of their kind
     of_batch = [(0, *offset) for offset in half]
-    return GridNetwork.from_arrays(from_source, to_sink, neighbor, connectivity=of_batch)
+    if gpu is None:
+        from_source, to_sink = (given for given, _ in named[:2])  # results are arrays of their kind
+        return GridNetwork.from_arrays(from_source, to_sink, neighbor, connectivity=of_batch)
+    with gpu.current():
+        source, sink, neighbor = (gpu.xp.asarray(values) for values in (source, sink, neighbor))
+        arrays = grid_arrays(source, sink, neighbor, of_batch, gpu.xp)
+        network = DeviceGridNetwork(*arrays, device=gpu, restore=None, _checked=True)
+        network.check()
+        return network
 
 
 class _Solved(NamedTuple):
@@ -169,6 +186,8 @@ class GridBatchCall(Call[GridNetwork]):
         The batch as the caller gave it; `instance` is a copy on the host if it is solved there.
     each : int
         Items of a group.
+    uploaded : bool
+        Whether the caller's arrays are on the host, and `given` is a copy on a GPU.
     running : dict of int to GridCall
         The solve of each thread.
     """
@@ -176,6 +195,7 @@ class GridBatchCall(Call[GridNetwork]):
     device: None = None
     given: GridNetwork
     each: int
+    uploaded: bool = False
     running: dict[int, GridCall] = field(default_factory=dict)
 
     @classmethod
@@ -208,10 +228,7 @@ class GridBatchCall(Call[GridNetwork]):
         found: list[list[_Solved]] = [[] for _ in range(groups)]
         self.control.excess[:] = groups
         with self.timed("solve"):
-            if self.method.device == "cuda":
-                found[0] = self.solve_group(0, self.instance, 0)
-            else:
-                self.solve_groups(found)
+            self.solve_groups(found)
         self.control.check_wanted()
         with self.timed("recover"):
             return self.wrap([solved for group in found for solved in group])
@@ -314,13 +331,21 @@ class GridBatchCall(Call[GridNetwork]):
             lower_bound=_as_array(lower),
             upper_bound=_as_array(upper),
             stats=self.stats(SolveStats),
-            labels=self.given.to_caller(self.given.xp.asarray(labels)),
+            labels=self.labels_for_caller(labels),
             optimal=optimal,
             network=self.given,
             _gap=_as_array(gap),
             _parts=tuple(solved.part for solved in found),
             _place=place,
         )
+
+    def labels_for_caller(self, labels: AnyArray) -> AnyArray:
+        """Return labels as the kind of array that the caller gave."""
+        if not self.uploaded:
+            return self.given.to_caller(self.given.xp.asarray(labels))
+        host = self.given.to_host(labels)
+        host.flags.writeable = False
+        return host
 
 
 def _best_of_stopped(begin: int, part: GridCutResult, labels: AnyArray, found: ItemBounds) -> _Solved:
