@@ -247,6 +247,7 @@ class GridBatchCall(Call[GridNetwork]):
             for number in numbers:
                 if number >= len(found):
                     break
+                self.control.check_wanted()
                 begin = number * self.each
                 group = part_of(self.instance, slice(begin, begin + self.each))
                 found[number] = self.solve_group(begin, group, thread)

@@ -271,6 +271,7 @@ class BatchCall(Call[FlowNetworkBatch]):
             answers = answers._replace(found=found)
         for item in np.flatnonzero(alone).tolist():
             self.solve_alone(item, answers)
+        self.control.check_wanted()
         optimal = found.ending == SOLVED
         answers.upper[optimal] = answers.lower[optimal]
         if not optimal.all():
@@ -391,16 +392,20 @@ class BatchCall(Call[FlowNetworkBatch]):
         batch, found = self.instance, answers.found
         first_vertex = batch.first_vertex[:-1]
         at_source = survey[:, LEAVING] <= survey[:, ENTERING]
-        item = np.repeat(np.arange(len(batch)), np.diff(batch.first_arc))
-        around = np.where(at_source, self.source, self.sink)[item]
-        proper, outward = chosen[item] & (batch.tail != batch.head), at_source[item]
-        begins, ends = proper & (batch.tail == around), proper & (batch.head == around)
+        around = np.where(at_source, self.source, self.sink).astype(np.uint32)
+        counts = np.diff(batch.first_arc)
+        end, outward, inward = (
+            np.repeat(values, counts) for values in (around, chosen & at_source, chosen & ~at_source)
+        )
+        begins, ends = batch.tail == end, batch.head == end
+        proper = begins ^ ends  # no loops
         upper = np.zeros(len(batch), dtype=batch.capacity.dtype)
-        across = np.where(outward, begins, ends)
-        np.add.at(upper, item[across], batch.capacity[across])
+        directions = [(batch.capacity, (begins & outward) | (ends & inward))]
         if batch.reverse_capacity is not None:
-            back = np.where(outward, ends, begins)
-            np.add.at(upper, item[back], batch.reverse_capacity[back])
+            directions.append((batch.reverse_capacity, (ends & outward) | (begins & inward)))
+        for capacity, across in directions:
+            arcs = np.flatnonzero(across & proper)
+            np.add.at(upper, np.searchsorted(batch.first_arc, arcs, side="right") - 1, capacity[arcs])
         answers.upper[chosen] = upper[chosen]
         slack = 0 if upper.dtype.kind == "i" else sum_slack(1.0) * upper[chosen]
         answers.gap[chosen] = np.maximum(upper[chosen] - answers.lower[chosen], 0) + slack
