@@ -255,6 +255,24 @@ def test_bad_tables() -> None:
         preflow.max_flow(words, "a", "b")
 
 
+def test_integers_of_128_bits() -> None:
+    polars = pytest.importorskip("polars")
+    columns = {"source": [2**70, 1], "target": [1, 5], "capacity": [2**70, 3]}
+    assert preflow.max_flow(polars.DataFrame(columns, strict=False), 2**70, 5).value == 3
+
+
+def test_labels_that_cannot_be_compared() -> None:
+    class Odd:
+        def __hash__(self) -> int:
+            return 1
+
+        def __eq__(self, other: object) -> bool:
+            raise TypeError("odd")
+
+    with pytest.raises(InvalidInputError, match="cannot be compared with each other: odd"):
+        preflow.FlowNetwork.from_edges([(Odd(), 1, 3)])
+
+
 def test_a_lazy_frame_is_refused() -> None:
     polars = pytest.importorskip("polars")
     with pytest.raises(InvalidInputError, match="collect"):

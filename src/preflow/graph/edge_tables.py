@@ -339,8 +339,9 @@ def _numbered(
     lists = [side.tolist() if isinstance(side, np.ndarray) else side for side in sides]
     try:
         labels = tuple(dict.fromkeys(chain(before, chain.from_iterable(zip(*lists, strict=True)))))
-    except TypeError:
+    except TypeError as error:
         _refuse_unhashable(lists)
+        raise InvalidInputError(f"labels cannot be compared with each other: {error}") from None
     _check_labels(labels)
     number = dict(zip(labels, range(len(labels)), strict=True))
     return labels, [np.fromiter(map(number.__getitem__, side), np.int64, count) for side in lists]
@@ -479,11 +480,19 @@ def _of_polars(frame: TableInput) -> _Reader:
         column = frame[name]
         return column.is_null().arg_max() if column.null_count() else None
 
+    def has_dtype_of_numpy(column: Untyped) -> bool:
+        return column.dtype.is_numeric() and str(column.dtype) not in ("Int128", "UInt128")
+
     def labels(name: Hashable) -> Ends:
         column = frame[name]
-        return column.to_numpy() if column.dtype.is_integer() else column.to_list()
+        is_array = column.dtype.is_integer() and has_dtype_of_numpy(column)
+        return column.to_numpy() if is_array else column.to_list()
 
-    return _Reader(list(frame.columns), missing, labels, lambda name: frame[name].to_numpy())
+    def numbers(name: Hashable) -> AnyArray:
+        column = frame[name]
+        return column.to_numpy() if has_dtype_of_numpy(column) else column.to_list()
+
+    return _Reader(list(frame.columns), missing, labels, numbers)
 
 
 def _of_arrow(table: TableInput) -> _Reader:
