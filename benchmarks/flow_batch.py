@@ -27,8 +27,8 @@ SINGLE, REPEATS = 300, 5
 VERTICES, ARCS = 200, 1000
 PIXELS = (64, 64)
 
-#: The name of a batch, its call, and the call for one item.
-Batch = tuple[str, Callable[..., Any], Callable[[int], Any]]
+#: The name of a batch, its call, the call for one item, and a call with the arrays on the GPU or None.
+Batch = tuple[str, Callable[..., Any], Callable[[int], Any], Callable[[], Any] | None]
 
 
 def networks(items: int) -> Iterator[tuple[str, preflow.FlowNetworkBatch, int, int]]:
@@ -70,9 +70,15 @@ def batches(items: int) -> Iterator[Batch]:
     for name, batch, source, sink in networks(items):
         some = [batch[item] for item in range(min(items, SINGLE))]
         single = partial(one_flow, some, source, sink)
-        yield name, partial(preflow.max_flow_batch, batch, source, sink), single
-    for name, *arrays in pictures(items):
-        yield name, partial(preflow.grid_cut_batch, *arrays), partial(one_cut, *arrays)
+        yield name, partial(preflow.max_flow_batch, batch, source, sink), single, None
+    gpu = device_if_any()
+    for name, from_source, to_sink, neighbor in pictures(items):
+        arrays = from_source, to_sink, neighbor
+        there = None
+        if gpu is not None:
+            on_gpu = gpu.xp.asarray(from_source), gpu.xp.asarray(to_sink)
+            there = partial(preflow.grid_cut_batch, *on_gpu, neighbor)
+        yield name, partial(preflow.grid_cut_batch, *arrays), partial(one_cut, *arrays), there
 
 
 def one_flow(some: list[preflow.FlowNetwork], source: int, sink: int, item: int) -> preflow.MaxFlowResult:
@@ -96,20 +102,23 @@ def seconds_of(call: Callable[[], Any]) -> tuple[float, Any]:
     return float(np.median(taken[1:])), result
 
 
-def measured(name: str, call: Callable[..., Any], single: Callable[[int], Any], items: int) -> dict[str, Any]:
+def measured(batch: Batch, items: int) -> dict[str, Any]:
     """Return the times of a batch, whose values are compared with those of single calls."""
+    name, call, single, there = batch
     count = min(items, SINGLE)
     single(0)
     start = time.perf_counter()
     alone = [single(item) for item in range(count)]
     seconds = {"loop of single calls": (time.perf_counter() - start) * items / count}
     threads = sorted({1, 4, usable_cpus()} & set(range(1, usable_cpus() + 1)))
-    ways: dict[str, dict[str, Any]] = {f"{number} threads": {"threads": number} for number in threads}
+    ways = {f"{number} threads": partial(call, threads=number) for number in threads}
     if device_if_any() is not None:
-        ways["GPU, from and to the host"] = {"device": "cuda"}
+        ways["GPU, from and to the host"] = partial(call, device="cuda")
+    if there is not None:
+        ways["GPU, arrays there"] = partial(there)
     phases = {}
-    for way, given in ways.items():
-        seconds[way], result = seconds_of(partial(call, **given))
+    for way, solve in ways.items():
+        seconds[way], result = seconds_of(solve)
         phases[way] = dict(result.stats.seconds)
         for one, value, gap in zip(alone, result.value, result.gap, strict=False):
             assert abs(one.value - value) <= one.gap + gap, (name, way, one.value, value)
@@ -123,9 +132,9 @@ def main() -> None:
     """Measure all batches and write the file."""
     items = int(sys.argv[2]) if len(sys.argv) > 2 else 10_000
     rows = []
-    for name, call, single in batches(items):
-        rows.append(measured(name, call, single, items))
-        seconds = rows[-1]["seconds"]
+    for batch in batches(items):
+        rows.append(measured(batch, items))
+        name, seconds = batch[0], rows[-1]["seconds"]
         loop = seconds["loop of single calls"]
         shown = {way: f"{1e6 * each / items:.1f} us, {loop / each:.1f}" for way, each in seconds.items()}
         print(name, "an item, and times as fast as the loop:", shown, flush=True)
