@@ -408,7 +408,7 @@ def test_batches_are_refused_where_single_results_are(factor: float) -> None:
 
 
 def test_time_limit() -> None:
-    batch = random_batch(3000)
+    batch = random_batch(600)
     preflow.max_flow_batch(batch, 0, 24, threads=1)
     result = preflow.max_flow_batch(batch, 0, 24, threads=1, time_limit=1e-4)
     result.verify()
