@@ -45,7 +45,8 @@ Pseudo-code
                 above each vertex that cannot send all that it has            send_up
         otherwise the root has label d + 1 now: append it to its bucket
 
-Time: O(n m log n) with dynamic trees; here O(n**2 m). Memory beside the network: 13 indices a vertex.
+Time: O(n m log n) with dynamic trees; here O(n**2 m). Memory beside the network: 7 indices a vertex, and 3
+for each label that occurs.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from ..arrays import Array, DType, Indices
+from ..arrays import Array, Indices
 from ..graph.residual import ResidualArrays
 from ..kernels.atomics import relaxed_load
 from ..kernels.bfs import distances_to_sink
@@ -101,11 +102,9 @@ class PseudoflowOptions:
             check_positive_number("relabel_period", self.relabel_period)
 
 
-#: Columns of Forest.vertex. A step reads most of them, so they lie in one half of a cache line. Labels are
-#: apart: a scan reads those of all neighbours, and nothing else of them.
-UP, CHILD, FOLLOWING, PREVIOUS, CURRENT, ARCS_END, NEXT_CHILD, NEXT_ROOT = (np.uint64(k) for k in range(8))
-#: Bytes of a cache line.
-CACHE_LINE = 64
+#: Columns of Forest.vertex. A step reads most of them, so they lie side by side. Labels are apart: a scan
+#: reads those of all neighbours, and nothing else of them.
+UP, CHILD, FOLLOWING, PREVIOUS, CURRENT, NEXT = (np.uint64(k) for k in range(6))
 
 
 class Forest(NamedTuple):
@@ -114,13 +113,13 @@ class Forest(NamedTuple):
     Attributes
     ----------
     label : ndarray, shape (n,)
-    vertex : ndarray, shape (n, 8)
+    vertex : ndarray, shape (n, 6)
         UP: the residual arc from a vertex to its parent; the number of arcs at a root. CHILD: its first
         child. FOLLOWING, PREVIOUS: the children of its parent after and before it. CURRENT: arcs before this
-        one lead to no vertex that is one level lower. ARCS_END: the end of its arcs. NEXT_CHILD: in a search,
-        the next child to visit. NEXT_ROOT: the next strong root in the same bucket.
+        one lead to no vertex that is one level lower. NEXT: in a search, the next child to visit; for a root
+        in a bucket, the next root in it.
     first_root, last_root : ndarray, shape (n + 2,)
-        The queue of strong roots of each label.
+        The queue of strong roots of each label; in `first_root`, one more than the number, 0 for none.
     population : ndarray, shape (n + 2,)
         Number of vertices of each label.
     """
@@ -140,16 +139,16 @@ def add_root(forest: Forest, v: np.uint64, first_out: bool) -> None:
     if label > none:
         return
     first = np.uint64(forest.first_root[label])
-    if first == none:
-        forest.vertex[v, NEXT_ROOT] = none
-        forest.first_root[label] = v
+    if first == ZERO:
+        forest.vertex[v, NEXT] = ZERO
+        forest.first_root[label] = v + ONE
         forest.last_root[label] = v
     elif first_out:
-        forest.vertex[v, NEXT_ROOT] = first
-        forest.first_root[label] = v
+        forest.vertex[v, NEXT] = first
+        forest.first_root[label] = v + ONE
     else:
-        forest.vertex[v, NEXT_ROOT] = none
-        forest.vertex[forest.last_root[label], NEXT_ROOT] = v
+        forest.vertex[v, NEXT] = ZERO
+        forest.vertex[forest.last_root[label], NEXT] = v + ONE
         forest.last_root[label] = v
 
 
@@ -252,13 +251,13 @@ def next_child_of(net: ResidualArrays, forest: Forest, v: np.uint64, counts: Ind
     """Return the next child of v with its label; if there is none, raise v by a level and return n."""
     none = np.uint64(len(forest.label))
     label = forest.label[v]
-    child = np.uint64(forest.vertex[v, NEXT_CHILD])
+    child = np.uint64(forest.vertex[v, NEXT])
     while child != none:
         if forest.label[child] == label:
-            forest.vertex[v, NEXT_CHILD] = forest.vertex[child, FOLLOWING]
+            forest.vertex[v, NEXT] = forest.vertex[child, FOLLOWING]
             return child
         child = np.uint64(forest.vertex[child, FOLLOWING])
-    forest.vertex[v, NEXT_CHILD] = none
+    forest.vertex[v, NEXT] = none
     forest.population[label] -= ONE
     forest.label[v] = label + ONE
     forest.population[label + ONE] += ONE
@@ -270,7 +269,7 @@ def next_child_of(net: ResidualArrays, forest: Forest, v: np.uint64, counts: Ind
 @kernel
 def find_arc(net: ResidualArrays, forest: Forest, v: np.uint64, counts: Indices) -> np.uint64:
     """Return a residual arc from v to a vertex one level lower, or the end of its arcs."""
-    arc, end = np.uint64(forest.vertex[v, CURRENT]), np.uint64(forest.vertex[v, ARCS_END])
+    arc, end = np.uint64(forest.vertex[v, CURRENT]), np.uint64(net.first_out[v + ONE])
     below = np.uint64(forest.label[v]) - ONE
     begin = arc
     while arc < end:
@@ -294,17 +293,17 @@ def find_merger(
     counts = monitor.counts
     none, no_arc = np.uint64(len(forest.label)), np.uint64(len(net.head))
     v = root
-    forest.vertex[v, NEXT_CHILD] = forest.vertex[v, CHILD]
+    forest.vertex[v, NEXT] = forest.vertex[v, CHILD]
     while relaxed_load(monitor.stop, 0) == 0:
         arc = find_arc(net, forest, v, counts)
-        if arc < np.uint64(forest.vertex[v, ARCS_END]):
+        if arc < np.uint64(net.first_out[v + ONE]):
             return v, arc
         # Go to the next vertex of the search: down, or up over all whose search has ended.
         while True:
             child = next_child_of(net, forest, v, counts)
             if child != none:
                 v = child
-                forest.vertex[v, NEXT_CHILD] = forest.vertex[v, CHILD]
+                forest.vertex[v, NEXT] = forest.vertex[v, CHILD]
                 break
             if np.uint64(forest.vertex[v, UP]) == no_arc:
                 return none, no_arc
@@ -317,13 +316,13 @@ def lift(net: ResidualArrays, forest: Forest, root: np.uint64, counts: Indices) 
     """Declare all vertices of a strong tree dead."""
     none = np.uint64(len(forest.label))
     v = root
-    forest.vertex[v, NEXT_CHILD] = forest.vertex[v, CHILD]
+    forest.vertex[v, NEXT] = forest.vertex[v, CHILD]
     while True:
-        child = np.uint64(forest.vertex[v, NEXT_CHILD])
+        child = np.uint64(forest.vertex[v, NEXT])
         if child != none:
-            forest.vertex[v, NEXT_CHILD] = forest.vertex[child, FOLLOWING]
+            forest.vertex[v, NEXT] = forest.vertex[child, FOLLOWING]
             v = child
-            forest.vertex[v, NEXT_CHILD] = forest.vertex[v, CHILD]
+            forest.vertex[v, NEXT] = forest.vertex[v, CHILD]
             continue
         if np.uint64(forest.label[v]) <= none:
             forest.population[forest.label[v]] -= ONE
@@ -336,24 +335,38 @@ def lift(net: ResidualArrays, forest: Forest, root: np.uint64, counts: Indices) 
 
 
 @kernel
-def global_relabel(net: ResidualArrays, forest: Forest, order: Indices, monitor: Monitor) -> None:
-    """Make all labels exact and every vertex a tree of its own, and empty the buckets."""
+def cut_trees(net: ResidualArrays, forest: Forest, monitor: Monitor) -> None:
+    """Make every vertex a tree of its own, count labels, and add up the excess that may reach the sink."""
     n = np.uint64(len(forest.label))
-    forest.label[:] = n + ONE
-    distances_to_sink(net, forest.label, order, ZERO, ZERO, ZERO, False)
-    forest.vertex[:, UP] = len(net.head)
-    forest.vertex[:, CHILD] = n
-    forest.first_root[:] = n
-    forest.population[:] = 0
     left = 0.0
     v = ZERO
     while v < n:
+        forest.vertex[v, UP] = len(net.head)
+        forest.vertex[v, CHILD] = n
         forest.vertex[v, CURRENT] = net.first_out[v]
         forest.population[forest.label[v]] += ONE
         if np.uint64(forest.label[v]) <= n:
             left += net.excess[v]
         v += ONE
     monitor.progress[0] = left
+
+
+@kernel
+def global_relabel(net: ResidualArrays, forest: Forest, order: Indices, monitor: Monitor) -> None:
+    """Make all labels exact and every vertex a tree of its own, and empty the buckets.
+
+    `order` may lie in the memory of the trees.
+    """
+    n = np.uint64(len(forest.label))
+    v = ZERO
+    while v < n:
+        label = np.uint64(forest.label[v])
+        forest.first_root[label] = ZERO
+        forest.population[label] = ZERO
+        forest.label[v] = n + ONE
+        v += ONE
+    distances_to_sink(net, forest.label, order, ZERO, ZERO, ZERO, False)
+    cut_trees(net, forest, monitor)
     monitor.counts[GLOBAL_RELABELS] += ONE
 
 
@@ -375,6 +388,7 @@ def run(
     n = np.uint64(len(forest.label))
     counts = monitor.counts
     label = n if highest else ONE
+    cut_trees(net, forest, monitor)
     add_roots(net, forest, first_out, monitor)
     relabels, pushes = counts[RELABELS], counts[PUSHES]
     while relaxed_load(monitor.stop, 0) == 0:
@@ -385,17 +399,17 @@ def run(
             label = n if highest else ONE
         # The next label with a strong root.
         if highest:
-            while label > ZERO and np.uint64(forest.first_root[label]) == n:
+            while label > ZERO and np.uint64(forest.first_root[label]) == ZERO:
                 label -= ONE
             if label == ZERO:
                 break
         else:
-            while label <= n and np.uint64(forest.first_root[label]) == n:
+            while label <= n and np.uint64(forest.first_root[label]) == ZERO:
                 label += ONE
             if label > n:
                 break
-        root = np.uint64(forest.first_root[label])
-        forest.first_root[label] = forest.vertex[root, NEXT_ROOT]
+        root = np.uint64(forest.first_root[label]) - ONE
+        forest.first_root[label] = forest.vertex[root, NEXT]
         if label > ONE and forest.population[label - ONE] == ZERO:
             monitor.progress[0] -= net.excess[root]
             lift(net, forest, root, counts)
@@ -417,44 +431,21 @@ def solve(net: ResidualArrays, options: PseudoflowOptions, control: Control) -> 
     control.excess[:] = net.excess.sum(dtype=np.float64)
     n, dtype = len(net.excess), net.head.dtype
     height = np.full(n, n + 1, dtype=dtype)
-    order = np.empty(n, dtype=dtype)
+    vertex = np.empty((n, 6), dtype=dtype)
+    order = vertex.reshape(-1)[:n]
     monitor = control.monitor()
     _, pushes = distances_to_sink(net, height, order, ZERO, ZERO, ZERO, True)
     monitor.counts[PUSHES] += pushes
     if not control.stopped:
-        forest = new_forest(net, height)
         fruitless, pushed = UNLIMITED, UNLIMITED
         if options.relabel_period is not None:
             fruitless = limit(options.relabel_period * FRUITLESS_RELABELS * n)
             pushed = limit(options.relabel_period * PUSHES_A_VERTEX * n)
         highest, lifo = options.order == "highest", options.bucket == "lifo"
+        # Labels that never occur take no memory.
+        by_label = (np.zeros(n + 2, dtype=dtype) for _ in range(3))
+        forest = Forest(height, vertex, *by_label)
         run(net, forest, order, highest, lifo, fruitless, pushed, monitor)
     height[:] = n + 1
     distances_to_sink(net, height, order, ZERO, ZERO, ZERO, False)
     return height
-
-
-def new_forest(net: ResidualArrays, label: Indices) -> Forest:
-    """Return the trees of one vertex each, which keep `label`, and no strong root in a bucket."""
-    n, dtype = len(net.excess), net.head.dtype
-    vertex = aligned_rows(n, 8, dtype)
-    vertex[:] = n
-    vertex[:, UP] = len(net.head)
-    vertex[:, CURRENT] = net.first_out[:-1]
-    vertex[:, ARCS_END] = net.first_out[1:]
-    return Forest(
-        label=label,
-        vertex=vertex,
-        first_root=np.full(n + 2, n, dtype=dtype),
-        last_root=np.full(n + 2, n, dtype=dtype),
-        population=np.bincount(label, minlength=n + 2).astype(dtype),
-    )
-
-
-def aligned_rows(rows: int, columns: int, dtype: DType) -> Indices:
-    """Return an uninitialised matrix that begins at the begin of a cache line."""
-    size = rows * columns
-    entry = np.dtype(dtype).itemsize
-    space = np.empty(size + CACHE_LINE // entry, dtype=dtype)
-    skipped = -space.ctypes.data % CACHE_LINE // entry
-    return space[skipped : skipped + size].reshape(rows, columns)
