@@ -13,6 +13,7 @@ nx = pytest.importorskip("networkx")
 
 from networkx.algorithms import connectivity  # noqa: E402
 
+from preflow.errors import MissingDependencyError  # noqa: E402
 from preflow.integrations.networkx import backend, residual  # noqa: E402
 from tests.integrations.test_networkx import outcome  # noqa: E402
 
@@ -193,6 +194,25 @@ def test_paths_are_found_when_the_first_one_is_asked_for() -> None:
     paths = backend.edge_disjoint_paths(nx.path_graph(3), 0, 9)
     with pytest.raises(nx.NetworkXError, match="node 9 not in graph"):
         next(paths)
+
+
+def test_iterators_are_read_once() -> None:
+    """NetworkX gets the same nodes where preflow leaves a call to it."""
+    graph = nx.complete_graph(4)
+    assert backend.all_pairs_node_connectivity(graph, iter([0, 2])) == {0: {2: 3}, 2: {0: 3}}
+    with pytest.raises(KeyError):
+        backend.all_pairs_node_connectivity(graph, iter([0, 9]))
+    with pytest.raises(KeyError):
+        nx.all_pairs_node_connectivity(graph, iter([0, 9]))
+
+
+def test_other_errors_are_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise MissingDependencyError("a kernel", "numba", "jit")
+
+    monkeypatch.setattr("preflow.integrations.networkx.connectivity.flow_of_pair", fail)
+    with pytest.raises(MissingDependencyError):
+        backend.local_edge_connectivity(nx.path_graph(3), 0, 2)
 
 
 def test_large_graphs() -> None:

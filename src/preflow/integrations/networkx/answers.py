@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable, Hashable, Iterator
 
 from ...arrays import Untyped
-from ...errors import PreflowError
+from ...errors import InfeasibleError, InvalidInputError, UnboundedCostError, UnboundedFlowError
 
 Graph = Untyped
 Node = Hashable
@@ -53,6 +53,10 @@ class NotTakenError(Exception):
     """NetworkX's own function is to answer."""
 
 
+#: What makes NetworkX's own function answer. The caller sees other errors, such as a missing package.
+REFUSALS = NotTakenError, InvalidInputError, InfeasibleError, UnboundedFlowError, UnboundedCostError
+
+
 def answers(function: Untyped) -> Callable[[Function], Function]:
     """Make a function of this backend call that of NetworkX where preflow does not answer.
 
@@ -60,28 +64,30 @@ def answers(function: Untyped) -> Callable[[Function], Function]:
     """
     signature = inspect.signature(function.orig_func)
 
-    def networkx_answers(*args: Untyped, **keywords: Untyped) -> Untyped:
-        given = {name: original(value) for name, value in keywords.items()}
-        return function(*map(original, args), **given, backend="networkx")
+    def arguments(*args: Untyped, **keywords: Untyped) -> inspect.BoundArguments:
+        """Bind arguments by NetworkX's names; what can be iterated over only once becomes a list."""
+        given = signature.bind(*args, **keywords)
+        for name, value in given.arguments.items():
+            given.arguments[name] = list(value) if isinstance(value, Iterator) else original(value)
+        return given
 
     def wrap(ours: Function) -> Function:
-        # Callers may name any argument by NetworkX's name, also the graph.
         @functools.wraps(ours)
         def call(*args: Untyped, **keywords: Untyped) -> Untyped:
-            given = signature.bind(*args, **keywords)
+            given = arguments(*args, **keywords)
             try:
-                return ours(original(given.args[0]), *given.args[1:], **given.kwargs)
-            except (NotTakenError, PreflowError):
-                return networkx_answers(*args, **keywords)
+                return ours(*given.args, **given.kwargs)
+            except REFUSALS:
+                return function(*given.args, **given.kwargs, backend="networkx")
 
         @functools.wraps(ours)
         def generate(*args: Untyped, **keywords: Untyped) -> Iterator[Untyped]:
-            given = signature.bind(*args, **keywords)
-            results = ours(original(given.args[0]), *given.args[1:], **given.kwargs)
+            given = arguments(*args, **keywords)
+            results = ours(*given.args, **given.kwargs)
             try:
                 first = next(results)
-            except (NotTakenError, PreflowError):
-                yield from networkx_answers(*args, **keywords)
+            except REFUSALS:
+                yield from function(*given.args, **given.kwargs, backend="networkx")
                 return
             yield first
             yield from results

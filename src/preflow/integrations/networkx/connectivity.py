@@ -332,7 +332,7 @@ def _node_cut(graph: Graph, s: Node, t: Node) -> Nodes:
     read = _read(graph)
     u, v = _ends(read, s, t)
     if graph.has_edge(s, t) or graph.has_edge(t, s):
-        return set()
+        raise NotTakenError  # an empty set, or in NetworkX 3.4 an empty dictionary
     n = read.size
     _, side = flow_of_pair(split_network(read.arcs, n), u + n, v, _most(None))
     return {read.edges.labels[w] for w in np.flatnonzero(side[n:] & ~side[:n]).tolist()}
