@@ -51,7 +51,7 @@ def reaches(graph: Any, s: Any, t: Any, edges: Any = (), nodes: Any = ()) -> boo
 
 
 @given(graph=graphs(), cutoff=st.sampled_from([None, None, 0, 1, 2, 2.5, -1]))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_numbers(graph: Any, cutoff: Any) -> None:
     """All values are NetworkX's, of the same type, or its error is."""
     calls: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
@@ -76,7 +76,7 @@ def test_numbers(graph: Any, cutoff: Any) -> None:
 
 
 @given(graph=graphs())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_cuts(graph: Any) -> None:
     """Cuts have NetworkX's size, and cut."""
     for name in ("minimum_st_edge_cut", "minimum_edge_cut", "minimum_st_node_cut", "minimum_node_cut"):
@@ -96,7 +96,7 @@ def test_cuts(graph: Any) -> None:
 
 
 @given(graph=graphs(), cutoff=st.sampled_from([None, None, 0, 1, 2, 2.5, -1]))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_disjoint_paths(graph: Any, cutoff: Any) -> None:
     """There are as many paths as NetworkX finds, and they share nothing."""
     for name, (s, t) in itertools.product(
