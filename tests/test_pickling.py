@@ -78,6 +78,7 @@ def samples() -> dict[str, Callable[[], Any]]:
         "BipartiteGraph": lambda: graph,
         "CheapPaths": lambda: reductions.shortest_path(COST_NETWORK, 0, 2),
         "CirculationAsMaxFlow": lambda: reductions.CirculationAsMaxFlow.of(COST_NETWORK, [3, 0, -3]),
+        "Comparison": lambda: preflow.compare(NETWORK, 0, 3, methods=["serial-fifo"]),
         "CostNetwork": lambda: COST_NETWORK,
         "CostFile": lambda: preflow.io.costs.CostFile(np.eye(2), np.arange(2), np.arange(2)),
         "Denoised": lambda: vision.denoise(IMAGE, 0.1, levels=4),
