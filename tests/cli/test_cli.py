@@ -397,7 +397,7 @@ def test_generate_names_the_file_after_the_instance(tmp_path: Path, monkeypatch:
     ("arguments", "message"),
     [
         ([], "name a family"),
-        (["rmf-tall"], "unknown family 'rmf-tall': there are genrmf, rmf-wide"),
+        (["rmf-tall"], "unknown family 'rmf-tall': did you mean 'rmf-long'? There are genrmf, rmf-wide"),
         (["rmf-wide"], "rmf-wide needs 'side'"),
         (["rmf-wide", "5"], "a size of rmf-wide must be written"),
         (["rmf-wide", "5x3", "4x4"], "a second size '4x4', after '5x3'"),
