@@ -30,8 +30,11 @@ from ..methods import METHODS
 from ..result import GridCutResult
 from .result import GridCutBatchResult, part_of
 
-#: Pixels that one thread solves as one grid: small grids are cheaper together, and this many fit a cache.
-PIXELS_A_GROUP = 1 << 16
+#: Pixels that one thread solves as one grid: small grids are cheaper together. With 16 threads, 3,000 grids
+#: of 64 x 64 took 222 us each in groups of 2**16 pixels, 125 in groups of 2**18, and 115 in groups of 2**20.
+PIXELS_A_GROUP = 1 << 18
+#: A small batch has smaller groups, so that each thread has this many, but not below that many pixels.
+GROUPS_A_THREAD, LEAST_PIXELS = 2, 1 << 16
 #: The method of each thread, and that on a GPU.
 ON_CPU, ON_GPU = "serial-incremental-bfs", "cuda-tiled"
 
@@ -206,7 +209,9 @@ class GridBatchCall(Call[GridNetwork]):
         )
         name = ON_GPU if on_gpu else ON_CPU
         items = network.shape[0]
-        each = max(1, items if on_gpu else PIXELS_A_GROUP // max(1, network.size // max(items, 1)))
+        share = network.size // (GROUPS_A_THREAD * request.most_threads)
+        pixels = min(PIXELS_A_GROUP, max(LEAST_PIXELS, share))
+        each = max(1, items if on_gpu else pixels // max(1, network.size // max(items, 1)))
         groups = -(-items // each)
         method = find_method(METHODS, name)
         reason = f"{items:,} grids in {max(groups, 1):,} groups, each solved as one grid"
