@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from html import escape
 from typing import Literal, NoReturn
 
 from ..errors import NotOptimalError
@@ -93,6 +94,20 @@ class BoundedResult(ReadOnlyArrays):
     def _how(self) -> str:
         """Return the method and the seconds that it took, for the repr."""
         return f"{self.stats.method}, {solving_seconds(self.stats.seconds):.3g} s"
+
+    def _repr_html_(self) -> str:
+        """Return the result as a small table, which notebooks show."""
+        name, _, found = repr(self)[1:-1].partition(": ")
+        used = self.stats
+        threads = f", {used.threads} threads" if used.threads > 1 else ""
+        rows = {
+            "status": self.status,
+            "result": found.removesuffix(f", {self._how()}"),
+            "method": f"{used.method} on {used.device}{threads}: {used.reason}",
+            "seconds": ", ".join(f"{phase} {taken:.3g}" for phase, taken in used.seconds.items()),
+        }
+        body = "".join(f"<tr><th>{title}</th><td>{escape(text)}</td></tr>" for title, text in rows.items())
+        return f"<table><caption>{name}</caption><tbody>{body}</tbody></table>"
 
     def _raise_not_optimal(self) -> NoReturn:
         raise NotOptimalError(

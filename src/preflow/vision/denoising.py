@@ -34,6 +34,7 @@ from ..method_names import DeviceName
 from ..progress import Reporter
 from ..stats import SolveStats
 from .deadline import Deadline
+from .pictures import middle_slice, png, stretched
 from .segmentation import ALL_AROUND
 
 #: Forces are scaled so that the largest is about this integer. The error of a cost is then at most one part
@@ -92,6 +93,17 @@ class Denoised:
     def __repr__(self) -> str:
         shape = " x ".join(map(str, self.image.shape))
         return f"<Denoised: {shape} {self.image.dtype}, energy {self.energy:,.6g}, {len(self.cuts)} cuts>"
+
+    def _repr_png_(self) -> bytes | None:
+        """Return the image; of a volume the middle slice."""
+        image = self.image
+        if image.ndim == 2 or (image.ndim == 3 and image.shape[-1] == 3):
+            pixels = image
+        elif image.ndim == 3:
+            pixels = middle_slice(image)
+        else:
+            return None
+        return png(pixels if pixels.dtype == np.uint8 else stretched(pixels.astype(np.float64)))
 
 
 def denoise(

@@ -67,6 +67,7 @@ from ..solving.dispatch import check_method, check_placement, find_method
 from ..solving.timing import solving_seconds, timed
 from .deadline import Deadline
 from .label_energy import LabelEnergy
+from .pictures import middle_slice, png, stretched
 
 #: Default of `max_sweeps`. Labellings of real images need 3 to 6 sweeps.
 MOST_SWEEPS = 20
@@ -141,6 +142,10 @@ class Labelling:
         return (
             f"<Labelling: {shape} pixels, energy {self.energy:,}, {self.moves} moves{state}, {seconds:.3g} s>"
         )
+
+    def _repr_png_(self) -> bytes | None:
+        """Return the labels as grey values; of a volume the middle slice."""
+        return png(stretched(middle_slice(self.labels).astype(np.float64)))
 
 
 def alpha_expansion(

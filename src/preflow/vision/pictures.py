@@ -178,6 +178,21 @@ def overlay(
     return picture
 
 
+def png(pixels: NDArray[np.uint8]) -> bytes | None:
+    """Return an image as a PNG file for notebooks; None without imageio, so that they show the repr."""
+    try:
+        import imageio.v3
+    except ImportError:
+        return None
+    encoded: bytes = imageio.v3.imwrite("<bytes>", pixels, extension=".png")
+    return encoded
+
+
+def middle_slice(pixels: Array) -> Array:
+    """Return an image, or the middle slice of a volume along its first axis."""
+    return pixels if pixels.ndim == 2 else pixels[len(pixels) // 2]
+
+
 def stretched(values: NDArray[np.float64]) -> NDArray[np.uint8]:
     """Return values scaled linearly to grey values from 0 to 255."""
     low, high = float(values.min()), float(values.max())

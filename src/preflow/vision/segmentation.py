@@ -30,6 +30,7 @@ from ..gridcut.result import GridCutResult
 from ..method_names import DeviceName
 from ..progress import Reporter
 from .colour_models import Palette
+from .pictures import middle_slice, overlay, png
 
 #: Units of capacity per nat of log-likelihood: rounding changes no cost by more than 0.05 % of a nat.
 CAPACITY_PER_NAT = 1000
@@ -72,6 +73,12 @@ class Segmentation:
         shape = " x ".join(map(str, self.mask.shape))
         size = f"{np.count_nonzero(self.mask):,} of {shape} pixels"
         return f"<{type(self).__name__}: {size}, from {self.num_seeds:,} seeds, {self.cut!r}>"
+
+    def _repr_png_(self) -> bytes | None:
+        """Return the object in white with the seeds in their colours; of a volume the middle slice."""
+        mask = middle_slice(self.mask)
+        seeds = middle_slice(self.foreground), middle_slice(self.background)
+        return png(overlay(mask.astype(np.uint8) * 255, mask, seeds=seeds))
 
 
 def segment(

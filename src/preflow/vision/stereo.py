@@ -19,6 +19,7 @@ from ..checks import check_integer, check_number, check_positive
 from ..errors import InvalidInputError
 from ..method_names import DeviceName
 from ..solving.timing import solving_seconds, timed
+from .colours import disparity_picture
 from .deadline import Deadline
 from .expansion import Labelling, alpha_expansion
 from .label_energy import MOST_LABELS, LabelEnergy, truncated_linear
@@ -30,6 +31,7 @@ from .matching_costs import (
     parabola_vertex,
     smoothness_weights,
 )
+from .pictures import png
 
 #: Neighbours whose disparities differ by more than this pay no more: a step of depth, not a slope.
 STEP = 5
@@ -74,6 +76,10 @@ class Stereo:
             f"<Stereo: {height} x {width} pixels, disparities {low:.3g} to {high:.3g}, "
             f"{self.occluded.mean():.1%} occluded, {seconds:.3g} s>"
         )
+
+    def _repr_png_(self) -> bytes | None:
+        """Return the picture of the disparities."""
+        return png(disparity_picture(self.disparity))
 
 
 def match_stereo(

@@ -18,9 +18,11 @@ from ...errors import InvalidInputError
 from ...method_names import DeviceName
 from ...solving.run import check_time_limit
 from ...solving.timing import solving_seconds, timed
+from ..colours import flow_picture
 from ..expansion import Labelling
 from ..label_energy import MOST_LABELS
 from ..matching_costs import Frame, check_same_shape, checked_frame, parabola_vertex
+from ..pictures import png
 from .by_assignment import LARGEST_PATCH, PatchMatcher
 from .by_expansion import candidate_displacements, label_displacements
 
@@ -70,6 +72,10 @@ class OpticalFlow:
         return (
             f"<OpticalFlow: {height} x {width} pixels, {mean:.3g} on average, {self.method}, {seconds:.3g} s>"
         )
+
+    def _repr_png_(self) -> bytes | None:
+        """Return the flow in colours: the hue is the direction, the saturation the length."""
+        return png(flow_picture(self.flow))
 
 
 def find_optical_flow(

@@ -1,0 +1,63 @@
+"""What notebooks show of results: tables and pictures."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+
+import preflow
+import preflow.vision
+
+PNG = b"\x89PNG\r\n"
+
+
+def test_results_are_tables() -> None:
+    result = preflow.max_flow([("a", "b", 3), ("b", "c", 2)], "a", "c")
+    table = result._repr_html_()
+    assert table.startswith("<table><caption>MaxFlowResult</caption>")
+    assert "<tr><th>status</th><td>optimal</td></tr>" in table
+    assert "<td>value 2, flow on 2 of 2 arcs</td>" in table
+    assert f"<td>{result.stats.method} on cpu: {result.stats.reason}</td>" in table
+    assert "solve " in table
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        lambda: preflow.min_cut([("a", "b", 3)], "a", "b"),
+        lambda: preflow.linear_assignment([[1, 2], [3, 1]]),
+        lambda: preflow.bipartite_matching(np.eye(2)),
+        lambda: preflow.matching([("a", "b", 3)]),
+        lambda: preflow.grid_cut([[9, 0]], [[0, 9]], 1),
+        lambda: preflow.grid_cut_batch([[[9, 0]]], [[[0, 9]]], 1),
+        lambda: preflow.transport([[1, 2], [3, 1]], [1, 1], [1, 1]),
+    ],
+)
+def test_every_problem(result) -> None:  # type: ignore[no-untyped-def]
+    found = result()
+    table = found._repr_html_()
+    assert table.count("<tr>") == 4
+    assert f"<caption>{type(found).__name__}</caption>" in table
+    assert "<td></td>" not in table
+
+
+def test_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("imageio")
+    image = np.zeros((12, 14))
+    image[3:8, 4:9] = 1.0
+    seeds = np.zeros((2, 12, 14), dtype=bool)
+    seeds[0, 5, 6] = seeds[1, 0, 0] = True
+    segmentation = preflow.vision.segment(image, *seeds)
+    volume = preflow.vision.segment(np.stack([image] * 3), *(np.stack([seed] * 3) for seed in seeds))
+    denoised = preflow.vision.denoise((image * 255).astype(np.uint8), 3.0)
+    labelling = preflow.vision.alpha_expansion(np.stack([image, 1 - image]), 1 - np.eye(2))
+    stereo = preflow.vision.match_stereo(image, image, 2)
+    flow = preflow.vision.find_optical_flow(image, image, max_displacement=1)
+    for result in (segmentation, volume, denoised, labelling, stereo, flow):
+        picture = result._repr_png_()
+        assert picture is not None
+        assert picture.startswith(PNG)
+    monkeypatch.setitem(sys.modules, "imageio.v3", None)
+    assert segmentation._repr_png_() is None
