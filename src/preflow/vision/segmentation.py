@@ -72,7 +72,9 @@ class Segmentation:
     def __repr__(self) -> str:
         shape = " x ".join(map(str, self.mask.shape))
         size = f"{np.count_nonzero(self.mask):,} of {shape} pixels"
-        return f"<{type(self).__name__}: {size}, from {self.num_seeds:,} seeds, {self.cut!r}>"
+        cut = self.cut
+        outcome = f"energy {self.energy:,.6g}" if cut.status == "optimal" else cut._headline()
+        return f"<{type(self).__name__}: {size}, from {self.num_seeds:,} seeds, {outcome}, {cut._how()}>"
 
     def _repr_png_(self) -> bytes | None:
         """Return the object in white with the seeds in their colours; of a volume the middle slice."""
