@@ -293,7 +293,9 @@ def test_networkx_own_tests(suite: str, tmp_path: Path) -> None:
         "NETWORKX_TEST_BACKEND": "preflow",
         "NETWORKX_FALLBACK_TO_NX": "True",
     }
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=short", *map(str, tests)]
+    # NetworkX may lie below the root of this project, whose options must not count.
+    options = ("-q", "-p", "no:cacheprovider", "--tb=short", "--override-ini", "addopts=")
+    command = [sys.executable, "-m", "pytest", *options, *map(str, tests)]
     if suite in LEFT_OUT and WITH_ALL not in os.environ:
         command += ["-k", " and ".join(f"not ({name})" for name in LEFT_OUT[suite])]
     done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=500)

@@ -11,20 +11,25 @@ import scipy.sparse.csgraph
 
 from preflow.integrations import scipy_compat
 
-# Test modules import the functions from these packages, after this plugin.
-scipy.optimize.linear_sum_assignment = scipy_compat.linear_sum_assignment
-for name in (
+#: The functions of scipy.sparse.csgraph that are replaced, beside scipy.optimize.linear_sum_assignment.
+REPLACED = (
     "maximum_flow",
     "maximum_bipartite_matching",
     "min_weight_full_bipartite_matching",
     "structural_rank",
-):
-    setattr(scipy.sparse.csgraph, name, getattr(scipy_compat, name))
+)
 
 #: Tests that expect one of several optimal results, with what is another one.
 EXPECTED_FAILURES = {
     ("test_flow.py", "test_example_from_clrs_chapter_26_1"): "another maximum flow, also of value 23",
 }
+
+
+def pytest_configure() -> None:
+    """Replace the functions before test modules import them. To import this module changes nothing."""
+    scipy.optimize.linear_sum_assignment = scipy_compat.linear_sum_assignment
+    for name in REPLACED:
+        setattr(scipy.sparse.csgraph, name, getattr(scipy_compat, name))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Function]) -> None:
