@@ -153,9 +153,11 @@ def test_wrong_answers_are_named(solve: Any, message: str, call: Any) -> None:
 
 
 def test_names_are_taken_once() -> None:
-    for name in ("serial-fifo", "F_PRF", "cuda-pushrelabel", "auto"):
+    for name in ("serial-fifo", "F_PRF", "cuda-pushrelabel"):
         with pytest.raises(InvalidInputError, match="another method"):
             preflow.register_method("max_flow", name, good)
+    with pytest.raises(InvalidInputError, match="'auto' lets preflow choose"):
+        preflow.register_method("max_flow", "auto", good)
     preflow.register_method("max_flow", "toy", nothing, aliases=["one"])
     preflow.register_method("max_flow", "toy", good, options=Options, aliases=["two"])
     assert preflow.max_flow(NETWORK, 0, 3, method="two").value == 4

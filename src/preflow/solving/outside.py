@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
@@ -39,8 +39,8 @@ class OutsideMethod(Method):
         The dataclass of its options.
     """
 
-    function: Callable[..., Any] = print
-    options_type: type = NoOptions
+    function: Callable[..., Any] = field(kw_only=True)
+    options_type: type = field(kw_only=True)
 
     def _module(self) -> SimpleNamespace:
         return SimpleNamespace(**{"solve": self._solve, self.options_class: self.options_type})
@@ -75,8 +75,10 @@ def register(methods: Sequence[Method], method: OutsideMethod) -> None:
     kept = REGISTERED.setdefault(folder_of(methods), [])
     others = [other for other in kept if other.name != method.name]
     for name in (method.name, *method.aliases):
+        if name == "auto":
+            raise InvalidInputError("'auto' lets preflow choose, so no method can have this name")
         for other in (*methods, *others):
-            if name == "auto" or name in _names(other):
+            if name in _names(other):
                 raise InvalidInputError(f"{name!r} is a name of another method: {other.name}")
     kept[:] = [*others, method]
 
