@@ -1,4 +1,4 @@
-"""What notebooks show of results: tables and pictures."""
+"""Notebooks show results as tables, and results of preflow.vision as pictures."""
 
 from __future__ import annotations
 

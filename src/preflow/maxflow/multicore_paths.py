@@ -42,6 +42,7 @@ Pseudo-code
 -----------
 ::
 
+    with dinic_share: let Dinic's algorithm try first, with a limit on its work
     if no level near the sink is wide: let a serial method solve it
     repeat:                                                          first_stage
         all threads search exact heights above exact_below,
