@@ -21,6 +21,7 @@ from preflow.maxflow import (
 )
 from preflow.maxflow import serial_fifo as fifo
 from preflow.maxflow import serial_highest_label as highest
+from preflow.maxflow import serial_pseudoflow as pseudoflow
 from preflow.maxflow.invariants import check_exact, check_preflow
 from preflow.solving.run import Control
 from tests.support.exploration import Cases, Mutants, Runner, edit, exploration_tests, mutate, serve
@@ -181,6 +182,35 @@ def paths(length: int) -> Outcome:
     return each_network(solve)
 
 
+def trees(**named: Any) -> Outcome:
+    """Check a solve by serial-pseudoflow before each search for a merger, and after each global relabel."""
+    options = pseudoflow.PseudoflowOptions(**named)
+
+    def solve(net: ResidualArrays, start: ResidualArrays) -> int:
+        searches: list[Any] = []
+        search, cut = pseudoflow.find_merger, pseudoflow.cut_trees
+
+        def searched(net: ResidualArrays, forest: pseudoflow.Forest, *more: Any) -> Any:
+            searches.append(more[0])
+            check_preflow(start, net)
+            pseudoflow.check_invariants(net, forest)
+            return search(net, forest, *more)
+
+        def cut_off(net: ResidualArrays, forest: pseudoflow.Forest, monitor: Any) -> None:
+            cut(net, forest, monitor)
+            if searches:
+                check_exact(net, forest.label)
+
+        with (
+            patch.object(pseudoflow, "find_merger", searched),
+            patch.object(pseudoflow, "cut_trees", cut_off),
+        ):
+            check_exact(net, pseudoflow.solve(net, options, Control()))
+        return len(searches)
+
+    return each_network(solve)
+
+
 CASES: Cases = {
     "fifo": lambda: serial_fifo(),
     "fifo-gap": lambda: serial_fifo(gap=True),
@@ -189,6 +219,9 @@ CASES: Cases = {
     "highest-gap": lambda: serial_highest_label(path_length=1, drain=False),
     "highest-paths": lambda: serial_highest_label(),
     "highest-one": lambda: serial_highest_label(initial_labels="one", initial_wave=True),
+    "trees": lambda: trees(),
+    "trees-often-cut": lambda: trees(relabel_period=0.1, bucket="lifo"),
+    "trees-lowest": lambda: trees(relabel_period=None, order="lowest"),
     "multicore-fifo": lambda: discharge(multicore_fifo, multicore_fifo.MulticoreFifoOptions()),
     "multicore-fifo-gap": lambda: discharge(multicore_fifo, multicore_fifo.MulticoreFifoOptions(gap=True)),
     "multicore-highest": lambda: discharge(
@@ -223,6 +256,26 @@ MUTANTS: Mutants = {
     "highest: a gap is not closed": (
         "highest-gap",
         edit(levels.close_gap, "while h <= max_height:", "while False:"),
+        "labels are not valid",
+    ),
+    "trees: a child stays in the list of its parent": (
+        "trees",
+        edit(pseudoflow.take_from_parent, "forest.vertex[parent, CHILD] = after", "pass"),
+        "a root is a child",
+    ),
+    "trees: a vertex that cannot send all stays below its parent": (
+        "trees",
+        edit(pseudoflow.send_up, "forest.vertex[v, UP] = no_arc", "pass"),
+        "a vertex below a root has excess",
+    ),
+    "trees: a raised vertex is not counted": (
+        "trees",
+        edit(pseudoflow.next_child_of, "forest.population[label + ONE] += ONE", "pass"),
+        "wrong counts",
+    ),
+    "trees: a raised vertex keeps its current arc": (
+        "trees",
+        edit(pseudoflow.next_child_of, "forest.vertex[v, CURRENT] = net.first_out[v]", "pass"),
         "labels are not valid",
     ),
     "multicore: a receiver is not owned": (
