@@ -6,6 +6,7 @@ import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -113,6 +114,21 @@ def runner(request: pytest.FixtureRequest) -> Iterator[Runner]:
 
 
 REAL_DEVICE = runtime.find_device
+
+
+@pytest.fixture
+def device(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The GPU for tests that are marked so, else two blocks of one warp on CPU threads."""
+    found: Any
+    if request.node.get_closest_marker("gpu") is None:
+        found = CpuDevice(2, 32)
+        monkeypatch.setattr(runtime, "find_device", lambda: found)
+        return found
+    try:
+        found = REAL_DEVICE()
+    except DeviceUnavailableError as error:
+        pytest.skip(str(error))
+    return found
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,6 @@ from preflow.certify.grid import check_grid_flow
 from preflow.cuda import runtime
 from preflow.errors import (
     DeviceMemoryError,
-    DeviceUnavailableError,
     InvalidInputError,
     SolverError,
     UnsuitableMethodError,
@@ -26,30 +25,16 @@ from preflow.gridcut.cuda_tiled import TiledOptions, launches
 from preflow.gridcut.cuda_tiled.tiling import Tiling, tiling_of
 from preflow.solving.run import Control
 from preflow.stats import GLOBAL_RELABELS
-from tests.conftest import REAL_DEVICE
 from tests.support.cuda_on_cpu.arrays import most_taken
 from tests.support.cuda_on_cpu.device import CpuDevice, Sanitizer
+
+pytestmark = pytest.mark.usefixtures("device")
 
 METHOD = "cuda-tiled"
 #: Relabel after every turn, so that small grids see excess that waits for a relabel.
 HASTY = {"waves": 1, "rounds": 1, "rounds_percent": 0}
 #: The thinnest slabs: one layer of tiles, and one on either side.
 IN_SLABS = {"slab_bytes": 1}
-
-
-@pytest.fixture(autouse=True)
-def device(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """The GPU for tests that are marked so, else two blocks of one warp on CPU threads."""
-    found: Any
-    if request.node.get_closest_marker("gpu") is None:
-        found = CpuDevice(2, 32)
-        monkeypatch.setattr(runtime, "find_device", lambda: found)
-        return found
-    try:
-        found = REAL_DEVICE()
-    except DeviceUnavailableError as error:
-        pytest.skip(str(error))
-    return found
 
 
 def random_grid(

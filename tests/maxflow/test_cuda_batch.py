@@ -10,26 +10,12 @@ import pytest
 import preflow
 from preflow import FlowNetworkBatch
 from preflow.cuda import runtime
-from preflow.errors import DeviceMemoryError, DeviceUnavailableError, UnboundedFlowError
+from preflow.errors import DeviceMemoryError, UnboundedFlowError
 from preflow.maxflow.batch import api
 from preflow.solving.call import Request
-from tests.conftest import REAL_DEVICE
 from tests.support.cuda_on_cpu.device import CpuDevice, Sanitizer
 
-
-@pytest.fixture(autouse=True)
-def device(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """The GPU for tests that are marked so, else two blocks of one warp on CPU threads."""
-    found: Any
-    if request.node.get_closest_marker("gpu") is None:
-        found = CpuDevice(2, 32)
-        monkeypatch.setattr(runtime, "find_device", lambda: found)
-        return found
-    try:
-        found = REAL_DEVICE()
-    except DeviceUnavailableError as error:
-        pytest.skip(str(error))
-    return found
+pytestmark = pytest.mark.usefixtures("device")
 
 
 def random_batch(
