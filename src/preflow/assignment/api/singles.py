@@ -161,6 +161,7 @@ def _with_columns_of_singles(
 def _result(
     costs: DenseCosts | SparseCosts, singles: Singles, found: AssignmentResult
 ) -> AssignmentWithSinglesResult:
+    """Return the pairs that are better than two singles, the total cost, and the prices that prove it."""
     items, n, m = costs.shape
     leading = _leading(costs)
     row, column, u, v = (
@@ -168,32 +169,12 @@ def _result(
     )
     sizes = costs.sizes if isinstance(costs, DenseCosts) else None
     counts = np.tile(np.array([n, m]), (items, 1)) if sizes is None else sizes
-    # The pairs that are better than two singles.
-    where = np.arange(items)[:, None]
-    pair = (row >= 0) & (column < m)
-    places = where, np.where(pair, row, 0), np.where(pair, column, 0)
-    sign = -1 if costs.maximize else 1
-    change = np.zeros(row.shape, dtype=singles.rows.dtype)
-    if pair.any():
-        value = (
-            costs.at(0, row[pair], column[pair])
-            if isinstance(costs, SparseCosts)
-            else costs.values[places][pair]
-        )
-        change[pair] = value - singles.rows[places[0], places[1]][pair]
-        change[pair] -= singles.columns[places[0], places[2]][pair]
-    pair &= sign * change < 0
-    change[~pair] = 0
-    order = np.argsort(~pair, axis=1, kind="stable")
-    row, column, pair = (np.take_along_axis(part, order, axis=1) for part in (row, column, pair))
-    row[~pair], column[~pair] = -1, -1
-    most = int(pair.sum(axis=1).max(initial=0))
-    row, column = np.ascontiguousarray(row[:, :most]), np.ascontiguousarray(column[:, :most])
+    row, column, total = _better_pairs(costs, singles, row, column)
     inside = np.arange(n) < counts[:, :1], np.arange(m) < counts[:, 1:]
-    total = change.sum(axis=1)
     for part, counted in zip(singles, inside, strict=True):
         total += np.where(counted, part, 0).sum(axis=1)
     u, v = _prices(u.astype(total.dtype), v.astype(total.dtype), inside, counts, m)
+    sign = -1 if costs.maximize else 1
     u = np.where(inside[0], singles.rows + sign * u, 0)
     v = np.where(inside[1], singles.columns + sign * v, 0)
     bound = total
@@ -220,6 +201,35 @@ def _result(
         partial=True,
         unmatched_cost=(given(singles.rows, (n,)), given(singles.columns, (m,))),
     )
+
+
+def _better_pairs(
+    costs: DenseCosts | SparseCosts, singles: Singles, row: Array, column: Array
+) -> tuple[Array, Array, Array]:
+    """Return the pairs that cost less than two singles, with -1 behind those of each item.
+
+    The third array has what the pairs of each item change in the cost of all singles.
+    """
+    items, _, m = costs.shape
+    where = np.arange(items)[:, None]
+    pair = (row >= 0) & (column < m)
+    places = where, np.where(pair, row, 0), np.where(pair, column, 0)
+    change = np.zeros(row.shape, dtype=singles.rows.dtype)
+    if pair.any():
+        value = (
+            costs.at(0, row[pair], column[pair])
+            if isinstance(costs, SparseCosts)
+            else costs.values[places][pair]
+        )
+        change[pair] = value - singles.rows[places[0], places[1]][pair]
+        change[pair] -= singles.columns[places[0], places[2]][pair]
+    pair &= (-change if costs.maximize else change) < 0
+    change[~pair] = 0
+    order = np.argsort(~pair, axis=1, kind="stable")
+    row, column, pair = (np.take_along_axis(part, order, axis=1) for part in (row, column, pair))
+    row[~pair], column[~pair] = -1, -1
+    most = int(pair.sum(axis=1).max(initial=0))
+    return np.ascontiguousarray(row[:, :most]), np.ascontiguousarray(column[:, :most]), change.sum(axis=1)
 
 
 def _prices(
