@@ -173,6 +173,17 @@ def test_min_cut_writes_the_sink_side(small: str, tmp_path: Path) -> None:
     assert [line for line in lines if not line.startswith("c")] == ["s 3", "n 3 t", "n 4 t"]
 
 
+def test_flow_limit(small: str, tmp_path: Path) -> None:
+    solution = tmp_path / "flow.sol"
+    text = succeed("solve", small, "--flow-limit", "2", "--verify", "--output", str(solution))
+    assert "flow limit reached: maximum flow between 2 and " in text
+    assert read_solution(solution).value == 2
+    assert "3 (maximum flow)" in succeed("solve", small, "--flow-limit", "3.0")
+    assert "not a number" in fail("solve", small, "--flow-limit", "much")
+    assert "maximum flows" in fail("solve", small, "--flow-limit", "2", "--min-cut")
+    assert "integers" in fail("solve", small, "--flow-limit", "2.5")
+
+
 def test_all_formats_give_the_same_value(tmp_path: Path) -> None:
     problem = FAMILIES["rmf-wide"].generate("8x4")
     values = set()

@@ -97,6 +97,7 @@ def make(random: Random, quick: bool = False, *, floats: bool = False) -> Case:
         "sinks": terminals[sources : sources + sinks],
         "dtype": "float64" if floats else "int64",
         "verify": random.random() < 0.1,
+        "limit": None if floats or random.random() < 0.7 else integer(random, style),
         "calls": calls,
     }
 
@@ -131,6 +132,18 @@ def check(case: Case, tally: Tally) -> None:
         given = {name: each[name] or None for name in ("threads", "options")}
         ready = partial(solve, network, case["sources"], case["sinks"], method=each["method"], **given)
         check_solve(case, ready, tally, flow=each["problem"] == "max_flow")
+        if each["problem"] == "max_flow" and case.get("limit") is not None:
+            tally["flow limits"] += 1
+            check_limited(case, ready(flow_limit=case["limit"]))
+
+
+def check_limited(case: Case, result: Any) -> None:
+    """Check a flow of integers with a limit: it has the smaller of the limit and the maximum."""
+    _, arcs = exact_arcs(case)
+    value = min(minimum_cut(case["n"], arcs, case["sources"], case["sinks"]).value, case["limit"])
+    require(result.lower_bound == value, "wrong value at a limit", f"{result.lower_bound}, not {value}")
+    check_flow(case, result.flow.tolist(), value)
+    result.verify()
 
 
 def check_solve(case: Case, solve: Any, tally: Tally, *, flow: bool = True) -> None:

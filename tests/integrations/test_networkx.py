@@ -103,6 +103,18 @@ def test_maximum_flow(graph: Any) -> None:
     assert crossing == pytest.approx(expected[0], rel=1e-12, abs=1e-12)
 
 
+@given(graph=flow_graphs(), cutoff=st.sampled_from([0, 1, 2, 2.5, 7, float("inf"), None]))
+@settings(max_examples=60, deadline=None)
+def test_cutoff(graph: Any, cutoff: Any) -> None:
+    expected = outcome(lambda: nx.maximum_flow_value(graph, "s", "t"))
+    if isinstance(expected, type):
+        return
+    value, flows = nx.maximum_flow(graph, "s", "t", flow_func=residual, cutoff=cutoff)
+    check_flow(graph, value, flows)
+    whole = isinstance(value, int) and cutoff == 2.5
+    assert value == pytest.approx(min(expected, 3 if whole else 1e300 if cutoff is None else cutoff))
+
+
 @given(graph=flow_graphs(), amount=st.integers(-1, 9))
 @settings(max_examples=250, deadline=None)
 def test_cheapest_flow(graph: Any, amount: int) -> None:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ..arrays import AnyArray, Number
 from ..errors import VerificationError
 from ..graph.network import INT64_MAX, DeviceFlowNetwork, FlowNetwork, exact_sum, flow_bound, vertex_mask
+from ..graph.scaling import accepted_gap
 from .device import net_inflow_on_device
 from .fields import checked_array, checked_number
 
@@ -145,6 +146,28 @@ def check_flow(
         vertex = int(broken.argmax())
         gain = sum(word[vertex].item() * 2 ** (WORD * i) for i, word in enumerate(words))
         raise VerificationError(f"vertex {vertex} gains {gain}: flow is not conserved")
+
+
+def check_flow_limit(network: FlowNetwork, status: object, value: Any, flow_limit: Any) -> None:
+    """Check that the value of a flow is at most its limit, and equal to it if the status is "flow-limit".
+
+    The value of a flow of floats may be smaller than the limit by what rounding takes from it.
+
+    Raises
+    ------
+    VerificationError
+        It is not.
+    """
+    if flow_limit is None:
+        if status == "flow-limit":
+            raise VerificationError("the status is flow-limit, and there is no limit")
+        return
+    limit, claimed = checked_number(flow_limit, "flow_limit"), checked_number(value, "the value")
+    if claimed > limit:
+        raise VerificationError(f"the flow has value {claimed}, more than its limit, {limit}")
+    slack = 0 if isinstance(claimed, int) else accepted_gap(network.num_arcs) * limit
+    if status == "flow-limit" and not limit - claimed <= slack:
+        raise VerificationError(f"the flow has value {claimed}, less than its limit, {limit}")
 
 
 def check_terminals(network: FlowNetwork, sources: Any, sinks: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
 import click
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
 @method_options
 @time_limit_option
 @click.option("--min-cut", is_flag=True, help="Find a minimum cut only, without a flow; faster.")
+@click.option("--flow-limit", metavar="VALUE", help="Of a maximum flow: stop when the flow has this value.")
 @click.option("--source", multiple=True, metavar="VERTEX", help="Of a table: a source; may be repeated.")
 @click.option("--sink", multiple=True, metavar="VERTEX", help="Of a table: a sink; may be repeated.")
 @click.option(
@@ -71,6 +73,7 @@ def solve(
     option: tuple[str, ...],
     time_limit: float | None,
     min_cut: bool,
+    flow_limit: str | None,
     source: tuple[str, ...],
     sink: tuple[str, ...],
     supply: str | None,
@@ -98,7 +101,8 @@ def solve(
     name that ends in .gz is compressed.
 
     When the time limit is reached, the flow (or cut) is the best one
-    found; the report gives a lower and an upper bound on the value.
+    found; the report gives a lower and an upper bound on the value. With
+    --flow-limit the flow has at most that value.
 
     For example:
 
@@ -145,7 +149,10 @@ def solve(
         problem = read_table_problem(file, terminals) if is_table(file) else read_problem(file)
     if min_cut and isinstance(problem, CostNetwork):
         _no_cut(file)
+    limit = _flow_limit(flow_limit, no_flow=min_cut or isinstance(problem, CostNetwork))
     find = min_cost_flow if isinstance(problem, CostNetwork) else minimum_cut if min_cut else max_flow
+    if limit is not None:
+        find = partial(max_flow, flow_limit=limit)
     with solver_progress() as progress, nullcontext() if is_table(file) else _numbered_from_one():
         result = find(
             problem,
@@ -184,8 +191,20 @@ def solve(
     if output not in (None, STREAM) and not as_json:
         lines.append(f"wrote the {'cut' if min_cut else 'flow'} to {output}")
     click.echo("\n".join(lines), err=output == STREAM)
-    if result.status != "optimal":
+    if result.status not in ("optimal", "flow-limit"):
         raise Exit(TIME_LIMIT_REACHED)
+
+
+def _flow_limit(text: str | None, *, no_flow: bool) -> int | float | None:
+    """Return the number that --flow-limit gives."""
+    if text is None:
+        return None
+    if no_flow:
+        raise InvalidInputError("--flow-limit is for maximum flows")
+    try:
+        return int(text) if text.strip().lstrip("+-").isdecimal() else float(text)
+    except ValueError:
+        raise InvalidInputError(f"--flow-limit: {text!r} is not a number") from None
 
 
 def _no_cut(file: str) -> NoReturn:

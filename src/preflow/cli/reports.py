@@ -88,7 +88,8 @@ def solve_lines(facts: Facts) -> list[str]:
     threads = f", {counted(facts['threads'], 'threads')}" if facts["device"] == "cpu" else ""
     times = [f"{phase} {time:.3g} s" for phase, time in facts["seconds"].items() if time is not None]
     counts = [f"{count:,} {name.replace('_', ' ')}" for name, count in facts["counts"].items() if count]
-    bounds = f"time limit reached: {goal} between {facts['lower_bound']:,} and {facts['upper_bound']:,}"
+    why = "flow limit" if facts["status"] == "flow-limit" else "time limit"
+    bounds = f"{why} reached: {goal} between {facts['lower_bound']:,} and {facts['upper_bound']:,}"
     rows = [
         ("instance", _instance(facts)),
         ("value" if optimal else "bounds", f"{facts['value']:,} ({goal})" if optimal else bounds),

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..arrays import AnyArray, NetworkInput
 from ..certify.cut import cut_capacity, largest_in_cut
-from ..certify.flow import COARSE
+from ..certify.flow import COARSE, tolerance
 from ..cuda.runtime import Device
 from ..errors import CapacityOverflowError, InvalidInputError, SolverError
 from ..graph.convert import as_flow_problem
@@ -28,10 +28,12 @@ from ..solving.call import Call, Request
 from ..solving.dispatch import Choice, thread_count, usable_cpus
 from ..solving.timing import timed
 from ..stats import SolveStats
+from .flow_limit import behind_one_arc, read_flow_limit
 from .methods import METHODS
 from .policy import choose, worth_a_gpu
 from .recover_flow import SecondStage
 from .recover_flow.completed import CompletedFlow, left_by
+from .recover_flow.known import KnownFlow
 from .recover_flow.on_gpu import DeviceSecondStage
 from .result import MaxFlowResult, MinCutResult
 
@@ -50,6 +52,7 @@ def max_flow(
     time_limit: float | None = None,
     progress: bool | Reporter = False,
     options: Mapping[str, Any] | None = None,
+    flow_limit: float | None = None,
 ) -> MaxFlowResult:
     """Find a maximum flow, and with it a minimum cut.
 
@@ -88,6 +91,11 @@ def max_flow(
         True draws a line on standard error; a function is called with a ProgressReport now and then.
     options : mapping, optional
         Options of the named method, such as ``{"relabel_period": 0.5}``; "auto" takes none.
+    flow_limit : int or float, optional
+        The largest value that the flow may have. If more is possible, the result's `status` is "flow-limit",
+        its `flow` is feasible and has this value (for floats up to rounding), and `upper_bound` is the
+        capacity of a cut that need not be minimum. Otherwise the result is that of a call without limit.
+        An integer where the capacities are.
 
     Returns
     -------
@@ -123,13 +131,18 @@ def max_flow(
     (4, [2, 2, 2, 2])
     >>> result.verify()
 
+    >>> limited = preflow.max_flow(([0, 0, 1, 2], [1, 2, 3, 3], [3, 2, 2, 4]), 0, 3, flow_limit=3)
+    >>> limited.status, limited.lower_bound
+    ('flow-limit', 3)
+
     >>> roads = [("depot", "north", 4), ("depot", "south", 3), ("north", "shop", 2), ("south", "shop", 5)]
     >>> preflow.max_flow(roads, "depot", "shop").flow_dict()["depot"]
     {'north': 2, 'south': 3}
     """
     request = Request(METHODS, method, device, threads, time_limit, progress, options)
     call = FlowCall.prepare(network, source, sink, request)
-    return call.run(call.max_flow, request)
+    limit = read_flow_limit(flow_limit, call.instance)
+    return call.run(call.max_flow if limit is None else lambda: call.limited_flow(limit), request)
 
 
 def cut_of_arcs(network: NetworkInput, source: Any, sink: Any, request: Request) -> MinCutResult:
@@ -370,3 +383,41 @@ class FlowCall(Call[FlowNetwork]):
             parts = self.first_stage()
             flow = self.given(self.instance.to_array_module(parts["_second_stage"].flow(self.timed)))
             return MaxFlowResult(**parts, stats=self.stats(SolveStats), flow=flow)
+
+    def limited_flow(self, limit: int | float) -> MaxFlowResult:
+        """Find a maximum flow of at most this value: see :mod:`preflow.maxflow.flow_limit`."""
+        network, sources, sinks = self.instance, self.sources, self.sinks
+        with self.current_device():
+            with self.timed("build"):
+                behind, source = behind_one_arc(network, sources, limit)
+            parts = self.part(instance=behind, sources=np.array([source])).first_stage()
+            flow = network.to_array_module(parts["_second_stage"].flow(self.timed))[: network.num_arcs]
+            side = network.to_array_module(parts["sink_side"])[: network.num_vertices]
+            is_source = vertex_mask(network, sources)
+            status, lower, upper, gap = (
+                parts[name] for name in ("status", "lower_bound", "upper_bound", "_gap")
+            )
+            if status == "optimal" and (side & is_source).any():
+                status = "flow-limit"
+            if status != "optimal":
+                side, upper = self.best_cut(side & ~is_source)
+                if isinstance(lower, int) and upper < math.inf:
+                    upper = int(upper)
+                if network.saturated and largest_in_cut(network, side) == INT64_MAX:
+                    raise CapacityOverflowError("capacities over the best known cut are past int64")
+                gap = proved_gap(upper, lower, upper)
+            slack = 0 if isinstance(lower, int) else tolerance(network, sources, sinks, upper)
+            return MaxFlowResult(
+                status=status,
+                lower_bound=lower,
+                upper_bound=upper,
+                stats=self.stats(SolveStats),
+                sink_side=self.given(side),
+                network=network,
+                sources=sources,
+                sinks=sinks,
+                _gap=gap,
+                _second_stage=KnownFlow(network, sources, flow, slack=slack),
+                flow=self.given(flow),
+                flow_limit=limit,
+            )

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..arrays import AnyArray, Array
 from ..certify.cut import check_flow_and_cut, check_no_residual_path, crossing_arcs
+from ..certify.flow import check_flow_limit
 from ..graph.edge_tables import data_frame, labels_of
 from ..graph.network import DeviceFlowNetwork, FlowNetwork
 from ..solving.result import BoundedResult
@@ -235,11 +236,15 @@ class MaxFlowResult(MinCutResult):
     flow : array of int64 or float64, shape (num_arcs,)
         Flow of every input arc, in input order; the value of this flow is `lower_bound`. Integral for
         integral capacities, also where these were given as floats.
+    flow_limit : int, float or None
+        The largest value that the flow was allowed to have, as the caller gave it. The status is
+        "flow-limit" where the flow has this value and the network may allow more.
     sink_side, status, lower_bound, upper_bound, value, stats, network, sources, sinks
         See :class:`MinCutResult`.
     """
 
     flow: Array
+    flow_limit: int | float | None = None
 
     def to_columns(self) -> dict[str, AnyArray]:
         """Return the columns of :meth:`to_pandas` as arrays; ``polars.DataFrame`` takes them, too."""
@@ -284,7 +289,7 @@ class MaxFlowResult(MinCutResult):
         The proof checks the capacity of every arc, conservation at every vertex, that the value equals the
         capacity of the cut, and that there is no residual path from source to sink. (The last follows from
         the others and is not checked if the network is on a GPU.) A result that stopped early proves its
-        two bounds instead.
+        two bounds instead. The value is at most the flow limit, and just that if the status says so.
 
         Raises
         ------
@@ -294,6 +299,7 @@ class MaxFlowResult(MinCutResult):
         network = self.network
         with network.current():
             check_flow_and_cut(*self._claims(self.flow))
+            check_flow_limit(network, self.status, self.lower_bound, self.flow_limit)
             if self.status == "optimal" and not isinstance(network, DeviceFlowNetwork):
                 check_no_residual_path(network, self.sources, self.sinks, self.flow, self.value)
 

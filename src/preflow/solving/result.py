@@ -11,19 +11,21 @@ from ..stats import SolveStats
 from .read_only import ReadOnlyArrays
 from .timing import solving_seconds
 
-Status = Literal["optimal", "time-limit", "unproved", "approximate"]
+Status = Literal["optimal", "time-limit", "unproved", "approximate", "flow-limit"]
 
 #: Why a result with another status has no value.
 NOT_OPTIMAL = {
     "time-limit": "the solve stopped at its time limit",
     "unproved": "the solve stopped by a rule that proves nothing",
     "approximate": "the method is approximate",
+    "flow-limit": "the flow has the largest value that flow_limit allows",
 }
 #: The same for the repr.
 HEADLINES = {
     "time-limit": "stopped at the time limit",
     "unproved": "not proved optimal",
     "approximate": "approximate",
+    "flow-limit": "at the flow limit",
 }
 
 
@@ -36,7 +38,8 @@ class BoundedResult(ReadOnlyArrays):
     """A solve's outcome, with bounds that are proved.
 
     The status is "optimal", "time-limit" where the solve was cut short, "unproved" where a rule that proves
-    nothing ended it, or "approximate" where the method promises a fraction of the optimum only.
+    nothing ended it, "approximate" where the method promises a fraction of the optimum only, or "flow-limit"
+    where the argument `flow_limit` of :func:`preflow.max_flow` ended it.
 
     Each problem has a subclass with the answer, its proof, and `verify`. Arrays on the host are read-only:
     the code that makes the result clears ``flags.writeable``.
@@ -46,7 +49,7 @@ class BoundedResult(ReadOnlyArrays):
 
     Attributes
     ----------
-    status : {"optimal", "time-limit", "unproved", "approximate"}
+    status : {"optimal", "time-limit", "unproved", "approximate", "flow-limit"}
     lower_bound, upper_bound : int or float
         The optimum lies between them; equal when optimal. For float data both hold up to `gap`.
     stats : SolveStats

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable
 
 import networkx as nx
@@ -38,8 +39,11 @@ def residual(
     residual : DiGraph, optional
         A residual network of ``nx.algorithms.flow.build_residual_network``, which is used again: its flow
         is replaced.
-    value_only, cutoff
-        Accepted for compatibility: the result always has a whole maximum flow.
+    value_only
+        Accepted for compatibility: the result always has a flow.
+    cutoff : int or float, optional
+        The flow has this value if more is possible: :func:`preflow.max_flow` calls it `flow_limit`. A
+        fraction is rounded up where capacities are integers.
 
     Returns
     -------
@@ -69,7 +73,10 @@ def residual(
     try:
         capacities, rounded = read_values(edges.values("capacity", 0), "capacity")
         network = FlowNetwork(len(edges.labels), edges.tail, edges.head, capacities, labels=edges.labels)
-        result = max_flow(network, s, t)
+        limit = cutoff
+        if cutoff is not None and network.capacity.dtype.kind == "i" and 0 <= cutoff < math.inf:
+            limit = math.ceil(cutoff)
+        result = max_flow(network, s, t, flow_limit=limit)
     except UnboundedFlowError:
         raise nx.NetworkXUnbounded("Infinite capacity path, flow unbounded above.") from None
     except PreflowError:
@@ -77,7 +84,7 @@ def residual(
         return nx.algorithms.flow.preflow_push(
             G, s, t, capacity=capacity, residual=R, value_only=False, backend="networkx"
         )
-    if result.value * 2 > R.graph["inf"]:
+    if result.lower_bound * 2 > R.graph["inf"]:
         raise nx.NetworkXUnbounded("Infinite capacity path, flow unbounded above.")
     for data in edges.data:
         data["flow"] = 0  # type: ignore[index]
@@ -89,6 +96,6 @@ def residual(
             u, v = labels[tail], labels[head]
             succ[u][v]["flow"] += amount
             succ[v][u]["flow"] -= amount
-    R.graph["flow_value"] = float(result.value) if rounded else int(result.value)
+    R.graph["flow_value"] = float(result.lower_bound) if rounded else int(result.lower_bound)
     R.graph["algorithm"] = "preflow"
     return R

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arrays import AnyArray, Array
+from ...arrays import AnyArray
 from ...certify.cut import residual_reach
 from ...graph.network import FlowNetwork
 from ...stats import Phase, untimed
@@ -21,13 +21,16 @@ class KnownFlow:
     ----------
     network : FlowNetwork
     sources : ndarray of int64
-    known : ndarray, shape (num_arcs,)
+    known : array, shape (num_arcs,)
         The flow of every input arc.
+    slack : float
+        Residual capacity up to this is the rounding error of floats.
     """
 
     network: FlowNetwork
     sources: NDArray[np.int64]
-    known: Array
+    known: AnyArray
+    slack: float = field(default=0, kw_only=True)
 
     def flow(self, phase: Phase = untimed) -> AnyArray:
         """Return the flow of every input arc."""
@@ -39,4 +42,5 @@ class KnownFlow:
 
     def source_side(self) -> NDArray[np.bool_]:
         """Return which vertices the source reaches over residual arcs, in O(n + m)."""
-        return residual_reach(self.network, self.known, self.sources, 0)
+        flow = self.network.to_host(self.known)
+        return residual_reach(self.network.on_host(), flow, self.sources, self.slack)
