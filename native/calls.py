@@ -53,6 +53,19 @@ def placements(problem: str, auto: bool = False) -> Iterator[tuple[str, int]]:
             yield from ((method.name, threads) for threads in ((1, 2) if method.parallel else (1,)))
 
 
+def paint(image: NDArray[np.generic], smoothness: float) -> None:
+    """Preview strokes of all kinds, from the forests of the last cut."""
+    painting = vision.Painting(image, smoothness=smoothness)
+    painting.stroke([(9, 9), (14, 9)], 1, brush=3)
+    painting.stroke([(1, 1), (20, 1)], 2, brush=3)
+    painting.solve()
+    painting.preview()
+    for label in (1, 2, 0):
+        painting.stroke([(9, 14), (18, 18)], label, brush=3)
+        painting.preview()
+        painting.prove()
+
+
 def verified(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
     """Return the result of a call, after its proof was checked."""
     result = function(*arguments, **named)
@@ -406,6 +419,8 @@ def pictures() -> Iterator[Call]:
     for threads in (1, 2):
         yield f"segment threads={threads}", partial(vision.segment, image, *seeds, threads=threads)
     yield "grabcut", partial(vision.grabcut, image, (4, 4, 20, 24))
+    for smoothness in (50.0, 1e6):  # int32, int64
+        yield f"Painting smoothness={smoothness:g}", partial(paint, image, smoothness)
     yield "denoise", partial(vision.denoise, (image[..., 0] * 8).astype(np.uint8), 2.0)
     data = rng.integers(0, 20, (4, 12, 13))
     for name in ("alpha_expansion", "alpha_beta_swap"):

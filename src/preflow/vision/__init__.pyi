@@ -5,6 +5,7 @@ from .expansion import Labelling, alpha_beta_swap, alpha_expansion
 from .grab_cut import GrabCut, grabcut
 from .label_energy import LabelEnergy, potts, truncated_linear
 from .optical_flow import OpticalFlow, endpoint_error, find_optical_flow
+from .painting import Painting, Preview
 from .phase import UnwrappedPhase, unwrap_phase
 from .pictures import overlay, read_image, read_scribbles, write_image
 from .seeds import box, parse_seeds, seeds_from_labels, stroke
@@ -20,6 +21,8 @@ __all__ = [
     "LabelEnergy",
     "Labelling",
     "OpticalFlow",
+    "Painting",
+    "Preview",
     "Segmentation",
     "Stereo",
     "UnwrappedPhase",

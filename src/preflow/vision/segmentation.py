@@ -17,7 +17,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arrays import Connectivity
+from ..arrays import Array, Connectivity
 from ..checks import check_integer, check_number
 from ..errors import CapacityOverflowError, InvalidInputError
 from ..graph.contrast import contrast_capacity, finite_array
@@ -231,19 +231,33 @@ def segmentation_network(
     """
     seeds = checked_seeds(foreground, background)
     channels = check_channels(image, seeds[0].shape)
-    check_prior(prior)
     palette = Palette.of(channels)
+    ratio = log_ratio(palette, *seeds, model=model, components=components, prior=prior)
+    links = Links(channels, smoothness, sigma, connectivity)
+    return links.network(palette, ratio, *seeds)
+
+
+def log_ratio(
+    palette: Palette,
+    foreground: NDArray[np.bool_],
+    background: NDArray[np.bool_],
+    *,
+    model: Model,
+    components: int,
+    prior: float,
+) -> NDArray[np.float64]:
+    """Return for each colour the logarithm of how much likelier it is on the object, in nats."""
+    check_prior(prior)
     if model == "histogram":
-        ratio = palette.histogram_ratio(*seeds)
+        ratio = palette.histogram_ratio(foreground, background)
     elif model == "mixture":
         check_integer("components", components)
-        mixtures = [palette.mixture(palette.counts(mask), components) for mask in seeds]
+        mixtures = [palette.mixture(palette.counts(mask), components) for mask in (foreground, background)]
         likely_object, likely_rest = (mixture.likelihood(palette.monomials) for mixture in mixtures)
         ratio = likely_object - likely_rest
     else:
         raise InvalidInputError(f"model must be 'histogram' or 'mixture', got {model!r}")
-    links = Links(channels, smoothness, sigma, connectivity)
-    return links.network(palette, ratio + math.log(prior / (1 - prior)), *seeds)
+    return ratio + math.log(prior / (1 - prior))
 
 
 class Links:
@@ -257,6 +271,7 @@ class Links:
         connectivity: Connectivity,
     ) -> None:
         check_number("smoothness", smoothness)
+        self.smoothness = smoothness
         ndim = channels.ndim - 1
         half = half_neighbourhood(ndim, ALL_AROUND[ndim] if connectivity is None else connectivity)
         self.connectivity = half
@@ -272,6 +287,13 @@ class Links:
                 f"smoothness {smoothness:g} gives capacities above 2**53, where float64 skips integers"
             )
 
+    def gains(self, palette: Palette, ratio: NDArray[np.float64]) -> Array:
+        """Return the log-ratio of each pixel's colour as an integer capacity."""
+        gains = np.rint(CAPACITY_PER_NAT * ratio)
+        largest = max(self.more_than_n_links, float(np.abs(gains).max()))
+        data: Array = gains.astype(np.int32 if largest <= np.iinfo(np.int32).max else np.int64)[palette.index]
+        return data
+
     def network(
         self,
         palette: Palette,
@@ -280,9 +302,7 @@ class Links:
         background: NDArray[np.bool_],
     ) -> GridNetwork:
         """Return the network in which a pixel on the source side gains the log-ratio of its colour."""
-        gains = np.rint(CAPACITY_PER_NAT * ratio)
-        largest = max(self.more_than_n_links, float(np.abs(gains).max()))
-        data = gains.astype(np.int32 if largest <= np.iinfo(np.int32).max else np.int64)[palette.index]
+        data = self.gains(palette, ratio)
         data[foreground] = self.more_than_n_links
         data[background] = -self.more_than_n_links
         return GridNetwork.from_arrays(

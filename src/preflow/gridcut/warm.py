@@ -1,0 +1,340 @@
+"""Solve a grid again after terminal capacities have changed, from the last flow and the last forests.
+
+Kohli and Torr, "Dynamic Graph Cuts for Efficient Inference in Markov Random Fields", PAMI 29, 2007, keep the
+flow and the search trees between solves. Goldberg, Hed, Kaplan, Tarjan and Werneck, "Faster and More Dynamic
+Maximum Flow by Incremental Breadth-First Search", ESA 2015, do so for the forests of
+:mod:`.incremental_search`. Here the flow between neighbours always fits, because only terminals change: a new
+capacity changes the excess or the deficit of its pixel and nothing else.
+
+Pseudo-code
+-----------
+::
+
+    for each pixel whose terminal amount has changed:               change_terminals
+        if it has a forest and an amount of that forest's sign: it becomes a root
+        if it has an amount of the other sign, or no forest:
+            its children become orphans; the neighbours that could reach it are queued
+            it becomes a root of the other forest and is queued
+        if its amount is 0 and it was a root: it becomes an orphan
+    adopt the orphans of both forests
+    search from the queues until the sink's forest cannot grow
+
+All invariants of the search hold before it, so its work depends on what the changes alter, not on the size of
+the grid. A search that reaches its work limit is continued by push-relabel, and the next solve makes new
+forests. Only the sink's queue is empty after a search. The source's queue stays for the next one.
+"""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..arrays import Array, Integers
+from ..certify.grid import lower_bound
+from ..errors import InvalidInputError
+from ..graph.grid import GridNetwork
+from ..graph.integer_grid import IntegerGrid
+from ..kernels.constants import ONE, ZERO
+from ..kernels.kernel import kernel
+from ..solving.monitor import Monitor
+from ..solving.run import Control, run_interruptibly
+from ..stats import ARC_SCANS, PUSHES, RELABELS, SolveStats
+from .incremental_search import (
+    DEPTH,
+    ORPHANS_PER_ARC,
+    SINK,
+    SOURCE,
+    Forests,
+    adopt,
+    enqueue,
+    finish_by_push_relabel,
+    make_forests,
+    plant,
+    reached_work_limit,
+    search_all,
+    set_work_limit,
+)
+from .pixel_major import GridState, grid_solution, interior, padding, steps_within
+from .result import GridCutResult
+from .solution import GridSolution
+
+METHOD = "serial-incremental-bfs"
+
+
+@kernel
+def leave(state: GridState, forests: Forests, v: np.uint64, first: np.uint64) -> np.uint64:
+    """Remove a pixel from its forest: see the pseudo-code; return the list with its children in front."""
+    residual, step, parent, label = state.residual, state.step, forests.parent, forests.label
+    degree = np.uint64(len(step))
+    source = label[v] > 0
+    sign = np.int64(1) if source else np.int64(-1)
+    label[v] = 0
+    for direction in range(degree):
+        d = np.uint64(direction)
+        q = v + step[d]
+        if sign * np.int64(label[q]) <= 0:
+            continue
+        if np.uint64(parent[q]) == d ^ ONE:
+            parent[q] = degree + ONE
+            forests.next_orphan[q] = first
+            first = q
+        if residual[q * degree + (d ^ ONE) if source else v * degree + d] > 0:
+            enqueue(forests, q, SOURCE if source else SINK)
+    return first
+
+
+@kernel
+def true_orphans(forests: Forests, first: np.uint64, degree: np.uint64) -> np.uint64:
+    """Return a list of orphans without the pixels that have become roots since."""
+    none = np.uint64(len(forests.label))
+    kept = none
+    v = first
+    while v != none:
+        following = np.uint64(forests.next_orphan[v])
+        if np.uint64(forests.parent[v]) == degree + ONE:
+            forests.next_orphan[v] = kept
+            kept = v
+        v = following
+    return kept
+
+
+@kernel
+def change_terminals(
+    state: GridState, forests: Forests, pixels: NDArray[np.uint64], amounts: Integers, monitor: Monitor
+) -> None:
+    """Add amounts to the terminals of distinct pixels, and restore the invariants of the forests."""
+    terminal, parent, label = state.terminal, forests.parent, forests.label
+    degree = np.uint64(len(state.step))
+    none = np.uint64(len(label))
+    of_source = none
+    of_sink = none
+    i = ZERO
+    while i < np.uint64(len(pixels)):
+        p = pixels[i]
+        terminal[p] += amounts[i]
+        amount = terminal[p]
+        here = label[p]
+        if amount == 0:
+            if here != 0 and np.uint64(parent[p]) == degree:
+                parent[p] = degree + ONE
+                if here > 0:
+                    forests.next_orphan[p] = of_source
+                    of_source = p
+                else:
+                    forests.next_orphan[p] = of_sink
+                    of_sink = p
+        else:
+            same = (here > 0 and amount > 0) or (here < 0 and amount < 0)
+            if here > 0 and amount < 0:
+                of_source = leave(state, forests, p, of_source)
+            elif here < 0 and amount > 0:
+                of_sink = leave(state, forests, p, of_sink)
+            parent[p] = degree
+            label[p] = 1 if amount > 0 else -1
+            if not same:
+                enqueue(forests, p, SOURCE if amount > 0 else SINK)
+        i += ONE
+    deepest = np.int64(forests.cursor[DEPTH + SOURCE])
+    of_source = true_orphans(forests, of_source, degree)
+    if of_source != none:
+        adopt(state, forests, True, deepest, of_source, monitor)
+    deepest = np.int64(forests.cursor[DEPTH + SINK])
+    of_sink = true_orphans(forests, of_sink, degree)
+    if of_sink != none:
+        adopt(state, forests, False, deepest, of_sink, monitor)
+
+
+class WarmGrid:
+    """A grid of integers that is solved again after changes of its terminal capacities.
+
+    Parameters
+    ----------
+    result : GridCutResult
+        The cut to start from, of a network with integer capacities. Its arrays are copied.
+
+    Attributes
+    ----------
+    net : ndarray of int32 or int64, shape of the grid
+        Capacity from the source minus that to the sink, as of now. Change it by :meth:`change` only.
+    largest : int
+        Largest absolute value that an entry of `net` may take.
+
+    Raises
+    ------
+    InvalidInputError
+        The capacities are not integers.
+
+    Notes
+    -----
+    Memory: for D neighbours D residual capacities and about 30 bytes per pixel.
+    """
+
+    def __init__(self, result: GridCutResult) -> None:
+        network = result.network.on_host()
+        grid, solution = result._on_host()
+        source, sink = network.source_capacity, network.sink_capacity
+        if grid.scale_exponent is not None or "f" in (source.dtype.kind, sink.dtype.kind):
+            raise InvalidInputError("only a grid with integer capacities can be solved again in this way")
+        self.network = network
+        net = source.astype(np.int64) - sink
+        self.largest = int(np.abs(net).max(initial=0))
+        bound = self.largest + len(grid.offsets) * grid.largest_neighbor
+        dtype = np.int32 if bound <= np.iinfo(np.int32).max else np.int64
+        self.net: Array = net.astype(dtype)
+        self._grid = grid
+        self._first, self._last = interior(grid)
+        pad, size = padding(grid), grid.size
+        degree = len(grid.offsets)
+        self._state = GridState(
+            np.zeros((size + 2 * pad) * degree, dtype=dtype),
+            np.zeros(size + 2 * pad, dtype=dtype),
+            steps_within(grid).astype(np.uint64),
+        )
+        inner = self._residual
+        for pair in range(grid.num_pairs):
+            for direction, box in zip((2 * pair, 2 * pair + 1), grid.boxes(pair), strict=True):
+                inner[direction][box] = solution.residual[direction][box]
+        # A reduced grid lacks terminal capacities that cannot matter; here they are complete.
+        missing = net - (grid.source.astype(np.int64) - grid.sink)
+        self._terminal[...] = solution.terminal + missing
+        self._forests: Forests | None = None
+        self._sink_side: NDArray[np.bool_] = solution.sink_side
+
+    @property
+    def _terminal(self) -> Array:
+        terminal: Array = self._state.terminal[self._first : self._last].reshape(self.net.shape)
+        return terminal
+
+    @property
+    def _residual(self) -> Array:
+        degree = len(self._state.step)
+        inner = self._state.residual.reshape(-1, degree)[self._first : self._last]
+        residual: Array = np.moveaxis(inner.reshape(*self.net.shape, degree), -1, 0)
+        return residual
+
+    def prepare(self) -> None:
+        """Build the forests now, which the first :meth:`solve` does otherwise."""
+        if self._forests is None:
+            self.solve()
+
+    def solve(
+        self,
+        pixels: NDArray[np.intp] | None = None,
+        net: Array | None = None,
+        *,
+        control: Control | None = None,
+    ) -> SolveStats | None:
+        """Change terminal capacities and solve again.
+
+        Parameters
+        ----------
+        pixels : ndarray of intp, shape (n,), optional
+            Numbers of distinct pixels in C order.
+        net : ndarray of integers, shape (n,), optional
+            Their new capacity from the source minus that to the sink.
+        control : Control, optional
+            Another thread may stop the solve by its stop flag.
+
+        Returns
+        -------
+        SolveStats or None
+            None if the solve was stopped. The next solve then completes it.
+
+        Raises
+        ------
+        InvalidInputError
+            A capacity is above `largest`.
+        """
+        control = control or Control()
+        seconds = run_interruptibly(lambda: self._solve(pixels, net, control), control)
+        if seconds is None:
+            return None
+        return SolveStats(
+            METHOD,
+            "; ".join(["from the flow and the forests of the last cut", *control.remarks]),
+            pushes=int(control.counts[PUSHES]),
+            relabels=int(control.counts[RELABELS]),
+            arc_scans=int(control.counts[ARC_SCANS]),
+            seconds={"solve": seconds},
+        )
+
+    def _solve(self, pixels: NDArray[np.intp] | None, net: Array | None, control: Control) -> float | None:
+        start = time.perf_counter()
+        state, first, last = self._state, self._first, self._last
+        forests, self._forests = self._forests, None
+        if forests is not None:
+            # The depths grow by every level of every search. The labels are bounded by what they are now.
+            label = forests.label
+            forests.cursor[DEPTH + SOURCE] = max(1, int(label.max(initial=0)))
+            forests.cursor[DEPTH + SINK] = max(1, -int(label.min(initial=0)))
+            set_work_limit(forests, ORPHANS_PER_ARC, int(last - first), len(state.step))
+        if pixels is not None and net is not None and len(pixels):
+            if int(np.abs(net, dtype=np.int64).max()) > self.largest:
+                raise InvalidInputError(f"a terminal capacity is above {self.largest}")
+            flat = self.net.reshape(-1)
+            amounts = (net - flat[pixels]).astype(flat.dtype)
+            flat[pixels] = net
+            numbers = pixels.astype(np.uint64) + first
+            if forests is None:
+                state.terminal[numbers] += amounts
+            else:
+                change_terminals(state, forests, numbers, amounts, control.monitor())
+        if forests is None:
+            forests = make_forests(state, int(last - first))
+            set_work_limit(forests, ORPHANS_PER_ARC, int(last - first), len(state.step))
+            plant(state, forests, first, last)
+        forests = search_all(state, forests, control.monitor())
+        if reached_work_limit(control):
+            solution = finish_by_push_relabel(self._grid, state, control)
+            if not solution.finished:
+                return None
+            self._sink_side = solution.sink_side
+        elif control.stopped:
+            control.check_wanted()
+            return None
+        else:
+            self._forests = forests
+            self._sink_side = (forests.label[first:last] < 0).reshape(self.net.shape)
+        return time.perf_counter() - start
+
+    @property
+    def labels(self) -> NDArray[np.bool_]:
+        """True for the pixels on the source's side in the last solve; a new array."""
+        return ~self._sink_side
+
+    @property
+    def value(self) -> int:
+        """The capacity of the cut, which the flow proves."""
+        return int(np.minimum(self._terminal, 0).sum(dtype=np.int64)) - int(
+            np.minimum(self.net, 0).sum(dtype=np.int64)
+        )
+
+    def result(self, stats: SolveStats) -> GridCutResult:
+        """Return the last cut with copies of all that proves it."""
+        zero = self.net.dtype.type(0)
+        network = GridNetwork.from_arrays(
+            np.maximum(self.net, zero),
+            np.maximum(-self.net, zero),
+            self.network.neighbor_capacity,
+            connectivity=[tuple(offset) for offset in self.network.offsets[::2].tolist()],
+        )
+        grid = IntegerGrid(
+            network.shape,
+            network.offsets,
+            network.source_capacity,
+            network.sink_capacity,
+            network.neighbor_capacity,
+            network.symmetric,
+            self.largest,
+            self._grid.largest_neighbor,
+        )
+        state = self._state._replace(
+            residual=self._state.residual.copy(), terminal=self._state.terminal.copy()
+        )
+        solution: GridSolution = grid_solution(grid, state, self._sink_side, True)
+        value = grid.in_network_units(lower_bound(grid, solution.terminal))
+        labels = self.labels
+        labels.flags.writeable = False
+        return GridCutResult("optimal", value, value, stats, labels, network, 0, grid, solution, None)

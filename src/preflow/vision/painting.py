@@ -1,0 +1,658 @@
+"""An image, seeds that are painted on it one stroke after the other, and the cut of these seeds.
+
+Two solves follow a stroke. :meth:`Painting.preview` keeps the models of colours as they were last learned.
+Then the stroke changes the capacities of its own pixels only, and the cut is found from the flow and the
+forests of the last one. :meth:`Painting.solve` learns the colours of all seeds, which changes the capacities
+of all pixels. Its answer is that of :func:`preflow.vision.segment` for the same seeds. Both answers are least
+energies, the first one for the colours as they were, and both can be proved.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..arrays import Array, Connectivity
+from ..checks import check_integer, check_number
+from ..errors import InvalidInputError
+from ..graph.grid_input import as_array
+from ..gridcut.api import grid_cut
+from ..gridcut.warm import WarmGrid
+from ..method_names import DeviceName
+from ..solving.run import Control
+from ..stats import SolveStats
+from .colour_models import Palette
+from .grab_cut import GrabCut, grabcut
+from .seeds import Point, box, stroke
+from .segmentation import (
+    CAPACITY_PER_NAT,
+    Links,
+    Model,
+    Segmentation,
+    check_channels,
+    checked_seeds,
+    log_ratio,
+    own,
+)
+
+#: Labels of painted pixels, as in :func:`preflow.vision.seeds_from_labels`.
+UNKNOWN, OBJECT, BACKGROUND = 0, 1, 2
+#: Most steps that can be undone, and most bytes that they take together.
+MOST_STEPS, MOST_BYTES = 500, 1 << 28
+
+
+class _Step(NamedTuple):
+    """A change of the painting: the part of the labels before and after it, and the box before and after."""
+
+    where: tuple[slice, ...]
+    before: NDArray[np.uint8]
+    after: NDArray[np.uint8]
+    boxes: tuple[NDArray[np.bool_] | None, NDArray[np.bool_] | None]
+
+    @property
+    def bytes(self) -> int:
+        return 2 * self.before.nbytes
+
+
+@dataclass(frozen=True, eq=False)
+class Preview:
+    """The least energy for colours as they were last learned.
+
+    Attributes
+    ----------
+    mask : ndarray of bool, shape (h, w) or (d, h, w)
+        True on the object.
+    energy : float
+        In nats, as that of :class:`preflow.vision.Segmentation`.
+    seconds : float
+        Time of the solve.
+    learned : bool
+        Whether the colours are those of the seeds as of now. The mask then is that of :meth:`Painting.solve`.
+    """
+
+    mask: NDArray[np.bool_]
+    energy: float
+    seconds: float
+    learned: bool
+
+
+class Painting:
+    """An image, the seeds painted on it, and the cut of these seeds, which is found again after each stroke.
+
+    Parameters
+    ----------
+    image : array_like, shape (h, w), (h, w, channels), (d, h, w) or (d, h, w, channels)
+        As for :func:`preflow.vision.segment`. An array whose last axis has length 3 or less and that has
+        three axes is an image with channels.
+    smoothness, sigma, connectivity, model, components, prior
+        As for :func:`preflow.vision.segment`.
+    device, threads
+        As for :func:`preflow.grid_cut`, for :meth:`solve`. Previews run on one thread.
+
+    Attributes
+    ----------
+    segmentation : Segmentation or None
+        The last answer of :meth:`solve`.
+
+    Raises
+    ------
+    InvalidInputError
+        As :func:`preflow.vision.segment`.
+
+    Notes
+    -----
+    Memory: 90 to 150 bytes per pixel with 8 neighbours, and the seeds that can be undone.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> image = np.zeros((20, 20))
+    >>> image[5:15, 5:15] = 1
+    >>> painting = Painting(image)
+    >>> painting.stroke([(8, 8), (12, 12)], 1, brush=3)
+    >>> painting.stroke([(1, 1), (18, 1)], 2, brush=3)
+    >>> result = painting.solve()
+    >>> bool((result.mask == (image == 1)).all())
+    True
+
+    One more stroke, and its preview:
+
+    >>> painting.stroke([(14, 14)], 2, brush=1)
+    >>> preview = painting.preview()
+    >>> bool(preview.mask[14, 14]), preview.learned
+    (False, False)
+    >>> painting.undo()
+    True
+    >>> bool(painting.preview().mask[14, 14])
+    True
+    """
+
+    def __init__(
+        self,
+        image: ArrayLike,
+        *,
+        smoothness: float = 50.0,
+        sigma: float | None = None,
+        connectivity: Connectivity = None,
+        model: Model = "histogram",
+        components: int = 5,
+        prior: float = 0.5,
+        device: DeviceName = "auto",
+        threads: int | None = None,
+    ) -> None:
+        self.image: Array = as_array(image, "image")
+        shape = _shape_of_pixels(self.image)
+        channels = check_channels(self.image, shape)
+        self._channels = channels
+        self._sigma, self._connectivity = sigma, connectivity
+        self._model: Model = model
+        self._components, self._prior = components, prior
+        self._device: DeviceName = device
+        self._threads = threads
+        self._palette = Palette.of(channels)
+        self._links = self._links_for(smoothness)
+        self._smoothness = float(smoothness)
+        self._labels = np.zeros(shape, dtype=np.uint8)
+        self._box: NDArray[np.bool_] | None = None
+        self._done: list[_Step] = []
+        self._undone: list[_Step] = []
+        self._forget()
+        self._check_model()
+
+    def _check_model(self) -> None:
+        """Raise the errors of the model's parameters now, not at the first solve."""
+        first = np.zeros(self.shape, dtype=np.bool_)
+        first[(0,) * first.ndim] = True
+        log_ratio(
+            self._palette, first, first, model=self._model, components=self._components, prior=self._prior
+        )
+
+    def _links_for(self, smoothness: float) -> Links:
+        return Links(self._channels, smoothness, self._sigma, self._connectivity)
+
+    def _forget(self) -> None:
+        """Forget all cuts."""
+        self.segmentation: Segmentation | None = None
+        self._free: Array | None = None
+        self._learned_from: tuple[NDArray[np.uint8], NDArray[np.bool_] | None] | None = None
+        self._warm: WarmGrid | None = None
+        self._warm_labels = self._labels
+        self._stats: SolveStats | None = None
+
+    # The seeds
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the image without channels."""
+        return tuple(self._labels.shape)
+
+    @property
+    def labels(self) -> NDArray[np.uint8]:
+        """The seeds: 1 object, 2 background, 0 unknown; a read-only view."""
+        view = self._labels.view()
+        view.flags.writeable = False
+        return view
+
+    @property
+    def box_mask(self) -> NDArray[np.bool_] | None:
+        """True in the box that the object lies in; None without a box."""
+        return self._box
+
+    @property
+    def ready(self) -> bool:
+        """Whether there are seeds of both kinds, or a box: :meth:`solve` needs them."""
+        if self._box is not None:
+            return True
+        counts = np.bincount(self._labels.reshape(-1), minlength=3)
+        return bool(counts[OBJECT] and counts[BACKGROUND])
+
+    @property
+    def can_undo(self) -> bool:
+        """Whether there is a change to undo."""
+        return bool(self._done)
+
+    @property
+    def can_redo(self) -> bool:
+        """Whether there is a change to make again."""
+        return bool(self._undone)
+
+    def stroke(self, points: Sequence[Point], label: int, *, brush: float = 15.0) -> None:
+        """Paint a line through points with a round brush.
+
+        Parameters
+        ----------
+        points : sequence of (x, y), in a volume (x, y, z)
+        label : {0, 1, 2}
+            1 paints the object, 2 the background, 0 erases.
+        brush : float
+            Diameter in pixels, at least 1.
+
+        Raises
+        ------
+        InvalidInputError
+            As :func:`preflow.vision.stroke`, or another label.
+        """
+        self._check_label(label)
+        self.paint(stroke(self.shape, points, brush=brush), label)
+
+    def stroke_on_slice(
+        self, axis: int, index: int, points: Sequence[Point], label: int, *, brush: float = 15.0
+    ) -> None:
+        """Paint a line on one slice of a volume; points are (x, y) in the picture of the slice.
+
+        Parameters
+        ----------
+        axis, index : int
+            The slice ``volume.take(index, axis)``.
+        points, label, brush
+            As for :meth:`stroke`.
+        """
+        where = self.slice_index(axis, index)
+        self._check_label(label)
+        mask = np.zeros(self.shape, dtype=np.bool_)
+        mask[where] = stroke(tuple(mask[where].shape), points, brush=brush)
+        self.paint(mask, label)
+
+    def slice_index(self, axis: int, index: int) -> tuple[slice | int, ...]:
+        """Return the index of a slice of a volume, or of an image if `axis` and `index` are 0."""
+        check_integer("axis", axis, minimum=0)
+        check_integer("index", index, minimum=0)
+        if len(self.shape) == 2:
+            if (axis, index) != (0, 0):
+                raise InvalidInputError("an image has no slices: axis and index must be 0")
+            return (slice(None), slice(None))
+        if axis > 2 or index >= self.shape[axis]:
+            raise InvalidInputError(f"there is no slice {index} along axis {axis} of shape {self.shape}")
+        return tuple(index if number == axis else slice(None) for number in range(3))
+
+    def paint(self, mask: ArrayLike, label: int) -> None:
+        """Give all pixels of a mask a label: 1 object, 2 background, 0 unknown.
+
+        Raises
+        ------
+        InvalidInputError
+            `mask` is not an array of bool of the image's shape, or another label.
+        """
+        given = as_array(mask, "mask")
+        if given.dtype != np.bool_ or given.shape != self.shape:
+            raise InvalidInputError(
+                f"mask must be an array of bool of shape {self.shape}, got {given.dtype} of {given.shape}"
+            )
+        self._check_label(label)
+        where = _bounds(given)
+        if where is None:
+            return
+        after = self._labels[where].copy()
+        after[given[where]] = label
+        self._change(where, after, self._box)
+
+    def set_labels(self, labels: ArrayLike) -> None:
+        """Replace all seeds, as one change that can be undone.
+
+        Parameters
+        ----------
+        labels : array_like of int, shape of the image
+            1 object, 2 background, 0 unknown.
+        """
+        given = as_array(labels, "labels")
+        if (
+            given.dtype.kind not in "iu"
+            or given.shape != self.shape
+            or not ((given >= 0) & (given <= 2)).all()
+        ):
+            raise InvalidInputError(
+                f"labels must be 0, 1 or 2, of shape {self.shape}, got {given.dtype} of shape {given.shape}"
+            )
+        where = _bounds(given != self._labels)
+        if where is not None:
+            self._change(where, given[where].astype(np.uint8), self._box)
+
+    def set_box(self, corner: Point | None, opposite: Point | None = None) -> None:
+        """Say that the object lies in a box, corners included; None for no box.
+
+        With a box the answer is that of :func:`preflow.vision.grabcut`, with the seeds as its corrections.
+
+        Parameters
+        ----------
+        corner, opposite : (x, y), in a volume (x, y, z)
+
+        Raises
+        ------
+        InvalidInputError
+            A corner lies outside the image, or the box covers all of it.
+        """
+        inside = None
+        if corner is not None:
+            inside = box(self.shape, corner, corner if opposite is None else opposite)
+            if inside.all():
+                raise InvalidInputError("the box covers the whole image: leave some background outside")
+        nowhere = (slice(0, 0),) * len(self.shape)
+        self._change(nowhere, self._labels[nowhere].copy(), inside)
+
+    def clear(self) -> None:
+        """Remove all seeds and the box, as one change that can be undone."""
+        where = (slice(None),) * len(self.shape)
+        self._change(where, np.zeros_like(self._labels), None)
+
+    def undo(self) -> bool:
+        """Take the last change back; return whether there was one."""
+        if not self._done:
+            return False
+        step = self._done.pop()
+        self._undone.append(step)
+        self._labels[step.where] = step.before
+        self._box = step.boxes[0]
+        return True
+
+    def redo(self) -> bool:
+        """Make the change again that was taken back last; return whether there was one."""
+        if not self._undone:
+            return False
+        step = self._undone.pop()
+        self._done.append(step)
+        self._labels[step.where] = step.after
+        self._box = step.boxes[1]
+        return True
+
+    def _change(
+        self, where: tuple[slice, ...], after: NDArray[np.uint8], inside: NDArray[np.bool_] | None
+    ) -> None:
+        before = self._labels[where].copy()
+        if inside is self._box and (before == after).all():
+            return
+        self._labels[where] = after
+        self._done.append(_Step(where, before, after, (self._box, inside)))
+        self._box = inside
+        self._undone.clear()
+        while len(self._done) > MOST_STEPS or (
+            len(self._done) > 1 and sum(step.bytes for step in self._done) > MOST_BYTES
+        ):
+            del self._done[0]
+
+    @staticmethod
+    def _check_label(label: int) -> None:
+        check_integer("label", label, minimum=0)
+        if label > BACKGROUND:
+            raise InvalidInputError(f"label is 1 (object), 2 (background) or 0 (erase), got {label}")
+
+    # The cuts
+
+    @property
+    def smoothness(self) -> float:
+        """Weight of the boundary, as for :func:`preflow.vision.segment`. A new one forgets the preview."""
+        return self._smoothness
+
+    @smoothness.setter
+    def smoothness(self, smoothness: float) -> None:
+        check_number("smoothness", smoothness)
+        if smoothness != self._smoothness:
+            self._links = self._links_for(smoothness)
+            self._smoothness = float(smoothness)
+            self._warm = self._free = self._learned_from = None
+
+    @property
+    def learned(self) -> bool:
+        """Whether the last :meth:`solve` was for the seeds, the box and the smoothness as of now."""
+        if self._learned_from is None:
+            return False
+        labels, inside = self._learned_from
+        return inside is self._box and bool((labels == self._labels).all())
+
+    def solve(self, *, time_limit: float | None = None) -> Segmentation:
+        """Learn the colours of all seeds, and cut.
+
+        Parameters
+        ----------
+        time_limit : float, optional
+            As for :func:`preflow.vision.segment`.
+
+        Returns
+        -------
+        Segmentation
+            The same as :func:`preflow.vision.segment` returns for the seeds, from the flow of the last cut.
+            With a box it is what :func:`preflow.vision.grabcut` returns, from the last answer for that box.
+
+        Raises
+        ------
+        InvalidInputError
+            There is no box, and one of the two kinds of seeds is missing.
+        """
+        self.adopt(self.snapshot().solve(time_limit=time_limit))
+        assert self.segmentation is not None
+        return self.segmentation
+
+    def snapshot(self) -> Snapshot:
+        """Return the input of a solve: another thread can solve it while this one goes on painting."""
+        return Snapshot(
+            self,
+            self._labels.copy(),
+            self._box,
+            self._links,
+            self.segmentation,
+            bool(self._learned_from and self._learned_from[1] is self._box),
+        )
+
+    def adopt(self, solved: Solved) -> bool:
+        """Take the colours and the cut of a snapshot for the next previews.
+
+        Returns
+        -------
+        bool
+            Whether the snapshot is still what is painted. If the smoothness is another one, nothing is taken.
+        """
+        if solved.snapshot.links is not self._links:
+            return False
+        self.segmentation, self._free = solved.segmentation, solved.free
+        self._learned_from = solved.snapshot.labels, solved.snapshot.inside
+        self._warm, self._warm_labels = solved.warm, _seed_labels(*self._learned_from)
+        self._stats = solved.segmentation.cut.stats
+        return self.learned
+
+    def preview(self, *, control: Control | None = None) -> Preview | None:
+        """Cut with the colours as they were last learned.
+
+        It calls :meth:`solve` if nothing was learned yet for this box and this smoothness, or if the kept
+        colours do not tell those of an erased seed outside of the last box.
+
+        Parameters
+        ----------
+        control : Control, optional
+            Another thread may stop the solve by its stop flag.
+
+        Returns
+        -------
+        Preview or None
+            None if the solve was stopped.
+
+        Raises
+        ------
+        InvalidInputError
+            As :meth:`solve`.
+
+        Notes
+        -----
+        The time depends on the number of pixels whose label changes, and hardly on the size of the image.
+        """
+        start = time.perf_counter()
+        if self._learned_from is None or self._learned_from[1] is not self._box or not self.ready:
+            return self._preview_of_solve(start)
+        if self._warm is None:
+            assert self.segmentation is not None
+            self._warm = WarmGrid(self.segmentation.cut)
+            self._warm_labels = _seed_labels(*self._learned_from)
+        now = _seed_labels(self._labels, self._box)
+        changed = np.flatnonzero(now != self._warm_labels)
+        labels = now.reshape(-1)[changed]
+        hard = self._warm.largest
+        net = np.where(labels == OBJECT, hard, -hard)
+        unknown = labels == UNKNOWN
+        if unknown.any():
+            if self._free is None:
+                return self._preview_of_solve(start)
+            net[unknown] = self._free.reshape(-1)[changed[unknown]]
+        stats = self._warm.solve(changed, net, control=control)
+        self._warm_labels = now
+        if stats is None:
+            return None
+        self._stats = stats
+        seconds = time.perf_counter() - start
+        return Preview(own(self._warm.labels), self._warm.value / CAPACITY_PER_NAT, seconds, self.learned)
+
+    def prove(self) -> Segmentation:
+        """Return the last preview with its proof, verified.
+
+        Raises
+        ------
+        VerificationError
+            The proof fails: please report it as a bug.
+        """
+        if self._warm is None or self._stats is None:
+            result = self.segmentation if self.segmentation is not None else self.solve()
+        else:
+            cut = self._warm.result(self._stats)
+            masks = (own(self._warm_labels == label) for label in (OBJECT, BACKGROUND))
+            result = Segmentation(own(cut.labels), cut, *masks)
+        result.cut.verify()
+        return result
+
+    def _preview_of_solve(self, start: float) -> Preview:
+        result = self.solve()
+        return Preview(result.mask, result.energy, time.perf_counter() - start, True)
+
+    def __repr__(self) -> str:
+        shape = " x ".join(map(str, self.shape))
+        counts = np.bincount(self._labels.reshape(-1), minlength=3)
+        boxed = ", a box" if self._box is not None else ""
+        kinds = f"{counts[OBJECT]:,} seeds of the object, {counts[BACKGROUND]:,} of the background"
+        return f"<Painting: {shape} pixels, {kinds}{boxed}>"
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """The input of :meth:`Painting.solve`, as of one moment.
+
+    Attributes
+    ----------
+    painting : Painting
+        Only what never changes is used of it.
+    labels : ndarray of uint8
+    inside : ndarray of bool, or None
+    links : Links
+    last : Segmentation or None
+        The answer to start from.
+    same_box : bool
+        Whether `last` is for this box.
+    """
+
+    painting: Painting
+    labels: NDArray[np.uint8]
+    inside: NDArray[np.bool_] | None
+    links: Links
+    last: Segmentation | None
+    same_box: bool
+
+    def solve(self, *, time_limit: float | None = None, prepare: bool = False) -> Solved:
+        """Learn the colours and cut; if `prepare`, also build what the next preview needs."""
+        foreground, background = self.labels == OBJECT, self.labels == BACKGROUND
+        painting = self.painting
+        free: Array | None = None
+        if self.inside is None:
+            seeds = checked_seeds(foreground, background)
+            ratio = log_ratio(
+                painting._palette,
+                *seeds,
+                model=painting._model,
+                components=painting._components,
+                prior=painting._prior,
+            )
+            network = self.links.network(painting._palette, ratio, *seeds)
+            free = self.links.gains(painting._palette, ratio)
+            cut = grid_cut(
+                network,
+                device=painting._device,
+                threads=painting._threads,
+                time_limit=time_limit,
+                warm_start=None if self.last is None else self.last.cut,
+            )
+            result = Segmentation(own(cut.labels), cut, *map(own, seeds))
+        else:
+            result = self._grabcut(foreground, background, time_limit)
+        warm = None
+        if prepare:
+            warm = WarmGrid(result.cut)
+            warm.prepare()
+        return Solved(self, result, free, warm)
+
+    def _grabcut(
+        self, foreground: NDArray[np.bool_], background: NDArray[np.bool_], time_limit: float | None
+    ) -> GrabCut:
+        painting = self.painting
+        assert self.inside is not None
+        return grabcut(
+            painting.image,
+            self.inside | foreground,
+            foreground=foreground,
+            background=background,
+            components=painting._components,
+            smoothness=self.links.smoothness,
+            sigma=painting._sigma,
+            connectivity=painting._connectivity,
+            warm_start=self.last if self.same_box else None,
+            device=painting._device,
+            threads=painting._threads,
+            time_limit=time_limit,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Solved:
+    """The answer for a snapshot.
+
+    Attributes
+    ----------
+    snapshot : Snapshot
+    segmentation : Segmentation
+    free : ndarray of integers, or None
+        Capacity from the source minus that to the sink of each pixel that is no seed; None where unknown.
+    warm : WarmGrid or None
+        The state of the next preview, where it was prepared.
+    """
+
+    snapshot: Snapshot
+    segmentation: Segmentation
+    free: Array | None
+    warm: WarmGrid | None
+
+
+def _shape_of_pixels(image: Array) -> tuple[int, ...]:
+    """Return the shape of an image or a volume without its channels."""
+    shape = tuple(image.shape)
+    if image.ndim == 4 or (image.ndim == 3 and shape[-1] <= 3):
+        shape = shape[:-1]
+    if len(shape) not in (2, 3) or 0 in shape:
+        raise InvalidInputError(f"image has shape {image.shape}, which is no image and no volume")
+    return shape
+
+
+def _seed_labels(labels: NDArray[np.uint8], inside: NDArray[np.bool_] | None) -> NDArray[np.uint8]:
+    """Return a copy of the labels in which pixels outside of the box are background, but for the object's."""
+    found = labels.copy()
+    if inside is not None:
+        found[~inside & (labels == UNKNOWN)] = BACKGROUND
+    return found
+
+
+def _bounds(mask: NDArray[np.bool_]) -> tuple[slice, ...] | None:
+    """Return the smallest box around the pixels of a mask; None if it has none."""
+    found = []
+    for axis in range(mask.ndim):
+        along = np.flatnonzero(mask.any(axis=tuple(other for other in range(mask.ndim) if other != axis)))
+        if not len(along):
+            return None
+        found.append(slice(int(along[0]), int(along[-1]) + 1))
+    return tuple(found)

@@ -1,0 +1,334 @@
+"""Painted seeds: every answer is that of one call with the same seeds, whatever came before."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from preflow import grid_cut
+from preflow.errors import InvalidInputError
+from preflow.graph.integer_grid import integer_grid
+from preflow.gridcut import incremental_search
+from preflow.gridcut.incremental_search import check_invariants
+from preflow.gridcut.warm import WarmGrid
+from preflow.solving.run import Control
+from preflow.vision import Painting, Preview, grabcut, segment
+
+H, W = 20, 24
+
+
+def picture(seed: int, shape: tuple[int, ...] = (H, W), channels: int = 3) -> Any:
+    """Return a noisy image with a bright square or cube."""
+    random = np.random.default_rng(seed)
+    image = random.integers(0, 120, (*shape, channels) if channels > 1 else shape)
+    image[tuple(slice(length // 4, 3 * length // 4) for length in shape)] += 100
+    return image
+
+
+def started(image: Any, **options: Any) -> Painting:
+    """Return a painting with a stroke of each kind."""
+    painting = Painting(image, **options)
+    last = tuple(length - 1 for length in painting.shape[::-1])
+    middle = tuple(length // 2 for length in painting.shape[::-1])
+    painting.stroke([middle], 1, brush=3)
+    painting.stroke([(0,) * len(last), (last[0], *(0 for _ in last[1:]))], 2, brush=2)
+    return painting
+
+
+def check_preview(painting: Painting, preview: Preview | None) -> None:
+    """Prove a preview, and compare it with a cold cut of the same network."""
+    assert preview is not None
+    proved = painting.prove()
+    cold = grid_cut(proved.cut.network)
+    assert (proved.mask == preview.mask).all()
+    assert (cold.labels == preview.mask).all()
+    assert preview.energy == pytest.approx(proved.energy)
+    assert cold.value == proved.cut.value
+    assert preview.mask[painting.labels == 1].all()
+    assert not preview.mask[painting.labels == 2].any()
+    warm = painting._warm
+    if warm is not None and warm._forests is not None:
+        check_invariants(warm._state, warm._forests, int(warm._first), int(warm._last))
+
+
+actions = st.lists(
+    st.tuples(
+        st.sampled_from(["stroke", "stroke", "stroke", "undo", "redo", "solve", "clear"]),
+        st.integers(0, 2),
+        st.lists(st.tuples(st.integers(0, W - 1), st.integers(0, H - 1)), min_size=1, max_size=3),
+        st.sampled_from([1.0, 3.0, 8.0]),
+    ),
+    min_size=3,
+    max_size=12,
+)
+
+
+@settings(max_examples=25, deadline=None)
+@given(actions=actions, smoothness=st.sampled_from([0.5, 5.0, 50.0, 1e6]), seed=st.integers(0, 5))
+def test_previews_are_least_and_answers_are_those_of_segment(
+    actions: list[tuple[str, int, Any, float]], smoothness: float, seed: int
+) -> None:
+    image = picture(seed)
+    painting = started(image, smoothness=smoothness, threads=1)
+    for name, label, points, brush in actions:
+        if name == "stroke":
+            painting.stroke(points, label, brush=brush)
+        elif name in ("undo", "redo"):
+            getattr(painting, name)()
+        elif name == "clear":
+            painting.clear()
+        if not painting.ready:
+            with pytest.raises(InvalidInputError):
+                painting.preview()
+            continue
+        if name == "solve":
+            found = painting.solve()
+            same = segment(
+                image, painting.labels == 1, painting.labels == 2, smoothness=smoothness, threads=1
+            )
+            assert (found.mask == same.mask).all()
+            assert found.cut.value == same.cut.value
+            found.cut.verify()
+        preview = painting.preview()
+        check_preview(painting, preview)
+        assert preview is not None
+        assert preview.learned or name != "solve"
+
+
+@pytest.mark.parametrize("model", ["histogram", "mixture"])
+@pytest.mark.parametrize(("shape", "channels"), [((5, 8, 9), 1), ((H, W), 1), ((4, 6, 7), 3)])
+def test_volumes_grey_images_and_both_models(shape: tuple[int, ...], channels: int, model: Any) -> None:
+    image = picture(1, shape, channels)
+    painting = started(image, model=model, components=2, smoothness=5.0)
+    painting.solve()
+    painting.stroke([(3,) * len(shape)], 2, brush=2)
+    check_preview(painting, painting.preview())
+    found = painting.solve()
+    same = segment(
+        image, painting.labels == 1, painting.labels == 2, model=model, components=2, smoothness=5.0
+    )
+    assert (found.mask == same.mask).all()
+
+
+def test_a_stroke_on_a_slice_changes_this_slice_only() -> None:
+    painting = Painting(np.zeros((5, 6, 7)))
+    painting.stroke_on_slice(1, 2, [(0, 0), (6, 4)], 1, brush=2)
+    where = np.argwhere(painting.labels)
+    assert set(where[:, 1]) == {2}
+    assert painting.labels[4, 2, 6] == 1
+    for axis, index in ((3, 0), (0, 5), (-1, 0)):
+        with pytest.raises(InvalidInputError):
+            painting.stroke_on_slice(axis, index, [(0, 0)], 1)
+
+
+def test_undo_and_redo_restore_seeds_and_box() -> None:
+    painting = started(picture(0))
+    states = [(painting.labels.copy(), painting.box_mask)]
+    for change in (
+        lambda: painting.stroke([(5, 5), (9, 9)], 2),
+        lambda: painting.set_box((2, 2), (15, 15)),
+        lambda: painting.paint(np.eye(H, W, dtype=bool), 1),
+        lambda: painting.set_labels(np.tri(H, W, dtype=int)),
+        lambda: painting.set_box(None),
+        painting.clear,
+    ):
+        change()
+        states.append((painting.labels.copy(), painting.box_mask))
+    for labels, inside in states[-2::-1]:
+        assert painting.undo()
+        assert (painting.labels == labels).all()
+        assert painting.box_mask is inside
+    for labels, inside in states[1:]:
+        assert painting.redo()
+        assert (painting.labels == labels).all()
+        assert painting.box_mask is inside
+    assert not painting.redo()
+    assert painting.undo()
+    painting.stroke([(1, 1)], 1)
+    assert not painting.can_redo
+    assert painting.can_undo
+
+
+def test_a_change_of_nothing_is_no_step() -> None:
+    painting = Painting(np.zeros((H, W)))
+    painting.paint(np.zeros((H, W), dtype=bool), 1)
+    painting.stroke([(3, 3)], 0)
+    painting.set_labels(np.zeros((H, W), dtype=int))
+    assert not painting.can_undo
+
+
+def test_old_steps_are_dropped_at_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("preflow.vision.painting.MOST_STEPS", 3)
+    painting = Painting(np.zeros((H, W)))
+    for x in range(6):
+        painting.stroke([(x, 3)], 1, brush=1)
+    assert [painting.undo() for _ in range(4)] == [True, True, True, False]
+    assert painting.labels.sum() == 3
+
+
+def test_with_a_box_the_answer_is_that_of_grabcut() -> None:
+    image = picture(3)
+    painting = Painting(image, smoothness=5.0)
+    painting.set_box((3, 2), (20, 17))
+    inside = np.zeros((H, W), dtype=bool)
+    inside[2:18, 3:21] = True
+    found, same = painting.solve(), grabcut(image, inside, smoothness=5.0)
+    assert (found.mask == same.mask).all()
+    preview = painting.preview()
+    assert preview is not None
+    assert (preview.mask == same.mask).all()
+    painting.stroke([(6, 4)], 2, brush=2)
+    painting.stroke([(22, 18)], 1, brush=2)  # outside of the box: the box grows
+    check_preview(painting, painting.preview())
+    found = painting.solve()
+    same = grabcut(
+        image,
+        inside | (painting.labels == 1),
+        foreground=painting.labels == 1,
+        background=painting.labels == 2,
+        smoothness=5.0,
+        warm_start=same,
+    )
+    assert (found.mask == same.mask).all()
+    painting.undo()  # nobody knows the colours of this pixel without the seed: colours are learned
+    check_preview(painting, painting.preview())
+
+
+def test_another_smoothness_is_solved_anew() -> None:
+    image = picture(4)
+    painting = started(image, smoothness=50.0)
+    painting.solve()
+    snapshot = painting.snapshot()
+    painting.smoothness = 2.0
+    assert not painting.learned
+    assert not painting.adopt(snapshot.solve())
+    preview = painting.preview()
+    assert preview is not None
+    assert preview.learned
+    same = segment(image, painting.labels == 1, painting.labels == 2, smoothness=2.0)
+    assert (preview.mask == same.mask).all()
+
+
+def test_a_snapshot_is_solved_while_painting_goes_on() -> None:
+    image = picture(5)
+    painting = started(image)
+    painting.solve()
+    painting.stroke([(4, 10)], 2, brush=3)
+    snapshot = painting.snapshot()
+    painting.stroke([(18, 12)], 1, brush=3)
+    check_preview(painting, painting.preview())
+    assert not painting.adopt(snapshot.solve(prepare=True))
+    check_preview(painting, painting.preview())
+    assert not painting.learned
+    assert painting.adopt(painting.snapshot().solve(prepare=True))
+    check_preview(painting, painting.preview())
+
+
+@pytest.mark.parametrize("smoothness", [5.0, 1e6])
+def test_push_relabel_continues_beyond_the_work_limit(
+    smoothness: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    painting = started(picture(6), smoothness=smoothness)
+    painting.solve()
+    painting.preview()
+    monkeypatch.setattr("preflow.gridcut.warm.ORPHANS_PER_ARC", 1e-9)
+    painting.stroke([(2, 12), (20, 12)], 1)
+    check_preview(painting, painting.preview())
+    assert painting._stats is not None
+    assert "push-relabel continued" in painting._stats.reason
+    monkeypatch.undo()
+    painting.stroke([(2, 4), (20, 4)], 2)
+    check_preview(painting, painting.preview())
+    assert incremental_search.ORPHANS_PER_ARC > 1
+
+
+def test_a_stopped_preview_is_completed_by_the_next() -> None:
+    painting = started(picture(7))
+    painting.solve()
+    painting.stroke([(4, 12), (20, 12)], 1)
+    control = Control()
+    control.stop[0] = 1
+    assert painting.preview(control=control) is None
+    check_preview(painting, painting.preview())
+
+
+def test_from_a_cut_that_stopped_early() -> None:
+    random = np.random.default_rng(0)
+    shape = (150, 150)
+    source, sink = random.integers(0, 1000, (2, *shape))
+    stopped = grid_cut(source, sink, random.integers(0, 1000, (2, *shape)), time_limit=1e-9, threads=1)
+    warm = WarmGrid(stopped)
+    warm.prepare()
+    cold = grid_cut(stopped.network)
+    assert (warm.labels == cold.labels).all()
+    with pytest.raises(InvalidInputError, match="above"):
+        warm.solve(np.array([3]), np.array([warm.largest + 1]))
+    assert integer_grid(stopped.network).size == warm.labels.size
+
+
+def test_floats_cannot_be_solved_again() -> None:
+    with pytest.raises(InvalidInputError, match="integer"):
+        WarmGrid(grid_cut(np.array([[0.5, 0.0]]), np.array([[0.0, 0.3]]), 0.1))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda p: p.stroke([(1, 1)], 3), "label is 1"),
+        (lambda p: p.stroke([(1, 1)], True), "label"),
+        (lambda p: p.stroke([(W, 1)], 1), "outside"),
+        (lambda p: p.stroke([(1, 1)], 1, brush=0.5), "brush"),
+        (lambda p: p.paint(np.zeros((3, 3), dtype=bool), 1), "mask"),
+        (lambda p: p.set_labels(np.full((H, W), 3)), "labels"),
+        (lambda p: p.set_labels(np.zeros((H, W))), "labels"),
+        (lambda p: p.set_box((0, 0), (W - 1, H - 1)), "whole"),
+        (lambda p: p.set_box((0, 0), (W, 1)), "outside"),
+        (lambda p: p.solve(), "seeds"),
+        (lambda p: p.preview(), "seeds"),
+        (lambda p: setattr(p, "smoothness", -1), "smoothness"),
+        (lambda p: p.slice_index(0, 1), "no slices"),
+    ],
+)
+def test_bad_input_is_refused_and_changes_nothing(call: Any, message: str) -> None:
+    painting = Painting(picture(0))
+    with pytest.raises(InvalidInputError, match=message):
+        call(painting)
+    assert not painting.can_undo
+    assert painting.smoothness == 50.0
+
+
+@pytest.mark.parametrize(
+    ("image", "options"),
+    [
+        (np.zeros(5), {}),
+        (np.zeros((0, 5)), {}),
+        (np.zeros((5, 5, 5, 5)), {}),
+        (np.full((5, 5), np.nan), {}),
+        (np.zeros((5, 5)), {"model": "guess"}),
+        (np.zeros((5, 5)), {"prior": 1.0}),
+        (np.zeros((5, 5)), {"model": "mixture", "components": 0}),
+        (np.zeros((5, 5)), {"smoothness": np.inf}),
+    ],
+)
+def test_bad_images_and_options_are_refused_at_once(image: Any, options: Any) -> None:
+    with pytest.raises(InvalidInputError):
+        Painting(image, **options)
+
+
+def test_a_stroke_on_a_megapixel_is_solved_faster_than_anew() -> None:
+    """A stroke that changes little: the preview must not depend on the size of the image."""
+    image = picture(0, (700, 700))
+    painting = started(image)
+    painting.adopt(painting.snapshot().solve(prepare=True))
+    painting.stroke([(340, 340), (360, 360)], 1, brush=5)
+    preview = painting.preview()
+    assert preview is not None
+    seconds = preview.seconds
+    start = time.perf_counter()
+    segment(image, painting.labels == 1, painting.labels == 2, threads=1)
+    assert seconds < (time.perf_counter() - start) / 3
