@@ -105,6 +105,7 @@ def samples() -> dict[str, Callable[[], Any]]:
         "JobAssignment": lambda: reductions.assign_jobs([[1, 2], [4, 4]], limit=2),
         "JobsAsMinCostFlow": lambda: reductions.JobsAsMinCostFlow.of([[1, 2], [4, 4]]),
         "LabelEnergy": lambda: labels,
+        "LabelSegmentation": lambda: vision.segment_labels(np.eye(4), np.diag([1, 0, 2, 3])),
         "Labelling": lambda: vision.alpha_expansion(np.arange(12).reshape(3, 2, 2), vision.potts(3), 1),
         "LowerBoundsRemoved": lambda: reductions.LowerBoundsRemoved.of(COST_NETWORK),
         "MatchingAsMaxFlow": lambda: reductions.MatchingAsMaxFlow.of(graph),

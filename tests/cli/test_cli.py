@@ -94,6 +94,7 @@ def test_help_lists_commands_and_exit_codes() -> None:
         "methods",
         "bench",
         "segment",
+        "segment-labels",
         "denoise",
     ):
         assert f" {command} " in text
@@ -494,6 +495,38 @@ def test_segment(square: str, tmp_path: Path) -> None:
     assert "the energy is the least" in text
     assert read_image(out).shape == (40, 50, 3)
     assert (read_image(mask) == np.where(read_image(square) > 0, 255, 0)).all()
+
+
+def test_segment_labels(square: str, tmp_path: Path) -> None:
+    from preflow.vision import read_image, write_image
+
+    out, labels = tmp_path / "out.png", tmp_path / "labels.npy"
+    files = ("--out", str(out), "--labels", str(labels))
+    seeds = ("--seed", "1=15,15,20,20", "--seed", "2=2,2 45,2", "--seed", "7=2,38 45,38")
+    text = succeed("segment-labels", square, *files, *seeds, "--verify")
+    assert "no expansion lowers the energy" in text
+    assert "1: 500, 2: " in text
+    assert read_image(out).shape == (40, 50, 3)
+    found = np.load(labels)
+    assert set(np.unique(found)) == {1, 2, 7}
+    assert ((found == 1) == (read_image(square) > 0)).all()
+    for name, write in (("m.npy", np.save), ("m.png", write_image)):
+        marked = str(tmp_path / name)
+        write(marked, np.where(np.arange(50) % 48 == 0, 2, np.eye(40, 50)).astype(np.uint8))
+        assert "verified" in succeed("segment-labels", square, *files, "--markers", marked, "--verify")
+    (tmp_path / "m.npy").write_bytes(b"no array")
+    marked = str(tmp_path / "m.npy")
+    for arguments, message in (
+        ((), "seeds are needed"),
+        (("--markers", marked, *seeds), "seeds are needed"),
+        (("--markers", marked), "cannot be read as an array"),
+        (("--seed", "15,15,20,20"), "a seed of a label is"),
+        (("--seed", "0=15,15,20,20"), "a seed of a label is"),
+        (("--seed", "1=1,1,9,9", "--seed", "2=5,5,20,20"), "overlaps with seeds of label 1"),
+    ):
+        assert message in fail("segment-labels", square, *files, *arguments)
+    assert "ends in .png" in fail("segment-labels", square, "--out", "x.jpg", *seeds)
+    assert "ends in .npy" in fail("segment-labels", square, *files[:2], "--labels", "x.png", *seeds)
 
 
 def test_segment_in_a_box_shows_sizes_and_times(square: str, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from .denoising import denoise
 from .images import segment
 from .instances import generate
 from .kernels import warm_up
+from .labels import segment_labels
 from .matching import match
 from .problem_files import info, methods, solve, verify
 from .session import ErrorReportingGroup, interrupts, prepare_streams
@@ -56,6 +57,7 @@ for command in (
     assign,
     transport,
     segment,
+    segment_labels,
     denoise,
     stereo,
     optical_flow,

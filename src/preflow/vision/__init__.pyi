@@ -4,10 +4,11 @@ from .energy import BinaryEnergy, EnergyMinimum, minimize_energy
 from .expansion import Labelling, alpha_beta_swap, alpha_expansion
 from .grab_cut import GrabCut, grabcut
 from .label_energy import LabelEnergy, potts, truncated_linear
+from .label_segmentation import LabelSegmentation, segment_labels
 from .optical_flow import OpticalFlow, endpoint_error, find_optical_flow
 from .painting import Painting, Preview
 from .phase import UnwrappedPhase, unwrap_phase
-from .pictures import overlay, read_image, read_scribbles, write_image
+from .pictures import labels_picture, overlay, read_image, read_scribbles, write_image
 from .seeds import box, parse_seeds, seeds_from_labels, stroke
 from .segmentation import Segmentation, segment, segmentation_network
 from .stereo import Stereo, bad_pixels, match_stereo
@@ -19,6 +20,7 @@ __all__ = [
     "EnergyMinimum",
     "GrabCut",
     "LabelEnergy",
+    "LabelSegmentation",
     "Labelling",
     "OpticalFlow",
     "Painting",
@@ -37,6 +39,7 @@ __all__ = [
     "find_optical_flow",
     "flow_picture",
     "grabcut",
+    "labels_picture",
     "match_stereo",
     "minimize_energy",
     "overlay",
@@ -47,6 +50,7 @@ __all__ = [
     "read_volume",
     "seeds_from_labels",
     "segment",
+    "segment_labels",
     "segmentation_network",
     "stroke",
     "truncated_linear",

@@ -85,15 +85,23 @@ class Palette:
         self, foreground: NDArray[np.bool_], background: NDArray[np.bool_]
     ) -> NDArray[np.float64]:
         """Return the log-likelihood ratio of every colour, in nats, between two masks."""
+        ratio: NDArray[np.float64] = self.log_histogram(foreground) - self.log_histogram(background)
+        return ratio
+
+    def log_histogram(self, mask: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Return the log-likelihood of every colour, in nats, under the smoothed histogram of a mask."""
+        num_channels = len(self.cells)
+        histogram = np.bincount(self.bins, self.counts(mask), minlength=BINS**num_channels)
+        likelihood: NDArray[np.float64] = _log_histogram(histogram, num_channels)[self.bins]
+        return likelihood
+
+    @cached_property
+    def bins(self) -> NDArray[np.intp]:
+        """The bin of each colour, in the flat histogram."""
         num_channels = len(self.cells)
         along = self.cells // (CELLS[num_channels] // BINS)
-        bins = np.ravel_multi_index(tuple(along), (BINS,) * num_channels)
-        of_object, of_rest = (
-            _log_histogram(np.bincount(bins, self.counts(mask), minlength=BINS**num_channels), num_channels)
-            for mask in (foreground, background)
-        )
-        ratio: NDArray[np.float64] = (of_object - of_rest)[bins]
-        return ratio
+        bins: NDArray[np.intp] = np.ravel_multi_index(tuple(along), (BINS,) * num_channels)
+        return bins
 
     @cached_property
     def monomials(self) -> NDArray[np.float64]:

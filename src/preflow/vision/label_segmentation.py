@@ -1,0 +1,278 @@
+"""Segmentation into many labels, from seeds of each: colour models and a multiway cut by alpha-expansion.
+
+Boykov and Jolly's energy (ICCV 2001, see :mod:`.segmentation`) with more than two labels: seeds are hard
+constraints and give each label a model of its colours, the data term is the negative log-likelihood of a
+pixel's colour, and neighbours with different labels pay a weight that falls with their contrast. Potts'
+distances make it a multiway cut, for which Boykov, Veksler and Zabih (PAMI 2001) prove that alpha-expansion
+ends within a factor of 2 of the least energy. With two labels the first expansion is the whole minimum cut,
+so the result is exact.
+
+Departure: costs are rounded to integers, so energies are exact and do not depend on the solver.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..arrays import Array
+from ..checks import check_integer, check_number
+from ..errors import CapacityOverflowError, InvalidInputError
+from ..graph.contrast import contrast_capacity
+from ..graph.grid_input import as_array
+from ..graph.neighbourhood import half_neighbourhood, pair_boxes
+from ..graph.network import EXACT_FLOAT
+from ..method_names import DeviceName
+from ..solving.timing import solving_seconds
+from .colour_models import Palette
+from .expansion import MOST_SWEEPS, Labelling, alpha_expansion
+from .label_energy import MOST_LABELS, LabelEnergy, potts
+from .pictures import labels_picture, middle_slice, png
+from .segmentation import ALL_AROUND, CAPACITY_PER_NAT, check_channels, checked_mask
+
+LabelModel = Literal["histogram", "mixture", "none"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LabelSegmentation:
+    """The labels of all pixels, from seeds of each label.
+
+    Attributes
+    ----------
+    labels : ndarray, shape and dtype of the markers
+        The label of each pixel, one of those in the markers. Pixels outside of the mask are 0, and negative
+        markers keep their value.
+    markers : ndarray
+        The seeds, 0 elsewhere.
+    names : ndarray of int, shape (k,)
+        The labels that the markers name, ascending.
+    labelling : Labelling
+        What alpha-expansion found; its label i is ``names[i]``.
+    """
+
+    labels: Array
+    markers: Array
+    names: Array
+    labelling: Labelling
+
+    @property
+    def energy(self) -> float:
+        """Energy in nats, relative to each pixel having its likeliest label and no boundaries."""
+        return float(self.labelling.energy) / CAPACITY_PER_NAT
+
+    @property
+    def num_seeds(self) -> int:
+        """Number of seed pixels."""
+        return int(np.count_nonzero(self.markers > 0))
+
+    def mask(self, label: int) -> NDArray[np.bool_]:
+        """Return the mask of one label, for :func:`overlay` and :func:`cutout`."""
+        found: NDArray[np.bool_] = self.labels == label
+        return found
+
+    def verify(self) -> None:
+        """Prove that no expansion lowers the energy; with two labels this proves the energy least.
+
+        If a limit stopped the search, only the energy is checked.
+
+        Raises
+        ------
+        VerificationError
+            The proof fails: please report it as a bug.
+        """
+        self.labelling.verify()
+
+    def __repr__(self) -> str:
+        shape = " x ".join(map(str, self.labels.shape))
+        state = "" if self.labelling.converged else ", not converged"
+        seconds = solving_seconds(self.labelling.seconds)
+        return (
+            f"<LabelSegmentation: {len(self.names)} labels on {shape} pixels, from {self.num_seeds:,} seeds, "
+            f"energy {self.energy:,.6g}{state}, {seconds:.3g} s>"
+        )
+
+    def _repr_png_(self) -> bytes | None:
+        """Return the labels in colours; of a volume the middle slice."""
+        return png(labels_picture(middle_slice(self.labels)))
+
+
+def segment_labels(
+    image: ArrayLike,
+    markers: ArrayLike,
+    *,
+    mask: ArrayLike | None = None,
+    smoothness: float = 50.0,
+    sigma: float | None = None,
+    connectivity: int | None = None,
+    model: LabelModel = "histogram",
+    components: int = 5,
+    max_sweeps: int = MOST_SWEEPS,
+    method: str = "auto",
+    device: DeviceName = "auto",
+    threads: int | None = None,
+    time_limit: float | None = None,
+) -> LabelSegmentation:
+    """Divide an image or a volume among several labels, given some pixels of each.
+
+    Markers are those of ``random_walker`` and ``watershed`` of scikit-image.
+
+    Parameters
+    ----------
+    image : array_like, shape (h, w), (h, w, channels), (d, h, w) or (d, h, w, channels)
+        Grey values or up to 3 channels of any numeric dtype.
+    markers : array_like of int, shape (h, w) or (d, h, w)
+        A positive number marks a pixel of this label, 0 a pixel without a label yet. Pixels with negative
+        numbers take no part and keep these numbers. Floats must be whole numbers.
+    mask : array_like of bool, shape of the markers, optional
+        Pixels to label; the others take no part and get 0.
+    smoothness, sigma
+        As for :func:`segment`: the weight of boundaries, and the contrast at which they become cheap.
+    connectivity : int, optional
+        As for :func:`preflow.grid_cut`; default: all pixels that share a corner.
+    model : {"histogram", "mixture", "none"}
+        Model of the colours of each label, from its seeds. With "none" only contrast and the length of
+        boundaries count: for objects of one colour that touch each other, such as cells, with seeds that
+        cover most of them.
+    components : int
+        Gaussians in each mixture.
+    max_sweeps : int
+        The largest number of sweeps over all labels.
+    method, device, threads
+        As for :func:`preflow.grid_cut`.
+    time_limit : float, optional
+        Seconds for all cuts; on expiry ``labelling.converged`` is False.
+
+    Returns
+    -------
+    LabelSegmentation
+        With two labels the labelling of least energy; with more, one that no expansion improves, with at most
+        twice the least energy.
+
+    Raises
+    ------
+    InvalidInputError
+        Shapes that do not fit; markers that are not integers, or that name no label or more than 1024; values
+        that are not finite; a parameter out of its range.
+    CapacityOverflowError
+        `smoothness` is so large that energies exceed 64 bits.
+
+    Notes
+    -----
+    One minimum cut for each label and sweep. Memory: 4 bytes for each pixel and label, and that of the cuts.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> image = np.array([[1, 1, 5, 5, 9, 9]] * 3)
+    >>> markers = np.zeros((3, 6), int)
+    >>> markers[1, 0], markers[1, 2], markers[1, 5] = 1, 2, 7
+    >>> result = segment_labels(image, markers)
+    >>> result.labels[0].tolist()
+    [1, 1, 2, 2, 7, 7]
+    >>> result.verify()
+    """
+    seeds, taken = _checked_markers(markers, mask)
+    channels = check_channels(image, seeds.shape)
+    check_number("smoothness", smoothness)
+    check_integer("components", components)
+    if model not in ("histogram", "mixture", "none"):
+        raise InvalidInputError(f"model must be 'histogram', 'mixture' or 'none', got {model!r}")
+    names = np.unique(seeds[taken & (seeds > 0)])
+    if not len(names):
+        raise InvalidInputError("markers name no label: mark some pixels of each with a number above 0")
+    if len(names) > MOST_LABELS:
+        raise InvalidInputError(f"markers name {len(names):,} labels, at most {MOST_LABELS:,} are supported")
+    placed = [taken & (seeds == name) for name in names]
+    energy = _energy(channels, placed, taken, smoothness, sigma, connectivity, model, components)
+    # If only its seeds have the second label, its expansion is the minimum cut of a problem with two labels.
+    initial = placed[1].astype(np.int64) if len(names) == 2 else None
+    labelling = alpha_expansion(
+        energy,
+        initial=initial,
+        max_sweeps=max_sweeps,
+        method=method,
+        device=device,
+        threads=threads,
+        time_limit=time_limit,
+    )
+    found = names[labelling.labels]
+    found[~taken] = np.minimum(seeds[~taken], 0)
+    kept = np.where(taken, seeds, np.minimum(seeds, 0))
+    for array in (found, kept, names):
+        array.flags.writeable = False
+    return LabelSegmentation(found, kept, names, labelling)
+
+
+def _checked_markers(markers: ArrayLike, mask: ArrayLike | None) -> tuple[Array, NDArray[np.bool_]]:
+    """Return markers as integers, and the pixels that take part."""
+    seeds = as_array(markers, "markers")
+    if seeds.dtype.kind == "f" and np.isfinite(seeds).all() and (seeds == np.rint(seeds)).all():
+        seeds = seeds.astype(np.int64)
+    if seeds.dtype.kind not in "iu":
+        raise InvalidInputError(f"markers are integers, one number for each label; got dtype {seeds.dtype}")
+    if seeds.ndim not in ALL_AROUND:
+        raise InvalidInputError(
+            f"markers have the shape of an image or a volume without its channels, got shape {seeds.shape}"
+        )
+    taken: NDArray[np.bool_] = seeds >= 0
+    if mask is not None:
+        wanted = checked_mask("mask", mask)
+        if wanted.shape != seeds.shape:
+            raise InvalidInputError(f"mask has shape {wanted.shape}, markers have shape {seeds.shape}")
+        taken &= wanted
+    return seeds, taken
+
+
+def _energy(
+    channels: NDArray[np.float64],
+    placed: list[NDArray[np.bool_]],
+    taken: NDArray[np.bool_],
+    smoothness: float,
+    sigma: float | None,
+    connectivity: int | None,
+    model: LabelModel,
+    components: int,
+) -> LabelEnergy:
+    """Return the energy of all labellings, in thousandths of a nat."""
+    ndim = taken.ndim
+    half = half_neighbourhood(ndim, ALL_AROUND[ndim] if connectivity is None else connectivity)
+    strength = CAPACITY_PER_NAT * smoothness
+    weights = contrast_capacity(channels, strength=strength, sigma=sigma, connectivity=half, channel_axis=-1)
+    for weight, offset in zip(weights, half, strict=True):
+        here, there = pair_boxes(taken.shape, offset)
+        weight[here] *= taken[here] & taken[there]
+    # Boykov and Jolly's K: more than all weights of a pixel, so that no expansion changes a seed's label.
+    certain = 1 + 2 * len(half) * math.ceil(strength)
+    if certain > EXACT_FLOAT:
+        raise CapacityOverflowError(f"smoothness {smoothness:g} gives weights above 2**53")
+    table = _costs_of_colours(channels, placed, model, components)
+    data = np.zeros((len(placed), *taken.shape), np.int32 if certain <= np.iinfo(np.int32).max else np.int64)
+    if table is not None:
+        costs, index = table
+        for row, cost in zip(data, costs, strict=True):
+            row[...] = cost[index]
+        data[:, ~taken] = 0
+    for row, where in zip(data, placed, strict=True):
+        data[:, where] = certain
+        row[where] = 0
+    return LabelEnergy.from_arrays(data, potts(len(placed)), weights, connectivity=2 * len(half))
+
+
+def _costs_of_colours(
+    channels: NDArray[np.float64], placed: list[NDArray[np.bool_]], model: LabelModel, components: int
+) -> tuple[NDArray[np.int32], NDArray[np.int32]] | None:
+    """Return the cost of each label and colour, and the colour of each pixel; None without a model."""
+    if model == "none":
+        return None
+    palette = Palette.of(channels)
+    if model == "histogram":
+        likelihood = np.array([palette.log_histogram(mask) for mask in placed])
+    else:
+        mixtures = [palette.mixture(palette.counts(mask), components) for mask in placed]
+        likelihood = np.array([mixture.likelihood(palette.monomials) for mixture in mixtures])
+    costs = np.rint(CAPACITY_PER_NAT * (likelihood.max(axis=0) - likelihood))
+    return costs.astype(np.int32), palette.index
