@@ -244,6 +244,7 @@ DATA = {
     "parse_seeds": "shape specifications",
     "phase_grid": "height width",
     "point_transport": "rows columns",
+    "cutout": "image mask",
     "labels_picture": "labels image",
     "LabelSegmentation.mask": "label",
     "potts": "labels",

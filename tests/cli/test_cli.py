@@ -497,6 +497,17 @@ def test_segment(square: str, tmp_path: Path) -> None:
     assert (read_image(mask) == np.where(read_image(square) > 0, 255, 0)).all()
 
 
+def test_segment_writes_a_cutout(square: str, tmp_path: Path) -> None:
+    import imageio.v3 as imageio
+
+    out, alone = str(tmp_path / "out.png"), str(tmp_path / "alone.png")
+    assert alone in succeed("segment", square, *SEEDS, "--out", out, "--cutout", alone)
+    found = imageio.imread(alone)
+    assert found.shape == (40, 50, 4)
+    assert int((found[..., 3] == 255).sum()) == 500
+    assert "a cut-out is of an image" in fail("segment", square, *SEEDS, "--out", out, "--cutout", "x.jpg")
+
+
 def test_segment_labels(square: str, tmp_path: Path) -> None:
     from preflow.vision import read_image, write_image
 

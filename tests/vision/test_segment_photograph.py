@@ -11,6 +11,7 @@ import preflow
 from preflow.errors import InvalidInputError, MissingDependencyError, ParseError
 from preflow.vision import (
     box,
+    cutout,
     overlay,
     parse_seeds,
     read_image,
@@ -313,6 +314,31 @@ def test_overlay_keeps_the_object_and_marks_the_rest():
     assert picture[0, 0].tolist() == [0, 0, 255]
     beside = np.flatnonzero(mask[10])[0] - 1
     assert picture[10, beside].tolist() == [0, 255, 80]
+
+
+def test_large_seeds_are_translucent_in_an_overlay():
+    image = np.full((20, 30), 200, np.uint8)
+    foreground, background = np.zeros((2, 20, 30), bool)
+    foreground[5:15, 5:15], background[:, 20:] = True, True
+    picture = overlay(image, foreground, seeds=(foreground, background))
+    assert picture[5, 9].tolist() == [255, 0, 0]
+    assert picture[9, 9].tolist() == [219, 130, 130]
+    assert picture[9, 20].tolist() == [0, 0, 255]
+    assert picture[9, 29].tolist() == [46, 46, 135]
+
+
+def test_cutout_is_transparent_around_the_object():
+    image = np.random.default_rng(0).integers(0, 255, size=(20, 30, 3), dtype=np.uint8)
+    mask = disc((20, 30), 6)
+    found = cutout(image, mask)
+    assert (found[..., 3] == np.where(mask, 255, 0)).all()
+    assert (found[mask, :3] == image[mask]).all()
+    assert not found[~mask].any()
+    assert cutout(np.eye(3), np.ones((3, 3)))[..., 0].tolist() == (255 * np.eye(3)).tolist()
+    with pytest.raises(InvalidInputError, match="image has shape"):
+        cutout(image, mask.T)
+    with pytest.raises(InvalidInputError, match="a cut-out is of an image"):
+        cutout(np.zeros((2, 3, 4)), np.ones((2, 3, 4), bool))
 
 
 def test_overlay_refuses_what_does_not_fit():

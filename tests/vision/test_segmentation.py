@@ -44,6 +44,15 @@ def two_colours(shape=(36, 44), noise=0.05, seed=0):
     return image + np.random.default_rng(seed).normal(scale=noise, size=image.shape), truth
 
 
+def test_an_empty_object_is_warned_of(caplog):
+    result = grabcut(np.zeros((12, 12)), (2, 2, 9, 9), **SERIAL)
+    assert result.mask.any() != any("the object is empty" in message for message in caplog.messages)
+    image = np.random.default_rng(0).normal(size=(30, 30))
+    result = grabcut(image, (10, 10, 20, 20), smoothness=500.0, **SERIAL)
+    assert not result.mask.any()
+    assert "the object is empty" in caplog.text
+
+
 # Gaussian mixtures
 
 

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 @click.option(
     "--mask", metavar="FILE", help="Also write the mask of the object: white on black in PNG; 1 in NIfTI."
 )
+@click.option("--cutout", metavar="PNG", help="Also write the object alone, on a transparent background.")
 @click.option(
     "--smoothness",
     default=50.0,
@@ -84,6 +85,7 @@ def segment(
     box: str | None,
     brush: float,
     mask: str | None,
+    cutout: str | None,
     smoothness: float,
     sigma: float | None,
     connectivity: int | None,
@@ -130,7 +132,7 @@ def segment(
         options |= {"model": model, "prior": prior}
     elif (model, prior) != ("histogram", 0.5):
         raise InvalidInputError("--box always learns mixtures: leave --model and --prior out")
-    _check_names(image, scribbles, out, mask)
+    _check_names(image, scribbles, out, mask, cutout)
     seconds: dict[str, float] = {}
     with timed(seconds, "read", f"reading {image}"):
         given = _read(image)
@@ -152,8 +154,8 @@ def segment(
         with timed(seconds, "verify", "verifying"):
             result.cut.verify()
     with timed(seconds, "write", f"writing {out}"):
-        _write(given, result, None if box else seeds, out, mask)
-    lines = _lines(result, verify, out, mask)
+        _write(given, result, None if box else seeds, out, mask, cutout)
+    lines = _lines(result, verify, out, mask, cutout)
     click.echo("\n".join(lines + (_details(result, seconds) if show else [])))
     if result.cut.status != "optimal":
         raise Exit(TIME_LIMIT_REACHED)
@@ -167,7 +169,7 @@ class _Given(NamedTuple):
     volume: Volume | None
 
 
-def _check_names(image: str, scribbles: str | None, out: str, mask: str | None) -> None:
+def _check_names(image: str, scribbles: str | None, out: str, mask: str | None, cutout: str | None) -> None:
     """Check the names of the files to read and to write."""
     from ..vision.volumes import SUFFIXES, is_volume
 
@@ -177,7 +179,9 @@ def _check_names(image: str, scribbles: str | None, out: str, mask: str | None) 
         endings = SUFFIXES if is_volume(image) else (".png",)
         if not mask.lower().endswith(endings):
             raise InvalidInputError(f"{mask}: the name of the mask to write ends in {' or '.join(endings)}")
-    check_outputs([out, mask], [image, scribbles])
+    if cutout is not None and (is_volume(image) or not cutout.lower().endswith(".png")):
+        raise InvalidInputError(f"{cutout}: a cut-out is of an image, and its name ends in .png")
+    check_outputs([out, mask, cutout], [image, scribbles])
     if scribbles is not None and is_same_file(image, scribbles):
         raise InvalidInputError(f"{scribbles}: the scribbles are the image itself: paint them on a copy")
 
@@ -236,10 +240,16 @@ def _segment(pixels: Any, seeds: tuple[Any, ...], **options: Any) -> Segmentatio
 
 
 def _write(
-    given: _Given, result: Segmentation, seeds: tuple[Any, ...] | None, out: str, mask: str | None
+    given: _Given,
+    result: Segmentation,
+    seeds: tuple[Any, ...] | None,
+    out: str,
+    mask: str | None,
+    cutout: str | None,
 ) -> None:
     import numpy as np
 
+    from ..vision import cutout as cut_out
     from ..vision import overlay, volume_overlay, write_image, write_labels
 
     shown = None if seeds is None else (seeds[0], seeds[1])
@@ -247,13 +257,15 @@ def _write(
         write_image(out, overlay(given.pixels, result.mask, seeds=shown))
         if mask is not None:
             write_image(mask, np.where(result.mask, 255, 0).astype(np.uint8))
+        if cutout is not None:
+            write_image(cutout, cut_out(given.pixels, result.mask))
     else:
         write_image(out, volume_overlay(given.pixels, result.mask))
         if mask is not None:
             write_labels(mask, result.mask, given.volume)
 
 
-def _lines(result: Segmentation, verified: bool, out: str, mask: str | None) -> list[str]:
+def _lines(result: Segmentation, verified: bool, out: str, mask: str | None, cutout: str | None) -> list[str]:
     from .reports import aligned
 
     shape = " x ".join(f"{length:,}" for length in result.mask.shape)
@@ -267,7 +279,7 @@ def _lines(result: Segmentation, verified: bool, out: str, mask: str | None) -> 
         ("method", f"{stats.method} ({stats.device}): {stats.reason}"),
         ("time", ", ".join(f"{phase} {time:.3g} s" for phase, time in stats.seconds.items())),
         ("verified", "yes, the energy is the least" if verified and optimal else "yes" if verified else ""),
-        ("wrote", ", ".join(filter(None, (out, mask)))),
+        ("wrote", ", ".join(filter(None, (out, mask, cutout)))),
     ]
     return aligned(rows)
 

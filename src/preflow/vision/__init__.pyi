@@ -8,7 +8,7 @@ from .label_segmentation import LabelSegmentation, segment_labels
 from .optical_flow import OpticalFlow, endpoint_error, find_optical_flow
 from .painting import Painting, Preview
 from .phase import UnwrappedPhase, unwrap_phase
-from .pictures import labels_picture, overlay, read_image, read_scribbles, write_image
+from .pictures import cutout, labels_picture, overlay, read_image, read_scribbles, write_image
 from .seeds import box, parse_seeds, seeds_from_labels, stroke
 from .segmentation import Segmentation, segment, segmentation_network
 from .stereo import Stereo, bad_pixels, match_stereo
@@ -33,6 +33,7 @@ __all__ = [
     "alpha_expansion",
     "bad_pixels",
     "box",
+    "cutout",
     "denoise",
     "disparity_picture",
     "endpoint_error",

@@ -10,6 +10,7 @@ Departures: there is no border matting; each cut starts from the flow of the las
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +29,13 @@ from ..progress import Reporter
 from .colour_models import Palette
 from .deadline import Deadline
 from .segmentation import CAPACITY_PER_NAT, Links, Segmentation, check_channels, checked_mask, own
+
+logger = logging.getLogger("preflow")
+#: Warning of an empty object: it has the colours of its background, or the box is not where it was meant.
+EMPTY = (
+    "the object is empty: the box has the colours of what is around it, or is not at the object "
+    "(rows come before columns, and the second corner is the end, not a size)"
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -104,7 +112,7 @@ def grabcut(
     Notes
     -----
     If a label has no pixels left, its mixture cannot be fitted, and the iterations end: the object has the
-    colours of its background, or `smoothness` is too large.
+    colours of its background, or `smoothness` is too large. An empty object is warned of in the log.
 
     Examples
     --------
@@ -153,6 +161,8 @@ def grabcut(
         if cut.status != "optimal":
             break
     assert cut is not None
+    if not object_now.any():
+        logger.warning(EMPTY)
     return GrabCut(own(object_now), cut, own(hard_object), own(hard_rest), tuple(energies), converged)
 
 

@@ -33,6 +33,8 @@ LABEL_COLOURS = (
 )
 #: Share of white in the paler colours, which follow when these are used up.
 PALER = (0.0, 0.45, 0.7)
+#: Share of the colour of seeds over the photograph; their outlines are opaque.
+SEED_OPACITY = 0.35
 #: Share of a label's colour over the photograph.
 LABEL_OPACITY = 0.5
 #: Brightness of the background in an overlay.
@@ -124,7 +126,7 @@ def write_image(path: str | Path, pixels: NDArray[np.uint8]) -> None:
     Parameters
     ----------
     path : path
-    pixels : ndarray of uint8, shape (h, w) or (h, w, 3)
+    pixels : ndarray of uint8, shape (h, w), (h, w, 3) or (h, w, 4)
 
     Raises
     ------
@@ -158,7 +160,8 @@ def overlay(
     mask : array_like of bool, shape (h, w)
         True on the object.
     seeds : (foreground, background), optional
-        Masks, shown in red and blue.
+        Masks, shown in translucent red and blue with opaque outlines, so that the photograph stays visible
+        below large seeds.
 
     Returns
     -------
@@ -176,7 +179,7 @@ def overlay(
     >>> overlay(np.zeros((4, 5)), np.eye(4, 5, dtype=bool)).shape
     (4, 5, 3)
     """
-    from scipy.ndimage import binary_dilation
+    from scipy.ndimage import binary_dilation, binary_erosion
 
     inside = np.asarray(mask, dtype=np.bool_)
     if inside.ndim != 2:
@@ -189,7 +192,44 @@ def overlay(
         where = np.asarray(painted, dtype=np.bool_)
         if where.shape != inside.shape:
             raise InvalidInputError(f"seeds have shape {where.shape}, the mask has shape {inside.shape}")
-        picture[where] = colour
+        mixed = (1 - SEED_OPACITY) * picture[where] + SEED_OPACITY * np.array(colour)
+        picture[where] = np.rint(mixed).astype(np.uint8)
+        picture[where & ~binary_erosion(where, iterations=width, border_value=1)] = colour
+    return picture
+
+
+def cutout(image: ArrayLike, mask: ArrayLike) -> NDArray[np.uint8]:
+    """Return the object alone, on a transparent background: an image with an alpha channel.
+
+    Parameters
+    ----------
+    image : array_like, shape (h, w) or (h, w, 3)
+        Any numeric dtype; values of other dtypes than uint8 are scaled to the range from 0 to 255.
+    mask : array_like of bool, shape (h, w)
+        True on the object.
+
+    Returns
+    -------
+    ndarray of uint8, shape (h, w, 4)
+        Red, green, blue and alpha: 255 on the object, elsewhere all four are 0.
+
+    Raises
+    ------
+    InvalidInputError
+        Shapes that do not fit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> cutout(np.array([[7, 9]], np.uint8), [[True, False]]).tolist()
+    [[[7, 7, 7, 255], [0, 0, 0, 0]]]
+    """
+    inside = np.asarray(mask, dtype=np.bool_)
+    if inside.ndim != 2:
+        raise InvalidInputError(f"a cut-out is of an image, the mask has shape {inside.shape}")
+    picture = np.zeros((*inside.shape, 4), np.uint8)
+    picture[inside, :3] = _as_rgb(image, inside.shape)[inside]
+    picture[inside, 3] = 255
     return picture
 
 
