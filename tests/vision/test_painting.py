@@ -271,6 +271,17 @@ def test_from_a_cut_that_stopped_early() -> None:
     assert integer_grid(stopped.network).size == warm.labels.size
 
 
+def test_an_erased_seed_may_have_the_likeliest_colour() -> None:
+    """The capacity of a pixel without its seed is then larger than that of any seed."""
+    image = picture(2)
+    image[2, 2] = 255
+    painting = started(image, smoothness=0.0)
+    painting.stroke([(2, 2)], 1, brush=1)
+    painting.solve()
+    painting.stroke([(2, 2)], 0, brush=1)
+    check_preview(painting, painting.preview())
+
+
 def test_floats_cannot_be_solved_again() -> None:
     with pytest.raises(InvalidInputError, match="integer"):
         WarmGrid(grid_cut(np.array([[0.5, 0.0]]), np.array([[0.0, 0.3]]), 0.1))

@@ -153,6 +153,8 @@ class WarmGrid:
     ----------
     result : GridCutResult
         The cut to start from, of a network with integer capacities. Its arrays are copied.
+    largest : int
+        Largest absolute value of a later capacity, where it may be above those of `result`.
 
     Attributes
     ----------
@@ -171,7 +173,7 @@ class WarmGrid:
     Memory: for D neighbours D residual capacities and about 30 bytes per pixel.
     """
 
-    def __init__(self, result: GridCutResult) -> None:
+    def __init__(self, result: GridCutResult, *, largest: int = 0) -> None:
         network = result.network.on_host()
         grid, solution = result._on_host()
         source, sink = network.source_capacity, network.sink_capacity
@@ -179,7 +181,7 @@ class WarmGrid:
             raise InvalidInputError("only a grid with integer capacities can be solved again in this way")
         self.network = network
         net = source.astype(np.int64) - sink
-        self.largest = int(np.abs(net).max(initial=0))
+        self.largest = max(largest, int(np.abs(net).max(initial=0)))
         bound = self.largest + len(grid.offsets) * grid.largest_neighbor
         dtype = np.int32 if bound <= np.iinfo(np.int32).max else np.int64
         self.net: Array = net.astype(dtype)

@@ -483,12 +483,12 @@ class Painting:
             return self._preview_of_solve(start)
         if self._warm is None:
             assert self.segmentation is not None
-            self._warm = WarmGrid(self.segmentation.cut)
+            self._warm = WarmGrid(self.segmentation.cut, largest=_largest(self._free))
             self._warm_labels = _seed_labels(*self._learned_from)
         now = _seed_labels(self._labels, self._box)
         changed = np.flatnonzero(now != self._warm_labels)
         labels = now.reshape(-1)[changed]
-        hard = self._warm.largest
+        hard = self._links.more_than_n_links
         net = np.where(labels == OBJECT, hard, -hard)
         unknown = labels == UNKNOWN
         if unknown.any():
@@ -584,7 +584,7 @@ class Snapshot:
             result = self._grabcut(foreground, background, time_limit)
         warm = None
         if prepare:
-            warm = WarmGrid(result.cut)
+            warm = WarmGrid(result.cut, largest=_largest(free))
             warm.prepare()
         return Solved(self, result, free, warm)
 
@@ -637,6 +637,11 @@ def _shape_of_pixels(image: Array) -> tuple[int, ...]:
     if len(shape) not in (2, 3) or 0 in shape:
         raise InvalidInputError(f"image has shape {image.shape}, which is no image and no volume")
     return shape
+
+
+def _largest(free: Array | None) -> int:
+    """Return the largest absolute capacity that a pixel may get when its seed is erased."""
+    return 0 if free is None else int(np.abs(free).max())
 
 
 def _seed_labels(labels: NDArray[np.uint8], inside: NDArray[np.bool_] | None) -> NDArray[np.uint8]:
