@@ -497,6 +497,18 @@ def test_segment(square: str, tmp_path: Path) -> None:
     assert (read_image(mask) == np.where(read_image(square) > 0, 255, 0)).all()
 
 
+def test_strokes_correct_the_object_in_a_box(square: str, tmp_path: Path) -> None:
+    from preflow.vision import read_image
+
+    mask = tmp_path / "mask.png"
+    files = ["--out", str(tmp_path / "out.png"), "--mask", str(mask)]
+    stroke = ["--foreground", "10,36 20,36", "--background", "40,20 40,20", "--brush", "1"]
+    text = succeed("segment", square, *files, "--box", "5,5,42,38", *stroke, "--verify")
+    assert "verified" in text
+    assert (read_image(mask)[36, 10:21] == 255).all()
+    assert read_image(mask)[20, 40] == 0
+
+
 def test_segment_writes_a_cutout(square: str, tmp_path: Path) -> None:
     import imageio.v3 as imageio
 
@@ -602,7 +614,10 @@ def test_segment_says_what_is_wrong(square: str, tmp_path: Path) -> None:
     out = str(tmp_path / "out.png")
     assert "seeds are needed" in fail("segment", square, "--out", out)
     assert "a seed is a box" in fail("segment", square, "--out", out, "--foreground", "1,2,3")
-    assert "takes no seeds" in fail("segment", square, "--out", out, *SEEDS, "--box", "1,1,5,5")
+    assert "outside of the box" in fail("segment", square, "--out", out, *SEEDS, "--box", "1,1,5,5")
+    assert "takes no scribbles" in fail(
+        "segment", square, "--out", out, "--scribbles", "x.png", "--box", "1,1,5,5"
+    )
     assert '--box is "x0,y0,x1,y1"' in fail("segment", square, "--out", out, "--box", "5,5")
     assert "leave --model" in fail("segment", square, "--out", out, "--box", "1,1,5,5", "--prior", "0.2")
     assert "no range of values" in fail("segment", square, "--out", out, "--foreground", ">bright", *SEEDS)

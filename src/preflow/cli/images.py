@@ -105,7 +105,8 @@ def segment(
     "x,y x,y x,y", in pixels from the upper left corner (in a volume
     with z after each y), or a range of values ">200". Both kinds of
     seeds are needed, written here or painted with --scribbles. Or a
-    --box around the object is all that is known.
+    --box around the object is all that is known; seeds then correct the
+    result where it is wrong.
 
     The outline is a minimum cut of the image's grid: seeds are certain,
     colours are compared with those of the seeds, and neighbours of like
@@ -118,14 +119,15 @@ def segment(
         --background "5,5 600,5" --background "5,400 600,400"
       preflow segment cat.jpg --out cut.png --scribbles painted.png
       preflow segment cat.jpg --out cut.png --box 100,80,420,390
+        --foreground "210,90 260,95"
       preflow segment brain.nii.gz --out slices.png --mask white.nii.gz
         --foreground ">195" --background "<185" --model mixture
         --smoothness 0.7 --sigma inf --connectivity 6 --prior 0.2
     """
     written = bool(foreground or background)
-    if box is not None and (written or scribbles is not None):
-        raise InvalidInputError("--box takes no seeds: leave --foreground, --background and --scribbles out")
-    if written + (scribbles is not None) + (box is not None) != 1:
+    if box is not None and scribbles is not None:
+        raise InvalidInputError("--box takes no scribbles: write seeds as --foreground and --background")
+    if box is None and written + (scribbles is not None) != 1:
         raise InvalidInputError("seeds are needed: --foreground and --background, or --scribbles, or --box")
     options: dict[str, object] = {"smoothness": smoothness, "sigma": sigma, "connectivity": connectivity}
     if box is None:
@@ -154,7 +156,9 @@ def segment(
         with timed(seconds, "verify", "verifying"):
             result.cut.verify()
     with timed(seconds, "write", f"writing {out}"):
-        _write(given, result, None if box else seeds, out, mask, cutout)
+        _write(
+            given, result, seeds[-2:] if box is None or foreground or background else None, out, mask, cutout
+        )
     lines = _lines(result, verify, out, mask, cutout)
     click.echo("\n".join(lines + (_details(result, seconds) if show else [])))
     if result.cut.status != "optimal":
@@ -207,14 +211,19 @@ class _Seeds(NamedTuple):
     brush: float
 
     def read(self, given: _Given) -> tuple[Any, ...]:
-        """Return the masks of both kinds of seeds, or that of the box."""
+        """Return the masks of both kinds of seeds; with a box, its mask comes first."""
         from ..vision import parse_seeds, read_scribbles, read_volume, seeds_from_labels
 
         if self.box is not None:
             corners = "x0,y0,z0,x1,y1,z1" if len(given.shape) == 3 else "x0,y0,x1,y1"
             if self.box.count(",") != corners.count(",") or len(self.box.split()) != 1:
                 raise InvalidInputError(f'--box is "{corners}", got {self.box!r}')
-            return (parse_seeds(given.shape, [self.box]),)
+            inside = parse_seeds(given.shape, [self.box])
+            object_seeds, other_seeds = (
+                parse_seeds(given.shape, texts, brush=self.brush, values=given.pixels)
+                for texts in (self.foreground, self.background)
+            )
+            return inside, object_seeds, other_seeds
         if self.scribbles is None:
             return tuple(
                 parse_seeds(given.shape, texts, brush=self.brush, values=given.pixels)
@@ -234,8 +243,9 @@ def _segment(pixels: Any, seeds: tuple[Any, ...], **options: Any) -> Segmentatio
     from ..vision import grabcut
     from ..vision import segment as segment_pixels
 
-    if len(seeds) == 1:
-        return grabcut(pixels, *seeds, **options)
+    if len(seeds) == 3:
+        inside, foreground, background = seeds
+        return grabcut(pixels, inside, foreground=foreground, background=background, **options)
     return segment_pixels(pixels, *seeds, **options)
 
 
