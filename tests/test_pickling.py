@@ -71,6 +71,7 @@ def samples() -> dict[str, Callable[[], Any]]:
     return {
         "AssignmentAsTransport": lambda: reductions.AssignmentAsTransport.of([[1, 2], [4, 4]]),
         "AssignmentResult": lambda: preflow.linear_assignment([[1, 2], [4, 4]]),
+        "MinimumCuts": lambda: preflow.minimum_cuts(([0, 1], [1, 2], [1, 1]), 0, 2),
         "AssignmentWithSinglesResult": lambda: preflow.linear_assignment([[1, 2], [4, 4]], unmatched_cost=1),
         "AssignmentStats": lambda: preflow.linear_assignment([[1, 2], [4, 4]]).stats,
         "BMatching": lambda: reductions.b_matching(graph),

@@ -40,6 +40,7 @@ from .kernels.warm_up import warm_up
 from .maxflow.api import max_flow
 from .maxflow.batch.api import max_flow_batch
 from .maxflow.batch.result import MaxFlowBatchResult
+from .maxflow.minimum_cuts import MinimumCuts, minimum_cuts
 from .maxflow.parametric import ParametricMaxFlow, parametric_max_flow
 from .maxflow.result import MaxFlowResult, MinCutResult
 from .maxflow.warm import MaxFlow
@@ -78,6 +79,7 @@ __all__ = [
     "MinCostFlow",
     "MinCostFlowResult",
     "MinCutResult",
+    "MinimumCuts",
     "ParametricMaxFlow",
     "PointCosts",
     "TransportResult",
@@ -103,6 +105,7 @@ __all__ = [
     "methods",
     "min_cost_flow",
     "min_cut",
+    "minimum_cuts",
     "parametric_max_flow",
     "read_dimacs",
     "reductions",

@@ -171,6 +171,25 @@ class MinCutResult(BoundedResult):
             reached: NDArray[np.bool_] = self.network.to_caller(side)
             return reached
 
+    def is_unique(self) -> bool:
+        """Return whether there is no other minimum cut; :func:`preflow.minimum_cuts` finds them all.
+
+        For floats that are not integers this is about the rounded capacities, see :attr:`gap`. The second
+        stage runs now if it has not run yet. O(n + m).
+
+        Raises
+        ------
+        NotOptimalError
+            The solve stopped early.
+        """
+        source_side = self.network.to_host(self.source_side())
+        return bool((source_side != self.network.to_host(self.sink_side)).all())
+
+    def whole_flow(self) -> AnyArray:
+        """Return the flow that belongs to this cut; the second stage runs now if it has not run yet."""
+        with self.network.current():
+            return self.network.to_array_module(self._second_stage.flow())
+
     def bottleneck_arcs(self) -> NDArray[np.int64]:
         """Return the arcs, ascending, where one unit more of capacity makes the maximum flow larger.
 
