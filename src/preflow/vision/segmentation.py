@@ -345,7 +345,7 @@ def checked_mask(name: str, given: ArrayLike) -> NDArray[np.bool_]:
     """Return an array as a mask of an image or a volume."""
     mask = as_array(given, name)
     if mask.dtype != np.bool_:
-        raise InvalidInputError(f"{name} must be an array of bool, got {mask.dtype}")
+        raise InvalidInputError(f"{name} must be an array of bool, got {mask.dtype}: write {name} > 0")
     if mask.ndim not in ALL_AROUND:
         raise InvalidInputError(
             f"{name} must have the shape of an image or a volume without its channels, got shape {mask.shape}"
@@ -359,8 +359,9 @@ def check_channels(image: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float
     if values.shape == shape:
         values = values[..., np.newaxis]
     if values.shape[:-1] != shape or values.shape[-1] not in (1, 2, 3):
+        alpha = values.shape == (*shape, 4)
         raise InvalidInputError(
             f"image has shape {np.shape(image)}, the seeds have shape {shape}: an image has the shape of its "
-            "seeds, or that and up to 3 channels"
+            "seeds, or that and up to 3 channels" + ("; image[..., :3] leaves alpha out" if alpha else "")
         )
     return values
