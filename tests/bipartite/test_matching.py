@@ -799,3 +799,32 @@ def test_bounds_of_a_graph_by_columns_transpose_nothing(monkeypatch: pytest.Monk
         check_matching(graph, np.full(400, -1), np.full(500, -1), 0)
     assert (rows.shape, columns.shape) == ((400,), (500,))
     check_cover(graph, rows, columns, int(rows.sum() + columns.sum()))
+
+
+@pytest.mark.parametrize(
+    ("alias", "threads", "method"),
+    [
+        ("PFP", None, "serial-pothen-fan"),
+        ("PFP", 1, "serial-pothen-fan"),
+        ("PFP", 2, "multicore-pothen-fan"),
+        ("MS-BFS-Graft", 2, "multicore-graft"),
+        ("P-DBFS", 1, "multicore-disjoint-bfs"),
+    ],
+)
+def test_an_alias_follows_the_number_of_threads(alias: str, threads: int | None, method: str) -> None:
+    graph = ([0, 0, 1, 2], [0, 1, 1, 2])
+    assert preflow.bipartite_matching(graph, method=alias, threads=threads).stats.method == method
+
+
+def test_an_alias_of_a_serial_method_alone_takes_one_thread() -> None:
+    with pytest.raises(
+        preflow.errors.InvalidInputError, match="'serial-hkdw' uses one thread, not threads=2"
+    ):
+        preflow.bipartite_matching(([0], [0]), method="HKDW", threads=2)
+
+
+def test_the_error_of_an_unknown_method_lists_the_aliases() -> None:
+    with pytest.raises(
+        preflow.errors.InvalidInputError, match=r"serial-pothen-fan \(PFP\), .*multicore-pothen-fan \(PFP\)"
+    ):
+        preflow.bipartite_matching(([0], [0]), method="best")

@@ -71,6 +71,7 @@ METHODS = (
         "batches: each thread solves whole matrices by shortest augmenting paths",
         "Jonker and Volgenant 1987",
         parallel=True,
+        aliases=("JV",),
         checks=True,
     ),
     Method(

@@ -90,7 +90,7 @@ def _measured(result: Any, wall: float) -> tuple[dict[str, float], dict[str, obj
 def takes_threads(problem: str, name: str) -> bool:
     """Return whether a method, with or without options in brackets, can use several threads."""
     method, _ = method_and_options(name)
-    return method == "auto" or find_method(methods(problem), method).parallel
+    return method == "auto" or find_method(methods(problem), method, threads=2).parallel
 
 
 def _call(problem: str, name: str, settings: SolverSettings) -> Call:
@@ -108,7 +108,7 @@ def _call(problem: str, name: str, settings: SolverSettings) -> Call:
         if options:
             raise InvalidInputError(f"options belong to one method: auto takes none, got {name!r}")
         return Call(method, options, threads, "cpu")
-    record = find_method(methods(problem), method)
+    record = find_method(methods(problem), method, threads)
     if record.approximate:
         raise InvalidInputError(f"suites compare exact methods, and {record.name} is approximate")
     check_method(record, "auto", threads)

@@ -125,6 +125,7 @@ METHODS = (
         "phases of disjoint depth-first searches with lookahead and fairness",
         AZAD_2012,
         parallel=True,
+        aliases=("PFP",),
     ),
     Method(
         "multicore-disjoint-bfs",
@@ -142,6 +143,7 @@ METHODS = (
         "level by level from all free rows; keeps the trees of failed searches",
         "Azad, Buluç and Pothen 2016",
         parallel=True,
+        aliases=("MS-BFS-Graft",),
     ),
     Method(
         "multicore-push-relabel",

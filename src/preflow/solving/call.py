@@ -130,7 +130,7 @@ class Request:
             if chosen.threads is None:
                 chosen = Choice(chosen.method, chosen.reason, chosen.options, self.threads)
             return find_method(self.methods, chosen.method), chosen
-        record = find_method(self.methods, self.method)
+        record = find_method(self.methods, self.method, self.threads)
         check_method(record, self.device, self.threads)
         return record, Choice(record.name, "asked for", self.options, self.threads)
 

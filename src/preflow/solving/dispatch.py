@@ -41,26 +41,36 @@ class Choice:
     threads: int | None = None
 
 
-def find_method(methods: Sequence[Method], name: str) -> Method:
+def find_method(methods: Sequence[Method], name: str, threads: int | None = None) -> Method:
     """Return the method of that name or alias; an old name gives a DeprecationWarning.
+
+    A serial method and the same method on several threads may have the same alias, which is the name of a
+    code in a paper. It then means the method on several threads if `threads` is more than one.
 
     Raises
     ------
     InvalidInputError
-        There is none; the message lists those there are.
+        There is none; the message lists the names and aliases there are.
     """
-    outside = outside_methods(methods) if methods else ()
-    for method in (*methods, *outside):
-        if name == method.name or name in method.aliases:
+    everything = (*methods, *(outside_methods(methods) if methods else ()))
+    for method in everything:
+        if name == method.name:
             return method
         if name in method.old_names:
             message = f"method {name!r} is now called {method.name!r}"
             warnings.warn(message, DeprecationWarning, stacklevel=_level_of_caller())
             return method
+    if named := [method for method in everything if name in method.aliases]:
+        several = threads is not None and threads > 1
+        return next((method for method in named if method.parallel == several), named[0])
     if load_entry_points():
-        return find_method(methods, name)
-    names = ", ".join(method.name for method in (*methods, *outside))
+        return find_method(methods, name, threads)
+    names = ", ".join(_with_aliases(method) for method in everything)
     raise InvalidInputError(f"unknown method {name!r}; there are: auto, {names}")
+
+
+def _with_aliases(method: Method) -> str:
+    return f"{method.name} ({', '.join(method.aliases)})" if method.aliases else method.name
 
 
 def _level_of_caller() -> int:

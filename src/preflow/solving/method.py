@@ -48,7 +48,7 @@ class Method:
     preset : mapping
         Options that differ from the defaults of the dataclass.
     aliases : tuple of str
-        Other names, as in the papers.
+        Other names, as in the papers. A serial method and the same method on several threads may share one.
     old_names : tuple of str
         Names that earlier versions had; to use one gives a DeprecationWarning.
     """

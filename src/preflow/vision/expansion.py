@@ -415,7 +415,7 @@ class Cuts:
     def __post_init__(self) -> None:
         check_placement(METHODS, self.device, self.threads)
         if self.method != "auto":
-            check_method(find_method(METHODS, self.method), self.device, self.threads)
+            check_method(find_method(METHODS, self.method, self.threads), self.device, self.threads)
 
     def candidates(self, move: Move, labels: tuple[int, ...]) -> Iterator[NDArray[np.bool_]]:
         """Yield choices of the pixels that switch; the best choice is among them or changes no label."""
