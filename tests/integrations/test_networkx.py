@@ -112,7 +112,12 @@ def test_cutoff(graph: Any, cutoff: Any) -> None:
     value, flows = nx.maximum_flow(graph, "s", "t", flow_func=residual, cutoff=cutoff)
     check_flow(graph, value, flows)
     whole = isinstance(value, int) and cutoff == 2.5
-    assert value == pytest.approx(min(expected, 3 if whole else 1e300 if cutoff is None else cutoff))
+    least = min(expected, 3 if whole else 1e300 if cutoff is None else cutoff)
+    if isinstance(value, Fraction):
+        # NetworkX's own flow, which ends after the path that reaches the cutoff.
+        assert least <= value <= expected
+    else:
+        assert value == pytest.approx(least)
 
 
 @given(graph=flow_graphs(), amount=st.integers(-1, 9))

@@ -43,7 +43,8 @@ def residual(
         Accepted for compatibility: the result always has a flow.
     cutoff : int or float, optional
         The flow has this value if more is possible: :func:`preflow.max_flow` calls it `flow_limit`. A
-        fraction is rounded up where capacities are integers.
+        fraction is rounded up where capacities are integers. Where capacities are no ints or floats,
+        NetworkX's ``dinitz`` finds the flow: its value may be larger, as in NetworkX.
 
     Returns
     -------
@@ -81,8 +82,8 @@ def residual(
         raise nx.NetworkXUnbounded("Infinite capacity path, flow unbounded above.") from None
     except PreflowError:
         # Numbers that preflow does not take, such as Fractions.
-        return nx.algorithms.flow.preflow_push(
-            G, s, t, capacity=capacity, residual=R, value_only=False, backend="networkx"
+        return nx.algorithms.flow.dinitz(
+            G, s, t, capacity=capacity, residual=R, value_only=False, cutoff=cutoff, backend="networkx"
         )
     if result.lower_bound * 2 > R.graph["inf"]:
         raise nx.NetworkXUnbounded("Infinite capacity path, flow unbounded above.")
