@@ -63,6 +63,14 @@ def labelled_network() -> preflow.FlowNetwork:
     return preflow.FlowNetwork.from_networkx(graph)
 
 
+def painting() -> preflow.vision.Painting:
+    painted = vision.Painting(np.eye(8))
+    painted.stroke([(2, 2)], 1, brush=1)
+    painted.stroke([(5, 2)], 2, brush=1)
+    painted.solve()
+    return painted
+
+
 def samples() -> dict[str, Callable[[], Any]]:
     """Return, by the name of a class, a function that makes an instance."""
     labels = preflow.vision.LabelEnergy.from_arrays(np.arange(12).reshape(3, 2, 2), vision.potts(3), 1)
@@ -126,9 +134,11 @@ def samples() -> dict[str, Callable[[], Any]]:
         "OpticalFlow": lambda: vision.find_optical_flow(IMAGE, IMAGE, max_displacement=1),
         "ParametricMaxFlow": lambda: preflow.parametric_max_flow(NETWORK, [1, 0, 0, 0, 0], 0, 3),
         "Parameter": lambda: preflow.generators.Parameter("n", int, None),
+        "Painting": painting,
         "PathsAsMinCostFlow": lambda: reductions.PathsAsMinCostFlow.of(COST_NETWORK, 0, 2),
         "PointCosts": lambda: preflow.PointCosts([[0, 0], [3, 4]], [[3, 3], [0, 1]]),
         "PostmanTour": lambda: reductions.chinese_postman(([0, 1, 2], [1, 2, 0])),
+        "Preview": lambda: painting().preview(),
         "PricedAssignment": lambda: reductions.AssignmentAsTransport.of([[1, 2], [4, 4]]).solve(),
         "ProgressReport": lambda: preflow.progress.ProgressReport(1.0, 0.5, 3, 4),
         "ProjectSelection": lambda: reductions.select_projects([3, -1], [(0, 1)]),
