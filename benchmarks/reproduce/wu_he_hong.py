@@ -1,21 +1,24 @@
 """Wu, He and Hong, maximum flow on CUDA (2011): their five families at their sizes, section 5.4.
 
 They compare an asynchronous method on the CPU (cpu-async) and two methods on the GPU (gpu-async, gpu-color).
-The suite adds the second of them with its searches on the GPU, preflow's own GPU method, and a serial method.
+The suite adds gpu-async with its searches on the GPU, preflow's own GPU method, and a serial method. A report
+has the times of each of the paper's GPU methods over those of cpu-async, as its figures 5.3 and 5.4 have.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from statistics import geometric_mean
 from types import MappingProxyType
+from typing import NamedTuple
 
 from preflow.bench.flow_suites import family_case
-from preflow.bench.problem import Case, Suite
+from preflow.bench.problem import Case, Suite, Table, method_and_threads
 from preflow.bench.problems import PROBLEMS
 from preflow.bench.profiles import panels
 from preflow.bench.runner import InstanceRecord
-from preflow.bench.scaling import part_seconds
+from preflow.bench.scaling import own_contestants, part_seconds
 
 METHODS = (
     "multicore-lockfree",
@@ -83,5 +86,107 @@ def draw(records: Sequence[InstanceRecord], folder: Path) -> list[Path]:
     return [path]
 
 
+# Comparison
+
+#: The paper's names of the methods.
+NAMES: Mapping[str, str] = MappingProxyType(
+    {"multicore-lockfree": "cpu-async", "cuda-hybrid": "gpu-async", "cuda-coloring": "gpu-color"}
+)
+#: The pairs of systems that are compared, the first over the second, and what the paper says of them.
+PAIRS: Mapping[tuple[str, str], str] = MappingProxyType(
+    {
+        ("gpu-async", "cpu-async"): "3 to 8 times as fast",
+        ("gpu-color", "cpu-async"): "3 to 8 times as fast",
+        ("gpu-color", "gpu-async"): "faster on rmf networks",
+        ("cuda-lockfree", "cpu-async"): "",
+        ("gpu-async", "serial-hi-pr"): "",
+        ("gpu-color", "serial-hi-pr"): "",
+        ("cuda-lockfree", "serial-hi-pr"): "",
+        ("cuda-push-relabel", "serial-hi-pr"): "",
+    }
+)
+
+
+class Ratios(NamedTuple):
+    """The times of a contestant over those of another, on each instance that both solved.
+
+    Attributes
+    ----------
+    first, second : str
+        The contestants by the paper's names, with their threads.
+    ratios : dict
+        By instance; below 1 the first is faster.
+    published : str
+        What the paper says of the two.
+    """
+
+    first: str
+    second: str
+    ratios: dict[str, float]
+    published: str
+
+
+def system(contestant: str) -> str:
+    """Return the paper's name of a contestant's method, or the method's own, without the threads."""
+    method, _ = method_and_threads(contestant)
+    method = method.replace("cuda-pushrelabel", "cuda-push-relabel")
+    return NAMES.get(method, method)
+
+
+def ratios(records: Sequence[InstanceRecord], part: str = "total") -> list[Ratios]:
+    """Return the times of each pair of PAIRS over each other, for each number of threads."""
+    names = own_contestants(records)
+    found = []
+    for (first, second), published in PAIRS.items():
+        for before in (name for name in names if system(name) == first):
+            for after in (name for name in names if system(name) == second):
+                times = {
+                    record.name: (part_seconds(record.of(before), part), part_seconds(record.of(after), part))
+                    for record in records
+                }
+                both = {name: a / b for name, (a, b) in times.items() if a and b}
+                if both:
+                    found.append(Ratios(_shown(before), _shown(after), both, published))
+    return found
+
+
+def _shown(contestant: str) -> str:
+    _, threads = method_and_threads(contestant)
+    return system(contestant) if threads is None else f"{system(contestant)}@{threads}"
+
+
+def tables(records: Sequence[InstanceRecord]) -> list[Table]:
+    """Return the table of the ratios, and that of their ranges with the paper's."""
+    rows = ratios(records, PROBLEMS[records[0].problem].score)
+    if not rows:
+        return []
+    heads = [f"{row.first} / {row.second}" for row in rows]
+    single = [
+        [
+            record.name,
+            *(f"{row.ratios[record.name]:.3g}" if record.name in row.ratios else "" for row in rows),
+        ]
+        for record in records
+    ]
+    ranges = [
+        [
+            head,
+            str(len(row.ratios)),
+            f"{min(row.ratios.values()):.2g} to {max(row.ratios.values()):.2g}",
+            f"{geometric_mean(row.ratios.values()):.2g}",
+            str(sum(ratio < 1 for ratio in row.ratios.values())),
+            row.published,
+        ]
+        for head, row in zip(heads, rows, strict=True)
+    ]
+    columns = ["times of", "instances", "range", "geometric mean", "first is faster on", "the paper"]
+    return [
+        Table("Time of one method over that of another, instance by instance", ["instance", *heads], single),
+        Table("The same, all instances that both solved", columns, ranges),
+    ]
+
+
 #: The suite by its name.
-SUITES: Mapping[str, Suite] = MappingProxyType({"wu-he-hong": Suite(cases, METHODS, draw=draw)})
+SUITES: Mapping[str, Suite] = MappingProxyType(
+    {"wu-he-hong": Suite(cases, METHODS, tables=tables, draw=draw)}
+)

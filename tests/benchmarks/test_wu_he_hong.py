@@ -31,3 +31,23 @@ def test_wu_he_hong_has_the_papers_families_and_sizes() -> None:
     assert names[-1] == "rmf-wide 136x136"
     instance = next(case for case in wu_he_hong.cases(()) if case.name == "rlg-wide 512x512").make()
     assert (instance.num_vertices, instance.num_arcs) == (262_146, 785_920)
+
+
+def test_ratios_of_the_papers_systems() -> None:
+    records = [
+        InstanceRecord(
+            "max_flow",
+            "",
+            name,
+            {"arcs": 1},
+            [timed("preflow:cpu-async@4", 1.0), timed("preflow:gpu-async", slow), timed("preflow:auto", 1.0)],
+        )
+        for name, slow in (("a 1", 2.0), ("a 2", 0.5))
+    ]
+    records[1].measurements.append(Measurement("preflow:gpu-color", status="over the time limit"))
+    (row,) = wu_he_hong.ratios(records)
+    assert row == ("gpu-async", "cpu-async@4", {"a 1": 2.0, "a 2": 0.5}, "3 to 8 times as fast")
+    single, together = wu_he_hong.tables(records)
+    assert single.rows == [["a 1", "2"], ["a 2", "0.5"]]
+    assert together.rows == [["gpu-async / cpu-async@4", "2", "0.5 to 2", "1", "1", "3 to 8 times as fast"]]
+    assert wu_he_hong.tables(records[:1])[0].rows == [["a 1", "2"]]

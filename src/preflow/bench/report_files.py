@@ -66,6 +66,13 @@ def join_reports(files: Sequence[str | Path], out: str | Path, *, plots: bool = 
     -------
     BenchReport
     """
+    report = read_reports(files)
+    write_report(report, Path(out), plots=plots)
+    return report
+
+
+def read_reports(files: Sequence[str | Path]) -> BenchReport:
+    """Return the reports of several runs as one, as :func:`join_reports` does, and write nothing."""
     runs = [json.loads(Path(file).read_text()) for file in files]
     headings: dict[str, Heading] = {}
     records: dict[tuple[str, str], InstanceRecord] = {}
@@ -89,7 +96,7 @@ def join_reports(files: Sequence[str | Path], out: str | Path, *, plots: bool = 
             new = [_read_measurement(each) for each in entry["contestants"]]
             record.measurements += [each for each in new if record.of(each.contestant) is None]
     first = runs[0]
-    report = BenchReport(
+    return BenchReport(
         first["date"],
         first["machine"],
         first["versions"],
@@ -99,8 +106,6 @@ def join_reports(files: Sequence[str | Path], out: str | Path, *, plots: bool = 
         left_out,
         list(records.values()),
     )
-    write_report(report, Path(out), plots=plots)
-    return report
 
 
 def _read_measurement(data: dict[str, Any]) -> Measurement:

@@ -1,0 +1,94 @@
+"""What the pages say of recorded results follows from the records."""
+
+from __future__ import annotations
+
+import json
+from statistics import geometric_mean
+
+from benchmarks.reproduce import wu_he_hong
+from preflow.bench.report_files import read_reports
+from preflow.bench.runner import InstanceRecord
+from tests.support.paths import ROOT
+
+RESULTS = ROOT / "benchmarks" / "results"
+PAGE = (ROOT / "docs" / "reproducing.md").read_text("utf-8")
+NOTEBOOK = (ROOT / "docs" / "notebook" / "2026-11-24-cuda-push-relabel.md").read_text("utf-8")
+
+
+def recorded() -> list[InstanceRecord]:
+    return read_reports([RESULTS / "2026-11-22-wu-he-hong-h200.json"]).records
+
+
+def pairs() -> dict[tuple[str, str], dict[str, float]]:
+    return {(row.first, row.second): row.ratios for row in wu_he_hong.ratios(recorded())}
+
+
+def span(ratios: dict[str, float]) -> str:
+    return f"{min(ratios.values()):.2g} to {max(ratios.values()):.2g}"
+
+
+def test_gpu_methods_of_wu_he_and_hong_beside_the_cpu() -> None:
+    found = pairs()
+    on_gpu, colored = found["gpu-async", "cpu-async"], found["gpu-color", "cpu-async"]
+    assert f"`gpu-async` takes {span(on_gpu)} times as long ({len(on_gpu)} instances)" in PAGE
+    assert f"`gpu-color` {span(colored)} times ({len(colored)})" in PAGE
+    assert min(on_gpu.values()) > 1 < min(colored.values())
+    for method in ("gpu-async", "gpu-color"):
+        assert min(found[method, "serial-hi-pr"].values()) > 1
+    ours = found["cuda-lockfree", "cpu-async"]
+    won = [name for name, ratio in ours.items() if ratio < 1]
+    assert won == ["rmf-long 68x544", "rmf-wide 108x108", "rmf-wide 136x136"]
+    assert f"on {len(won)} of {len(ours)} instances" in PAGE
+    assert f"on every instance that both solved ({len(on_gpu) + len(colored)} pairs)" in NOTEBOOK
+    assert f"3 of {len(ours)} instances" in NOTEBOOK
+
+
+def test_coloring_beside_the_asynchronous_method() -> None:
+    both = {name: ratio for name, ratio in pairs()["gpu-color", "gpu-async"].items() if "rmf" in name}
+    assert len(both) == 7
+    assert f"Here it takes {span(both)} times as long on all seven" in PAGE
+    assert f"`cuda-coloring` takes {span(both)} times as long as `cuda-hybrid` on the seven" in NOTEBOOK
+    pushes = {}
+    for record in recorded():
+        if record.name in both:
+            first, second = record.of("preflow:cuda-coloring"), record.of("preflow:cuda-hybrid")
+            assert first is not None
+            assert second is not None
+            pushes[record.name] = first.detail["pushes"] / second.detail["pushes"]
+    assert f"it makes {span(pushes)} times as many pushes" in PAGE
+
+
+def test_share_of_the_relabels_of_the_hybrid() -> None:
+    shares = []
+    for record in recorded():
+        measured = record.of("preflow:cuda-hybrid")
+        if measured is not None and (seconds := measured.median("solve")):
+            shares.append(100 * measured.detail["global_relabel_seconds"] / seconds)
+    assert f"{min(shares):.0f} to {max(shares):.0f} % of the solve of `gpu-async`" in PAGE
+
+
+def test_what_is_missing() -> None:
+    over = [
+        wu_he_hong.system(each.contestant)
+        for record in recorded()
+        for each in record.measurements
+        if each.status == "over the time limit"
+    ]
+    assert (over.count("gpu-async"), over.count("gpu-color"), len(over)) == (7, 3, 10)
+    assert "seven runs of `gpu-async` and three of `gpu-color`" in PAGE
+
+
+def test_concurrent_relabel_beside_the_hybrid() -> None:
+    runs = json.loads((RESULTS / "2026-11-22-cuda-h200.json").read_text())["runs"]
+    seconds: dict[str, list[float]] = {}
+    for run in runs:
+        if run["run"] == "published":
+            seconds.setdefault(run["method"], []).append(run["seconds"])
+    concurrent = seconds["cuda-lockfree/relabel='concurrent'&cycles=500"]
+    assert "takes {:.2f} and {:.2f} s".format(*concurrent) in PAGE
+    assert "the hybrid takes {:.1f} and {:.2f} s".format(*seconds["cuda-hybrid"]) in PAGE
+
+
+def test_gpu_method_of_preflow_beside_one_thread() -> None:
+    ours = pairs()["cuda-push-relabel", "serial-hi-pr"].values()
+    assert f"{min(ours):.2f} to {max(ours):.2f} times (geometric mean {geometric_mean(ours):.2f})" in NOTEBOOK
