@@ -189,7 +189,7 @@ def test_methods_of_all_problems() -> None:
 @pytest.mark.parametrize("problem", registry.METHODS)
 def test_methods_are_described(problem: str) -> None:
     names = [name for each in preflow.methods(problem) for name in (each.name, *each.old_names)]
-    aliases = [(alias, each.parallel) for each in preflow.methods(problem) for alias in each.aliases]
+    aliases = [(alias, each.parallel) for each in preflow.methods(problem) for alias in each.other_names]
     # A serial method and the same method on several threads may share an alias.
     assert len(aliases) == len(set(aliases))
     names += {alias for alias, _ in aliases}

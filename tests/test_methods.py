@@ -84,6 +84,23 @@ def test_an_old_name_still_works_and_warns_the_caller() -> None:
     assert [warning.filename for warning in caught] == [__file__]
 
 
+VARIANTS = [
+    pytest.param(problem, method, name, id=f"{problem}-{name}")
+    for problem in PACKAGES
+    for method in preflow.methods(problem)
+    for name in method.variants
+]
+
+
+@pytest.mark.parametrize(("problem", "method", "name"), VARIANTS)
+def test_a_variant_is_the_method_with_other_options(problem: str, method: Method, name: str) -> None:
+    found = find_method(preflow.methods(problem), name)
+    assert found.name == method.name
+    assert found.options == {**method.options, **method.variants[name]} != method.options
+    given = {option: method.options[option] for option in method.variants[name]}
+    assert found.make_options(given) == method.make_options(None)
+
+
 def check_signature(function: Any, expected: Any) -> None:
     """Check that a function has the parameters of a protocol, by name and default, and types for them."""
     _, *wanted = inspect.signature(expected.__call__).parameters.values()

@@ -28,13 +28,17 @@ from preflow.io.dimacs import read_max_flow
 from preflow.maxflow.methods import METHODS as MAX_FLOW_METHODS
 from preflow.solving.dispatch import find_method
 
-#: The methods that correspond to the codes Cihan, F_PRF, H_PRF, HI_PR, HI_PRO and HI_PRW; and auto.
+#: The methods that correspond to the codes Cihan, F_PRF and H_PRF; the codes HI_PR, HI_PRO and HI_PRW as
+#: published, each beside ours, which pushes along paths and drains; and auto.
 METHODS = (
     "multicore-fifo",
     "serial-fifo",
     "serial-highest-label-gap",
+    "HI_PR",
     "serial-hi-pr",
+    "HI_PRO",
     "serial-hi-pro",
+    "HI_PRW",
     "serial-hi-prw",
     "auto",
 )
@@ -317,7 +321,8 @@ def _code(contestant: str) -> str | None:
     if method == "auto" or "[" in method:
         return None
     codes = next(iter(TABLES.values())).rows
-    return next((alias for alias in find_method(MAX_FLOW_METHODS, method).aliases if alias in codes), None)
+    names = (method, *find_method(MAX_FLOW_METHODS, method).other_names)
+    return next((name for name in names if name in codes), None)
 
 
 def operation_tables(records: Sequence[InstanceRecord]) -> list[Table]:

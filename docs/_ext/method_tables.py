@@ -38,7 +38,7 @@ class MethodsDirective(Directive):
         for method in preflow.methods(self.arguments[0]):
             name = nodes.paragraph()
             name += nodes.literal(text=method.name)
-            texts = [", ".join(method.aliases), method.summary, method.paper, _where(method)]
+            texts = [_other_names(method), method.summary, method.paper, _where(method)]
             body += self._row([name, *(nodes.paragraph(text=text) for text in texts)])
         return [table]
 
@@ -50,6 +50,15 @@ class MethodsDirective(Directive):
             entry += cell
             row += entry
         return row
+
+
+def _other_names(method: Any) -> str:
+    """Return the names in papers; those of variants with their options."""
+    variants = [
+        f"{name} ({', '.join(f'{option}={value}' for option, value in options.items())})"
+        for name, options in method.variants.items()
+    ]
+    return ", ".join([*method.aliases, *variants])
 
 
 def setup(app: Any) -> dict[str, Any]:

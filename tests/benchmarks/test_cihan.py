@@ -35,13 +35,16 @@ def test_counts_are_compared_with_the_published_ones() -> None:
             [
                 timed("preflow:multicore-fifo@8", 1.0, **counts),
                 timed("preflow:auto", 1.0, **counts),
+                timed("preflow:HI_PR", 1.0, **counts),
+                timed("preflow:serial-hi-pr", 1.0, **counts),
                 timed("peer", 1.0),
             ],
             "BL06-camel-med-like",
         ),
     ]
     rows = {row.contestant: row for row in cihan.operations(records)}
-    assert list(rows) == ["preflow:F_PRF", "preflow:multicore-fifo@8", "preflow:auto"]
+    ours = ["preflow:auto", "preflow:HI_PR", "preflow:serial-hi-pr"]
+    assert list(rows) == ["preflow:F_PRF", "preflow:multicore-fifo@8", *ours]
     assert rows["preflow:F_PRF"] == (
         group,
         "preflow:F_PRF",
@@ -53,6 +56,11 @@ def test_counts_are_compared_with_the_published_ones() -> None:
     assert rows["preflow:multicore-fifo@8"].table == "D.7"
     assert rows["preflow:multicore-fifo@8"].published.pushes == 240_321_840
     assert rows["preflow:auto"].published is None
+    assert (
+        rows["preflow:HI_PR"].published
+        == rows["preflow:serial-hi-pr"].published
+        == cihan.TABLES["BL06-camel-med"].rows["HI_PR"]
+    )
 
 
 def test_cihan_has_the_families_and_the_vision_instances_of_the_thesis() -> None:

@@ -464,7 +464,7 @@ def test_methods_tells_all_about_each() -> None:
     text = succeed("methods")
     assert "max_flow, min_cut" in text
     for method in preflow.methods("max_flow"):
-        assert all(name in text for name in (method.name, method.paper, method.summary, *method.aliases))
+        assert all(name in text for name in (method.name, method.paper, method.summary, *method.other_names))
     assert "relabel_period=1.0" in text
     assert "serial-hi-pr" in succeed("methods", "min_cut")
     assert "unknown problem 'sorting'; there are: max_flow" in fail("methods", "sorting")

@@ -181,10 +181,34 @@ def test_no_two_methods_do_the_same_operations() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [alias for m in preflow.methods("max_flow") if m.device == "cpu" for alias in m.aliases]
+    "name", [alias for m in preflow.methods("max_flow") if m.device == "cpu" for alias in m.other_names]
 )
 def test_papers_names_are_aliases(name: str) -> None:
     assert preflow.max_flow(DIAMOND, 0, 3, method=name).value == 4
+
+
+@pytest.mark.parametrize("name", ["hi-pr", "hi-pro", "hi-prw"])
+def test_published_highest_label_codes_push_over_single_arcs(name: str) -> None:
+    problem = FAMILIES["rmf-wide"].generate(side=6, frames=5, seed=1)
+    alias = name.upper().replace("-", "_")
+    published = preflow.min_cut(problem, method=alias).stats
+    options = {"path_length": 1, "drain": False}
+    assert published.method == f"serial-{name}"
+    single = preflow.min_cut(problem, method=f"serial-{name}", options=options).stats
+    counts = [(stats.pushes, stats.relabels, stats.arc_scans) for stats in (published, single)]
+    assert counts[0] == counts[1]
+    assert published.pushes > preflow.min_cut(problem, method=f"serial-{name}").stats.pushes
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_hong_searches_only_at_the_begin_and_the_end(threads: int) -> None:
+    problem = FAMILIES["rmf-wide"].generate(side=6, frames=5, seed=1)
+    result = preflow.max_flow(problem, method="Hong", threads=threads)
+    result.verify()
+    assert result.stats.global_relabels <= 2
+    ours = preflow.max_flow(problem, method="multicore-lockfree", threads=threads)
+    assert ours.value == result.value
+    assert ours.stats.relabels < result.stats.relabels
 
 
 @pytest.mark.parametrize("family", sorted(FAMILIES))

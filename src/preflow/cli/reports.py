@@ -536,6 +536,9 @@ def method_lines(problems: Mapping[str, Sequence[Method]]) -> Iterator[str]:
             yield ""
             yield f"  {method.name} ({', '.join(place)})"
             yield f"    {method.summary}"
+            for name, preset in method.variants.items():
+                changed = ", ".join(f"{option}={value}" for option, value in preset.items())
+                yield f"    {name}: the same with {changed}"
             options = "  ".join(f"{name}={value}" for name, value in method.options.items())
             yield from aligned([("paper", method.paper), ("options", options)], indent="    ")
         yield ""

@@ -75,7 +75,7 @@ METHODS = (
         "pushes to the lowest neighbour without locks, and periodic global relabels",
         HONG_ON_GRIDS,
         parallel=True,
-        aliases=("Hong",),
+        variants={"Hong": {"relabel_period": None}},
     ),
     Method(
         "cuda-lockfree",

@@ -61,6 +61,8 @@ if TYPE_CHECKING:
 
 CHERKASSKY_GOLDBERG = "Cherkassky and Goldberg 1997; Cihan 2010, table 2.1"
 HI_PR = "Goldberg's HI_PR codes; Cihan 2010, section 5.2.2"
+#: The published HI_PR codes push over single arcs, and their global relabels move no excess.
+AS_PUBLISHED = {"path_length": 1, "drain": False}
 WU_HE_HONG = "Wu, He and Hong 2011, chapter 5"
 
 METHODS = (
@@ -138,7 +140,7 @@ METHODS = (
         "HighestLabelOptions",
         "highest label, gap, global relabel every 6n+m work, pushes along paths",
         HI_PR,
-        aliases=("HI_PR",),
+        variants={"HI_PR": AS_PUBLISHED},
     ),
     Method(
         "serial-hi-pro",
@@ -147,7 +149,7 @@ METHODS = (
         "serial-hi-pr that starts with height 1 everywhere instead of a global relabel",
         HI_PR,
         preset={"initial_labels": "one"},
-        aliases=("HI_PRO",),
+        variants={"HI_PRO": AS_PUBLISHED},
     ),
     Method(
         "serial-hi-prw",
@@ -156,7 +158,7 @@ METHODS = (
         "serial-hi-pr that starts with one sweep of pushes before the first relabel",
         HI_PR,
         preset={"initial_wave": True},
-        aliases=("HI_PRW",),
+        variants={"HI_PRW": AS_PUBLISHED},
     ),
     Method(
         "serial-pseudoflow",
@@ -204,7 +206,8 @@ METHODS = (
         "push to the lowest neighbour without locks; periodic global relabels",
         "Hong 2008; Łupińska, section 4.4; Wu, He and Hong, section 5.5",
         parallel=True,
-        aliases=("Hong", "cpu-async"),
+        aliases=("cpu-async",),
+        variants={"Hong": {"relabel_period": None}},
     ),
     Method(
         "multicore-lockfree-arg",

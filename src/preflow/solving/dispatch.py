@@ -44,6 +44,8 @@ class Choice:
 def find_method(methods: Sequence[Method], name: str, threads: int | None = None) -> Method:
     """Return the method of that name or alias; an old name gives a DeprecationWarning.
 
+    The name of a variant gives the method with the presets of the variant.
+
     A serial method and the same method on several threads may have the same alias, which is the name of a
     code in a paper. It then means the method on several threads if `threads` is more than one.
 
@@ -63,6 +65,9 @@ def find_method(methods: Sequence[Method], name: str, threads: int | None = None
     if named := [method for method in everything if name in method.aliases]:
         several = threads is not None and threads > 1
         return next((method for method in named if method.parallel == several), named[0])
+    for method in everything:
+        if name in method.variants:
+            return method.variant(name)
     if load_entry_points():
         return find_method(methods, name, threads)
     names = ", ".join(_with_aliases(method) for method in everything)
@@ -70,7 +75,7 @@ def find_method(methods: Sequence[Method], name: str, threads: int | None = None
 
 
 def _with_aliases(method: Method) -> str:
-    return f"{method.name} ({', '.join(method.aliases)})" if method.aliases else method.name
+    return f"{method.name} ({', '.join(method.other_names)})" if method.other_names else method.name
 
 
 def _level_of_caller() -> int:

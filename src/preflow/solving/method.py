@@ -49,6 +49,8 @@ class Method:
         Options that differ from the defaults of the dataclass.
     aliases : tuple of str
         Other names, as in the papers. A serial method and the same method on several threads may share one.
+    variants : mapping of str to mapping
+        Names of codes in papers which are the method with other presets: the options of each.
     old_names : tuple of str
         Names that earlier versions had; to use one gives a DeprecationWarning.
     """
@@ -68,6 +70,7 @@ class Method:
     approximate: bool = False
     preset: Mapping[str, Any] = field(default_factory=dict)
     aliases: tuple[str, ...] = ()
+    variants: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     old_names: tuple[str, ...] = ()
 
     def _module(self) -> Any:
@@ -85,6 +88,15 @@ class Method:
     def memory(self) -> Literal["host", "device"]:
         """Where the arrays lie that ``solve`` takes: in host memory, or in the memory of a GPU."""
         return "device" if self.device == "cuda" and not self.copies else "host"
+
+    @property
+    def other_names(self) -> tuple[str, ...]:
+        """The names in papers of the method, and of the method with other presets."""
+        return (*self.aliases, *self.variants)
+
+    def variant(self, name: str) -> Method:
+        """Return the method with the presets that one of its variants has."""
+        return dataclasses.replace(self, preset={**self.preset, **self.variants[name]})
 
     @property
     def options(self) -> dict[str, object]:

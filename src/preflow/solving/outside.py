@@ -74,7 +74,7 @@ def register(methods: Sequence[Method], method: OutsideMethod) -> None:
     """
     kept = REGISTERED.setdefault(folder_of(methods), [])
     others = [other for other in kept if other.name != method.name]
-    for name in (method.name, *method.aliases):
+    for name in (method.name, *method.other_names):
         if name == "auto":
             raise InvalidInputError("'auto' lets preflow choose, so no method can have this name")
         for other in (*methods, *others):
@@ -84,7 +84,7 @@ def register(methods: Sequence[Method], method: OutsideMethod) -> None:
 
 
 def _names(method: Method) -> Iterator[str]:
-    yield from (method.name, *method.aliases, *method.old_names)
+    yield from (method.name, *method.other_names, *method.old_names)
 
 
 def load_entry_points() -> bool:
