@@ -37,6 +37,8 @@ FlowMethodName: TypeAlias = Literal[
     "serial-hi-prw",
     "serial-pseudoflow",
     "serial-dinic",
+    "serial-incremental-bfs",
+    "serial-boykov-kolmogorov",
     "serial-edmonds-karp",
     "serial-capacity-scaling",
     "multicore-synchronous",

@@ -42,6 +42,8 @@ OPTIONS: dict[str, dict[str, list[Any]]] = {
         "relabel_period": [0.25, 1.0, None],
     },
     "serial-dinic": {"both_ends": [True, False], "hi_pr_after": [None, 0.1]},
+    "serial-incremental-bfs": {},
+    "serial-boykov-kolmogorov": {},
     "serial-edmonds-karp": {"scaling": [True, False]},
     "serial-capacity-scaling": {},
     "multicore-synchronous": {**RELABELS, "few_active": [1, 128]},

@@ -19,8 +19,10 @@ from preflow.maxflow import (
     multicore_highest_label_gap,
     multicore_paths,
 )
+from preflow.maxflow import serial_boykov_kolmogorov as bk
 from preflow.maxflow import serial_fifo as fifo
 from preflow.maxflow import serial_highest_label as highest
+from preflow.maxflow import serial_incremental_bfs as ibfs
 from preflow.maxflow import serial_pseudoflow as pseudoflow
 from preflow.maxflow.invariants import check_exact, check_preflow
 from preflow.solving.run import Control
@@ -211,6 +213,49 @@ def trees(**named: Any) -> Outcome:
     return each_network(solve)
 
 
+def incremental() -> Outcome:
+    """Check a solve by serial-incremental-bfs after each level."""
+
+    def solve(net: ResidualArrays, start: ResidualArrays) -> int:
+        levels = []
+        grow = ibfs.grow
+
+        def grown(net: ResidualArrays, forests: ibfs.Forests, *more: Any) -> None:
+            ibfs.check_invariants(net, forests)
+            grow(net, forests, *more)
+            check_preflow(start, net)
+            ibfs.check_invariants(net, forests)
+            levels.append(more[0])
+
+        with patch.object(ibfs, "grow", grown):
+            check_exact(net, ibfs.solve(net, ibfs.IncrementalBfsOptions(), Control()))
+        return len(levels)
+
+    return each_network(solve)
+
+
+def two_trees() -> Outcome:
+    """Check a solve by serial-boykov-kolmogorov before and after each augmentation."""
+
+    def solve(net: ResidualArrays, start: ResidualArrays) -> int:
+        paths = []
+        augment, last = bk.augment, bk.LAST_TIME
+
+        def augmented(net: ResidualArrays, trees: bk.Trees, arc: Any, monitor: Any) -> None:
+            ends = [int(net.head[net.reverse[arc]]), int(net.head[arc])]
+            bk.check_invariants(net, trees, ends)
+            augment(net, trees, arc, monitor)
+            check_preflow(start, net)
+            bk.check_invariants(net, trees, ends)
+            paths.append(arc)
+
+        with patch.object(bk, "augment", augmented), patch.object(bk, "LAST_TIME", min(last, np.uint64(5))):
+            check_exact(net, bk.solve(net, bk.BoykovKolmogorovOptions(), Control()))
+        return len(paths)
+
+    return each_network(solve)
+
+
 CASES: Cases = {
     "fifo": lambda: serial_fifo(),
     "fifo-gap": lambda: serial_fifo(gap=True),
@@ -222,6 +267,8 @@ CASES: Cases = {
     "trees": lambda: trees(),
     "trees-often-cut": lambda: trees(relabel_period=0.1, bucket="lifo"),
     "trees-lowest": lambda: trees(relabel_period=None, order="lowest"),
+    "ibfs": lambda: incremental(),
+    "bk": lambda: two_trees(),
     "multicore-fifo": lambda: discharge(multicore_fifo, multicore_fifo.MulticoreFifoOptions()),
     "multicore-fifo-gap": lambda: discharge(multicore_fifo, multicore_fifo.MulticoreFifoOptions(gap=True)),
     "multicore-highest": lambda: discharge(
@@ -277,6 +324,33 @@ MUTANTS: Mutants = {
         "trees",
         edit(pseudoflow.next_child_of, "forest.vertex[v, CURRENT] = net.first_out[v]", "pass"),
         "labels are not valid",
+    ),
+    "ibfs: an orphan that moves away keeps its label": (
+        "ibfs",
+        edit(ibfs.adopt, "label[v] = sign * (least + 1)", "pass"),
+        "a label is not above that of the parent",
+    ),
+    "ibfs: neighbours are not queued when a vertex leaves its forest": (
+        "ibfs",
+        edit(ibfs.adopt, "enqueue(forests, w, forest)", "pass"),
+        "a forest can grow from a vertex off its queue",
+    ),
+    "ibfs: a vertex that moved is not queued": (
+        "ibfs",
+        edit(
+            ibfs.grow, "                        enqueue(forests, v, forest)", "                        pass"
+        ),
+        "a forest can grow from a vertex off its queue",
+    ),
+    "bk: neighbours are not activated when a vertex leaves its tree": (
+        "bk",
+        edit(bk.adopt, "activate(trees, w)", "pass"),
+        "a tree can grow from a passive vertex",
+    ),
+    "bk: an orphan is known later than its parent": (
+        "bk",
+        edit(bk.adopt, "vertex[v, TIME] = trees.cursor[NOW]", "vertex[v, TIME] = trees.cursor[NOW] + ONE"),
+        "a parent has an earlier time",
     ),
     "multicore: a receiver is not owned": (
         "multicore-fifo",

@@ -28,10 +28,12 @@ if TYPE_CHECKING:
         multicore_synchronous,
         policy,
         serial_augmenting_paths,
+        serial_boykov_kolmogorov,
         serial_dinic,
         serial_fifo,
         serial_generic,
         serial_highest_label,
+        serial_incremental_bfs,
         serial_pseudoflow,
     )
 
@@ -48,10 +50,12 @@ if TYPE_CHECKING:
         multicore_paths.solve,
         multicore_synchronous.solve,
         serial_augmenting_paths.solve,
+        serial_boykov_kolmogorov.solve,
         serial_dinic.solve,
         serial_fifo.solve,
         serial_generic.solve,
         serial_highest_label.solve,
+        serial_incremental_bfs.solve,
         serial_pseudoflow.solve,
     )
     DEVICE_SOLVERS: tuple[DeviceSolver, ...] = (cuda_push_relabel.solve,)
@@ -174,6 +178,22 @@ METHODS = (
         "DinicOptions",
         "blocking flows in layered networks, which a search from both ends finds",
         "Dinic 1970",
+    ),
+    Method(
+        "serial-incremental-bfs",
+        "maxflow.serial_incremental_bfs",
+        "IncrementalBfsOptions",
+        "augmenting paths between two search forests that are repaired, with labels",
+        "Goldberg, Hed, Kaplan, Tarjan and Werneck 2011",
+        aliases=("IBFS",),
+    ),
+    Method(
+        "serial-boykov-kolmogorov",
+        "maxflow.serial_boykov_kolmogorov",
+        "BoykovKolmogorovOptions",
+        "augmenting paths between two search trees that are repaired, of any length",
+        "Boykov and Kolmogorov 2004",
+        aliases=("BK",),
     ),
     Method(
         "serial-edmonds-karp",

@@ -68,6 +68,7 @@ from ...kernels.csr_build import InputArcs
 from ...kernels.kernel import kernel
 from ...solving.monitor import Monitor
 from ...stats import ARC_SCANS, PUSHES, RELABELS
+from ..tree_paths import path_capacity, push_path
 
 FREE, SOURCE, SINK = 0, 1, 2
 #: How a search ended: no active vertex is left, it was stopped, a label passed the number of vertices, or it
@@ -209,16 +210,22 @@ def activate(forest: Forest, v: np.uint64) -> None:
 
 
 @kernel
+def list_orphan(forest: Forest, v: np.uint64) -> None:
+    """Add an orphan to those of its label."""
+    label = np.uint64(forest.label[v])
+    forest.next_orphan[v] = forest.first_orphan[label]
+    forest.first_orphan[label] = v
+    forest.counters[LOWEST_ORPHAN] = min(forest.counters[LOWEST_ORPHAN], label)
+    forest.counters[NUM_ORPHANS] += ONE
+
+
+@kernel
 def make_orphan(net: ResidualArrays, forest: Forest, v: np.uint64) -> None:
     """Cut a vertex off from its parent."""
     orphan = len(net.head) + 1
     if forest.parent[v] != orphan:
         forest.parent[v] = orphan
-        label = np.uint64(forest.label[v])
-        forest.next_orphan[v] = forest.first_orphan[label]
-        forest.first_orphan[label] = v
-        forest.counters[LOWEST_ORPHAN] = min(forest.counters[LOWEST_ORPHAN], label)
-        forest.counters[NUM_ORPHANS] += ONE
+        list_orphan(forest, v)
 
 
 @kernel
@@ -278,62 +285,32 @@ def adopt(net: ResidualArrays, forest: Forest) -> tuple[np.uint64, np.uint64]:
 
 
 @kernel
-def least_on_path(net: ResidualArrays, forest: Forest, v: np.uint64, side: np.uint8) -> Int64:
-    """Return what can flow over the path between `v` and its root, with the supply or demand of the root."""
-    root = np.uint64(len(net.head))
-    a = np.uint64(forest.parent[v])
-    least = np.int64(np.iinfo(np.int64).max)
-    while a != root:
-        least = min(least, np.int64(net.residual[a if side == SINK else np.uint64(net.reverse[a])]))
-        v = np.uint64(net.head[a])
-        a = np.uint64(forest.parent[v])
-    return min(least, net.sink_residual[v] if side == SINK else net.excess[v])
-
-
-@kernel
-def push_on_path(
+def push_to_root(
     net: ResidualArrays, forest: Forest, v: np.uint64, side: np.uint8, amount: Int64
 ) -> np.uint64:
-    """Send flow over the path between `v` and its root; return the number of arcs."""
-    root = np.uint64(len(net.head))
-    a = np.uint64(forest.parent[v])
-    pushes = ONE
-    while a != root:
-        b = np.uint64(net.reverse[a])
-        w = np.uint64(net.head[a])
-        along = a if side == SINK else b
-        back = b if side == SINK else a
-        net.residual[along] -= amount
-        net.residual[back] += amount
-        if net.residual[along] == 0:
-            make_orphan(net, forest, v)
-        v = w
-        a = np.uint64(forest.parent[v])
-        pushes += ONE
-    if side == SINK:
-        net.sink_residual[v] -= amount
-        if net.sink_residual[v] == 0:
-            make_orphan(net, forest, v)
-    else:
-        net.excess[v] -= amount
-        if net.excess[v] == 0:
-            make_orphan(net, forest, v)
+    """Push along the path between a vertex and its root; return the number of arcs."""
+    n = np.uint64(len(net.excess))
+    v, pushes = push_path(net, forest.parent, forest.next_orphan, v, side == SOURCE, amount)
+    while v != n:
+        following = np.uint64(forest.next_orphan[v])
+        list_orphan(forest, v)
+        v = following
     return pushes
 
 
 @kernel
-def augment(net: ResidualArrays, forest: Forest, arc: np.uint64) -> np.uint64:
-    """Augment over an arc from the source forest to the sink forest; return the number of pushes."""
+def augment(net: ResidualArrays, forest: Forest, arc: np.uint64) -> tuple[np.uint64, Int64]:
+    """Augment over an arc from the source forest to the sink forest.
+
+    Return the number of arcs of the path, and the amount.
+    """
     u, v = np.uint64(net.head[net.reverse[arc]]), np.uint64(net.head[arc])
-    amount = min(
-        np.int64(net.residual[arc]),
-        least_on_path(net, forest, u, np.uint8(SOURCE)),
-        least_on_path(net, forest, v, np.uint8(SINK)),
-    )
+    amount = path_capacity(net, forest.parent, u, True, np.int64(net.residual[arc]))
+    amount = path_capacity(net, forest.parent, v, False, amount)
     net.residual[arc] -= amount
     net.residual[net.reverse[arc]] += amount
-    pushes = push_on_path(net, forest, u, np.uint8(SOURCE), amount)
-    return pushes + push_on_path(net, forest, v, np.uint8(SINK), amount)
+    pushes = push_to_root(net, forest, u, np.uint8(SOURCE), amount)
+    return pushes + push_to_root(net, forest, v, np.uint8(SINK), amount), amount
 
 
 @kernel
@@ -363,14 +340,14 @@ def repair(net: ResidualArrays, forest: Forest) -> np.uint64:
         v = np.uint64(forest.touched[k])
         forest.is_touched[v] = False
         while net.excess[v] > 0 and side[v] == SINK:
-            amount = min(net.excess[v], least_on_path(net, forest, v, np.uint8(SINK)))
+            amount = path_capacity(net, parent, v, False, net.excess[v])
             net.excess[v] -= amount
-            pushes += push_on_path(net, forest, v, np.uint8(SINK), amount)
+            pushes += push_to_root(net, forest, v, np.uint8(SINK), amount)
             adopt(net, forest)
         while net.sink_residual[v] > 0 and side[v] == SOURCE:
-            amount = min(net.sink_residual[v], least_on_path(net, forest, v, np.uint8(SOURCE)))
+            amount = path_capacity(net, parent, v, True, net.sink_residual[v])
             net.sink_residual[v] -= amount
-            pushes += push_on_path(net, forest, v, np.uint8(SOURCE), amount)
+            pushes += push_to_root(net, forest, v, np.uint8(SOURCE), amount)
             adopt(net, forest)
         if net.excess[v] > 0:
             make_root(net, forest, v, np.uint8(SOURCE))
@@ -426,8 +403,9 @@ def grow(net: ResidualArrays, forest: Forest, monitor: Monitor, most_scans: Int6
                 activate(forest, w)
                 a += ONE
             else:
-                made = augment(net, forest, out)
+                made, amount = augment(net, forest, out)
                 pushes += made
+                monitor.progress[0] -= amount
                 looked, made_free = adopt(net, forest)
                 scans += made + looked
                 freed += made_free
