@@ -126,6 +126,25 @@ def test_a_stroke_on_a_slice_changes_this_slice_only() -> None:
             painting.stroke_on_slice(axis, index, [(0, 0)], 1)
 
 
+def test_can_preview_once_the_colours_are_learned() -> None:
+    painting = started(picture(0))
+    assert not painting.can_preview
+    painting.solve()
+    assert painting.can_preview
+    painting.stroke([(12, 10)], 0, brush=9)
+    assert not painting.can_preview  # no seed of the object is left
+    painting.undo()
+    painting.set_box((2, 2), (20, 15))
+    assert not painting.can_preview
+    painting.solve()
+    painting.stroke([(5, 5)], 2, brush=2)
+    assert painting.can_preview
+    painting.preview()
+    painting.undo()
+    assert not painting.can_preview  # a box leaves no colours for the erased seed
+    assert painting.preview() is not None
+
+
 def test_undo_and_redo_restore_seeds_and_box() -> None:
     painting = started(picture(0))
     states = [(painting.labels.copy(), painting.box_mask)]

@@ -453,6 +453,17 @@ class Painting:
         self._stats = solved.segmentation.cut.stats
         return self.learned
 
+    @property
+    def can_preview(self) -> bool:
+        """Whether :meth:`preview` can use the learned colours, and does not call :meth:`solve`."""
+        if self._learned_from is None or self._learned_from[1] is not self._box or not self.ready:
+            return False
+        if self._free is not None:
+            return True
+        before = _seed_labels(*self._learned_from) if self._warm is None else self._warm_labels
+        now = _seed_labels(self._labels, self._box)
+        return not ((now == UNKNOWN) & (before != UNKNOWN)).any()
+
     def preview(self, *, control: Control | None = None) -> Preview | None:
         """Cut with the colours as they were last learned.
 
@@ -479,10 +490,11 @@ class Painting:
         The time depends on the number of pixels whose label changes, and hardly on the size of the image.
         """
         start = time.perf_counter()
-        if self._learned_from is None or self._learned_from[1] is not self._box or not self.ready:
+        if not self.can_preview:
             return self._preview_of_solve(start)
         if self._warm is None:
             assert self.segmentation is not None
+            assert self._learned_from is not None
             self._warm = WarmGrid(self.segmentation.cut, largest=_largest(self._free))
             self._warm_labels = _seed_labels(*self._learned_from)
         now = _seed_labels(self._labels, self._box)
@@ -492,8 +504,7 @@ class Painting:
         net = np.where(labels == OBJECT, hard, -hard)
         unknown = labels == UNKNOWN
         if unknown.any():
-            if self._free is None:
-                return self._preview_of_solve(start)
+            assert self._free is not None
             net[unknown] = self._free.reshape(-1)[changed[unknown]]
         stats = self._warm.solve(changed, net, control=control)
         self._warm_labels = now
