@@ -168,6 +168,7 @@ DATA = {
     "min_weight_full_bipartite_matching": "biadjacency maximize",
     "minimum_weight_edge_cover": "graph",
     "minimum_weight_perfect_matching": "graph",
+    "paint": "image",
     "parametric_max_flow": "network slope source sink",
     "t_join": "graph odd",
     "VertexCapacities.of": "network limit source sink",

@@ -14,6 +14,7 @@ from .instances import generate
 from .kernels import warm_up
 from .labels import segment_labels
 from .matching import match
+from .painting import paint
 from .problem_files import info, methods, solve, verify
 from .session import ErrorReportingGroup, interrupts, prepare_streams
 from .transport import transport
@@ -58,6 +59,7 @@ for command in (
     transport,
     segment,
     segment_labels,
+    paint,
     denoise,
     stereo,
     optical_flow,

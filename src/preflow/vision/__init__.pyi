@@ -6,6 +6,7 @@ from .grab_cut import GrabCut, grabcut
 from .label_energy import LabelEnergy, potts, truncated_linear
 from .label_segmentation import LabelSegmentation, segment_labels
 from .optical_flow import OpticalFlow, endpoint_error, find_optical_flow
+from .painter.server import paint
 from .painting import Painting, Preview
 from .phase import UnwrappedPhase, unwrap_phase
 from .pictures import cutout, labels_picture, overlay, read_image, read_scribbles, write_image
@@ -44,6 +45,7 @@ __all__ = [
     "match_stereo",
     "minimize_energy",
     "overlay",
+    "paint",
     "parse_seeds",
     "potts",
     "read_image",

@@ -65,7 +65,12 @@ def read_image(path: str | Path) -> Array:
     MissingDependencyError
         ImageIO is not installed.
     """
-    pixels = _read(path)
+    return decode_image(read_bytes(path), path)
+
+
+def decode_image(content: bytes, path: str | Path) -> Array:
+    """Return the image in the bytes of a file, as :func:`read_image` does; `path` is for error messages."""
+    pixels = _decoded(content, path)
     if pixels.ndim == 3 and pixels.shape[-1] in (2, 4):
         pixels = pixels[..., :-1]
     if pixels.ndim == 3 and pixels.shape[-1] == 1:
@@ -99,7 +104,7 @@ def read_scribbles(path: str | Path, shape: tuple[int, int]) -> tuple[NDArray[np
     MissingDependencyError
         ImageIO is not installed.
     """
-    pixels = _read(path)
+    pixels = _decoded(read_bytes(path), path)
     if pixels.ndim != 3 or pixels.shape[-1] not in (3, 4) or pixels.dtype != np.uint8:
         raise ParseError(path, None, "expected an 8-bit colour image with red and blue scribbles")
     if pixels.shape[:2] != shape:
@@ -328,9 +333,8 @@ def _as_rgb(image: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.uint8]:
     return np.array(np.broadcast_to(pixels, (*shape, 3)))
 
 
-def _read(path: str | Path) -> Array:
+def _decoded(content: bytes, path: str | Path) -> Array:
     imageio = _imageio("reading images")
-    content = read_bytes(path)
     try:
         return np.asarray(imageio.imread(content, plugin="pillow", index=0))
     except Exception as error:  # a decoder raises whatever a damaged file leads it to

@@ -106,17 +106,23 @@ def write_labels(path: str | Path, labels: ArrayLike, like: Volume) -> None:
     MissingDependencyError
         NiBabel is not installed.
     """
+    content = labels_as_bytes(labels, like)
+    if not is_volume(path):
+        raise InvalidInputError(f"{path}: the name of a volume ends in .nii or .nii.gz")
+    with replacing(path, compress=str(path).lower().endswith(".gz")) as file:
+        file.write(content)
+
+
+def labels_as_bytes(labels: ArrayLike, like: Volume) -> bytes:
+    """Return the NIfTI file of a label image, not compressed; see :func:`write_labels`."""
     nibabel = _nibabel("writing volumes")
     given = np.asarray(labels)
     if given.shape != like.values.shape:
         raise InvalidInputError(f"labels have shape {given.shape}, the volume has shape {like.values.shape}")
     if given.dtype.kind not in "biu" or not ((given >= 0) & (given <= 255)).all():
         raise InvalidInputError(f"labels must be integers from 0 to 255, got {given.dtype}")
-    if not is_volume(path):
-        raise InvalidInputError(f"{path}: the name of a volume ends in .nii or .nii.gz")
-    content = nibabel.Nifti1Image(given.astype(np.uint8).T, like.affine).to_bytes()
-    with replacing(path, compress=str(path).lower().endswith(".gz")) as file:
-        file.write(content)
+    content: bytes = nibabel.Nifti1Image(given.astype(np.uint8).T, like.affine).to_bytes()
+    return content
 
 
 def volume_overlay(

@@ -1,0 +1,366 @@
+"""Serve the page on which a user paints seeds, on this machine only.
+
+The server listens on 127.0.0.1. Other users of the machine and web pages of other origins must not reach it.
+So every path starts with a random token, and a request must name this machine as its host, and as its origin
+if it has one. The page may load nothing from elsewhere. Starlette and Uvicorn are loaded when it starts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import secrets
+import socket
+import sys
+import threading
+import webbrowser
+from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ...checks import check_integer
+from ...errors import InvalidInputError, MissingDependencyError, ParseError, PreflowError
+from ..painting import Painting
+from ..pictures import decode_image
+from .session import Message, Session, View
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+#: Most bytes of a request, and of an uploaded picture.
+MOST_REQUEST, MOST_UPLOAD = 1 << 21, 1 << 26
+#: Most pixels of an uploaded picture: its painting takes 150 bytes for each.
+MOST_PIXELS = 1 << 24
+#: Formats of uploads. Pillow reads some others by programs that it starts.
+FORMATS = ("BMP", "GIF", "JPEG", "PNG", "TIFF", "WEBP")
+#: Seconds that a request waits for a change before it gets the same view again.
+LONGEST_WAIT = 20.0
+#: Seconds that a reply waits for a preview, so that seeds and mask come and are drawn together.
+PATIENCE = 0.25
+#: Names of this machine in the header "Host".
+HOSTS = ("127.0.0.1", "localhost")
+
+FILES = {
+    "": ("page.html", "text/html; charset=utf-8"),
+    "page.js": ("page.js", "text/javascript; charset=utf-8"),
+    "paint.js": ("paint.js", "text/javascript; charset=utf-8"),
+    "paint.css": ("paint.css", "text/css; charset=utf-8"),
+}
+HEADERS = {
+    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+    "cache-control": "no-store",
+}
+
+Scope = MutableMapping[str, object]
+Receive = Callable[[], Awaitable[MutableMapping[str, object]]]
+Send = Callable[[MutableMapping[str, object]], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+
+def paint(image: ArrayLike | Painting, *, port: int = 0, browser: bool = True) -> Painting:
+    """Open a page in the browser on which a user paints seeds on an image, until Ctrl-C.
+
+    Parameters
+    ----------
+    image : array_like or Painting
+        As for :class:`Painting`. A painting keeps its seeds, and its smoothness and model are used.
+    port : int
+        Port on 127.0.0.1; 0 takes a free one.
+    browser : bool
+        Whether to open the browser; the address is printed in any case.
+
+    Returns
+    -------
+    Painting
+        With the seeds that were painted; ``solve()`` returns their segmentation.
+
+    Raises
+    ------
+    InvalidInputError
+        As :class:`Painting`, or the port cannot be used.
+    MissingDependencyError
+        Starlette or Uvicorn is not installed: both are in the extra ``paint``.
+
+    Examples
+    --------
+    >>> painting = paint(photo)  # doctest: +SKIP
+    >>> painting.solve().mask  # doctest: +SKIP
+    """
+    session = Session(image if isinstance(image, Painting) else Painting(image))
+    serve(session, port=port, browser=browser, announce=lambda text: print(text, file=sys.stderr, flush=True))
+    return session.painting
+
+
+def serve(session: Session, *, port: int, browser: bool, announce: Callable[[str], None]) -> None:
+    """Serve a session until Ctrl-C."""
+    with session, Server(session, port=port) as server:
+        try:
+            announce(f"paint at {server.url} (Ctrl-C stops)")
+            if browser:
+                webbrowser.open(server.url)
+            while not server.ended.wait(1.0):
+                pass
+        except KeyboardInterrupt:
+            announce("stopped")
+
+
+class Server:
+    """A server of one session, in a thread of its own from ``with`` on.
+
+    Parameters
+    ----------
+    session : Session
+    port : int
+        0 takes a free one.
+    """
+
+    def __init__(self, session: Session, *, port: int = 0) -> None:
+        check_integer("port", port, minimum=0)
+        check_installed()
+        import uvicorn
+
+        self._session = session
+        self.token = secrets.token_urlsafe(24)
+        self._socket = socket.socket()
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            self._socket.bind((HOSTS[0], port))
+        except (OSError, OverflowError) as error:
+            self._socket.close()
+            raise InvalidInputError(f"port {port} cannot be used: {error}") from error
+        self.port: int = self._socket.getsockname()[1]
+        self.ended = threading.Event()
+        self._server = uvicorn.Server(
+            uvicorn.Config(
+                application(session, self.token),
+                log_level="error",
+                access_log=False,
+                server_header=False,
+                lifespan="off",
+                ws="none",
+                timeout_graceful_shutdown=2,
+            )
+        )
+        self._thread = threading.Thread(target=self._run, name="preflow-server", daemon=True)
+
+    @property
+    def url(self) -> str:
+        """Address of the page."""
+        return f"http://{HOSTS[0]}:{self.port}/{self.token}/"
+
+    def __enter__(self) -> Server:
+        self._socket.listen()  # a browser may connect before the thread has started
+        self._thread.start()
+        return self
+
+    def _run(self) -> None:
+        try:
+            self._server.run(sockets=[self._socket])
+        finally:
+            self.ended.set()
+
+    def __exit__(self, *error: object) -> None:
+        self._session.close()  # pages that wait get a last reply
+        self._server.should_exit = True
+        self._thread.join(5.0)
+
+
+def application(session: Session, token: str) -> App:
+    """Return the ASGI application that serves a session below ``/token/``."""
+    check_installed()
+    from starlette.applications import Starlette
+    from starlette.concurrency import run_in_threadpool
+    from starlette.responses import Response
+    from starlette.routing import Route
+
+    folder = Path(__file__).parent
+    contents = {name: folder.joinpath(file).read_bytes() for name, (file, _) in FILES.items()}
+
+    async def static(request: Request) -> Response:
+        name = request.path_params["name"]
+        if name not in FILES:
+            return Response("not found", 404)
+        return Response(contents[name], media_type=FILES[name][1])
+
+    async def ask(request: Request) -> Response:
+        try:
+            message = _parsed(await _body(request, MOST_REQUEST))
+            if message.get("do") == "download":
+                reply, content = await run_in_threadpool(session.answer, message)
+            else:
+                if message.get("do") == "wait":
+                    known = message.get("revision")
+                    await _until(session, lambda view: view.numbers.revision != known, LONGEST_WAIT)
+                elif "do" in message:
+                    await run_in_threadpool(session.act, message)
+                await _until(session, lambda view: view.busy != "preview", PATIENCE)
+                reply, content = await run_in_threadpool(session.layers, message)
+        except PreflowError as error:
+            return _refusal(error)
+        head = json.dumps(reply).encode()
+        return Response(
+            len(head).to_bytes(4, "little") + head + content, media_type="application/octet-stream"
+        )
+
+    async def upload(request: Request) -> Response:
+        try:
+            content = await _body(request, MOST_UPLOAD)
+            name = request.query_params.get("name", "picture")[-200:]
+            await run_in_threadpool(open_upload, session, content, name)
+        except PreflowError as error:
+            return _refusal(error)
+        return Response(status_code=204)
+
+    def _refusal(error: PreflowError) -> Response:
+        return Response(json.dumps({"error": str(error)}), 400, media_type="application/json")
+
+    routes = [
+        Route("/{token}/ask", ask, methods=["POST"]),
+        Route("/{token}/upload", upload, methods=["POST"]),
+        Route("/{token}/{name:path}", static, methods=["GET"]),
+    ]
+    return _Guard(Starlette(routes=routes), token)
+
+
+class _Guard:
+    """Answers 403 and 404 to whoever is not the page of this server, and adds the headers."""
+
+    def __init__(self, app: App, token: str) -> None:
+        self._app, self._token = app, token.encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        status = self._status(scope)
+        if status is not None:
+            await self._refuse(status, send)
+            return
+
+        async def send_with_headers(message: MutableMapping[str, object]) -> None:
+            if message["type"] == "http.response.start":
+                own = message.get("headers", [])
+                assert isinstance(own, list)
+                message = {**message, "headers": [*own, *_encoded(HEADERS)]}
+            await send(message)
+
+        await self._app(scope, receive, send_with_headers)
+
+    def _status(self, scope: Scope) -> int | None:
+        """Return the status of a refusal, or None."""
+        headers = scope["headers"]
+        assert isinstance(headers, list)
+        hosts = [value.decode("latin-1") for name, value in headers if name == b"host"]
+        origins = [value.decode("latin-1") for name, value in headers if name == b"origin"]
+        if len(hosts) != 1 or hosts[0].rsplit(":", 1)[0] not in HOSTS:
+            return 403
+        if any(origin != f"http://{hosts[0]}" for origin in origins):
+            return 403
+        path = str(scope["path"]).split("/")
+        if len(path) < 3 or not secrets.compare_digest(path[1].encode("utf-8", "replace"), self._token):
+            return 404
+        return None
+
+    @staticmethod
+    async def _refuse(status: int, send: Send) -> None:
+        text = {403: b"forbidden", 404: b"not found"}[status]
+        headers = _encoded({"content-type": "text/plain", **HEADERS})
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": text})
+
+
+def open_upload(session: Session, content: bytes, name: str) -> None:
+    """Show an uploaded picture instead of the one that is painted on.
+
+    Raises
+    ------
+    ParseError
+        It is not a picture of one of the formats, or has too many pixels.
+    """
+    from PIL import Image
+
+    formats = ", ".join(FORMATS)
+    try:
+        with Image.open(BytesIO(content), formats=FORMATS) as header:
+            width, height = header.size
+    except Exception as error:  # a decoder raises whatever a damaged file leads it to
+        raise ParseError(name, None, f"is not a picture ({formats}), or a damaged one") from error
+    if width * height > MOST_PIXELS:
+        size = f"{width:,} x {height:,} pixels"
+        raise ParseError(name, None, f"has {size}, more than {MOST_PIXELS:,}: use a smaller copy")
+    pixels = decode_image(content, name)
+    if pixels.dtype == np.bool_:
+        pixels = pixels.astype(np.uint8) * 255
+    last = session.painting
+    session.replace(Painting(pixels, smoothness=last.smoothness), name=name)
+
+
+async def _body(request: Request, most: int) -> bytes:
+    """Return the body of a request, which may have at most `most` bytes."""
+    announced = request.headers.get("content-length", "0")
+    parts: list[bytes] = []
+    length = int(announced) if announced.isdigit() else 0
+    stream: AsyncIterator[bytes] = request.stream()
+    if length <= most:
+        length = 0
+        async for part in stream:
+            length += len(part)
+            if length > most:
+                break
+            parts.append(part)
+    if length > most:
+        raise InvalidInputError(f"the file has more than {most:,} bytes: use a smaller copy")
+    return b"".join(parts)
+
+
+def _parsed(body: bytes) -> Message:
+    try:
+        message = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInputError("the request is not JSON") from error
+    if not isinstance(message, dict):
+        raise InvalidInputError("the request must be an object of JSON")
+    return message
+
+
+async def _until(session: Session, holds: Callable[[View], bool], most: float) -> None:
+    """Wait until something holds for the view, or the session is closed, or for `most` seconds."""
+    loop, changed = asyncio.get_running_loop(), asyncio.Event()
+
+    def wake() -> None:
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(changed.set)
+
+    leave = session.subscribe(wake)
+    try:
+        async with asyncio.timeout(most):
+            while not holds(session.view) and not session.view.closed:
+                await changed.wait()
+                changed.clear()
+    except TimeoutError:
+        pass
+    finally:
+        leave()
+
+
+def _encoded(headers: dict[str, str]) -> list[tuple[bytes, bytes]]:
+    return [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
+
+
+def check_installed() -> None:
+    """Raise MissingDependencyError where a package of the extra ``paint`` is missing."""
+    try:
+        import starlette
+        import uvicorn
+    except ImportError:
+        raise MissingDependencyError("painting in the browser", "Starlette and Uvicorn", "paint") from None
+    del starlette, uvicorn

@@ -1,0 +1,546 @@
+"""One painting that several pages show and change.
+
+A page sends requests, dictionaries that JSON can hold, and gets a reply and bytes. How both travel does not
+matter here: a server or a notebook carries them. Two threads find the cuts: one previews each change at once,
+the other solves exactly when the user pauses. A new change stops a preview that runs.
+
+Every change of what a page shows gets a revision number. A page that knows the last number it saw asks for
+what changed since, so that all pages agree.
+
+Lock order: the painting is used under ``_lock`` only. ``_view``, which requests read, is immutable and is
+replaced as a whole, so that no request waits for a preview.
+"""
+
+from __future__ import annotations
+
+import gzip
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...arrays import Array
+from ...checks import check_integer, check_number
+from ...errors import InvalidInputError, PreflowError
+from ...graph.contrast import finite_array
+from ...io.files import GZIP_LEVEL
+from ...solving.run import Control
+from ..painting import BACKGROUND, OBJECT, Painting, Solved
+from ..pictures import cutout, png, stretched
+from ..seeds import Point
+from ..volumes import Volume, labels_as_bytes
+
+#: Seconds without a change before the exact solve starts: a user who paints stroke after stroke gets
+#: previews, which then have a core of their own.
+PAUSE = 0.4
+#: Most points of a stroke. The page sends fewer.
+MOST_POINTS = 20_000
+#: Largest smoothness: beyond it, capacities of common images exceed the exact integers of float64.
+MOST_SMOOTHNESS = 1e6
+
+#: What JSON holds.
+Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
+Message = Mapping[str, Json]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The cut that is shown, in numbers.
+
+    Attributes
+    ----------
+    energy : float
+    seconds : float
+        Time of the solve.
+    size : int
+        Pixels of the object.
+    exact : bool
+        Whether the colours are those of all seeds: the answer of :meth:`Painting.solve`.
+    proved : bool
+        Whether the proof was checked.
+    """
+
+    energy: float
+    seconds: float
+    size: int
+    exact: bool
+    proved: bool
+
+
+class Numbers(NamedTuple):
+    """Revisions: of everything, and of the parts that are large."""
+
+    revision: int = 1
+    picture: int = 1
+    seeds: int = 1
+    mask: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """All that a page shows, as of one revision."""
+
+    name: str
+    image: Array
+    numbers: Numbers
+    labels: NDArray[np.uint8]
+    mask: NDArray[np.bool_] | None
+    answer: Answer | None
+    box: tuple[list[int], list[int]] | None
+    smoothness: float
+    undo: bool
+    redo: bool
+    painted: tuple[bool, bool]
+    ready: bool
+    busy: str = ""
+    problem: str = ""
+    closed: bool = False
+
+    def as_json(self) -> Message:
+        """Return the view without its arrays."""
+        return {
+            "name": self.name,
+            **self.numbers._asdict(),
+            "shape": list(self.labels.shape),
+            "answer": None if self.answer is None else asdict(self.answer),
+            "box": None if self.box is None else list(self.box),
+            "smoothness": self.smoothness,
+            "undo": self.undo,
+            "redo": self.redo,
+            "painted": self.painted,
+            "ready": self.ready,
+            "busy": self.busy,
+            "problem": self.problem,
+            "closed": self.closed,
+        }
+
+
+class Session:
+    """A painting, the threads that cut it, and what pages see of it.
+
+    Parameters
+    ----------
+    painting : Painting
+    name : str
+        Name of the image, for the title of the page and the names of downloads.
+    volume : Volume, optional
+        The volume that the painting is of, which gives a downloaded mask its affine.
+    """
+
+    def __init__(self, painting: Painting, *, name: str = "picture", volume: Volume | None = None) -> None:
+        self._lock = threading.Condition()
+        self._listeners: list[Callable[[], None]] = []
+        self._waiting, self._counter_lock = 0, threading.Lock()
+        self._control = Control()
+        self._closed = False
+        self._open(painting, name, volume, Numbers())
+        self._threads = [
+            threading.Thread(target=work, name=f"preflow-{name}", daemon=True)
+            for name, work in (("preview", self._preview), ("solve", self._solve))
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def _open(self, painting: Painting, name: str, volume: Volume | None, numbers: Numbers) -> None:
+        self.painting, self._volume = painting, volume
+        self._preview_due = self._solve_due = True
+        self._changed_at = -PAUSE
+        self._edits = 0
+        self._view = View(
+            name,
+            _as_bytes(painting.image, len(painting.shape)),
+            numbers,
+            painting.labels.copy(),
+            None,
+            None,
+            _corners(painting.box_mask),
+            painting.smoothness,
+            painting.can_undo,
+            painting.can_redo,
+            _kinds(painting),
+            painting.ready,
+            busy="preview",
+        )
+
+    def replace(self, painting: Painting, *, name: str) -> None:
+        """Show another painting from now on."""
+        with self._urgent():
+            self._open(painting, name, None, Numbers(*(number + 1 for number in self._view.numbers)))
+            self._tell()
+
+    # What pages see
+
+    @property
+    def view(self) -> View:
+        """The view that pages show now."""
+        return self._view
+
+    def subscribe(self, listener: Callable[[], None]) -> Callable[[], None]:
+        """Call `listener` in some thread after each change; return a function that ends this."""
+        self._listeners.append(listener)  # without the lock: a preview may hold it for long
+        return lambda: self._listeners.remove(listener)
+
+    def _publish(self, **changes: object) -> None:
+        """Replace the view; the lock is held."""
+        old = self._view.numbers
+        numbers = Numbers(
+            old.revision + 1, old.picture, old.seeds + ("labels" in changes), old.mask + ("mask" in changes)
+        )
+        self._view = replace(self._view, numbers=numbers, **changes)  # type: ignore[arg-type]
+        self._tell()
+
+    def _tell(self) -> None:
+        self._lock.notify_all()
+        for listener in list(self._listeners):
+            listener()
+
+    def close(self) -> None:
+        """Stop the threads; pages get a last view, which says that the session is closed."""
+        with self._urgent():
+            if not self._closed:
+                self._closed = True
+                self._publish(closed=True, busy="")
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    # Requests
+
+    def answer(self, request: Message) -> tuple[Message, bytes]:
+        """Do what a page asks for, and return the view with the layers that the page lacks.
+
+        Parameters
+        ----------
+        request : dict
+            ``do`` names an action, and other entries are its arguments; without it nothing changes. ``axis``
+            and ``index`` name a slice; ``seen`` has the revisions of the picture, the seeds and the mask
+            that the page has of this slice.
+
+        Returns
+        -------
+        reply : dict
+            The view; ``layers`` lists the name and the length of each part of the bytes.
+        content : bytes
+            ``picture``: grey or RGB bytes of each pixel; ``object``, ``background`` and ``mask``: packed
+            bits, the first pixel in the highest bit.
+
+        Raises
+        ------
+        InvalidInputError
+            The request cannot be understood, or its arguments are wrong.
+        """
+        action = request.get("do")
+        if action == "download":
+            return self._download(_text(request, "what"))
+        if action is not None:
+            self.act(request)
+        return self.layers(request)
+
+    def layers(self, request: Message) -> tuple[Message, bytes]:
+        """Return the view and the layers of a slice that the page lacks."""
+        view = self._view
+        seen = request.get("seen")
+        known = seen if isinstance(seen, Mapping) else {}
+        where = self._slice(view, request)
+        names: list[Json] = []
+        parts: list[bytes] = []
+
+        def add(name: str, content: bytes) -> None:
+            names.append([name, len(content)])
+            parts.append(content)
+
+        if known.get("picture") != view.numbers.picture:
+            add("picture", view.image[where].tobytes())
+        if known.get("seeds") != view.numbers.seeds:
+            labels = view.labels[where]
+            add("object", _packed(labels == OBJECT))
+            add("background", _packed(labels == BACKGROUND))
+        if known.get("mask") != view.numbers.mask and view.mask is not None:
+            add("mask", _packed(view.mask[where]))
+        channels = 1 if view.image.ndim == view.labels.ndim else 3
+        return {**view.as_json(), "channels": channels, "layers": names}, b"".join(parts)
+
+    @staticmethod
+    def _slice(view: View, request: Message) -> tuple[slice | int, ...]:
+        """Return the index of the slice that a request names; of another picture's, the first slice."""
+        axis, index = request.get("axis", 0), request.get("index", 0)
+        if view.labels.ndim == 2:
+            return (slice(None), slice(None))
+        if (
+            not isinstance(axis, int)
+            or not isinstance(index, int)
+            or not (0 <= axis < 3 and 0 <= index < view.labels.shape[axis])
+        ):
+            raise InvalidInputError(f"there is no slice {index} along axis {axis} of {view.labels.shape}")
+        return tuple(index if number == axis else slice(None) for number in range(3))
+
+    def act(self, request: Message) -> None:
+        """Do what a page asks for."""
+        action = _text(request, "do")
+        if action not in ("stroke", "box", "undo", "redo", "clear", "smoothness"):
+            raise InvalidInputError(f"there is no action {action!r}")
+        with self._urgent():
+            if self._closed:
+                raise InvalidInputError("the session is closed")
+            painting = self.painting
+            if request.get("picture", self._view.numbers.picture) != self._view.numbers.picture:
+                raise InvalidInputError("another picture was opened meanwhile")
+            if action == "stroke":
+                points = _points(request, 2)
+                axis, index = _integer(request, "axis", 0), _integer(request, "index", 0)
+                label, brush = _integer(request, "label"), _number(request, "brush")
+                if len(painting.shape) == 2:
+                    painting.stroke(points, label, brush=brush)
+                else:
+                    painting.stroke_on_slice(axis, index, points, label, brush=brush)
+            elif action == "box":
+                self._set_box(request)
+            elif action == "smoothness":
+                smoothness = _number(request, "value")
+                check_number("smoothness", smoothness)
+                if smoothness > MOST_SMOOTHNESS:
+                    raise InvalidInputError(f"smoothness must be at most {MOST_SMOOTHNESS:g}")
+                painting.smoothness = smoothness
+            else:
+                getattr(painting, action)()
+            self._changed()
+
+    def _set_box(self, request: Message) -> None:
+        """Set the box; in a volume, a page gives two of its three sides, and the third one stays."""
+        if request.get("points") is None:
+            self.painting.set_box(None)
+            return
+        first, second = _points(request, 2, least=2)[:2]
+        if len(self.painting.shape) == 3:
+            axis = _integer(request, "axis", 0)
+            check_integer("axis", axis, minimum=0)
+            if axis > 2:
+                raise InvalidInputError(f"axis must be at most 2, got {axis}")
+            last = self.painting.shape[axis] - 1
+            low, high = self._view.box or ([0] * 3, [last] * 3)
+            place = 2 - axis  # points are (x, y, z)
+            first = (*first[:place], low[place], *first[place:])
+            second = (*second[:place], high[place], *second[place:])
+        self.painting.set_box(first, second)
+
+    def _changed(self) -> None:
+        """Publish the seeds and let the threads work; the lock is held."""
+        painting = self.painting
+        self._edits += 1
+        self._changed_at = time.monotonic()
+        self._preview_due = self._solve_due = True
+        answer = self._view.answer
+        self._publish(
+            labels=painting.labels.copy(),
+            box=_corners(painting.box_mask),
+            smoothness=painting.smoothness,
+            undo=painting.can_undo,
+            redo=painting.can_redo,
+            painted=_kinds(painting),
+            ready=painting.ready,
+            answer=None if answer is None else replace(answer, exact=False, proved=False),
+            busy="preview",
+            problem="",
+        )
+
+    def _urgent(self) -> _Urgent:
+        return _Urgent(self)
+
+    def _download(self, what: str) -> tuple[Message, bytes]:
+        view = self._view
+        stem = view.name.split("/")[-1].removesuffix(".gz").rsplit(".", 1)[0] or "picture"
+        if view.mask is None:
+            raise InvalidInputError("there is no mask yet: paint the object and the background")
+        if what == "mask" and view.mask.ndim == 3:
+            like = self._volume or Volume(view.labels, np.eye(4))
+            packed = gzip.compress(labels_as_bytes(view.mask, like), GZIP_LEVEL)
+            return {"name": f"{stem}-mask.nii.gz", "type": "application/gzip"}, packed
+        if what == "mask":
+            picture = np.where(view.mask, 255, 0).astype(np.uint8)
+        elif what == "cutout" and view.mask.ndim == 2:
+            picture = cutout(view.image, view.mask)
+        else:
+            raise InvalidInputError(f"there is no download {what!r} of this picture")
+        content = png(picture)
+        if content is None:
+            raise InvalidInputError("writing PNG needs imageio: pip install 'preflow[vision]'")
+        return {"name": f"{stem}-{what}.png", "type": "image/png"}, content
+
+    # The threads
+
+    def _preview(self) -> None:
+        """Preview each change."""
+        while True:
+            with self._lock:
+                self._lock.wait_for(lambda: self._closed or (self._preview_due and not self._waiting))
+                if self._closed:
+                    return
+                self._preview_due = False
+                try:
+                    self._preview_once()
+                except (PreflowError, MemoryError) as error:
+                    self._publish(busy="", problem=str(error) or "not enough memory")
+
+    def _preview_once(self) -> None:
+        painting = self.painting
+        if not painting.ready:
+            self._solve_due = False
+            self._publish(mask=None, answer=None, busy="")
+        elif painting.can_preview:
+            self._control = Control()
+            # A change that came before this line has not seen the new flag.
+            found = None if self._waiting else painting.preview(control=self._control)
+            if found is None:  # stopped by a change
+                self._preview_due = True
+                return
+            size = int(np.count_nonzero(found.mask))
+            answer = Answer(found.energy, found.seconds, size, exact=found.learned, proved=False)
+            self._publish(mask=found.mask, answer=answer, busy="solve" if self._solve_due else "")
+        else:
+            self._changed_at = -PAUSE  # no preview: solve at once
+            self._publish(busy="solve")
+
+    def _solve(self) -> None:
+        """Solve when the user pauses."""
+        while True:
+            with self._lock:
+                self._lock.wait_for(lambda: self._closed or (self._solve_due and not self._preview_due))
+                if self._closed:
+                    return
+                left = self._changed_at + PAUSE - time.monotonic()
+                if left > 0:
+                    self._lock.wait(left)
+                    continue
+                self._solve_due = False
+                painting, edits = self.painting, self._edits
+                snapshot = painting.snapshot()
+            try:
+                start = time.perf_counter()
+                solved = snapshot.solve(prepare=True)
+                seconds = time.perf_counter() - start
+                if self._adopt(painting, edits, solved, seconds):
+                    self._prove(painting, edits, solved)
+            except (PreflowError, MemoryError) as error:
+                with self._lock:
+                    if self.painting is painting and self._edits == edits:
+                        self._publish(busy="", problem=str(error) or "not enough memory")
+
+    def _adopt(self, painting: Painting, edits: int, solved: Solved, seconds: float) -> bool:
+        """Take an exact answer; return whether it is for what is painted now."""
+        with self._urgent():
+            if self.painting is not painting or self._closed:
+                return False
+            if not painting.adopt(solved):
+                self._preview_due = True
+                self._lock.notify_all()
+                return False
+            found = solved.segmentation
+            size = int(np.count_nonzero(found.mask))
+            answer = Answer(found.energy, seconds, size, exact=True, proved=False)
+            current = self._edits == edits
+            self._solve_due = self._solve_due and not current
+            self._publish(mask=found.mask, answer=answer, busy="verify" if current else "solve")
+            return current
+
+    def _prove(self, painting: Painting, edits: int, solved: Solved) -> None:
+        solved.segmentation.cut.verify()
+        with self._urgent():
+            answer = self._view.answer
+            if self.painting is painting and self._edits == edits and answer is not None:
+                self._publish(answer=replace(answer, proved=True), busy="")
+
+
+class _Urgent:
+    """The lock of a session, soon: a preview that runs is stopped."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def __enter__(self) -> None:
+        session = self._session
+        with session._counter_lock:
+            session._waiting += 1
+        session._control.stop[0] = 1
+        session._lock.acquire()
+        with session._counter_lock:
+            session._waiting -= 1
+
+    def __exit__(self, *error: object) -> None:
+        self._session._lock.notify_all()
+        self._session._lock.release()
+
+
+def _as_bytes(image: Array, ndim: int) -> NDArray[np.uint8]:
+    """Return an image of `ndim` dimensions as grey or RGB bytes; two channels become red and green."""
+    pixels = image if image.dtype == np.uint8 else stretched(finite_array("image", image))
+    if image.ndim > ndim and image.shape[-1] == 1:
+        pixels = pixels[..., 0]
+    elif image.ndim > ndim and image.shape[-1] == 2:
+        pixels = np.concatenate((pixels, np.zeros_like(pixels[..., :1])), axis=-1)
+    return np.ascontiguousarray(pixels)
+
+
+def _kinds(painting: Painting) -> tuple[bool, bool]:
+    """Return whether there are seeds of the object, and of the background."""
+    return bool((painting.labels == OBJECT).any()), bool((painting.labels == BACKGROUND).any())
+
+
+def _packed(mask: NDArray[np.bool_]) -> bytes:
+    return np.packbits(mask.reshape(-1)).tobytes()
+
+
+def _corners(inside: NDArray[np.bool_] | None) -> tuple[list[int], list[int]] | None:
+    """Return two corners (x, y) or (x, y, z) of a box, both inside it."""
+    if inside is None:
+        return None
+    low, high = [], []
+    for axis in reversed(range(inside.ndim)):
+        others = tuple(other for other in range(inside.ndim) if other != axis)
+        along = np.flatnonzero(inside.any(axis=others))
+        low.append(int(along[0]))
+        high.append(int(along[-1]))
+    return low, high
+
+
+def _text(request: Message, name: str) -> str:
+    value = request.get(name)
+    if not isinstance(value, str):
+        raise InvalidInputError(f"{name} must be text, got {value!r}")
+    return value
+
+
+def _integer(request: Message, name: str, default: int | None = None) -> int:
+    value = request.get(name, default)
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise InvalidInputError(f"{name} must be an integer, got {value!r}")
+    return value
+
+
+def _number(request: Message, name: str) -> float:
+    value = request.get(name)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InvalidInputError(f"{name} must be a number, got {value!r}")
+    return value
+
+
+def _points(request: Message, ndim: int, least: int = 1) -> list[Point]:
+    """Return the points of a request: lists of `ndim` numbers."""
+    value = request.get("points")
+    if not isinstance(value, list) or not least <= len(value) <= MOST_POINTS:
+        raise InvalidInputError(f"points must be a list of {least} to {MOST_POINTS:,} points")
+    points: list[Point] = []
+    for point in value:
+        if not isinstance(point, list) or len(point) != ndim:
+            raise InvalidInputError(f"a point must be {ndim} numbers, got {point!r}")
+        numbers = [part for part in point if isinstance(part, int | float) and not isinstance(part, bool)]
+        if len(numbers) != ndim:
+            raise InvalidInputError(f"a point must be {ndim} numbers, got {point!r}")
+        points.append(tuple(map(float, numbers)))
+    return points

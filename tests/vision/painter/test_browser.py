@@ -1,0 +1,297 @@
+"""The page in a browser: paint, see the mask, reload, two tabs, a server that stops.
+
+Skipped where Playwright or a browser is missing. The browser is Debian's: ``apt-get install chromium``.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from preflow.vision import Painting, grabcut, segment
+from preflow.vision.painter.server import Server
+from preflow.vision.painter.session import Session
+from tests.vision.painter.pages import picture, settled, until
+
+playwright = pytest.importorskip("playwright.sync_api", reason="needs Playwright")
+pytest.importorskip("uvicorn")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(CHROMIUM is None, reason="needs the browser chromium"),
+]
+
+H, W = 120, 160
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def session() -> Iterator[Session]:
+    with Session(Painting(picture((H, W)), smoothness=5.0), name="block.png") as session:
+        yield session
+
+
+@pytest.fixture
+def server(session: Session) -> Iterator[Server]:
+    with Server(session) as server:
+        yield server
+
+
+@pytest.fixture
+def tab(browser: Any, server: Server) -> Iterator[Tab]:
+    with browser.new_context(viewport={"width": 1000, "height": 700}) as context:
+        tab = Tab(context.new_page(), server.url)
+        yield tab
+        assert tab.errors == []
+
+
+class Tab:
+    """A tab with the page."""
+
+    def __init__(self, page: Any, url: str) -> None:
+        self.page = page
+        self.errors: list[str] = []
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.goto(url)
+        self.wait_for_picture()
+
+    def wait_for_picture(self) -> None:
+        until(lambda: self.page.evaluate("() => !!window.preflowPaint?.layers().picture"))
+
+    def view(self) -> Any:
+        return self.page.evaluate("() => preflowPaint.view()")
+
+    def mask(self, name: str = "mask") -> Any:
+        """Return a layer as the page has it."""
+        packed = self.page.evaluate(f"() => Array.from(preflowPaint.layers().{name} ?? [])")
+        view = self.view()
+        shape = view["shape"]
+        return np.unpackbits(np.array(packed, np.uint8))[: shape[0] * shape[1]].reshape(shape).astype(bool)
+
+    def place(self, x: float, y: float) -> tuple[float, float]:
+        """Return the place of a pixel in the window."""
+        frame = self.page.locator(".stage").bounding_box()
+        height, width = self.view()["shape"][-2:]
+        return (
+            frame["x"] + (x + 0.5) * frame["width"] / width,
+            frame["y"] + (y + 0.5) * frame["height"] / height,
+        )
+
+    def drag(self, tool: str, *points: tuple[float, float]) -> None:
+        self.page.click(f".tool-{tool}")
+        self.page.mouse.move(*self.place(*points[0]))
+        self.page.mouse.down()
+        for point in points[1:]:
+            self.page.mouse.move(*self.place(*point), steps=5)
+        self.page.mouse.up()
+
+    def proved(self) -> None:
+        self.page.wait_for_selector(".preflow-paint[data-proved=true]", timeout=30_000)
+
+    def alert(self) -> str:
+        alert = self.page.locator(".alert")
+        return str(alert.inner_text()) if alert.is_visible() else ""
+
+    def pixel(self, x: int, y: int) -> list[int]:
+        """Return red, green, blue and alpha of a pixel of the overlay."""
+        found: list[int] = self.page.evaluate(
+            "([x, y]) => Array.from(document.querySelector('canvas.overlay').getContext('2d')"
+            ".getImageData(x, y, 1, 1).data)",
+            [x, y],
+        )
+        return found
+
+
+def paint_both(tab: Tab) -> None:
+    tab.drag("object", (70, 50), (95, 60))
+    tab.drag("background", (5, 5), (150, 8))
+    tab.proved()
+
+
+def same(session: Session) -> Any:
+    labels = session.view.labels
+    return segment(picture((H, W)), labels == 1, labels == 2, smoothness=5.0)
+
+
+def test_paint_and_see_the_mask_of_segment(tab: Tab, session: Session) -> None:
+    assert "Paint a stroke" in tab.page.locator(".status").inner_text()
+    paint_both(tab)
+    assert (tab.mask() == same(session).mask).all()
+    assert (tab.mask("object") == (session.view.labels == 1)).all()
+    assert session.view.labels[55, 82] == 1
+    assert tab.pixel(20, 60) == [0, 0, 0, 160], "the background is dim"
+    assert tab.pixel(60, 80) == [0, 0, 0, 0], "the object is not"
+    status = tab.page.locator(".status").inner_text()
+    assert re.search(r"Energy: [\d,.-]+ nats", status)
+    assert "Proved" in status
+
+    before = tab.mask()
+    tab.drag("background", (75, 80), (100, 80))
+    until(lambda: session.view.labels[80, 80] == 2 and not np.array_equal(tab.mask(), before))
+    tab.proved()
+    assert (tab.mask() == same(session).mask).all()
+    assert not tab.mask()[80, 80]
+    assert float(tab.page.get_attribute(".preflow-paint", "data-latency")) > 0
+
+    tab.page.keyboard.press("Control+z")
+    until(lambda: session.view.labels[80, 80] == 0)
+    tab.proved()
+    until(lambda: np.array_equal(tab.mask(), before))
+    tab.page.keyboard.press("Control+Shift+Z")
+    until(lambda: session.view.labels[80, 80] == 2)
+
+
+def test_a_reload_keeps_the_seeds_and_two_tabs_agree(tab: Tab, server: Server, session: Session) -> None:
+    paint_both(tab)
+    tab.page.reload()
+    tab.wait_for_picture()
+    tab.proved()
+    assert (tab.mask("object") == (session.view.labels == 1)).all()
+    other = Tab(tab.page.context.new_page(), server.url)
+    other.proved()
+    other.drag("background", (75, 80), (100, 80))
+    until(lambda: tab.mask("background")[80, 80])
+    until(lambda: session.view.labels[80, 80] == 2)
+    settled(session)
+    until(lambda: tab.view()["revision"] == other.view()["revision"] == session.view.numbers.revision)
+    assert (tab.mask() == other.mask()).all()
+    assert (tab.mask() == same(session).mask).all()
+    assert other.errors == []
+
+
+def test_a_box_and_its_removal(tab: Tab, session: Session) -> None:
+    tab.drag("box", (20, 20), (140, 105))
+    tab.proved()
+    assert session.view.box == ([20, 20], [140, 105])
+    assert (tab.mask() == grabcut(picture((H, W)), (20, 20, 106, 141), smoothness=5.0).mask).all()
+    tab.drag("box", (50, 50))
+    until(lambda: session.view.box is None)
+
+
+def test_keys_paint_without_a_pointer(tab: Tab, session: Session) -> None:
+    tab.page.focus(".stage")
+    tab.page.keyboard.press("o")
+    tab.page.keyboard.press(" ")
+    until(lambda: session.view.labels[H // 2, W // 2] == 1)
+    tab.page.keyboard.press("b")
+    assert tab.page.get_attribute(".tool-background", "aria-pressed") == "true"
+    for _ in range(8):
+        tab.page.keyboard.press("Shift+ArrowLeft")
+    tab.page.keyboard.press(" ")
+    until(lambda: session.view.labels[H // 2, 0] == 2)
+    tab.proved()
+    tab.page.keyboard.press("e")
+    tab.page.keyboard.press(" ")
+    until(lambda: session.view.labels[H // 2, 0] == 0)
+    tab.page.keyboard.press("]")
+    assert tab.page.locator("output").first.inner_text() != "15"
+
+
+def test_touch(browser: Any, server: Server, session: Session) -> None:
+    with browser.new_context(viewport={"width": 500, "height": 800}, has_touch=True) as context:
+        tab = Tab(context.new_page(), server.url)
+        tab.page.touchscreen.tap(*tab.place(80, 60))
+        until(lambda: session.view.labels[60, 80] == 1)
+        assert tab.page.evaluate("() => document.documentElement.scrollWidth <= window.innerWidth")
+        assert tab.errors == []
+
+
+def test_downloads(tab: Tab, session: Session, tmp_path: Path) -> None:
+    imageio = pytest.importorskip("imageio.v3")
+    paint_both(tab)
+    for title, name in (("Mask", "block-mask.png"), ("Cut-out", "block-cutout.png")):
+        with tab.page.expect_download() as waiting:
+            tab.page.get_by_role(
+                "button", name=f"Download the {'mask' if title == 'Mask' else 'object'}"
+            ).click()
+        assert waiting.value.suggested_filename == name
+        waiting.value.save_as(tmp_path / name)
+    mask = imageio.imread(tmp_path / "block-mask.png") == 255
+    assert (mask == same(session).mask).all()
+    assert (imageio.imread(tmp_path / "block-cutout.png")[..., 3] == np.where(mask, 255, 0)).all()
+
+
+def test_uploads(tab: Tab, session: Session, tmp_path: Path) -> None:
+    imageio = pytest.importorskip("imageio.v3")
+    (tmp_path / "bad.png").write_bytes(b"no picture")
+    imageio.imwrite(tmp_path / "good.png", picture((50, 40)))
+    tab.page.set_input_files("input[type=file]", tmp_path / "bad.png")
+    until(lambda: "bad.png: is not a picture" in tab.alert())
+    assert session.view.name == "block.png"
+    tab.page.set_input_files("input[type=file]", tmp_path / "good.png")
+    until(lambda: tab.view()["shape"] == [50, 40])
+    until(lambda: not tab.alert())
+    assert tab.page.title() == "good.png - preflow paint"
+
+
+def test_smoothness(tab: Tab, session: Session) -> None:
+    paint_both(tab)
+    tab.page.get_by_label("Smoothness", exact=True).last.fill("2")
+    until(lambda: session.view.smoothness == 100)
+    tab.proved()
+
+
+def test_the_page_says_that_the_server_stopped(browser: Any, session: Session) -> None:
+    with Server(session) as server, browser.new_context() as context:
+        tab = Tab(context.new_page(), server.url)
+        server.__exit__()
+        until(lambda: "The server has stopped" in tab.alert())
+        assert tab.page.locator(".tool-object").is_disabled()
+
+
+def test_the_page_says_that_nobody_answers(tab: Tab, session: Session) -> None:
+    tab.page.route("**/ask", lambda route: route.abort())
+    tab.drag("object", (70, 50))
+    until(lambda: "does not answer" in tab.alert())
+    tab.page.unroute("**/ask")
+    until(lambda: not tab.alert())
+    tab.drag("object", (70, 50))
+    until(lambda: session.view.labels[50, 70] == 1)
+
+
+def test_slices_of_a_volume(browser: Any) -> None:
+    shape = (12, 40, 60)
+    volume = Painting(picture(shape), smoothness=5.0)
+    with (
+        Session(volume, name="scan.nii.gz") as session,
+        Server(session) as server,
+        browser.new_context() as context,
+    ):
+        tab = Tab(context.new_page(), server.url)
+        tab.drag("object", (30, 20))
+        until(lambda: session.view.labels[6, 20, 30] == 1)
+        tab.page.get_by_label("Slice", exact=True).fill("0")
+        tab.drag("background", (3, 3), (55, 3))
+        until(lambda: session.view.labels[0, 3, 30] == 2)
+        tab.proved()
+        view = settled(session)
+        assert view.mask is not None
+
+        def shown(expected: Any) -> bool:
+            packed = tab.page.evaluate("() => Array.from(preflowPaint.layers().mask ?? [])")
+            bits = np.unpackbits(np.array(packed, np.uint8))[: expected.size]
+            return bits.size == expected.size and bool((bits == expected.reshape(-1)).all())
+
+        until(lambda: shown(view.mask[0]))
+        tab.page.keyboard.press("PageUp")
+        for _ in range(4):
+            tab.page.focus(".stage")
+            tab.page.keyboard.press("PageUp")
+        until(lambda: shown(view.mask[4]) or shown(view.mask[5]))
+        tab.page.get_by_label("Axis of the slices").select_option("x")
+        until(lambda: shown(view.mask[:, :, 30]))
+        assert tab.errors == []

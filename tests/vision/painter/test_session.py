@@ -1,0 +1,260 @@
+"""A session of pages: what pages see is the cut of the seeds, whatever they do in whatever order."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+
+from preflow.errors import InvalidInputError, VerificationError
+from preflow.gridcut.result import GridCutResult
+from preflow.vision import Painting, grabcut, segment
+from preflow.vision.painter import session as session_module
+from preflow.vision.painter.session import Session
+from tests.vision.painter.pages import STROKES, H, W, painted, picture, settled, unpack, until
+
+
+def test_the_mask_is_that_of_segment_and_proved() -> None:
+    with painted(smoothness=5.0) as session:
+        view = settled(session)
+        seeds = view.labels == 1, view.labels == 2
+        same = segment(picture(), *seeds, smoothness=5.0)
+        reply, content = session.answer({})
+        layers = unpack(reply, content)
+        assert (layers["mask"].reshape(H, W) == same.mask).all()
+        assert (layers["object"].reshape(H, W) == seeds[0]).all()
+        assert (layers["background"].reshape(H, W) == seeds[1]).all()
+        assert (layers["picture"].reshape(H, W) == picture()).all()
+        assert reply["answer"]["energy"] == pytest.approx(same.energy)
+        assert reply["answer"]["size"] == same.mask.sum()
+        assert reply["answer"]["proved"]
+
+
+def test_a_preview_comes_before_the_exact_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session_module, "PAUSE", 3600.0)
+    with painted(smoothness=5.0) as session:
+        settled(session)
+        last = session.view.numbers.mask
+        session.answer({"do": "stroke", "points": [[45, 20]], "label": 1, "brush": 2})
+        until(lambda: session.view.numbers.mask > last)
+        view = session.view
+        assert view.answer is not None
+        assert not view.answer.exact
+        assert not view.answer.proved
+        assert view.busy == "solve"
+        assert view.mask is not None
+        assert view.mask[20, 45]
+        session.painting.prove()
+
+
+def test_a_page_gets_what_it_lacks_only() -> None:
+    with painted() as session:
+        settled(session)
+        reply, _ = session.answer({})
+        seen: dict[str, Any] = {name: reply[name] for name in ("picture", "seeds", "mask")}
+        reply, content = session.answer({"seen": seen})
+        assert (reply["layers"], content) == ([], b"")
+        seen["mask"] = 0
+        reply, content = session.answer({"seen": seen})
+        assert reply["layers"] == [["mask", H * W // 8]]
+
+
+def test_undo_redo_and_clear() -> None:
+    with painted() as session:
+        settled(session)
+        both = session.view.labels
+        session.answer({"do": "undo"})
+        view = settled(session)
+        assert not view.ready
+        assert view.painted == (True, False)
+        assert view.mask is None
+        assert view.answer is None
+        session.answer({"do": "redo"})
+        assert (settled(session).labels == both).all()
+        session.answer({"do": "clear"})
+        view = settled(session)
+        assert not view.labels.any()
+        assert view.undo
+
+
+def test_a_box_is_grabcut() -> None:
+    with Session(Painting(picture())) as session:
+        session.answer({"do": "box", "points": [[50, 35], [8, 5]]})
+        view = settled(session)
+        assert view.box == ([8, 5], [50, 35])
+        same = grabcut(picture(), (5, 8, 36, 51))
+        assert view.mask is not None
+        assert (view.mask == same.mask).all()
+        session.answer({"do": "box", "points": None})
+        assert settled(session).box is None
+
+
+def test_slices_of_a_volume() -> None:
+    shape = (6, 20, 24)
+    with Session(Painting(picture(shape), smoothness=5.0), name="scan.nii.gz") as session:
+        session.answer({"do": "stroke", "axis": 1, "index": 10, "points": [[12, 3]], "label": 1, "brush": 3})
+        session.answer({"do": "stroke", "axis": 2, "index": 0, "points": [[1, 1]], "label": 2, "brush": 2})
+        view = settled(session)
+        assert set(np.argwhere(view.labels == 1)[:, 1]) == {10}
+        assert set(np.argwhere(view.labels == 2)[:, 2]) == {0}
+        assert view.mask is not None
+        for axis in range(3):
+            reply, content = session.answer({"axis": axis, "index": 3})
+            expected = view.mask.take(3, axis)
+            assert (unpack(reply, content)["mask"][: expected.size] == expected.reshape(-1)).all()
+        head, content = session.answer({"do": "download", "what": "mask"})
+        assert head["name"] == "scan-mask.nii.gz"
+        assert content[:2] == b"\x1f\x8b"
+        with pytest.raises(InvalidInputError, match="no download"):
+            session.answer({"do": "download", "what": "cutout"})
+
+
+def test_boxes_on_two_slices_make_a_cuboid() -> None:
+    with Session(Painting(picture((8, 20, 24)))) as session:
+        session.answer({"do": "box", "axis": 0, "index": 4, "points": [[4, 3], [20, 16]]})
+        assert session.view.box == ([4, 3, 0], [20, 16, 7])
+        session.answer({"do": "box", "axis": 1, "index": 4, "points": [[5, 1], [19, 6]]})
+        assert session.view.box == ([5, 3, 1], [19, 16, 6])
+        assert settled(session).mask is not None
+
+
+@pytest.mark.parametrize(
+    ("request_", "message"),
+    [
+        ({"do": "fly"}, "no action"),
+        ({"do": 3}, "do must be text"),
+        ({"do": "stroke", "points": [], "label": 1, "brush": 3}, "points"),
+        ({"do": "stroke", "points": "x", "label": 1, "brush": 3}, "points"),
+        ({"do": "stroke", "points": [[1]], "label": 1, "brush": 3}, "2 numbers"),
+        ({"do": "stroke", "points": [[1, "2"]], "label": 1, "brush": 3}, "2 numbers"),
+        ({"do": "stroke", "points": [[1, float("nan")]], "label": 1, "brush": 3}, "outside"),
+        ({"do": "stroke", "points": [[1, 1e300]], "label": 1, "brush": 3}, "outside"),
+        ({"do": "stroke", "points": [[1, 2]], "label": 7, "brush": 3}, "label"),
+        ({"do": "stroke", "points": [[1, 2]], "label": True, "brush": 3}, "label"),
+        ({"do": "stroke", "points": [[1, 2]], "label": 1, "brush": 0}, "brush"),
+        ({"do": "stroke", "points": [[1, 2]], "label": 1, "brush": float("inf")}, "brush"),
+        ({"do": "stroke", "points": [[1, 2]], "label": 1}, "brush must be a number"),
+        ({"do": "stroke", "points": [[1, 2]], "label": 1, "brush": 1, "picture": 9}, "another picture"),
+        ({"do": "box", "points": [[0, 0]]}, "2 to"),
+        ({"do": "box", "points": [[0, 0], [W - 1, H - 1]]}, "whole image"),
+        ({"do": "smoothness", "value": -1}, "smoothness"),
+        ({"do": "smoothness", "value": 1e9}, "at most"),
+        ({"do": "download", "what": "mask"}, "no mask yet"),
+    ],
+)
+def test_bad_requests_change_nothing(request_: Any, message: str) -> None:
+    with Session(Painting(picture())) as session:
+        settled(session)
+        before = session.view
+        with pytest.raises(InvalidInputError, match=message):
+            session.answer(request_)
+        assert session.view is before
+
+
+def test_bad_slices() -> None:
+    with Session(Painting(picture((4, 5, 6)))) as session:
+        for where in ({"axis": 3}, {"index": 4}, {"index": -1}, {"axis": 1, "index": "x"}, {"axis": [0]}):
+            with pytest.raises(InvalidInputError, match="no slice"):
+                session.answer(where)
+        with pytest.raises(InvalidInputError):
+            session.answer({"do": "box", "axis": 5, "points": [[0, 0], [3, 3]]})
+
+
+def test_smoothness() -> None:
+    with painted(smoothness=5.0) as session:
+        first = settled(session)
+        session.answer({"do": "smoothness", "value": 0.5})
+        view = settled(session)
+        same = segment(picture(), view.labels == 1, view.labels == 2, smoothness=0.5)
+        assert view.mask is not None
+        assert (view.mask == same.mask).all()
+        assert view.smoothness == 0.5
+        assert view.numbers.seeds > first.numbers.seeds
+
+
+def test_many_pages_at_once_end_with_the_cut_of_the_seeds() -> None:
+    with painted(smoothness=5.0) as session:
+
+        def paint(number: int) -> None:
+            random = np.random.default_rng(number)
+            for _ in range(12):
+                x, y = random.integers(0, (W, H)).tolist()
+                inside = W // 4 <= x < 3 * W // 4 and H // 4 <= y < 3 * H // 4
+                label = 1 if inside else 2
+                session.answer({"do": "stroke", "points": [[x, y]], "label": label, "brush": 2})
+                session.answer({"do": str(random.choice(["undo", "redo"]))})
+
+        pages = [threading.Thread(target=paint, args=(number,)) for number in range(4)]
+        for page in pages:
+            page.start()
+        for page in pages:
+            page.join()
+        view = settled(session)
+        same = segment(picture(), view.labels == 1, view.labels == 2, smoothness=5.0)
+        assert view.mask is not None
+        assert (view.mask == same.mask).all()
+        assert (view.labels == session.painting.labels).all()
+
+
+def test_another_picture_replaces_the_first() -> None:
+    with painted() as session:
+        settled(session)
+        old = session.view.numbers
+        session.replace(Painting(picture()[:20, :30]), name="small.png")
+        view = settled(session)
+        assert view.labels.shape == (20, 30)
+        assert not view.labels.any()
+        assert view.mask is None
+        assert view.numbers.picture == old.picture + 1
+        assert view.numbers.revision > old.revision
+
+
+def test_listeners_hear_of_changes_and_of_the_end() -> None:
+    session = Session(Painting(picture()))
+    settled(session)
+    heard = threading.Event()
+    leave = session.subscribe(heard.set)
+    session.answer(STROKES[0])
+    assert heard.is_set()
+    settled(session)
+    heard.clear()
+    session.close()
+    assert heard.is_set()
+    assert session.view.closed
+    leave()
+    session.close()
+    with pytest.raises(InvalidInputError, match="closed"):
+        session.answer(STROKES[1])
+    for thread in session._threads:
+        thread.join(10)
+        assert not thread.is_alive()
+
+
+def test_a_failure_of_a_thread_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(cut: GridCutResult) -> None:
+        raise VerificationError("the proof is wrong")
+
+    monkeypatch.setattr(GridCutResult, "verify", refuse)
+    with painted() as session:
+        until(lambda: session.view.problem)
+        assert session.view.problem == "the proof is wrong"
+        assert session.view.answer is not None
+        assert not session.view.answer.proved
+        monkeypatch.undo()
+        session.answer({"do": "stroke", "points": [[45, 20]], "label": 2, "brush": 2})
+        view = settled(session)
+        assert view.problem == ""
+        assert view.answer is not None
+        assert view.answer.proved
+
+
+@pytest.mark.parametrize("channels", [1, 2, 3])
+def test_colours(channels: int) -> None:
+    image = np.repeat(picture()[..., np.newaxis], channels, axis=-1) / 7.0
+    with Session(Painting(image)) as session:
+        reply, content = session.answer({})
+        shown = 1 if channels == 1 else 3
+        assert reply["channels"] == shown
+        assert len(unpack(reply, content)["picture"]) == shown * H * W
