@@ -6,7 +6,7 @@ types. These names say which.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -28,6 +28,8 @@ Int64: TypeAlias = Any
 Number: TypeAlias = Any
 #: An array of NumPy, or of CuPy on a device. CuPy has no types.
 AnyArray: TypeAlias = Any
+#: A function that converts arrays of NumPy or CuPy to those of the caller's library; None if they are that.
+Restorer: TypeAlias = Callable[[AnyArray], AnyArray] | None
 #: The module ``numpy`` or ``cupy``.
 ArrayModule: TypeAlias = Any
 #: A residual network: a tuple of its arrays (:class:`preflow.graph.residual.ResidualArrays`), or of a grid's

@@ -16,7 +16,7 @@ from ..cuda.runtime import Device, is_on_gpu
 from ..errors import InvalidInputError, VerificationError
 from ..graph.bipartite import BipartiteGraph, DeviceBipartiteGraph, graph_on_device
 from ..graph.convert import as_bipartite_graph
-from ..graph.placement import as_device_array, gpu_of_method, gpu_worth_using
+from ..graph.placement import as_device_array, gpu_of_method, gpu_worth_using, host_array
 from ..method_names import BipartiteMethodName, DeviceName
 from ..parallel.passes import count_below
 from ..progress import Reporter
@@ -277,7 +277,7 @@ def _cardinality(graph: BipartiteGraph, matching: Matching, threads: int) -> int
 
 
 def _signed(graph: BipartiteGraph, match: AnyArray, other_side: int) -> AnyArray:
-    """Return a match array of the caller's kind with -1 for no partner, on the host read-only.
+    """Return a match array of the caller's kind with -1 for no partner, read-only if it is NumPy's.
 
     It is a view where that is possible.
     """
@@ -286,8 +286,6 @@ def _signed(graph: BipartiteGraph, match: AnyArray, other_side: int) -> AnyArray
         wide[match >= other_side] = -1
     else:
         wide = match.view(np.int32 if match.dtype == np.uint32 else np.int64)
-    if not isinstance(graph, DeviceBipartiteGraph):
-        wide.flags.writeable = False
     return graph.to_caller(wide)
 
 
@@ -300,10 +298,7 @@ def _given_array(graph: BipartiteGraph, given: Any) -> Any:
             return as_device_array(graph.device, given, "initial", "graph")
         device = runtime.find_device()
         return device.to_host(as_device_array(device, given, "initial", "graph"))
-    try:
-        return np.asarray(given)
-    except ValueError as error:
-        raise InvalidInputError(f"initial is not an array: {error}") from None
+    return host_array(given, "initial")
 
 
 def _read_matching(graph: BipartiteGraph, given: Any) -> Matching:

@@ -12,7 +12,7 @@ import numpy as np
 from ..arrays import AnyArray, Array
 from ..certify.fields import check_bounds
 from ..certify.matching import check_cover, check_matching
-from ..graph.bipartite import BipartiteGraph, DeviceBipartiteGraph
+from ..graph.bipartite import BipartiteGraph
 from ..graph.edge_tables import data_frame, labels_of
 from ..solving.result import BoundedResult
 from ..stats import MatchingStats
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 class MatchingResult(BoundedResult):
     """A maximum matching, or the best one found within the time limit.
 
-    Arrays are NumPy arrays, or of the kind that the graph was built from where that is on a GPU.
+    Arrays are of the kind that the graph was built from: those of NumPy, of Torch, of JAX, of CuPy.
 
     Attributes
     ----------
@@ -54,8 +54,8 @@ class MatchingResult(BoundedResult):
         return int(self.lower_bound)
 
     def on_host(self) -> MatchingResult:
-        """Return the result with graph and arrays in the host's memory: itself, or a copy from a GPU."""
-        return self._host_copy if isinstance(self.graph, DeviceBipartiteGraph) else self
+        """Return the result with NumPy arrays in the host's memory: itself, or a copy."""
+        return self if self.graph.on_host() is self.graph else self._host_copy
 
     @cached_property
     def _host_copy(self) -> MatchingResult:

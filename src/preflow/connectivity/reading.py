@@ -58,7 +58,7 @@ def read_weighted_graph(graph: GraphInput, weight: WeightInput) -> UndirectedGra
     """Return an undirected graph with weights that are not negative; without weights each edge counts 1."""
     if isinstance(graph, FlowNetwork):
         graph = _undirected(graph)
-    read = as_undirected_graph(graph, weight)
+    read = as_undirected_graph(graph, weight).plain()
     if read.weight is None:
         read = read.with_weights(np.ones(read.num_edges, dtype=np.int64))
     assert read.weight is not None
@@ -93,7 +93,7 @@ def read_graph(graph: GraphInput) -> FlowNetwork | UndirectedGraph:
     elif isinstance(graph, FlowNetwork):
         read = _undirected(graph)
     else:
-        read = as_undirected_graph(graph, False)
+        read = as_undirected_graph(graph, False).plain()
     if read.num_vertices < 2:
         raise InvalidInputError(f"connectivity needs two vertices, and the graph has {read.num_vertices}")
     return read

@@ -259,9 +259,18 @@ def importer_of(array: AnyArray) -> Callable[[Any], Any]:
     """
     namespace = getattr(array, "__array_namespace__", None)
     module = import_module(type(array).__module__.partition(".")[0]) if namespace is None else namespace()
+    if getattr(module, "__name__", None) == "jax.numpy":
+        return _to_jax
     if not hasattr(module, "from_dlpack"):
         module = _import_cupy() if is_on_gpu(array) else np
     return module.from_dlpack  # type: ignore[no-any-return]
+
+
+def _to_jax(array: AnyArray) -> Any:
+    """Return an array of JAX with the same numbers, of 64 bits also where JAX makes 32 of them by default."""
+    jax = import_module("jax")
+    with jax.enable_x64(True):
+        return jax.numpy.from_dlpack(array)
 
 
 @lru_cache

@@ -19,7 +19,7 @@ from ..certify.blossoms import (
     odd_components,
 )
 from ..errors import InfeasibleMatchingError, InvalidInputError, VerificationError
-from ..graph.placement import gpu_of_method
+from ..graph.placement import gpu_of_method, host_array
 from ..graph.undirected import Neighbours, UndirectedGraph, as_undirected_graph, neighbours_of
 from ..method_names import DeviceName, MatchingMethodName
 from ..progress import Reporter
@@ -255,7 +255,7 @@ class GeneralMatchingCall(Call[UndirectedGraph]):
             lower_bound=lower,
             upper_bound=upper,
             stats=self.stats(GeneralMatchingStats),
-            mate=mate,
+            mate=self.instance.to_caller(mate),
             graph=self.instance,
             maximize=self.maximize,
             perfect=self.perfect,
@@ -326,7 +326,7 @@ def _read_start(graph: UndirectedGraph, initial: Any) -> Indices | None:
         raise InvalidInputError("initial is for graphs without weights: a matching alone has no duals")
     given = initial.mate if isinstance(initial, GeneralMatchingResult) else initial
     try:
-        mate = np.array(given, dtype=np.int64)
+        mate = np.array(host_array(given, "initial"), dtype=np.int64)
         check_mates(graph, mate)
     except (VerificationError, ValueError, TypeError) as error:
         raise InvalidInputError(f"initial is no matching of the graph: {error}") from None

@@ -52,8 +52,9 @@ class GeneralMatchingResult(BoundedResult):
 
     Attributes
     ----------
-    mate : ndarray of int64, shape (num_vertices,)
-        The partner of each vertex, -1 for none.
+    mate : array of int64, shape (num_vertices,)
+        The partner of each vertex, -1 for none; of the kind that the graph was built from: NumPy's, Torch's,
+        JAX's. So is :attr:`edges`. Barriers and duals are NumPy arrays.
     graph : UndirectedGraph
     maximize, perfect, maximum_cardinality : bool
         What was asked for.
@@ -78,25 +79,34 @@ class GeneralMatchingResult(BoundedResult):
     _gap: int | float
 
     def __post_init__(self) -> None:
-        self.mate.flags.writeable = False
-        for array in (self.barrier, *(self.duals or ())):
-            if array is not None:
+        for array in (self.mate, self.barrier, *(self.duals or ())):
+            if isinstance(array, np.ndarray):
                 array.flags.writeable = False
 
     @property
     def cardinality(self) -> int:
         """The number of pairs."""
-        return int(np.count_nonzero(self.mate >= 0)) // 2
+        return int(np.count_nonzero(self._mate >= 0)) // 2
+
+    @property
+    def _mate(self) -> NDArray[np.int64]:
+        """The partner of each vertex as a NumPy array."""
+        return self.graph.to_host(self.mate)
 
     @property
     def weight(self) -> int | float:
         """The weight of the matching: a Python integer for integers. The number of pairs without weights."""
-        return self.cardinality if self.graph.weight is None else weight_of(self.graph, self.edges)
+        return self.cardinality if self.graph.weight is None else weight_of(self.graph, self._edges)
 
     @cached_property
     def edges(self) -> NDArray[np.int64]:
         """The numbers of the edges that are matched, the best of parallel ones, by their lower vertices."""
-        edges = matched_edges(self.graph, self.mate, self.graph.weight, heaviest=self.maximize)
+        found: NDArray[np.int64] = self.graph.to_caller(self._edges)
+        return found
+
+    @cached_property
+    def _edges(self) -> NDArray[np.int64]:
+        edges = matched_edges(self.graph, self._mate, self.graph.weight, heaviest=self.maximize)
         edges.flags.writeable = False
         return edges
 
@@ -144,8 +154,9 @@ class GeneralMatchingResult(BoundedResult):
 
     def pairs(self) -> list[tuple[Hashable, Hashable]]:
         """Return the pairs, with the caller's labels, by the lower vertex of each."""
-        lower = np.flatnonzero(self.mate > np.arange(len(self.mate)))
-        ends = zip(lower.tolist(), self.mate[lower].tolist(), strict=True)
+        mate = self._mate
+        lower = np.flatnonzero(mate > np.arange(len(mate)))
+        ends = zip(lower.tolist(), mate[lower].tolist(), strict=True)
         labels = self.graph.labels
         return [(u, v) if labels is None else (labels[u], labels[v]) for u, v in ends]
 
@@ -167,7 +178,7 @@ class GeneralMatchingResult(BoundedResult):
 
     def to_columns(self) -> dict[str, Array]:
         """Return the columns of :meth:`to_pandas` as arrays; ``polars.DataFrame`` takes them, too."""
-        graph, edges = self.graph, self.edges
+        graph, edges = self.graph, self._edges
         columns: dict[str, Array] = {
             "source": labels_of(graph.labels, graph.tail[edges]),
             "target": labels_of(graph.labels, graph.head[edges]),
@@ -212,7 +223,7 @@ class GeneralMatchingResult(BoundedResult):
             raise VerificationError("the result of a graph with weights has no duals")
         solved = integer_weights(self.graph, maximize=self.maximize, most_edges=self._most_edges)
         doubled = dual_bound(self.graph, solved.values, *self.duals)
-        taken = solved.values[matched_edges(self.graph, self.mate, solved.values)]
+        taken = solved.values[matched_edges(self.graph, self._mate, solved.values)]
         found = int(exact_sum(taken)) if len(taken) else 0
         if self.status == "optimal" and doubled != 2 * found:
             raise VerificationError(f"the duals prove half of {doubled}, the matching weighs {found}")

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arrays import AnyArray, Array, DictInput, DType, EdgesInput, Indices, TableInput
+from ..arrays import AnyArray, Array, DictInput, DType, EdgesInput, Indices, Restorer, TableInput
 from ..cuda import runtime
 from ..cuda.runtime import Device, is_on_gpu
 from ..errors import InvalidInputError, UnsuitableMethodError
@@ -37,7 +37,7 @@ from .bipartite_input import (
 from .device.adjacency import EDGE, LINE, LINE_WHILE_BUILT, grouped_edges, line_starts, transposed_lines
 from .edge_tables import EdgeColumns, number_apart, read_dict, read_table, read_tuples
 from .networkx_edges import GraphEdges, read_networkx
-from .placement import DeviceArrays, HostArrays, as_device_array, require_memory, restorer
+from .placement import DeviceArrays, HostArrays, as_device_array, require_memory, restorer, restorer_of
 from .sparse_input import check_integers, read_entries, read_sparse
 
 if TYPE_CHECKING:
@@ -75,6 +75,8 @@ class BipartiteGraph(HostArrays):
     num_rows, num_columns : int
     row_labels, column_labels : tuple or None
         The caller's labels, where rows and columns are no numbers.
+    restore : function or None
+        Makes arrays of the caller's kind of the arrays of a result; None where the caller uses NumPy.
     """
 
     num_rows: int
@@ -83,6 +85,7 @@ class BipartiteGraph(HostArrays):
     _columns: Adjacency | None = field(default=None, repr=False)
     row_labels: tuple[Hashable, ...] | None = field(default=None, repr=False, kw_only=True)
     column_labels: tuple[Hashable, ...] | None = field(default=None, repr=False, kw_only=True)
+    restore: Restorer = field(default=None, repr=False, kw_only=True)
     #: Whether the arrays are known to fit each other.
     _checked: InitVar[bool] = field(default=False, kw_only=True)
 
@@ -174,8 +177,8 @@ class BipartiteGraph(HostArrays):
         )
 
     def on_host(self) -> BipartiteGraph:
-        """Return the graph with its arrays in the host's memory: itself, or a copy from a GPU."""
-        return self
+        """Return the graph with NumPy arrays, as those of results: itself, or a copy."""
+        return self.plain()
 
     def on_device(self) -> DeviceBipartiteGraph:
         """Return the graph with its arrays on the current GPU: a copy, or itself if it is on a GPU.
@@ -207,8 +210,8 @@ class BipartiteGraph(HostArrays):
         Parameters
         ----------
         row, column : array_like of integers, shape (m,)
-            Numbered from 0. Both may be on a GPU: CuPy arrays, or anything with ``__dlpack__``, such as Torch
-            tensors.
+            Numbered from 0. Arrays may be those of any library with ``__dlpack__``, such as Torch or JAX, or
+            CuPy arrays; both may be on a GPU. Those of results are of the same kind.
         shape : (int, int), optional
             Numbers of rows and columns; default: just enough.
 
@@ -235,10 +238,12 @@ class BipartiteGraph(HostArrays):
         num_rows, num_columns = checked_ends(*ends, shape)
         dtype = index_dtype(num_rows, num_columns, len(ends[0]))
         rows, columns = (as_index(end, dtype) for end in ends)
+        restore = restorer_of(row, column)
         if ascends(columns) and not ascends(rows):
             lines = _grouped(columns, rows, num_columns)
-            return cls(num_rows, num_columns, None, lines, _checked=True)
-        return cls(num_rows, num_columns, _grouped(rows, columns, num_rows), _checked=True)
+            return cls(num_rows, num_columns, None, lines, restore=restore, _checked=True)
+        lines = _grouped(rows, columns, num_rows)
+        return cls(num_rows, num_columns, lines, restore=restore, _checked=True)
 
     @classmethod
     def from_scipy(

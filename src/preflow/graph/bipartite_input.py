@@ -106,4 +106,5 @@ def _least_size(values: AnyArray) -> int:
 
 def numbers_of(values: ArrayLike, name: str) -> Array:
     """Return a one-dimensional array-like of integers as an array."""
-    return check_integers(as_array(values, name), name)  # type: ignore[no-any-return]
+    # Kernels take arrays that may be written to.
+    return np.require(check_integers(as_array(values, name), name), requirements="W")

@@ -13,12 +13,12 @@ import numpy as np
 from ..arrays import AnyArray, ArrayModule, Connectivity
 from ..checks import check_integer, check_number, check_positive
 from ..cuda import runtime
-from ..cuda.runtime import importer_of, is_on_gpu
+from ..cuda.runtime import is_on_gpu
 from ..errors import CapacityOverflowError, InvalidInputError
 from .grid_input import as_array
 from .neighbourhood import Box, half_neighbourhood, named_neighbourhoods, pair_boxes
 from .network import EXACT_FLOAT
-from .placement import is_tensor, restorer, without_gradient
+from .placement import restorer, restorer_of, without_gradient
 
 #: Squares of differences of larger values, or sums of them, may be beyond float64.
 LARGEST_VALUE = 1e140
@@ -80,8 +80,8 @@ def contrast_capacity(
         device = runtime.find_device()
         xp, restore = device.xp, restorer(device, image)
         image = device.from_dlpack(without_gradient(image))
-    elif is_tensor(image):
-        restore = importer_of(image)
+    else:
+        restore = restorer_of(image)
     values = finite_array("image", image, xp)
     if channel_axis is None:
         channels = values[..., np.newaxis]

@@ -22,7 +22,7 @@ from .grid import GridNetwork
 from .grid_input import check_not_masked
 from .network import FlowNetwork, MaxFlowProblem
 from .networkx_edges import is_networkx
-from .placement import host_array, is_tensor
+from .placement import host_array, is_tensor, restorer_of
 
 
 def as_flow_problem(network: NetworkInput, source: Vertices, sink: Vertices) -> tuple[FlowNetwork, Any, Any]:
@@ -83,7 +83,8 @@ def as_flow_network(network: NetworkInput) -> FlowNetwork:
             raise InvalidInputError(f"a capacity matrix is square; this one has shape {matrix.shape}")
         tail, head = np.nonzero(matrix)
         read = FlowNetwork.from_arrays(tail, head, matrix[tail, head], num_vertices=len(matrix))
-        return replace(read, labels=tuple(network.columns.tolist())) if is_frame(network) else read
+        labels = tuple(network.columns.tolist()) if is_frame(network) else None
+        return replace(read, labels=labels, restore=restorer_of(network))
     raise InvalidInputError(
         "a network is a FlowNetwork, what read_dimacs returns, a tuple (tail, head, capacity) of arrays, a "
         "list of such tuples, a table, a dictionary {tail: {head: capacity}}, a square matrix of capacities, "
@@ -138,7 +139,7 @@ def as_bipartite_graph(graph: Any) -> BipartiteGraph:
             raise InvalidInputError("an entry of the matrix is NaN, which is an edge or none")
         read = BipartiteGraph.from_arrays(*np.nonzero(matrix), shape=matrix.shape)
         if not is_frame(graph):
-            return read
+            return replace(read, restore=restorer_of(graph), _checked=True)
         labels = tuple(graph.index.tolist()), tuple(graph.columns.tolist())
         return replace(read, row_labels=labels[0], column_labels=labels[1], _checked=True)
     raise InvalidInputError(

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import AnyArray, Array, SideLabels
+from ..arrays import AnyArray, Array, Restorer, SideLabels
 from ..errors import InvalidInputError
 from .bipartite import labelled_edges
 from .bipartite_input import checked_ends
@@ -25,7 +25,7 @@ from .edge_tables import (
 )
 from .grid_input import check_not_masked
 from .networkx_edges import is_networkx
-from .placement import exact_array
+from .placement import exact_array, restorer_of
 from .sparse_input import check_integers
 
 
@@ -41,6 +41,8 @@ class CostEdges:
         Numbers of rows and columns.
     labels : (tuple, tuple) or None
         The labels of rows and of columns, where they are no numbers.
+    restore : function or None
+        Converts NumPy arrays to the caller's kind of array; None where the caller uses NumPy.
     """
 
     row: Array
@@ -48,6 +50,7 @@ class CostEdges:
     cost: Array
     shape: tuple[int, int]
     labels: SideLabels = None
+    restore: Restorer = None
 
 
 #: The columns of a table of costs.
@@ -144,7 +147,8 @@ def _from_arrays(edges: tuple[Any, ...], shape: tuple[int, int] | None) -> CostE
     shape = checked_ends(row, column, shape)
     if cost.shape != row.shape:
         raise InvalidInputError(f"cost has shape {cost.shape}, expected {row.shape}: one for every edge")
-    return CostEdges(row, column, cost if cost.size else cost.astype(np.int64), shape)
+    cost = cost if cost.size else cost.astype(np.int64)
+    return CostEdges(row, column, cost, shape, restore=restorer_of(*edges))
 
 
 def _from_networkx(graph: Any, weight: str, rows: Iterable[Hashable] | None) -> CostEdges:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from ..arrays import AnyArray, Array, SideLabels, TableInput
-from ..cuda.runtime import importer_of, is_on_gpu
+from ..cuda.runtime import is_on_gpu
 from ..errors import InvalidInputError
 from ..parallel.pieces import run_pieces
 from .cost_base import centred_by_row
@@ -31,7 +31,7 @@ from .costs import (
 from .device.costs import DeviceCosts, costs_on_device
 from .edge_tables import is_frame
 from .network import EXACT_FLOAT
-from .placement import exact_array, is_tensor, without_gradient
+from .placement import exact_array, restorer_of, without_gradient
 from .point_costs import PointCosts
 from .sparse_input import read_sparse
 
@@ -74,14 +74,14 @@ def as_costs(
     leading, items, n, m = batch_shape(values)
     values = _as_numbers(values, threads)
     checked = checked_sizes(sizes, leading, n, m)
-    importer = importer_of(cost) if is_tensor(cost) else None
+    restore = restorer_of(cost)
     if values.dtype.kind in "uO":
         large = DenseCosts(
-            values.reshape(items, n, m), leading, bool(maximize), checked, importer, labels=labels
+            values.reshape(items, n, m), leading, bool(maximize), checked, restore, labels=labels
         )
         return large.fitted(threads)
     stack = _for_kernels(values).reshape(items, n, m)
-    costs = DenseCosts(stack, leading, bool(maximize), checked, importer, labels=labels)
+    costs = DenseCosts(stack, leading, bool(maximize), checked, restore, labels=labels)
     return costs.fitted(threads) if check else costs
 
 
@@ -133,7 +133,8 @@ def _from_edges(edges: CostEdges, maximize: bool) -> SparseCosts:
     check_costs(values, maximize, min(n, m))
     best = np.maximum if maximize else np.minimum
     first, column, values = _by_rows(edges.row, edges.column, values, edges.shape, best)
-    return replace(_allowed_pairs(first, column, values, m, maximize), labels=edges.labels)
+    pairs = _allowed_pairs(first, column, values, m, maximize)
+    return replace(pairs, labels=edges.labels, restore=edges.restore)
 
 
 def _with_base(costs: SparseCosts) -> SparseCosts:

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arrays import Array, DictInput, EdgesInput, NetworkInput, SupplyInput, TableInput, Untyped
+from ..arrays import (
+    Array,
+    DictInput,
+    EdgesInput,
+    NetworkInput,
+    Restorer,
+    SupplyInput,
+    TableInput,
+    Untyped,
+)
 from ..errors import CapacityOverflowError, InvalidInputError
 from ..solving.read_only import ReadOnlyArrays
 from .edge_tables import (
@@ -27,6 +36,7 @@ from .edge_tables import (
 )
 from .network import (
     EXACT_FLOAT,
+    as_array,
     check_ends,
     column_values,
     edge_values,
@@ -35,7 +45,7 @@ from .network import (
     vertex_ids,
 )
 from .networkx_edges import is_networkx, read_networkx
-from .placement import HostArrays
+from .placement import HostArrays, restorer_of
 from .sparse_input import read_sparse
 from .vertex_names import VertexNames, numbers_of_labels
 
@@ -73,6 +83,8 @@ class CostNetwork(VertexNames, HostArrays, ReadOnlyArrays):
         one, between ``-capacity[i]`` and ``capacity[i]``. Its cost is not negative, its lower bound is zero.
     labels : tuple or None
         The caller's vertex labels.
+    restore : function or None
+        Makes arrays of the caller's kind of the arrays of a result; None where the caller uses NumPy.
     """
 
     num_vertices: int
@@ -84,6 +96,7 @@ class CostNetwork(VertexNames, HostArrays, ReadOnlyArrays):
     supply: Array | None = field(default=None, kw_only=True)
     undirected: NDArray[np.bool_] | None = field(default=None, kw_only=True)
     labels: tuple[Hashable, ...] | None = field(default=None, kw_only=True)
+    restore: Restorer = field(default=None, kw_only=True, repr=False)
     _label_index: Mapping[Hashable, int] | None = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -117,7 +130,7 @@ class CostNetwork(VertexNames, HostArrays, ReadOnlyArrays):
     def _read_undirected(self, cost: Array, lower: Array | None, count: int) -> NDArray[np.bool_] | None:
         if self.undirected is None:
             return None
-        marks = np.asarray(self.undirected)
+        marks = as_array(self.undirected, "undirected")
         if marks.dtype != bool or marks.shape not in ((), (count,)):
             raise InvalidInputError(
                 f"undirected must be a bool, or one for each of {count} arcs, got {marks.dtype} of shape "
@@ -165,7 +178,8 @@ class CostNetwork(VertexNames, HostArrays, ReadOnlyArrays):
         Parameters
         ----------
         tail, head : array_like of integers, shape (m,)
-            End vertices, numbered from 0.
+            End vertices, numbered from 0. Arrays may be those of any library with ``__dlpack__``, such as
+            Torch or JAX: those of results are of the same kind.
         capacity : array_like, shape (m,) or scalar
             Non-negative; may be ``inf``, which is the default.
         cost : array_like, shape (m,) or scalar
@@ -195,7 +209,7 @@ class CostNetwork(VertexNames, HostArrays, ReadOnlyArrays):
         CostNetwork(3 vertices, 3 arcs, costs of int64)
         """
         if num_vertices is None and supply is not None:
-            num_vertices = int(np.size(np.asarray(supply)))
+            num_vertices = int(as_array(supply, "supply").size)
         given: Any = (num_vertices, tail, head)  # the constructor converts them
         return cls(
             *given,
@@ -204,6 +218,7 @@ class CostNetwork(VertexNames, HostArrays, ReadOnlyArrays):
             lower=cast(Any, lower),
             supply=cast(Any, supply),
             undirected=cast(Any, undirected),
+            restore=restorer_of(tail, head, capacity, cost, lower, supply, undirected),
         )
 
     @classmethod
@@ -438,7 +453,7 @@ class CostNetwork(VertexNames, HostArrays, ReadOnlyArrays):
 
 def read_supply(values: Any, num_vertices: int) -> Array:
     """Check supplies and return them as int64 or float64; that they sum to zero is checked by a solve."""
-    if np.ndim(values) == 0:
+    if as_array(values, "supply").ndim == 0:
         raise InvalidInputError(
             f"supply must have one entry for each of {num_vertices} vertices, got {values!r}"
         )

@@ -5,20 +5,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import AnyArray, Array, ArrayModule, DType, Number, SideLabels
+from ..arrays import AnyArray, Array, ArrayModule, DType, Number, Restorer, SideLabels
 from ..cuda import runtime
 from ..cuda.runtime import is_on_gpu
 from ..errors import InvalidInputError
 from ..parallel.pieces import run_pieces
 from .cost_base import HostCosts, centred, centred_by_row
-from .placement import as_device_array
+from .placement import as_device_array, host_array
 
 #: Sums of larger integer costs could overflow.
 LARGEST_INTEGER = 2**59
@@ -54,7 +54,7 @@ class DenseCosts(HostCosts):
     leading: tuple[int, ...] = ()
     maximize: bool = False
     sizes: NDArray[np.int64] | None = None
-    restore: Callable[[Any], Any] | None = None
+    restore: Restorer = None
     base: Array | None = None
     labels: SideLabels = None
 
@@ -80,21 +80,6 @@ class DenseCosts(HostCosts):
             values, base = centred(self.values, inside)
             return replace(self, values=values, base=base)
         return self
-
-    def to_array_module(self, values: AnyArray) -> Array:
-        """Return an array from :meth:`to_caller` as a NumPy array."""
-        return values if isinstance(values, np.ndarray) else np.from_dlpack(values)
-
-    def to_caller(self, values: AnyArray) -> AnyArray:
-        """Return a NumPy array as the kind of array that the costs were; NumPy arrays read-only."""
-        if self.restore is not None:
-            return self.restore(values)
-        values.flags.writeable = False  # DLPack does not export read-only arrays, so only NumPy ones are
-        return values
-
-    def to_host(self, values: AnyArray) -> Array:
-        """Return an array from :meth:`to_caller` as a NumPy array."""
-        return self.to_array_module(values)
 
     def by_size(self) -> Iterator[tuple[NDArray[np.int64], DenseCosts]]:
         """Yield the numbers of the items of one size and their costs, for every size."""
@@ -128,7 +113,7 @@ class DenseCosts(HostCosts):
         n, m = self.shape[1:] if self.sizes is None else self.sizes[item].tolist()
         base = None if self.base is None else self.base[item : item + 1, :n, :m]
         values = self.values[item : item + 1, :n, :m]
-        return DenseCosts(values, (), self.maximize, base=base, labels=self.labels)
+        return DenseCosts(values, (), self.maximize, None, self.restore, base, self.labels)
 
     def at(self, item: Any, rows: AnyArray, columns: AnyArray) -> Array:
         """Return the costs of pairs; infinite where they are not allowed."""
@@ -181,6 +166,8 @@ class SparseCosts(HostCosts):
     leading: tuple[int, ...] = ()
     #: The labels of rows and of columns, where they are no numbers.
     labels: SideLabels = None
+    #: Converts NumPy arrays to the caller's kind of array; None where the caller uses NumPy.
+    restore: Restorer = None
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -257,11 +244,6 @@ class SparseCosts(HostCosts):
         """Return itself."""
         return self
 
-    def to_caller(self, values: AnyArray) -> AnyArray:
-        """Return a NumPy array, made read-only."""
-        values.flags.writeable = False
-        return values
-
 
 def batch_shape(values: AnyArray) -> tuple[tuple[int, ...], int, int, int]:
     """Return the leading dimensions of a batch of matrices, their number, and that of rows and columns."""
@@ -278,10 +260,7 @@ def checked_sizes(sizes: AnyArray, leading: tuple[int, ...], n: int, m: int) -> 
     if is_on_gpu(sizes):
         device = runtime.find_device()
         sizes = device.to_host(as_device_array(device, sizes, "sizes", "problem"))
-    try:
-        given = np.asarray(sizes)
-    except ValueError as error:
-        raise InvalidInputError(f"sizes is not an array: {error}") from None
+    given = host_array(sizes, "sizes")
     if given.shape != (*leading, 2):
         raise InvalidInputError(
             f"sizes must have the rows and columns of each matrix: shape {(*leading, 2)}, got {given.shape}"

@@ -7,7 +7,7 @@ back.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import InitVar, dataclass, field
 from functools import cached_property, partial
 from typing import Any, NamedTuple
@@ -15,16 +15,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import AnyArray, Array, Connectivity, Number
+from ..arrays import AnyArray, Connectivity, Number, Restorer
 from ..cuda import runtime
-from ..cuda.runtime import Device, importer_of, is_on_gpu
+from ..cuda.runtime import Device, is_on_gpu
 from ..errors import InvalidInputError
 from ..parallel.pieces import run_pieces
 from ..solving.read_only import ReadOnlyArrays
 from .grid_input import as_capacities, check_numbers, compact, grid_arrays
 from .neighbourhood import Box, pair_boxes
 from .network import FlowNetwork, MaxFlowProblem
-from .placement import DeviceArrays, HostArrays, as_device_array, is_tensor, restorer
+from .placement import DeviceArrays, HostArrays, as_device_array, restorer, restorer_of
 
 #: One thread is faster than several for fewer capacities than this.
 PARALLEL_SIZE = 1 << 20
@@ -96,7 +96,7 @@ class GridNetwork(HostArrays, ReadOnlyArrays):
     source_capacity: AnyArray
     sink_capacity: AnyArray
     neighbor_capacity: AnyArray
-    restore: Callable[[Any], Any] | None = field(default=None, kw_only=True)
+    restore: Restorer = field(default=None, kw_only=True)
     #: Whether shapes and dtypes are known to fit each other; the maker then checks the values.
     _checked: InitVar[bool] = field(default=False, kw_only=True)
 
@@ -177,8 +177,7 @@ class GridNetwork(HostArrays, ReadOnlyArrays):
             connectivity,
             np,
         )
-        tensor = next(filter(is_tensor, given), None)
-        network = cls(*arrays, restore=None if tensor is None else importer_of(tensor), _checked=True)
+        network = cls(*arrays, restore=restorer_of(*given), _checked=True)
         network.check(threads=threads)
         return network
 
@@ -254,22 +253,6 @@ class GridNetwork(HostArrays, ReadOnlyArrays):
                     f"{part.name} is infinite{_place(part, self.xp.isinf(part.values))}: only those of the "
                     "source and the sink may be; give a large number"
                 )
-
-    def to_array_module(self, values: AnyArray) -> AnyArray:
-        """Return `values`, an array from :meth:`to_caller` or NumPy, as a NumPy array."""
-        return np.from_dlpack(values) if is_tensor(values) else values
-
-    def to_caller(self, values: AnyArray) -> AnyArray:
-        """Return a NumPy array as the kind of array that the input was; NumPy arrays read-only."""
-        if self.restore is not None:
-            return self.restore(values)
-        values.flags.writeable = False  # DLPack does not export read-only arrays, so only NumPy ones are
-        return values
-
-    def to_host(self, values: AnyArray) -> Array:
-        """Return `values`, an array from :meth:`to_caller` or NumPy, as a NumPy array."""
-        host: Array = self.to_array_module(values)
-        return host
 
     def on_host(self) -> GridNetwork:
         """Return the network with its arrays in the host's memory: itself, or a copy from a GPU."""

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from ..arrays import AnyArray, Array, DictInput, EdgesInput, TableInput
+from ..arrays import AnyArray, Array, DictInput, EdgesInput, Restorer, TableInput
 from ..cuda import runtime
 from ..cuda.runtime import Device, is_on_gpu
 from ..errors import CapacityOverflowError, InvalidInputError
@@ -37,9 +37,10 @@ from .placement import (
     DeviceArrays,
     HostArrays,
     as_device_array,
+    host_array,
     is_tensor,
     restorer,
-    without_gradient,
+    restorer_of,
 )
 from .sparse_input import read_sparse
 from .vertex_names import VertexNames, numbers_of_labels
@@ -85,6 +86,8 @@ class FlowNetwork(VertexNames, HostArrays, ReadOnlyArrays):
     saturated : bool
         Whether an input capacity was an integer above 2**63 - 1, which is then stored as 2**63 - 1. The
         capacity of a minimum cut with such an arc exceeds int64.
+    restore : function or None
+        Makes arrays of the caller's kind of the arrays of a result; None where the caller uses NumPy.
     """
 
     num_vertices: int
@@ -94,6 +97,7 @@ class FlowNetwork(VertexNames, HostArrays, ReadOnlyArrays):
     reverse_capacity: Array | None = field(default=None, kw_only=True)
     labels: tuple[Hashable, ...] | None = field(default=None, kw_only=True)
     saturated: bool = field(default=False, kw_only=True)
+    restore: Restorer = field(default=None, kw_only=True, repr=False)
     _label_index: Mapping[Hashable, int] | None = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -123,8 +127,8 @@ class FlowNetwork(VertexNames, HostArrays, ReadOnlyArrays):
         return len(self.tail)
 
     def on_host(self) -> FlowNetwork:
-        """Return the network with its arrays in the host's memory: itself, or a copy from a GPU."""
-        return self
+        """Return the network with NumPy arrays, as those of results: itself, or a copy."""
+        return self.plain()
 
     def __repr__(self) -> str:
         return f"FlowNetwork({self.num_vertices:,} vertices, {self.num_arcs:,} arcs, {self.capacity.dtype})"
@@ -157,9 +161,10 @@ class FlowNetwork(VertexNames, HostArrays, ReadOnlyArrays):
         Returns
         -------
         FlowNetwork
-            A :class:`preflow.graph.network.DeviceFlowNetwork` if the arrays are on a GPU: CuPy arrays, or
-            anything with ``__dlpack__``, such as Torch tensors. These arrays are not copied to the host, and
-            are copied on the GPU only to convert their dtypes: leave them unchanged.
+            Arrays may be those of any library with ``__dlpack__``, such as Torch or JAX: those of results
+            are of the same kind. A :class:`preflow.graph.network.DeviceFlowNetwork` if the arrays are on a
+            GPU: CuPy arrays, or Torch tensors there. These are not copied to the host, and are copied on the
+            GPU only to convert their dtypes: leave them unchanged.
 
         Raises
         ------
@@ -177,7 +182,8 @@ class FlowNetwork(VertexNames, HostArrays, ReadOnlyArrays):
         if any(is_on_gpu(values) for values in (tail, head, capacity, reverse_capacity)):
             return network_on_device(tail, head, capacity, reverse_capacity, num_vertices)
         arrays: Any = (num_vertices, tail, head, capacity)  # the constructor converts them
-        return cls(*arrays, reverse_capacity=cast(Any, reverse_capacity))
+        restore = restorer_of(tail, head, capacity, reverse_capacity)
+        return cls(*arrays, reverse_capacity=cast(Any, reverse_capacity), restore=restore)
 
     @classmethod
     def from_scipy(cls, matrix: scipy.sparse.sparray | scipy.sparse.spmatrix) -> FlowNetwork:
@@ -503,10 +509,10 @@ def check_ends(tail: AnyArray, head: AnyArray, num_vertices: Any) -> int:
 
 
 def as_array(values: ArrayLike, name: str) -> Array:
-    """Return an array-like as an array; NumPy has no other way into objects that have ``__dlpack__`` only."""
+    """Return an array-like, or a tensor on the host, as an array; lists may hold integers of any size."""
+    if is_tensor(values):
+        return host_array(values, name)
     try:
-        if is_tensor(values) and not hasattr(values, "__array__"):
-            return np.from_dlpack(without_gradient(values))
         return np.asarray(values)
     except (BufferError, ValueError) as error:
         raise InvalidInputError(f"{name} is not an array: {error}") from None

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
+from copy import copy
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from ..arrays import AnyArray, Array, ArrayModule
+from ..arrays import AnyArray, Array, ArrayModule, Restorer
 from ..cuda import runtime
 from ..cuda.runtime import Device, importer_of, is_on_gpu
 from ..errors import DeviceMemoryError, InvalidInputError
@@ -17,11 +18,29 @@ from ..solving.dispatch import most_threads
 from ..solving.method import Method
 
 #: Names of networks, graphs and costs that code inside of the package uses: completion does not offer them.
-INTERNAL = {"xp", "current", "to_array_module", "to_caller", "to_host", "known_columns", "remember_columns"}
+INTERNAL = {
+    "xp",
+    "current",
+    "to_array_module",
+    "to_caller",
+    "to_host",
+    "known_columns",
+    "remember_columns",
+    "plain",
+    "restore",
+}
 
 
 class HostArrays:
-    """Base class of networks, graphs and costs whose arrays are NumPy arrays."""
+    """Base class of networks, graphs and costs whose arrays are NumPy arrays.
+
+    Attributes
+    ----------
+    restore : function or None
+        Converts NumPy arrays to the caller's kind of array; None where the caller uses NumPy.
+    """
+
+    restore: Restorer = None
 
     def __dir__(self) -> list[str]:
         return [name for name in super().__dir__() if name not in INTERNAL]
@@ -37,16 +56,31 @@ class HostArrays:
 
     def to_array_module(self, values: AnyArray) -> AnyArray:
         """Return `values`, an array from :meth:`to_caller` or NumPy, as an array of :attr:`xp`."""
-        return values
+        return np.from_dlpack(values) if is_tensor(values) else values
 
     def to_caller(self, values: AnyArray) -> AnyArray:
-        """Return `values`, an array of :attr:`xp`, as the kind of array that the input was."""
+        """Return `values`, an array of :attr:`xp`, as the kind of array that the input was.
+
+        NumPy arrays become read-only.
+        """
+        if self.restore is not None:
+            # DLPack exports no read-only arrays before NumPy 2.1, and no library but NumPy has them.
+            return self.restore(values if values.flags.writeable else values.copy())
+        values.flags.writeable = False
         return values
 
     def to_host(self, values: AnyArray) -> Array:
         """Return `values`, an array of :attr:`xp` or from :meth:`to_caller`, as a NumPy array."""
-        host: Array = values
+        host: Array = self.to_array_module(values)
         return host
+
+    def plain(self) -> Self:
+        """Return the same, with results that are arrays of :attr:`xp`: itself, or a copy."""
+        if self.restore is None:
+            return self
+        found = copy(self)
+        object.__setattr__(found, "restore", None)
+        return found
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -61,7 +95,7 @@ class DeviceArrays(HostArrays):
     """
 
     device: Device = field(kw_only=True)
-    restore: Callable[[Any], Any] | None = field(kw_only=True)
+    restore: Restorer = field(kw_only=True)
 
     @property
     def xp(self) -> ArrayModule:
@@ -124,6 +158,12 @@ def is_tensor(values: AnyArray) -> bool:
     return hasattr(values, "__dlpack__") and not isinstance(values, np.ndarray | np.generic)
 
 
+def restorer_of(*values: AnyArray) -> Restorer:
+    """Return a function that converts NumPy arrays to the kind of the first tensor among `values`, if any."""
+    tensor = next(filter(is_tensor, values), None)
+    return None if tensor is None else importer_of(tensor)
+
+
 def host_array(values: AnyArray, name: str) -> Array:
     """Return an array-like, or a tensor on the host, as a NumPy array.
 
@@ -136,13 +176,26 @@ def host_array(values: AnyArray, name: str) -> Array:
         raise InvalidInputError(f"{name} is on a GPU: copy it to the host")
     try:
         if is_tensor(values):
-            return np.from_dlpack(without_gradient(values))
+            return _of_tensor(without_gradient(values), name)
         array = np.asarray(values)
         if array.dtype.kind == "f" and isinstance(values, list | tuple):
             _check_integers(array, values)
         return array
+    except InvalidInputError:
+        raise
     except (BufferError, OverflowError, TypeError, ValueError) as error:
         raise InvalidInputError(f"{name} is not an array: {error}") from None
+
+
+def _of_tensor(values: AnyArray, name: str) -> Array:
+    """Return a tensor on the host as a NumPy array over the same memory."""
+    try:
+        return np.from_dlpack(values)
+    except RuntimeError:  # what NumPy raises for dtypes that it lacks
+        dtype = getattr(values, "dtype", "that NumPy lacks")
+        raise InvalidInputError(
+            f"{name} has dtype {dtype}: convert it to integers or floats of 16, 32 or 64 bits"
+        ) from None
 
 
 def exact_array(values: AnyArray, name: str) -> Array:
@@ -183,7 +236,7 @@ def as_device_array(device: Device, values: AnyArray, name: str, whole: str) -> 
     return device.from_dlpack(without_gradient(values))
 
 
-def restorer(device: Device, values: AnyArray) -> Callable[[Any], Any] | None:
+def restorer(device: Device, values: AnyArray) -> Restorer:
     """Return a function that converts CuPy arrays to the kind of `values`; None if they are CuPy arrays."""
     return None if isinstance(values, device.xp.ndarray) else importer_of(values)
 

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import AnyArray, DType
+from ..arrays import AnyArray, DType, Restorer
 from ..errors import InvalidInputError
 from .cost_base import HostCosts
+from .placement import host_array, restorer_of
 
 #: Kinds of distances in kernels. The cosine distance is half the squared distance of unit vectors.
 EUCLIDEAN, SQEUCLIDEAN, CITYBLOCK, CHEBYSHEV = range(4)
@@ -39,7 +40,8 @@ class PointCosts(HostCosts):
     Parameters
     ----------
     rows : array_like, shape (n, d)
-        One point a row of the cost matrix; integers or floats of up to 64 bits.
+        One point a row of the cost matrix; integers or floats of up to 64 bits. Arrays may be those of any
+        library with ``__dlpack__``, such as Torch or JAX: those of results are of the same kind.
     columns : array_like, shape (m, d)
     metric : {"euclidean", "sqeuclidean", "cityblock", "chebyshev", "cosine"}
         As in :func:`scipy.spatial.distance.cdist`; distances are float64. The cosine distance is computed
@@ -66,6 +68,8 @@ class PointCosts(HostCosts):
     #: Whether the total is to be maximised, and whether costs are minus the distances: set by solvers.
     maximize: bool = field(default=False, kw_only=True)
     negated: bool = field(default=False, kw_only=True)
+    #: Converts NumPy arrays to the caller's kind of array; None where the caller uses NumPy.
+    restore: Restorer = field(default=None, kw_only=True)
 
     #: The leading dimensions of one matrix.
     leading: tuple[int, ...] = field(default=(), init=False)
@@ -73,6 +77,8 @@ class PointCosts(HostCosts):
     def __post_init__(self) -> None:
         if not isinstance(self.metric, str) or self.metric not in KINDS:
             raise InvalidInputError(f"metric must be one of {', '.join(KINDS)}, got {self.metric!r}")
+        restore = self.restore or restorer_of(self.rows, self.columns)
+        object.__setattr__(self, "restore", restore)
         object.__setattr__(self, "rows", _as_points("rows", self.rows))
         object.__setattr__(self, "columns", _as_points("columns", self.columns))
         if self.rows.shape[1] != self.columns.shape[1]:
@@ -142,11 +148,6 @@ class PointCosts(HostCosts):
         """Return itself, the only item."""
         return self
 
-    def to_caller(self, values: AnyArray) -> AnyArray:
-        """Return a NumPy array, made read-only."""
-        values.flags.writeable = False
-        return values
-
     def block(self, begin: int, end: int) -> NDArray[np.float64]:
         """Return the costs of the rows from `begin` to `end` with all columns; by SciPy."""
         from scipy.spatial.distance import cdist
@@ -175,10 +176,7 @@ def distances(gaps: NDArray[np.float64], kind: int) -> NDArray[np.float64]:
 
 def _as_points(side: str, given: Any) -> NDArray[np.float64]:
     """Return points as float64, checked."""
-    try:
-        points = np.asarray(given)
-    except ValueError as error:
-        raise InvalidInputError(f"{side} are not points: {error}") from None
+    points = host_array(given, side)
     if points.ndim != 2:
         raise InvalidInputError(f"{side} must be points, shape (n, d), got shape {points.shape}")
     if points.dtype.kind not in "biuf" or points.dtype.itemsize > 8:

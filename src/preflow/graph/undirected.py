@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -18,6 +18,7 @@ from ..arrays import (
     Index,
     Indices,
     Number,
+    Restorer,
     TableInput,
     WeightInput,
 )
@@ -40,7 +41,7 @@ from .edge_tables import (
 )
 from .network import check_ends, column_values, frozen, read_capacities, vertex_ids
 from .networkx_edges import is_networkx, read_networkx
-from .placement import HostArrays
+from .placement import HostArrays, restorer_of
 from .sparse_input import read_sparse
 from .vertex_names import VertexNames, numbers_of_labels
 
@@ -89,6 +90,8 @@ class UndirectedGraph(VertexNames, HostArrays, ReadOnlyArrays):
         Finite, of any sign.
     labels : tuple or None
         The caller's vertex labels.
+    restore : function or None
+        Makes arrays of the caller's kind of the arrays of a result; None where the caller uses NumPy.
     """
 
     num_vertices: int
@@ -96,6 +99,7 @@ class UndirectedGraph(VertexNames, HostArrays, ReadOnlyArrays):
     head: Array
     weight: Array | None = None
     labels: tuple[Hashable, ...] | None = field(default=None, kw_only=True)
+    restore: Restorer = field(default=None, kw_only=True, repr=False)
     _label_index: Mapping[Hashable, int] | None = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -137,7 +141,8 @@ class UndirectedGraph(VertexNames, HostArrays, ReadOnlyArrays):
         Parameters
         ----------
         tail, head : array_like of integers, shape (m,)
-            End vertices, numbered from 0.
+            End vertices, numbered from 0. Arrays may be those of any library with ``__dlpack__``, such as
+            Torch or JAX: those of results are of the same kind.
         weight : array_like, shape (m,) or scalar, optional
         num_vertices : int, optional
             Default: one more than the largest vertex mentioned.
@@ -153,7 +158,7 @@ class UndirectedGraph(VertexNames, HostArrays, ReadOnlyArrays):
         UndirectedGraph(3 vertices, 3 edges, weights of int64)
         """
         given: Any = (num_vertices, tail, head, weight)  # the constructor converts them
-        return cls(*given)
+        return cls(*given, restore=restorer_of(tail, head, weight))
 
     @classmethod
     def from_edges(cls, edges: EdgesInput, *, weight: str | None = "weight") -> UndirectedGraph:
@@ -294,7 +299,9 @@ class UndirectedGraph(VertexNames, HostArrays, ReadOnlyArrays):
 
     def with_weights(self, weight: ArrayLike | None) -> UndirectedGraph:
         """Return the same graph with these weights, one for each edge."""
-        return UndirectedGraph(self.num_vertices, self.tail, self.head, cast(Any, weight), labels=self.labels)
+        given: Any = (self.num_vertices, self.tail, self.head, weight)  # the constructor converts them
+        restore = self.restore or restorer_of(weight)
+        return UndirectedGraph(*given, labels=self.labels, restore=restore)
 
 
 def _is_symmetric(tail: Array, head: Array, data: Array | None) -> bool:

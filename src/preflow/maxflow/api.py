@@ -298,9 +298,7 @@ class FlowCall(Call[FlowNetwork]):
         )
 
     def given(self, values: AnyArray) -> AnyArray:
-        """Return an array for the result: read-only on the host, else of the caller's kind."""
-        if not isinstance(self.instance, DeviceFlowNetwork):
-            values.flags.writeable = False
+        """Return an array for the result: of the caller's kind, read-only if it is NumPy's."""
         return self.instance.to_caller(values)
 
     def build_and_solve(self, rule: Rule) -> _FirstStage:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 class MinCutResult(BoundedResult):
     """A minimum cut, or the best one found within the time limit.
 
-    Arrays are NumPy arrays, or arrays of the caller's library if the network is on a GPU.
+    Arrays are of the kind that the network was built from: those of NumPy, of Torch, of JAX, of CuPy.
 
     Attributes
     ----------
@@ -242,7 +242,7 @@ class MinCutResult(BoundedResult):
 
     def __repr__(self) -> str:
         size = int(np.count_nonzero(self.network.to_host(self.sink_side)))
-        side = f"{size:,} of {len(self.sink_side):,} vertices on the sink side"
+        side = f"{size:,} of {self.network.num_vertices:,} vertices on the sink side"
         return f"<MinCutResult: {self._headline()}, {side}, {self._how()}>"
 
 
@@ -320,7 +320,8 @@ class MaxFlowResult(MinCutResult):
             check_flow_and_cut(*self._claims(self.flow))
             check_flow_limit(network, self.status, self.lower_bound, self.flow_limit)
             if self.status == "optimal" and not isinstance(network, DeviceFlowNetwork):
-                check_no_residual_path(network, self.sources, self.sinks, self.flow, self.value)
+                flow = network.to_host(self.flow)
+                check_no_residual_path(network, self.sources, self.sinks, flow, self.value)
 
     def __repr__(self) -> str:
         used = int(np.count_nonzero(self.network.to_host(self.flow)))

@@ -222,8 +222,10 @@ class MinCostCall(Call[CostNetwork]):
         """Return the start in standard form, its flow cut to the capacities."""
         if self.start is None:
             return None
-        flow = standard.form_flow(self.start.flow)
-        return FlowState(flow, standard.form_potentials(self.start.potentials), "stopped", self.start._basis)
+        start, to_host = self.start, self.start.network.to_host
+        flow, potentials = (to_host(part) for part in (start.flow, start.potentials))
+        basis = start._basis
+        return FlowState(standard.form_flow(flow), standard.form_potentials(potentials), "stopped", basis)
 
     def _result(self, standard: Standardised, state: FlowState) -> MinCostFlowResult:
         network, supply = self.instance, self.supply
@@ -253,9 +255,9 @@ class MinCostCall(Call[CostNetwork]):
             lower_bound=lower,
             upper_bound=upper,
             stats=self.stats(MinCostStats),
-            flow=flow,
-            potentials=potentials,
-            supply=supply,
+            flow=network.to_caller(flow),
+            potentials=network.to_caller(potentials),
+            supply=network.to_caller(supply),
             network=network,
             _gap=gap,
             _basis=state.basis,

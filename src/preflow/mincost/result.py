@@ -23,15 +23,17 @@ if TYPE_CHECKING:
 class MinCostFlowResult(BoundedResult):
     """A flow of minimum cost, or the best one found within the time limit.
 
+    Arrays are of the kind that the network was built from: those of NumPy, of Torch, of JAX.
+
     Attributes
     ----------
-    flow : ndarray of int64 or float64, shape (num_arcs,)
+    flow : array of int64 or float64, shape (num_arcs,)
         Flow of every input arc, in input order, within its bounds; negative where an undirected arc carries
         flow from its head to its tail. After a time limit the flow need not send all supplies: it does if
         `upper_bound` is finite.
-    potentials : ndarray of int64 or float64, shape (num_vertices,)
+    potentials : array of int64 or float64, shape (num_vertices,)
         Potentials (dual values, node prices) that prove the bound: see `reduced_costs`.
-    supply : ndarray of int64 or float64, shape (num_vertices,)
+    supply : array of int64 or float64, shape (num_vertices,)
     network : CostNetwork
     status, lower_bound, upper_bound, value, stats
         See :class:`preflow.solving.result.BoundedResult`. The bounds are costs.
@@ -46,7 +48,8 @@ class MinCostFlowResult(BoundedResult):
 
     def __post_init__(self) -> None:
         for array in (self.flow, self.potentials, self.supply):
-            array.flags.writeable = False
+            if isinstance(array, np.ndarray):
+                array.flags.writeable = False
         if self._basis is not None:
             self._basis.flags.writeable = False
 
@@ -68,7 +71,8 @@ class MinCostFlowResult(BoundedResult):
     @property
     def amount(self) -> int | float:
         """The amount that all vertices send together: the sum of the positive supplies."""
-        return exact_sum(np.maximum(self.supply, 0)) if len(self.supply) else 0
+        supply = self.network.to_host(self.supply)
+        return exact_sum(np.maximum(supply, 0)) if len(supply) else 0
 
     @property
     def gap(self) -> int | float:
@@ -86,7 +90,9 @@ class MinCostFlowResult(BoundedResult):
         Of an optimal flow: arcs with positive reduced cost carry their lower bound, arcs with negative
         reduced cost their capacity. (Of float data: up to rounding.)
         """
-        return reduced_costs(self.network, self.potentials)
+        network = self.network
+        found: Array = network.to_caller(reduced_costs(network, network.to_host(self.potentials)))
+        return found
 
     def flow_dict(self) -> dict[Hashable, dict[Hashable, int | float]]:
         """Return the flow as ``{tail: {head: flow}}`` with the caller's labels, as NetworkX does.
@@ -97,7 +103,7 @@ class MinCostFlowResult(BoundedResult):
         labels = network.labels or range(network.num_vertices)
         flows: dict[Hashable, dict[Hashable, int | float]] = {label: {} for label in labels}
         two_way = [False] * network.num_arcs if network.undirected is None else network.undirected.tolist()
-        columns = (network.tail.tolist(), network.head.tolist(), self.flow.tolist(), two_way)
+        columns = (network.tail.tolist(), network.head.tolist(), network.to_host(self.flow).tolist(), two_way)
         for u, v, amount, both in zip(*columns, strict=True):
             out, back = flows[labels[u]], flows[labels[v]]
             out[labels[v]] = out.get(labels[v], 0) + (max(amount, 0) if both else amount)
@@ -137,7 +143,7 @@ class MinCostFlowResult(BoundedResult):
             **({} if network.lower is None else {"lower": network.lower}),
             "capacity": network.capacity,
             "cost": network.cost,
-            "flow": self.flow,
+            "flow": network.to_host(self.flow),
         }
 
     def verify(self) -> None:
@@ -154,7 +160,7 @@ class MinCostFlowResult(BoundedResult):
         """
         check_min_cost_flow(
             self.network,
-            self.supply,
+            self.network.to_host(self.supply),
             self.flow,
             self.potentials,
             self.status,
@@ -169,6 +175,6 @@ class MinCostFlowResult(BoundedResult):
         return 0.0
 
     def __repr__(self) -> str:
-        used = int(np.count_nonzero(self.flow))
+        used = int(np.count_nonzero(self.network.to_host(self.flow)))
         arcs = f"flow on {used:,} of {self.network.num_arcs:,} arcs"
         return f"<MinCostFlowResult: {self._headline()}, {arcs}, {self._how()}>"

@@ -302,4 +302,4 @@ def one_matrix(cost: AnyArray) -> DenseCosts | SparseCosts:
         raise InvalidInputError("cost must be one matrix, dense or sparse, in host memory")
     if costs.base is not None:
         raise InvalidInputError("integer costs are at most 2**59 in size")
-    return costs
+    return costs.plain()

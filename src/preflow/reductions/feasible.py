@@ -107,7 +107,7 @@ class CirculationAsMaxFlow(FlowReduction[FeasibleFlow]):
         supply : array of numbers, shape (num_vertices,), or mapping of vertices to numbers, optional
             Default: the supplies of the network, zero if it has none.
         """
-        given = as_cost_network(network)
+        given = as_cost_network(network).plain()
         n = given.num_vertices
         supplies = supplies_or_own(given, supply)
         tail, head = vertex_numbers(given.tail), vertex_numbers(given.head)

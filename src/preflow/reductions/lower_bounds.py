@@ -61,7 +61,7 @@ class LowerBoundsRemoved(CostReduction[MinCostFlowResult]):
         supply : array of numbers, shape (num_vertices,), or mapping of vertices to numbers, optional
             Default: the supplies of the network, zero if it has none.
         """
-        given = as_cost_network(network)
+        given = as_cost_network(network).plain()
         supplies = supplies_or_own(given, supply)
         lower = np.zeros(given.num_arcs, dtype=np.int64) if given.lower is None else given.lower
         n = given.num_vertices

@@ -244,7 +244,7 @@ def max_flow_min_cost(
     Request(METHODS, method, device, threads, time_limit, progress, options)
     reading: dict[str, float] = {}
     with timed(reading, "build"):
-        read = as_cost_network(network)
+        read = as_cost_network(network).plain()
     sources, sinks = read.vertices(source, "source"), read.vertices(sink, "sink")
     both = np.intersect1d(sources, sinks)
     if len(both):

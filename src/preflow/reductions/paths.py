@@ -180,7 +180,7 @@ class PathsAsMinCostFlow(CostReduction[CheapPaths]):
         disjoint : {"arcs", "vertices", None}
             What the paths may not share, apart from the source and the sink. None is for one path.
         """
-        given = as_cost_network(network)
+        given = as_cost_network(network).plain()
         start, end = given.vertex(source), given.vertex(sink)
         if start == end:
             raise InvalidInputError(f"vertex {given.name(start)} is both source and sink")

@@ -125,7 +125,7 @@ class UndirectedCostsAsDirected(CostReduction[MinCostFlowResult]):
         supply : array of numbers, shape (num_vertices,), or mapping of vertices to numbers, optional
             Default: the supplies of the network, zero if it has none.
         """
-        given = as_cost_network(network)
+        given = as_cost_network(network).plain()
         supplies = supplies_or_own(given, supply)
         both = two_way_arcs(given)
         tail, head = vertex_numbers(given.tail), vertex_numbers(given.head)

@@ -26,7 +26,7 @@ from ..graph.device.costs import DeviceCosts, copied_to_device
 from ..graph.device.points import DevicePoints, points_on_device
 from ..graph.edge_tables import labels_of
 from ..graph.network import exact_sum
-from ..graph.placement import gpu_of_method, gpu_worth_using, host_array, is_tensor, without_gradient
+from ..graph.placement import gpu_of_method, gpu_worth_using, host_array, without_gradient
 from ..graph.point_costs import PointCosts
 from ..graph.standard_form import AMOUNT_BITS, MOST
 from ..method_names import DeviceName, TransportMethodName
@@ -250,16 +250,22 @@ class TransportCall(Call[Any]):
             lower_bound=lower,
             upper_bound=upper,
             stats=self.stats(MinCostStats),
-            row=found.row.astype(np.int64),
-            column=found.column.astype(np.int64),
-            mass=mass,
-            u=found.u,
-            v=v,
-            a=a,
-            b=b,
+            row=self._given(found.row.astype(np.int64)),
+            column=self._given(found.column.astype(np.int64)),
+            mass=self._given(mass),
+            u=self._given(found.u),
+            v=self._given(v),
+            a=self._given(a),
+            b=self._given(b),
             costs=costs,
             _gap=gap,
         )
+
+    def _given(self, values: Array) -> Array:
+        """Return an array of the caller's kind, if the costs are on the host."""
+        on_device = isinstance(self.instance, DeviceCosts)
+        found: Array = values if on_device else self.instance.to_caller(values)
+        return found
 
     def _exponent(self, item: int) -> int | None:
         """Return the power of two of the unit of an item's masses; None if the caller gave integers."""
@@ -296,9 +302,7 @@ def _masses(values: ArrayLike, name: str, leading: tuple[int, ...], size: int) -
         given: AnyArray = values
         array = given.get() if hasattr(given, "get") else np.asarray(without_gradient(given).cpu())
     else:
-        array = (
-            host_array(values, name) if not is_tensor(values) else np.from_dlpack(without_gradient(values))
-        )
+        array = host_array(values, name)
     if array.shape != (*leading, size):
         raise InvalidInputError(f"{name} has shape {array.shape}, expected {(*leading, size)}")
     if array.dtype.kind not in "biuf":

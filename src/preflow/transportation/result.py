@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..arrays import Array
+from ..arrays import AnyArray, Array
 from ..certify.transport import TransportCosts, check_transport
 from ..graph.device.costs import DeviceCosts
 from ..graph.edge_tables import data_frame, labels_of
+from ..graph.placement import is_tensor
 from ..solving.result import BoundedResult
 
 if TYPE_CHECKING:
@@ -23,15 +24,17 @@ if TYPE_CHECKING:
 class TransportResult(BoundedResult):
     """A transport plan of the least cost, or the bounds that were proved within the time limit.
 
+    Arrays are NumPy arrays, or tensors if the costs came as tensors on the host.
+
     Attributes
     ----------
     row, column : array of int64, shape (k,)
         The pairs that carry mass: at most rows + columns - 1.
     mass : array of int64 or float64, shape (k,)
-    u, v : ndarray of int64 or float64, shapes (rows,) and (columns,)
+    u, v : array of int64 or float64, shapes (rows,) and (columns,)
         Prices: ``cost[i, j] + u[i] - v[j]`` is at least zero, and zero for the pairs that carry mass; of
         float costs up to rounding.
-    a, b : ndarray of int64 or float64
+    a, b : array of int64 or float64
         The masses of the rows and of the columns.
     status, lower_bound, upper_bound, value, stats
         See :class:`preflow.solving.result.BoundedResult`. The bounds are costs.
@@ -50,7 +53,12 @@ class TransportResult(BoundedResult):
 
     def __post_init__(self) -> None:
         for array in (self.row, self.column, self.mass, self.u, self.v, self.a, self.b):
-            array.flags.writeable = False
+            if isinstance(array, np.ndarray):
+                array.flags.writeable = False
+
+    def _plan(self) -> tuple[Array, Array, Array]:
+        """Return rows, columns and masses as NumPy arrays."""
+        return _as_numpy(self.row), _as_numpy(self.column), _as_numpy(self.mass)
 
     @property
     def cost(self) -> int | float:
@@ -70,9 +78,17 @@ class TransportResult(BoundedResult):
 
     def matrix(self) -> Array:
         """Return the plan as a dense matrix, shape (rows, columns)."""
-        plan: Array = np.zeros((len(self.a), len(self.b)), dtype=self.mass.dtype)
-        plan[self.row, self.column] = self.mass
-        return plan
+        row, column, mass = self._plan()
+        plan: Array = np.zeros(self.costs.shape[1:], dtype=mass.dtype)
+        plan[row, column] = mass
+        return self._to_caller(plan)
+
+    def _to_caller(self, values: Array) -> Array:
+        """Return a NumPy array as the caller's kind of array, if that is on the host."""
+        if isinstance(self.costs, DeviceCosts) or self.costs.restore is None:
+            return values
+        found: Array = self.costs.to_caller(values)
+        return found
 
     def flow_dict(self) -> dict[Hashable, dict[Hashable, int | float]]:
         """Return the plan as ``{row: {column: mass}}`` with the caller's labels, numbers if there are none.
@@ -87,12 +103,13 @@ class TransportResult(BoundedResult):
         {'north': {'port': 3}, 'south': {'shop': 4, 'port': 1}}
         """
         names = self.costs.labels
-        rows, columns = (range(len(self.a)), range(len(self.b))) if names is None else names
+        rows, columns = map(range, self.costs.shape[1:]) if names is None else names
         plan: dict[Hashable, dict[Hashable, int | float]] = {row: {} for row in rows}
-        order = np.lexsort((self.column, self.row))
-        parts = (part[order].tolist() for part in (self.row, self.column, self.mass))
-        for i, j, mass in zip(*parts, strict=True):
-            plan[rows[i]][columns[j]] = mass
+        row, column, mass = self._plan()
+        order = np.lexsort((column, row))
+        parts = (part[order].tolist() for part in (row, column, mass))
+        for i, j, amount in zip(*parts, strict=True):
+            plan[rows[i]][columns[j]] = amount
         return plan
 
     def to_pandas(self) -> pandas.DataFrame:
@@ -115,18 +132,20 @@ class TransportResult(BoundedResult):
         """Return the columns of :meth:`to_pandas` as arrays; ``polars.DataFrame`` takes them, too."""
         costs = self.costs.on_host() if isinstance(self.costs, DeviceCosts) else self.costs
         rows, columns = costs.labels or (None, None)
+        row, column, mass = self._plan()
         return {
-            "row": labels_of(rows, self.row),
-            "column": labels_of(columns, self.column),
-            "mass": self.mass,
-            "cost": costs.at(0, self.row, self.column),
+            "row": labels_of(rows, row),
+            "column": labels_of(columns, column),
+            "mass": mass,
+            "cost": costs.at(0, row, column),
         }
 
     def sparse(self) -> scipy.sparse.csr_array:
         """Return the plan as a sparse matrix, shape (rows, columns)."""
         from scipy.sparse import csr_array
 
-        return csr_array((self.mass, (self.row, self.column)), shape=(len(self.a), len(self.b)))
+        row, column, mass = self._plan()
+        return csr_array((mass, (row, column)), shape=self.costs.shape[1:])
 
     def verify(self) -> None:
         """Prove the plan optimal, independently of the solver, in one pass over the costs.
@@ -142,11 +161,11 @@ class TransportResult(BoundedResult):
         with self.costs.current():
             check_transport(
                 self.costs,
-                self.a,
-                self.b,
-                (self.row, self.column, self.mass),
-                self.u,
-                self.v,
+                _as_numpy(self.a),
+                _as_numpy(self.b),
+                self._plan(),
+                _as_numpy(self.u),
+                _as_numpy(self.v),
                 self.status,
                 self.lower_bound,
                 self.upper_bound,
@@ -154,5 +173,14 @@ class TransportResult(BoundedResult):
             )
 
     def __repr__(self) -> str:
-        size = f"{len(self.a):,} x {len(self.b):,}"
-        return f"<TransportResult: {self._headline()}, {len(self.row):,} pairs of {size}, {self._how()}>"
+        _, n, m = self.costs.shape
+        size = f"{n:,} x {m:,}"
+        return (
+            f"<TransportResult: {self._headline()}, {len(self._plan()[0]):,} pairs of {size}, {self._how()}>"
+        )
+
+
+def _as_numpy(values: AnyArray) -> Array:
+    """Return a tensor on the host as a NumPy array; anything else unchanged."""
+    array: Array = np.from_dlpack(values) if is_tensor(values) else values
+    return array
