@@ -1,4 +1,4 @@
-"""Run every method for GPUs under NVIDIA's compute-sanitizer: python tests/sanitize_on_gpu.py [TOOL ...].
+"""Run every method for GPUs under NVIDIA's compute-sanitizer: python -m tests.sanitize_on_gpu [TOOL ...].
 
 Tools are memcheck and racecheck unless they are given. Each method solves small instances in a process of
 its own, at most one per core at a time; what a tool reports is printed as soon as it is known,
@@ -22,6 +22,7 @@ import numpy as np
 import preflow
 from preflow.cuda import runtime
 from preflow.generators import FAMILIES, bipartite_family
+from tests.support.paths import ROOT
 
 TOOLS = ("memcheck", "racecheck")
 PROBLEMS = ("max_flow", "grid_cut", "bipartite_matching", "matching", "linear_assignment", "transport")
@@ -86,9 +87,11 @@ def pairs(problem: str, _: str) -> Iterator[tuple[Any, ...]]:
 
 def run(tool: str, problem: str, method: str) -> tuple[str, bool]:
     """Return what a tool says of a method, and whether that is no more than warnings."""
-    command = ["compute-sanitizer", "--tool", tool, sys.executable, __file__, "--solve", problem, method]
+    # An interpreter may be a script or a launcher that starts another process.
+    followed = ["compute-sanitizer", "--target-processes", "all", "--tool", tool]
+    command = [*followed, sys.executable, "-m", "tests.sanitize_on_gpu", "--solve", problem, method]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=TIME_LIMIT)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=TIME_LIMIT, cwd=ROOT)
     except subprocess.TimeoutExpired:
         return f"{tool} {problem} {method}: not done after {TIME_LIMIT} s", False
     output = done.stdout + done.stderr
@@ -96,7 +99,7 @@ def run(tool: str, problem: str, method: str) -> tuple[str, bool]:
     found = Counter(CHANGING.sub("...", line)[:300] for line in FINDING.findall(output))
     head = f"{tool} {problem} {method}: {'; '.join(summary) or 'no summary'}"
     is_right = done.returncode == 0 and bool(summary) and not re.search(r"\b[1-9]\d* errors?\b", summary[-1])
-    if not is_right and not found:
+    if not summary or (not is_right and not found):
         found[output[-2000:]] = 1
     return "\n".join([head, *(f"    {count} x {line}" for line, count in found.items())]), is_right
 
