@@ -187,6 +187,17 @@ def test_papers_names_are_aliases(name: str) -> None:
     assert preflow.max_flow(DIAMOND, 0, 3, method=name).value == 4
 
 
+#: Methods that count their searches as global relabels, and take no time.
+BY_PATHS = ("serial-dinic", "serial-edmonds-karp", "serial-capacity-scaling")
+
+
+@pytest.mark.parametrize("name", [name for name in SOLVERS if name not in BY_PATHS])
+def test_the_time_of_global_relabels_is_taken_where_there_are_any(name: str) -> None:
+    stats = preflow.min_cut(FAMILIES["rmf-wide"].generate(side=6, frames=5, seed=1), method=name).stats
+    assert (stats.global_relabels > 0) == (stats.global_relabel_seconds > 0)
+    assert stats.global_relabel_seconds < stats.seconds["solve"]
+
+
 @pytest.mark.parametrize("name", ["hi-pr", "hi-pro", "hi-prw"])
 def test_published_highest_label_codes_push_over_single_arcs(name: str) -> None:
     problem = FAMILIES["rmf-wide"].generate(side=6, frames=5, seed=1)

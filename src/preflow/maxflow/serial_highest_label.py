@@ -61,13 +61,14 @@ from ..arrays import Array, Indices
 from ..graph.residual import ResidualArrays
 from ..kernels.atomics import relaxed_load
 from ..kernels.bfs import distances_to_sink
+from ..kernels.clock import now
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..kernels.relabel import RELABEL_WORK, lowest_neighbour, relabel_log_size
 from ..solving.monitor import Monitor
 from ..solving.options import check_choice, check_flag, check_positive_integer
 from ..solving.run import Control
-from ..stats import ARC_SCANS, GAP_VERTICES, GLOBAL_RELABELS, PUSHES, RELABELS
+from ..stats import ARC_SCANS, GAP_VERTICES, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, RELABELS
 from .invariants import check_labels
 from .levels import (
     Levels,
@@ -311,7 +312,9 @@ def first_stage(net: ResidualArrays, state: State, rules: Rules, monitor: Monito
             if exact_below > ONE:
                 begin = np.uint64(levels.first[exact_below - ONE])
                 end = np.uint64(levels.first[exact_below])
+            started = now()
             reached, pushes = global_relabel(net, state, reached, begin, end, rules.drain and not stopping)
+            counts[RELABEL_NANOSECONDS] += now() - started
             counts[PUSHES] += pushes
             counts[GLOBAL_RELABELS] += ONE
             exact = True

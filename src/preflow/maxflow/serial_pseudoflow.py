@@ -62,12 +62,13 @@ from ..arrays import Array, Indices
 from ..graph.residual import ResidualArrays
 from ..kernels.atomics import relaxed_load
 from ..kernels.bfs import distances_to_sink
+from ..kernels.clock import now
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..solving.monitor import Monitor
 from ..solving.options import UNLIMITED, check_choice, check_positive_number, limit
 from ..solving.run import Control
-from ..stats import ARC_SCANS, GAP_VERTICES, GLOBAL_RELABELS, PUSHES, RELABELS
+from ..stats import ARC_SCANS, GAP_VERTICES, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, RELABELS
 
 #: A global relabel is due when this share of n vertices in a row was relabelled without a merger: a large
 #: tree rises, and other trees are far below. A fifth and a twentieth were slower on rlg-wide 2048x64.
@@ -390,6 +391,7 @@ def global_relabel(net: ResidualArrays, forest: Forest, order: Indices, monitor:
 
     `order` may lie in the memory of the trees.
     """
+    started = now()
     n = np.uint64(len(forest.label))
     v = ZERO
     while v < n:
@@ -400,6 +402,7 @@ def global_relabel(net: ResidualArrays, forest: Forest, order: Indices, monitor:
         v += ONE
     distances_to_sink(net, forest.label, order, ZERO, ZERO, ZERO, False)
     cut_trees(net, forest, monitor)
+    monitor.counts[RELABEL_NANOSECONDS] += now() - started
     monitor.counts[GLOBAL_RELABELS] += ONE
 
 
