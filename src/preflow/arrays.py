@@ -39,6 +39,8 @@ ResidualNetwork: TypeAlias = Any
 DType: TypeAlias = np.dtype[Any]
 #: The neighbours of a pixel: a number (4, 8, 6, 18 or 26), or the offsets of half of them, shape (k, ndim).
 Connectivity: TypeAlias = ArrayLike | None
+#: The length of a pixel along each axis, one number for each; None where all are alike.
+Spacing: TypeAlias = ArrayLike | None
 #: A vertex by its number or name, or several vertices.
 Vertices: TypeAlias = Hashable | ArrayLike
 #: A network as callers give it: see :func:`preflow.max_flow`.

@@ -584,6 +584,16 @@ def test_segment_of_a_volume(tmp_path: Path) -> None:
     assert (read_volume(mask).values == (values.T > 0)).all()
     nibabel.save(nibabel.Nifti1Image(painted[:-1], np.eye(4)), labels)
     assert "labels.nii has shape" in fail("segment", file, *files, "--scribbles", labels)
+    for sides in ("1,1", "1,1,0", "1,1,a", "1,1,inf"):
+        assert "--spacing is X,Y,Z" in fail("segment", file, *files[:2], *seeds, "--spacing", sides)
+    header, cubes, millimetres = (
+        succeed("segment", file, *files[:2], *seeds, "--sigma", "inf", *more)
+        for more in ((), ("--spacing", "1,1,1"), ("--spacing", "2,2,3"))
+    )
+    energies = [
+        next(line for line in text.splitlines() if "energy" in line) for text in (header, cubes, millimetres)
+    ]
+    assert energies[0] == energies[2] != energies[1]
     assert "ends in .nii" in fail("segment", file, *files[:2], "--mask", str(tmp_path / "m.png"), *seeds)
     assert "outside the image" in fail("segment", file, *files, "--foreground", "1,1,40", *seeds)
     assert "a seed is a box" in fail("segment", file, *files, "--foreground", "1,1,2,2", *seeds)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -369,6 +370,44 @@ class TestTensors:
             GridNetwork.from_arrays(Tensor(np.array([["a"]])), 1, 1)
         with pytest.raises(InvalidInputError, match="neighbor_capacity must hold integers or floats"):
             GridNetwork.from_arrays(Tensor(ZEROS), 1, Tensor(np.ones(2, np.complex64)))
+
+
+@pytest.mark.parametrize("spacing", [(3, 1, 1), (0.5, 0.25, 2.0), np.float32([2, 2, 2])])
+def test_contrast_falls_with_the_distance_in_space(spacing: Any) -> None:
+    image = np.random.default_rng(0).normal(size=(2, 3, 3))
+    capacity = preflow.contrast_capacity(image, strength=1e6, sigma=1.5, connectivity=26, spacing=spacing)
+    shortest = min(map(float, spacing))
+    for row, offset in zip(capacity, half_neighbourhood(3, 26), strict=True):
+        for here in np.ndindex(image.shape):
+            there = tuple(i + step for i, step in zip(here, offset, strict=True))
+            if any(not 0 <= i < n for i, n in zip(there, image.shape, strict=True)):
+                assert row[here] == 0
+                continue
+            length = math.sqrt(sum((step * side) ** 2 for step, side in zip(offset, spacing, strict=True)))
+            height = 1e6 * math.exp(-((image[here] - image[there]) ** 2) / (2 * 1.5**2))
+            assert abs(row[here] - height / (length / shortest)) <= 1
+
+
+def test_only_the_ratios_of_spacing_matter() -> None:
+    image = np.random.default_rng(0).normal(size=(4, 5))
+    plain = preflow.contrast_capacity(image, connectivity=8)
+    assert (preflow.contrast_capacity(image, connectivity=8, spacing=(0.3, 0.3)) == plain).all()
+    metres, feet = (preflow.contrast_capacity(image, spacing=sides) for sides in ((1, 2), (3.28, 6.56)))
+    assert (metres == feet).all()
+    assert (metres != preflow.contrast_capacity(image)).any()
+
+
+@pytest.mark.parametrize(
+    "spacing", [2, (1,), (1, 2, 3), (1, 0), (1, -1), (1, np.inf), (1, np.nan), "ab", (1, "b")]
+)
+def test_bad_spacing(spacing: Any) -> None:
+    with pytest.raises(InvalidInputError, match="spacing"):
+        preflow.contrast_capacity(np.zeros((3, 3)), spacing=spacing)
+
+
+def test_spacing_too_different() -> None:
+    with pytest.raises(InvalidInputError, match="too different"):
+        preflow.contrast_capacity(np.zeros((3, 3)), spacing=(1e-300, 1e300))
 
 
 def test_contrast_capacity() -> None:

@@ -1,6 +1,7 @@
 """Mixtures, warm starts, GrabCut and volumes; a real brain against its white-matter map."""
 
 import importlib.util
+import math
 import sys
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 
 from preflow.errors import InvalidInputError, MissingDependencyError, ParseError
 from preflow.vision import (
+    Painting,
     Volume,
     grabcut,
     parse_seeds,
@@ -15,6 +17,7 @@ from preflow.vision import (
     read_volume,
     seeds_from_labels,
     segment,
+    segment_labels,
     volume_overlay,
     write_labels,
 )
@@ -441,3 +444,37 @@ def test_brain_example_wants_both_files(brain, monkeypatch, capsys):
     with pytest.raises(SystemExit):
         brain.main()
     assert "give two files" in capsys.readouterr().err
+
+
+# Voxels that are no cubes
+
+
+def test_thick_slices():
+    """Of two places for the boundary, the one between slices is cheaper where these are far apart."""
+    rng = np.random.default_rng(0)
+    volume = rng.normal(scale=0.1, size=(4, 4, 4))
+    foreground, background = np.zeros((2, 4, 4, 4), dtype=bool)
+    foreground[0, 0, 0] = background[3, 3, 3] = True
+    options = {"smoothness": 3.0, "sigma": np.inf, "model": "mixture", "components": 1}
+    cubes, thick = (
+        segment(volume, foreground, background, spacing=spacing, **options) for spacing in (None, (9, 1, 1))
+    )
+    for result, length in ((cubes, 1.0), (thick, 9.0)):
+        result.cut.verify()
+        network = result.cut.network
+        for pair, offset in zip(network.pairs(), network.offsets[::2], strict=True):
+            distance = math.hypot(offset[0] * length, *offset[1:])
+            assert (pair.forward == round(3000 / distance)).all()
+    again = segment(volume, foreground, background, spacing=(2.5, 2.5, 2.5), **options)
+    assert (again.mask == cubes.mask).all()
+    box = (0, 0, 0, 4, 4, 3)
+    flat = grabcut(volume, box, spacing=(9, 1, 1), sigma=np.inf)
+    assert flat.cut.network.neighbor_capacity.max() == 50_000
+    markers = foreground + 2 * background
+    labels = segment_labels(volume, markers, spacing=(9, 1, 1))
+    labels.verify()
+    assert labels.energy < segment_labels(volume, markers).energy
+    painting = Painting(volume, spacing=(9, 1, 1), **options)
+    painting.paint(foreground, 1)
+    painting.paint(background, 2)
+    assert (painting.solve().mask == thick.mask).all()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -57,6 +58,11 @@ if TYPE_CHECKING:
     help="Neighbours of a pixel; default: 8, or 26 in a volume.",
 )
 @click.option(
+    "--spacing",
+    metavar="X,Y[,Z]",
+    help="Sides of a pixel, in any unit; default: those in the header of a volume.",
+)
+@click.option(
     "--model",
     default="histogram",
     show_default=True,
@@ -89,6 +95,7 @@ def segment(
     smoothness: float,
     sigma: float | None,
     connectivity: int | None,
+    spacing: str | None,
     model: str,
     prior: float,
     method: str,
@@ -139,6 +146,7 @@ def segment(
     with timed(seconds, "read", f"reading {image}"):
         given = _read(image)
         seeds = _Seeds(foreground, background, scribbles, box, brush).read(given)
+    options["spacing"] = spacing_of(spacing, given.volume, len(given.shape))
     start = time.perf_counter()
     with solver_progress() as progress:
         result = _segment(
@@ -163,6 +171,26 @@ def segment(
     click.echo("\n".join(lines + (_details(result, seconds) if show else [])))
     if result.cut.status != "optimal":
         raise Exit(TIME_LIMIT_REACHED)
+
+
+def spacing_of(text: str | None, volume: Volume | None, ndim: int) -> tuple[float, ...] | None:
+    """Return the lengths of a pixel along each axis, last axis first in `text`; None where all are alike."""
+    if text is None:
+        if volume is None:
+            return None
+        if not all(0 < side < math.inf for side in volume.spacing):
+            raise InvalidInputError(
+                f"the header of the volume has voxels of {volume.spacing[::-1]}: --spacing 1,1,1 for cubes"
+            )
+        return volume.spacing
+    try:
+        sides = tuple(float(side) for side in text.split(","))
+    except ValueError:
+        sides = ()
+    if len(sides) != ndim or not all(0 < side < math.inf for side in sides):
+        letters = ",".join("XYZ"[:ndim])
+        raise InvalidInputError(f"--spacing is {letters}, {ndim} positive numbers, got {text!r}")
+    return sides[::-1]
 
 
 class _Given(NamedTuple):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from .arguments import device_option, threads_option
+from .images import spacing_of
 from .session import Command, interrupts, working
 
 if TYPE_CHECKING:
@@ -95,6 +96,7 @@ def paint(
             smoothness=smoothness,
             sigma=sigma,
             connectivity=connectivity,
+            spacing=spacing_of(None, volume, pixels.ndim),
             model=model,
             prior=prior,
             device=device,

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from ..arrays import AnyArray, ArrayModule, Connectivity
+from ..arrays import AnyArray, ArrayModule, Connectivity, Spacing
 from ..checks import check_integer, check_number, check_positive
 from ..cuda import runtime
 from ..cuda.runtime import is_on_gpu
@@ -22,6 +22,8 @@ from .placement import restorer, restorer_of, without_gradient
 
 #: Squares of differences of larger values, or sums of them, may be beyond float64.
 LARGEST_VALUE = 1e140
+#: Lengths of pixels along two axes may differ by this factor.
+LARGEST_RATIO = 1e100
 #: Smaller numbers are not used as divisors.
 LEAST_FLOAT = float(np.finfo(np.float64).tiny)
 
@@ -33,6 +35,7 @@ def contrast_capacity(
     sigma: float | None = None,
     connectivity: Connectivity = None,
     channel_axis: int | None = None,
+    spacing: Spacing = None,
 ) -> AnyArray:
     """Return capacities between neighbours in an image or a volume: high within regions, low across edges.
 
@@ -43,13 +46,16 @@ def contrast_capacity(
         ``__dlpack__``, also on a GPU. The result is of the same kind, in the same place.
     strength : float
         A capacity is ``strength * exp(-d**2 / (2 * sigma**2)) / length``, rounded; d is the difference of the
-        two pixels' values (Euclidean over channels), length the distance of their centres.
+        two pixels' values (Euclidean over channels), length the distance of their centres, see `spacing`.
     sigma : float, optional
         Default: the root mean square of d over all neighbours. ``inf`` leaves only the length.
     connectivity : int or list of offsets, optional
         As for :func:`preflow.grid_cut`. Default: 4 in an image, 6 in a volume.
     channel_axis : int, optional
         The axis of the channels of `image`; None where it has none.
+    spacing : sequence of float, optional
+        Length of a pixel along each axis of the grid, in any unit, as of voxels in a scan with thick slices.
+        Distances are measured in units of the shortest one. Default: all alike.
 
     Returns
     -------
@@ -95,7 +101,8 @@ def contrast_capacity(
         raise InvalidInputError(f"image has no pixels: its shape is {values.shape}")
     named = named_neighbourhoods(len(shape))
     half = half_neighbourhood(len(shape), next(iter(named)) if connectivity is None else connectivity)
-    capacities = contrast_of_channels(channels, half, strength, sigma, xp)
+    lengths = relative_spacing(spacing, len(shape))
+    capacities = contrast_of_channels(channels, half, strength, sigma, xp, lengths)
     return capacities if restore is None else restore(capacities)
 
 
@@ -105,8 +112,12 @@ def contrast_of_channels(
     strength: float,
     sigma: float | None,
     xp: ArrayModule = np,
+    lengths: tuple[float, ...] | None = None,
 ) -> AnyArray:
-    """Return the capacities of :func:`contrast_capacity` for an image whose last axis is that of channels."""
+    """Return the capacities of :func:`contrast_capacity` for an image whose last axis is that of channels.
+
+    `lengths` are those of a pixel along each axis, 1 or more; default: 1.
+    """
     check_number("strength", strength)
     if sigma is not None:
         check_positive("sigma", sigma)
@@ -117,9 +128,10 @@ def contrast_of_channels(
     shape = channels.shape[:-1]
     dtype = next(dtype for dtype in (np.int16, np.int32, np.int64) if strength <= np.iinfo(dtype).max)
     capacities = xp.zeros((len(half), *shape), dtype=dtype)
+    sides = (1.0,) * len(shape) if lengths is None else lengths
     for row, offset in zip(capacities, half, strict=True):
         here, there = pair_boxes(shape, offset)
-        longest = strength / math.hypot(*offset)
+        longest = strength / math.hypot(*(step * length for step, length in zip(offset, sides, strict=True)))
         if math.isinf(sigma):
             row[here] = round(longest)
         else:
@@ -127,6 +139,28 @@ def contrast_of_channels(
                 ratio = _squared_difference(channels, here, there, xp) / max(2.0 * sigma * sigma, LEAST_FLOAT)
             row[here] = xp.rint(longest * xp.exp(-ratio))
     return capacities
+
+
+def relative_spacing(spacing: Spacing, ndim: int) -> tuple[float, ...] | None:
+    """Return the length of a pixel along each axis in units of the shortest one; None where all are alike.
+
+    Raises
+    ------
+    InvalidInputError
+        `spacing` is not one positive number for each axis, or the lengths are too different.
+    """
+    if spacing is None:
+        return None
+    given = as_array(spacing, "spacing")
+    if given.shape != (ndim,) or given.dtype.kind not in "iuf":
+        raise InvalidInputError(f"spacing is {ndim} numbers, one for each axis of the grid; got {spacing!r}")
+    lengths = given.astype(np.float64)
+    if not (np.isfinite(lengths).all() and (lengths > 0).all()):
+        raise InvalidInputError(f"spacing must be positive and finite, got {spacing!r}")
+    shortest, longest = float(lengths.min()), float(lengths.max())
+    if longest > LARGEST_RATIO * shortest:
+        raise InvalidInputError(f"spacing has lengths {shortest:g} and {longest:g}, which are too different")
+    return None if shortest == longest else tuple((lengths / shortest).tolist())
 
 
 def finite_array(

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arrays import Connectivity
+from ..arrays import Connectivity, Spacing
 from ..checks import check_integer
 from ..errors import InvalidInputError
 from ..graph.contrast import finite_array
@@ -66,6 +66,7 @@ def grabcut(
     smoothness: float = 50.0,
     sigma: float | None = None,
     connectivity: Connectivity = None,
+    spacing: Spacing = None,
     iterations: int = 10,
     warm_start: Segmentation | None = None,
     method: str = "auto",
@@ -87,7 +88,7 @@ def grabcut(
         Pixels that certainly belong to the object, or to the background, to correct a result.
     components : int
         Gaussians in the mixture of each label.
-    smoothness, sigma, connectivity
+    smoothness, sigma, connectivity, spacing
         As for :func:`segment`.
     iterations : int
         Most cuts; they end when a cut changes no label.
@@ -129,7 +130,7 @@ def grabcut(
     check_integer("iterations", iterations)
     deadline = Deadline(time_limit)
     palette = Palette.of(channels)
-    links = Links(channels, smoothness, sigma, connectivity)
+    links = Links(channels, smoothness, sigma, connectivity, spacing)
     object_now, cut = ~hard_rest, None
     if warm_start is not None:
         object_now, cut = _start(warm_start, hard_object, hard_rest)

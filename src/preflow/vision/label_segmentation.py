@@ -19,7 +19,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arrays import Array
+from ..arrays import Array, Spacing
 from ..checks import check_integer, check_number
 from ..errors import CapacityOverflowError, InvalidInputError
 from ..graph.contrast import contrast_capacity
@@ -108,6 +108,7 @@ def segment_labels(
     smoothness: float = 50.0,
     sigma: float | None = None,
     connectivity: int | None = None,
+    spacing: Spacing = None,
     model: LabelModel = "histogram",
     components: int = 5,
     max_sweeps: int = MOST_SWEEPS,
@@ -133,6 +134,8 @@ def segment_labels(
         As for :func:`segment`: the weight of boundaries, and the contrast at which they become cheap.
     connectivity : int, optional
         As for :func:`preflow.grid_cut`; default: all pixels that share a corner.
+    spacing : sequence of float, optional
+        As for :func:`segment`: the length of a pixel along each axis.
     model : {"histogram", "mixture", "none"}
         Model of the colours of each label, from its seeds. With "none" only contrast and the length of
         boundaries count: for objects of one colour that touch each other, such as cells, with seeds that
@@ -187,7 +190,7 @@ def segment_labels(
     if len(names) > MOST_LABELS:
         raise InvalidInputError(f"markers name {len(names):,} labels, at most {MOST_LABELS:,} are supported")
     placed = [taken & (seeds == name) for name in names]
-    energy = _energy(channels, placed, taken, smoothness, sigma, connectivity, model, components)
+    energy = _energy(channels, placed, taken, smoothness, sigma, connectivity, spacing, model, components)
     # If only its seeds have the second label, its expansion is the minimum cut of a problem with two labels.
     initial = placed[1].astype(np.int64) if len(names) == 2 else None
     labelling = alpha_expansion(
@@ -234,6 +237,7 @@ def _energy(
     smoothness: float,
     sigma: float | None,
     connectivity: int | None,
+    spacing: Spacing,
     model: LabelModel,
     components: int,
 ) -> LabelEnergy:
@@ -241,7 +245,9 @@ def _energy(
     ndim = taken.ndim
     half = half_neighbourhood(ndim, ALL_AROUND[ndim] if connectivity is None else connectivity)
     strength = CAPACITY_PER_NAT * smoothness
-    weights = contrast_capacity(channels, strength=strength, sigma=sigma, connectivity=half, channel_axis=-1)
+    weights = contrast_capacity(
+        channels, strength=strength, sigma=sigma, connectivity=half, channel_axis=-1, spacing=spacing
+    )
     for weight, offset in zip(weights, half, strict=True):
         here, there = pair_boxes(taken.shape, offset)
         weight[here] *= taken[here] & taken[there]

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arrays import Array, Connectivity
+from ..arrays import Array, Connectivity, Spacing
 from ..checks import check_integer, check_number
 from ..errors import InvalidInputError
 from ..graph.grid_input import as_array
@@ -89,7 +89,7 @@ class Painting:
     image : array_like, shape (h, w), (h, w, channels), (d, h, w) or (d, h, w, channels)
         As for :func:`preflow.vision.segment`. An array whose last axis has length 3 or less and that has
         three axes is an image with channels.
-    smoothness, sigma, connectivity, model, components, prior
+    smoothness, sigma, connectivity, spacing, model, components, prior
         As for :func:`preflow.vision.segment`.
     device, threads
         As for :func:`preflow.grid_cut`, for :meth:`solve`. Previews run on one thread.
@@ -139,6 +139,7 @@ class Painting:
         smoothness: float = 50.0,
         sigma: float | None = None,
         connectivity: Connectivity = None,
+        spacing: Spacing = None,
         model: Model = "histogram",
         components: int = 5,
         prior: float = 0.5,
@@ -149,7 +150,7 @@ class Painting:
         shape = _shape_of_pixels(self.image)
         channels = check_channels(self.image, shape)
         self._channels = channels
-        self._sigma, self._connectivity = sigma, connectivity
+        self._sigma, self._connectivity, self._spacing = sigma, connectivity, spacing
         self._model: Model = model
         self._components, self._prior = components, prior
         self._device: DeviceName = device
@@ -173,7 +174,7 @@ class Painting:
         )
 
     def _links_for(self, smoothness: float) -> Links:
-        return Links(self._channels, smoothness, self._sigma, self._connectivity)
+        return Links(self._channels, smoothness, self._sigma, self._connectivity, self._spacing)
 
     def _forget(self) -> None:
         """Forget all cuts."""
@@ -613,6 +614,7 @@ class Snapshot:
             smoothness=self.links.smoothness,
             sigma=painting._sigma,
             connectivity=painting._connectivity,
+            spacing=painting._spacing,
             warm_start=self.last if self.same_box else None,
             device=painting._device,
             threads=painting._threads,

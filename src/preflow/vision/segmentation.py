@@ -17,7 +17,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arrays import Array, Connectivity
+from ..arrays import Array, Connectivity, Spacing
 from ..checks import check_integer, check_number
 from ..errors import CapacityOverflowError, InvalidInputError
 from ..graph.contrast import contrast_capacity, finite_array
@@ -91,6 +91,7 @@ def segment(
     smoothness: float = 50.0,
     sigma: float | None = None,
     connectivity: Connectivity = None,
+    spacing: Spacing = None,
     model: Model = "histogram",
     components: int = 5,
     prior: float = 0.5,
@@ -120,6 +121,11 @@ def segment(
         the root mean square of d over all neighbours. ``inf`` makes all boundaries of one length equal.
     connectivity : int or list of offsets, optional
         As for :func:`preflow.grid_cut`; default: 8 neighbours in an image, 26 in a volume.
+    spacing : sequence of float, optional
+        Length of a pixel along each axis of the grid, in any unit, as of voxels in a scan with thick slices.
+        Distances are measured in units of the shortest one. Default: all alike.
+        ``smoothness`` is the cost of a boundary across the shortest side. :attr:`Volume.spacing` is that of
+        a NIfTI file.
     model : {"histogram", "mixture"}
         Model of the seeds' colours: smoothed histograms, or mixtures of `components` Gaussians each, which
         need fewer seeds if there are several channels.
@@ -178,6 +184,7 @@ def segment(
         smoothness=smoothness,
         sigma=sigma,
         connectivity=connectivity,
+        spacing=spacing,
         model=model,
         components=components,
         prior=prior,
@@ -211,6 +218,7 @@ def segmentation_network(
     smoothness: float = 50.0,
     sigma: float | None = None,
     connectivity: Connectivity = None,
+    spacing: Spacing = None,
     model: Model = "histogram",
     components: int = 5,
     prior: float = 0.5,
@@ -233,7 +241,7 @@ def segmentation_network(
     channels = check_channels(image, seeds[0].shape)
     palette = Palette.of(channels)
     ratio = log_ratio(palette, *seeds, model=model, components=components, prior=prior)
-    links = Links(channels, smoothness, sigma, connectivity)
+    links = Links(channels, smoothness, sigma, connectivity, spacing)
     return links.network(palette, ratio, *seeds)
 
 
@@ -269,6 +277,7 @@ class Links:
         smoothness: float,
         sigma: float | None,
         connectivity: Connectivity,
+        spacing: Spacing = None,
     ) -> None:
         check_number("smoothness", smoothness)
         self.smoothness = smoothness
@@ -277,7 +286,12 @@ class Links:
         self.connectivity = half
         strength = CAPACITY_PER_NAT * smoothness
         self.neighbor_capacity = contrast_capacity(
-            channels, strength=strength, sigma=sigma, connectivity=self.connectivity, channel_axis=-1
+            channels,
+            strength=strength,
+            sigma=sigma,
+            connectivity=self.connectivity,
+            channel_axis=-1,
+            spacing=spacing,
         )
         # Boykov and Jolly's K: more than all n-links of a pixel, so that no minimum cut changes a seed's
         # label.

@@ -43,6 +43,19 @@ class Volume:
     values: Array
     affine: NDArray[np.float64]
 
+    @property
+    def spacing(self) -> tuple[float, float, float]:
+        """Length of a voxel along each axis of `values`, (z, y, x), in millimetres.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> Volume(np.zeros((2, 2, 2)), np.diag([1.0, 1.0, 3.0, 1.0])).spacing
+        (3.0, 1.0, 1.0)
+        """
+        x, y, z = (math.hypot(*column) for column in self.affine[:3, :3].T.tolist())
+        return z, y, x
+
 
 def is_volume(path: str | Path) -> bool:
     """Return whether a path has the suffix of a volume.
