@@ -113,6 +113,7 @@ DATA = {
     "MinCostFlow.set_cost": "arcs values",
     "MinCostFlow.set_lower": "arcs values",
     "MinCostFlow.set_supply": "vertices values",
+    "Paint": "image",
     "Painting": "image",
     "Painting.adopt": "solved",
     "Painting.paint": "mask label",

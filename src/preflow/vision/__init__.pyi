@@ -7,6 +7,7 @@ from .label_energy import LabelEnergy, potts, truncated_linear
 from .label_segmentation import LabelSegmentation, segment_labels
 from .optical_flow import OpticalFlow, endpoint_error, find_optical_flow
 from .painter.server import paint
+from .painter.widget import Paint
 from .painting import Painting, Preview
 from .phase import UnwrappedPhase, unwrap_phase
 from .pictures import cutout, labels_picture, overlay, read_image, read_scribbles, write_image
@@ -24,6 +25,7 @@ __all__ = [
     "LabelSegmentation",
     "Labelling",
     "OpticalFlow",
+    "Paint",
     "Painting",
     "Preview",
     "Segmentation",

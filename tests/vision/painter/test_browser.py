@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from preflow.vision import Painting, grabcut, segment
+from preflow.vision import Paint, Painting, grabcut, segment
+from preflow.vision.painter import widget as widget_module
 from preflow.vision.painter.server import Server
 from preflow.vision.painter.session import Session
 from tests.vision.painter.pages import picture, settled, until
@@ -295,3 +296,73 @@ def test_slices_of_a_volume(browser: Any) -> None:
         tab.page.get_by_label("Axis of the slices").select_option("x")
         until(lambda: shown(view.mask[:, :, 30]))
         assert tab.errors == []
+
+
+#: A page that shows a widget: its model passes messages to Python and asks Python for the replies.
+NOTEBOOK = """<!doctype html><link rel="stylesheet" href="paint.css"><div id="cell"></div>
+<script type="module">
+import widget from "./paint.js";
+const listeners = [];
+const model = {
+  on: (name, listener) => listeners.push(listener),
+  off: () => {},
+  send: (message) => window.toPython(message),
+};
+widget.render({ model, el: document.getElementById("cell") });
+setInterval(async () => {
+  for (const [message, bytes] of await window.fromPython()) {
+    const buffers = bytes === null ? [] : [new DataView(Uint8Array.from(bytes).buffer)];
+    listeners.forEach((listener) => listener(message, buffers));
+  }
+}, 20);
+</script>"""
+
+
+def test_the_widget_in_a_page(browser: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("anywidget")
+    cell = Paint(Painting(picture((H, W)), smoothness=5.0))
+    sent: list[tuple[Any, Any]] = []
+    monkeypatch.setattr(
+        cell.widget,
+        "send",
+        lambda content, buffers=None: sent.append((content, list(buffers[0]) if buffers else None)),
+    )
+
+    def receive() -> list[tuple[Any, Any]]:
+        return [sent.pop(0) for _ in range(len(sent))]
+
+    folder = Path(widget_module.__file__).parent
+    with browser.new_context(viewport={"width": 900, "height": 700}) as context:
+        page = context.new_page()
+        errors: list[str] = []
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.expose_function("toPython", lambda message: cell._receive(None, message, []))
+        page.expose_function("fromPython", receive)
+        page.route("http://notebook/", lambda route: route.fulfill(body=NOTEBOOK, content_type="text/html"))
+        page.route(
+            "http://notebook/paint.*",
+            lambda route: route.fulfill(path=folder / route.request.url.rsplit("/", 1)[1]),
+        )
+        page.goto("http://notebook/")
+        page.wait_for_selector(".preflow-paint.cell[data-revision]")
+        assert page.get_by_text("Open …").is_hidden()
+
+        def drag(tool: str, *points: tuple[float, float]) -> None:
+            page.click(f".tool-{tool}")
+            frame = page.locator(".stage").bounding_box()
+            places = [(frame["x"] + x * frame["width"], frame["y"] + y * frame["height"]) for x, y in points]
+            page.mouse.move(*places[0])
+            page.mouse.down()
+            for place in places[1:]:
+                page.mouse.move(*place, steps=4)
+            page.mouse.up()
+
+        drag("object", (0.4, 0.4), (0.6, 0.5))
+        drag("background", (0.05, 0.05), (0.9, 0.06))
+        page.wait_for_selector(".preflow-paint[data-proved=true]", timeout=30_000)
+        assert cell.mask is not None
+        assert (cell.mask == same(cell._session).mask).all()
+        monkeypatch.setattr(cell.widget, "close", lambda: None)
+        cell.close()
+        page.wait_for_selector(".preflow-paint[data-closed]")
+        assert errors == []

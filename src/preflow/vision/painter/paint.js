@@ -6,7 +6,7 @@
 // of the layers that this page lacks. The message { do: "wait", revision } is answered once the view has
 // another revision. An error with the property `refused` says what was wrong with the message; any other error
 // says that nobody answers. transport.upload(file), where it exists, opens another picture.
-// preflow/vision/painter/session.py describes messages and replies.
+// preflow/vision/painter/session.py describes messages and replies. The default export is for anywidget.
 
 const OBJECT = 1, BACKGROUND = 2, ERASE = 0;
 const TOOLS = [
@@ -72,6 +72,7 @@ export function mount(element, transport, { page = false } = {}) {
   let pending = []; // strokes that the server has not answered yet, and the one under the pointer
   let drawing = null, corner = null, cursor = null;
   let queue = Promise.resolve(), stopped = false, started = 0;
+  const peer = transport.peer || "server";
   const pointers = new Map();
   let pinch = null;
 
@@ -121,7 +122,8 @@ export function mount(element, transport, { page = false } = {}) {
   const dismiss = button("×", "Close this message", "", () => complain(""));
   const alert = make("div", { className: "alert", role: "alert", hidden: true }, alertText, dismiss);
   const status = make("div", { className: "status", role: "status" });
-  const root = make("div", { className: "preflow-paint" }, bar, alert, area, status);
+  // JupyterLab leaves the keys to elements with the attribute.
+  const root = make("div", { className: `preflow-paint ${page ? "page" : "cell"}`, "data-lm-suppress-shortcuts": "true" }, bar, alert, area, status);
   element.append(root);
   choose(tool);
 
@@ -197,7 +199,7 @@ export function mount(element, transport, { page = false } = {}) {
     }
     if (!stopped && !root.dataset.offline) {
       root.dataset.offline = "yes";
-      complain("The server does not answer: it has stopped, or the connection is lost.", true);
+      complain(`The ${peer} does not answer: it has stopped, is busy, or the connection is lost.`, true);
     }
   }
 
@@ -227,7 +229,7 @@ export function mount(element, transport, { page = false } = {}) {
     if (view.closed && !stopped) {
       stopped = true;
       root.dataset.closed = "yes";
-      complain("The server has stopped. Start it again to go on.", true);
+      complain(`The ${peer} has stopped. Start it again to go on.`, true);
       describe();
     }
   }
@@ -818,3 +820,53 @@ export function mount(element, transport, { page = false } = {}) {
     },
   };
 }
+
+/** Most milliseconds until the kernel answers a request; one that waits for a change is answered after 20 s. */
+const LONGEST_REPLY = 40_000;
+
+/** Mount the page in a cell of a notebook: requests are messages of the widget, with a number. */
+function render({ model, el }) {
+  const name = Array.from(crypto.getRandomValues(new Uint32Array(2))).join("-"); // a cell may be shown twice
+  const waiting = new Map();
+  let count = 0;
+
+  function receive(message, buffers) {
+    const request = waiting.get(message.number);
+    if (!request) {
+      return;
+    }
+    waiting.delete(message.number);
+    clearTimeout(request.timer);
+    if (message.error !== undefined) {
+      request.fail(Object.assign(new Error(message.error), { refused: true }));
+    } else {
+      const [bytes] = buffers;
+      const content = new Uint8Array(bytes.buffer ?? bytes, bytes.byteOffset ?? 0, bytes.byteLength);
+      request.done({ reply: message.reply, content });
+    }
+  }
+
+  const transport = {
+    peer: "kernel",
+    ask(request) {
+      const number = `${name}-${count++}`;
+      return new Promise((done, fail) => {
+        const timer = setTimeout(() => {
+          waiting.delete(number);
+          fail(new Error("no reply"));
+        }, LONGEST_REPLY);
+        waiting.set(number, { done, fail, timer });
+        model.send({ number, request });
+      });
+    },
+  };
+  model.on("msg:custom", receive);
+  const page = mount(el, transport);
+  return () => {
+    page.destroy();
+    model.off("msg:custom", receive);
+    waiting.forEach(({ timer }) => clearTimeout(timer));
+  };
+}
+
+export default { render };

@@ -26,7 +26,7 @@ from ...checks import check_integer
 from ...errors import InvalidInputError, MissingDependencyError, ParseError, PreflowError
 from ..painting import Painting
 from ..pictures import decode_image
-from .session import Message, Session, View
+from .session import LONGEST_WAIT, PATIENCE, Message, Session, View
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -38,10 +38,6 @@ MOST_REQUEST, MOST_UPLOAD = 1 << 21, 1 << 26
 MOST_PIXELS = 1 << 24
 #: Formats of uploads. Pillow reads some others by programs that it starts.
 FORMATS = ("BMP", "GIF", "JPEG", "PNG", "TIFF", "WEBP")
-#: Seconds that a request waits for a change before it gets the same view again.
-LONGEST_WAIT = 20.0
-#: Seconds that a reply waits for a preview, so that seeds and mask come and are drawn together.
-PATIENCE = 0.25
 #: Names of this machine in the header "Host".
 HOSTS = ("127.0.0.1", "localhost")
 

@@ -37,6 +37,10 @@ from ..volumes import Volume, labels_as_bytes
 #: Seconds without a change before the exact solve starts: a user who paints stroke after stroke gets
 #: previews, which then have a core of their own.
 PAUSE = 0.4
+#: Seconds that a request waits for a change before it gets the same view again.
+LONGEST_WAIT = 20.0
+#: Seconds that a reply waits for a preview, so that seeds and mask come and are drawn together.
+PATIENCE = 0.25
 #: Most points of a stroke. The page sends fewer.
 MOST_POINTS = 20_000
 #: Largest smoothness: beyond it, capacities of common images exceed the exact integers of float64.
