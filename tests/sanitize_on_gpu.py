@@ -22,10 +22,19 @@ import numpy as np
 import preflow
 from preflow.cuda import runtime
 from preflow.generators import FAMILIES, bipartite_family
+from preflow.generators.min_cost import netgen
 from tests.support.paths import ROOT
 
 TOOLS = ("memcheck", "racecheck")
-PROBLEMS = ("max_flow", "grid_cut", "bipartite_matching", "matching", "linear_assignment", "transport")
+PROBLEMS = (
+    "max_flow",
+    "grid_cut",
+    "bipartite_matching",
+    "matching",
+    "linear_assignment",
+    "min_cost_flow",
+    "transport",
+)
 #: Blocks of a kernel whose blocks wait for each other: under a tool all their threads are slow.
 MOST_BLOCKS = 8
 #: Seconds for a method.
@@ -39,7 +48,17 @@ def solve(problem: str, method: str) -> None:
     """Solve small instances with a method, and prove the results."""
     device = runtime.find_device()
     device.num_multiprocessors = min(device.num_multiprocessors, MOST_BLOCKS)
-    calls = {"max_flow": flows, "grid_cut": grids, "transport": transports, "matching": matchings}
+    if problem == "max_flow_batch":
+        networks, sources, sinks = zip(*flows(problem, method), strict=True)
+        preflow.max_flow_batch(networks, sources, sinks, device="cuda").verify()
+        return
+    calls = {
+        "max_flow": flows,
+        "grid_cut": grids,
+        "transport": transports,
+        "matching": matchings,
+        "min_cost_flow": cost_flows,
+    }
     for call in calls.get(problem, pairs)(problem, method):
         found = getattr(preflow, problem)(*call, method=method)
         for result in found if isinstance(found, list) else [found]:
@@ -59,6 +78,11 @@ def matchings(_: str, __: str) -> Iterator[tuple[Any, ...]]:
     random = np.random.default_rng(0)
     for n, m, largest in ((200, 800, 1000), (400, 600, 2)):
         yield ((*random.integers(0, n, (2, m)), random.integers(1, largest, m)),)
+
+
+def cost_flows(_: str, __: str) -> Iterator[tuple[Any, ...]]:
+    for n, degree in ((60, 4), (200, 5)):
+        yield (netgen(n, degree),)
 
 
 def transports(_: str, __: str) -> Iterator[tuple[Any, ...]]:
@@ -107,6 +131,7 @@ def run(tool: str, problem: str, method: str) -> tuple[str, bool]:
 def main() -> None:
     tools = sys.argv[1:] or TOOLS
     methods = [(p, m.name) for p in PROBLEMS for m in preflow.methods(p) if m.device == "cuda"]
+    methods.append(("max_flow_batch", "cuda-dinic"))
     jobs = [(tool, *each) for tool in tools for each in methods]
     right = True
     with ThreadPoolExecutor(os.cpu_count()) as pool:
