@@ -1,13 +1,27 @@
 """The experiments of publications, as suites for the runner of ``preflow bench``. One file for each paper.
 
-Run ``python -m benchmarks.reproduce`` in the root of the repository to see the suites and their options.
+Run ``python -m benchmarks.reproduce`` in the root of the repository to see the papers and their options.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from preflow.bench.problems import add_suite
 
-from . import cihan, deveci, wu_he_hong
+from . import cihan, deveci, lupinska, wu_he_hong
+from .selection import Paper
+
+#: The papers by the names of the command line.
+PAPERS: Mapping[str, Paper] = MappingProxyType(
+    {
+        "cihan": cihan.PAPER,
+        "wu-he-hong": wu_he_hong.PAPER,
+        "deveci28": deveci.PAPER,
+        "lupinska": lupinska.PAPER,
+    }
+)
 
 
 def register() -> None:

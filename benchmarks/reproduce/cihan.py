@@ -19,14 +19,16 @@ from preflow.bench.files import find_files, instance_name
 from preflow.bench.flow_suites import flow_case
 from preflow.bench.machine import check_memory
 from preflow.bench.problem import Case, Suite, Table, method_and_threads
-from preflow.bench.report import seconds_text
-from preflow.bench.runner import InstanceRecord
-from preflow.bench.scaling import by_group, own_contestants
+from preflow.bench.runner import InstanceRecord, Measurement
+from preflow.bench.scaling import by_group, own_contestants, part_seconds
 from preflow.generators import family, grid_3d
 from preflow.graph.network import MaxFlowProblem
 from preflow.io.dimacs import read_max_flow
 from preflow.maxflow.methods import METHODS as MAX_FLOW_METHODS
 from preflow.solving.dispatch import find_method
+
+from .means import Mean, mean_seconds
+from .selection import Paper, Selection
 
 #: The methods that correspond to the codes Cihan, F_PRF and H_PRF; the codes HI_PR, HI_PRO and HI_PRW as
 #: published, each beside ours, which pushes along paths and drains; and auto.
@@ -43,6 +45,8 @@ METHODS = (
     "auto",
 )
 THREADS = (1, 2, 4, 8, 16)
+#: The thesis has the times of Cihan on eight cores in its tables.
+TABLE_THREADS = (1, 8)
 #: Seeds of each family. The thesis has 20.
 SEEDS = 3
 #: Shapes with as many voxels as the vision instances of table B.1, and the largest capacity between voxels.
@@ -59,25 +63,36 @@ VOLUMES: Mapping[str, tuple[tuple[int, int, int], int]] = MappingProxyType(
 )
 #: The suite "cihan-small" divides the sides of the volumes by this.
 DIVISOR = 8
+#: The groups of the suite "cihan-small", with the groups of the thesis's sizes.
+SMALL_GROUPS: Mapping[str, str] = MappingProxyType(
+    {
+        "rmf-wide 32x8": "rmf-wide 400x16",
+        "rlg-wide 1024x32": "rlg-wide 32768x64",
+        "acyclic dense 500": "acyclic dense 8192",
+        "rmf-long 8x128": "rmf-long 32x1024",
+        "rlg-long 32x1024": "rlg-long 64x65536",
+        "line-moderate 4096x4 degree 32": "line-moderate 65536x4 degree 128",
+    }
+)
 #: The memory in bytes that a voxel takes while a volume is generated and solved.
 BYTES_A_VOXEL = 600
 
 # Instances
 
 
-def cases(files: Sequence[str]) -> list[Case]:
+def cases(files: Sequence[str], seeds: int = SEEDS) -> list[Case]:
     """Return the families and the vision instances at the sizes of the thesis.
 
     A vision instance is read if one of the `files` has its name. Otherwise a synthetic volume of the same
     size replaces it; its name ends in "-like".
     """
     synthetic = [
-        *_family_seeds("rmf-wide", "400x16"),
-        *_family_seeds("rlg-wide", "32768x64"),
-        *_family_seeds("ac-dense", "8192", "acyclic dense 8192", max_capacity=10_000),
-        *_family_seeds("rmf-long", "32x1024"),
-        *_family_seeds("rlg-long", "64x65536"),
-        *_family_seeds("line-moderate", "65536x4x128", "line-moderate 65536x4 degree 128"),
+        *_family_seeds("rmf-wide", "400x16", seeds),
+        *_family_seeds("rlg-wide", "32768x64", seeds),
+        *_family_seeds("ac-dense", "8192", seeds, "acyclic dense 8192", max_capacity=10_000),
+        *_family_seeds("rmf-long", "32x1024", seeds),
+        *_family_seeds("rlg-long", "64x65536", seeds),
+        *_family_seeds("line-moderate", "65536x4x128", seeds, "line-moderate 65536x4 degree 128"),
     ]
     own = {instance_name(path, ".max"): path for path in find_files(files, ".max")}
     volumes = [
@@ -89,15 +104,15 @@ def cases(files: Sequence[str]) -> list[Case]:
     return synthetic + volumes
 
 
-def small_cases(files: Sequence[str]) -> list[Case]:
+def small_cases(files: Sequence[str], seeds: int = SEEDS) -> list[Case]:
     """Return smaller instances of the same families, and smaller synthetic volumes."""
     synthetic = [
-        *_family_seeds("rmf-wide", "32x8"),
-        *_family_seeds("rlg-wide", "1024x32"),
-        *_family_seeds("ac-dense", "500", "acyclic dense 500", max_capacity=10_000),
-        *_family_seeds("rmf-long", "8x128"),
-        *_family_seeds("rlg-long", "32x1024"),
-        *_family_seeds("line-moderate", "4096x4x32", "line-moderate 4096x4 degree 32"),
+        *_family_seeds("rmf-wide", "32x8", seeds),
+        *_family_seeds("rlg-wide", "1024x32", seeds),
+        *_family_seeds("ac-dense", "500", seeds, "acyclic dense 500", max_capacity=10_000),
+        *_family_seeds("rmf-long", "8x128", seeds),
+        *_family_seeds("rlg-long", "32x1024", seeds),
+        *_family_seeds("line-moderate", "4096x4x32", seeds, "line-moderate 4096x4 degree 32"),
     ]
     volumes = [
         _volume(f"{name}-like small", tuple(side // DIVISOR for side in shape), strength)
@@ -106,7 +121,9 @@ def small_cases(files: Sequence[str]) -> list[Case]:
     return synthetic + volumes
 
 
-def _family_seeds(name: str, size: str, shown: str | None = None, **parameters: int) -> list[Case]:
+def _family_seeds(
+    name: str, size: str, seeds: int, shown: str | None = None, **parameters: int
+) -> list[Case]:
     """Return a group: the instances of several seeds."""
     group = shown or f"{name} {size}"
     return [
@@ -114,7 +131,7 @@ def _family_seeds(name: str, size: str, shown: str | None = None, **parameters: 
             flow_case(f"{group} seed {seed}", partial(family(name).generate, size, seed=seed, **parameters)),
             group=group,
         )
-        for seed in range(SEEDS)
+        for seed in range(seeds)
     ]
 
 
@@ -282,37 +299,75 @@ COUNTS = ("pushes", "relabels", "global_relabels")
 
 
 class Operations(NamedTuple):
-    """A contestant's mean time and operation counts on a group, and those of the corresponding code."""
+    """A contestant's means on a group beside those of the corresponding code.
+
+    Attributes
+    ----------
+    group, contestant : str
+    instances : int
+        The instances that it solved.
+    stopped : tuple of str
+        The other instances, each with the reason. They are in no mean: what was stopped is slower.
+    seconds : Mean or None
+        Over the instances, or over the runs if there is one instance. None if it solved no instance.
+    relabels_share : float
+        The share of the solve that global relabels took, where it is known.
+    counts : tuple of Mean
+        The operations in the order of COUNTS.
+    table : str
+    published : Published or None
+    """
 
     group: str
     contestant: str
-    seconds: float
-    counts: tuple[float, ...]
+    instances: int
+    stopped: tuple[str, ...]
+    seconds: Mean | None
+    relabels_share: float
+    counts: tuple[Mean, ...]
     table: str
     published: Published | None
+
+
+def table_of(group: str) -> PublishedTable | None:
+    """Return the published table of a group; smaller instances have that of the thesis's size."""
+    name = group.removesuffix(" small").removesuffix("-like")
+    return TABLES.get(SMALL_GROUPS.get(name, name))
 
 
 def operations(records: Sequence[InstanceRecord]) -> list[Operations]:
     """Return the operations of preflow's methods on each group."""
     rows = []
     for group, members in by_group(records).items():
-        table = TABLES.get(group.removesuffix("-like"))
+        table = table_of(group)
         for contestant in own_contestants(members):
-            measured = [each for record in members if (each := record.of(contestant)) and each.seconds]
-            if measured:
-                code = _code(contestant)
-                counts = (statistics.fmean(each.detail[name] for each in measured) for name in COUNTS)
-                rows.append(
-                    Operations(
-                        group,
-                        contestant,
-                        statistics.fmean(each.median("total") or 0.0 for each in measured),
-                        tuple(counts),
-                        table.number if table and code else "",
-                        table.rows[code] if table and code else None,
-                    )
+            took_part = [(record.name, each) for record in members if (each := record.of(contestant))]
+            solved = [each for _, each in took_part if each.seconds]
+            code = _code(contestant)
+            rows.append(
+                Operations(
+                    group,
+                    contestant,
+                    len(solved),
+                    tuple(f"{name}: {each.status}" for name, each in took_part if not each.seconds),
+                    mean_seconds(solved),
+                    _share_of_relabels(solved),
+                    tuple(Mean.of([each.detail[name] for each in solved]) for name in COUNTS if solved),
+                    table.number if table and code else "",
+                    table.rows[code] if table and code else None,
                 )
+            )
     return rows
+
+
+def _share_of_relabels(solved: Sequence[Measurement]) -> float:
+    """Return the share of the solve that global relabels took in the last runs, in the mean."""
+    shares = []
+    for each in solved:
+        times, relabels = each.all_seconds("solve"), part_seconds(each, "relabel")
+        if times and relabels:
+            shares.append(relabels / times[-1])
+    return statistics.fmean(shares) if shares else 0.0
 
 
 def _code(contestant: str) -> str | None:
@@ -331,8 +386,10 @@ def operation_tables(records: Sequence[InstanceRecord]) -> list[Table]:
         [
             row.group,
             row.contestant,
-            seconds_text(row.seconds),
-            *(f"{count:,.0f}" for count in row.counts),
+            f"{row.instances}" + (f"; {'; '.join(row.stopped)}" if row.stopped else ""),
+            row.seconds.text(".3g") if row.seconds else "",
+            f"{row.relabels_share:.0%}" if row.relabels_share else "",
+            *([count.text(",.0f") for count in row.counts] if row.counts else [""] * len(COUNTS)),
             row.table,
             *_published_cells(row.published),
         ]
@@ -343,10 +400,14 @@ def operation_tables(records: Sequence[InstanceRecord]) -> list[Table]:
     names = [name.replace("_", " ") for name in COUNTS]
     published = [f"published {name}" for name in ("seconds", *names)]
     title = (
-        "Operations, means over the seeds, beside the tables of Cihan's thesis (2010, two quad-core Xeons "
-        "X5355). The `-like` instances have the size of the thesis's instances, but not their capacities"
+        "Operations, means ± standard deviations over the seeds (of seconds over the runs where there is one "
+        "instance), beside the tables of Cihan's thesis (2010, two quad-core Xeons X5355). Instances that a "
+        "method did not solve are named and in no mean. The `-like` instances have the size of the thesis's "
+        "instances, but not their capacities. Published numbers are those of the thesis's sizes, also beside "
+        "smaller instances"
     )
-    return [Table(title, ["instances", "contestant", "seconds", *names, "table", *published], rows)]
+    header = ["instances", "contestant", "solved", "seconds", "global relabels' share", *names]
+    return [Table(title, [*header, "table", *published], rows)]
 
 
 def _published_cells(row: Published | None) -> list[str]:
@@ -359,4 +420,40 @@ SUITES: Mapping[str, Suite] = MappingProxyType(
         "cihan": Suite(cases, METHODS, THREADS, operation_tables),
         "cihan-small": Suite(small_cases, METHODS, THREADS, operation_tables),
     }
+)
+
+# Selection
+
+SPEED_UP = "speed-up"
+
+
+def suites(selection: Selection) -> dict[str, Suite]:
+    """Return the suite of the selected tables, and of the speed-ups."""
+    make = small_cases if selection.small else cases
+    seeds = SEEDS if selection.seeds is None else selection.seeds
+
+    def chosen(files: Sequence[str]) -> list[Case]:
+        every = make(files, seeds)
+        groups = dict.fromkeys(case.group for case in every)
+        numbers = dict(zip(groups, (table.number for table in TABLES.values()), strict=True))
+        whole = selection.wants(SPEED_UP)
+        return [case for case in every if whole or selection.wants(numbers[case.group])]
+
+    methods = METHODS[:1] if selection.parts == (SPEED_UP,) else METHODS
+    threads = THREADS if selection.wants(SPEED_UP) else TABLE_THREADS
+    return {"max_flow": Suite(chosen, methods, threads, operation_tables)}
+
+
+PAPER = Paper(
+    "Cihan, Parallel Maximum Flow Solver for Multi-Core Machines (2010)",
+    MappingProxyType(
+        {
+            **{table.number: f"seconds and operations on {group}" for group, table in TABLES.items()},
+            SPEED_UP: "speed-up of Cihan by threads, in total and of the global relabels",
+        }
+    ),
+    suites,
+    seeded=True,
+    full="hours on 16 cores",
+    small="minutes",
 )

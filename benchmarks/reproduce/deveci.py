@@ -25,6 +25,7 @@ from preflow.bench.machine import check_memory
 from preflow.bench.matching_suites import graph_case, matrix_case
 from preflow.bench.problem import SEARCH, Case, Suite, Table, method_and_options, method_and_threads
 from preflow.bench.profiles import COLOURS, Times, draw_performance_profile, draw_speed_up_profile
+from preflow.bench.report import seconds_text
 from preflow.bench.runner import InstanceRecord
 from preflow.bipartite.methods import METHODS as MATCHING_METHODS
 from preflow.generators import (
@@ -39,6 +40,8 @@ from preflow.generators import (
 )
 from preflow.graph.bipartite import BipartiteGraph
 from preflow.solving.dispatch import find_method
+
+from .selection import Paper, Selection
 
 # Published table
 
@@ -518,7 +521,7 @@ def _draw_individual(ups: Mapping[str, float], path: Path) -> None:
     """Draw the speed-ups in the order of the table, beside the published ones."""
     from matplotlib.ticker import NullFormatter
 
-    matrices = {name: name.partition(" ")[0].removesuffix("-like") for name in ups}
+    matrices = {name: _matrix(name) for name in ups}
     names = sorted(ups, key=lambda name: list(TABLE).index(matrices[name]))
     with _bars("G-PR over PR, graph by graph", names, "speed-up", path) as axes:
         heights = [ups[name] - 1.0 for name in names]
@@ -538,9 +541,52 @@ def _draw_individual(ups: Mapping[str, float], path: Path) -> None:
         axes.yaxis.set_minor_formatter(NullFormatter())
 
 
+def table_one(records: Sequence[InstanceRecord]) -> list[Table]:
+    """Return Table I: sizes, initial and maximum matching, seconds, each beside what is published."""
+    compared = _compared(search_seconds(records))
+    if not compared:
+        return []
+    header = ["matrix", "rows", "columns", "edges", "IM", "MM"]
+    header += [heading for name in compared for heading in (name, f"{name}, published")]
+    rows = []
+    for i, record in enumerate(records):
+        matrix = TABLE[_matrix(record.name)]
+        starts = [each.detail.get("initial_cardinality") for each in record.measurements if each.detail]
+        values = [each.value for each in record.measurements if each.value is not None]
+        pairs = zip(
+            (*record.sizes.values(), _common(starts), _common(values)),
+            (matrix.rows, matrix.columns, matrix.entries, matrix.initial, matrix.maximum),
+            strict=True,
+        )
+        row = [record.name, *(f"{here:,} ({published:,})" for here, published in pairs)]
+        for name, seconds in compared.items():
+            row += [seconds_text(seconds[i]), f"{_published_seconds(matrix, name):g}"]
+        rows.append(row)
+    title = (
+        f"Table I of {BASIS}: published sizes in parentheses, published seconds beside ours. IM is the "
+        "least, where methods start from different matchings"
+    )
+    return [Table(title, header, rows)]
+
+
+def _matrix(instance: str) -> str:
+    """Return the matrix that an instance is, or is like."""
+    return instance.partition(" ")[0].removesuffix("-like")
+
+
+def _common(values: Sequence[float | None]) -> int:
+    return int(min((value for value in values if value), default=0))
+
+
+def _published_seconds(matrix: Matrix, name: str) -> float:
+    """Return the published seconds of a method of NAMES, with or without a number of threads."""
+    codes = {"PR": matrix.pr, "G-PR": matrix.g_pr, "G-HKDW": matrix.g_hkdw, "P-DBFS": matrix.p_dbfs}
+    return codes[name.partition("@")[0]]
+
+
 def tables(records: Sequence[InstanceRecord]) -> list[Table]:
     """Return the tables of the report."""
-    found = []
+    found = table_one(records)
     if speed_ups := speed_ups_over_pr(records):
         rows = [[row.contestant, str(row.instances), f"{row.speed_up:.3g}"] for row in speed_ups]
         found.append(
@@ -559,4 +605,43 @@ SUITES: Mapping[str, Suite] = MappingProxyType(
         "deveci28": Suite(cases, METHODS, tables=tables, draw=draw),
         "deveci28-small": Suite(small_cases, METHODS, tables=tables, draw=draw),
     }
+)
+
+# Selection
+
+#: The methods that each part needs.
+TABLE_METHODS = ("serial-push-relabel", "multicore-disjoint-bfs", "cuda-push-relabel", "cuda-hkdw")
+PARTS: Mapping[str, tuple[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        "table-1": ("sizes, matchings and seconds of the four methods", TABLE_METHODS),
+        "figure-1": ("forms of G-PR and strategies of global relabels", METHODS[2:20]),
+        "figure-2": ("speed-up profile over PR", TABLE_METHODS),
+        "figure-3": ("performance profile of the parallel methods", TABLE_METHODS[1:]),
+        "figure-4": ("speed-up of G-PR over PR, graph by graph", TABLE_METHODS[::2]),
+        "k-sweep": (
+            "PR with other periods k of global relabels",
+            tuple(f"serial-push-relabel[relabel_period={k}]" for k in (0.25, 0.5, 1, 2, 4)),
+        ),
+    }
+)
+
+
+def suites(selection: Selection) -> dict[str, Suite]:
+    """Return the suite with the methods of the selected parts."""
+    if not selection.parts:
+        methods = (*METHODS, *PARTS["k-sweep"][1])
+    else:
+        methods = tuple(method for name in selection.parts for method in PARTS[name][1])
+    make = small_cases if selection.small else cases
+    return {"bipartite_matching": Suite(make, tuple(dict.fromkeys(methods)), tables=tables, draw=draw)}
+
+
+PAPER = Paper(
+    "Deveci, Kaya, Uçar and Çatalyürek, A Push-Relabel-Based Maximum Cardinality Bipartite Matching "
+    "Algorithm on GPUs (2013)",
+    MappingProxyType({name: text for name, (text, _) in PARTS.items()}),
+    suites,
+    seeded=False,
+    full="hours with a GPU; without one its methods are left out and named",
+    small="minutes",
 )

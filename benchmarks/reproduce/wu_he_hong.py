@@ -20,6 +20,8 @@ from preflow.bench.profiles import panels
 from preflow.bench.runner import InstanceRecord
 from preflow.bench.scaling import own_contestants, part_seconds
 
+from .selection import Paper, Selection
+
 METHODS = (
     "multicore-lockfree",
     "cuda-hybrid",
@@ -38,6 +40,18 @@ SIZES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "rmf-wide": ("48x48", "64x64", "84x84", "108x108", "136x136"),
     }
 )
+#: Smaller sizes of the same kinds.
+SMALL_SIZES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "ac-dense": ("200", "300", "400"),
+        "rlg-long": ("32x64", "48x80", "64x96"),
+        "rlg-wide": ("64x64", "96x96", "128x128"),
+        "rmf-long": ("6x24", "8x32", "11x44"),
+        "rmf-wide": ("12x12", "16x16", "21x21"),
+    }
+)
+#: The paper has a machine with four cores.
+THREADS = (1, 2, 4, 8, 16)
 #: A family is drawn if a contestant has times for this number of sizes.
 LEAST_SIZES = 3
 
@@ -188,5 +202,27 @@ def tables(records: Sequence[InstanceRecord]) -> list[Table]:
 
 #: The suite by its name.
 SUITES: Mapping[str, Suite] = MappingProxyType(
-    {"wu-he-hong": Suite(cases, METHODS, tables=tables, draw=draw)}
+    {"wu-he-hong": Suite(cases, METHODS, THREADS, tables=tables, draw=draw)}
+)
+
+# Selection
+
+
+def suites(selection: Selection) -> dict[str, Suite]:
+    """Return the suite of the selected families."""
+
+    def chosen(files: Sequence[str]) -> list[Case]:
+        sizes = SMALL_SIZES if selection.small else SIZES
+        return [family_case(name, size) for name in sizes if selection.wants(name) for size in sizes[name]]
+
+    return {"max_flow": Suite(chosen, METHODS, THREADS, tables, draw)}
+
+
+PAPER = Paper(
+    "Wu, He and Hong, Efficient CUDA Algorithms for the Maximum Network Flow Problem (2011)",
+    MappingProxyType({name: f"seconds by size and ratios of the systems on {name}" for name in SIZES}),
+    suites,
+    seeded=False,
+    full="hours with a GPU; without one its methods are left out and named",
+    small="minutes",
 )

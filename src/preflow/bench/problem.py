@@ -7,6 +7,7 @@ A *contestant* is a solver that takes part: a method of preflow, or a *peer*, wh
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -282,15 +283,15 @@ def method_and_options(name: str) -> tuple[str, dict[str, object]]:
 
 @dataclass(frozen=True)
 class SolverSettings:
-    """The settings with which methods of preflow are called."""
+    """The settings with which methods of preflow are called. The time limit may be infinite."""
 
     threads: int | None
     time_limit: float
 
     @property
-    def stop_after(self) -> float:
-        """Seconds after which a run is stopped."""
-        return PATIENCE * self.time_limit
+    def stop_after(self) -> float | None:
+        """Seconds after which a run is stopped, None without a limit."""
+        return None if math.isinf(self.time_limit) else PATIENCE * self.time_limit
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import logging
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
@@ -17,7 +19,7 @@ from .problem import Case, Contestant, Problem, SolverSettings
 from .problems import PROBLEMS, takes_threads
 from .profiles import require_matplotlib
 from .report import BenchReport, Heading
-from .report_files import write_report
+from .report_files import read_reports, write_report
 from .runner import InstanceRecord, measure
 
 logger = logging.getLogger("preflow")
@@ -47,6 +49,7 @@ def run_bench(
     time_limit: float = 20.0,
     memory: bool = True,
     plots: bool = True,
+    resume: bool = False,
 ) -> BenchReport:
     """Measure preflow beside the installed peers, and compare all values that they find.
 
@@ -84,11 +87,16 @@ def run_bench(
         the speed-up over one thread. Default: those of the suites, which is all threads for most.
     time_limit : float
         Seconds for one run. A contestant that takes longer is measured once. If `memory` is set, each
-        contestant first runs in a process of its own, which is stopped after twice the time limit.
+        contestant first runs in a process of its own, which is stopped after twice the time limit. It may be
+        ``math.inf``: no run is stopped.
     memory : bool
         Whether to measure the peak memory, which takes one more run of each contestant.
     plots : bool
         Whether to draw the pictures.
+    resume : bool
+        Keep what ``bench.json`` in the folder `out` has, and measure the rest. The machine and the settings
+        must be the same. The file is written after every instance, so that a run that was ended at any time
+        can go on.
 
     Returns
     -------
@@ -97,7 +105,8 @@ def run_bench(
     Raises
     ------
     InvalidInputError
-        A name is unknown, no instance matches, or a number is out of range.
+        A name is unknown, no instance matches, or a number is out of range. To resume: there is no folder, or
+        the record in it is of another machine or has other settings.
     BenchmarkFailedError
         Values differ or a method of preflow failed. The report has been written by then.
     MissingDependencyError
@@ -135,15 +144,21 @@ def run_bench(
             "suites": " ".join(suites),
             "repeats": repeats,
             "threads": " ".join(map(str, counts)) or threads or "all",
-            "time_limit": time_limit,
+            "time_limit": "none" if math.isinf(time_limit) else time_limit,
         },
         baseline if baseline in present else next(iter(present), None),
         [_heading(problem, entrants[problem.name]) for problem in chosen],
         [{"what": name, "why": why} for name, why in absent.items()],
     )
+    kept = _recorded(report, out) if resume else {}
     try:
         for problem, suite, case in turns:
             contestants = [each for each in entrants[problem.name] if each.name not in absent]
+            before = kept.get((problem.name, case.name))
+            if before is not None and all(before.of(each.name) for each in contestants):
+                logger.info("%s of %s: recorded before", problem.name, case.name)
+                report.records.append(before)
+                continue
             try:
                 instance = case.make()
             except PreflowError as error:
@@ -165,12 +180,40 @@ def run_bench(
             )
             report.records.append(record)
             logger.info("  %s", _result_line(record, problem.score))
+            if out is not None:
+                write_report(report, Path(out), plots=False)
     finally:
         if out is not None:
             write_report(report, Path(out), plots=plots)
     if report.faults:
         raise BenchmarkFailedError("; ".join(report.faults))
     return report
+
+
+def _recorded(report: BenchReport, out: str | Path | None) -> dict[tuple[str, str], InstanceRecord]:
+    """Return the instances that an earlier run of the same kind has recorded, by problem and name."""
+    if out is None:
+        raise InvalidInputError("resume needs out, the folder of the earlier run")
+    path = Path(out) / "bench.json"
+    if not path.exists():
+        return {}
+    earlier = read_reports([path])
+    for what, now, then in [
+        *(
+            (name, report.machine.get(name), earlier.machine.get(name))
+            for name in ("cpu", "usable_cores", "gpus")
+        ),
+        *(
+            (name, value, earlier.settings.get(name))
+            for name, value in report.settings.items()
+            if name != "suites"
+        ),
+    ]:
+        # Values of the earlier run have been through JSON.
+        if json.loads(json.dumps(now)) != then:
+            raise InvalidInputError(f"{path} cannot be resumed: its {what} is {then}, not {now}")
+    report.date = earlier.date
+    return {(record.problem, record.name): record for record in earlier.records}
 
 
 def _check_number(name: str, value: float) -> None:

@@ -74,12 +74,17 @@ from .session import VERIFICATION_FAILED, Command, interrupts, say
     default=20.0,
     show_default=True,
     metavar="SECONDS",
-    help="Seconds for one run, and for all timed runs of a contestant on an instance.",
+    help="Seconds for one run, and for all timed runs of a contestant on an instance; inf for no limit.",
 )
 @click.option(
     "--no-memory", is_flag=True, help="Do not measure memory, which takes one more run of each contestant."
 )
 @click.option("--no-plots", is_flag=True, help="Draw no profiles.")
+@click.option(
+    "--resume",
+    is_flag=True,
+    help="Keep the instances that bench.json in the folder --out has, and measure the others.",
+)
 def bench(
     suites: tuple[str, ...],
     *,
@@ -96,6 +101,7 @@ def bench(
     time_limit: float,
     no_memory: bool,
     no_plots: bool,
+    resume: bool,
 ) -> None:
     """Measure preflow beside the installed peers.
 
@@ -139,6 +145,7 @@ def bench(
             time_limit=time_limit,
             memory=not no_memory,
             plots=not no_plots,
+            resume=resume,
         )
     except BenchmarkFailedError as error:
         say(f"error: {error}")

@@ -1,0 +1,219 @@
+"""The command that repeats the experiments of a paper, table by table."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pytest
+
+from benchmarks import reproduce
+from benchmarks.reproduce import __main__ as command
+from benchmarks.reproduce import cihan, deveci, lupinska, wu_he_hong
+from benchmarks.reproduce.means import Mean
+from benchmarks.reproduce.selection import Selection, select
+from preflow.bench import run_bench
+from preflow.bench.problem import Case, SolverSettings
+from preflow.bench.problems import PROBLEMS, add_suite
+from preflow.bench.runner import InstanceRecord, Measurement
+from preflow.errors import InvalidInputError
+
+SETTINGS = SolverSettings(1, 10.0)
+
+
+@pytest.fixture(autouse=True)
+def _own_suites() -> Iterator[None]:
+    before = {name: dict(problem.suites) for name, problem in PROBLEMS.items()}
+    yield
+    for name, problem in PROBLEMS.items():
+        problem.suites.clear()
+        problem.suites.update(before[name])
+
+
+def names(cases: Iterable[Case]) -> list[str]:
+    return [case.name for case in cases]
+
+
+def test_help_lists_the_tables_and_figures_of_each_paper() -> None:
+    text = command.usage()
+    for name, paper in reproduce.PAPERS.items():
+        assert f"{name}: {paper.title}" in text
+        assert all(f"{part} " in text for part in paper.parts)
+
+
+def test_arguments_become_those_of_bench() -> None:
+    made = command.arguments_of_bench
+    assert made(["cihan", "c.1", "--seeds", "2", "--repeats", "3"]) == [
+        *("bench", "cihan", "--repeats", "3"),
+        *("--time-limit", "inf", "--no-peers", "--no-memory"),
+    ]
+    assert names(PROBLEMS["max_flow"].suites["cihan"].cases(())) == [
+        "rmf-wide 400x16 seed 0",
+        "rmf-wide 400x16 seed 1",
+    ]
+    assert made(["cihan", "--small", "--peer", "ortools"]) == [
+        *("bench", "cihan", "--peer", "ortools", "--no-memory")
+    ]
+    assert made(["lupinska", "assignment", "--time-limit=3", "--no-peers"]) == [
+        *("bench", "lupinska", "--time-limit=3", "--no-peers", "--no-memory")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["smith"], "unknown paper 'smith'; there are: cihan"),
+        (["cihan", "C.7"], "unknown part 'C.7'; there are: C.1"),
+        (["cihan", "--seeds"], "--seeds needs a number"),
+        (["cihan", "--seeds", "0"], "seeds must be positive"),
+        (["deveci28", "--seeds", "3"], "have no seeds"),
+    ],
+)
+def test_bad_arguments(arguments: list[str], words: str) -> None:
+    with pytest.raises(InvalidInputError, match=words):
+        command.arguments_of_bench(arguments)
+
+
+def test_parts_select_instances_and_methods() -> None:
+    tables = cihan.suites(Selection(("C.4", "D.2"), small=True, seeds=1))["max_flow"]
+    assert names(tables.cases(())) == ["rmf-long 8x128 seed 0", "BL06-gargoyle-med-like small"]
+    assert tables.threads == (1, 8)
+    speed = cihan.suites(Selection(("speed-up",), small=True, seeds=1))["max_flow"]
+    assert speed.methods == ("multicore-fifo",)
+    assert len(names(speed.cases(()))) == 13
+    families = wu_he_hong.suites(Selection(("rmf-wide",), small=True))["max_flow"]
+    assert names(families.cases(())) == ["rmf-wide 12x12", "rmf-wide 16x16", "rmf-wide 21x21"]
+    assert deveci.suites(Selection(("figure-4",)))["bipartite_matching"].methods == (
+        "serial-push-relabel",
+        "cuda-push-relabel",
+    )
+    assert list(lupinska.suites(Selection(("assignment",)))) == ["linear_assignment"]
+    everything = lupinska.suites(Selection(small=True))
+    assert "Hong" in everything["max_flow"].methods
+    assert "Hong" not in lupinska.suites(Selection())["max_flow"].methods
+
+
+@pytest.mark.parametrize("small", [True, False])
+@pytest.mark.parametrize("name", reproduce.PAPERS)
+def test_all_methods_of_the_papers_are_known(name: str, small: bool) -> None:
+    paper = reproduce.PAPERS[name]
+    for problem, suite in paper.suites(select(paper, (), small, None)).items():
+        for method in suite.methods:
+            assert PROBLEMS[problem].contestant(f"preflow:{method}", SETTINGS)
+        assert suite.cases(())
+
+
+def test_means_and_stopped_seeds() -> None:
+    counts = {"pushes": 4, "relabels": 2, "global_relabels": 1, "global_relabel_seconds": 0.3}
+    more = {"pushes": 8, "relabels": 2, "global_relabels": 1, "global_relabel_seconds": 0.5}
+
+    def timed(seconds: float, detail: dict[str, float]) -> Measurement:
+        runs = [{"solve": seconds, "total": seconds}]
+        return Measurement("preflow:serial-fifo", seconds=runs, detail=detail)
+
+    stopped = Measurement("preflow:serial-fifo", status="over the time limit")
+    records = [
+        InstanceRecord("max_flow", "", f"seed {seed}", {}, [each], "rmf-long 8x128")
+        for seed, each in enumerate([timed(1.0, counts), timed(1.0, more), stopped])
+    ]
+    (row,) = cihan.operations(records)
+    assert (row.instances, row.stopped) == (2, ("seed 2: over the time limit",))
+    assert row.seconds == Mean(1.0, 0.0)
+    assert row.counts[0] == Mean(6.0, pytest.approx(8**0.5))
+    assert row.relabels_share == pytest.approx(0.4)
+    assert (row.table, row.published) == ("C.4", cihan.TABLES["rmf-long 32x1024"].rows["F_PRF"])
+    (table,) = cihan.operation_tables(records)
+    assert table.rows[0][2:6] == ["2; seed 2: over the time limit", "1", "40%", "6 ± 3"]
+    (alone,) = cihan.operations(records[2:])
+    assert (alone.instances, alone.seconds, alone.counts) == (0, None, ())
+    assert cihan.operation_tables(records[2:])[0].rows[0][2] == "0; seed 2: over the time limit"
+
+
+def test_assignments_of_lupinska() -> None:
+    cases = lupinska.assignments((), sizes=(5,), seeds=2)
+    assert names(cases) == ["complete 5 seed 0", "complete 5 seed 1"]
+    suites = lupinska.suites(Selection(("assignment",), small=True, seeds=2))
+    suite = suites["linear_assignment"]
+    methods = [method for method in suite.methods if not method.startswith(("cuda", "multicore"))]
+    add_suite("lupinska", suite, "linear_assignment")
+    report = run_bench(
+        ["lupinska"],
+        problems=["linear_assignment"],
+        methods=methods,
+        instances=["complete 10 *"],
+        repeats=1,
+        peers=(),
+        memory=False,
+    )
+    (table,) = lupinska.tables(report.records)
+    assert [row[1] for row in table.rows] == [f"preflow:{method}" for method in methods]
+    # On square costs algorithms 5.1 and 5.2 are the same.
+    counts = {row[1]: row[4:7] for row in table.rows}
+    for text in ("", f",{lupinska.HEURISTICS}"):
+        csa, mixed = (
+            counts[f"preflow:serial-cost-scaling[form={form},{lupinska.AS_PRINTED}{text}]"]
+            for form in ("csa", "mixed")
+        )
+        assert csa == mixed
+
+
+def test_table_one_of_deveci() -> None:
+    def timed(contestant: str, seconds: float) -> Measurement:
+        runs = [{"solve": seconds, "search": seconds, "total": seconds}]
+        return Measurement(contestant, values=[7], seconds=runs, detail={"initial_cardinality": 5})
+
+    record = InstanceRecord(
+        "bipartite_matching",
+        "",
+        "flickr-like small",
+        {"rows": 9, "columns": 8, "edges": 20},
+        [timed("preflow:PR", 2.0), timed("preflow:P-DBFS@8", 0.5), timed("preflow:auto", 1.0)],
+    )
+    table = deveci.table_one([record])[0]
+    assert table.header[6:] == ["PR", "PR, published", "P-DBFS@8", "P-DBFS@8, published"]
+    assert table.rows == [
+        [
+            "flickr-like small",
+            "9 (820,878)",
+            "8 (820,878)",
+            "20 (9,837,214)",
+            "5 (285,241)",
+            "7 (367,147)",
+            *("2", "0.99", "0.5", "0.35"),
+        ]
+    ]
+
+
+def test_a_run_is_resumed(tmp_path: Path) -> None:
+    add_suite("lupinska", lupinska.suites(Selection(("flow",), small=True))["max_flow"], "max_flow")
+
+    def run(pattern: str, **changes: object) -> list[InstanceRecord]:
+        settings: dict[str, object] = {
+            "problems": ["max_flow"],
+            "methods": ["serial-fifo"],
+            "instances": [pattern],
+            "repeats": 1,
+            "peers": (),
+            "memory": False,
+            "plots": False,
+            "out": tmp_path,
+            **changes,
+        }
+        return run_bench(["lupinska"], **settings).records  # type: ignore[arg-type]
+
+    first = run("grid 15x15 seed 0", time_limit=float("inf"))
+    path = tmp_path / "bench.json"
+    assert json.loads(path.read_text())["settings"]["time_limit"] == "none"
+    both = run("grid 15x15 seed [01]", time_limit=float("inf"), resume=True)
+    assert [record.name for record in both] == ["grid 15x15 seed 0", "grid 15x15 seed 1"]
+    assert both[0].measurements[0].seconds == first[0].measurements[0].seconds
+    more = run(
+        "grid 15x15 seed 1", time_limit=float("inf"), resume=True, methods=["serial-fifo", "serial-hi-pr"]
+    )
+    assert len(more[0].measurements) == 2  # a method is new, so all are measured again
+    with pytest.raises(InvalidInputError, match="cannot be resumed: its repeats is 1, not 2"):
+        run("grid*", time_limit=float("inf"), resume=True, repeats=2)
+    with pytest.raises(InvalidInputError, match="resume needs out"):
+        run("grid*", resume=True, out=None)
+    assert run("grid 15x15 seed 0", resume=True, out=tmp_path / "new")
