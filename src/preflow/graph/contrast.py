@@ -15,6 +15,7 @@ from ..checks import check_integer, check_number, check_positive
 from ..cuda import runtime
 from ..cuda.runtime import is_on_gpu
 from ..errors import CapacityOverflowError, InvalidInputError
+from .data_arrays import LikeDataArray, is_data_array
 from .grid_input import as_array
 from .neighbourhood import Box, half_neighbourhood, named_neighbourhoods, pair_boxes
 from .network import EXACT_FLOAT
@@ -43,7 +44,8 @@ def contrast_capacity(
     ----------
     image : array_like
         Values whose differences decrease capacities: a NumPy array, a CuPy array or another with
-        ``__dlpack__``, also on a GPU. The result is of the same kind, in the same place.
+        ``__dlpack__``, also on a GPU. The result is of the same kind, in the same place. That of an array of
+        xarray has the dimension "direction", then those of the grid.
     strength : float
         A capacity is ``strength * exp(-d**2 / (2 * sigma**2)) / length``, rounded; d is the difference of the
         two pixels' values (Euclidean over channels), length the distance of their centres, see `spacing`.
@@ -81,13 +83,14 @@ def contrast_capacity(
     >>> preflow.contrast_capacity([[0, 0, 9]], sigma=3)[0].tolist()
     [[100, 1, 0]]
     """
-    xp, restore = np, None
+    xp, restore, labelled = np, None, None
     if is_on_gpu(image):
         device = runtime.find_device()
         xp, restore = device.xp, restorer(device, image)
         image = device.from_dlpack(without_gradient(image))
     else:
         restore = restorer_of(image)
+        image, labelled = as_array(image, "image"), image
     values = finite_array("image", image, xp)
     if channel_axis is None:
         channels = values[..., np.newaxis]
@@ -103,7 +106,17 @@ def contrast_capacity(
     half = half_neighbourhood(len(shape), next(iter(named)) if connectivity is None else connectivity)
     lengths = relative_spacing(spacing, len(shape))
     capacities = contrast_of_channels(channels, half, strength, sigma, xp, lengths)
+    if is_data_array(labelled):
+        return _with_directions(capacities, labelled, channel_axis)
     return capacities if restore is None else restore(capacities)
+
+
+def _with_directions(capacities: AnyArray, image: AnyArray, channel_axis: int | None) -> AnyArray:
+    """Return capacities as an array of xarray, whose first dimension is that of directions."""
+    grid = image if channel_axis is None else image.isel({image.dims[channel_axis]: 0}, drop=True)
+    name = "direction" if "direction" not in grid.dims else "neighbour"
+    shape = capacities.shape
+    return LikeDataArray(shape, (name, *grid.dims), dict(grid.coords))(capacities)
 
 
 def contrast_of_channels(

@@ -21,6 +21,7 @@ from ..cuda.runtime import Device, is_on_gpu
 from ..errors import InvalidInputError
 from ..parallel.pieces import run_pieces
 from ..solving.read_only import ReadOnlyArrays
+from .data_arrays import Argument, like_data_array
 from .grid_input import as_capacities, check_numbers, compact, grid_arrays
 from .neighbourhood import Box, pair_boxes
 from .network import FlowNetwork, MaxFlowProblem
@@ -151,9 +152,9 @@ class GridNetwork(HostArrays, ReadOnlyArrays):
         Returns
         -------
         GridNetwork
-            Arrays may be NumPy's, CuPy's or anything with ``__dlpack__``, such as Torch tensors: results are
-            of that kind. Where they are on a GPU, this is a
-            :class:`preflow.graph.grid.DeviceGridNetwork`.
+            Arrays may be NumPy's, CuPy's, xarray's or anything with ``__dlpack__``, such as Torch tensors:
+            results are of that kind, those of xarray with dimensions and coordinates. Where they are on a
+            GPU, this is a :class:`preflow.graph.grid.DeviceGridNetwork`.
 
         Raises
         ------
@@ -177,7 +178,9 @@ class GridNetwork(HostArrays, ReadOnlyArrays):
             connectivity,
             np,
         )
-        network = cls(*arrays, restore=restorer_of(*given), _checked=True)
+        named = zip(("source_capacity", "sink_capacity", "neighbor_capacity"), given, strict=True)
+        labelled = like_data_array(len(arrays[0]), (Argument(*each) for each in named))
+        network = cls(*arrays, restore=labelled or restorer_of(*given), _checked=True)
         network.check(threads=threads)
         return network
 

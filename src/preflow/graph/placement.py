@@ -16,6 +16,7 @@ from ..cuda.runtime import Device, importer_of, is_on_gpu
 from ..errors import DeviceMemoryError, InvalidInputError
 from ..solving.dispatch import most_threads
 from ..solving.method import Method
+from .data_arrays import is_data_array
 
 #: Names of networks, graphs and costs that code inside of the package uses: completion does not offer them.
 INTERNAL = {
@@ -56,6 +57,8 @@ class HostArrays:
 
     def to_array_module(self, values: AnyArray) -> AnyArray:
         """Return `values`, an array from :meth:`to_caller` or NumPy, as an array of :attr:`xp`."""
+        if is_data_array(values):
+            return values.to_numpy()
         return np.from_dlpack(values) if is_tensor(values) else values
 
     def to_caller(self, values: AnyArray) -> AnyArray:

@@ -25,6 +25,7 @@ from ..arrays import Array, DType
 from ..checks import check_integer, check_number
 from ..errors import InvalidInputError
 from ..graph.contrast import finite_array
+from ..graph.data_arrays import Argument, like_data_array
 from ..graph.grid_input import as_array
 from ..graph.neighbourhood import half_neighbourhood, pair_boxes
 from ..graph.network import EXACT_FLOAT
@@ -58,7 +59,7 @@ class Denoised:
     Attributes
     ----------
     image : ndarray
-        Shape and dtype are those of the input.
+        Shape and dtype are those of the input. An array of xarray if that is.
     energy : float
         ``data + weight * total variation``, see :func:`denoise`.
     cuts : tuple of GridCutResult
@@ -96,7 +97,7 @@ class Denoised:
 
     def _repr_png_(self) -> bytes | None:
         """Return the image; of a volume the middle slice."""
-        image = self.image
+        image = np.asarray(self.image)
         if image.ndim == 2 or (image.ndim == 3 and image.shape[-1] == 3):
             pixels = image
         elif image.ndim == 3:
@@ -208,7 +209,8 @@ def denoise(
     out = results[0] if channel_axis is None else np.stack(results, axis=channel_axis)
     out = out.astype(given.dtype)
     out.flags.writeable = False
-    return Denoised(out, energy, tuple(cuts))
+    restore = like_data_array(out.ndim, [Argument("image", image)])
+    return Denoised(out if restore is None else restore(out), energy, tuple(cuts))
 
 
 class _Denoising:

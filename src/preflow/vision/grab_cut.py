@@ -28,7 +28,16 @@ from ..method_names import DeviceName
 from ..progress import Reporter
 from .colour_models import Palette
 from .deadline import Deadline
-from .segmentation import CAPACITY_PER_NAT, Links, Segmentation, check_channels, checked_mask, own
+from .segmentation import (
+    CAPACITY_PER_NAT,
+    Links,
+    Segmentation,
+    check_channels,
+    checked_mask,
+    labelled,
+    like_seeds,
+    own,
+)
 
 logger = logging.getLogger("preflow")
 #: Warning of an empty object: it has the colours of its background, or the box is not where it was meant.
@@ -164,7 +173,9 @@ def grabcut(
     assert cut is not None
     if not object_now.any():
         logger.warning(EMPTY)
-    return GrabCut(own(object_now), cut, own(hard_object), own(hard_rest), tuple(energies), converged)
+    restore = like_seeds(inside.ndim, image, foreground=foreground, background=background, box=box)
+    mask = labelled(own(object_now), restore)
+    return GrabCut(mask, cut, own(hard_object), own(hard_rest), tuple(energies), converged)
 
 
 def _counts_on_both_sides(
@@ -245,5 +256,5 @@ def _start(
         raise InvalidInputError(
             f"warm_start has shape {earlier.mask.shape}, the image has shape {hard_rest.shape}"
         )
-    labels = (earlier.mask | hard_object) & ~hard_rest
+    labels = (np.asarray(earlier.mask) | hard_object) & ~hard_rest
     return labels if labels.any() else ~hard_rest, earlier.cut

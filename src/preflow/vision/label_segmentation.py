@@ -32,7 +32,7 @@ from .colour_models import Palette
 from .expansion import MOST_SWEEPS, Labelling, alpha_expansion
 from .label_energy import MOST_LABELS, LabelEnergy, potts
 from .pictures import labels_picture, middle_slice, png
-from .segmentation import ALL_AROUND, CAPACITY_PER_NAT, check_channels, checked_mask
+from .segmentation import ALL_AROUND, CAPACITY_PER_NAT, check_channels, checked_mask, labelled, like_seeds
 
 LabelModel = Literal["histogram", "mixture", "none"]
 
@@ -45,7 +45,7 @@ class LabelSegmentation:
     ----------
     labels : ndarray, shape and dtype of the markers
         The label of each pixel, one of those in the markers. Pixels outside of the mask are 0, and negative
-        markers keep their value.
+        markers keep their value. An array of xarray if the image or the markers are.
     markers : ndarray
         The seeds, 0 elsewhere.
     names : ndarray of int, shape (k,)
@@ -97,7 +97,7 @@ class LabelSegmentation:
 
     def _repr_png_(self) -> bytes | None:
         """Return the labels in colours; of a volume the middle slice."""
-        return png(labels_picture(middle_slice(self.labels)))
+        return png(labels_picture(middle_slice(np.asarray(self.labels))))
 
 
 def segment_labels(
@@ -207,7 +207,8 @@ def segment_labels(
     kept = np.where(taken, seeds, np.minimum(seeds, 0))
     for array in (found, kept, names):
         array.flags.writeable = False
-    return LabelSegmentation(found, kept, names, labelling)
+    restore = like_seeds(seeds.ndim, image, markers=markers, mask=mask)
+    return LabelSegmentation(labelled(found, restore), kept, names, labelling)
 
 
 def _checked_markers(markers: ArrayLike, mask: ArrayLike | None) -> tuple[Array, NDArray[np.bool_]]:

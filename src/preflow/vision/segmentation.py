@@ -17,10 +17,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arrays import Array, Connectivity, Spacing
+from ..arrays import AnyArray, Array, Connectivity, Restorer, Spacing
 from ..checks import check_integer, check_number
 from ..errors import CapacityOverflowError, InvalidInputError
 from ..graph.contrast import contrast_capacity, finite_array
+from ..graph.data_arrays import Argument, like_data_array
 from ..graph.grid import GridNetwork
 from ..graph.grid_input import as_array
 from ..graph.neighbourhood import half_neighbourhood
@@ -47,7 +48,8 @@ class Segmentation:
     Attributes
     ----------
     mask : ndarray of bool, shape of the seeds
-        True on the object. Of all labellings of least energy the one with the largest object.
+        True on the object. Of all labellings of least energy the one with the largest object. An array of
+        xarray if the image or the seeds are, with their dimensions and coordinates.
     cut : GridCutResult
         The cut behind it. ``cut.verify()`` proves it minimum.
     foreground, background : ndarray of bool, shape of the seeds
@@ -71,14 +73,14 @@ class Segmentation:
 
     def __repr__(self) -> str:
         shape = " x ".join(map(str, self.mask.shape))
-        size = f"{np.count_nonzero(self.mask):,} of {shape} pixels"
+        size = f"{np.count_nonzero(np.asarray(self.mask)):,} of {shape} pixels"
         cut = self.cut
         outcome = f"energy {self.energy:,.6g}" if cut.status == "optimal" else cut._headline()
         return f"<{type(self).__name__}: {size}, from {self.num_seeds:,} seeds, {outcome}, {cut._how()}>"
 
     def _repr_png_(self) -> bytes | None:
         """Return the object in white with the seeds in their colours; of a volume the middle slice."""
-        mask = middle_slice(self.mask)
+        mask = middle_slice(np.asarray(self.mask))
         seeds = middle_slice(self.foreground), middle_slice(self.background)
         return png(overlay(mask.astype(np.uint8) * 255, mask, seeds=seeds))
 
@@ -107,7 +109,7 @@ def segment(
     Parameters
     ----------
     image : array_like, shape (h, w), (h, w, channels), (d, h, w) or (d, h, w, channels)
-        Grey values or up to 3 channels of any numeric dtype.
+        Grey values or up to 3 channels of any numeric dtype. Arrays of xarray have channels last, too.
     foreground, background : array_like of bool, shape (h, w) or (d, h, w)
         Seeds: both kinds are needed, and no pixel is both. :func:`seeds_from_labels` makes them from a label
         image.
@@ -200,7 +202,19 @@ def segment(
         progress=progress,
         warm_start=None if warm_start is None else warm_start.cut,
     )
-    return Segmentation(own(cut.labels), cut, *map(own, seeds))
+    restore = like_seeds(seeds[0].ndim, image, foreground=foreground, background=background)
+    return Segmentation(labelled(own(cut.labels), restore), cut, *map(own, seeds))
+
+
+def like_seeds(ndim: int, image: ArrayLike, **others: ArrayLike | None) -> Restorer:
+    """Return a function that gives masks the coordinates of the image or the seeds, if these are xarray's."""
+    arguments = [Argument("image", image, last=False)]
+    return like_data_array(ndim, arguments + [Argument(name, values) for name, values in others.items()])
+
+
+def labelled(values: Array, restore: Restorer) -> AnyArray:
+    """Return an array with the coordinates that the caller gave, if any."""
+    return values if restore is None else restore(values)
 
 
 def own(values: NDArray[np.bool_]) -> NDArray[np.bool_]:
