@@ -6,7 +6,7 @@ types. These names say which.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -41,6 +41,8 @@ DType: TypeAlias = np.dtype[Any]
 Connectivity: TypeAlias = ArrayLike | None
 #: The length of a pixel along each axis, one number for each; None where all are alike.
 Spacing: TypeAlias = ArrayLike | None
+#: Whether an axis of a grid is a ring: one bool for all axes, or one for each.
+Periodic: TypeAlias = bool | Sequence[bool]
 #: A vertex by its number or name, or several vertices.
 Vertices: TypeAlias = Hashable | ArrayLike
 #: A network as callers give it: see :func:`preflow.max_flow`.

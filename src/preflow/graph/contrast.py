@@ -10,15 +10,16 @@ import math
 
 import numpy as np
 
-from ..arrays import AnyArray, ArrayModule, Connectivity, Spacing
+from ..arrays import AnyArray, ArrayModule, Connectivity, Periodic, Spacing
 from ..checks import check_integer, check_number, check_positive
 from ..cuda import runtime
 from ..cuda.runtime import is_on_gpu
 from ..errors import CapacityOverflowError, InvalidInputError
 from .data_arrays import LikeDataArray, is_data_array
 from .grid_input import as_array
-from .neighbourhood import Box, half_neighbourhood, named_neighbourhoods, pair_boxes
+from .neighbourhood import Box, half_neighbourhood, named_neighbourhoods
 from .network import EXACT_FLOAT
+from .periodic import checked_periodic, ring_boxes
 from .placement import restorer, restorer_of, without_gradient
 
 #: Squares of differences of larger values, or sums of them, may be beyond float64.
@@ -37,6 +38,7 @@ def contrast_capacity(
     connectivity: Connectivity = None,
     channel_axis: int | None = None,
     spacing: Spacing = None,
+    periodic: Periodic = False,
 ) -> AnyArray:
     """Return capacities between neighbours in an image or a volume: high within regions, low across edges.
 
@@ -58,6 +60,8 @@ def contrast_capacity(
     spacing : sequence of float, optional
         Length of a pixel along each axis of the grid, in any unit, as of voxels in a scan with thick slices.
         Distances are measured in units of the shortest one. Default: all alike.
+    periodic : bool or sequence of bool
+        Which axes are rings, as for :func:`preflow.grid_cut`.
 
     Returns
     -------
@@ -105,7 +109,8 @@ def contrast_capacity(
     named = named_neighbourhoods(len(shape))
     half = half_neighbourhood(len(shape), next(iter(named)) if connectivity is None else connectivity)
     lengths = relative_spacing(spacing, len(shape))
-    capacities = contrast_of_channels(channels, half, strength, sigma, xp, lengths)
+    rings = checked_periodic(periodic, len(shape))
+    capacities = contrast_of_channels(channels, half, strength, sigma, xp, lengths, rings)
     if is_data_array(labelled):
         return _with_directions(capacities, labelled, channel_axis)
     return capacities if restore is None else restore(capacities)
@@ -126,28 +131,31 @@ def contrast_of_channels(
     sigma: float | None,
     xp: ArrayModule = np,
     lengths: tuple[float, ...] | None = None,
+    rings: tuple[bool, ...] | None = None,
 ) -> AnyArray:
     """Return the capacities of :func:`contrast_capacity` for an image whose last axis is that of channels.
 
-    `lengths` are those of a pixel along each axis, 1 or more; default: 1.
+    `lengths` are those of a pixel along each axis, 1 or more; default: 1. `rings` says which axes are
+    periodic; default: none.
     """
+    shape = channels.shape[:-1]
+    closed = (False,) * len(shape) if rings is None else rings
     check_number("strength", strength)
     if sigma is not None:
         check_positive("sigma", sigma)
     if strength > EXACT_FLOAT:
         raise CapacityOverflowError("a capacity is above 2**53, where float64 skips integers")
     if sigma is None:
-        sigma = _typical_difference(channels, half, xp)
-    shape = channels.shape[:-1]
+        sigma = _typical_difference(channels, half, closed, xp)
     dtype = next(dtype for dtype in (np.int16, np.int32, np.int64) if strength <= np.iinfo(dtype).max)
     capacities = xp.zeros((len(half), *shape), dtype=dtype)
     sides = (1.0,) * len(shape) if lengths is None else lengths
     for row, offset in zip(capacities, half, strict=True):
-        here, there = pair_boxes(shape, offset)
         longest = strength / math.hypot(*(step * length for step, length in zip(offset, sides, strict=True)))
-        if math.isinf(sigma):
-            row[here] = round(longest)
-        else:
+        for here, there, _ in ring_boxes(shape, offset, closed):
+            if math.isinf(sigma):
+                row[here] = round(longest)
+                continue
             with np.errstate(over="ignore"):
                 ratio = _squared_difference(channels, here, there, xp) / max(2.0 * sigma * sigma, LEAST_FLOAT)
             row[here] = xp.rint(longest * xp.exp(-ratio))
@@ -204,11 +212,14 @@ def _squared_difference(channels: AnyArray, here: Box, there: Box, xp: ArrayModu
     return xp.einsum("...j,...j->...", difference, difference)
 
 
-def _typical_difference(channels: AnyArray, half: list[tuple[int, ...]], xp: ArrayModule) -> float:
+def _typical_difference(
+    channels: AnyArray, half: list[tuple[int, ...]], rings: tuple[bool, ...], xp: ArrayModule
+) -> float:
     """Return the root mean square difference of neighbours; inf where all are equal."""
     total, count = 0.0, 0
     for offset in half:
-        squares = _squared_difference(channels, *pair_boxes(channels.shape[:-1], offset), xp)
-        total += float(squares.sum())
-        count += squares.size
+        for here, there, _ in ring_boxes(channels.shape[:-1], offset, rings):
+            squares = _squared_difference(channels, here, there, xp)
+            total += float(squares.sum())
+            count += squares.size
     return math.sqrt(total / count) if total > 0 else math.inf

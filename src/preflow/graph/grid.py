@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import AnyArray, Connectivity, Number, Restorer
+from ..arrays import AnyArray, Connectivity, Number, Periodic, Restorer
 from ..cuda import runtime
 from ..cuda.runtime import Device, is_on_gpu
 from ..errors import InvalidInputError
@@ -128,6 +128,7 @@ class GridNetwork(HostArrays, ReadOnlyArrays):
         neighbor_capacity: AnyArray,
         *,
         connectivity: Connectivity = None,
+        periodic: Periodic = False,
         threads: int = 1,
     ) -> GridNetwork:
         """Build a network from one entry per pixel.
@@ -146,6 +147,9 @@ class GridNetwork(HostArrays, ReadOnlyArrays):
             4 or 8 neighbours in an image, 6, 18 or 26 in a volume; or any neighbourhood as a list of forward
             offsets, those whose first entry that is not 0 is positive. Opposites are added. Default: what
             `neighbor_capacity` has capacities for, 4 or 6 where it is a scalar.
+        periodic : bool or sequence of bool
+            Which axes are rings: the last pixel along such an axis is a neighbour of the first one, and
+            entries of `neighbor_capacity` for arcs across the ends count. True: all axes.
         threads : int
             CPU threads that check the capacities.
 
@@ -170,13 +174,14 @@ class GridNetwork(HostArrays, ReadOnlyArrays):
         """
         given = source_capacity, sink_capacity, neighbor_capacity
         if any(map(is_on_gpu, given)):
-            return grid_on_device(source_capacity, sink_capacity, neighbor_capacity, connectivity)
+            return grid_on_device(*given, connectivity, periodic)
         arrays = grid_arrays(
             as_capacities(source_capacity, "source_capacity"),
             as_capacities(sink_capacity, "sink_capacity"),
             as_capacities(neighbor_capacity, "neighbor_capacity"),
             connectivity,
             np,
+            periodic,
         )
         named = zip(("source_capacity", "sink_capacity", "neighbor_capacity"), given, strict=True)
         labelled = like_data_array(len(arrays[0]), (Argument(*each) for each in named))
@@ -359,7 +364,11 @@ def _place(part: Part, wrong: Any) -> str:
 
 
 def grid_on_device(
-    source: AnyArray, sink: AnyArray, neighbor: AnyArray, connectivity: Connectivity
+    source: AnyArray,
+    sink: AnyArray,
+    neighbor: AnyArray,
+    connectivity: Connectivity,
+    periodic: Periodic = False,
 ) -> DeviceGridNetwork:
     """Build a grid from arrays on a GPU: see :meth:`preflow.GridNetwork.from_arrays`.
 
@@ -369,7 +378,7 @@ def grid_on_device(
     named = ((source, "source_capacity"), (sink, "sink_capacity"), (neighbor, "neighbor_capacity"))
     source, sink, neighbor = (_on_device(device, values, name) for values, name in named)
     kind = next(values for values, _ in named if is_on_gpu(values))
-    arrays = grid_arrays(source, sink, neighbor, connectivity, device.xp)
+    arrays = grid_arrays(source, sink, neighbor, connectivity, device.xp, periodic)
     network = DeviceGridNetwork(*arrays, device=device, restore=restorer(device, kind), _checked=True)
     network.check()
     return network

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import AnyArray, Array, ArrayModule, Connectivity
+from ..arrays import AnyArray, Array, ArrayModule, Connectivity, Periodic
 from ..errors import CapacityOverflowError, InvalidInputError
 from .neighbourhood import both_ways, half_neighbourhood, named_neighbourhoods
 from .network import INT64_MAX
+from .periodic import checked_periodic, unrolled
 from .placement import host_array
 
 #: Dtypes in which capacities are stored; smaller dtypes are converted to the next of these.
@@ -17,12 +18,21 @@ KEPT = {"i": (np.int16, np.int32, np.int64), "f": (np.float32, np.float64)}
 
 
 def grid_arrays(
-    source: AnyArray, sink: AnyArray, neighbor: AnyArray, connectivity: Connectivity, xp: ArrayModule
+    source: AnyArray,
+    sink: AnyArray,
+    neighbor: AnyArray,
+    connectivity: Connectivity,
+    xp: ArrayModule,
+    periodic: Periodic = False,
 ) -> tuple[Any, ...]:
     """Return the attributes of a network with these arrays of the module `xp`; checks shapes."""
     shape = _grid_shape(source, sink)
     neighbor, half = _with_neighbourhood(neighbor, shape, connectivity, xp)
     neighbor = _of_kept_dtype(neighbor, "neighbor_capacity")
+    rings = checked_periodic(periodic, len(shape))
+    if any(rings):
+        whole = xp.broadcast_to(neighbor, (len(neighbor), *shape))
+        neighbor, half = unrolled(shape, whole, half, rings, xp)
     arrays = (
         xp.broadcast_to(_of_kept_dtype(source, "source_capacity"), shape),
         xp.broadcast_to(_of_kept_dtype(sink, "sink_capacity"), shape),

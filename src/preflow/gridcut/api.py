@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arrays import AnyArray
+from ..arrays import AnyArray, Periodic
 from ..certify.grid import energy_size, labelling_energy, lower_bound, one_sided_energy
 from ..cuda.runtime import Device
 from ..errors import InvalidInputError, UnsuitableMethodError
@@ -38,6 +38,7 @@ def grid_cut(
     neighbor_capacity: AnyArray = None,
     *,
     connectivity: Any = None,
+    periodic: Periodic = False,
     method: GridMethodName | str = "auto",
     device: DeviceName = "auto",
     threads: int | None = None,
@@ -63,6 +64,11 @@ def grid_cut(
     connectivity : int or list of offsets, optional
         4 or 8 neighbours in an image, 6, 18 or 26 in a volume, or any neighbourhood as a list of forward
         offsets. Default: the neighbourhood of `neighbor_capacity`; 4 or 6 if it is a scalar.
+    periodic : bool or sequence of bool
+        Which axes are rings, as angles are: the last pixel along such an axis is a neighbour of the first
+        one. Entries of `neighbor_capacity` for arcs across the ends count;
+        ``contrast_capacity(..., periodic=...)`` computes them. All methods on the CPU and "cuda-lockfree"
+        take such grids; others on a GPU refuse those whose rings are longer than what they may reach.
     method : str
         A name from ``preflow.methods("grid_cut")``, or "auto".
     device : {"auto", "cpu", "cuda"}
@@ -119,7 +125,9 @@ def grid_cut(
     request = Request(METHODS, method, device, threads, time_limit, progress, options)
     several = method == "auto" or find_method(METHODS, method).parallel
     looking = min(request.most_threads, usable_cpus()) if several else 1
-    network = as_grid_network(source_capacity, sink_capacity, neighbor_capacity, connectivity, looking)
+    network = as_grid_network(
+        source_capacity, sink_capacity, neighbor_capacity, connectivity, looking, periodic
+    )
     return cut_of_grid(network, request, warm_start)
 
 
@@ -130,11 +138,16 @@ def cut_of_grid(network: GridNetwork, request: Request, warm_start: GridCutResul
 
 
 def as_grid_network(
-    source: Any, sink: Any, neighbor: AnyArray, connectivity: Any, threads: int
+    source: Any,
+    sink: Any,
+    neighbor: AnyArray,
+    connectivity: Any,
+    threads: int,
+    periodic: Periodic = False,
 ) -> GridNetwork:
     """Return the network of the first arguments of grid_cut; `threads` threads check its capacities."""
     if isinstance(source, GridNetwork):
-        if not (sink is None and neighbor is None and connectivity is None):
+        if not (sink is None and neighbor is None and connectivity is None and periodic is False):
             raise InvalidInputError(
                 "a GridNetwork has its capacities and its connectivity: give nothing else"
             )
@@ -142,7 +155,9 @@ def as_grid_network(
     for values, name in ((sink, "sink_capacity"), (neighbor, "neighbor_capacity")):
         if values is None:
             raise InvalidInputError(f"{name} is missing")
-    return GridNetwork.from_arrays(source, sink, neighbor, connectivity=connectivity, threads=threads)
+    return GridNetwork.from_arrays(
+        source, sink, neighbor, connectivity=connectivity, periodic=periodic, threads=threads
+    )
 
 
 def _check_warm_start(warm_start: Any, network: GridNetwork) -> None:
