@@ -193,7 +193,7 @@ def test_methods_on_a_gpu() -> None:
     assert result.value == preflow.grid_cut(source, sink, 3, periodic=True, device="cpu").value
     there = preflow.GridNetwork.from_arrays(OnGpu(source), OnGpu(sink), 3, periodic=True)
     assert preflow.grid_cut(there, method="cuda-lockfree").value == result.value
-    wide = preflow.GridNetwork.from_arrays(np.ones((40, 300)), 0, 1, periodic=True)
+    wide = preflow.GridNetwork.from_arrays(np.ones((200, 300)), 0, 1, periodic=True)
     for method in ("cuda-tiled", "cuda-blocking"):
         with pytest.raises(InvalidInputError, match=r"apart|as far as"):
             preflow.grid_cut(wide, method=method)
