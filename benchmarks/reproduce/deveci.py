@@ -272,9 +272,12 @@ def _with_options(method: str, *options: str) -> str:
     return f"{method}[{given}]" if given else method
 
 
+#: Algorithm 1 as printed.
+AS_PRINTED = "serial-push-relabel[side=columns,double_push=False,gap=False]"
 #: The methods that the paper compares: PR, P-DBFS, G-PR in all forms, G-HKDW and G-HK. And auto.
 METHODS = (
     "serial-push-relabel",
+    AS_PRINTED,
     "multicore-disjoint-bfs",
     *(_with_options("cuda-push-relabel", *each) for each in product(FORM_OPTIONS, STRATEGY_OPTIONS)),
     "cuda-hkdw",
@@ -319,6 +322,8 @@ NAMES = {
     "cuda-hkdw": "G-HKDW",
     "multicore-disjoint-bfs": "P-DBFS",
 }
+#: PR as Algorithm 1 is printed.
+PRINTED = "PR as printed"
 FIRST, LISTS, SHRINKING = FORMS = ("G-PR-First", "G-PR-NoShr", "G-PR-Shr")
 
 Row = Sequence[float | None]
@@ -376,7 +381,7 @@ def comparisons(records: Sequence[InstanceRecord]) -> list[Comparison]:
         ups = _ratios(row, compared.get("G-PR", ()))
         if ups and name != "G-PR":
             here = f"{geometric_mean(ups):.3g}x"
-            rows.append(Comparison(f"G-PR over {name}", here, len(ups), CLAIMS[name.partition("@")[0]]))
+            rows.append(Comparison(f"G-PR over {name}", here, len(ups), CLAIMS[_code(name)]))
     for claim, before, after in (("active lists", FIRST, LISTS), ("shrinking", LISTS, SHRINKING)):
         strategies = [each.strategy for each in variants if each.form == before]
         pairs = [(Variant(before, strategy), Variant(after, strategy)) for strategy in strategies]
@@ -404,7 +409,7 @@ def draw(records: Sequence[InstanceRecord], folder: Path) -> list[Path]:
     variants = _variants(times)
     if len(variants) > 1 and (means := _means(variants)):
         _draw_variants(means, new("1-global-relabels"))
-    parallel = {name: row for name, row in compared.items() if name != "PR"}
+    parallel = {name: row for name, row in compared.items() if _code(name) != "PR"}
     if "PR" in compared and parallel:
         draw_speed_up_profile(compared, "PR", BASIS, new("2-speed-up-profile"))
     if len(parallel) > 1:
@@ -439,6 +444,8 @@ def _compared(times: Times) -> dict[str, Row]:
             if registered == method and not options:
                 several = threads is not None and find_method(MATCHING_METHODS, method).parallel
                 found[f"{name}@{threads}" if several else name] = row
+            elif registered == method and options == method_and_options(AS_PRINTED)[1]:
+                found[PRINTED] = row
     return found
 
 
@@ -578,10 +585,15 @@ def _common(values: Sequence[float | None]) -> int:
     return int(min((value for value in values if value), default=0))
 
 
+def _code(name: str) -> str:
+    """Return the name of NAMES of a compared method, without threads and without what it says of the form."""
+    return "PR" if name == PRINTED else name.partition("@")[0]
+
+
 def _published_seconds(matrix: Matrix, name: str) -> float:
     """Return the published seconds of a method of NAMES, with or without a number of threads."""
     codes = {"PR": matrix.pr, "G-PR": matrix.g_pr, "G-HKDW": matrix.g_hkdw, "P-DBFS": matrix.p_dbfs}
-    return codes[name.partition("@")[0]]
+    return codes[_code(name)]
 
 
 def tables(records: Sequence[InstanceRecord]) -> list[Table]:
@@ -609,15 +621,19 @@ SUITES: Mapping[str, Suite] = MappingProxyType(
 
 # Selection
 
-#: The methods that each part needs.
-TABLE_METHODS = ("serial-push-relabel", "multicore-disjoint-bfs", "cuda-push-relabel", "cuda-hkdw")
+#: The methods that each part needs. Algorithm 1 as printed takes part beside ours, which pushes twice.
+PARALLEL_METHODS = ("multicore-disjoint-bfs", "cuda-push-relabel", "cuda-hkdw")
+TABLE_METHODS = ("serial-push-relabel", AS_PRINTED, *PARALLEL_METHODS)
 PARTS: Mapping[str, tuple[str, tuple[str, ...]]] = MappingProxyType(
     {
         "table-1": ("sizes, matchings and seconds of the four methods", TABLE_METHODS),
-        "figure-1": ("forms of G-PR and strategies of global relabels", METHODS[2:20]),
+        "figure-1": ("forms of G-PR and strategies of global relabels", METHODS[3:21]),
         "figure-2": ("speed-up profile over PR", TABLE_METHODS),
-        "figure-3": ("performance profile of the parallel methods", TABLE_METHODS[1:]),
-        "figure-4": ("speed-up of G-PR over PR, graph by graph", TABLE_METHODS[::2]),
+        "figure-3": ("performance profile of the parallel methods", PARALLEL_METHODS),
+        "figure-4": (
+            "speed-up of G-PR over PR, graph by graph",
+            ("serial-push-relabel", "cuda-push-relabel"),
+        ),
         "k-sweep": (
             "PR with other periods k of global relabels",
             tuple(f"serial-push-relabel[relabel_period={k}]" for k in (0.25, 0.5, 1, 2, 4)),

@@ -46,7 +46,7 @@ def test_suite() -> None:
     assert set(deveci.GENERATORS) == set(TABLE)
     problem = PROBLEMS["bipartite_matching"]
     devices = [problem.contestant(f"preflow:{name}", SETTINGS).device for name in deveci.METHODS]
-    assert devices == ["cpu"] * 2 + ["cuda"] * 20 + ["cpu"]
+    assert devices == ["cpu"] * 3 + ["cuda"] * 20 + ["cpu"]
 
 
 @pytest.mark.parametrize("name", TABLE)

@@ -168,10 +168,16 @@ def test_table_one_of_deveci() -> None:
         "",
         "flickr-like small",
         {"rows": 9, "columns": 8, "edges": 20},
-        [timed("preflow:PR", 2.0), timed("preflow:P-DBFS@8", 0.5), timed("preflow:auto", 1.0)],
+        [
+            timed("preflow:PR", 2.0),
+            timed(f"preflow:{deveci.AS_PRINTED}", 3.0),
+            timed("preflow:P-DBFS@8", 0.5),
+            timed("preflow:auto", 1.0),
+        ],
     )
     table = deveci.table_one([record])[0]
-    assert table.header[6:] == ["PR", "PR, published", "P-DBFS@8", "P-DBFS@8, published"]
+    printed = ["PR as printed", "PR as printed, published"]
+    assert table.header[6:] == ["PR", "PR, published", *printed, "P-DBFS@8", "P-DBFS@8, published"]
     assert table.rows == [
         [
             "flickr-like small",
@@ -180,7 +186,7 @@ def test_table_one_of_deveci() -> None:
             "20 (9,837,214)",
             "5 (285,241)",
             "7 (367,147)",
-            *("2", "0.99", "0.5", "0.35"),
+            *("2", "0.99", "3", "0.99", "0.5", "0.35"),
         ]
     ]
 

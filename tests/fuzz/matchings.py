@@ -20,6 +20,8 @@ OPTIONS: dict[str, dict[str, list[Any]]] = {
         "gap": [True, False],
         "initial_labels": ["exact", "one"],
         "stalled": ["push", "relabel", "trees"],
+        "side": ["rows", "columns"],
+        "double_push": [True, False],
     },
     "serial-hopcroft-karp": {},
     "serial-hkdw": {},

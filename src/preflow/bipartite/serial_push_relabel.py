@@ -21,7 +21,9 @@ Departures:
   than the lowest label among its columns, so only columns have labels.
 - A push sets the label of the column to one more than the *second* lowest label among the columns of its new
   row. This is the largest valid label (the double push of Goldberg and Kennedy). The paper raises the label
-  by 2.
+  by 2, which is one more than the lowest label here, since only columns have labels.
+- Algorithm 1 as printed is ``side="columns"``, ``double_push=False``, ``gap=False``: active columns push to
+  rows, labels rise by 2 in the paper's count, there are no gaps.
 - ``initial_labels="one"`` starts without a global relabel. After a good initial matching, labels then stay
   low (3.7 on average and 8 at most on a Delaunay graph of a million vertices), chains of pushes stay short,
   and most solves need no transposed graph. A global relabel makes all labels exact distances. Rows that
@@ -44,13 +46,14 @@ Pseudo-code::
             if no column has the old label of c now: columns with larger labels are dead
         global relabel, or match the last rows by trees
 
-k is the option `relabel_period`.
+k is the option `relabel_period`. Without `double_push` the label of c is the lowest label + 1. With
+``side="columns"`` the roles of rows and columns are exchanged.
 """
 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -109,18 +112,26 @@ class PushRelabelOptions:
         What the method does when the last pushes matched few rows: it goes on pushing, makes a global
         relabel, or matches the remaining rows by the alternating trees of `multicore-multi-source-bfs`. With
         "trees", these also replace the global relabel that is due after `relabel_period`.
+    side : {"rows", "columns"}
+        The side that pushes. Graphs that are stored by rows have to be transposed for "columns".
+    double_push : bool
+        Raise the label of a column above the second lowest label of its new row, instead of the lowest.
     """
 
     relabel_period: float = 0.5
     gap: bool = True
     initial_labels: Literal["exact", "one"] = "exact"
     stalled: Literal["push", "relabel", "trees"] = "push"
+    side: Literal["rows", "columns"] = "rows"
+    double_push: bool = True
 
     def __post_init__(self) -> None:
         check_positive_number("relabel_period", self.relabel_period)
         check_flag("gap", self.gap)
         check_choice("initial_labels", self.initial_labels, ("exact", "one"))
         check_choice("stalled", self.stalled, ("push", "relabel", "trees"))
+        check_choice("side", self.side, ("rows", "columns"))
+        check_flag("double_push", self.double_push)
 
 
 class Rules(NamedTuple):
@@ -134,11 +145,14 @@ class Rules(NamedTuple):
         Whether to declare all columns above an empty level dead.
     stalls : bool
         Whether to test if pushes have stalled.
+    double_push : bool
+        Whether to raise labels above the second lowest.
     """
 
     push_limit: np.uint64
     gap: bool
     stalls: bool
+    double_push: bool
 
 
 class State(NamedTuple):
@@ -359,6 +373,8 @@ def push_until(
             size += ONE
         matching.column_match[chosen] = r
         # Relabel the column, and close the gap that this may have left.
+        if not rules.double_push:
+            second = lowest
         raised = min(second + ONE, dead)
         label[chosen] = raised
         population[raised] += 1
@@ -408,6 +424,8 @@ def solve(graph: BipartiteGraph, matching: Matching, options: PushRelabelOptions
     O(n m) time. Memory: one index per row and three per column. A global relabel also needs the transposed
     graph; trees need two indices and 16 bytes per row and 8 bytes per column.
     """
+    if options.side == "columns":
+        return solve(graph.transposed, matching.transposed, replace(options, side="rows"), control)
     num_rows, num_columns = graph.shape
     if options.stalled == "trees":
         check_packed(graph, "serial-push-relabel with trees")
@@ -422,6 +440,7 @@ def solve(graph: BipartiteGraph, matching: Matching, options: PushRelabelOptions
         push_limit=limit(options.relabel_period * (num_rows + num_columns)),
         gap=options.gap,
         stalls=options.stalled != "push",
+        double_push=options.double_push,
     )
     begin, size = 0, int(list_free_rows(graph.rows, matching, state.queue))
     control.excess[:] = size
