@@ -15,6 +15,7 @@ import scipy.sparse.csgraph
 from hypothesis import given
 from hypothesis import strategies as st
 
+import preflow
 from preflow import generators
 from preflow.errors import CapacityOverflowError, InvalidInputError
 from preflow.generators import FAMILIES
@@ -537,3 +538,41 @@ def test_synthetic_grids_are_not_trivial(name, size, contrast):
     from_source = arcs.capacity[arcs.tail == arcs.source].sum()
     into_sink = arcs.capacity[arcs.head == arcs.sink].sum()
     assert 0.1 * min(from_source, into_sink) < optimum(both_ways) < 0.9 * min(from_source, into_sink)
+
+
+class TestIrregular:
+    """Roads, RMAT graphs, superpixels and surfaces."""
+
+    @pytest.mark.parametrize("name", ["roads", "rmat-flow", "superpixels", "surface"])
+    def test_cut_is_not_trivial(self, name: str) -> None:
+        problem = small(name)
+        network = problem.network
+        assert (network.reverse_capacity == network.capacity)[network.reverse_capacity > 0].all()
+        pairs = np.sort(np.stack([network.tail, network.head]), axis=0)
+        assert len(np.unique(pairs, axis=1).T) == network.num_arcs
+        assert (network.tail != network.head).all()
+        result = preflow.max_flow(problem)
+        result.verify()
+        inner = result.sink_side[: network.num_vertices - 2]
+        if name in ("superpixels", "surface"):
+            assert 0.3 < inner.mean() < 0.7
+        ends = network.tail[network.head == problem.sink]
+        terminal = network.capacity[network.head == problem.sink].sum()
+        assert 0 < result.value < terminal
+        assert len(ends) > 9
+
+    def test_superpixels_have_the_degree_of_triangulations(self) -> None:
+        network = small("superpixels").network
+        edges = (network.head < network.num_vertices - 2) & (network.tail < network.num_vertices - 2)
+        assert 2.8 < edges.sum() / (network.num_vertices - 2) < 3
+
+    def test_triangles_have_three_neighbours(self) -> None:
+        network = small("surface").network
+        n = network.num_vertices - 2
+        edges = (network.head < n) & (network.tail < n)
+        ends = np.concatenate([network.tail[edges], network.head[edges]])
+        assert (np.bincount(ends) == 3).all()
+
+    def test_too_many_ends(self) -> None:
+        with pytest.raises(InvalidInputError, match="half of the vertices with edges"):
+            generators.roads(100, ends=60)

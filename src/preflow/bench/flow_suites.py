@@ -51,6 +51,18 @@ def papers(files: Sequence[str]) -> list[Case]:
     ]
 
 
+def irregular(files: Sequence[str]) -> list[Case]:
+    """Return roads, a graph of power laws, superpixels, a surface, and large grids."""
+    return [
+        family_case("roads", "200000"),
+        family_case("rmat-flow", "17"),
+        family_case("superpixels", "200000"),
+        family_case("surface", "200000"),
+        flow_case("grid 2000x2000", partial(grid_2d, 2000, 2000, seed=0)),
+        flow_case("grid 160^3", partial(grid_3d, 160, 160, 160, seed=0)),
+    ]
+
+
 def tiny(files: Sequence[str]) -> list[Case]:
     """Return instances that the slowest peers solve within seconds."""
     return [
@@ -114,6 +126,7 @@ def traps(files: Sequence[str]) -> list[Case]:
 FLOW_SUITES: Mapping[str, Suite] = MappingProxyType(
     {
         "papers": Suite(papers),
+        "irregular": Suite(irregular),
         "vision": Suite(vision),
         "real": Suite(real),
         "tiny": Suite(tiny),

@@ -56,7 +56,7 @@ def run_bench(
     Parameters
     ----------
     suites : sequence of str
-        "papers", "vision", "real", "tiny"; "grids", "grids-large", "grids-small"; "matching",
+        "papers", "irregular", "vision", "real", "tiny"; "grids", "grids-large", "grids-small"; "matching",
         "matching-tiny"; "assignment", "assignment-small"; "mincost", "mincost-large", "mincost-tiny";
         "traps"; or suites that
         :func:`~preflow.bench.problems.add_suite` added. An instance of several suites is measured once.

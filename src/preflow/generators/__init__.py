@@ -31,6 +31,7 @@ from .costs import (
 )
 from .genrmf import rmf
 from .grids import noisy_grid, spiral, vessel_tree
+from .irregular import rmat_flow, roads, superpixels, surface
 from .min_cost import (
     PointTransport,
     Transport,
@@ -118,11 +119,15 @@ __all__ = [
     "power_law",
     "random_level",
     "rmat",
+    "rmat_flow",
     "rmf",
     "road_like",
+    "roads",
     "spiral",
     "square_mesh",
     "squared_distances",
+    "superpixels",
+    "surface",
     "transport_masses",
     "transport_network",
     "transport_points",

@@ -28,6 +28,7 @@ from .bipartite import (
     road_like,
 )
 from .genrmf import rmf
+from .irregular import rmat_flow, roads, superpixels, surface
 from .min_cost import cost_grid, goto, gridgen, netgen, phase_grid, point_transport, uniform_transport
 from .triangulations import delaunay, hugetrace_like, triangulation_dual
 from .vision import grid_2d, grid_3d
@@ -355,6 +356,28 @@ FAMILIES: Mapping[str, Family[MaxFlowProblem]] = MappingProxyType(
                 "segmentation of a noisy synthetic volume",
                 "depth height width connectivity",
                 "24x24x24 64x64x64 64x64x64x26 128x128x128 200x200x200",
+            ),
+            _family("roads", roads, "roads between random places", "n ends", "1000x10 200000 1000000"),
+            _family(
+                "rmat-flow",
+                rmat_flow,
+                "RMAT graph between random vertices",
+                "scale edge_factor ends",
+                "10x8x10 17 20",
+            ),
+            _family(
+                "superpixels",
+                superpixels,
+                "segmentation of an image of superpixels",
+                "n",
+                "1000 200000 1000000",
+            ),
+            _family(
+                "surface",
+                surface,
+                "segmentation of the triangles of a surface",
+                "n",
+                "1000 200000 1000000",
             ),
         )
     }

@@ -1,0 +1,295 @@
+"""Undirected networks of irregular shape: roads, RMAT graphs, superpixels, and the surface of a body.
+
+Every edge is an arc with the same reverse capacity. The vertices of the graph are ``0 .. n - 1``, the source
+is ``n`` and the sink ``n + 1``. Arcs from the source come first, then those to the sink, then the edges.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..checks import check_integer, check_number
+from ..errors import InvalidInputError
+from ..graph.bipartite import BipartiteGraph
+from ..graph.network import FlowNetwork, MaxFlowProblem
+from .bipartite import rmat, road_like
+from .parameters import check_capacity, instance_name, seeded
+
+#: Capacity of a border or of a data term of unit size, as that of :func:`preflow.generators.grid_2d`.
+UNIT = 100
+#: Waves that shape the body, and the field on superpixels.
+WAVES = 24
+
+
+def roads(n: int, ends: int = 20, *, max_capacity: int = 100, seed: int = 0) -> MaxFlowProblem:
+    """Return a network of roads, with places to leave and places to reach.
+
+    Parameters
+    ----------
+    n : int
+        About the number of vertices: see :func:`preflow.generators.road_like`.
+    ends : int
+        Number of places to leave, and of places to reach, at random.
+    max_capacity : int
+        Capacities of roads are uniform in 1 to this.
+    seed : int
+
+    Returns
+    -------
+    MaxFlowProblem
+        About 1.2 `n` edges.
+
+    Raises
+    ------
+    InvalidInputError
+        A parameter is out of its range.
+    CapacityOverflowError
+        The sum of the capacities at a vertex could exceed int64.
+
+    Examples
+    --------
+    >>> 800 < roads(1000).network.num_vertices < 1200
+    True
+    """
+    name = instance_name("roads", f"{n}x{ends}", seed, max_capacity=(max_capacity, 100))
+    return _between_random_ends(road_like(n, seed=seed), ends, max_capacity, seed, name)
+
+
+def rmat_flow(
+    scale: int, edge_factor: int = 8, ends: int = 20, *, max_capacity: int = 100, seed: int = 0
+) -> MaxFlowProblem:
+    """Return an RMAT graph, whose degrees follow a power law, with random terminals.
+
+    Chakrabarti, Zhan and Faloutsos, "R-MAT: a recursive model for graph mining", SDM 2004.
+
+    Parameters
+    ----------
+    scale : int
+        ``2**scale`` vertices.
+    edge_factor : int
+        About this many edges a vertex.
+    ends : int
+        Number of vertices at the source, and at the sink, at random among those with edges.
+    max_capacity : int
+        Capacities are uniform in 1 to this.
+    seed : int
+
+    Returns
+    -------
+    MaxFlowProblem
+
+    Raises
+    ------
+    InvalidInputError
+        A parameter is out of its range.
+    CapacityOverflowError
+        The sum of the capacities at a vertex could exceed int64.
+
+    Examples
+    --------
+    >>> rmat_flow(8).network.num_vertices
+    258
+    """
+    name = instance_name("rmat-flow", f"{scale}x{edge_factor}x{ends}", seed, max_capacity=(max_capacity, 100))
+    return _between_random_ends(rmat(scale, edge_factor, seed=seed), ends, max_capacity, seed, name)
+
+
+def superpixels(n: int, *, noise: float = 1.0, seed: int = 0) -> MaxFlowProblem:
+    """Return the segmentation of an image that was divided into superpixels.
+
+    Superpixels are the Voronoi cells of random points. The capacity between two cells is the length of their
+    border, the data term of a cell its area times a smooth field seen through noise.
+
+    Parameters
+    ----------
+    n : int
+        Number of superpixels, at least 4.
+    noise : float
+        Standard deviation of the noise, that of the field being 1.
+    seed : int
+
+    Returns
+    -------
+    MaxFlowProblem
+        About 3 `n` edges, and `n` arcs at the terminals.
+
+    Raises
+    ------
+    InvalidInputError
+        A parameter is out of its range.
+
+    Examples
+    --------
+    >>> superpixels(100).network.num_vertices
+    102
+    """
+    from scipy.spatial import Delaunay
+
+    check_integer("n", n, minimum=4)
+    check_number("noise", noise)
+    rng = seeded(seed)
+    points = rng.random((n, 2))
+    triangulation = Delaunay(points)
+    # The border of two cells joins the centres of the circles through the corners of the two triangles.
+    pairs, left, right = _shared_sides(triangulation.simplices, triangulation.neighbors)
+    centres = _circumcentres(points[triangulation.simplices])
+    border = np.linalg.norm(centres[left] - centres[right], axis=1) * n**0.5
+    capacity = np.maximum(np.rint(UNIT * np.minimum(border, 4.0)), 1).astype(np.int64)
+    data = _waves(points, rng) + noise * rng.standard_normal(n)
+    name = instance_name("superpixels", str(n), seed, noise=(noise, 1.0))
+    return _with_data_terms(n, pairs, capacity, UNIT * data, name)
+
+
+def surface(n: int, *, noise: float = 1.0, seed: int = 0) -> MaxFlowProblem:
+    """Return the segmentation of a surface: the triangles of a closed mesh, joined at their sides.
+
+    The mesh is that of random points on a sphere with waves. The capacity of a side falls with the angle
+    between its triangles, so that cuts follow edges (Katz and Tal 2003). The data term of a triangle is the
+    distance of its centre from the sphere, seen through noise.
+
+    Parameters
+    ----------
+    n : int
+        About the number of triangles, at least 8.
+    noise : float
+        Standard deviation of the noise, that of the distances being 1.
+    seed : int
+
+    Returns
+    -------
+    MaxFlowProblem
+        3 sides for every 2 triangles, and an arc at a terminal for every triangle.
+
+    Raises
+    ------
+    InvalidInputError
+        A parameter is out of its range.
+
+    Examples
+    --------
+    >>> surface(1000).network.num_vertices
+    1002
+    """
+    from scipy.spatial import ConvexHull
+
+    check_integer("n", n, minimum=8)
+    check_number("noise", noise)
+    rng = seeded(seed)
+    points = rng.standard_normal((n // 2 + 2, 3))
+    points /= np.linalg.norm(points, axis=1, keepdims=True)
+    hull = ConvexHull(points)
+    height = _waves(points, rng)
+    corners = (points * (1 + 0.1 * height[:, np.newaxis]))[hull.simplices]
+    normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    normal *= np.sign((normal * hull.equations[:, :3]).sum(axis=1, keepdims=True))
+    normal /= np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), np.finfo(np.float64).tiny)
+    _, left, right = _shared_sides(hull.simplices, hull.neighbors)
+    bend = 1.0 - (normal[left] * normal[right]).sum(axis=1)
+    fall = np.exp(-bend / max(float(bend.mean()), 1e-12))
+    capacity = np.maximum(np.rint(UNIT * fall), 1).astype(np.int64)
+    faces = len(hull.simplices)
+    data = height[hull.simplices].mean(axis=1)
+    data = data / max(float(data.std()), 1e-12) + noise * rng.standard_normal(faces)
+    name = instance_name("surface", str(n), seed, noise=(noise, 1.0))
+    return _with_data_terms(faces, np.stack([left, right], axis=1), capacity, UNIT * data, name)
+
+
+def _between_random_ends(
+    graph: BipartiteGraph, ends: int, max_capacity: int, seed: int, name: str
+) -> MaxFlowProblem:
+    """Return a graph, given as a symmetric matrix, with random capacities between random vertices."""
+    check_integer("ends", ends)
+    check_capacity("max_capacity", max_capacity)
+    rows = graph.rows
+    n = len(rows.first) - 1
+    tail = np.repeat(np.arange(n), np.diff(rows.first))
+    once = tail < rows.neighbour
+    tail, head = tail[once], rows.neighbour[once].astype(np.int64)
+    rng = seeded(seed)
+    capacity = rng.integers(1, max_capacity, len(tail), endpoint=True)
+    degree: NDArray[np.int64] = np.bincount(np.concatenate([tail, head]), minlength=n)
+    check_capacity("max_capacity", max_capacity, int(degree.max()))
+    joined = np.flatnonzero(degree)
+    if 2 * ends > len(joined):
+        raise InvalidInputError(
+            f"ends must be at most {len(joined) // 2}, half of the vertices with edges, got {ends}"
+        )
+    chosen = rng.permutation(joined)[: 2 * ends]
+    room = np.zeros(n, dtype=np.int64)
+    np.add.at(room, tail, capacity)
+    np.add.at(room, head, capacity)
+    return _problem(n, chosen[:ends], chosen[ends:], room, tail, head, capacity, name)
+
+
+def _with_data_terms(
+    n: int, pairs: NDArray[np.int64], capacity: NDArray[np.int64], data: NDArray[np.float64], name: str
+) -> MaxFlowProblem:
+    """Return the network whose minimum cut labels n vertices; positive data terms favour the source."""
+    amount = np.rint(data).astype(np.int64)
+    return _problem(
+        n,
+        np.flatnonzero(amount > 0),
+        np.flatnonzero(amount < 0),
+        np.abs(amount),
+        pairs[:, 0],
+        pairs[:, 1],
+        capacity,
+        name,
+    )
+
+
+def _problem(
+    n: int,
+    from_source: NDArray[np.int64],
+    to_sink: NDArray[np.int64],
+    amount: NDArray[np.int64],
+    tail: NDArray[np.int64],
+    head: NDArray[np.int64],
+    capacity: NDArray[np.int64],
+    name: str,
+) -> MaxFlowProblem:
+    source, sink = n, n + 1
+    ends = len(from_source) + len(to_sink)
+    network = FlowNetwork.from_arrays(
+        np.concatenate([np.full(len(from_source), source), to_sink, tail]),
+        np.concatenate([from_source, np.full(len(to_sink), sink), head]),
+        np.concatenate([amount[from_source], amount[to_sink], capacity]),
+        reverse_capacity=np.concatenate([np.zeros(ends, dtype=np.int64), capacity]),
+        num_vertices=n + 2,
+    )
+    return MaxFlowProblem(network, source, sink, name=name)
+
+
+def _shared_sides(
+    corners: NDArray[np.int32], neighbours: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return the ends of every side that two triangles share, and the two triangles.
+
+    ``neighbours[t, k]`` is the triangle at the side opposite to corner k of t; -1 if there is none.
+    """
+    left = np.repeat(np.arange(len(corners)), 3)
+    right = neighbours.reshape(-1).astype(np.int64)
+    once = left < right
+    ends = np.stack([np.roll(corners, -1, axis=1), np.roll(corners, -2, axis=1)], axis=2).reshape(-1, 2)
+    return ends[once].astype(np.int64), left[once], right[once]
+
+
+def _circumcentres(corners: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the centre of the circle through the corners of each triangle, shape (triangles, 3, 2)."""
+    b, c = corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]
+    twice = 2 * (b[:, 0] * c[:, 1] - b[:, 1] * c[:, 0])
+    # Flat triangles have their centres far away; no border is longer than 4 mean distances.
+    twice = np.where(np.abs(twice) < 1e-12, 1e-12, twice)
+    b2, c2 = (b**2).sum(axis=1), (c**2).sum(axis=1)
+    centre = np.stack([c[:, 1] * b2 - b[:, 1] * c2, b[:, 0] * c2 - c[:, 0] * b2], axis=1)
+    found: NDArray[np.float64] = corners[:, 0] + centre / twice[:, np.newaxis]
+    return found
+
+
+def _waves(points: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
+    """Return a smooth field of standard deviation 1 at points: waves of random directions."""
+    direction = rng.standard_normal((points.shape[1], WAVES)) * 8.0
+    field: NDArray[np.float64] = np.cos(points @ direction + rng.uniform(0, 2 * np.pi, WAVES)).sum(axis=1)
+    scaled: NDArray[np.float64] = (field - field.mean()) / max(float(field.std()), 1e-12)
+    return scaled
