@@ -133,9 +133,9 @@ def test_time_limit_is_said():
 @pytest.mark.parametrize(
     ("image", "options", "message"),
     [
-        (np.zeros(5), {}, "image must have 2 or 3 axes"),
+        (np.array(5.0), {}, "image must have 1 to 4 axes"),
         (np.zeros((0, 5)), {}, "must not be empty"),
-        (np.zeros((4, 5, 2, 2)), {}, "image must have 2 or 3 axes"),
+        (np.zeros((4, 5, 2, 2, 2)), {}, "image must have 1 to 4 axes"),
         (np.full((4, 5), np.nan), {}, "not finite"),
         ([["a"]], {}, "not an array of numbers"),
         (np.full((4, 5), 1e200), {}, "squares overflow"),
@@ -150,7 +150,7 @@ def test_time_limit_is_said():
         (np.zeros((4, 5)), {"time_limit": 0}, "time_limit"),
         (np.eye(4), {"connectivity": 6}, "connectivity"),
         (np.zeros((4, 5)), {"channel_axis": 2}, "channel_axis"),
-        (np.zeros((4, 5)), {"channel_axis": 1}, "beside its channels"),
+        (np.zeros(4), {"channel_axis": 0}, "beside its channels"),
         (np.array([[0, 2**40]]), {}, "say how many levels"),
     ],
 )

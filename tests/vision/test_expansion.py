@@ -239,7 +239,7 @@ def test_expansion_refuses_what_is_no_metric_and_names_it():
     [
         ({"data": np.zeros((0, 4, 4), int)}, "there are no labels"),
         ({"data": np.zeros((1025, 1, 1), int)}, "1,025 labels, at most 1,024"),
-        ({"data": np.zeros((2, 4), int)}, "data must have shape"),
+        ({"data": np.zeros(2, int)}, "data must have shape"),
         ({"data": np.zeros((2, 0, 4), int)}, "data must have shape"),
         ({"data": np.full((2, 4, 4), np.nan)}, "data has values that are not finite"),
         ({"data": np.full((2, 4, 4), "a")}, "data must hold integers or floats, got dtype"),

@@ -86,7 +86,7 @@ def test_a_wrong_energy_is_found():
         (np.zeros((3, 4), int), {}, "name no label"),
         (np.full((3, 4), 0.5), {}, "markers are integers"),
         (np.ones((3, 4), bool), {}, "markers are integers"),
-        (np.ones(3, int), {}, "shape of an image"),
+        (np.ones((1, 1, 1, 1, 3), int), {}, "shape of an image"),
         (np.ones((3, 5), int), {}, "the seeds have shape"),
         (np.ones((3, 4), int), {"mask": np.ones((3, 3), bool)}, "mask has shape"),
         (np.ones((3, 4), int), {"mask": np.zeros((3, 4), bool)}, "name no label"),

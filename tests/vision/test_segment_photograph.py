@@ -213,7 +213,7 @@ GOOD = seeds_at((4, 5), (0, 0), (3, 4))
         (np.zeros((4, 5)), ~GOOD[1] & GOOD[1], GOOD[1], {}, "no foreground seeds"),
         (np.zeros((4, 5)), GOOD[0], GOOD[1][:3], {}, "background has shape"),
         (np.zeros((4, 5)), GOOD[0].astype(int), GOOD[1], {}, "array of bool"),
-        (np.zeros(5), GOOD[0][0], GOOD[1][3], {}, "an image or a volume"),
+        (np.zeros(5), np.ones((1,) * 5, bool), np.ones((1,) * 5, bool), {}, "an image or a volume"),
         (np.zeros((0, 5)), *np.zeros((2, 0, 5), dtype=bool), {}, "no foreground seeds"),
         (np.zeros((4, 5)), *GOOD, {"smoothness": -1}, "smoothness"),
         (np.zeros((4, 5)), *GOOD, {"smoothness": np.nan}, "smoothness"),

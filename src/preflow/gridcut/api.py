@@ -24,7 +24,7 @@ from ..solving.call import Call, Request
 from ..solving.dispatch import Choice, find_method, thread_count, usable_cpus
 from ..stats import SolveStats
 from .methods import METHODS
-from .policy import FOR_ALL_ON_GPU, bytes_on_gpu, choose, worth_a_gpu
+from .policy import FOR_ALL_ON_GPU, MOST_AXES_ON_GPU, bytes_on_gpu, choose, worth_a_gpu
 from .result import GridCutResult
 from .solution import GridSolution, initial_state
 
@@ -63,7 +63,8 @@ def grid_cut(
         :meth:`preflow.GridNetwork.from_arrays`. :func:`preflow.contrast_capacity` computes one from an image.
     connectivity : int or list of offsets, optional
         4 or 8 neighbours in an image, 6, 18 or 26 in a volume, or any neighbourhood as a list of forward
-        offsets. Default: the neighbourhood of `neighbor_capacity`; 4 or 6 if it is a scalar.
+        offsets. Default: the neighbourhood of `neighbor_capacity`; 4 or 6 if it is a scalar. Grids of
+        one axis have 2, of four axes 8, 32, 64 or 80; methods on a GPU take up to three axes.
     periodic : bool or sequence of bool
         Which axes are rings, as angles are: the last pixel along such an axis is a neighbour of the first
         one. Entries of `neighbor_capacity` for arcs across the ends count;
@@ -247,6 +248,11 @@ class GridCall(Call[GridNetwork]):
             return choose(network, request.device, request.most_threads, gpu)
 
         method, chosen = request.choose(choice)
+        if method.device == "cuda" and len(network.shape) > MOST_AXES_ON_GPU:
+            raise UnsuitableMethodError(
+                f"{method.name} takes grids of up to {MOST_AXES_ON_GPU} axes, this one has "
+                f"{len(network.shape)}: the methods on the CPU take it"
+            )
         return cls(
             instance=network,
             device=gpu_of_method(network, method),

@@ -18,6 +18,8 @@ PIXELS_FOR_GPU = 250_000
 #: The first use of a GPU in a process takes about a second, and once 10 seconds to compile kernels. A solve
 #: on the CPU takes about as long with this many pixels per thread.
 PIXELS_A_THREAD_FOR_FIRST_USE = 4_000_000
+#: Kernels on a GPU compute positions along up to three axes.
+MOST_AXES_ON_GPU = 3
 #: Bytes per pixel of a solve on a GPU, beside capacities, residual capacities and excess.
 BYTES_A_PIXEL = 8
 #: Bytes per pixel and per arc of a solve on a GPU in all, if numbers have 32 bits.
@@ -26,6 +28,8 @@ BYTES_ON_GPU = 24, 8
 
 def worth_a_gpu(network: GridNetwork, threads: int, in_use: bool) -> bool:
     """Whether a grid on the host has enough pixels for a GPU that the process uses already, or not yet."""
+    if len(network.shape) > MOST_AXES_ON_GPU:
+        return False
     first = max(PIXELS_FOR_GPU, PIXELS_A_THREAD_FOR_FIRST_USE * threads)
     return network.size >= (PIXELS_FOR_GPU if in_use else first)
 
@@ -51,7 +55,8 @@ def choose(network: GridNetwork, device: str = "auto", threads: int = 1, gpu: De
     """Return the method for a grid: see :class:`preflow.solving.protocol.Chooser`."""
     if device == "cuda":
         return Choice("cuda-tiled", "device='cuda': the fastest method on a GPU")
-    if device == "auto" and isinstance(network, DeviceGridNetwork):
+    fits_kernels = len(network.shape) <= MOST_AXES_ON_GPU
+    if device == "auto" and isinstance(network, DeviceGridNetwork) and fits_kernels:
         return Choice("cuda-tiled", "the grid is on a GPU: the fastest method on a GPU")
     size = network.size
     if gpu is not None and _fits(network, gpu):

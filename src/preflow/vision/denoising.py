@@ -98,12 +98,8 @@ class Denoised:
     def _repr_png_(self) -> bytes | None:
         """Return the image; of a volume the middle slice."""
         image = np.asarray(self.image)
-        if image.ndim == 2 or (image.ndim == 3 and image.shape[-1] == 3):
-            pixels = image
-        elif image.ndim == 3:
-            pixels = middle_slice(image)
-        else:
-            return None
+        is_colour = image.ndim == 3 and image.shape[-1] == 3
+        pixels = image if is_colour else middle_slice(image)
         return png(pixels if pixels.dtype == np.uint8 else stretched(pixels.astype(np.float64)))
 
 
@@ -131,6 +127,7 @@ def denoise(
     Parameters
     ----------
     image : array_like, shape (h, w) or (d, h, w), with `channel_axis` one more axis
+        Signals of shape (n,) and series of volumes of shape (t, d, h, w) are taken, too.
         Bool (black and white), integers or floats.
     weight : float
         A larger weight gives flatter images. For squared differences it is in units of `image`, as in
@@ -143,7 +140,8 @@ def denoise(
         Grey values that pixels of the result may have, evenly spaced over the range of `image`, at most
         2**20. Default: all integers in that range, 256 values for floats.
     connectivity : int, optional
-        4 or 8 neighbours in an image, 6, 18 or 26 in a volume; default: 8 and 26.
+        4 or 8 neighbours in an image, 6, 18 or 26 in a volume; default: 8 and 26. 2 in a signal; 8, 32,
+        64 or 80 in a series of volumes, by default 8.
     channel_axis : int, optional
         The axis of channels, which are denoised independently; None if the image has one channel.
     method, device, threads, progress
@@ -283,17 +281,17 @@ def _dtype(capacities: Sequence[int]) -> type[np.int32 | np.int64]:
 
 
 def _planes(values: NDArray[np.float64], channel_axis: int | None) -> list[NDArray[np.float64]]:
-    """Return the channels; check that each is an image or a volume and not empty."""
+    """Return the channels; check that each has 1 to 4 axes and is not empty."""
     planes = values[np.newaxis]
     if channel_axis is not None:
         check_integer("channel_axis", channel_axis, minimum=-values.ndim)
         if channel_axis >= values.ndim:
             raise InvalidInputError(f"channel_axis is {channel_axis}, image has {values.ndim} axes")
         planes = np.moveaxis(values, channel_axis, 0)
-    if planes.ndim not in (3, 4) or planes.size == 0:
+    if planes.ndim - 1 not in ALL_AROUND or planes.size == 0:
         without = "" if channel_axis is None else " beside its channels"
         raise InvalidInputError(
-            f"image must have 2 or 3 axes{without} and must not be empty, got shape {values.shape}"
+            f"image must have 1 to 4 axes{without} and must not be empty, got shape {values.shape}"
         )
     return list(planes)
 

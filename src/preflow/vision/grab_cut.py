@@ -29,6 +29,7 @@ from ..progress import Reporter
 from .colour_models import Palette
 from .deadline import Deadline
 from .segmentation import (
+    ALL_AROUND,
     CAPACITY_PER_NAT,
     Links,
     Segmentation,
@@ -90,7 +91,7 @@ def grabcut(
     ----------
     image : array_like, shape (h, w), (h, w, channels), (d, h, w) or (d, h, w, channels)
         Grey values or up to 3 channels of any numeric dtype.
-    box : 4 integers, 6 for a volume, or array_like of bool, shape (h, w) or (d, h, w)
+    box : 4 integers, 6 for a volume, 2 for a signal, 8 for a series of volumes, or array_like of bool
         First row and column, then last row and column plus one, as ``bbox`` of scikit-image's regionprops:
         the pixels ``image[box[0]:box[2], box[1]:box[3]]``. Or a mask of any shape that the object lies in.
     foreground, background : array_like of bool, optional
@@ -194,7 +195,7 @@ def _checked_box(image: ArrayLike, box: ArrayLike) -> tuple[NDArray[np.bool_], N
         inside = checked_mask("box", given)
         channels = check_channels(values, given.shape)
     else:
-        if given.dtype.kind not in "iu" or given.shape not in ((4,), (6,)):
+        if given.dtype.kind not in "iu" or given.shape not in {(2 * ndim,) for ndim in ALL_AROUND}:
             raise InvalidInputError(
                 "box is (first row, first column, last row + 1, last column + 1), 6 integers for a volume, "
                 f"or an array of bool; got {box!r}"

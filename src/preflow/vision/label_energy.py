@@ -72,7 +72,8 @@ class LabelEnergy:
         Parameters
         ----------
         data : array_like, shape (labels, h, w) or (labels, d, h, w)
-            Cost of each label at each pixel; integers or finite floats, also negative.
+            Cost of each label at each pixel; integers or finite floats, also negative. Signals, shape
+            (labels, n), and series of volumes, shape (labels, t, d, h, w), are taken, too.
         distance : array_like, shape (labels, labels)
             Cost of two neighbours with these labels; see :func:`potts` and :func:`truncated_linear`.
         weights : array_like
@@ -100,9 +101,10 @@ class LabelEnergy:
         (4, 5)
         """
         costs = _numbers("data", data)
-        if costs.ndim not in (3, 4) or 0 in costs.shape[1:]:
+        if not 2 <= costs.ndim <= 5 or 0 in costs.shape[1:]:
             raise InvalidInputError(
-                f"data must have shape (labels, height, width) or a volume's, got {costs.shape}"
+                "data must have shape (labels, height, width), or 1 to 4 other axes after that of labels; "
+                f"got {costs.shape}"
             )
         labels, *shape = costs.shape
         if labels == 0:

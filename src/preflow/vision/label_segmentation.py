@@ -125,7 +125,7 @@ def segment_labels(
     ----------
     image : array_like, shape (h, w), (h, w, channels), (d, h, w) or (d, h, w, channels)
         Grey values or up to 3 channels of any numeric dtype.
-    markers : array_like of int, shape (h, w) or (d, h, w)
+    markers : array_like of int, shape (h, w) or (d, h, w); (n,) and (t, d, h, w) are taken, too
         A positive number marks a pixel of this label, 0 a pixel without a label yet. Pixels with negative
         numbers take no part and keep these numbers. Floats must be whole numbers.
     mask : array_like of bool, shape of the markers, optional
@@ -220,7 +220,8 @@ def _checked_markers(markers: ArrayLike, mask: ArrayLike | None) -> tuple[Array,
         raise InvalidInputError(f"markers are integers, one number for each label; got dtype {seeds.dtype}")
     if seeds.ndim not in ALL_AROUND:
         raise InvalidInputError(
-            f"markers have the shape of an image or a volume without its channels, got shape {seeds.shape}"
+            f"markers have the shape of an image or a volume without its channels, 1 to 4 axes; got shape "
+            f"{seeds.shape}"
         )
     taken: NDArray[np.bool_] = seeds >= 0
     if mask is not None:

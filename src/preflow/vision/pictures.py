@@ -310,8 +310,10 @@ def png(pixels: NDArray[np.uint8]) -> bytes | None:
 
 
 def middle_slice(pixels: Array) -> Array:
-    """Return an image, or the middle slice of a volume along its first axis."""
-    return pixels if pixels.ndim == 2 else pixels[len(pixels) // 2]
+    """Return an image, the middle slice of a volume or of the middle volume, or a signal as a row."""
+    while pixels.ndim > 2:
+        pixels = pixels[len(pixels) // 2]
+    return pixels if pixels.ndim == 2 else pixels[np.newaxis]
 
 
 def stretched(values: NDArray[np.float64]) -> NDArray[np.uint8]:
