@@ -193,6 +193,13 @@ class Painting:
         return tuple(self._labels.shape)
 
     @property
+    def spacing(self) -> tuple[float, ...]:
+        """Length of a pixel along each axis; ones where none were given."""
+        if self._spacing is None:
+            return (1.0,) * len(self.shape)
+        return tuple(np.asarray(self._spacing, dtype=np.float64).tolist())
+
+    @property
     def labels(self) -> NDArray[np.uint8]:
         """The seeds: 1 object, 2 background, 0 unknown; a read-only view."""
         view = self._labels.view()

@@ -298,6 +298,24 @@ def test_slices_of_a_volume(browser: Any) -> None:
         assert tab.errors == []
 
 
+def test_voxels_are_shown_with_their_sides(browser: Any) -> None:
+    volume = Painting(picture((10, 40, 40)), spacing=(4.0, 1.0, 1.0))
+    with Session(volume) as session, Server(session) as server, browser.new_context() as context:
+        tab = Tab(context.new_page(), server.url)
+
+        def ratio() -> float:
+            frame = tab.page.locator(".stage").bounding_box()
+            return float(frame["width"] / frame["height"])
+
+        assert ratio() == pytest.approx(1, abs=0.01)
+        tab.page.get_by_label("Axis of the slices").select_option("y")
+        until(lambda: ratio() == pytest.approx(1, abs=0.01))
+        tab.page.click(".tool-object")
+        frame = tab.page.locator(".stage").bounding_box()
+        tab.page.mouse.click(frame["x"] + frame["width"] / 2, frame["y"] + 0.35 * frame["height"])
+        until(lambda: session.view.labels[3, 20, 20] == 1)
+
+
 #: A page that shows a widget: its model passes messages to Python and asks Python for the replies.
 NOTEBOOK = """<!doctype html><link rel="stylesheet" href="paint.css"><div id="cell"></div>
 <script type="module">

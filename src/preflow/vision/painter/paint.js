@@ -270,6 +270,13 @@ export function mount(element, transport, { page = false } = {}) {
     }
   }
 
+  /** Return width and height of a pixel of the slice on the screen, for scale 1: pixels may be oblong. */
+  function sides() {
+    const lengths = view.spacing.length === 3 ? view.spacing.filter((_, number) => number !== axis) : view.spacing;
+    const least = Math.min(...view.spacing);
+    return [lengths[1] / least, lengths[0] / least];
+  }
+
   /** Return width and height of the slice that is shown. */
   function size(reply = view) {
     const lengths = reply.shape.length === 3 ? reply.shape.filter((_, number) => number !== axis) : reply.shape;
@@ -478,7 +485,7 @@ export function mount(element, transport, { page = false } = {}) {
       `${found.exact ? "Solved" : "Preview"} in ${duration(found.seconds)}`,
     ];
     if (found.proved) {
-      texts.push("✓ Proved: no mask has less energy");
+      texts.push("✓ Proved: no mask has less energy for these colours");
     } else if (view.busy === "verify") {
       texts.push("Checking the proof …");
     } else if (view.busy) {
@@ -502,13 +509,13 @@ export function mount(element, transport, { page = false } = {}) {
     if (!view) {
       return;
     }
-    const [width, height] = size();
+    const [width, height] = size(), [across, down] = sides();
     if (fitted) {
       const room = [area.clientWidth - 4, page ? area.clientHeight - 4 : Math.max(240, window.innerHeight * 0.6)];
-      scale = clamp(Math.min(room[0] / width, room[1] / height), 0.02, 16);
+      scale = clamp(Math.min(room[0] / (width * across), room[1] / (height * down)), 0.02, 16);
     }
-    stage.style.width = `${width * scale}px`;
-    stage.style.height = `${height * scale}px`;
+    stage.style.width = `${width * across * scale}px`;
+    stage.style.height = `${height * down * scale}px`;
     stage.classList.toggle("coarse", scale >= 2);
     placeRing();
     drawLive();
@@ -575,9 +582,11 @@ export function mount(element, transport, { page = false } = {}) {
   function placeRing() {
     ring.hidden = !cursor || tool.name === "box";
     if (!ring.hidden) {
-      const width = Math.max(brush * scale, 3);
-      ring.style.width = ring.style.height = `${width}px`;
-      ring.style.transform = `translate(${(cursor[0] + 0.5) * scale - width / 2}px, ${(cursor[1] + 0.5) * scale - width / 2}px)`;
+      const [width, height] = sides().map((side) => Math.max(brush * side * scale, 3));
+      const [across, down] = sides().map((side) => side * scale);
+      ring.style.width = `${width}px`;
+      ring.style.height = `${height}px`;
+      ring.style.transform = `translate(${(cursor[0] + 0.5) * across - width / 2}px, ${(cursor[1] + 0.5) * down - height / 2}px)`;
     }
   }
 

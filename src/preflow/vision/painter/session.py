@@ -21,7 +21,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ...arrays import Array
 from ...checks import check_integer, check_number
@@ -90,6 +90,7 @@ class View:
 
     name: str
     image: Array
+    spacing: tuple[float, ...]
     numbers: Numbers
     labels: NDArray[np.uint8]
     mask: NDArray[np.bool_] | None
@@ -110,6 +111,7 @@ class View:
             "name": self.name,
             **self.numbers._asdict(),
             "shape": list(self.labels.shape),
+            "spacing": self.spacing,
             "answer": None if self.answer is None else asdict(self.answer),
             "box": None if self.box is None else list(self.box),
             "smoothness": self.smoothness,
@@ -157,6 +159,7 @@ class Session:
         self._view = View(
             name,
             _as_bytes(painting.image, len(painting.shape)),
+            painting.spacing,
             numbers,
             painting.labels.copy(),
             None,
@@ -314,6 +317,14 @@ class Session:
                 painting.smoothness = smoothness
             else:
                 getattr(painting, action)()
+            self._changed()
+
+    def set_labels(self, labels: ArrayLike) -> None:
+        """Replace all seeds, as :meth:`Painting.set_labels`."""
+        with self._urgent():
+            if self._closed:
+                raise InvalidInputError("the session is closed")
+            self.painting.set_labels(labels)
             self._changed()
 
     def _set_box(self, request: Message) -> None:
