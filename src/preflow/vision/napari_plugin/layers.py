@@ -1,0 +1,230 @@
+"""Cut an image layer of napari by the seeds of a Labels layer, after each stroke.
+
+The protocols name all that is used of napari, which is not imported here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ...arrays import Array
+from ...errors import InvalidInputError
+from ..painter.session import Session, View
+from ..painting import BACKGROUND, OBJECT, Painting
+
+
+class Emitter(Protocol):
+    """An event that callbacks are connected to."""
+
+    def connect(self, callback: Callable[[object], None]) -> object:
+        """Call back after each event."""
+
+    def disconnect(self, callback: Callable[[object], None]) -> object:
+        """Call back no longer."""
+
+
+class LabelsEvents(Protocol):
+    """Events of a Labels layer: ``paint`` follows a stroke, ``set_data`` also undo and a new array."""
+
+    paint: Emitter
+    set_data: Emitter
+
+
+class ImageLayer(Protocol):
+    """A layer ``Image``."""
+
+    name: str
+    data: ArrayLike
+    rgb: bool
+    multiscale: bool
+    scale: Sequence[float]
+    translate: Sequence[float]
+
+
+class LabelsLayer(Protocol):
+    """A layer ``Labels``."""
+
+    name: str
+    data: Array
+    events: LabelsEvents
+    selected_label: int
+    brush_size: float
+    mode: str
+    opacity: float
+
+
+class Selection(Protocol):
+    """The selected layers; the active one is painted on."""
+
+    active: object
+
+
+class Layers(Protocol):
+    """The list of layers."""
+
+    selection: Selection
+
+    def __contains__(self, layer: object, /) -> bool: ...
+
+    def __iter__(self) -> Iterator[object]: ...
+
+
+class Viewer(Protocol):
+    """A viewer."""
+
+    layers: Layers
+
+    def add_labels(
+        self, data: Array, *, name: str, scale: Sequence[float], translate: Sequence[float]
+    ) -> LabelsLayer:
+        """Add a Labels layer and return it."""
+
+
+class LayerSession:
+    """Follows the seeds of a Labels layer, and shows their cut in another one.
+
+    Parameters
+    ----------
+    viewer : Viewer
+    image : ImageLayer
+        Two dimensions or three, grey or colour.
+    seeds : LabelsLayer, optional
+        1 marks the object, 2 the background; other labels are ignored. Without it a layer is added.
+    smoothness : float
+        As for :func:`preflow.vision.segment`.
+    in_gui : callable
+        Runs a function in the thread of the user interface, soon. It is called in any thread.
+    report : callable
+        Shows a line of text.
+
+    Raises
+    ------
+    InvalidInputError
+        The image has other dimensions, or the seeds another shape.
+    """
+
+    def __init__(
+        self,
+        viewer: Viewer,
+        image: ImageLayer,
+        seeds: LabelsLayer | None = None,
+        *,
+        smoothness: float = 50.0,
+        in_gui: Callable[[Callable[[], None]], None],
+        report: Callable[[str], None],
+    ) -> None:
+        pixels, spacing = pixels_of(image)
+        painting = Painting(pixels, smoothness=smoothness, spacing=spacing)
+        if seeds is not None and tuple(seeds.data.shape) != painting.shape:
+            raise InvalidInputError(
+                f"the seeds have shape {tuple(seeds.data.shape)}, the image has {painting.shape}"
+            )
+        self._viewer, self._image = viewer, image
+        self._in_gui, self._report = in_gui, report
+        self.session = Session(painting, name=image.name)
+        self.seeds = seeds or self._add_labels(np.zeros(painting.shape, np.uint8), f"seeds of {image.name}")
+        if seeds is None:
+            self.seeds.selected_label = OBJECT
+            self.seeds.brush_size = 10
+            self.seeds.mode = "paint"
+        self.result: LabelsLayer | None = None
+        self._shown = 0
+        self._due = self._read_due = False
+        self._leave = self.session.subscribe(self._changed)
+        for emitter in (self.seeds.events.paint, self.seeds.events.set_data):
+            emitter.connect(self._seeds_changed)
+        self._read_seeds()
+        self._changed()
+
+    def _add_labels(self, data: Array, name: str) -> LabelsLayer:
+        ndim = data.ndim
+        return self._viewer.add_labels(
+            data,
+            name=name,
+            scale=list(self._image.scale)[-ndim:],
+            translate=list(self._image.translate)[-ndim:],
+        )
+
+    def _seeds_changed(self, event: object) -> None:
+        """Read the seeds soon: the event ``paint`` may come before the array has changed."""
+        if not self._read_due:
+            self._read_due = True
+            self._in_gui(self._read_seeds)
+
+    def _read_seeds(self) -> None:
+        """Pass the seeds on, if they are new; ``set_data`` also comes when another slice is shown."""
+        self._read_due = False
+        if self.session.view.closed:
+            return
+        labels = seed_labels(self.seeds.data)
+        if not np.array_equal(labels, self.session.view.labels):
+            self.session.set_labels(labels)
+
+    def set_smoothness(self, smoothness: float) -> None:
+        """Use another weight of the outline."""
+        self.session.act({"do": "smoothness", "value": smoothness})
+
+    def _changed(self) -> None:
+        """Let the user interface show the view; called in any thread."""
+        if not self._due:
+            self._due = True
+            self._in_gui(self._show)
+
+    def _show(self) -> None:
+        self._due = False
+        view = self.session.view
+        if view.closed:
+            return
+        self._report(status_of(view))
+        if view.numbers.mask == self._shown:
+            return
+        self._shown = view.numbers.mask
+        mask = np.zeros(view.labels.shape, np.uint8) if view.mask is None else view.mask.astype(np.uint8)
+        if self.result is not None and self.result in self._viewer.layers:
+            self.result.data = mask
+        elif view.mask is not None:
+            self.result = self._add_labels(mask, f"cut of {self._image.name}")
+            self.result.opacity = 0.4
+            self._viewer.layers.selection.active = self.seeds  # the user goes on painting there
+
+    def close(self) -> None:
+        """Follow the seeds no longer; the layers stay."""
+        for emitter in (self.seeds.events.paint, self.seeds.events.set_data):
+            emitter.disconnect(self._seeds_changed)
+        self._leave()
+        self.session.close()
+
+
+def pixels_of(image: ImageLayer) -> tuple[Array, tuple[float, ...]]:
+    """Return the pixels of an image layer, of the finest level and without alpha, and their sides."""
+    level = image.data[0] if image.multiscale else image.data  # type: ignore[index]
+    pixels = np.asarray(level)
+    if image.rgb:
+        pixels = pixels[..., :3]
+    ndim = pixels.ndim - image.rgb
+    if ndim not in (2, 3):
+        raise InvalidInputError(f"the image has {ndim} dimensions: seeds are painted on two or three")
+    return pixels, tuple(abs(float(side)) for side in image.scale)[-ndim:]
+
+
+def seed_labels(data: ArrayLike) -> NDArray[np.uint8]:
+    """Return labels with 1 and 2 as they are, and 0 elsewhere."""
+    labels = np.asarray(data)
+    return np.where((labels == OBJECT) | (labels == BACKGROUND), labels, 0).astype(np.uint8)
+
+
+def status_of(view: View) -> str:
+    """Return the state of a session as a line of text."""
+    if view.problem:
+        return view.problem
+    if not view.ready:
+        return "Paint the object with label 1 and the background with label 2."
+    found = view.answer
+    if found is None:
+        return "Finding the first cut ..."
+    kind = "proved" if found.proved else "exact" if found.exact else "preview"
+    return f"{found.size:,} pixels, energy {found.energy:,.1f} nats, {found.seconds:.2f} s, {kind}"
