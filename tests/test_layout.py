@@ -26,6 +26,7 @@ LAYERS = [
     ["errors"],
     ["arrays", "method_names"],
     ["checks"],
+    ["drawing"],
     ["stats"],
     ["progress"],
     ["solving"],

@@ -14,6 +14,7 @@ from ..arrays import AnyArray, Array, Number
 from ..certify.assignment import check_assignment, check_bound, proved_gap
 from ..certify.assignment_batch import unproved_items
 from ..certify.fields import check_bounds, check_bounds_of_items, checked_array, checked_numbers
+from ..drawing.pairs import check_cells, draw_costs
 from ..errors import InvalidInputError, VerificationError
 from ..graph.costs import DenseCosts, SparseCosts
 from ..graph.device.costs import DeviceCosts
@@ -24,6 +25,7 @@ from ..stats import AssignmentStats
 
 if TYPE_CHECKING:
     import pandas
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -127,6 +129,46 @@ class AssignmentResult(BoundedResult):
         cost = costs.at(0, row, column) + costs.base_at(0, row, column)
         rows, columns = costs.labels or (None, None)
         return {"row": labels_of(rows, row), "column": labels_of(columns, column), "cost": cost}
+
+    def plot(self, *, ax: Axes | None = None) -> Axes:
+        """Draw the costs of a single matrix as a heat map, with the pairs marked in red.
+
+        Pairs that are not allowed are hatched.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            The axes to draw into; by default those of a new figure.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Raises
+        ------
+        InvalidInputError
+            The costs are a batch of matrices, or have more than four million cells.
+        MissingDependencyError
+            Matplotlib is not installed.
+        """
+        if self.costs.leading:
+            raise InvalidInputError("plot() is for one matrix of costs, these are a batch")
+        check_cells(self.costs.shape[1:])
+        row, column = (self._by_item(side)[0] for side in (self.row, self.column))
+        return draw_costs(ax, self._cost_matrix(), row[row >= 0], column[row >= 0], self.costs.labels)
+
+    def _cost_matrix(self) -> NDArray[np.float64]:
+        """Return the costs as given, NaN for pairs that are not allowed."""
+        costs = self.costs.on_host() if isinstance(self.costs, DeviceCosts) else self.costs
+        shape = costs.shape[1:]
+        if isinstance(costs, SparseCosts):
+            values = np.full(shape, np.nan)
+            row, column = costs.row, costs.column.astype(np.int64)
+            values[row, column] = costs.values + costs.base_at(0, row, column)
+            return values
+        row, column = (place.ravel() for place in np.indices(shape))
+        values = (costs.at(0, row, column) + costs.base_at(0, row, column)).astype(np.float64)
+        return np.where(np.isfinite(values), values, np.nan).reshape(shape)
 
     @cached_property
     def gap(self) -> Number:

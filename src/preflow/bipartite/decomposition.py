@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple, TypedDict, Unpack
+from typing import TYPE_CHECKING, NamedTuple, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import AnyArray, Indices
+from ..drawing.pairs import draw_blocks
 from ..errors import InvalidInputError
 from ..graph.bipartite import Adjacency, BipartiteGraph
 from ..kernels.constants import ONE, ZERO
@@ -23,6 +24,9 @@ from .api import bipartite_matching
 from .cover import reachable_from_rows
 from .match_arrays import Matching
 from .result import MatchingResult
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +71,35 @@ class DulmageMendelsohn:
         """Whether every row and every column is matched, so that the square part is everything."""
         rows, columns = self.matching.graph.shape
         return rows == columns == self.matching.cardinality
+
+    def plot(self, *, ax: Axes | None = None) -> Axes:
+        """Draw the entries of the matrix in block triangular form, with its blocks outlined.
+
+        The three coarse parts are shaded. Of more than 500 blocks only the coarse parts are outlined.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            The axes to draw into; by default those of a new figure.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Raises
+        ------
+        MissingDependencyError
+            Matplotlib is not installed.
+        """
+        graph = self.matching.graph
+        row = np.repeat(np.arange(graph.num_rows), np.diff(graph.rows.first).astype(np.int64))
+        return draw_blocks(
+            ax,
+            (row, graph.rows.neighbour),
+            (self.row_order, self.column_order),
+            (self.row_blocks, self.column_blocks),
+            (self.coarse_rows, self.coarse_columns),
+        )
 
     def __repr__(self) -> str:
         parts = " + ".join(

@@ -12,6 +12,7 @@ import numpy as np
 from ..arrays import AnyArray, Array
 from ..certify.fields import check_bounds
 from ..certify.matching import check_cover, check_matching
+from ..drawing.pairs import draw_two_columns
 from ..graph.bipartite import BipartiteGraph
 from ..graph.edge_tables import data_frame, labels_of
 from ..solving.result import BoundedResult
@@ -22,6 +23,7 @@ from .match_arrays import Matching
 if TYPE_CHECKING:
     import pandas
     import scipy.sparse
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -120,6 +122,36 @@ class MatchingResult(BoundedResult):
         rows = np.flatnonzero(row_match >= 0)
         ones = np.ones(len(rows), dtype=np.int8)
         return csr_array((ones, (rows, row_match[rows])), shape=self.graph.shape)
+
+    def plot(self, *, ax: Axes | None = None) -> Axes:
+        """Draw rows and columns as two columns of vertices, with the matching thick and red.
+
+        The squares are the vertex cover that proves the matching maximum; free vertices are white.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            The axes to draw into; by default those of a new figure.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Raises
+        ------
+        InvalidInputError
+            The graph has more than 200 vertices or 2,000 edges.
+        MissingDependencyError
+            Matplotlib is not installed.
+        """
+        here = self.on_host()
+        graph = here.graph
+        row = np.repeat(np.arange(graph.num_rows), np.diff(graph.rows.first).astype(np.int64))
+        cover = here.vertex_cover if self.status == "optimal" else None
+        covered = None if cover is None else (cover.rows, cover.columns)
+        labels = self.graph.row_labels, self.graph.column_labels
+        edges = row, graph.rows.neighbour
+        return draw_two_columns(ax, graph.shape, edges, here.row_match, covered, labels)
 
     def verify(self) -> None:
         """Prove the matching maximum, independently of the solver, in linear time.

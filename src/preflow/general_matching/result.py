@@ -21,6 +21,8 @@ from ..certify.blossoms import (
     matched_edges,
 )
 from ..certify.fields import check_bounds, checked_number
+from ..drawing.axes import number
+from ..drawing.networks import draw_graph, matched_colours
 from ..errors import VerificationError
 from ..graph.edge_tables import data_frame, labels_of
 from ..graph.network import exact_sum
@@ -31,6 +33,7 @@ from .solution import BlossomDuals
 
 if TYPE_CHECKING:
     import pandas
+    from matplotlib.axes import Axes
 
 
 class Blossom(NamedTuple):
@@ -186,6 +189,33 @@ class GeneralMatchingResult(BoundedResult):
         if graph.weight is not None:
             columns["weight"] = graph.weight[edges]
         return columns
+
+    def plot(self, *, ax: Axes | None = None) -> Axes:
+        """Draw the graph, with the edges of the matching thick and red, and free vertices white.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            The axes to draw into; by default those of a new figure.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Raises
+        ------
+        InvalidInputError
+            The graph has more than 200 vertices or 2,000 edges.
+        MissingDependencyError
+            Matplotlib is not installed.
+        """
+        graph = self.graph
+        chosen = np.zeros(graph.num_edges, dtype=bool)
+        chosen[self._edges] = True
+        weights = [] if graph.weight is None else graph.weight.tolist()
+        texts = [number(weight) for weight in weights] or [""] * graph.num_edges
+        colours = matched_colours(self._mate >= 0)
+        return draw_graph(ax, graph.tail, graph.head, chosen, texts, graph.labels, colours)
 
     def verify(self) -> None:
         """Prove the matching best, independently of the solver, in nearly linear time.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +18,16 @@ from ..certify.grid import (
     lower_bound,
 )
 from ..cuda.runtime import Device
+from ..drawing.images import draw_regions, plane_of
 from ..errors import VerificationError
 from ..graph.grid import DeviceGridNetwork, GridNetwork
 from ..graph.integer_grid import IntegerGrid
 from ..graph.scaling import sum_slack
 from ..solving.result import BoundedResult
 from .solution import GridFlow, GridSolution
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -64,6 +69,25 @@ class GridCutResult(BoundedResult):
         """The capacity of the cut, summed from the labels; equal to `value` if the solve was finished."""
         with self.network.current():
             return labelling_energy(self.network, self.network.to_array_module(self.labels))
+
+    def plot(self, *, ax: Axes | None = None) -> Axes:
+        """Draw the two sides of the cut; of a volume the middle slice.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            The axes to draw into; by default those of a new figure.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Raises
+        ------
+        MissingDependencyError
+            Matplotlib is not installed.
+        """
+        return draw_regions(ax, plane_of(self.network.to_host(self.labels)))
 
     def verify(self) -> None:
         """Prove the cut minimum, independently of the solver, in linear time.

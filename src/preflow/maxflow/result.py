@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ..arrays import AnyArray, Array
 from ..certify.cut import check_flow_and_cut, check_no_residual_path, crossing_arcs
 from ..certify.flow import check_flow_limit
+from ..drawing.networks import Arcs, draw_flow, flow_texts, side_colours
 from ..graph.edge_tables import data_frame, labels_of
 from ..graph.network import DeviceFlowNetwork, FlowNetwork
 from ..solving.result import BoundedResult
@@ -23,6 +24,7 @@ from .recover_flow.on_gpu import DeviceSecondStage
 if TYPE_CHECKING:
     import pandas
     import scipy.sparse
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -220,6 +222,44 @@ class MinCutResult(BoundedResult):
             arcs: NDArray[np.int64] = network.to_caller(network.xp.flatnonzero(found))
             return arcs
 
+    def plot(self, *, ax: Axes | None = None) -> Axes:
+        """Draw the network: arcs as wide as their flow, the arcs of the cut dashed and red.
+
+        Vertices on the source side are blue, those on the sink side orange. They are in layers by their
+        distance from the sources. In small networks, each arc has its flow and its capacity beside it.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            The axes to draw into; by default those of a new figure.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Raises
+        ------
+        InvalidInputError
+            The network has more than 200 vertices or 2,000 arcs.
+        MissingDependencyError
+            Matplotlib is not installed.
+        """
+        network = self.network.on_host()
+        flow = self.network.to_host(self._shown_flow())
+        in_cut = np.zeros(network.num_arcs, dtype=bool)
+        in_cut[self.network.to_host(self.cut_arcs)] = True
+        capacity = network.capacity
+        if network.reverse_capacity is not None:
+            capacity = np.where(flow < 0, network.reverse_capacity, capacity)
+        texts = flow_texts(flow, capacity)
+        arcs = Arcs(network.tail, network.head, flow, texts, in_cut)
+        colours = side_colours(self.network.to_host(self.sink_side))
+        return draw_flow(ax, arcs, network.labels, colours, self.sources, self.sinks)
+
+    def _shown_flow(self) -> AnyArray:
+        """Return the flow that `plot` draws."""
+        return self.whole_flow()
+
     def verify(self) -> None:
         """Prove the cut minimum, independently of the solver, in linear time.
 
@@ -270,6 +310,10 @@ class MaxFlowResult(MinCutResult):
         columns = super().to_columns()
         in_cut = columns.pop("cut")
         return {**columns, "flow": self.network.to_host(self.flow), "cut": in_cut}
+
+    def _shown_flow(self) -> AnyArray:
+        """Return the flow that `plot` draws."""
+        return self.flow
 
     def flow_matrix(self) -> scipy.sparse.csr_array:
         """Return the flow as a sparse matrix: entry (u, v) is the flow from u to v over all arcs."""

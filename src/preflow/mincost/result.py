@@ -10,6 +10,8 @@ import numpy as np
 
 from ..arrays import Array
 from ..certify.min_cost_flow import check_min_cost_flow, reduced_costs
+from ..drawing.axes import number
+from ..drawing.networks import Arcs, draw_flow, supply_colours
 from ..graph.cost_network import CostNetwork
 from ..graph.edge_tables import data_frame, labels_of
 from ..graph.network import exact_sum
@@ -17,6 +19,7 @@ from ..solving.result import BoundedResult
 
 if TYPE_CHECKING:
     import pandas
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -145,6 +148,38 @@ class MinCostFlowResult(BoundedResult):
             "cost": network.cost,
             "flow": network.to_host(self.flow),
         }
+
+    def plot(self, *, ax: Axes | None = None) -> Axes:
+        """Draw the network: arcs as wide as their flow, with amount and cost beside them.
+
+        Vertices that send are blue, those that receive orange. Beside an arc with flow is "amount at cost",
+        beside an arc without flow its cost.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            The axes to draw into; by default those of a new figure.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Raises
+        ------
+        InvalidInputError
+            The network has more than 200 vertices or 2,000 arcs.
+        MissingDependencyError
+            Matplotlib is not installed.
+        """
+        network = self.network
+        flow, supply = network.to_host(self.flow), network.to_host(self.supply)
+        texts = [
+            f"{number(abs(amount))} at {number(cost)}" if amount else number(cost)
+            for amount, cost in zip(flow.tolist(), network.cost.tolist(), strict=True)
+        ]
+        arcs = Arcs(network.tail, network.head, flow, texts, np.zeros(network.num_arcs, dtype=bool))
+        ends = np.flatnonzero(supply > 0), np.flatnonzero(supply < 0)
+        return draw_flow(ax, arcs, network.labels, supply_colours(supply), *ends)
 
     def verify(self) -> None:
         """Prove the flow optimal, independently of the solver, in linear time.

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..arrays import AnyArray, Array
 from ..certify.transport import TransportCosts, check_transport
+from ..drawing.pairs import check_cells, draw_plan
 from ..graph.device.costs import DeviceCosts
 from ..graph.edge_tables import data_frame, labels_of
 from ..graph.placement import is_tensor
@@ -18,6 +19,7 @@ from ..solving.result import BoundedResult
 if TYPE_CHECKING:
     import pandas
     import scipy.sparse
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -139,6 +141,31 @@ class TransportResult(BoundedResult):
             "mass": mass,
             "cost": costs.at(0, row, column),
         }
+
+    def plot(self, *, ax: Axes | None = None) -> Axes:
+        """Draw the plan as a heat map of the masses; pairs without mass are white.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            The axes to draw into; by default those of a new figure.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Raises
+        ------
+        InvalidInputError
+            There are more than four million pairs.
+        MissingDependencyError
+            Matplotlib is not installed.
+        """
+        check_cells(self.costs.shape[1:])
+        plan = np.zeros(self.costs.shape[1:])
+        row, column, mass = self._plan()
+        plan[row, column] = mass
+        return draw_plan(ax, plan, self.costs.labels)
 
     def sparse(self) -> scipy.sparse.csr_array:
         """Return the plan as a sparse matrix, shape (rows, columns)."""

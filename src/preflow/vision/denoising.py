@@ -16,13 +16,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import Array, DType
 from ..checks import check_integer, check_number
+from ..drawing.images import draw_picture, plane_of
 from ..errors import InvalidInputError
 from ..graph.contrast import finite_array
 from ..graph.data_arrays import Argument, like_data_array
@@ -37,6 +38,10 @@ from ..stats import SolveStats
 from .deadline import Deadline
 from .pictures import middle_slice, png, stretched
 from .segmentation import ALL_AROUND
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 
 #: Forces are scaled so that the largest is about this integer. The error of a cost is then at most one part
 #: in a million, and residual capacities fit 32 bits.
@@ -90,6 +95,30 @@ class Denoised:
         """
         for cut in self.cuts:
             cut.verify()
+
+    def plot(self, *, ax: Axes | None = None) -> Axes:
+        """Draw the image; of a volume the middle slice.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            The axes to draw into; by default those of a new figure.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Raises
+        ------
+        MissingDependencyError
+            Matplotlib is not installed.
+        """
+        image = np.asarray(self.image)
+        if not (image.ndim == 3 and image.shape[-1] == 3):
+            image = plane_of(image)
+        elif image.dtype != np.uint8:
+            image = stretched(image.astype(np.float64))
+        return draw_picture(ax, image)
 
     def __repr__(self) -> str:
         shape = " x ".join(map(str, self.image.shape))

@@ -48,7 +48,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -56,6 +56,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..arrays import Array
 from ..checks import check_integer
 from ..cuts import min_cut
+from ..drawing.images import draw_regions, plane_of
 from ..errors import InvalidInputError, VerificationError
 from ..graph.neighbourhood import Box, pair_boxes
 from ..graph.network import FlowNetwork, MaxFlowProblem
@@ -68,6 +69,10 @@ from ..solving.timing import solving_seconds, timed
 from .deadline import Deadline
 from .label_energy import LabelEnergy
 from .pictures import middle_slice, png, stretched
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 
 #: Default of `max_sweeps`. Labellings of real images need 3 to 6 sweeps.
 MOST_SWEEPS = 20
@@ -134,6 +139,25 @@ class Labelling:
         for move in _moves(self.kind, self.energy_terms.num_labels):
             if search.lowers_energy(move):
                 raise VerificationError(f"a move to {move} lowers the energy to {search.energy}")
+
+    def plot(self, *, ax: Axes | None = None) -> Axes:
+        """Draw the labels, with a legend or, if there are many, a colour bar; of a volume the middle slice.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            The axes to draw into; by default those of a new figure.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Raises
+        ------
+        MissingDependencyError
+            Matplotlib is not installed.
+        """
+        return draw_regions(ax, plane_of(self.labels))
 
     def __repr__(self) -> str:
         shape = " x ".join(map(str, self.labels.shape))

@@ -14,13 +14,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import Array, Spacing
 from ..checks import check_integer, check_number
+from ..drawing.images import draw_regions, plane_of
 from ..errors import CapacityOverflowError, InvalidInputError
 from ..graph.contrast import contrast_capacity
 from ..graph.grid_input import as_array
@@ -35,6 +36,10 @@ from .pictures import labels_picture, middle_slice, png
 from .segmentation import ALL_AROUND, CAPACITY_PER_NAT, check_channels, checked_mask, labelled, like_seeds
 
 LabelModel = Literal["histogram", "mixture", "none"]
+
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -85,6 +90,25 @@ class LabelSegmentation:
             The proof fails: please report it as a bug.
         """
         self.labelling.verify()
+
+    def plot(self, *, ax: Axes | None = None) -> Axes:
+        """Draw the labels with a legend or, if there are many, a colour bar; of a volume the middle slice.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            The axes to draw into; by default those of a new figure.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Raises
+        ------
+        MissingDependencyError
+            Matplotlib is not installed.
+        """
+        return draw_regions(ax, plane_of(np.asarray(self.labels)))
 
     def __repr__(self) -> str:
         shape = " x ".join(map(str, self.labels.shape))

@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import AnyArray, Array, Connectivity, Restorer, Spacing
 from ..checks import check_integer, check_number
+from ..drawing.images import draw_picture, plane_of
 from ..errors import CapacityOverflowError, InvalidInputError
 from ..graph.contrast import contrast_capacity, finite_array
 from ..graph.data_arrays import Argument, like_data_array
@@ -32,6 +33,10 @@ from ..method_names import DeviceName
 from ..progress import Reporter
 from .colour_models import Palette
 from .pictures import middle_slice, overlay, png
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 
 #: Units of capacity per nat of log-likelihood: rounding changes no cost by more than 0.05 % of a nat.
 CAPACITY_PER_NAT = 1000
@@ -78,6 +83,29 @@ class Segmentation:
         cut = self.cut
         outcome = f"energy {self.energy:,.6g}" if cut.status == "optimal" else cut._headline()
         return f"<{type(self).__name__}: {size}, from {self.num_seeds:,} seeds, {outcome}, {cut._how()}>"
+
+    def plot(self, *, ax: Axes | None = None) -> Axes:
+        """Draw the object in white with the seeds in their colours; of a volume the middle slice.
+
+        :func:`preflow.vision.overlay` draws it over the photograph.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            The axes to draw into; by default those of a new figure.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Raises
+        ------
+        MissingDependencyError
+            Matplotlib is not installed.
+        """
+        mask = plane_of(np.asarray(self.mask))
+        seeds = plane_of(self.foreground), plane_of(self.background)
+        return draw_picture(ax, overlay(mask.astype(np.uint8) * 255, mask, seeds=seeds))
 
     def _repr_png_(self) -> bytes | None:
         """Return the object in white with the seeds in their colours; of a volume the middle slice."""

@@ -11,11 +11,13 @@ refined by parabolas.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..checks import check_integer, check_number, check_positive
+from ..drawing.images import draw_with_bar
 from ..errors import InvalidInputError
 from ..method_names import DeviceName
 from ..solving.timing import solving_seconds, timed
@@ -32,6 +34,10 @@ from .matching_costs import (
     smoothness_weights,
 )
 from .pictures import png
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 
 #: Neighbours whose disparities differ by more than this pay no more: a step of depth, not a slope.
 STEP = 5
@@ -67,6 +73,25 @@ class Stereo:
     left: Labelling
     right: Labelling | None
     seconds: dict[str, float]
+
+    def plot(self, *, ax: Axes | None = None) -> Axes:
+        """Draw the disparities, with a colour bar in pixels.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            The axes to draw into; by default those of a new figure.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Raises
+        ------
+        MissingDependencyError
+            Matplotlib is not installed.
+        """
+        return draw_with_bar(ax, self.disparity.astype(np.float64), "disparity in pixels")
 
     def __repr__(self) -> str:
         height, width = self.disparity.shape

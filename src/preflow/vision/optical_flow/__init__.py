@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...checks import check_integer, check_number, check_positive
+from ...drawing.images import draw_motion
 from ...errors import InvalidInputError
 from ...method_names import DeviceName
 from ...solving.run import check_time_limit
@@ -26,6 +27,10 @@ from ..pictures import png
 from .by_assignment import LARGEST_PATCH, PatchMatcher
 from .by_expansion import candidate_displacements, label_displacements
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
 METHODS = ("assignment", "expansion")
 #: Largest displacement that is searched for in the coarsest frames, in their pixels.
 COARSE_REACH = 4
@@ -33,6 +38,8 @@ COARSE_REACH = 4
 REFINING_WINDOW = 7
 #: ... and then the median over windows of this size is taken, which smooths but keeps edges.
 MEDIAN_WINDOW = 5
+#: Diameter in pixels of the colour wheel beside a plot.
+WHEEL = 101
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -64,6 +71,29 @@ class OpticalFlow:
     candidates: NDArray[np.int64] | None
     assignments: int
     seconds: dict[str, float]
+
+    def plot(self, *, ax: Axes | None = None) -> Axes:
+        """Draw the flow in colours, beside it the colour wheel with the speed of its full colours.
+
+        The hue is the direction, the saturation the speed.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            The axes to draw into; by default those of a new figure.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Raises
+        ------
+        MissingDependencyError
+            Matplotlib is not installed.
+        """
+        largest = float(np.hypot(*self.flow).max())
+        wheel = flow_picture(np.zeros((2, WHEEL, WHEEL)), wheel=WHEEL)
+        return draw_motion(ax, flow_picture(self.flow, largest=largest), wheel, largest)
 
     def __repr__(self) -> str:
         _, height, width = self.flow.shape

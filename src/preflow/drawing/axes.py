@@ -1,0 +1,61 @@
+"""The axes of a picture, its colours, and the limits of its size."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..errors import InvalidInputError, MissingDependencyError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: Colours of Okabe and Ito, which colour-blind people tell apart.
+BLUE, ORANGE, GREEN, RED, YELLOW = "#0072b2", "#e69f00", "#009e73", "#d55e00", "#f0e442"
+PALE_BLUE, PALE_ORANGE, GREY, PALE_GREY = "#b3d9f2", "#f9dfa6", "#8a8a8a", "#d5d5d5"
+
+#: Most vertices of a network in a picture: with more of them none can be told from its neighbours.
+MOST_VERTICES = 200
+#: Most arcs of a network in a picture.
+MOST_ARCS = 2000
+#: Most cells of a matrix in a picture.
+MOST_CELLS = 4_000_000
+#: Names of vertices, rows and columns are written if there are at most this many.
+MOST_NAMES = 40
+#: A longer name is cut.
+LONGEST_NAME = 14
+
+
+def axes_for(ax: Axes | None, *, size: tuple[float, float] = (6.4, 4.8)) -> Axes:
+    """Return `ax`, or the axes of a new figure of pyplot, which notebooks show.
+
+    Raises
+    ------
+    MissingDependencyError
+        Matplotlib is not installed.
+    """
+    if ax is not None:
+        return ax
+    try:
+        from matplotlib import pyplot
+    except ImportError:
+        raise MissingDependencyError("plot()", "Matplotlib", "plot") from None
+    axes: Axes
+    _, axes = pyplot.subplots(figsize=size, layout="constrained")
+    return axes
+
+
+def check_size(what: str, count: int, most: int, parts: str) -> None:
+    """Raise InvalidInputError if something is too large for a picture."""
+    if count > most:
+        raise InvalidInputError(f"{what} has {count:,} {parts}, and plot() draws at most {most:,}")
+
+
+def short(name: object) -> str:
+    """Return the name of a vertex, cut if it is long."""
+    text = str(name)
+    return text if len(text) <= LONGEST_NAME else f"{text[: LONGEST_NAME - 1]}…"
+
+
+def number(value: float) -> str:
+    """Return a number in few characters."""
+    return f"{value:.4g}" if abs(value) < 1e4 or value != int(value) else f"{value:,.0f}"

@@ -1,0 +1,82 @@
+"""Images: pictures, regions of a cut, disparities with a colour bar, motions with their wheel."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..arrays import Array
+from .axes import axes_for, number
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def draw_picture(ax: Axes | None, pixels: Array) -> Axes:
+    """Draw an image of shape (h, w), from its least value to its largest, or (h, w, 3)."""
+    height, width = pixels.shape[:2]
+    axes = axes_for(ax, size=_size(height, width))
+    axes.imshow(pixels, cmap="gray", interpolation="nearest")
+    axes.set_axis_off()
+    return axes
+
+
+def draw_with_bar(ax: Axes | None, values: NDArray[np.float64], name: str, colours: str = "viridis") -> Axes:
+    """Draw numbers as colours, with a colour bar; unknown ones are black."""
+    axes = axes_for(ax, size=_size(values.shape[0], values.shape[1], bar=1.0))
+    axes.set_facecolor("black")
+    image = axes.imshow(np.where(np.isfinite(values), values, np.nan), cmap=colours, interpolation="nearest")
+    axes.figure.colorbar(image, ax=axes, label=name, shrink=0.8)
+    axes.set_xticks([])
+    axes.set_yticks([])
+    return axes
+
+
+def draw_regions(ax: Axes | None, labels: Array) -> Axes:
+    """Draw the labels of a grid, shape (h, w), with a legend where there are few."""
+    found, places = np.unique(labels, return_inverse=True)
+    places = places.reshape(labels.shape)
+    if len(found) > len(_colours()):
+        return draw_with_bar(ax, labels.astype(np.float64), "label")
+    axes = axes_for(ax, size=_size(labels.shape[0], labels.shape[1], bar=1.0))
+    from matplotlib.colors import ListedColormap
+    from matplotlib.patches import Patch
+
+    colours = _colours()[: len(found)]
+    axes.imshow(
+        places, cmap=ListedColormap(colours), vmin=-0.5, vmax=len(found) - 0.5, interpolation="nearest"
+    )
+    handles = [Patch(color=colour, label=str(name)) for colour, name in zip(colours, found, strict=True)]
+    axes.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False, title="label")
+    axes.set_xticks([])
+    axes.set_yticks([])
+    return axes
+
+
+def draw_motion(ax: Axes | None, picture: Array, wheel: Array, largest: float) -> Axes:
+    """Draw a flow in colours, beside it the colour wheel with the length of its full colours."""
+    axes = draw_picture(ax, picture)
+    inset = axes.inset_axes((1.02, 0.3, 0.22, 0.4))
+    inset.imshow(wheel, interpolation="bilinear", extent=(-1, 1, 1, -1))
+    inset.set_axis_off()
+    inset.set_title(f"{number(largest)} pixels", fontsize=8)
+    return axes
+
+
+def plane_of(values: Array) -> Array:
+    """Return a grid of one dimension as a row, of two as it is, of more its middle slices."""
+    while values.ndim > 2:
+        values = values[len(values) // 2]
+    return values[np.newaxis] if values.ndim == 1 else values
+
+
+def _colours() -> list[str]:
+    return ["#f2f2f2", "#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9", "#f0e442", "#999999"]
+
+
+def _size(height: int, width: int, bar: float = 0.0) -> tuple[float, float]:
+    """Return the inches of a figure for an image."""
+    scale = 5.0 / max(height, width, 1)
+    return max(2.5, width * scale) + bar, max(1.5, height * scale)

@@ -1,0 +1,256 @@
+"""Networks with flow, and graphs with a matching."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..arrays import Array
+from .axes import (
+    BLUE,
+    MOST_ARCS,
+    MOST_NAMES,
+    MOST_VERTICES,
+    PALE_BLUE,
+    PALE_GREY,
+    PALE_ORANGE,
+    RED,
+    axes_for,
+    check_size,
+    number,
+    short,
+)
+from .layout import by_springs, in_layers
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: Width in points of an arc without flow, and of the arc with the largest flow.
+THINNEST, THICKEST = 0.8, 5.0
+#: Amounts and costs are written beside arcs if there are at most this many.
+MOST_TEXTS = 40
+#: Where on an arc its text is; half-way the texts of crossing arcs would lie upon each other.
+TEXT_AT = 0.36
+#: Half the distance of the two ends of a self loop.
+LOOP = np.array([-0.12, 0.0])
+#: Height of its text above the vertex.
+LOOP_TEXT = 0.42
+
+
+class Arcs(NamedTuple):
+    """The arcs of a network in a picture.
+
+    Attributes
+    ----------
+    tail, head : ndarray of int, shape (m,)
+    flow : ndarray, shape (m,)
+        Decides the widths; negative from head to tail.
+    text : list of str, length m
+    cut : ndarray of bool, shape (m,)
+        Drawn dashed and red.
+    """
+
+    tail: Array
+    head: Array
+    flow: Array
+    text: list[str]
+    cut: NDArray[np.bool_]
+
+
+def draw_flow(
+    ax: Axes | None,
+    arcs: Arcs,
+    labels: Sequence[Hashable] | None,
+    colours: list[str],
+    first: Array,
+    last: Array,
+) -> Axes:
+    """Draw a network with vertices in layers, from `first` on the left to `last` on the right."""
+    n = len(colours)
+    _check(n, len(arcs.tail))
+    tail, head = arcs.tail.astype(np.int64), arcs.head.astype(np.int64)
+    place = in_layers(n, tail, head, first, last)
+    width = np.ptp(place[:, 0]) if n else 1.0
+    height = np.ptp(place[:, 1]) if n else 1.0
+    axes = axes_for(ax, size=(min(14.0, max(5.0, 1.2 * width + 1)), min(11.0, max(3.0, height + 1))))
+    named = n <= MOST_NAMES
+    size = 420 if named else 40
+    largest = float(np.abs(arcs.flow).max(initial=0)) or 1.0
+    turned = arcs.flow < 0
+    ends = np.where(turned, head, tail), np.where(turned, tail, head)
+    for k, (u, v, bend) in enumerate(zip(*(end.tolist() for end in ends), _bends(*ends, place), strict=True)):
+        share = abs(float(arcs.flow[k])) / largest
+        colour = RED if arcs.cut[k] else BLUE if share else PALE_GREY
+        _draw_arc(axes, place[u], place[v], bend, colour, share, bool(arcs.cut[k]), size)
+        if len(tail) <= MOST_TEXTS and arcs.text[k]:
+            _write(axes, place[u], place[v], bend, arcs.text[k], RED if arcs.cut[k] else "0.2")
+    _draw_vertices(axes, place, colours, labels, size if n else 0, named)
+    return axes
+
+
+def draw_graph(
+    ax: Axes | None,
+    tail: Array,
+    head: Array,
+    chosen: NDArray[np.bool_],
+    text: list[str],
+    labels: Sequence[Hashable] | None,
+    colours: list[str],
+) -> Axes:
+    """Draw an undirected graph by springs, the chosen edges thick."""
+    n = len(colours)
+    _check(n, len(tail))
+    from matplotlib.collections import LineCollection
+
+    side = min(10.0, max(4.5, 1.6 * n**0.5))
+    axes = axes_for(ax, size=(side, side))
+    tail, head = tail.astype(np.int64), head.astype(np.int64)
+    place = by_springs(n, tail, head)
+    lines = np.stack([place[tail], place[head]], axis=1)
+    for among, colour, width in ((~chosen, PALE_GREY, 1.2), (chosen, RED, 3.5)):
+        axes.add_collection(LineCollection(list(lines[among]), colors=colour, linewidths=width, zorder=1))
+    if len(tail) <= MOST_TEXTS:
+        for k, (u, v) in enumerate(zip(tail.tolist(), head.tolist(), strict=True)):
+            if text[k]:
+                _write(axes, place[u], place[v], 0.0, text[k], RED if chosen[k] else "0.2")
+    named = n <= MOST_NAMES
+    _draw_vertices(axes, place, colours, labels, 420 if named else 40, named)
+    return axes
+
+
+def side_colours(in_sink_side: NDArray[np.bool_]) -> list[str]:
+    """Return the colours of vertices on the source side, and on the sink side."""
+    return [PALE_ORANGE if far else PALE_BLUE for far in in_sink_side.tolist()]
+
+
+def supply_colours(supply: Array) -> list[str]:
+    """Return the colours of vertices that send, that receive, and of others."""
+    return [PALE_BLUE if each > 0 else PALE_ORANGE if each < 0 else "white" for each in supply.tolist()]
+
+
+def matched_colours(matched: NDArray[np.bool_]) -> list[str]:
+    """Return the colours of vertices with a partner, and of free ones."""
+    return [PALE_BLUE if each else "white" for each in matched.tolist()]
+
+
+def flow_texts(flow: Array, capacity: Array) -> list[str]:
+    """Return "flow/capacity" for each arc."""
+    pairs = zip(flow.tolist(), capacity.tolist(), strict=True)
+    return [f"{number(abs(f))}/{number(c) if np.isfinite(float(c)) else '∞'}" for f, c in pairs]
+
+
+def _check(num_vertices: int, num_arcs: int) -> None:
+    check_size("the network", num_vertices, MOST_VERTICES, "vertices")
+    check_size("the network", num_arcs, MOST_ARCS, "arcs")
+
+
+def _bends(tail: Array, head: Array, place: NDArray[np.float64]) -> list[float]:
+    """Return the curvature of each arc.
+
+    Parallel and opposite arcs bend apart. So does an arc that would run through another vertex.
+    """
+    seen: dict[tuple[int, int], int] = {}
+    pairs = list(zip(tail.tolist(), head.tolist(), strict=True))
+    together: dict[tuple[int, int], int] = {}
+    for u, v in pairs:
+        key = min(u, v), max(u, v)
+        together[key] = together.get(key, 0) + 1
+    found = []
+    for u, v in pairs:
+        key = min(u, v), max(u, v)
+        number_before = seen.get(key, 0)
+        seen[key] = number_before + 1
+        bend = 0.0
+        if together[key] > 1:
+            # The sign is that of the direction: opposite arcs with the same bend lie on different sides.
+            step = number_before - (together[key] - 1) / 2
+            bend = 0.3 * step if u < v else -0.3 * step
+        if _hits_a_vertex(place, u, v, bend):
+            bend = next((b for b in (0.25, -0.25, 0.4, -0.4) if not _hits_a_vertex(place, u, v, b)), 0.25)
+        found.append(bend)
+    return found
+
+
+def _on_arc(start: Array, end: Array, bend: float, at: Array | float) -> NDArray[np.float64]:
+    """Return points of an arc: a parabola, as Matplotlib's "arc3" draws it if both axes have one scale."""
+    t = np.atleast_1d(np.asarray(at, np.float64))[:, np.newaxis]
+    dx, dy = end - start
+    control = (start + end) / 2 + bend * np.array([dy, -dx])
+    points: NDArray[np.float64] = (1 - t) ** 2 * start + 2 * t * (1 - t) * control + t**2 * end
+    return points
+
+
+def _hits_a_vertex(place: NDArray[np.float64], u: int, v: int, bend: float) -> bool:
+    points = _on_arc(place[u], place[v], bend, np.linspace(0.05, 0.95, 25))
+    others = np.delete(place, [u, v], axis=0)
+    return bool((np.hypot(*(points[:, np.newaxis] - others).T) < 0.22).any())
+
+
+def _draw_arc(
+    axes: Axes, start: Array, end: Array, bend: float, colour: str, share: float, cut: bool, size: int
+) -> None:
+    from matplotlib.patches import FancyArrowPatch
+
+    radius = size**0.5 / 2 + 1
+    width = THINNEST + (THICKEST - THINNEST) * share if share else THINNEST
+    if (start == end).all():
+        start, end, bend, radius = start + LOOP, end - LOOP, -3.0, 0.0
+    axes.add_patch(
+        FancyArrowPatch(
+            tuple(start),
+            tuple(end),
+            arrowstyle="-|>",
+            mutation_scale=9 + 1.6 * width,
+            connectionstyle=f"arc3,rad={bend}",
+            shrinkA=radius,
+            shrinkB=radius,
+            linewidth=width,
+            linestyle=(0, (3, 1.5)) if cut else "solid",
+            color=colour,
+            joinstyle="miter",
+            capstyle="butt",
+            zorder=1 + (share > 0) * 0.5,
+        )
+    )
+
+
+def _write(axes: Axes, start: Array, end: Array, bend: float, text: str, colour: str) -> None:
+    ((x, y),) = _on_arc(start, end, bend, TEXT_AT)
+    if (start == end).all():
+        y += LOOP_TEXT
+    axes.text(
+        x,
+        y,
+        text,
+        fontsize=8,
+        color=colour,
+        ha="center",
+        va="center",
+        zorder=4,
+        bbox={"boxstyle": "round,pad=0.12", "facecolor": "white", "edgecolor": "none", "alpha": 0.85},
+    )
+
+
+def _draw_vertices(
+    axes: Axes,
+    place: NDArray[np.float64],
+    colours: list[str],
+    labels: Sequence[Hashable] | None,
+    size: int,
+    named: bool,
+) -> None:
+    axes.scatter(place[:, 0], place[:, 1], s=size, c=colours, edgecolors="0.35", linewidths=1, zorder=3)
+    if named:
+        for v, (x, y) in enumerate(place.tolist()):
+            name = short(v if labels is None else labels[v])
+            small = 9 if len(name) <= 4 else 8
+            axes.text(x, y, name, ha="center", va="center", fontsize=small, zorder=5)
+    low, high = (place.min(axis=0), place.max(axis=0)) if len(place) else (np.zeros(2), np.ones(2))
+    axes.margins(0)
+    axes.update_datalim([low - 0.6, high + 0.6])
+    axes.autoscale_view()
+    axes.set_aspect("equal", adjustable="datalim")
+    axes.set_axis_off()

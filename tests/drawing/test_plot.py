@@ -1,0 +1,152 @@
+"""The pictures that results draw of themselves."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import preflow
+from preflow import vision
+from preflow.drawing.axes import MOST_ARCS, MOST_VERTICES
+from preflow.drawing.layout import by_springs, in_layers
+from preflow.errors import InvalidInputError, MissingDependencyError
+
+matplotlib = pytest.importorskip("matplotlib")
+matplotlib.use("agg")
+plt = pytest.importorskip("matplotlib.pyplot")
+
+RNG = np.random.default_rng(0)
+ARCS = [("s", "a", 3), ("s", "b", 2), ("a", "t", 2), ("b", "t", 4), ("a", "b", 5)]
+TEXTURE = RNG.random((12, 24))
+
+
+def segmentation() -> vision.Segmentation:
+    image = np.zeros((12, 14), np.uint8)
+    image[3:8, 3:9] = 200
+    return vision.segment(image, image > 100, np.eye(12, 14, dtype=bool) & (image < 100))
+
+
+RESULTS: dict[str, Callable[[], Any]] = {
+    "flow": lambda: preflow.max_flow(ARCS, "s", "t"),
+    "cut": lambda: preflow.min_cut(ARCS, "s", "t"),
+    "flow without arcs": lambda: preflow.max_flow(
+        preflow.FlowNetwork.from_arrays([], [], [], num_vertices=2), 0, 1
+    ),
+    "costs": lambda: preflow.min_cost_flow([("a", "b", 4, 7), ("b", "c", 9, -1)], {"a": 3, "c": -3}),
+    "pairs": lambda: preflow.bipartite_matching([("Ada", "write"), ("Ada", "test"), ("Bo", "test")]),
+    "general": lambda: preflow.matching([("a", "b", 2), ("b", "c", 5), ("c", "a", 1)]),
+    "without weights": lambda: preflow.matching(([0, 1, 2], [1, 2, 3])),
+    "assignment": lambda: preflow.linear_assignment([[4.0, np.inf], [2.0, 3.0]]),
+    "large assignment": lambda: preflow.linear_assignment(RNG.random((60, 50))),
+    "sparse assignment": lambda: preflow.linear_assignment(([0, 1, 1], [0, 0, 1], [4, 2, 7])),
+    "points": lambda: preflow.linear_assignment(preflow.PointCosts(RNG.random((4, 2)), RNG.random((5, 2)))),
+    "transport": lambda: preflow.transport([[4, 1, 2], [2, 3, 9]], [3, 5], [4, 2, 2]),
+    "blocks": lambda: preflow.dulmage_mendelsohn(np.tri(5, 6)),
+    "many blocks": lambda: preflow.dulmage_mendelsohn(np.eye(700)),
+    "grid": lambda: preflow.grid_cut(np.array([[9, 0], [5, 1]]), np.array([[0, 9], [1, 5]]), 1),
+    "segmentation": segmentation,
+    "volume": lambda: preflow.grid_cut(np.eye(3)[None] * 5, 1 - np.eye(3)[None], 1),
+    "series of volumes": lambda: preflow.grid_cut(np.ones((2, 2, 2, 2)), np.zeros((2, 2, 2, 2)), 1),
+    "signal": lambda: preflow.grid_cut(np.array([1, 0, 2]), np.array([0, 3, 1]), 1),
+    "labels": lambda: vision.segment_labels(TEXTURE, np.eye(12, 24, dtype=int) + 2 * np.eye(12, 24, 5, int)),
+    "labelling": lambda: vision.alpha_expansion(RNG.integers(0, 9, (3, 5, 6)), 1 - np.eye(3, dtype=int), 2),
+    "many labels": lambda: vision.alpha_expansion(
+        np.abs(np.arange(12)[:, None, None] - np.arange(12)[None, None]), 1 - np.eye(12, dtype=int), 1
+    ),
+    "denoised": lambda: vision.denoise(RNG.integers(0, 9, (5, 6)), weight=1),
+    "stereo": lambda: vision.match_stereo(TEXTURE[:, :20], TEXTURE[:, 2:22], 4),
+    "motion": lambda: vision.find_optical_flow(
+        TEXTURE[:, :20], TEXTURE[:, 1:21], max_displacement=2, max_sweeps=1
+    ),
+}
+
+
+@pytest.fixture(autouse=True)
+def closed() -> Iterator[None]:
+    yield
+    plt.close("all")
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_results_draw_themselves(name: str) -> None:
+    result = RESULTS[name]()
+    axes = result.plot()
+    axes.figure.canvas.draw()
+    _, own = plt.subplots()
+    assert result.plot(ax=own) is own
+    own.figure.canvas.draw()
+
+
+def test_flow_has_widths_and_a_dashed_cut() -> None:
+    result = preflow.max_flow(ARCS, "s", "t")
+    axes = result.plot()
+    arrows = axes.patches
+    assert len(arrows) == len(ARCS)
+    dashed = [
+        k
+        for k, arrow in enumerate(arrows)
+        if arrow.get_linestyle() != "solid" and arrow.get_linestyle() != "-"
+    ]
+    assert dashed == result.cut_arcs.tolist()
+    widths = np.array([arrow.get_linewidth() for arrow in arrows])
+    assert (np.argsort(widths, kind="stable") == np.argsort(result.flow, kind="stable")).all()
+    texts = {text.get_text() for text in axes.texts}
+    assert {"s", "a", "b", "t"} <= texts
+    for flow, (_, _, capacity) in zip(result.flow.tolist(), ARCS, strict=True):
+        assert f"{flow}/{capacity}" in texts
+
+
+def test_assignment_marks_its_pairs() -> None:
+    result = preflow.linear_assignment([[4.0, 1.0], [2.0, 3.0]])
+    axes = result.plot()
+    corners = [tuple(np.rint(mark.get_xy()).astype(int).tolist()) for mark in axes.patches]
+    assert corners == [(1, 0), (0, 1)]
+    assert axes.images[0].get_array().tolist() == [[4, 1], [2, 3]]
+
+
+def test_stereo_has_a_colour_bar() -> None:
+    figure = RESULTS["stereo"]().plot().figure
+    assert [axes.get_ylabel() for axes in figure.axes] == ["", "disparity in pixels"]
+
+
+def test_layers_are_distances() -> None:
+    place = in_layers(4, np.array([0, 0, 1, 2]), np.array([1, 2, 3, 3]), np.array([0]), np.array([3]))
+    assert np.unique(place[:, 0], return_inverse=True)[1].tolist() == [0, 1, 1, 2]
+    assert len(np.unique(place, axis=0)) == 4
+
+
+def test_springs_keep_vertices_apart() -> None:
+    tail = np.arange(9)
+    place = by_springs(10, tail, tail + 1)
+    apart = np.hypot(*(place[:, None] - place).transpose(2, 0, 1)) + np.eye(10) * 9
+    assert apart.min() > 0.3
+    assert by_springs(0, tail[:0], tail[:0]).shape == (0, 2)
+
+
+def test_what_is_too_large_is_refused() -> None:
+    chain = np.arange(MOST_VERTICES)
+    with pytest.raises(InvalidInputError, match=r"has 201 vertices, and plot\(\) draws at most 200"):
+        preflow.max_flow((chain, chain + 1, 1), 0, 1).plot()
+    ends = np.zeros(MOST_ARCS + 1, dtype=int)
+    with pytest.raises(InvalidInputError, match="2,001 arcs"):
+        preflow.max_flow((ends, ends + 1, 1), 0, 1).plot()
+    with pytest.raises(InvalidInputError, match="batch"):
+        preflow.linear_assignment(np.zeros((2, 3, 3))).plot()
+
+
+def test_matplotlib_is_loaded_by_the_first_plot_only() -> None:
+    code = "import sys, preflow; preflow.max_flow([(0, 1, 2)], 0, 1); print('matplotlib' in sys.modules)"
+    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert output.stdout.strip() == "False"
+
+
+def test_missing_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    with pytest.raises(MissingDependencyError, match=r"plot\(\) needs Matplotlib.*preflow\[plot\]"):
+        preflow.linear_assignment([[1]]).plot()
