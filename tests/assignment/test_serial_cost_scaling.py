@@ -32,6 +32,7 @@ KINDS = ["integer", "float", "ties", "forbidden", "large"]
 VARIANTS: list[dict[str, Any]] = [
     {},
     {"alpha": 3, "skip": False},
+    {"form": "csa"},
     {"form": "csa", "double_push": False},
     {"form": "csa", "price_updates": True, "arc_fixing": True},
     {"form": "generic"},
@@ -180,6 +181,20 @@ def test_epsilon_below_one_over_rows_is_not_enough_for_the_first_definitions() -
         assert total(form, 32) == 6
         assert total(form, 16) == 5
     assert total("csa", 32) == 5
+
+
+@pytest.mark.parametrize("options", [{}, {"double_push": False}, {"price_updates": True}], ids=str)
+def test_algorithms_5_1_and_5_2_are_the_same_on_square_costs(options: dict[str, Any]) -> None:
+    rng = np.random.default_rng(4)
+    for n in range(8, 16):
+        costs = rng.integers(0, 100, (n, n))
+        counts = {
+            form: preflow.linear_assignment(costs, method=METHOD, options={"form": form, **options}).stats
+            for form in ("csa", "mixed", "generic")
+        }
+        pushes = {form: (stats.pushes, stats.relabels) for form, stats in counts.items()}
+        assert pushes["csa"] == pushes["mixed"]
+        assert pushes["csa"][1] > 0  # on arcs, not by bids
 
 
 def test_forms_do_what_they_are_named_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -331,7 +346,10 @@ def test_time_limit() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"form": "auction"}, "csa, generic, mixed"),
+        ({"form": "auction"}, "bids, csa, generic, mixed"),
+        ({"price_updates": True}, 'form "bids" has double pushes'),
+        ({"arc_fixing": True}, 'form "bids" has double pushes'),
+        ({"double_push": False}, 'form "bids" has double pushes'),
         ({"alpha": 1}, "alpha"),
         ({"alpha": True}, "alpha"),
         ({"resolution": 0}, "resolution"),

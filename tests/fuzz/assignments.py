@@ -26,6 +26,7 @@ OPTIONS: dict[str, dict[str, list[Any]]] = {
         "auction": [True, False],
     },
     "serial-cost-scaling": {
+        "form": ["csa", "generic", "mixed"],
         "alpha": [2.0, 10.0],
         "skip": [True, False],
         "double_push": [True, False],

@@ -60,8 +60,8 @@ METHODS = (
         "serial-cost-scaling",
         "assignment.serial_cost_scaling",
         "CostScalingOptions",
-        "cost scaling in the paper's three forms; by default rows bid for listed columns",
-        "Łupińska 5.1; Goldberg and Kennedy 1995",
+        "cost scaling in which rows bid for listed columns; also in three published forms",
+        "Goldberg and Kennedy 1995; Łupińska, algorithms 5.0 to 5.3",
         aliases=("CSA",),
     ),
     Method(

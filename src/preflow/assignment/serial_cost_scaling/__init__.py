@@ -1,11 +1,15 @@
-"""Cost scaling in the paper's forms: assignments within smaller and smaller epsilon of the optimum.
+"""Cost scaling by bids and in three published forms: assignments within a falling epsilon of the optimum.
 
 Łupińska (2011), section 5: Algorithm 5.0 (generic refine, Goldberg), 5.1 (Goldberg and Kennedy, with their
 own definitions) and 5.2 (starts like 5.1, definitions of 5.0), with price updates (5.3) and arc fixing.
+Goldberg and Kennedy (1995) for double pushes, which the paper does not have.
 
-Definitions. A *refine* turns prices and an epsilon into an epsilon-optimal assignment. Algorithm 5.1 with
-double pushes and nothing else is a series of *bids* of rows for columns (:mod:`.bidding`). All other forms
-push and relabel on arcs (:mod:`..push_relabel`); dense costs are then written as arcs.
+Definitions. A *refine* turns prices and an epsilon into an epsilon-optimal assignment. Double pushes alone
+are a series of *bids* of rows for columns (:mod:`.bidding`), the form "bids". The forms of the paper push and
+relabel on arcs (:mod:`..push_relabel`); dense costs are then written as arcs.
+
+Algorithms 5.1 and 5.2 are the same on square costs: the offset of 5.1 is a shift of the prices of all rows.
+Their pushes and relabels are equal in number; only on more columns than rows do they differ.
 
 Invariants:
 
@@ -26,7 +30,9 @@ Invariants:
 
 Departures:
 
-- Epsilon falls faster after a refine with little work.
+- Epsilon falls faster after a refine with few bids.
+- The first refine has an epsilon of C / alpha in all forms, where C is the range of the costs. In the paper C
+  is the largest cost in size.
 - Integer costs are multiplied as in the paper, so that epsilon ends at 1; by less if the products would not
   fit 64 bits. For floats epsilon ends at a resolution.
 - The prices of the last refine prove the assignment up to epsilon only. :mod:`..scaling_finish` does the
@@ -43,6 +49,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import AnyArray, Array, Number
+from ...errors import InvalidInputError
 from ...graph.costs import LARGEST_INTEGER, DenseCosts, SparseCosts
 from ...solving.options import check_alpha, check_choice, check_flag, check_number_between
 from ...solving.run import Control
@@ -55,7 +62,7 @@ from ..serial_shortest_path import solve as solve_by_paths
 from ..solution import INFEASIBLE, OVERFLOW, SOLVED, STOPPED, Solution, unsolved, with_violation
 from . import bidding
 
-FORMS = ("csa", "generic", "mixed")
+FORMS = ("bids", "csa", "generic", "mixed")
 #: The range of scaled costs times twice the number of vertices is at most this, and so is every price.
 LARGEST_PRICE = 2**61
 #: Bids or relabels per vertex after which a refine checks that there is an assignment.
@@ -77,24 +84,25 @@ class CostScalingOptions:
 
     Attributes
     ----------
-    form : {"csa", "generic", "mixed"}
-        Algorithm 5.1, 5.0 or 5.2 of the paper.
+    form : {"bids", "csa", "generic", "mixed"}
+        Rows bid for columns, for dense costs from lists of their cheapest columns; or Algorithm 5.1, 5.0 or
+        5.2 of the paper.
     alpha : float
         The divisor of epsilon before each refine.
     skip : bool
         Divide by more after refines with few bids; only if rows bid.
     double_push : bool
-        After a row pushes to a column, that column pushes next. With "csa", and without the next two options,
-        rows bid for columns; for dense costs they use lists of their cheapest columns.
+        After a row pushes to a column, that column pushes next. Bids always do this.
     price_updates : bool
-        Lower prices by distances to deficits, each time after as many relabels as there are vertices.
+        Lower prices by distances to deficits, each time after as many relabels as there are vertices. Only
+        in the forms of the paper, as the next option.
     arc_fixing : bool
         Between refines, leave out arcs whose flow cannot change any more.
     resolution : float
         For floats: the last epsilon, relative to the range of the middle half of the costs.
     """
 
-    form: str = "csa"
+    form: str = "bids"
     alpha: float = 10.0
     skip: bool = True
     double_push: bool = True
@@ -108,11 +116,16 @@ class CostScalingOptions:
             check_flag(name, getattr(self, name))
         check_alpha(self.alpha)
         check_number_between("resolution", self.resolution, 1e-12, 1.0)
+        if self.by_bids and (self.price_updates or self.arc_fixing or not self.double_push):
+            raise InvalidInputError(
+                'form "bids" has double pushes and neither price updates nor arc fixing; forms "csa", '
+                '"generic" and "mixed" have the choice'
+            )
 
     @property
     def by_bids(self) -> bool:
         """Whether rows bid for columns."""
-        return self.form == "csa" and self.double_push and not self.price_updates and not self.arc_fixing
+        return self.form == "bids"
 
 
 class Scaling(NamedTuple):
