@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 
 import preflow
 from preflow.errors import InvalidInputError, VerificationError
+from tests.support.cuda_on_cpu.arrays import OnGpu
+from tests.support.tensors import Tensor
 
 NUMBERS = {
     "integers": st.integers(-9, 9),
@@ -186,10 +188,61 @@ def test_bad_input(unmatched: Any, message: str) -> None:
 
 
 def test_what_is_not_taken() -> None:
-    points = preflow.PointCosts(np.zeros((2, 2)), np.ones((2, 2)))
-    with pytest.raises(InvalidInputError, match="no points"):
-        preflow.linear_assignment(points, unmatched_cost=1)
     with pytest.raises(InvalidInputError, match="give one"):
         preflow.linear_assignment([[1]], unmatched_cost=1, partial=True)
     with pytest.raises(InvalidInputError, match="at most 2"):
         preflow.linear_assignment([[2**70, 1], [1, 2]], unmatched_cost=1)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "sqeuclidean", "cityblock", "chebyshev", "cosine"])
+@pytest.mark.parametrize("maximize", [False, True])
+def test_points(metric: str, maximize: bool) -> None:
+    rng = np.random.default_rng(1)
+    for n, m in ((3, 4), (4, 2), (1, 1), (0, 3), (3, 0)):
+        points = preflow.PointCosts(rng.normal(size=(n, 2)), rng.normal(size=(m, 2)), metric=metric)
+        cost = points.block(0, n) if n and m else np.zeros((n, m))
+        rows, columns = rng.normal(0.5, 0.3, n), rng.normal(0.5, 0.3, m)
+        result = preflow.linear_assignment(points, unmatched_cost=(rows, columns), maximize=maximize)
+        result.verify()
+        assert abs(result.cost - best(cost, rows, columns, -1 if maximize else 1)) < 1e-9
+        assert result.gap < 1e-9
+        dense = preflow.linear_assignment(cost, unmatched_cost=(rows, columns), maximize=maximize)
+        assert result.pairs() == dense.pairs()
+        assert (result.unmatched_rows == dense.unmatched_rows).all()
+
+
+def test_many_points() -> None:
+    """More than fit one block; pairs that pay are few."""
+    rng = np.random.default_rng(2)
+    here, there = rng.uniform(size=(2, 2500, 2))
+    points = preflow.PointCosts(here, there)
+    result = preflow.linear_assignment(points, unmatched_cost=0.01)
+    result.verify()
+    dense = preflow.linear_assignment(points.block(0, 2500), unmatched_cost=0.01)
+    assert abs(result.cost - dense.cost) < 1e-9
+    wrong = replace(result, u=result.u + 0.1, v=result.v - 0.1)
+    with pytest.raises(VerificationError):
+        wrong.verify()
+    tensors = preflow.linear_assignment(
+        preflow.PointCosts(Tensor(here[:9]), Tensor(there[:9])), unmatched_cost=(Tensor(np.full(9, 0.3)), 0)
+    )
+    tensors.verify()
+    assert isinstance(tensors.unmatched_rows, Tensor)
+
+
+@pytest.mark.usefixtures("cpu_device")
+@pytest.mark.parametrize("kind", [np.int64, np.float64, np.float32])
+def test_costs_on_a_gpu(kind: Any) -> None:
+    rng = np.random.default_rng(3)
+    for shape in ((4, 5), (3, 4, 4)):
+        cost = rng.integers(0, 20, shape).astype(kind)
+        expected = preflow.linear_assignment(cost, unmatched_cost=(7, 3))
+        result = preflow.linear_assignment(OnGpu(cost), unmatched_cost=(OnGpu(np.full(shape[-2], 7)), 3))
+        result.verify()
+        assert isinstance(result.row, OnGpu)
+        assert isinstance(result.unmatched_columns, OnGpu)
+        for name in ("row", "column", "unmatched_rows", "unmatched_columns"):
+            assert (getattr(result, name).values == getattr(expected, name)).all()
+        halves = preflow.linear_assignment(OnGpu(cost), unmatched_cost=2.5)
+        halves.verify()
+        assert np.all(result.gap == expected.gap)

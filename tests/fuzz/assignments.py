@@ -1,4 +1,4 @@
-"""linear_assignment of small costs: dense, sparse, stacks and points; total and partial."""
+"""linear_assignment of small costs: dense, sparse, stacks and points; total, partial, and with singles."""
 
 from __future__ import annotations
 
@@ -258,7 +258,86 @@ def check_hall(items: Any, columns: list[int], error: InfeasibleError) -> None:
     require(len(allowed) < len(violating) and reached <= allowed, "a wrong Hall set", str(error))
 
 
+def make_singles(random: Random, quick: bool = False) -> Case:
+    """Return costs with those of rows and columns without a partner."""
+    kind = random.choice(["dense", "dense", "sparse", "points"])
+    base = make_points(random) if kind == "points" else make(random, kind=kind)
+    n = len(base["rows"] if kind == "points" else base["costs"][0])
+    whole = kind != "points" and base["dtype"] == "int64"
+    style = random.choice(INTEGER_STYLES if whole else FRACTION_STYLES)
+
+    def number() -> Any:
+        value = integer(random, style) if whole else fraction(random, style)
+        return -value if random.random() < 0.2 else value
+
+    singles = [[number() for _ in range(size)] for size in (n, _columns(base))]
+    if random.random() < 0.3:
+        singles = [[side[0]] * len(side) for side in singles]
+    calls = [call(random, OPTIONS) for _ in range(random.choice([1, 2]))]
+    return {**base, "partial": False, "singles": singles, "calls": calls}
+
+
+def check_singles(case: Case, tally: Tally) -> None:
+    """Check the total against that of an assignment in which each row may take a column of its own."""
+    costs, (rows, columns) = costs_of(case), case["singles"]
+    shift, (item,) = exact_items(case, costs)
+    more, (of_rows, of_columns) = scaled(rows, columns)
+    together, sign = max(shift, more), -1 if case["maximize"] else 1
+    item = [[None if c is None else c << (together - shift) for c in row] for row in item]
+    of_rows, of_columns = ([sign * c << (together - more) for c in side] for side in (of_rows, of_columns))
+    n, m = len(item), _columns(case)
+    wide = [
+        [
+            *(None if c is None else c - k for c, k in zip(row, of_columns, strict=True)),
+            *(of_rows[i] if i == alone else None for alone in range(n)),
+        ]
+        for i, row in enumerate(item)
+    ]
+    least = cheapest_assignment(wide, m + n)[1] + sum(of_columns)
+    exact = case["kind"] != "points" and case["dtype"] == "int64"
+    flat = [c for row in item for c in row if c is not None] + of_rows + of_columns
+    largest = max(map(abs, flat), default=0)
+    for each in case["calls"]:
+        tally["solves"] += 1
+        try:
+            result = preflow.linear_assignment(
+                costs,
+                maximize=case["maximize"],
+                unmatched_cost=(np.array(rows), np.array(columns)),
+                method=each["method"],
+                threads=each["threads"],
+                options=each["options"] or None,
+            )
+        except InvalidInputError as error:
+            if _huge(case) or largest > 10**140 << together or (exact and largest * 3 * (n + m) >= 2**59):
+                tally["too large"] += 1
+                continue
+            raise WrongError("valid costs are refused", str(error)) from error
+        pairs = list(zip(result.row.tolist(), result.column.tolist(), strict=True))
+        require(len({r for r, _ in pairs}) == len(pairs) == len({c for _, c in pairs}), "a partner is shared")
+        chosen = [item[r][c] for r, c in pairs]
+        require(None not in chosen, "a pair that is not allowed")
+        alone = [of_rows[i] for i in range(n) if i not in {r for r, _ in pairs}]
+        alone += [of_columns[j] for j in range(m) if j not in {c for _, c in pairs}]
+        total = sum(chosen) + sum(alone)
+        marked = ~np.isin(np.arange(n), result.row)
+        require(np.array_equal(result.unmatched_rows, marked), "wrong single rows")
+        if exact:
+            require(total == least == sign * int(result.value), "wrong cost", f"{result.value}, not {least}")
+        else:
+            size = Fraction(largest * 4 * (n + m + 1), 1 << together)
+            allowed = size / 2**44 + LEAST
+            require(Fraction(total - least, 1 << together) <= allowed, "pairs that are not the best")
+            stated = abs(Fraction(float(result.value)) - Fraction(sign * total, 1 << together))
+            require(stated <= allowed, "the pairs have another cost", f"{result.value}")
+            require(Fraction(float(result.gap)) <= allowed, "a gap that is not small", str(result.gap))
+        if case["verify"]:
+            result.verify()
+            tally["verified"] += 1
+
+
 DRIVERS = [
+    Driver("assignment-singles", make_singles, check_singles, 2.0),
     Driver("assignment-dense", with_arguments(make, kind="dense"), check, 5.0),
     Driver("assignment-sparse", with_arguments(make, kind="sparse"), check, 4.0),
     Driver("assignment-stack", with_arguments(make, kind="stack"), check, 2.0),

@@ -54,7 +54,8 @@ class AssignmentWithSinglesResult(AssignmentResult):
         single = np.arange(size) < (np.full((items, 1), size) if sizes is None else sizes[:, side : side + 1])
         item, place = np.nonzero(paired >= 0)
         single[item, paired[item, place]] = False
-        return costs.to_caller(single.reshape(*costs.leading, size))
+        with costs.current():
+            return costs.to_caller(costs.xp.asarray(single.reshape(*costs.leading, size)))
 
     @cached_property
     def gap(self) -> Number:

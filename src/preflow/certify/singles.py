@@ -8,7 +8,7 @@ make them, the bound is lower by the largest excess of each row, and the excess 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +17,17 @@ from ..arrays import Array, Number
 from ..errors import VerificationError
 from ..graph.costs import DenseCosts, SparseCosts
 from ..graph.network import exact_sum
+from ..graph.point_costs import PointCosts
 from ..graph.scaling import float_sum
 
 #: Entries of a dense matrix that are looked at together.
 CHUNK = 1 << 20
 #: Rounding errors that a proof may have, relative to the sum of the sizes of all numbers in it.
 ROUNDINGS = 64 * float(np.finfo(np.float64).eps)
+
+
+#: Costs on the host, of all kinds.
+HostCostsOfPairs: TypeAlias = DenseCosts | SparseCosts | PointCosts
 
 
 class Singles(NamedTuple):
@@ -33,7 +38,7 @@ class Singles(NamedTuple):
 
 
 def total_cost(
-    costs: DenseCosts | SparseCosts, singles: Singles, row: NDArray[np.int64], column: NDArray[np.int64]
+    costs: HostCostsOfPairs, singles: Singles, row: NDArray[np.int64], column: NDArray[np.int64]
 ) -> Number:
     """Return the cost of pairs and of all other rows and columns."""
     left = np.delete(singles.rows, row), np.delete(singles.columns, column)
@@ -41,13 +46,13 @@ def total_cost(
     return sum(_sum(part) for part in parts)
 
 
-def proved_bound(costs: DenseCosts | SparseCosts, singles: Singles, u: Array, v: Array) -> Number:
+def proved_bound(costs: HostCostsOfPairs, singles: Singles, u: Array, v: Array) -> Number:
     """Return the bound on the cost of any pairs and singles of one matrix that prices prove."""
     sign = -1 if costs.maximize else 1
     return _sum(u) + _sum(v) - sign * _excess(costs, singles, u, v)
 
 
-def _excess(costs: DenseCosts | SparseCosts, singles: Singles, u: Array, v: Array) -> Number:
+def _excess(costs: HostCostsOfPairs, singles: Singles, u: Array, v: Array) -> Number:
     """Return by how much prices exceed costs: the most of each row, and of each column alone."""
     sign = -1 if costs.maximize else 1
     u, v = sign * u, sign * v
@@ -55,7 +60,7 @@ def _excess(costs: DenseCosts | SparseCosts, singles: Singles, u: Array, v: Arra
     return _sum(np.maximum(of_rows, 0)) + _sum(np.maximum(v - sign * singles.columns, 0))
 
 
-def _pair_excess(costs: DenseCosts | SparseCosts, sign: int, u: Array, v: Array) -> Array:
+def _pair_excess(costs: HostCostsOfPairs, sign: int, u: Array, v: Array) -> Array:
     """Return by how much, at most, the prices of a row and a column exceed the cost of their pair."""
     _, n, m = costs.shape
     excess = np.zeros(n, dtype=u.dtype)
@@ -66,21 +71,20 @@ def _pair_excess(costs: DenseCosts | SparseCosts, sign: int, u: Array, v: Array)
     step = max(1, CHUNK // max(m, 1))
     for begin in range(0, n if m else 0, step):
         rows = slice(begin, begin + step)
-        values = sign * costs.values[0, rows].astype(u.dtype)
+        found = costs.block(begin, begin + step) if isinstance(costs, PointCosts) else costs.values[0, rows]
+        values = sign * found.astype(u.dtype)
         excess[rows] = (u[rows, None] + v - values).max(axis=1)
     return excess
 
 
-def rounding_of(costs: DenseCosts | SparseCosts, singles: Singles, result: tuple[Array, ...]) -> float:
+def rounding_of(costs: HostCostsOfPairs, singles: Singles, result: tuple[Array, ...]) -> float:
     """Return the rounding error that a proof with floats may have."""
     row, column, u, v = result
     parts = (costs.at(0, row, column), *singles, u, v)
     return ROUNDINGS * sum(float(np.abs(part).sum(dtype=np.float64)) for part in parts)
 
 
-def check_singles(
-    costs: DenseCosts | SparseCosts, singles: Singles, result: tuple[Any, ...], total: Number
-) -> None:
+def check_singles(costs: HostCostsOfPairs, singles: Singles, result: tuple[Any, ...], total: Number) -> None:
     """Prove the pairs, their total cost with the singles, and that nothing costs less.
 
     `result` has the rows and columns of the pairs, and the prices of rows and columns.

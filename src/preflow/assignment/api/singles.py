@@ -7,8 +7,8 @@ singles changes the total by ``d[i, j] = c[i, j] - r[i] - k[j]``. So the best ch
 - Dense costs: an assignment of all rows (columns, if there are fewer) with the costs ``min(d, 0)`` costs as
   much. Pairs of cost 0 in it are two singles; conversely, any pairs can be completed with pairs that cost at
   most 0. The size stays the same.
-- Sparse costs, and a dense matrix with few pairs of ``d < 0``: each row gets a column of its own, which costs
-  0 and means that the row is single.
+- Sparse costs, distances of points, and a dense matrix with few pairs of ``d < 0``: each row gets a column of
+  its own, which costs 0 and means that the row is single.
 
 Prices of the assignment, moved so that the largest price of a side that may be left over is 0, are at most 0
 on both sides. A pair of cost 0 then has two prices of 0. So ``r`` and ``k`` plus these prices are at most the
@@ -18,22 +18,28 @@ costs of singles and pairs, and equal to those chosen: see :mod:`preflow.certify
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import AnyArray, Array
-from ...certify.singles import Singles, proved_bound
+from ...certify.singles import CHUNK, HostCostsOfPairs, Singles, proved_bound
+from ...cuda import runtime
+from ...cuda.runtime import is_on_gpu
 from ...errors import InvalidInputError
 from ...graph.cost_edges import CostEdges
 from ...graph.cost_input import as_costs
 from ...graph.costs import LARGEST_INTEGER, DenseCosts, SparseCosts
+from ...graph.device.costs import DeviceCosts
+from ...graph.placement import as_device_array, host_array
+from ...graph.point_costs import PointCosts
 from ...solving.call import Request
 from ..result import AssignmentResult
 from ..singles_result import AssignmentWithSinglesResult
 from .call import AssignmentCall
 
+AnyCosts = TypeVar("AnyCosts", bound=DenseCosts | SparseCosts | PointCosts | DeviceCosts)
 #: Up to this part of useful pairs, a dense matrix is solved as a sparse one: its many equal costs are hard.
 #: With about two useful pairs in each of 2,000 rows, that took 0.03 s instead of 2.9 s.
 MOST_USEFUL = 0.1
@@ -57,27 +63,29 @@ def assign_with_singles(
     cost: AnyArray, maximize: bool, sizes: AnyArray, unmatched_cost: AnyArray, request: Request
 ) -> AssignmentWithSinglesResult:
     """Find the best pairs where singles have a cost: see :func:`preflow.linear_assignment`."""
-    costs = as_costs(cost, maximize, sizes, request.most_threads)
-    if not isinstance(costs, DenseCosts | SparseCosts):
-        raise InvalidInputError(
-            "unmatched_cost is for costs in host memory, no points and no arrays on a GPU"
-        )
+    given = as_costs(cost, maximize, sizes, request.most_threads)
+    costs: HostCostsOfPairs = given.on_host() if isinstance(given, DeviceCosts) else given
     if costs.base is not None:
         raise InvalidInputError("with unmatched_cost, integer costs are at most 2**59 in size")
     singles = _read_singles(costs, unmatched_cost)
     if singles.rows.dtype.kind == "f" and costs.dtype.kind == "i":
-        costs = _as_floats(costs)
+        costs, given = _as_floats(costs), _as_floats(given)
     _check_sums(costs, singles)
     reduced = _reduced(costs, singles, request.method == "auto" and request.device != "cuda")
     call = AssignmentCall.prepare(reduced.cost, False, reduced.sizes, False, request)
-    return _result(costs, singles, call.run(call.assignment, request))
+    found = call.run(call.assignment, request)
+    with given.current():
+        return _result(costs, given, singles, found)
 
 
-def _as_floats(costs: DenseCosts | SparseCosts) -> DenseCosts | SparseCosts:
-    return replace(costs, values=costs.values.astype(np.float64))
+def _as_floats(costs: AnyCosts) -> AnyCosts:
+    if isinstance(costs, PointCosts):
+        return costs
+    with costs.current():
+        return replace(costs, values=costs.values.astype(np.float64))
 
 
-def _read_singles(costs: DenseCosts | SparseCosts, given: AnyArray) -> Singles:
+def _read_singles(costs: HostCostsOfPairs, given: AnyArray) -> Singles:
     """Return the costs of single rows and columns of each item, with one dtype."""
     items, n, m = costs.shape
     both = given if isinstance(given, tuple) else (given, given)
@@ -88,8 +96,8 @@ def _read_singles(costs: DenseCosts | SparseCosts, given: AnyArray) -> Singles:
     found = []
     for values, size, side in ((both[0], n, "rows"), (both[1], m, "columns")):
         try:
-            numbers = np.asarray(values)
-        except ValueError:
+            numbers = _on_host(values) if is_on_gpu(values) else host_array(values, "unmatched_cost")
+        except InvalidInputError:
             numbers = np.asarray(None)
         if numbers.dtype.kind not in "biuf":
             raise InvalidInputError(f"unmatched_cost of {side} must be numbers, got {values!r}")
@@ -111,14 +119,19 @@ def _read_singles(costs: DenseCosts | SparseCosts, given: AnyArray) -> Singles:
     return Singles(*(np.ascontiguousarray(part, dtype=dtype) for part in found))
 
 
-def _leading(costs: DenseCosts | SparseCosts) -> tuple[int, ...]:
+def _on_host(values: AnyArray) -> Array:
+    device = runtime.find_device()
+    return device.to_host(as_device_array(device, values, "unmatched_cost", "problem"))
+
+
+def _leading(costs: HostCostsOfPairs) -> tuple[int, ...]:
     """Return the leading dimensions of a batch; none for a sparse matrix."""
     return costs.leading if isinstance(costs, DenseCosts) else ()
 
 
-def _check_sums(costs: DenseCosts | SparseCosts, singles: Singles) -> None:
+def _check_sums(costs: HostCostsOfPairs, singles: Singles) -> None:
     """Refuse integers whose sums might wrap."""
-    if costs.dtype.kind != "i":
+    if costs.dtype.kind != "i" or isinstance(costs, PointCosts):
         return
     _, n, m = costs.shape
     parts = (costs.values, *singles)
@@ -127,7 +140,7 @@ def _check_sums(costs: DenseCosts | SparseCosts, singles: Singles) -> None:
         raise InvalidInputError("integer costs and unmatched_cost could add up to more than 2**62")
 
 
-def _reduced(costs: DenseCosts | SparseCosts, singles: Singles, may_choose: bool) -> Reduced:
+def _reduced(costs: HostCostsOfPairs, singles: Singles, may_choose: bool) -> Reduced:
     """Return the assignment problem; `may_choose` says whether dense costs may become sparse."""
     sign = -1 if costs.maximize else 1
     _, n, m = costs.shape
@@ -136,6 +149,8 @@ def _reduced(costs: DenseCosts | SparseCosts, singles: Singles, may_choose: bool
         change = sign * (costs.values - singles.rows[0][row] - singles.columns[0][column])
         useful = change < 0
         return Reduced(_with_columns_of_singles(row[useful], column[useful], change[useful], n, m), None)
+    if isinstance(costs, PointCosts):
+        return Reduced(_with_columns_of_singles(*_useful_points(costs, singles), n, m), None)
     change = costs.values - singles.rows[:, :, None]
     change -= singles.columns[:, None, :]
     change *= sign
@@ -149,6 +164,29 @@ def _reduced(costs: DenseCosts | SparseCosts, singles: Singles, may_choose: bool
     return Reduced(change.reshape(*costs.leading, *change.shape[1:]), sizes)
 
 
+def _useful_points(
+    costs: PointCosts, singles: Singles
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """Return the pairs of points that are better than two singles: rows, columns, and what they change.
+
+    Distances are computed some rows at a time: O(n m) time, memory for the pairs only.
+    """
+    sign = -1 if costs.maximize else 1
+    _, n, m = costs.shape
+    step = max(1, CHUNK // max(m, 1))
+    parts: list[tuple[Array, ...]] = []
+    for begin in range(0, n if m else 0, step):
+        change = costs.block(begin, begin + step) - singles.rows[0, begin : begin + step, None]
+        change -= singles.columns[0]
+        change *= sign
+        row, column = np.nonzero(change < 0)
+        parts.append((row + begin, column, change[row, column]))
+    if not parts:
+        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0)
+    row, column, change = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return row, column, change
+
+
 def _with_columns_of_singles(
     row: NDArray[np.int64], column: NDArray[np.int64], change: Array, n: int, m: int
 ) -> CostEdges:
@@ -159,9 +197,15 @@ def _with_columns_of_singles(
 
 
 def _result(
-    costs: DenseCosts | SparseCosts, singles: Singles, found: AssignmentResult
+    costs: HostCostsOfPairs,
+    of_caller: HostCostsOfPairs | DeviceCosts,
+    singles: Singles,
+    found: AssignmentResult,
 ) -> AssignmentWithSinglesResult:
-    """Return the pairs that are better than two singles, the total cost, and the prices that prove it."""
+    """Return the pairs that are better than two singles, the total cost, and the prices that prove it.
+
+    `of_caller` are the same costs where the caller has them: there go the arrays of the result.
+    """
     items, n, m = costs.shape
     leading = _leading(costs)
     row, column, u, v = (
@@ -185,7 +229,9 @@ def _result(
     def given(values: Array, each: tuple[int, ...] = ()) -> Any:
         """Return values of all items as the caller's kind of array; a number for a single value."""
         shape = (*leading, *each)
-        return costs.to_caller(values.reshape(shape)) if shape else values.tolist()[0]
+        if not shape:
+            return values.tolist()[0]
+        return of_caller.to_caller(of_caller.xp.asarray(values.reshape(shape)))
 
     row, column, u, v = (given(part, part.shape[1:]) for part in (row, column, u, v))
     return AssignmentWithSinglesResult(
@@ -197,14 +243,14 @@ def _result(
         column=column,
         u=u,
         v=v,
-        costs=costs,
+        costs=of_caller,
         partial=True,
         unmatched_cost=(given(singles.rows, (n,)), given(singles.columns, (m,))),
     )
 
 
 def _better_pairs(
-    costs: DenseCosts | SparseCosts, singles: Singles, row: Array, column: Array
+    costs: HostCostsOfPairs, singles: Singles, row: Array, column: Array
 ) -> tuple[Array, Array, Array]:
     """Return the pairs that cost less than two singles, with -1 behind those of each item.
 
@@ -218,7 +264,7 @@ def _better_pairs(
     if pair.any():
         value = (
             costs.at(0, row[pair], column[pair])
-            if isinstance(costs, SparseCosts)
+            if isinstance(costs, SparseCosts | PointCosts)
             else costs.values[places][pair]
         )
         change[pair] = value - singles.rows[places[0], places[1]][pair]
@@ -247,7 +293,7 @@ def _prices(
     return np.minimum(u + shift, 0), np.minimum(v[:, :m] - shift, 0)
 
 
-def _bound(costs: DenseCosts | SparseCosts, singles: Singles, u: Array, v: Array, item: int) -> Any:
+def _bound(costs: HostCostsOfPairs, singles: Singles, u: Array, v: Array, item: int) -> Any:
     one = costs.one(item)
     _, n, m = one.shape
     own = Singles(singles.rows[item, :n], singles.columns[item, :m])
