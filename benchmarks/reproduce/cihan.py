@@ -12,6 +12,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -21,6 +22,7 @@ from preflow.bench.machine import check_memory
 from preflow.bench.problem import Case, Suite, Table, method_and_threads
 from preflow.bench.runner import InstanceRecord, Measurement
 from preflow.bench.scaling import by_group, own_contestants, part_seconds
+from preflow.errors import InvalidInputError
 from preflow.generators import family, grid_3d
 from preflow.graph.network import MaxFlowProblem
 from preflow.io.dimacs import read_max_flow
@@ -61,6 +63,8 @@ VOLUMES: Mapping[str, tuple[tuple[int, int, int], int]] = MappingProxyType(
         "BL06-camel-med": ((240, 168, 240), 100),
     }
 )
+#: Vertices of a vision instance that are no voxels.
+TERMINALS = 2
 #: The suite "cihan-small" divides the sides of the volumes by this.
 DIVISOR = 8
 #: The groups of the suite "cihan-small", with the groups of the thesis's sizes.
@@ -83,8 +87,8 @@ BYTES_A_VOXEL = 600
 def cases(files: Sequence[str], seeds: int = SEEDS) -> list[Case]:
     """Return the families and the vision instances at the sizes of the thesis.
 
-    A vision instance is read if one of the `files` has its name. Otherwise a synthetic volume of the same
-    size replaces it; its name ends in "-like".
+    A vision instance is read if one of the `files` has its name; it must have as many voxels as in table B.1.
+    Otherwise a synthetic volume of the same size replaces it; its name ends in "-like".
     """
     synthetic = [
         *_family_seeds("rmf-wide", "400x16", seeds),
@@ -96,7 +100,7 @@ def cases(files: Sequence[str], seeds: int = SEEDS) -> list[Case]:
     ]
     own = {instance_name(path, ".max"): path for path in find_files(files, ".max")}
     volumes = [
-        replace(flow_case(name, partial(read_max_flow, own[name])), group=name)
+        replace(flow_case(name, partial(_read_volume, own[name], shape)), group=name)
         if name in own
         else _volume(f"{name}-like", shape, strength)
         for name, (shape, strength) in VOLUMES.items()
@@ -133,6 +137,21 @@ def _family_seeds(
         )
         for seed in range(seeds)
     ]
+
+
+def _read_volume(path: str | Path, shape: tuple[int, ...]) -> MaxFlowProblem:
+    """Return a vision instance.
+
+    Raises
+    ------
+    InvalidInputError
+        It has another number of voxels than that of the table.
+    """
+    problem = read_max_flow(path)
+    voxels, wanted = problem.network.num_vertices - TERMINALS, math.prod(shape)
+    if voxels != wanted:
+        raise InvalidInputError(f"{path} has {voxels:,} voxels, not {wanted:,} as in table B.1 of the thesis")
+    return problem
 
 
 def _volume(name: str, shape: tuple[int, ...], strength: int) -> Case:

@@ -12,6 +12,7 @@ from benchmarks import reproduce
 from benchmarks.reproduce import cihan
 from preflow.bench import machine, run_bench
 from preflow.bench.runner import InstanceRecord, Measurement
+from preflow.errors import InvalidInputError
 
 reproduce.register()
 
@@ -77,11 +78,15 @@ def test_cihan_has_the_families_and_the_vision_instances_of_the_thesis() -> None
     }
 
 
-def test_cihan_takes_the_users_files(tmp_path: Path) -> None:
+def test_cihan_takes_the_users_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "babyface.n6c10.max").write_text("p max 2 1\nn 1 s\nn 2 t\na 1 2 5\n")
     (tmp_path / "other.max").write_text("")
     cases = {case.name: case for case in cihan.cases([str(tmp_path)])}
-    assert cases["babyface.n6c10"].make().num_vertices == 2
+    with pytest.raises(InvalidInputError, match="has 0 voxels, not 5,062,500 as in table"):
+        cases["babyface.n6c10"].make()
+    monkeypatch.setattr(cihan, "VOLUMES", {"babyface.n6c10": ((1, 1, 0), 10), "babyface.n6c100": ((2,), 1)})
+    again = {case.name: case for case in cihan.cases([str(tmp_path)])}
+    assert again["babyface.n6c10"].make().num_vertices == 2
     assert "babyface.n6c10-like" not in cases
     assert "babyface.n6c100-like" in cases
     assert "other" not in cases

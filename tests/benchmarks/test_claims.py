@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from statistics import geometric_mean
 
-from benchmarks.reproduce import wu_he_hong
+from benchmarks.reproduce import deveci, wu_he_hong
 from preflow.bench.report_files import read_reports
 from preflow.bench.runner import InstanceRecord
 from tests.support.paths import ROOT
@@ -87,6 +87,26 @@ def test_concurrent_relabel_beside_the_hybrid() -> None:
     concurrent = seconds["cuda-lockfree/relabel='concurrent'&cycles=500"]
     assert "takes {:.2f} and {:.2f} s".format(*concurrent) in PAGE
     assert "the hybrid takes {:.1f} and {:.2f} s".format(*seconds["cuda-hybrid"]) in PAGE
+
+
+def test_methods_of_deveci() -> None:
+    graphs = json.loads((RESULTS / "2026-11-23-deveci28-full-h200.json").read_text())["graphs"]
+    ours, first, fastest = "cuda-push-relabel", "serial-push-relabel", []
+    ratios: dict[str, list[float]] = {}
+    for name in deveci.TABLE:
+        found = {method: times and times[1] for method, times in graphs[name]["seconds"].items()}
+        fastest.append(min((ours, "cuda-hkdw", "multicore-disjoint-bfs"), key=found.__getitem__))
+        for method in (first, "cuda-hkdw"):
+            if found[method]:
+                ratios.setdefault(method, []).append(found[method] / found[ours])
+    assert (fastest.count(ours), fastest.count("cuda-hkdw")) == (0, 27)
+    assert "the fastest of the three on none of the 28 graphs" in PAGE
+    assert "G-HKDW is on 27, P-DBFS on one" in PAGE
+    assert f"G-PR is {geometric_mean(ratios[first]):.1f} times as fast as serial push-relabel" in PAGE
+    assert f"the {len(ratios[first])} graphs that the latter finished" in PAGE
+    assert f"takes {1 / geometric_mean(ratios['cuda-hkdw']):.1f} times as long as G-HKDW" in PAGE
+    published = [min(row.g_pr, row.g_hkdw, row.p_dbfs) == row.g_pr for row in deveci.TABLE.values()]
+    assert f"{sum(published)} of 28 by its own table" in PAGE
 
 
 def test_gpu_method_of_preflow_beside_one_thread() -> None:
