@@ -206,6 +206,15 @@ def test_bad_uploads_change_nothing(client: Any, session: Session, monkeypatch: 
     assert "more than" in refused(whole)
 
 
+def test_a_lack_of_memory_is_one_message(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*arguments: Any, **options: Any) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(server_module, "Painting", refuse)
+    response = client.post(f"/{TOKEN}/upload?name=new.png", content=png(np.zeros((9, 9), np.uint8)))
+    assert (response.status_code, response.json()) == (400, {"error": "not enough memory"})
+
+
 @pytest.fixture
 def server(session: Session) -> Iterator[Server]:
     with Server(session) as server:

@@ -250,6 +250,21 @@ def test_a_failure_of_a_thread_is_shown(monkeypatch: pytest.MonkeyPatch) -> None
         assert view.answer.proved
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+@pytest.mark.parametrize("name", ["snapshot", "preview"])
+def test_a_bug_in_a_thread_closes_the_session(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with painted() as session:
+        settled(session)
+
+        def fail(*arguments: Any, **options: Any) -> None:
+            raise RuntimeError("a bug")
+
+        monkeypatch.setattr(Painting, name, fail)
+        session.answer({"do": "stroke", "points": [[45, 20]], "label": 2, "brush": 2})
+        until(lambda: session.view.closed)
+        assert session.view.problem.startswith("RuntimeError: a bug. Please report")
+
+
 @pytest.mark.parametrize("channels", [1, 2, 3])
 def test_colours(channels: int) -> None:
     image = np.repeat(picture()[..., np.newaxis], channels, axis=-1) / 7.0

@@ -229,8 +229,8 @@ export function mount(element, transport, { page = false } = {}) {
     if (view.closed && !stopped) {
       stopped = true;
       root.dataset.closed = "yes";
-      complain(`The ${peer} has stopped. Start it again to go on.`, true);
       describe();
+      complain(view.problem || `The ${peer} has stopped. Start it again to go on.`, true);
     }
   }
 

@@ -201,7 +201,7 @@ def application(session: Session, token: str) -> App:
                     await run_in_threadpool(session.act, message)
                 await _until(session, lambda view: view.busy != "preview", PATIENCE)
                 reply, content = await run_in_threadpool(session.layers, message)
-        except PreflowError as error:
+        except (PreflowError, MemoryError) as error:
             return _refusal(error)
         head = json.dumps(reply).encode()
         return Response(
@@ -213,12 +213,13 @@ def application(session: Session, token: str) -> App:
             content = await _body(request, MOST_UPLOAD)
             name = request.query_params.get("name", "picture")[-200:]
             await run_in_threadpool(open_upload, session, content, name)
-        except PreflowError as error:
+        except (PreflowError, MemoryError) as error:
             return _refusal(error)
         return Response(status_code=204)
 
-    def _refusal(error: PreflowError) -> Response:
-        return Response(json.dumps({"error": str(error)}), 400, media_type="application/json")
+    def _refusal(error: Exception) -> Response:
+        text = "not enough memory" if isinstance(error, MemoryError) else str(error)
+        return Response(json.dumps({"error": text}), 400, media_type="application/json")
 
     routes = [
         Route("/{token}/ask", ask, methods=["POST"]),

@@ -145,7 +145,7 @@ class Session:
         self._closed = False
         self._open(painting, name, volume, Numbers())
         self._threads = [
-            threading.Thread(target=work, name=f"preflow-{name}", daemon=True)
+            threading.Thread(target=self._run, args=(work,), name=f"preflow-{name}", daemon=True)
             for name, work in (("preview", self._preview), ("solve", self._solve))
         ]
         for thread in self._threads:
@@ -389,6 +389,19 @@ class Session:
         return {"name": f"{stem}-{what}.png", "type": "image/png"}, content
 
     # The threads
+
+    def _run(self, work: Callable[[], None]) -> None:
+        """Run a thread; a bug in it closes the session, and the interpreter prints its traceback."""
+        try:
+            work()
+        except Exception as error:
+            with self._urgent():
+                self._closed = True
+                problem = (
+                    f"{type(error).__name__}: {error}. Please report this bug; the traceback is printed."
+                )
+                self._publish(closed=True, busy="", problem=problem)
+            raise
 
     def _preview(self) -> None:
         """Preview each change."""
