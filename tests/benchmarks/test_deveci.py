@@ -121,6 +121,7 @@ def test_comparisons(tmp_path: Path) -> None:
         ("4x", 2, "3.05x"),
         ("2x", 2, "1.30x"),
         ("2x", 2, "2.82x"),
+        ("2", 2, "61 % of the matrices"),
         ("100 to 100 %, faster in 1 of 1", 2, "14 to 84 %"),
         ("10 to 10 %, faster in 1 of 1", 2, "2 to 8 %"),
         ("300 to 300 %, faster in 1 of 1", 1, "faster for almost all configurations"),
