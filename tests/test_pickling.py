@@ -94,6 +94,8 @@ def samples() -> dict[str, Callable[[], Any]]:
         "DulmageMendelsohn": lambda: preflow.dulmage_mendelsohn(sp.csr_array(np.eye(2))),
         "EdgeConnectivity": lambda: preflow.edge_connectivity(graph_of_edges),
         "EdgeCover": lambda: reductions.minimum_weight_edge_cover(([0], [1], [3])),
+        "GraphLabelEnergy": lambda: vision.GraphLabelEnergy([[0, 3], [2, 0]], [0], [1], vision.potts(2)),
+        "GraphLabelling": lambda: vision.label_graph(samples()["GraphLabelEnergy"]()),
         "EnergyMinimum": lambda: vision.minimize_energy(samples()["BinaryEnergy"]()),
         "Family": lambda: preflow.generators.FAMILIES["rmf-wide"],
         "FeasibleFlow": lambda: reductions.feasible_flow(COST_NETWORK, [3, 0, -3]),

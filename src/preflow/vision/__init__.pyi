@@ -3,6 +3,7 @@ from .denoising import Denoised, denoise
 from .energy import BinaryEnergy, EnergyMinimum, minimize_energy
 from .expansion import Labelling, alpha_beta_swap, alpha_expansion
 from .grab_cut import GrabCut, grabcut
+from .graph_labels import GraphLabelEnergy, GraphLabelling, label_graph
 from .label_energy import LabelEnergy, potts, truncated_linear
 from .label_segmentation import LabelSegmentation, segment_labels
 from .optical_flow import OpticalFlow, endpoint_error, find_optical_flow
@@ -21,6 +22,8 @@ __all__ = [
     "Denoised",
     "EnergyMinimum",
     "GrabCut",
+    "GraphLabelEnergy",
+    "GraphLabelling",
     "LabelEnergy",
     "LabelSegmentation",
     "Labelling",
@@ -43,6 +46,7 @@ __all__ = [
     "find_optical_flow",
     "flow_picture",
     "grabcut",
+    "label_graph",
     "labels_picture",
     "match_stereo",
     "minimize_energy",

@@ -1,0 +1,366 @@
+"""Energies of many labels on general graphs, whose distances may differ from edge to edge.
+
+Boykov, Veksler and Zabih, "Fast approximate energy minimization via graph cuts", PAMI 2001, on a list of
+edges instead of a grid. The best expansion to a label is a minimum cut if no edge gains from a mixture: for
+all labels a, b and alpha, ``d[alpha, alpha] + d[a, b] <= d[a, alpha] + d[alpha, b]`` (Kolmogorov and Zabih,
+PAMI 2004). Metrics satisfy this; distances need not be symmetric. Integers are exact. Sums of floats are
+rounded.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..arrays import Array
+from ..checks import check_integer
+from ..errors import CapacityOverflowError, InvalidInputError, VerificationError
+from ..graph.grid_input import as_array
+from ..graph.network import check_ends, exact_sum, vertex_ids
+from ..method_names import DeviceName
+from .deadline import Deadline
+from .energy import BinaryEnergy, minimize_energy
+from .expansion import MOST_SWEEPS
+from .label_energy import MOST_LABELS, ROUNDING
+
+#: All terms of integers together stay below this, as :class:`BinaryEnergy` needs it.
+LARGEST_SUM = 2**58
+
+
+@dataclass(frozen=True, eq=False, repr=False, init=False)
+class GraphLabelEnergy:
+    """An energy over labellings of the vertices of a graph.
+
+    A labelling f has the energy: the sum over vertices v of ``data[f[v], v]``, plus the sum over edges e from
+    u to v of ``weights[e] * distance[e, f[u], f[v]]``.
+
+    Parameters
+    ----------
+    data : array_like, shape (labels, n)
+        Cost of each label at each vertex; integers or finite floats, also negative.
+    tail, head : array_like of integers, shape (m,)
+        The ends of each edge, numbered from 0. Parallel edges add up.
+    distance : array_like, shape (labels, labels) or (m, labels, labels)
+        Cost of an edge by the labels of its tail and its head: one table for all edges, or one for each. Not
+        negative; it need not be symmetric, nor zero for equal labels.
+    weights : array_like, shape (m,), or scalar
+        Factors of the distances; not negative.
+
+    Raises
+    ------
+    InvalidInputError
+        Shapes that do not fit, a vertex out of range, an edge from a vertex to itself, values that are
+        negative or not finite.
+    CapacityOverflowError
+        Integers sum to 2**58 or more, floats past float64.
+
+    Examples
+    --------
+    Three vertices in a triangle, whose edges have distances of their own:
+
+    >>> import numpy as np
+    >>> tables = np.array([[[0, 3], [3, 0]], [[0, 1], [1, 0]], [[0, 9], [9, 0]]])
+    >>> energy = GraphLabelEnergy([[0, 5, 2], [4, 0, 2]], [0, 1, 0], [1, 2, 2], tables)
+    >>> energy.energy([0, 1, 0]), energy.energy([0, 0, 0])
+    (6, 7)
+    """
+
+    data: Array
+    tail: NDArray[np.int64]
+    head: NDArray[np.int64]
+    distance: Array
+    weights: Array
+
+    def __init__(
+        self, data: ArrayLike, tail: ArrayLike, head: ArrayLike, distance: ArrayLike, weights: ArrayLike = 1
+    ) -> None:
+        costs = _numbers("data", data)
+        if costs.ndim != 2 or not len(costs):
+            raise InvalidInputError(f"data must have shape (labels, vertices), got {costs.shape}")
+        labels, n = costs.shape
+        if labels > MOST_LABELS:
+            raise InvalidInputError(f"there are {labels:,} labels, at most {MOST_LABELS:,} are supported")
+        first, last = (vertex_ids(ends, name) for ends, name in ((tail, "tail"), (head, "head")))
+        check_ends(first, last, n)
+        m = len(first)
+        loops = np.flatnonzero(first == last)
+        if len(loops):
+            raise InvalidInputError(f"edge {loops[0]} leads from vertex {first[loops[0]]} to itself")
+        far, factors = _numbers("distance", distance), _numbers("weights", weights)
+        if far.shape not in ((labels, labels), (m, labels, labels)):
+            raise InvalidInputError(
+                f"distance must have shape {(labels, labels)} or {(m, labels, labels)}, got {far.shape}"
+            )
+        if factors.shape not in ((), (m,)):
+            raise InvalidInputError(f"weights must be a number or have shape ({m},), got {factors.shape}")
+        for name, values in (("distances", far), ("weights", factors)):
+            if values.size and values.min() < 0:
+                raise InvalidInputError(f"{name} must not be negative, got {values.min()}")
+        dtype = np.result_type(costs, far, factors)
+        factors = np.broadcast_to(factors, (m,))
+        with np.errstate(over="ignore"):
+            most = np.broadcast_to(far.max(axis=(-2, -1), initial=0), (m,)).astype(np.float64)
+            size = float(np.abs(costs.astype(np.float64)).sum()) + 4 * float((most * factors).sum())
+        if not np.isfinite(size):
+            raise CapacityOverflowError("the terms of the energy sum past float64")
+        if dtype.kind == "i" and size >= LARGEST_SUM:
+            raise CapacityOverflowError("the terms of the energy sum to 2**58 or more")
+        own = {
+            "data": costs.astype(dtype),
+            "tail": first.astype(np.int64),
+            "head": last.astype(np.int64),
+            "distance": far.astype(dtype),
+            "weights": factors.astype(dtype),
+        }
+        for name, values in own.items():
+            values.flags.writeable = False
+            object.__setattr__(self, name, values)
+
+    @property
+    def num_labels(self) -> int:
+        """Number of labels."""
+        return len(self.data)
+
+    @property
+    def num_vertices(self) -> int:
+        """Number of vertices."""
+        return int(self.data.shape[1])
+
+    def energy(self, labels: ArrayLike) -> int | float:
+        """Return the energy of a labelling: exact for integers.
+
+        Raises
+        ------
+        InvalidInputError
+            Another shape, or a label out of range.
+        """
+        chosen = self.checked_labels(labels)
+        paid = self.data[chosen, np.arange(len(chosen))]
+        apart = self.costs_of_edges(chosen[self.tail], chosen[self.head])
+        total = exact_sum(paid) + exact_sum(apart)
+        return float(total) if self.data.dtype.kind == "f" else int(total)
+
+    def costs_of_edges(self, of_tails: NDArray[np.int64], of_heads: NDArray[np.int64]) -> Array:
+        """Return the cost of each edge, given the labels of its ends."""
+        if self.distance.ndim == 2:
+            found: Array = self.weights * self.distance[of_tails, of_heads]
+        else:
+            found = self.weights * self.distance[np.arange(len(self.tail)), of_tails, of_heads]
+        return found
+
+    def checked_labels(self, labels: ArrayLike) -> NDArray[np.int64]:
+        """Check a labelling and return it as int64."""
+        chosen = as_array(labels, "labels")
+        if chosen.shape != (self.num_vertices,) or chosen.dtype.kind not in "iu":
+            raise InvalidInputError(
+                f"labels must be integers of shape ({self.num_vertices},), got {chosen.dtype} of shape "
+                f"{chosen.shape}"
+            )
+        if len(chosen) and (int(chosen.min()) < 0 or int(chosen.max()) >= self.num_labels):
+            raise InvalidInputError(f"labels go from 0 to {self.num_labels - 1}")
+        return chosen.astype(np.int64)
+
+    @property
+    def rounding(self) -> float:
+        """Bound on the error of a computed difference of two energies: 0 for integers."""
+        if self.data.dtype.kind == "i":
+            return 0
+        far = float(self.distance.max(initial=0)) * float(self.weights.sum())
+        return ROUNDING * (float(np.abs(self.data).sum()) + far)
+
+    def check_expansions(self) -> None:
+        """Raise InvalidInputError, which names an edge and labels, unless each expansion is a minimum cut."""
+        far = self.distance if self.distance.ndim == 3 else self.distance[np.newaxis]
+        for alpha in range(self.num_labels):
+            around = far[:, :, alpha, np.newaxis] + far[:, np.newaxis, alpha, :]
+            straight = far + far[:, alpha, np.newaxis, alpha, np.newaxis]
+            broken = straight > (around * (1 + ROUNDING) if around.dtype.kind == "f" else around)
+            if broken.any():
+                edge, a, b = np.argwhere(broken)[0].tolist()
+                which = f"of edge {edge} " if self.distance.ndim == 3 else ""
+                raise InvalidInputError(
+                    f"the distances {which}allow no expansion to label {alpha}: {straight[edge, a, b]} for "
+                    f"labels {a} and {b}, more than {around[edge, a, b]} by way of {alpha}; metrics do"
+                )
+
+    def expansion(self, labels: NDArray[np.int64], alpha: int) -> BinaryEnergy:
+        """Return the energy of the choices in which each vertex keeps its label (0) or takes `alpha` (1)."""
+        kept = self.data[labels, np.arange(len(labels))]
+        unary = np.stack([kept, self.data[alpha]], axis=1)
+        of_tails, of_heads = labels[self.tail], labels[self.head]
+        to = np.full(len(self.tail), alpha)
+        tables = np.empty((len(self.tail), 2, 2), dtype=self.data.dtype)
+        of = self.costs_of_edges
+        tables[:, 0, 0], tables[:, 1, 1] = of(of_tails, of_heads), of(to, to)
+        tables[:, 0, 1], tables[:, 1, 0] = of(of_tails, to), of(to, of_heads)
+        if tables.dtype.kind == "f":  # only rounding makes a mixture gain
+            most = tables[:, 0, 1] + tables[:, 1, 0] - tables[:, 1, 1]
+            np.minimum(tables[:, 0, 0], most, out=tables[:, 0, 0])
+        pairs = np.stack([self.tail, self.head], axis=1)
+        return BinaryEnergy(unary, pairs, tables) if len(pairs) else BinaryEnergy(unary)
+
+    def __repr__(self) -> str:
+        size = f"{self.num_labels} labels, {self.num_vertices:,} vertices, {len(self.tail):,} edges"
+        return f"<GraphLabelEnergy: {size}>"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GraphLabelling:
+    """A labelling of a graph that no expansion improves, or the best one found within the limits.
+
+    Attributes
+    ----------
+    labels : ndarray of int64, shape (n,)
+    energy : int or float
+    history : tuple of int or float
+        Energy at the start and after every expansion that lowered it.
+    moves, sweeps : int
+        Minimum cuts that were solved, and passes over all labels begun.
+    converged : bool
+        Whether no expansion lowers the energy (of floats: by more than rounding may change). False if a limit
+        ended the search.
+    seconds : float
+    energy_terms : GraphLabelEnergy
+    """
+
+    labels: NDArray[np.int64]
+    energy: int | float
+    history: tuple[int | float, ...]
+    moves: int
+    sweeps: int
+    converged: bool
+    seconds: float
+    energy_terms: GraphLabelEnergy
+
+    def verify(self) -> None:
+        """Check the energy, and prove that no expansion lowers it: solve and verify a cut for each label.
+
+        If the labelling did not converge, only the energy is checked.
+
+        Raises
+        ------
+        VerificationError
+            The proof fails: please report it as a bug.
+        """
+        terms = self.energy_terms
+        if terms.energy(self.labels) != self.energy:
+            raise VerificationError(f"the labelling has not the energy {self.energy}")
+        if not self.converged:
+            return
+        for alpha in range(terms.num_labels):
+            best = minimize_energy(terms.expansion(self.labels, alpha))
+            best.verify()
+            found = terms.energy(np.where(best.labels, alpha, self.labels))
+            if found < self.energy - 2 * terms.rounding:
+                raise VerificationError(f"the expansion to {alpha} lowers the energy to {found}")
+
+    def __repr__(self) -> str:
+        state = "" if self.converged else ", not converged"
+        size = f"{len(self.labels):,} vertices, energy {self.energy:,}, {self.moves} moves"
+        return f"<GraphLabelling: {size}{state}, {self.seconds:.3g} s>"
+
+
+def label_graph(
+    energy: GraphLabelEnergy,
+    *,
+    initial: ArrayLike | None = None,
+    max_sweeps: int = MOST_SWEEPS,
+    method: str = "auto",
+    device: DeviceName = "auto",
+    threads: int | None = None,
+    time_limit: float | None = None,
+) -> GraphLabelling:
+    """Find a labelling of the vertices of a graph of low energy, by alpha-expansion.
+
+    Parameters
+    ----------
+    energy : GraphLabelEnergy
+    initial : array_like of integers, shape (n,), optional
+        The labelling to start from. Default: at every vertex the first label of least `data`.
+    max_sweeps : int
+        The largest number of sweeps over all labels.
+    method, device, threads
+        As for :func:`preflow.min_cut`.
+    time_limit : float, optional
+        Seconds for all cuts; on expiry `converged` is False.
+
+    Returns
+    -------
+    GraphLabelling
+        If `data` is not negative and each table a metric, its energy is at most twice the least energy times
+        the largest ratio of two positive distances of one edge.
+
+    Raises
+    ------
+    InvalidInputError
+        Distances for which an expansion is no minimum cut: metrics are fine.
+
+    Notes
+    -----
+    One minimum cut per label and sweep. A sweep skips a label if its expansion was tried since the labelling
+    last changed.
+
+    Examples
+    --------
+    >>> from preflow.vision import potts
+    >>> energy = GraphLabelEnergy([[0, 5, 2], [4, 0, 2]], [0, 1, 0], [1, 2, 2], potts(2), [3, 1, 9])
+    >>> result = label_graph(energy)
+    >>> result.labels.tolist(), result.energy
+    ([0, 1, 0], 6)
+    >>> result.verify()
+    """
+    if not isinstance(energy, GraphLabelEnergy):
+        raise InvalidInputError(f"energy must be a GraphLabelEnergy, got {type(energy).__name__}")
+    check_integer("max_sweeps", max_sweeps, minimum=0)
+    energy.check_expansions()
+    begin, deadline = time.perf_counter(), Deadline(time_limit)
+    labels = energy.data.argmin(axis=0) if initial is None else energy.checked_labels(initial)
+    history = [energy.energy(labels)]
+    tried: dict[int, int] = {}
+    moves = sweeps = 0
+
+    def settled() -> bool:
+        return all(tried.get(alpha) == len(history) for alpha in range(energy.num_labels))
+
+    while not settled() and sweeps < max_sweeps and not deadline.passed():
+        sweeps += 1
+        for alpha in range(energy.num_labels):
+            if tried.get(alpha) == len(history):
+                continue
+            if deadline.passed():
+                break
+            best = minimize_energy(
+                energy.expansion(labels, alpha),
+                method=method,
+                device=device,
+                threads=threads,
+                time_limit=deadline.left(),
+            )
+            moves += 1
+            candidate = np.where(best.labels, alpha, labels)
+            found = energy.energy(candidate)
+            if found < history[-1] - 2 * energy.rounding:
+                labels = candidate
+                history.append(found)
+            if best.status == "optimal":
+                tried[alpha] = len(history)
+    labels.flags.writeable = False
+    seconds = time.perf_counter() - begin
+    return GraphLabelling(labels, history[-1], tuple(history), moves, sweeps, settled(), seconds, energy)
+
+
+def _numbers(name: str, values: ArrayLike) -> Array:
+    """Return finite numbers as int64 or float64."""
+    array = as_array(values, name)
+    if array.dtype.kind not in "biuf":
+        raise InvalidInputError(f"{name} must hold integers or floats, got dtype {array.dtype}")
+    if array.dtype.kind == "f":
+        if not np.isfinite(array).all():
+            raise InvalidInputError(f"{name} has values that are not finite")
+        return array.astype(np.float64)
+    if array.size and max(int(array.max()), -int(array.min())) >= LARGEST_SUM:
+        raise CapacityOverflowError(f"{name} has values of 2**58 or more")
+    return array.astype(np.int64)
