@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -25,6 +26,9 @@ class ProgressReport:
         So far, as of the last global relabel.
     compiling : str
         What is being compiled, as in "max_flow for int32": the solve waits for it. Empty if nothing is.
+    step : str
+        Of a solve in steps, such as alpha-expansion, how many are done, as in "label 3 of 16, sweep 2". Then
+        `settled` is their share, and no relabels are counted. Empty for other solves.
     """
 
     elapsed: float
@@ -32,9 +36,35 @@ class ProgressReport:
     relabels: int
     global_relabels: int
     compiling: str = ""
+    step: str = ""
 
 
 Reporter = Callable[[ProgressReport], None]
+
+
+class Steps:
+    """Reports of a solve in steps.
+
+    Attributes
+    ----------
+    report : function or None
+        Called with each report.
+    part : str
+        Written before each step, as in "left view: ".
+    """
+
+    def __init__(self, report: Reporter | None) -> None:
+        self.report = report
+        self.part = ""
+        self._start = time.perf_counter()
+
+    def done(self, name: str, done: int, total: int, during: str = "") -> None:
+        """Report that `done` of `total` steps are done."""
+        if self.report is None:
+            return
+        share = done / total if total else 1.0
+        text = f"{self.part}{name} {done:,} of {total:,}{during and ', '}{during}"
+        self.report(ProgressReport(time.perf_counter() - self._start, share, 0, 0, step=text))
 
 
 @contextmanager
@@ -56,8 +86,11 @@ def reporting(progress: bool | Reporter) -> Iterator[Reporter | None]:
 
         def draw(report: ProgressReport) -> None:
             bar.n = report.settled
-            doing = f"compiling {report.compiling}" if report.compiling else "settled"
+            doing = "done" if report.step else "settled"
+            if report.compiling:
+                doing = f"compiling {report.compiling}"
             bar.set_description_str(doing, refresh=False)
-            bar.set_postfix_str(f"{report.relabels:,} relabels, {report.elapsed:.0f} s")
+            counted = report.step or f"{report.relabels:,} relabels"
+            bar.set_postfix_str(f"{counted}, {report.elapsed:.0f} s")
 
         yield draw

@@ -156,6 +156,9 @@ def test_command(box, tmp_path):
     assert done.exit_code == 0, done.output
     for word in ("occluded", "10 labels", "energy", "time", "60 x 40 pixels"):
         assert word in done.output
+    assert read_image(out).shape[0] == 40
+    assert read_image(out).shape[1] > 60  # the colour bar
+    assert CliRunner().invoke(app, [*arguments, "--no-scale"]).exit_code == 0
     assert read_image(out).shape == (40, 60, 3)
     assert bad_pixels(np.load(array)[:, FAR:], box[2][:, FAR:], threshold=0.5) < 0.02
     stopped = CliRunner().invoke(app, [*arguments, "--time-limit", "1e-6"])

@@ -11,12 +11,18 @@ from click.exceptions import Exit
 from ..errors import InvalidInputError
 from .arguments import device_option, threads_option, time_limit_option
 from .files import check_outputs
-from .session import TIME_LIMIT_REACHED, Command, timed
+from .session import TIME_LIMIT_REACHED, Command, solver_progress, timed
 
 if TYPE_CHECKING:
     from ..method_names import DeviceName
     from ..vision.expansion import Labelling
 
+scale_option = click.option(
+    "--scale/--no-scale",
+    default=True,
+    show_default=True,
+    help="Write into the picture how many pixels its colours are.",
+)
 show_option = click.option("--show", is_flag=True, help="Print sizes and times as well.")
 out_option = click.option("--out", "-o", required=True, metavar="PNG", help="Picture to write.")
 solver_option = click.option(
@@ -48,6 +54,7 @@ WHEEL = 0.15
 @device_option
 @threads_option
 @time_limit_option
+@scale_option
 @show_option
 def stereo(
     left: str,
@@ -63,12 +70,14 @@ def stereo(
     device: DeviceName,
     threads: int | None,
     time_limit: float | None,
+    scale: bool,
     show: bool,
 ) -> None:
     """Find the disparities of a rectified stereo pair.
 
     Pixel (x, y) of the left view is (x - disparity, y) of the right one.
-    The picture is yellow where things are near, blue where they are far.
+    The picture is yellow where things are near, blue where they are far;
+    the bar on its right says how many pixels that is.
 
     Disparities are labels, chosen by alpha-expansion: one minimum cut for
     each, a few times over (Boykov, Veksler and Zabih 2001).
@@ -88,7 +97,7 @@ def stereo(
     seconds: dict[str, float] = {}
     with timed(seconds, "read", "reading the views"):
         views = read_image(left), read_image(right)
-    with timed(seconds, "solve", "labelling disparities"):
+    with solver_progress() as progress:
         result = match_stereo(
             *views,
             max_disparity,
@@ -99,9 +108,10 @@ def stereo(
             device=device,
             threads=threads,
             time_limit=time_limit,
+            progress=progress,
         )
     with timed(seconds, "write", f"writing {out}"):
-        write_image(out, disparity_picture(result.disparity))
+        write_image(out, disparity_picture(result.disparity, bar=scale))
         if array is not None:
             with replacing(array) as file:
                 np.save(file, result.disparity)
@@ -150,6 +160,7 @@ def stereo(
 @device_option
 @threads_option
 @time_limit_option
+@scale_option
 @show_option
 def optical_flow(
     reference: str,
@@ -166,12 +177,14 @@ def optical_flow(
     device: DeviceName,
     threads: int | None,
     time_limit: float | None,
+    scale: bool,
     show: bool,
 ) -> None:
     """Find the motion of pixels from frame to frame.
 
     In the picture the hue is the direction, as on the wheel in its lower
-    right corner, and strong colours are fast.
+    right corner, and strong colours are fast. Beside the wheel is the
+    largest motion.
 
     Expansion labels pixels with displacements by minimum cuts (Boykov,
     Veksler and Zabih 2001). Assignment matches the pixels of small
@@ -198,7 +211,7 @@ def optical_flow(
                 f"{truth} is {right.shape[2]} x {right.shape[1]} pixels, "
                 f"{reference} is {frames[0].shape[1]} x {frames[0].shape[0]}"
             )
-    with timed(seconds, "solve", "finding motions"):
+    with solver_progress() as progress:
         result = find_optical_flow(
             *frames,
             method=method,
@@ -209,9 +222,11 @@ def optical_flow(
             device=device,
             threads=threads,
             time_limit=time_limit,
+            progress=progress,
         )
     with timed(seconds, "write", f"writing {out}"):
-        write_image(out, flow_picture(result.flow, wheel=round(WHEEL * min(result.flow.shape[1:]))))
+        wheel = round(WHEEL * min(result.flow.shape[1:]))
+        write_image(out, flow_picture(result.flow, wheel=wheel, scale=scale))
         if flo is not None:
             write_flo(flo, result.flow)
     labellings = {} if result.labelling is None else {"labelling": result.labelling}

@@ -11,7 +11,7 @@ from click.exceptions import Exit
 from ..errors import InvalidInputError
 from .arguments import device_option, method_option, threads_option, time_limit_option, verify_option
 from .files import check_outputs
-from .session import TIME_LIMIT_REACHED, Command, timed
+from .session import TIME_LIMIT_REACHED, Command, solver_progress, timed
 
 if TYPE_CHECKING:
     from ..arrays import Array
@@ -92,7 +92,7 @@ def segment_labels(
         pixels = read_image(image)
         marked = _seeds(pixels, seed, brush) if markers is None else _markers(markers)
     start = time.perf_counter()
-    with timed(seconds, "segment", "labelling pixels"):
+    with solver_progress() as progress:
         result = divide(
             pixels,
             marked,
@@ -102,6 +102,7 @@ def segment_labels(
             device=device,
             threads=threads,
             time_limit=time_limit,
+            progress=progress,
         )
     taken = time.perf_counter() - start
     if verify:

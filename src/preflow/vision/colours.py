@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InvalidInputError
+from .scales import with_colour_bar, write_beside_wheel
 
 #: The colour wheel of Baker et al., IJCV 2011: number of hues from each of red, yellow, green, cyan, blue and
 #: magenta to the next. The numbers differ because eyes distinguish some hues better than others.
@@ -28,7 +29,7 @@ NEARNESS = (
 
 
 def disparity_picture(
-    disparity: ArrayLike, *, low: float | None = None, high: float | None = None
+    disparity: ArrayLike, *, low: float | None = None, high: float | None = None, bar: bool = False
 ) -> NDArray[np.uint8]:
     """Return a disparity map as a picture: near pixels are yellow, far ones blue, unknown ones black.
 
@@ -37,10 +38,12 @@ def disparity_picture(
     disparity : array_like, shape (h, w)
     low, high : float, optional
         Disparities that get the first and the last colour; default: the least and the largest.
+    bar : bool
+        Add a colour bar on the right, with the two disparities in pixels. The picture is wider then.
 
     Returns
     -------
-    ndarray of uint8, shape (h, w, 3)
+    ndarray of uint8, shape (h, w, 3), or wider with a bar
 
     Examples
     --------
@@ -56,14 +59,16 @@ def disparity_picture(
     first = values[known].min() if low is None else low
     last = values[known].max() if high is None else high
     place = np.where(known, (values - first) / (last - first if last > first else 1.0), 0.0)
-    anchors = np.linspace(0, 1, len(NEARNESS))
-    channels = [np.interp(place, anchors, channel) for channel in np.array(NEARNESS).T]
-    picture: NDArray[np.uint8] = np.rint(np.stack(channels, axis=-1)).astype(np.uint8)
+    picture = _nearness(place)
     picture[~known] = 0
+    if bar:
+        return with_colour_bar(picture, _nearness(np.linspace(0, 1, 256)), float(first), float(last))
     return picture
 
 
-def flow_picture(flow: ArrayLike, *, largest: float | None = None, wheel: int = 0) -> NDArray[np.uint8]:
+def flow_picture(
+    flow: ArrayLike, *, largest: float | None = None, wheel: int = 0, scale: bool = False
+) -> NDArray[np.uint8]:
     """Return an optical flow as a picture: hue is the direction, saturation the speed, unknown is black.
 
     Parameters
@@ -75,6 +80,8 @@ def flow_picture(flow: ArrayLike, *, largest: float | None = None, wheel: int = 
     wheel : int
         Diameter in pixels of a colour wheel drawn into the lower right corner. The colour of a motion to the
         right is on the right.
+    scale : bool
+        Write the speed of full colours beside the wheel, in pixels, if there is room.
 
     Returns
     -------
@@ -101,7 +108,17 @@ def flow_picture(flow: ArrayLike, *, largest: float | None = None, wheel: int = 
         disc = np.stack(np.meshgrid(axis, axis, indexing="ij"))
         inside = np.hypot(*disc) <= 1
         picture[-size:, -size:][inside] = _colours(disc)[inside]
+    if scale:
+        write_beside_wheel(picture, size, largest)
     return picture
+
+
+def _nearness(place: NDArray[np.float64]) -> NDArray[np.uint8]:
+    """Return the colours of numbers from 0 (far) to 1 (near)."""
+    anchors = np.linspace(0, 1, len(NEARNESS))
+    channels = [np.interp(place, anchors, channel) for channel in np.array(NEARNESS).T]
+    colours: NDArray[np.uint8] = np.rint(np.stack(channels, axis=-1)).astype(np.uint8)
+    return colours
 
 
 def _colours(unit: NDArray[np.float64]) -> NDArray[np.uint8]:

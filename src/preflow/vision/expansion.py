@@ -64,6 +64,7 @@ from ..gridcut.api import grid_cut
 from ..gridcut.methods import METHODS
 from ..gridcut.result import GridCutResult
 from ..method_names import DeviceName
+from ..progress import Reporter, Steps, reporting
 from ..solving.dispatch import check_method, check_placement, find_method
 from ..solving.timing import solving_seconds, timed
 from .deadline import Deadline
@@ -185,6 +186,7 @@ def alpha_expansion(
     device: DeviceName = "auto",
     threads: int | None = None,
     time_limit: float | None = None,
+    progress: bool | Reporter = False,
 ) -> Labelling:
     """Find a labelling of low energy by moves that change any pixels to one label.
 
@@ -203,6 +205,9 @@ def alpha_expansion(
         :func:`preflow.min_cut` chooses the method.
     time_limit : float, optional
         Seconds for all moves; on expiry `converged` is False.
+    progress : bool or function
+        True draws a line on standard error; a function gets a :class:`preflow.progress.ProgressReport` after
+        each label.
 
     Returns
     -------
@@ -235,7 +240,9 @@ def alpha_expansion(
     """
     energy = _as_energy(data, distance, weights, connectivity, label_costs)
     energy.check_metric()
-    return _search(energy, "expansion", initial, max_sweeps, Cuts(method, device, threads), time_limit)
+    with reporting(progress) as report:
+        cuts = Cuts(method, device, threads)
+        return _search(energy, "expansion", initial, max_sweeps, cuts, time_limit, Steps(report))
 
 
 def alpha_beta_swap(
@@ -251,6 +258,7 @@ def alpha_beta_swap(
     device: DeviceName = "auto",
     threads: int | None = None,
     time_limit: float | None = None,
+    progress: bool | Reporter = False,
 ) -> Labelling:
     """Find a labelling of low energy by moves between two labels; `distance` need not be a metric.
 
@@ -273,7 +281,9 @@ def alpha_beta_swap(
     >>> result.verify()
     """
     energy = _as_energy(data, distance, weights, connectivity, label_costs)
-    return _search(energy, "swap", initial, max_sweeps, Cuts(method, device, threads), time_limit)
+    with reporting(progress) as report:
+        cuts = Cuts(method, device, threads)
+        return _search(energy, "swap", initial, max_sweeps, cuts, time_limit, Steps(report))
 
 
 class Move(NamedTuple):
@@ -563,14 +573,16 @@ class _Search:
         """Return whether all moves were tried since labels last changed."""
         return all(self.tried.get(move) == len(self.history) for move in moves)
 
-    def sweep(self, moves: list[tuple[int, ...]], recycle: bool) -> None:
+    def sweep(self, moves: list[tuple[int, ...]], recycle: bool, steps: Steps) -> None:
         """Try each move unless it was tried since labels last changed; stop at the time limit."""
         self.sweeps += 1
         self.cuts.recycle = recycle and self.sweeps > 1
-        for move in moves:
+        name, during = "pair" if len(moves[0]) == 2 else "label", f"sweep {self.sweeps}"
+        for number, move in enumerate(moves, 1):
             if self.tried.get(move) == len(self.history):
                 continue
             self.lowers_energy(move)
+            steps.done(name, number, len(moves), during)
             if self.cuts.deadline.passed():
                 break
             self.tried[move] = len(self.history)
@@ -602,6 +614,7 @@ def _search(
     max_sweeps: int,
     cuts: Cuts,
     time_limit: float | None,
+    steps: Steps,
 ) -> Labelling:
     """Make moves until no move lowers the energy, or until a limit is reached."""
     check_integer("max_sweeps", max_sweeps, minimum=0)
@@ -613,7 +626,7 @@ def _search(
         labels = _start(energy, initial)
         search = _Search(State(energy, labels), energy.energy(labels), cuts)
         while not search.settled(moves) and search.sweeps < max_sweeps and not cuts.deadline.passed():
-            search.sweep(moves, recycle)
+            search.sweep(moves, recycle, steps)
     seconds["cuts"] = cuts.seconds["cuts"]
     seconds["arrays"] -= seconds["cuts"]
     final = search.state.labels

@@ -28,6 +28,7 @@ from ..graph.grid_input import as_array
 from ..graph.neighbourhood import half_neighbourhood, pair_boxes
 from ..graph.network import EXACT_FLOAT
 from ..method_names import DeviceName
+from ..progress import Reporter
 from ..solving.timing import solving_seconds
 from .colour_models import Palette
 from .expansion import MOST_SWEEPS, Labelling, alpha_expansion
@@ -140,6 +141,7 @@ def segment_labels(
     device: DeviceName = "auto",
     threads: int | None = None,
     time_limit: float | None = None,
+    progress: bool | Reporter = False,
 ) -> LabelSegmentation:
     """Divide an image or a volume among several labels, given some pixels of each.
 
@@ -170,6 +172,8 @@ def segment_labels(
         The largest number of sweeps over all labels.
     method, device, threads
         As for :func:`preflow.grid_cut`.
+    progress
+        As for :func:`alpha_expansion`.
     time_limit : float, optional
         Seconds for all cuts; on expiry ``labelling.converged`` is False.
 
@@ -225,6 +229,7 @@ def segment_labels(
         device=device,
         threads=threads,
         time_limit=time_limit,
+        progress=progress,
     )
     found = names[labelling.labels]
     found[~taken] = np.minimum(seeds[~taken], 0)

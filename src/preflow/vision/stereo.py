@@ -10,7 +10,7 @@ refined by parabolas.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,6 +20,7 @@ from ..checks import check_integer, check_number, check_positive
 from ..drawing.images import draw_with_bar
 from ..errors import InvalidInputError
 from ..method_names import DeviceName
+from ..progress import ProgressReport, Reporter, reporting
 from ..solving.timing import solving_seconds, timed
 from .colours import disparity_picture
 from .deadline import Deadline
@@ -103,8 +104,8 @@ class Stereo:
         )
 
     def _repr_png_(self) -> bytes | None:
-        """Return the picture of the disparities."""
-        return png(disparity_picture(self.disparity))
+        """Return the picture of the disparities with its colour bar."""
+        return png(disparity_picture(self.disparity, bar=True))
 
 
 def match_stereo(
@@ -122,6 +123,7 @@ def match_stereo(
     device: DeviceName = "auto",
     threads: int | None = None,
     time_limit: float | None = None,
+    progress: bool | Reporter = False,
 ) -> Stereo:
     """Find the disparity of every pixel of the left view of a rectified pair.
 
@@ -145,6 +147,9 @@ def match_stereo(
         As for :func:`alpha_expansion`.
     time_limit : float, optional
         Seconds for all minimum cuts; other steps are not stopped.
+    progress : bool or function
+        True draws a line on standard error; a function gets a :class:`preflow.progress.ProgressReport` after
+        each label of a view.
 
     Returns
     -------
@@ -183,7 +188,7 @@ def match_stereo(
         first, second = (Frame.of(pixels, axes=(1,)) for pixels in frames)
         costs = np.stack([first.costs(second, 0, -disparity) for disparity in disparities])
 
-    def labelled(frame: Frame, data: NDArray[np.int16], name: str) -> Labelling:
+    def labelled(frame: Frame, data: NDArray[np.int16], name: str, report: Reporter | None) -> Labelling:
         with timed(seconds, name):
             energy = LabelEnergy.from_arrays(
                 data,
@@ -197,20 +202,32 @@ def match_stereo(
                 device=device,
                 threads=threads,
                 time_limit=deadline.left(),
+                progress=_named(report, name),
             )
 
-    of_left = labelled(first, costs, "left")
-    of_right = None
     occluded = np.zeros(first.shape, np.bool_)
-    if occlusions:
-        of_right = labelled(second, _seen_from_right(costs, disparities), "right")
-        occluded = _occluded(of_left.labels, of_right.labels, min_disparity)
+    with reporting(progress) as report:
+        of_left, of_right = labelled(first, costs, "left", report), None
+        if occlusions:
+            of_right = labelled(second, _seen_from_right(costs, disparities), "right", report)
+            occluded = _occluded(of_left.labels, of_right.labels, min_disparity)
     with timed(seconds, "refine"):
         disparity = _refined(costs, of_left.labels) + np.float32(min_disparity)
         disparity = _filled(disparity, occluded)
     for array in (disparity, occluded):
         array.flags.writeable = False
     return Stereo(disparity, occluded, of_left, of_right, seconds)
+
+
+def _named(report: Reporter | None, view: str) -> bool | Reporter:
+    """Return a function that reports the progress of one view."""
+    if report is None:
+        return False
+
+    def named(moment: ProgressReport) -> None:
+        report(replace(moment, step=f"{view} view: {moment.step}"))
+
+    return named
 
 
 def bad_pixels(disparity: ArrayLike, truth: ArrayLike, *, threshold: float = 2.0) -> float:

@@ -17,6 +17,7 @@ from ...checks import check_integer, check_number, check_positive
 from ...drawing.images import draw_motion
 from ...errors import InvalidInputError
 from ...method_names import DeviceName
+from ...progress import Reporter, Steps, reporting
 from ...solving.run import check_time_limit
 from ...solving.timing import solving_seconds, timed
 from ..colours import flow_picture
@@ -40,6 +41,8 @@ REFINING_WINDOW = 7
 MEDIAN_WINDOW = 5
 #: Diameter in pixels of the colour wheel beside a plot.
 WHEEL = 101
+#: Diameter of the wheel in the picture that notebooks show, as a fraction of the shorter side.
+SHARE_OF_WHEEL = 0.15
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -104,8 +107,9 @@ class OpticalFlow:
         )
 
     def _repr_png_(self) -> bytes | None:
-        """Return the flow in colours: the hue is the direction, the saturation the length."""
-        return png(flow_picture(self.flow))
+        """Return the flow in colours and their wheel: the hue is the direction, the saturation the length."""
+        wheel = round(min(self.flow.shape[1:]) * SHARE_OF_WHEEL)
+        return png(flow_picture(self.flow, wheel=wheel, scale=True))
 
 
 def find_optical_flow(
@@ -124,6 +128,7 @@ def find_optical_flow(
     device: DeviceName = "auto",
     threads: int | None = None,
     time_limit: float | None = None,
+    progress: bool | Reporter = False,
 ) -> OpticalFlow:
     """Find the motion of every pixel from one image to another.
 
@@ -148,6 +153,9 @@ def find_optical_flow(
         (assignment), or "auto", and where it runs.
     time_limit : float, optional
         Seconds for all minimum cuts of expansion.
+    progress : bool or function
+        True draws a line on standard error; a function gets a :class:`preflow.progress.ProgressReport` after
+        each candidate, or after some patches.
 
     Returns
     -------
@@ -184,14 +192,15 @@ def find_optical_flow(
     labelling, candidates, assignments = None, None, 0
     if method == "assignment":
         levels = _levels(max_displacement / radius + 1, reference.shape, 2 * patch)
-        matcher = PatchMatcher(patch, radius, **placement, seconds=seconds)
-        displacement = matcher.displacements(reference, moving, levels, max_displacement)
+        with reporting(progress) as report:
+            matcher = PatchMatcher(patch, radius, **placement, seconds=seconds, steps=Steps(report))
+            displacement = matcher.displacements(reference, moving, levels, max_displacement)
         assignments = matcher.solved
     else:
         levels = _levels(2 * max_displacement / COARSE_REACH, reference.shape, 2 * COARSE_REACH)
         with timed(seconds, "candidates"):
             candidates = candidate_displacements(reference, moving, max_displacement, levels, max_labels)
-        limits = {"max_sweeps": max_sweeps, "time_limit": time_limit}
+        limits = {"max_sweeps": max_sweeps, "time_limit": time_limit, "progress": progress}
         with timed(seconds, "expansion"):
             labelling = label_displacements(
                 reference, moving, candidates, smoothness, sigma, **limits, **placement

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from ...arrays import Array
 from ...assignment.api import linear_assignment
 from ...method_names import DeviceName
+from ...progress import Steps
 from ...solving.timing import timed
 from ..matching_costs import LARGEST_COST, Frame
 
@@ -55,6 +56,8 @@ class PatchMatcher:
         Number of assignments solved so far.
     seconds : dict of str to float
         Time spent on "costs", on "assignments" and, if kernels were compiled, on "compile".
+    steps : Steps
+        Reports how many patches are matched.
     """
 
     patch: int
@@ -64,6 +67,7 @@ class PatchMatcher:
     threads: int | None = None
     solved: int = 0
     seconds: dict[str, float] = field(default_factory=dict)
+    steps: Steps = field(default_factory=lambda: Steps(None))
 
     def displacements(self, reference: Frame, moving: Frame, levels: int, largest: int) -> NDArray[np.int64]:
         """Return the motion of every pixel, shape (2, h, w): down, then to the right.
@@ -83,6 +87,7 @@ class PatchMatcher:
         motion = prior = base
         with timed(self.seconds, "assignments"):
             for turn in range(ROUNDS):
+                self.steps.part = f"{width} x {height} pixels, round {turn + 1} of {ROUNDS}: "
                 penalty = PENALTY if turn or levels > 1 else LEAST_PENALTY
                 motion = self._matched(costs, base, prior, penalty, largest)
                 prior = _median_around(self._medians(motion))
@@ -158,6 +163,7 @@ class PatchMatcher:
             matrices[:, np.arange(side * side)[:, np.newaxis], partner] = total.transpose(1, 2, 0)
             result = linear_assignment(matrices, method=self.method, device=self.device, threads=self.threads)
             self.solved += len(matrices)
+            self.steps.done("patch", first + len(matrices), costs.shape[1])
             motion.append(np.stack(np.divmod(result.column, reach), axis=-1) - self.radius - pixel)
         chosen = np.concatenate(motion)
         chosen = np.where(np.abs(chosen) <= self.radius, chosen, 0)
