@@ -217,7 +217,11 @@ def test_a_run_is_resumed(tmp_path: Path) -> None:
     more = run(
         "grid 15x15 seed 1", time_limit=float("inf"), resume=True, methods=["serial-fifo", "serial-hi-pr"]
     )
-    assert len(more[0].measurements) == 2  # a method is new, so all are measured again
+    # A method is new, so all are measured again; the other instance is kept.
+    assert [(record.name, len(record.measurements)) for record in more] == [
+        ("grid 15x15 seed 0", 1),
+        ("grid 15x15 seed 1", 2),
+    ]
     with pytest.raises(InvalidInputError, match="cannot be resumed: its repeats is 1, not 2"):
         run("grid*", time_limit=float("inf"), resume=True, repeats=2)
     with pytest.raises(InvalidInputError, match="resume needs out"):

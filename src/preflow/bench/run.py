@@ -94,9 +94,9 @@ def run_bench(
     plots : bool
         Whether to draw the pictures.
     resume : bool
-        Keep what ``bench.json`` in the folder `out` has, and measure the rest. The machine and the settings
-        must be the same. The file is written after every instance, so that a run that was ended at any time
-        can go on.
+        Keep what ``bench.json`` in the folder `out` has, and measure the rest. An instance is measured again
+        if a contestant has no record on it. The machine and the settings must be the same. The file is
+        written after every instance, so that a run that was ended at any time can go on.
 
     Returns
     -------
@@ -151,13 +151,13 @@ def run_bench(
         [{"what": name, "why": why} for name, why in absent.items()],
     )
     kept = _recorded(report, out) if resume else {}
+    report.records += kept.values()
     try:
         for problem, suite, case in turns:
             contestants = [each for each in entrants[problem.name] if each.name not in absent]
             before = kept.get((problem.name, case.name))
             if before is not None and all(before.of(each.name) for each in contestants):
                 logger.info("%s of %s: recorded before", problem.name, case.name)
-                report.records.append(before)
                 continue
             try:
                 instance = case.make()
@@ -178,6 +178,8 @@ def run_bench(
                 group=case.group,
                 published=case.published,
             )
+            if before is not None:
+                report.records.remove(before)
             report.records.append(record)
             logger.info("  %s", _result_line(record, problem.score))
             if out is not None:
