@@ -16,6 +16,7 @@ from .labels import segment_labels
 from .matching import match
 from .painting import paint
 from .problem_files import info, methods, solve, verify
+from .samples import samples
 from .session import ErrorReportingGroup, interrupts, prepare_streams
 from .transport import transport
 
@@ -33,6 +34,9 @@ def app() -> None:
       preflow verify wide.max.gz wide.sol
       preflow generate delaunay 1000 -o mesh.mtx
       preflow match mesh.mtx --verify
+
+    `preflow samples` writes small files and photographs for the examples
+    of all commands.
 
     Where the kernels did not come with the package, the first run
     compiles them and says so; `preflow warm-up` does so beforehand.
@@ -64,6 +68,7 @@ for command in (
     stereo,
     optical_flow,
     methods,
+    samples,
     warm_up,
     bench,
 ):

@@ -122,10 +122,10 @@ def segment(
 
     For example:
 
-      preflow segment cat.jpg --out cut.png --foreground 200,150,320,260
-        --background "5,5 600,5" --background "5,400 600,400"
+      preflow segment cat.jpg --out cut.png --foreground 180,110,280,170
+        --background "5,5 440,5" --background "5,5 5,280"
       preflow segment cat.jpg --out cut.png --scribbles painted.png
-      preflow segment cat.jpg --out cut.png --box 100,80,420,390
+      preflow segment cat.jpg --out cut.png --box 90,20,370,290
         --foreground "210,90 260,95"
       preflow segment brain.nii.gz --out slices.png --mask white.nii.gz
         --foreground ">195" --background "<185" --model mixture

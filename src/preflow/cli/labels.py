@@ -70,7 +70,7 @@ def segment_labels(
     For example:
 
       preflow segment-labels cat.jpg --out parts.png
-        --seed 1=200,150,320,260 --seed "2=5,5 600,5" --seed 3=5,400,90,440
+        --seed 1=180,110,280,170 --seed "2=5,5 440,5" --seed 3=5,200,60,290
     """
     if not out.lower().endswith(".png"):
         raise InvalidInputError(f"{out}: the name of a picture to write ends in .png")

@@ -1,0 +1,81 @@
+"""Every command of the README and of the help pages runs as it is, with the files of ``preflow samples``."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from preflow.cli import app
+from preflow.cli.samples import ALL, TABLES
+
+ROOT = Path(__file__).resolve().parents[2]
+#: Commands that serve until they are stopped, that take minutes, or that read what a user has to bring.
+LEFT_OUT = (
+    "preflow paint",
+    "preflow bench",
+    "brain.nii.gz",
+    "problem.asn.gz",
+    "assign100.txt",
+    "--help",
+    "| preflow",
+)
+#: Commands that take seconds: their pages and solvers have tests of their own.
+LARGE = (
+    "delaunay 100000",
+    "netgen 10000",
+    "grid-2d 500x500",
+    "--side 64",
+    "mesh.mtx.gz",
+    "supplies.min",
+    "wide.npz",
+)
+
+
+def commands() -> list[str]:
+    readme = ROOT.joinpath("README.md").read_text("utf-8")
+    lines = [
+        line for block in re.findall(r"^```\n(.*?)^```", readme, re.S | re.M) for line in block.splitlines()
+    ]
+    for command in (app, *app.commands.values()):
+        text = re.sub(r"\n +--", " --", command.help or "")
+        lines += [line.strip() for line in text.splitlines()]
+    found = [line.split(" #")[0].strip() for line in lines if line.startswith("preflow ")]
+    return [each for each in dict.fromkeys(found) if not any(part in each for part in LEFT_OUT + LARGE)]
+
+
+def test_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("skimage")
+    pytest.importorskip("imageio")
+    monkeypatch.chdir(tmp_path)
+    asked = commands()
+    assert len(asked) > 25
+    # Files are made before they are read: generators first.
+    order = sorted(
+        ["preflow samples", *asked], key=lambda each: not re.match("preflow (samples|generate)", each)
+    )
+    for line in order:
+        if "|" in line or ".parquet" in line:
+            continue
+        done = CliRunner().invoke(app, shlex.split(line)[1:])
+        assert done.exit_code == 0, f"{line}: {done.output}"
+
+
+def test_samples_are_kept(tmp_path: Path) -> None:
+    folder = tmp_path / "try"
+    arguments = ["samples", "roads.csv", "costs.npy", "matrix.mtx.gz", "--folder", str(folder)]
+    assert "wrote  roads.csv, costs.npy, matrix.mtx.gz" in CliRunner().invoke(app, arguments).output
+    folder.joinpath("roads.csv").write_text("mine")
+    assert "kept   roads.csv" in CliRunner().invoke(app, arguments).output
+    assert folder.joinpath("roads.csv").read_text() == "mine"
+
+
+def test_unknown_samples_are_named(tmp_path: Path) -> None:
+    assert CliRunner().invoke(app, ["samples", "--list"]).output.split() == list(ALL)
+    assert set(TABLES) < set(ALL)
+    done = CliRunner().invoke(app, ["samples", "road.csv", "--folder", str(tmp_path)])
+    assert done.exit_code == 2
+    assert "did you mean roads.csv" in done.output
