@@ -43,6 +43,22 @@ def test_hubs() -> None:
     assert not features.has_hubs(FlowNetwork.from_arrays([], [], np.zeros(0, np.int64), num_vertices=1))
 
 
+def test_energies_on_a_plane() -> None:
+    network = FAMILIES["grid-2d"].generate("60x60", seed=0).network
+    assert features.is_energy_on_a_plane(network)
+    one_way = FlowNetwork.from_arrays(network.tail, network.head, network.capacity)
+    assert not features.is_energy_on_a_plane(one_way)
+    capacity = network.capacity * np.arange(1, network.num_arcs + 1)
+    skewed = FlowNetwork.from_arrays(
+        network.tail, network.head, capacity, reverse_capacity=network.reverse_capacity
+    )
+    assert not features.is_energy_on_a_plane(skewed)
+    assert not features.is_energy_on_a_plane(FAMILIES["roads"].generate("1000x10", seed=0).network)
+    for size in (1, 2):
+        none = np.zeros(0, dtype=np.int64)
+        assert not features.is_energy_on_a_plane(symmetric(none, none, none, size))
+
+
 def test_kinds_of_networks(monkeypatch: pytest.MonkeyPatch) -> None:
     def chosen(name: str, size: str, threads: int = 1) -> str:
         return policy.choose(FAMILIES[name].generate(size, seed=0).network, "cpu", threads).method
@@ -50,7 +66,11 @@ def test_kinds_of_networks(monkeypatch: pytest.MonkeyPatch) -> None:
     assert chosen("grid-2d", "30x30") == "serial-hi-pr"
     assert chosen("ac-dense", "120", threads=16) == "serial-dinic"
     monkeypatch.setattr(policy, "FEW_ARCS", 100)
-    assert chosen("grid-2d", "30x30") == "serial-pseudoflow"
+    assert chosen("grid-2d", "30x30") == "serial-incremental-bfs"
+    assert chosen("surface", "1000") == "serial-incremental-bfs"
+    assert chosen("superpixels", "1000") == "serial-pseudoflow"
+    assert chosen("grid-2d", "30x30x8") == "serial-pseudoflow"
+    assert chosen("grid-3d", "9x9x9") == "serial-pseudoflow"
     assert chosen("rmf-wide", "8x4") == "serial-hi-pr"
     assert chosen("cheriyan", "10x10x10") == "serial-hi-pr"
     monkeypatch.setattr(policy, "ARCS_FOR_MANY_THREADS", 100)

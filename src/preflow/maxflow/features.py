@@ -16,6 +16,12 @@ SELDOM_SATURATED = 100
 #: and a sink often have many arcs. The others have 7 to 35 % of the ends in RMAT graphs of 0.2 to 4 million
 #: arcs, 5 to 15 % in other graphs of power laws, at most 1 % in all other networks measured.
 HUB_ENDS, HUB, SHARE_OF_HUBS = 4, 8, 0.05
+#: In an energy on a plane at least this share of the vertices has an arc at a terminal, and there are at most
+#: this many other arcs a vertex: 2 in an image with four neighbours, 1.5 on the triangles of a surface, 3 in
+#: volumes with six and in triangulations.
+AT_TERMINALS, OTHERS_A_VERTEX = 0.5, 2.5
+#: Share of those other arcs that must have the same capacity both ways.
+SYMMETRIC = 0.9
 
 
 def seldom_saturated(capacity: Array) -> bool:
@@ -35,3 +41,25 @@ def has_hubs(network: FlowNetwork) -> bool:
     hits = np.sort(np.unique(ends, return_counts=True)[1])[:-2]
     least = max(HUB_ENDS, HUB * len(ends) / network.num_vertices)
     return bool(hits[hits >= least].sum() > SHARE_OF_HUBS * len(ends))
+
+
+def is_energy_on_a_plane(network: FlowNetwork) -> bool:
+    """Whether most vertices have an arc at a terminal, and few others, which have equal capacities both ways.
+
+    So are cuts that label pixels or triangles. The two vertices with the most ends are taken for terminals.
+    """
+    n, arcs, reverse = network.num_vertices, network.num_arcs, network.reverse_capacity
+    if reverse is None or n < 3 or not AT_TERMINALS * n <= arcs <= (2 + OTHERS_A_VERTEX) * n:
+        return False
+    step = max(1, 2 * arcs // ENDS)
+    tail, head = network.tail[::step], network.head[::step]
+    ends, hits = np.unique(np.concatenate([tail, head]), return_counts=True)
+    terminals = ends[np.argsort(hits)[-2:]]
+    inner = ~(np.isin(tail, terminals) | np.isin(head, terminals))
+    share = float(inner.mean())
+    there, back = network.capacity[::step][inner], reverse[::step][inner]
+    return bool(
+        (1 - share) * arcs >= AT_TERMINALS * n
+        and share * arcs <= OTHERS_A_VERTEX * n
+        and (there == back).sum() >= SYMMETRIC * max(1, len(there))
+    )

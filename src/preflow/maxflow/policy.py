@@ -6,7 +6,7 @@ from ..cuda.runtime import Device
 from ..graph.device.build import MOST_PAIRS, bytes_needed
 from ..graph.network import TOO_MANY_VERTICES, DeviceFlowNetwork, FlowNetwork
 from ..solving.dispatch import Choice
-from .features import has_hubs, seldom_saturated
+from .features import has_hubs, is_energy_on_a_plane, seldom_saturated
 
 #: From this share of all n**2 arcs on, a network counts as dense. On 34 acyclic dense networks of 150 to
 #: 2,000 vertices (share one half) serial-dinic was always the fastest; serial-fifo took 2.5 and serial-hi-pr
@@ -77,6 +77,8 @@ def choose(network: FlowNetwork, device: str = "auto", threads: int = 1, gpu: De
     if hubs:
         reason = "some vertices have very many arcs, so distances are short"
         return Choice("serial-dinic", reason, options={"hi_pr_after": DINIC_SHARE})
+    if is_energy_on_a_plane(network):
+        return Choice("serial-incremental-bfs", "an energy on a plane: short paths lead to a cut")
     if not seldom_saturated(network.capacity):
         return Choice("serial-pseudoflow", "the fastest on one thread where pushes saturate most arcs")
     if arcs >= MANY_ARCS:
