@@ -139,7 +139,7 @@ def test_dtypes(dtype: str) -> None:
         ([[0, 0]], [[1, 1]], None, "metric must be one of"),
         ([0, 0], [[1, 1]], "euclidean", r"rows must be points, shape \(n, d\)"),
         ([[0, 0]], [[1, 1, 1]], "euclidean", "rows of 2 coordinates and columns of 3"),
-        ([[0, 0], [1]], [[1, 1]], "euclidean", "rows are not points"),
+        ([[0, 0], [1]], [[1, 1]], "euclidean", "rows is not an array"),
         ([[0, 0]], [["a", "b"]], "euclidean", "integers or floats"),
         ([[0, 1j]], [[1, 1]], "euclidean", "integers or floats"),
         (np.zeros((2, 0)), np.zeros((2, 0)), "euclidean", "one coordinate or more"),
