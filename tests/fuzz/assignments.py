@@ -47,6 +47,15 @@ ROUNDINGS = 1024
 LARGEST_PRICE = 2**59
 
 
+def call_of_costs(random: Random) -> dict[str, Any]:
+    """Return a method with options: the form "bids" of cost scaling has no choice of some."""
+    chosen = call(random, OPTIONS)
+    has_choice = {"double_push", "price_updates", "arc_fixing"} & set(chosen["options"])
+    if chosen["method"] == "serial-cost-scaling" and has_choice:
+        chosen["options"]["form"] = random.choice(["csa", "generic", "mixed"])
+    return chosen
+
+
 def make(random: Random, quick: bool = False, *, kind: str) -> Case:
     """Return costs of a kind: "dense", "sparse", "stack" or "points"."""
     n = random.choice([1, 2, 3, 4, 4, 5, 6])
@@ -74,7 +83,7 @@ def make(random: Random, quick: bool = False, *, kind: str) -> Case:
         "partial": partial,
         "sizes": None,
         "verify": random.random() < 0.1,
-        "calls": [call(random, OPTIONS) for _ in range(random.choice([1, 2, 2]))],
+        "calls": [call_of_costs(random) for _ in range(random.choice([1, 2, 2]))],
     }
     if kind == "stack" and random.random() < 0.3:
         case["sizes"] = [[random.randrange(n + 1), random.randrange(m + 1)] for _ in range(items)]
@@ -273,7 +282,7 @@ def make_singles(random: Random, quick: bool = False) -> Case:
     singles = [[number() for _ in range(size)] for size in (n, _columns(base))]
     if random.random() < 0.3:
         singles = [[side[0]] * len(side) for side in singles]
-    calls = [call(random, OPTIONS) for _ in range(random.choice([1, 2]))]
+    calls = [call_of_costs(random) for _ in range(random.choice([1, 2]))]
     return {**base, "partial": False, "singles": singles, "calls": calls}
 
 
