@@ -202,7 +202,7 @@ GOOD = seeds_at((4, 5), (0, 0), (3, 4))
     ("image", "foreground", "background", "options", "message"),
     [
         (np.zeros((4, 6)), *GOOD, {}, "image has shape"),
-        (np.zeros((4, 5, 4)), *GOOD, {}, "leaves alpha out"),
+        (np.zeros((4, 5, 5)), *GOOD, {}, "up to 3 channels and alpha"),
         (np.zeros((4, 5, 0)), *GOOD, {}, "up to 3 channels"),
         (np.full((4, 5), np.nan), *GOOD, {}, "not finite"),
         ([["a"]], *GOOD, {}, "not an array of numbers"),

@@ -14,6 +14,7 @@ one cut: the Ising model of Greig, Porteous and Seheult, JRSS B 51, 1989.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
@@ -36,7 +37,7 @@ from ..method_names import DeviceName
 from ..progress import Reporter
 from ..stats import SolveStats
 from .deadline import Deadline
-from .pictures import middle_slice, png, stretched
+from .pictures import looks_like_channels, middle_slice, png, stretched
 from .segmentation import ALL_AROUND
 
 if TYPE_CHECKING:
@@ -217,6 +218,12 @@ def denoise(
         if levels > MOST_ASKED:
             raise InvalidInputError(f"levels must be at most {MOST_ASKED:,}, got {levels:,}")
     deadline = Deadline(time_limit)
+    if channel_axis is None and values.ndim == 3 and looks_like_channels(values.shape):
+        warnings.warn(
+            f"image has shape {values.shape} and is denoised as a volume; channel_axis=-1 takes its last "
+            "axis as colours",
+            stacklevel=2,
+        )
     planes = _planes(values, channel_axis)
     ndim = planes[0].ndim
     half = half_neighbourhood(ndim, ALL_AROUND[ndim] if connectivity is None else connectivity)

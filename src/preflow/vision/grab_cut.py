@@ -90,7 +90,7 @@ def grabcut(
     Parameters
     ----------
     image : array_like, shape (h, w), (h, w, channels), (d, h, w) or (d, h, w, channels)
-        Grey values or up to 3 channels of any numeric dtype.
+        Grey values or up to 3 channels of any numeric dtype; a fourth one, alpha, is left out.
     box : 4 integers, 6 for a volume, 2 for a signal, 8 for a series of volumes, or array_like of bool
         First row and column, then last row and column plus one, as ``bbox`` of scikit-image's regionprops:
         the pixels ``image[box[0]:box[2], box[1]:box[3]]``. Or a mask of any shape that the object lies in.
@@ -209,7 +209,7 @@ def _checked_box(image: ArrayLike, box: ArrayLike) -> tuple[NDArray[np.bool_], N
             )
         if len(shape) < ndim or (first < 0).any() or (last > shape).any():
             raise InvalidInputError(f"box {tuple(given.tolist())} leaves the image, which has shape {shape}")
-        if values.ndim - ndim not in (0, 1) or (values.ndim > ndim and values.shape[-1] > 3):
+        if values.ndim - ndim not in (0, 1) or (values.ndim > ndim and values.shape[-1] > 4):
             raise InvalidInputError(
                 f"box {tuple(given.tolist())} has {ndim} dimensions, image has shape {values.shape}"
             )

@@ -150,7 +150,7 @@ def segment_labels(
     Parameters
     ----------
     image : array_like, shape (h, w), (h, w, channels), (d, h, w) or (d, h, w, channels)
-        Grey values or up to 3 channels of any numeric dtype.
+        Grey values or up to 3 channels of any numeric dtype; a fourth one, alpha, is left out.
     markers : array_like of int, shape (h, w) or (d, h, w); (n,) and (t, d, h, w) are taken, too
         A positive number marks a pixel of this label, 0 a pixel without a label yet. Pixels with negative
         numbers take no part and keep these numbers. Floats must be whole numbers.

@@ -43,9 +43,12 @@ CENSUS_COSTS = np.rint(LARGEST_COST / 2 * -np.expm1(np.arange(65) / -CENSUS_SCAL
 def checked_frame(name: str, image: ArrayLike) -> NDArray[np.float32]:
     """Return an image as float32 of shape (h, w, channels) on a scale of 255.
 
-    Integers are taken on the scale of their type, floats on the scale from 0 to 1, as scikit-image does.
+    Integers are taken on the scale of their type, floats on the scale from 0 to 1, as scikit-image does. A
+    fourth channel, alpha, is left out.
     """
     pixels = as_array(image, name)
+    if pixels.ndim == 3 and pixels.shape[2] == 4:
+        pixels = pixels[..., :3]
     if pixels.ndim not in (2, 3) or pixels.shape[2:] not in ((), (1,), (2,), (3,)) or pixels.size == 0:
         raise InvalidInputError(
             f"{name} must have shape (h, w) or (h, w, channels of 1 to 3), got {pixels.shape}"

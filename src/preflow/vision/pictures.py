@@ -44,6 +44,8 @@ PIXELS_PER_LINE_WIDTH = 300
 #: Largest difference of a channel of a scribble from pure red or blue. Smooth brushes and resizing cause such
 #: differences inside a stroke; those at its edge are larger.
 SCRIBBLE_TOLERANCE = 40
+#: Arrays of shape (h, w, 3) and (h, w, 4) are thought to be images if both h and w are at least this.
+LEAST_SIDE = 16
 
 
 def read_image(path: str | Path) -> Array:
@@ -65,6 +67,7 @@ def read_image(path: str | Path) -> Array:
     MissingDependencyError
         ImageIO is not installed.
     """
+    _imageio("reading images")
     return decode_image(read_bytes(path), path)
 
 
@@ -160,8 +163,9 @@ def overlay(
 
     Parameters
     ----------
-    image : array_like, shape (h, w) or (h, w, 3)
-        Any numeric dtype; values of other dtypes than uint8 are scaled to the range from 0 to 255.
+    image : array_like, shape (h, w) or (h, w, 3), with alpha (h, w, 2) or (h, w, 4)
+        Any numeric dtype; alpha is left out. Values of other dtypes than uint8 are scaled to the range from 0
+        to 255.
     mask : array_like of bool, shape (h, w)
         True on the object.
     seeds : (foreground, background), optional
@@ -208,8 +212,9 @@ def cutout(image: ArrayLike, mask: ArrayLike) -> NDArray[np.uint8]:
 
     Parameters
     ----------
-    image : array_like, shape (h, w) or (h, w, 3)
-        Any numeric dtype; values of other dtypes than uint8 are scaled to the range from 0 to 255.
+    image : array_like, shape (h, w) or (h, w, 3), with alpha (h, w, 2) or (h, w, 4)
+        Any numeric dtype; alpha is left out. Values of other dtypes than uint8 are scaled to the range from 0
+        to 255.
     mask : array_like of bool, shape (h, w)
         True on the object.
 
@@ -309,6 +314,11 @@ def png(pixels: NDArray[np.uint8]) -> bytes | None:
     return encoded
 
 
+def looks_like_channels(shape: tuple[int, ...]) -> bool:
+    """Return whether an array of three axes is rather an image with colours than a volume."""
+    return len(shape) == 3 and shape[2] in (3, 4) and min(shape[:2]) >= LEAST_SIDE
+
+
 def middle_slice(pixels: Array) -> Array:
     """Return an image, the middle slice of a volume or of the middle volume, or a signal as a row."""
     while pixels.ndim > 2:
@@ -326,11 +336,13 @@ def stretched(values: NDArray[np.float64]) -> NDArray[np.uint8]:
 def _as_rgb(image: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.uint8]:
     """Return a copy of a grey or RGB image as 8-bit RGB."""
     pixels = np.asarray(image)
-    if pixels.shape not in (shape, (*shape, 3)):
+    if pixels.shape in ((*shape, 2), (*shape, 4)):
+        pixels = pixels[..., :-1]
+    if pixels.shape not in (shape, (*shape, 1), (*shape, 3)):
         raise InvalidInputError(f"image has shape {pixels.shape}, the mask has shape {shape}")
     if pixels.dtype != np.uint8:
         pixels = stretched(finite_array("image", pixels))
-    if pixels.ndim == 2:
+    if pixels.ndim == len(shape):
         pixels = pixels[..., np.newaxis]
     return np.array(np.broadcast_to(pixels, (*shape, 3)))
 

@@ -138,7 +138,8 @@ def segment(
     Parameters
     ----------
     image : array_like, shape (h, w), (h, w, channels), (d, h, w) or (d, h, w, channels)
-        Grey values or up to 3 channels of any numeric dtype. Arrays of xarray have channels last, too.
+        Grey values or up to 3 channels of any numeric dtype; a fourth one, alpha, is left out. Arrays of
+        xarray have channels last, too.
         Signals of shape (n,) and series of volumes of shape (t, d, h, w) are taken like images.
     foreground, background : array_like of bool, shape (h, w) or (d, h, w)
         Seeds: both kinds are needed, and no pixel is both. :func:`seeds_from_labels` makes them from a label
@@ -414,14 +415,15 @@ def checked_mask(name: str, given: ArrayLike) -> NDArray[np.bool_]:
 
 
 def check_channels(image: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:
-    """Return the image as floats with a channel axis, which is added if missing."""
+    """Return the image as floats with a channel axis, which is added if missing; alpha is left out."""
     values: NDArray[np.float64] = finite_array("image", image)
+    if values.shape == (*shape, 4):
+        values = values[..., :3]
     if values.shape == shape:
         values = values[..., np.newaxis]
     if values.shape[:-1] != shape or values.shape[-1] not in (1, 2, 3):
-        alpha = values.shape == (*shape, 4)
         raise InvalidInputError(
             f"image has shape {np.shape(image)}, the seeds have shape {shape}: an image has the shape of its "
-            "seeds, or that and up to 3 channels" + ("; image[..., :3] leaves alpha out" if alpha else "")
+            "seeds, or that and up to 3 channels and alpha"
         )
     return values

@@ -10,6 +10,7 @@ refined by parabolas.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -48,6 +49,8 @@ TOLERANCE = 1
 REFINING_WINDOW = 7
 #: Default number of sweeps over all labels: later sweeps hardly lower the energy.
 SWEEPS = 3
+#: More occluded pixels than this share cause a warning: exchanged views of the motorcycle have 40 %.
+SUSPICIOUS = 0.35
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -211,6 +214,12 @@ def match_stereo(
         if occlusions:
             of_right = labelled(second, _seen_from_right(costs, disparities), "right", report)
             occluded = _occluded(of_left.labels, of_right.labels, min_disparity)
+    if min_disparity >= 0 and occluded.mean() > SUSPICIOUS:
+        warnings.warn(
+            f"{occluded.mean():.0%} of the left view is occluded: the views may be exchanged, or "
+            "max_disparity is too small",
+            stacklevel=2,
+        )
     with timed(seconds, "refine"):
         disparity = _refined(costs, of_left.labels) + np.float32(min_disparity)
         disparity = _filled(disparity, occluded)
