@@ -42,6 +42,9 @@ MORE: dict[ModuleType, tuple[str, ...]] = {
     preflow.stats: ("AssignmentStats", "MatchingStats", "MinCostStats", "SolveStats"),
 }
 
+#: A widget belongs to the notebook that shows it.
+LIVE = {"Paint"}
+
 TRIPS: dict[str, Callable[[Any], Any]] = {
     **{
         f"pickle-{protocol}": lambda thing, protocol=protocol: pickle.loads(pickle.dumps(thing, protocol))
@@ -169,7 +172,7 @@ def public_classes() -> Iterator[type]:
     folders = {module: tuple(module.__all__) for module in (preflow, reductions, vision)}
     for module, names in {**folders, **MORE}.items():
         for name in names:
-            if inspect.isclass(getattr(module, name)):
+            if inspect.isclass(getattr(module, name)) and name not in LIVE:
                 yield getattr(module, name)
 
 
