@@ -47,9 +47,9 @@ ROUNDINGS = 1024
 LARGEST_PRICE = 2**59
 
 
-def call_of_costs(random: Random) -> dict[str, Any]:
+def call_of_costs(random: Random, *, many: float = 0.15) -> Case:
     """Return a method with options: the form "bids" of cost scaling has no choice of some."""
-    chosen = call(random, OPTIONS)
+    chosen = call(random, OPTIONS, many=many)
     has_choice = {"double_push", "price_updates", "arc_fixing"} & set(chosen["options"])
     if chosen["method"] == "serial-cost-scaling" and has_choice:
         chosen["options"]["form"] = random.choice(["csa", "generic", "mixed"])

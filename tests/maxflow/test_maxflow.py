@@ -243,8 +243,8 @@ def small_size(family: str) -> dict[str, int]:
         "depth": 5,
         "height": 6,
     }
-    sizes |= {"n": 40, "m": 4, "degree": 5, "dim1": 9, "dim2": 8, "c": 4}
-    wanted = [p for p in FAMILIES[family].parameters if p.required]
+    sizes |= {"n": 40, "m": 4, "degree": 5, "dim1": 9, "dim2": 8, "c": 4, "ends": 5}
+    wanted = [p for p in FAMILIES[family].parameters if p.required or p.name == "ends"]
     return {p.name: sizes.get(p.name, 7) for p in wanted}
 
 

@@ -7,12 +7,15 @@ import io
 import os
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
+from typing import TYPE_CHECKING
 
 import click
 
-from ..arrays import Array
 from ..errors import InvalidInputError, MissingDependencyError
 from .session import Command
+
+if TYPE_CHECKING:
+    from ..arrays import Array
 
 #: Tables, as text.
 TABLES = {
