@@ -237,13 +237,22 @@ class Device:
         constants : pairs of name and value
             Macros with which the file is compiled.
         cooperative : bool
-            All blocks run at the same time, so that they can wait for each other.
+            All blocks run at the same time, so that they can wait for each other. There are at most as many
+            as the GPU has room for.
         """
         function = _function(path, kernel, constants, cooperative)
         if shared_bytes > 48 * 1024:
             function.max_dynamic_shared_size_bytes = shared_bytes
+        if cooperative:
+            blocks = min(blocks, self._blocks_together(function, threads, shared_bytes))
         words = np.array([_word(argument) for argument in flat_arguments(arguments)], dtype=np.uint64)
         function((blocks,), (threads,), (words.view(_struct(len(words))),), shared_mem=shared_bytes)
+
+    def _blocks_together(self, function: Any, threads: int, shared_bytes: int) -> int:
+        """Return how many blocks of a kernel the GPU can run at the same time."""
+        driver = _import_cupy().cuda.driver
+        each = driver.occupancyMaxActiveBlocksPerMultiprocessor(function.kernel.ptr, threads, shared_bytes)
+        return max(1, int(each)) * self.num_multiprocessors
 
 
 def is_on_gpu(array: AnyArray) -> bool:
