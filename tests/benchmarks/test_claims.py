@@ -1,4 +1,4 @@
-"""What the pages say of recorded results follows from the records."""
+"""The numbers on the pages about published methods are those of the recorded results."""
 
 from __future__ import annotations
 
