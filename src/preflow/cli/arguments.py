@@ -35,3 +35,33 @@ verify_option = click.option("--verify", is_flag=True, help="Prove the answer, i
 json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON object and nothing else to stdout."
 )
+
+# Options of segmentations
+
+sigma_option = click.option(
+    "--sigma", type=float, help="Contrast at which an outline is cheap; inf counts its length only."
+)
+connectivity_option = click.option(
+    "--connectivity",
+    type=int,
+    metavar="4|8|6|18|26",
+    help="Neighbours of a pixel; default: 8, or 26 in a volume.",
+)
+spacing_option = click.option(
+    "--spacing",
+    metavar="X,Y[,Z]",
+    help="Sides of a pixel, in any unit; default: those in the header of a volume.",
+)
+model_option = click.option(
+    "--model",
+    default="histogram",
+    show_default=True,
+    metavar="histogram|mixture",
+    help="Model of the seeds' colours.",
+)
+prior_option = click.option(
+    "--prior",
+    default=0.5,
+    show_default=True,
+    help="Probability that a pixel belongs to the object before its colour is known.",
+)

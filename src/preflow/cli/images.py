@@ -10,7 +10,18 @@ import click
 from click.exceptions import Exit
 
 from ..errors import InvalidInputError
-from .arguments import device_option, method_option, threads_option, time_limit_option, verify_option
+from .arguments import (
+    connectivity_option,
+    device_option,
+    method_option,
+    model_option,
+    prior_option,
+    sigma_option,
+    spacing_option,
+    threads_option,
+    time_limit_option,
+    verify_option,
+)
 from .files import check_outputs, is_same_file
 from .session import TIME_LIMIT_REACHED, Command, solver_progress, timed
 
@@ -48,33 +59,11 @@ if TYPE_CHECKING:
     show_default=True,
     help="Weight of the outline relative to the colours; a larger one gives fewer islands.",
 )
-@click.option(
-    "--sigma", type=float, help="Contrast at which an outline is cheap; inf counts its length only."
-)
-@click.option(
-    "--connectivity",
-    type=int,
-    metavar="4|8|6|18|26",
-    help="Neighbours of a pixel; default: 8, or 26 in a volume.",
-)
-@click.option(
-    "--spacing",
-    metavar="X,Y[,Z]",
-    help="Sides of a pixel, in any unit; default: those in the header of a volume.",
-)
-@click.option(
-    "--model",
-    default="histogram",
-    show_default=True,
-    metavar="histogram|mixture",
-    help="Model of the seeds' colours.",
-)
-@click.option(
-    "--prior",
-    default=0.5,
-    show_default=True,
-    help="Probability that a pixel belongs to the object before its colour is known.",
-)
+@sigma_option
+@connectivity_option
+@spacing_option
+@model_option
+@prior_option
 @method_option
 @device_option
 @threads_option

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .arguments import device_option, threads_option
+from .arguments import (
+    connectivity_option,
+    device_option,
+    model_option,
+    prior_option,
+    sigma_option,
+    spacing_option,
+    threads_option,
+)
 from .images import spacing_of
 from .session import Command, interrupts, working
 
@@ -27,28 +35,11 @@ if TYPE_CHECKING:
     show_default=True,
     help="Weight of the outline at the start; the page has a slider.",
 )
-@click.option(
-    "--sigma", type=float, help="Contrast at which an outline is cheap; inf counts its length only."
-)
-@click.option(
-    "--connectivity",
-    type=int,
-    metavar="4|8|6|18|26",
-    help="Neighbours of a pixel; default: 8, or 26 in a volume.",
-)
-@click.option(
-    "--model",
-    type=click.Choice(["histogram", "mixture"]),
-    default="histogram",
-    show_default=True,
-    help="Model of the seeds' colours.",
-)
-@click.option(
-    "--prior",
-    default=0.5,
-    show_default=True,
-    help="Probability that a pixel belongs to the object before its colour is known.",
-)
+@sigma_option
+@connectivity_option
+@spacing_option
+@model_option
+@prior_option
 @device_option
 @threads_option
 def paint(
@@ -59,6 +50,7 @@ def paint(
     smoothness: float,
     sigma: float | None,
     connectivity: int | None,
+    spacing: str | None,
     model: Model,
     prior: float,
     device: DeviceName,
@@ -96,7 +88,7 @@ def paint(
             smoothness=smoothness,
             sigma=sigma,
             connectivity=connectivity,
-            spacing=spacing_of(None, volume, pixels.ndim),
+            spacing=spacing_of(spacing, volume, 2 if volume is None else 3),
             model=model,
             prior=prior,
             device=device,

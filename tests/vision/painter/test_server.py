@@ -344,3 +344,17 @@ def test_the_command_names_what_is_missing(tmp_path: Path, monkeypatch: pytest.M
     assert "pip install 'preflow[paint]'" in result.stderr
     with pytest.raises(MissingDependencyError):
         paint(Painting(picture()), browser=False)
+
+
+def test_the_command_takes_the_sides_of_pixels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "block.png"
+    path.write_bytes(png(picture()))
+    served: list[Session] = []
+    monkeypatch.setattr(server_module, "serve", lambda session, **_: served.append(session))
+    result = CliRunner().invoke(app, ["paint", str(path), "--spacing", "1,2"])
+    assert result.exit_code == 0, result.output
+    assert served[0].painting.spacing == (2, 1)
+    served[0].close()
+    refused = CliRunner().invoke(app, ["paint", str(path), "--spacing", "1,2,3"])
+    assert refused.exit_code == 2
+    assert "--spacing" in refused.stderr
