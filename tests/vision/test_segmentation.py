@@ -18,6 +18,7 @@ from preflow.vision import (
     seeds_from_labels,
     segment,
     segment_labels,
+    stroke,
     volume_overlay,
     write_labels,
 )
@@ -478,3 +479,9 @@ def test_thick_slices():
     painting.paint(foreground, 1)
     painting.paint(background, 2)
     assert (painting.solve().mask == thick.mask).all()
+
+
+def test_a_brush_larger_than_the_image_paints_all() -> None:
+    for brush in (1e4, 1e18, 1e300):
+        assert stroke((4, 6), [(1, 1)], brush=brush).all()
+        assert stroke((4, 6, 3), [(1, 1, 1), (2, 2, 2)], brush=brush).all()

@@ -71,7 +71,7 @@ def stroke(shape: tuple[int, ...], points: Sequence[Point], *, brush: float = 3.
     """
     path = _checked_points(shape, points)
     check_number("brush", brush, minimum=1.0)
-    radius = brush / 2
+    radius = min(brush / 2, sum(shape))  # covers the image, and fits int64
     mask = np.zeros(shape, dtype=np.bool_)
     for start, end in zip(path, path[1:] if len(path) > 1 else path, strict=False):
         # Only the pixels around this segment: a stroke is small, its image may be large.
