@@ -99,6 +99,7 @@ from ..graph.integer_grid import IntegerGrid
 from ..kernels.atomics import compare_exchange, relaxed_load
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
+from ..kernels.two_queues import HEAD, LENGTH, dequeue, enqueue
 from ..solving.monitor import Monitor
 from ..solving.options import UNLIMITED, check_positive_number, limit
 from ..solving.run import Control
@@ -109,10 +110,9 @@ from .tree_paths import path_capacity, push_path
 
 #: Numbers of the two forests.
 SOURCE, SINK = 0, 1
-#: Positions in `Forests.cursor`. The first three are those of the source's forest; the sink's follow by one:
-#: first entry of the queue, its length, the depth. The others are the work that the search may still do, in
-#: pixels of paths, and the orphans that it may still process.
-HEAD, LENGTH, DEPTH, WORK_LEFT, ORPHANS_LEFT = 0, 2, 4, 6, 7
+#: Positions in `Forests.cursor` behind those of the queues: depth of the source's forest, followed by that
+#: of the sink's; the work that the search may still do, in pixels of paths; the orphans that it may process.
+DEPTH, WORK_LEFT, ORPHANS_LEFT = 4, 6, 7
 CURSORS = 8
 #: Initial length of `Forests.first_orphan`; it doubles when the forests become deeper.
 LEVELS = 1024
@@ -234,33 +234,6 @@ def check_invariants(state: GridState, forests: Forests, first: int, last: int) 
 
 
 # Queues
-
-
-@kernel
-def enqueue(forests: Forests, v: np.uint64, forest: Int64) -> None:
-    """Append a pixel to the queue of a forest unless it is queued."""
-    bit = np.uint8(1 << forest)
-    if forests.queued[v] & bit == 0:
-        forests.queued[v] |= bit
-        size = np.uint64(forests.queue.shape[1])
-        place = forests.cursor[HEAD + forest] + forests.cursor[LENGTH + forest]
-        if place >= size:
-            place -= size
-        forests.queue[forest, place] = v
-        forests.cursor[LENGTH + forest] += ONE
-
-
-@kernel
-def dequeue(forests: Forests, forest: Int64) -> np.uint64:
-    """Take the first pixel from the queue of a forest."""
-    size = np.uint64(forests.queue.shape[1])
-    head = forests.cursor[HEAD + forest]
-    v = np.uint64(forests.queue[forest, head])
-    head += ONE
-    forests.cursor[HEAD + forest] = head if head < size else ZERO
-    forests.cursor[LENGTH + forest] -= ONE
-    forests.queued[v] &= np.uint8(2 >> forest)
-    return v
 
 
 @kernel

@@ -40,13 +40,13 @@ from ..graph.integer_grid import IntegerGrid
 from ..kernels.atomics import relaxed_load
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
+from ..kernels.two_queues import HEAD
 from ..solving.monitor import Monitor
 from ..solving.options import check_count, check_flag
 from ..solving.run import Control
 from ..stats import PUSHES
 from .incremental_search import (
     DEPTH,
-    HEAD,
     ORPHANS_PER_ARC,
     SINK,
     SOURCE,

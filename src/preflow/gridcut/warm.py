@@ -38,6 +38,7 @@ from ..graph.grid import GridNetwork
 from ..graph.integer_grid import IntegerGrid
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
+from ..kernels.two_queues import enqueue
 from ..solving.monitor import Monitor
 from ..solving.run import Control, run_interruptibly
 from ..stats import ARC_SCANS, PUSHES, RELABELS, SolveStats
@@ -48,7 +49,6 @@ from .incremental_search import (
     SOURCE,
     Forests,
     adopt,
-    enqueue,
     finish_by_push_relabel,
     make_forests,
     plant,

@@ -65,7 +65,7 @@ from ..kernels.kernel import kernel
 from ..solving.monitor import Monitor
 from ..solving.run import Control
 from ..stats import ARC_SCANS, PUSHES, RELABELS
-from .tree_paths import path_capacity, push_path
+from .tree_paths import path_capacity, push_path, serve_at_vertices
 
 FREE, SOURCE, SINK = 0, 1, 2
 #: Columns of `Trees.vertex`. A walk to the root reads all of them, so they lie side by side. The tree of a
@@ -174,14 +174,9 @@ def activate(trees: Trees, v: np.uint64) -> None:
 def plant(net: ResidualArrays, trees: Trees, monitor: Monitor) -> None:
     """Make roots of the vertices with excess or with capacity to the sink, and activate them."""
     side, vertex = trees.side, trees.vertex
+    serve_at_vertices(net, monitor)
     v = ZERO
     while v < np.uint64(len(net.excess)):
-        amount = min(net.excess[v], net.sink_residual[v])
-        if amount > 0:
-            net.excess[v] -= amount
-            net.sink_residual[v] -= amount
-            monitor.counts[PUSHES] += ONE
-            monitor.progress[0] -= amount
         if net.excess[v] > 0 or net.sink_residual[v] > 0:
             side[v] = SOURCE if net.excess[v] > 0 else SINK
             vertex[v, PARENT] = len(net.head)

@@ -74,16 +74,17 @@ from ..kernels.atomics import relaxed_load
 from ..kernels.bfs import distances_to_sink
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
+from ..kernels.two_queues import HEAD, LENGTH, dequeue, enqueue
 from ..solving.monitor import Monitor
 from ..solving.run import Control
 from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABELS
-from .tree_paths import path_capacity, push_path
+from .tree_paths import path_capacity, push_path, serve_at_vertices
 
 #: Numbers of the two forests.
 SOURCE, SINK = 0, 1
-#: Positions in `Forests.cursor`, of the source's forest; the sink's follow by one: first entry of the queue,
-#: its length, the depth.
-HEAD, LENGTH, DEPTH = 0, 2, 4
+#: Position in `Forests.cursor` behind those of the queues: the depth of the source's forest, and that of the
+#: sink's.
+DEPTH = 4
 CURSORS = 6
 #: Initial length of `Forests.first_orphan`; it doubles when the forests become deeper.
 LEVELS = 1024
@@ -170,43 +171,11 @@ def check_invariants(net: ResidualArrays, forests: Forests) -> None:
 
 
 @kernel
-def enqueue(forests: Forests, v: np.uint64, forest: Int64) -> None:
-    """Append a vertex to the queue of a forest unless it is queued."""
-    bit = np.uint8(1 << forest)
-    if forests.queued[v] & bit == 0:
-        forests.queued[v] |= bit
-        size = np.uint64(forests.queue.shape[1])
-        place = forests.cursor[HEAD + forest] + forests.cursor[LENGTH + forest]
-        if place >= size:
-            place -= size
-        forests.queue[forest, place] = v
-        forests.cursor[LENGTH + forest] += ONE
-
-
-@kernel
-def dequeue(forests: Forests, forest: Int64) -> np.uint64:
-    """Take the first vertex from the queue of a forest."""
-    size = np.uint64(forests.queue.shape[1])
-    head = forests.cursor[HEAD + forest]
-    v = np.uint64(forests.queue[forest, head])
-    head += ONE
-    forests.cursor[HEAD + forest] = head if head < size else ZERO
-    forests.cursor[LENGTH + forest] -= ONE
-    forests.queued[v] &= np.uint8(2 >> forest)
-    return v
-
-
-@kernel
 def plant(net: ResidualArrays, forests: Forests, monitor: Monitor) -> None:
     """Make roots of the vertices with excess or with capacity to the sink, and queue them."""
+    serve_at_vertices(net, monitor)
     v = ZERO
     while v < np.uint64(len(net.excess)):
-        amount = min(net.excess[v], net.sink_residual[v])
-        if amount > 0:
-            net.excess[v] -= amount
-            net.sink_residual[v] -= amount
-            monitor.counts[PUSHES] += ONE
-            monitor.progress[0] -= amount
         if net.excess[v] > 0 or net.sink_residual[v] > 0:
             forest = SOURCE if net.excess[v] > 0 else SINK
             forests.parent[v] = len(net.head)

@@ -12,8 +12,24 @@ import numpy as np
 
 from ..arrays import Indices, Int64
 from ..graph.residual import ResidualArrays
-from ..kernels.constants import ONE
+from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
+from ..solving.monitor import Monitor
+from ..stats import PUSHES
+
+
+@kernel
+def serve_at_vertices(net: ResidualArrays, monitor: Monitor) -> None:
+    """Send excess to the sink where a vertex has both excess and residual capacity to the sink."""
+    v = ZERO
+    while v < np.uint64(len(net.excess)):
+        amount = min(net.excess[v], net.sink_residual[v])
+        if amount > 0:
+            net.excess[v] -= amount
+            net.sink_residual[v] -= amount
+            monitor.counts[PUSHES] += ONE
+            monitor.progress[0] -= amount
+        v += ONE
 
 
 @kernel

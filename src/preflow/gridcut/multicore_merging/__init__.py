@@ -65,6 +65,7 @@ from ...kernels.atomics import PADDING, fetch_add, relaxed_load, relaxed_store
 from ...kernels.clock import now
 from ...kernels.constants import ONE, ZERO
 from ...kernels.kernel import kernel
+from ...kernels.two_queues import HEAD, LENGTH, dequeue
 from ...parallel.barrier import PATIENCE, make_barrier, wait
 from ...parallel.delays import delay
 from ...parallel.pieces import run_pieces
@@ -75,14 +76,11 @@ from ...solving.run import Control
 from ...stats import PUSHES, RELABELS
 from ..incremental_search import (
     DEPTH,
-    HEAD,
-    LENGTH,
     ORPHANS_PER_ARC,
     SINK,
     SOURCE,
     Forests,
     check_patience,
-    dequeue,
     finish_by_push_relabel,
     forests_of_part,
     make_forests,
