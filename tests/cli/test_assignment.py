@@ -43,7 +43,7 @@ def test_report(matrix: str) -> None:
     text = succeed("assign", matrix, "--verify")
     assert "costs.npy: 3 x 3" in text
     assert re.search(r"^cost +5 \(least\)$", text, re.MULTILINE)
-    assert "serial-shortest-path (cpu): dense costs" in text
+    assert "serial-shortest-path (cpu, 1 thread): dense costs" in text
     assert "yes, the cost is proved" in text
     text = succeed("assign", matrix, "--maximize", "--method", "JV", "--option", "row_reduction=1")
     assert re.search(r"^cost +11 \(largest\)$", text, re.MULTILINE)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ..maxflow.result import MinCutResult
     from ..mincost.result import MinCostFlowResult
     from ..solving.method import Method
+    from ..stats import SolveStats
     from ..transportation.result import TransportResult
 
 Facts = Mapping[str, Any]
@@ -48,6 +49,35 @@ def counted(number: int, thing: str) -> str:
     return f"{number:,} {one if number == 1 else thing}"
 
 
+def _how_solved(stats: SolveStats, seconds: Mapping[str, float], verified: bool) -> dict[str, Any]:
+    """Return how a result was found; `seconds` are those outside of the solver."""
+    counts = stats.to_dict()
+    names = ("method", "initial", "reason", "device", "threads")
+    how = {name: counts.pop(name) for name in names if name in counts}
+    phases, per_thread = counts.pop("seconds"), counts.pop("per_thread")
+    return {
+        "verified": verified,
+        **how,
+        "counts": counts,
+        "counts_per_thread": per_thread,
+        "seconds": {"read": seconds["read"], **phases, "verify": seconds.get("verify")},
+    }
+
+
+def _solver_rows(facts: Facts, proved: str) -> list[tuple[str, str]]:
+    """Return the rows that all reports end with; `proved` is what a proof covers, as in "the cost is"."""
+    threads = f", {counted(facts['threads'], 'threads')}" if facts["device"] == "cpu" else ""
+    start = f" from {facts['initial']}" if "initial" in facts else ""
+    times = [f"{phase} {time:.3g} s" for phase, time in facts["seconds"].items() if time is not None]
+    work = [f"{count:,} {name.replace('_', ' ')}" for name, count in facts["counts"].items() if count]
+    return [
+        ("method", f"{facts['method']}{start} ({facts['device']}{threads}): {facts['reason']}"),
+        ("time", ", ".join(times)),
+        ("work", ", ".join(work)),
+        ("verified", f"yes, {proved} proved" if facts["verified"] else "not asked for (--verify)"),
+    ]
+
+
 def solve_facts(
     problem: MaxFlowProblem, result: MinCutResult, seconds: Mapping[str, float], verified: bool
 ) -> Facts:
@@ -56,10 +86,6 @@ def solve_facts(
 
     from ..maxflow.result import MaxFlowResult
 
-    stats = result.stats.to_dict()
-    how = {name: stats.pop(name) for name in ("method", "reason", "device", "threads")}
-    phases = stats.pop("seconds")
-    per_thread = stats.pop("per_thread")
     optimal = result.status == "optimal"
     return {
         "problem": "max_flow" if isinstance(result, MaxFlowResult) else "min_cut",
@@ -72,11 +98,7 @@ def solve_facts(
         "upper_bound": result.upper_bound,
         "cut_arcs": len(result.cut_arcs),
         "sink_side_vertices": int(np.count_nonzero(result.sink_side)),
-        "verified": verified,
-        **how,
-        "counts": stats,
-        "counts_per_thread": per_thread,
-        "seconds": {"read": seconds["read"], **phases, "verify": seconds.get("verify")},
+        **_how_solved(result.stats, seconds, verified),
     }
 
 
@@ -85,9 +107,6 @@ def solve_lines(facts: Facts) -> list[str]:
     optimal = facts["status"] == "optimal"
     goal = {"max_flow": "maximum flow", "min_cut": "minimum cut"}[facts["problem"]]
     proof = "the value is" if optimal else "both bounds are"
-    threads = f", {counted(facts['threads'], 'threads')}" if facts["device"] == "cpu" else ""
-    times = [f"{phase} {time:.3g} s" for phase, time in facts["seconds"].items() if time is not None]
-    counts = [f"{count:,} {name.replace('_', ' ')}" for name, count in facts["counts"].items() if count]
     why = "flow limit" if facts["status"] == "flow-limit" else "time limit"
     bounds = f"{why} reached: {goal} between {facts['lower_bound']:,} and {facts['upper_bound']:,}"
     rows = [
@@ -98,10 +117,7 @@ def solve_lines(facts: Facts) -> list[str]:
             f"{counted(facts['cut_arcs'], 'arcs')}, "
             f"{counted(facts['sink_side_vertices'], 'vertices')} on the sink's side",
         ),
-        ("method", f"{facts['method']} ({facts['device']}{threads}): {facts['reason']}"),
-        ("time", ", ".join(times)),
-        ("work", ", ".join(counts)),
-        ("verified", f"yes, {proof} proved" if facts["verified"] else "not asked for (--verify)"),
+        *_solver_rows(facts, proof),
     ]
     return aligned(rows)
 
@@ -112,10 +128,6 @@ def min_cost_facts(
     """Return the facts that `preflow solve` reports of a minimum-cost flow."""
     import numpy as np
 
-    stats = result.stats.to_dict()
-    how = {key: stats.pop(key) for key in ("method", "reason", "device", "threads")}
-    phases = stats.pop("seconds")
-    per_thread = stats.pop("per_thread")
     optimal = result.status == "optimal"
     return {
         "problem": "min_cost_flow",
@@ -129,20 +141,13 @@ def min_cost_facts(
         "upper_bound": result.upper_bound,
         "supply": result.supply[result.supply > 0].sum().item(),
         "arcs_with_flow": int(np.count_nonzero(result.flow)),
-        "verified": verified,
-        **how,
-        "counts": stats,
-        "counts_per_thread": per_thread,
-        "seconds": {"read": seconds["read"], **phases, "verify": seconds.get("verify")},
+        **_how_solved(result.stats, seconds, verified),
     }
 
 
 def min_cost_lines(facts: Facts) -> list[str]:
     """Return the report of a minimum-cost flow as lines of text."""
     optimal = facts["status"] == "optimal"
-    threads = f", {counted(facts['threads'], 'threads')}" if facts["device"] == "cpu" else ""
-    times = [f"{phase} {time:.3g} s" for phase, time in facts["seconds"].items() if time is not None]
-    counts = [f"{count:,} {name.replace('_', ' ')}" for name, count in facts["counts"].items() if count]
     bounds = f"time limit reached: minimum cost between {facts['lower_bound']:,} and {facts['upper_bound']:,}"
     within = f", within {facts['gap']:.3g}" if facts["gap"] else ""
     proof = "the cost is" if optimal else "both bounds are"
@@ -150,10 +155,7 @@ def min_cost_lines(facts: Facts) -> list[str]:
         ("instance", _instance(facts)),
         ("cost" if optimal else "bounds", f"{facts['cost']:,} (minimum{within})" if optimal else bounds),
         ("flow", f"{facts['supply']:,} sent, over {counted(facts['arcs_with_flow'], 'arcs')}"),
-        ("method", f"{facts['method']} ({facts['device']}{threads}): {facts['reason']}"),
-        ("time", ", ".join(times)),
-        ("work", ", ".join(counts)),
-        ("verified", f"yes, {proof} proved" if facts["verified"] else "not asked for (--verify)"),
+        *_solver_rows(facts, proof),
     ]
     return aligned(rows)
 
@@ -171,10 +173,6 @@ def matching_facts(
     verified: bool,
 ) -> Facts:
     """Return the facts that `preflow match` reports; `seconds` are those outside of the solver."""
-    stats = result.stats.to_dict()
-    how = {key: stats.pop(key) for key in ("method", "initial", "reason", "device", "threads")}
-    phases = stats.pop("seconds")
-    stats.pop("per_thread")
     optimal = result.status == "optimal"
     facts: dict[str, Any] = {
         "problem": "bipartite_matching",
@@ -188,10 +186,7 @@ def matching_facts(
         "lower_bound": result.lower_bound,
         "upper_bound": result.upper_bound,
         "blocks": None,
-        "verified": verified,
-        **how,
-        "counts": stats,
-        "seconds": {"read": seconds["read"], **phases, "verify": seconds.get("verify")},
+        **_how_solved(result.stats, seconds, verified),
     }
     if blocks is not None:
         limits = (blocks.coarse_rows.tolist(), blocks.coarse_columns.tolist())
@@ -209,10 +204,6 @@ def general_matching_facts(
     name: str, result: GeneralMatchingResult, seconds: Mapping[str, float], verified: bool
 ) -> Facts:
     """Return the facts that `preflow match --general` reports."""
-    stats = result.stats.to_dict()
-    how = {key: stats.pop(key) for key in ("method", "reason", "device", "threads")}
-    phases = stats.pop("seconds")
-    stats.pop("per_thread")
     return {
         "problem": "matching",
         "instance": name,
@@ -224,10 +215,7 @@ def general_matching_facts(
         "gap": result.gap,
         "lower_bound": result.lower_bound,
         "upper_bound": result.upper_bound,
-        "verified": verified,
-        **how,
-        "counts": stats,
-        "seconds": {"read": seconds["read"], **phases, "verify": seconds.get("verify")},
+        **_how_solved(result.stats, seconds, verified),
     }
 
 
@@ -237,8 +225,6 @@ def general_matching_lines(facts: Facts) -> list[str]:
     why = "approximate" if facts["status"] == "approximate" else "time limit reached"
     proof = "the value is" if optimal else "both bounds are"
     bounds = f"{why}: between {facts['lower_bound']:,} and {facts['upper_bound']:,}"
-    times = [f"{phase} {time:.3g} s" for phase, time in facts["seconds"].items() if time is not None]
-    work = [f"{count:,} {name.replace('_', ' ')}" for name, count in facts["counts"].items() if count]
     rows = [
         (
             "graph",
@@ -251,43 +237,30 @@ def general_matching_lines(facts: Facts) -> list[str]:
         rows.append(("weight", f"{facts['weight']:,}" if optimal else bounds))
     elif not optimal:
         rows.append(("bounds", bounds))
-    rows += [
-        ("method", f"{facts['method']} ({facts['device']}): {facts['reason']}"),
-        ("time", ", ".join(times)),
-        ("work", ", ".join(work)),
-        ("verified", f"yes, {proof} proved" if facts["verified"] else "not asked for (--verify)"),
-    ]
-    return aligned(rows)
+    return aligned([*rows, *_solver_rows(facts, proof)])
 
 
 def matching_lines(facts: Facts) -> list[str]:
     """Return the report of a matching as lines of text."""
     optimal = facts["status"] == "optimal"
     bounds = f"time limit reached: between {facts['lower_bound']:,} and {facts['upper_bound']:,}"
-    times = [f"{phase} {time:.3g} s" for phase, time in facts["seconds"].items() if time is not None]
-    work = [f"{count:,} {name.replace('_', ' ')}" for name, count in facts["counts"].items() if count]
     blocks = facts["blocks"]
     size = f"{facts['rows']:,} x {facts['columns']:,}, {counted(facts['edges'], 'edges')}"
     proof = "the cardinality is" if optimal else "both bounds are"
     rows = [
         ("matrix", f"{facts['instance']}: {size}"),
         ("matched", f"{facts['cardinality']:,} (structural rank)" if optimal else bounds),
-        ("method", f"{facts['method']} from {facts['initial']} ({facts['device']}): {facts['reason']}"),
-        ("time", ", ".join(times)),
-        ("work", ", ".join(work)),
     ]
     if blocks is not None:
         parts = [f"{part} {blocks[part][0]:,} x {blocks[part][1]:,}" for part in blocks if part[0] in "hsv"]
         rows.append(("blocks", f"{counted(blocks['diagonal_blocks'], 'blocks')}: {', '.join(parts)}"))
-    rows.append(("verified", f"yes, {proof} proved" if facts["verified"] else "not asked for (--verify)"))
-    return aligned(rows)
+    return aligned([*rows, *_solver_rows(facts, proof)])
 
 
 def assignment_facts(
     name: str, result: AssignmentResult, seconds: Mapping[str, float], verified: bool
 ) -> Facts:
     """Return the facts that `preflow assign` reports; `seconds` are those outside of the solver."""
-    stats = result.stats
     optimal = result.status == "optimal"
     return {
         "problem": "linear_assignment",
@@ -300,13 +273,7 @@ def assignment_facts(
         "cost": result.cost if optimal else None,
         "lower_bound": result.lower_bound,
         "upper_bound": result.upper_bound,
-        "verified": verified,
-        "method": stats.method,
-        "reason": stats.reason,
-        "device": stats.device,
-        "threads": stats.threads,
-        "counts": {"arc_scans": stats.arc_scans, "augmentations": stats.augmentations},
-        "seconds": {"read": seconds["read"], **stats.seconds, "verify": seconds.get("verify")},
+        **_how_solved(result.stats, seconds, verified),
     }
 
 
@@ -315,18 +282,13 @@ def assignment_lines(facts: Facts) -> list[str]:
     optimal = facts["status"] == "optimal"
     extreme = "largest" if facts["maximize"] else "least"
     bounds = f"time limit reached: between {facts['lower_bound']:,} and {facts['upper_bound']:,}"
-    times = [f"{phase} {time:.3g} s" for phase, time in facts["seconds"].items() if time is not None]
-    work = [f"{count:,} {name.replace('_', ' ')}" for name, count in facts["counts"].items() if count]
     proof = "the cost is" if optimal else "the bounds are"
     return aligned(
         [
             ("costs", f"{facts['instance']}: {facts['rows']:,} x {facts['columns']:,}"),
             ("pairs", f"{facts['pairs']:,}"),
             ("cost", f"{facts['cost']:,} ({extreme})" if optimal else bounds),
-            ("method", f"{facts['method']} ({facts['device']}): {facts['reason']}"),
-            ("time", ", ".join(times)),
-            ("work", ", ".join(work)),
-            ("verified", f"yes, {proof} proved" if facts["verified"] else "not asked for (--verify)"),
+            *_solver_rows(facts, proof),
         ]
     )
 
@@ -335,10 +297,6 @@ def transport_facts(
     name: str, result: TransportResult, seconds: Mapping[str, float], verified: bool
 ) -> Facts:
     """Return the facts that `preflow transport` reports; `seconds` are those outside of the solver."""
-    stats = result.stats.to_dict()
-    how = {key: stats.pop(key) for key in ("method", "reason", "device", "threads")}
-    phases = stats.pop("seconds")
-    stats.pop("per_thread")
     optimal = result.status == "optimal"
     return {
         "problem": "transport",
@@ -352,10 +310,7 @@ def transport_facts(
         "gap": result.gap,
         "lower_bound": result.lower_bound,
         "upper_bound": result.upper_bound,
-        "verified": verified,
-        **how,
-        "counts": stats,
-        "seconds": {"read": seconds["read"], **phases, "verify": seconds.get("verify")},
+        **_how_solved(result.stats, seconds, verified),
     }
 
 
@@ -364,18 +319,13 @@ def transport_lines(facts: Facts) -> list[str]:
     optimal = facts["status"] == "optimal"
     bounds = f"time limit reached: between {facts['lower_bound']:,} and {facts['upper_bound']:,}"
     within = f", within {facts['gap']:.3g}" if facts["gap"] else ""
-    times = [f"{phase} {time:.3g} s" for phase, time in facts["seconds"].items() if time is not None]
-    work = [f"{count:,} {name.replace('_', ' ')}" for name, count in facts["counts"].items() if count]
     proof = "the cost is" if optimal else "the bounds are"
     return aligned(
         [
             ("costs", f"{facts['instance']}: {facts['rows']:,} x {facts['columns']:,}"),
             ("plan", f"mass {facts['mass']:,} over {counted(facts['pairs'], 'pairs')}"),
             ("cost", f"{facts['cost']:,} (least{within})" if optimal else bounds),
-            ("method", f"{facts['method']} ({facts['device']}): {facts['reason']}"),
-            ("time", ", ".join(times)),
-            ("work", ", ".join(work)),
-            ("verified", f"yes, {proof} proved" if facts["verified"] else "not asked for (--verify)"),
+            *_solver_rows(facts, proof),
         ]
     )
 
