@@ -41,9 +41,10 @@ _OWN_HASH = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
 
 
 def cache_directory() -> Path:
-    """Return the folder of compiled kernels: ``$PREFLOW_CACHE_DIR``, else the user's cache folder.
+    """Return the folder of compiled kernels: ``$PREFLOW_CACHE_DIR``, else preflow's among the user's caches.
 
-    The user's cache folder is ``$XDG_CACHE_HOME``, which is ignored if it is relative, or ``~/.cache``.
+    The latter is ``~/.cache/preflow`` on Linux (``$XDG_CACHE_HOME`` has another place for caches),
+    ``~/Library/Caches/preflow`` on macOS, and below ``AppData/Local`` on Windows.
 
     Raises
     ------
@@ -55,15 +56,17 @@ def cache_directory() -> Path:
         if not Path(chosen).is_absolute():
             raise OSError(f"PREFLOW_CACHE_DIR must be an absolute path, got {chosen!r}")
         return Path(chosen)
-    caches = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    from platformdirs import user_cache_path
+
+    try:
+        caches = user_cache_path("preflow", appauthor=False)
+    except RuntimeError:  # older versions of platformdirs return a path that begins with ~
+        caches = Path("~")
+    if str(caches).startswith("~"):
+        raise OSError("the user has no home folder, and PREFLOW_CACHE_DIR is not set")
     if not caches.is_absolute():
-        try:
-            caches = Path.home() / ".cache"
-        except RuntimeError as error:
-            raise OSError("the user has no home folder, and PREFLOW_CACHE_DIR is not set") from error
-        if not caches.is_absolute():
-            raise OSError(f"the home folder must be an absolute path, got {str(Path.home())!r}")
-    return caches / "preflow"
+        raise OSError(f"the user's cache folder must be an absolute path, got {str(caches)!r}")
+    return caches
 
 
 def distrust(status: os.stat_result) -> str:
