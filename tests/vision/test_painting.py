@@ -18,6 +18,7 @@ from preflow.gridcut.incremental_search import check_invariants
 from preflow.gridcut.warm import WarmGrid
 from preflow.solving.run import Control
 from preflow.vision import Painting, Preview, grabcut, segment
+from preflow.vision.painting import Snapshot, Solved
 
 H, W = 20, 24
 
@@ -233,6 +234,13 @@ def test_another_smoothness_is_solved_anew() -> None:
     assert (preview.mask == same.mask).all()
 
 
+def prepared(snapshot: Snapshot) -> Solved:
+    """Return the answer for a snapshot, ready for previews."""
+    solved = snapshot.solve_unless(lambda: False)
+    assert solved is not None
+    return solved
+
+
 def test_a_snapshot_is_solved_while_painting_goes_on() -> None:
     image = picture(5)
     painting = started(image)
@@ -241,11 +249,12 @@ def test_a_snapshot_is_solved_while_painting_goes_on() -> None:
     snapshot = painting.snapshot()
     painting.stroke([(18, 12)], 1, brush=3)
     check_preview(painting, painting.preview())
-    assert not painting.adopt(snapshot.solve(prepare=True))
+    assert not painting.adopt(prepared(snapshot))
     check_preview(painting, painting.preview())
     assert not painting.learned
-    assert painting.adopt(painting.snapshot().solve(prepare=True))
+    assert painting.adopt(prepared(painting.snapshot()))
     check_preview(painting, painting.preview())
+    assert painting.snapshot().solve_unless(lambda: True) is None
 
 
 @pytest.mark.parametrize("smoothness", [5.0, 1e6])
@@ -354,7 +363,7 @@ def test_a_stroke_on_a_megapixel_is_solved_faster_than_anew() -> None:
     """A stroke that changes little: the preview must not depend on the size of the image."""
     image = picture(0, (700, 700))
     painting = started(image)
-    painting.adopt(painting.snapshot().solve(prepare=True))
+    painting.adopt(prepared(painting.snapshot()))
     painting.stroke([(340, 340), (360, 360)], 1, brush=5)
     preview = painting.preview()
     assert preview is not None

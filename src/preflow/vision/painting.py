@@ -10,8 +10,8 @@ energies, the first one for the colours as they were, and both can be proved.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +24,7 @@ from ..graph.grid_input import as_array
 from ..gridcut.api import grid_cut
 from ..gridcut.warm import WarmGrid
 from ..method_names import DeviceName
+from ..progress import ProgressReport
 from ..solving.run import Control
 from ..stats import SolveStats
 from .colour_models import Palette
@@ -551,6 +552,14 @@ class Painting:
         return f"<Painting: {shape} pixels, {kinds}{boxed}>"
 
 
+class _UnwantedError(Exception):
+    """Ends a solve whose answer nobody wants."""
+
+
+#: Raises _UnwantedError to end a solve; called between its steps, and with the reports of a cut that runs.
+_Check = Callable[[ProgressReport | None], None]
+
+
 @dataclass(frozen=True, eq=False)
 class Snapshot:
     """The input of :meth:`Painting.solve`, as of one moment.
@@ -558,7 +567,7 @@ class Snapshot:
     Attributes
     ----------
     painting : Painting
-        Only what never changes is used of it.
+        A solve uses only what never changes of it.
     labels : ndarray of uint8
     inside : ndarray of bool, or None
     links : Links
@@ -575,8 +584,39 @@ class Snapshot:
     last: Segmentation | None
     same_box: bool
 
-    def solve(self, *, time_limit: float | None = None, prepare: bool = False) -> Solved:
-        """Learn the colours and cut; if `prepare`, also build what the next preview needs."""
+    @property
+    def fits(self) -> bool:
+        """Whether the next preview can start from the answer: smoothness and box are still the same."""
+        return self.links is self.painting._links and self.inside is self.painting._box
+
+    def solve(self, *, time_limit: float | None = None) -> Solved:
+        """Learn the colours and cut."""
+        return self._solve(time_limit, None)
+
+    def solve_unless(self, unwanted: Callable[[], bool]) -> Solved | None:
+        """Solve, and build what the next preview needs; return None once nobody wants the answer.
+
+        `unwanted` is called before each step, and twenty times in a second while a cut runs.
+        """
+
+        def check(report: ProgressReport | None) -> None:
+            if unwanted():
+                raise _UnwantedError
+
+        try:
+            solved = self._solve(None, check)
+            warm = WarmGrid(solved.segmentation.cut, largest=_largest(solved.free))
+            warm.prepare()
+        except _UnwantedError:
+            return None
+        return replace(solved, warm=warm)
+
+    def _solve(self, time_limit: float | None, check: _Check | None) -> Solved:
+        def check_between() -> None:
+            if check is not None:
+                check(None)
+
+        check_between()
         foreground, background = self.labels == OBJECT, self.labels == BACKGROUND
         painting = self.painting
         free: Array | None = None
@@ -589,26 +629,30 @@ class Snapshot:
                 components=painting._components,
                 prior=painting._prior,
             )
+            check_between()
             network = self.links.network(painting._palette, ratio, *seeds)
             free = self.links.gains(painting._palette, ratio)
+            check_between()
             cut = grid_cut(
                 network,
                 device=painting._device,
                 threads=painting._threads,
                 time_limit=time_limit,
+                progress=check or False,
                 warm_start=None if self.last is None else self.last.cut,
             )
             result = Segmentation(own(cut.labels), cut, *map(own, seeds))
         else:
-            result = self._grabcut(foreground, background, time_limit)
-        warm = None
-        if prepare:
-            warm = WarmGrid(result.cut, largest=_largest(free))
-            warm.prepare()
-        return Solved(self, result, free, warm)
+            result = self._grabcut(foreground, background, time_limit, check)
+        check_between()
+        return Solved(self, result, free)
 
     def _grabcut(
-        self, foreground: NDArray[np.bool_], background: NDArray[np.bool_], time_limit: float | None
+        self,
+        foreground: NDArray[np.bool_],
+        background: NDArray[np.bool_],
+        time_limit: float | None,
+        check: _Check | None,
     ) -> GrabCut:
         painting = self.painting
         assert self.inside is not None
@@ -626,6 +670,7 @@ class Snapshot:
             device=painting._device,
             threads=painting._threads,
             time_limit=time_limit,
+            progress=check or False,
         )
 
 
@@ -646,7 +691,7 @@ class Solved:
     snapshot: Snapshot
     segmentation: Segmentation
     free: Array | None
-    warm: WarmGrid | None
+    warm: WarmGrid | None = None
 
 
 def _shape_of_pixels(image: Array) -> tuple[int, ...]:

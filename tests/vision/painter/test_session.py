@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import threading
+import time
 from typing import Any
 
 import numpy as np
 import pytest
 
 from preflow.errors import InvalidInputError, VerificationError
+from preflow.graph.grid import GridNetwork
 from preflow.gridcut.result import GridCutResult
+from preflow.progress import ProgressReport
 from preflow.vision import Painting, grabcut, segment
+from preflow.vision import painting as painting_module
 from preflow.vision.painter import session as session_module
 from preflow.vision.painter.session import Session
 from tests.vision.painter.pages import STROKES, H, W, painted, picture, settled, unpack, until
@@ -47,6 +51,71 @@ def test_a_preview_comes_before_the_exact_answer(monkeypatch: pytest.MonkeyPatch
         assert view.mask is not None
         assert view.mask[20, 45]
         session.painting.prove()
+
+
+class LongCut:
+    """Minimum cuts that end only when they are stopped, from `start` on."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.running, self.stopped, self.slow = 0, 0, False
+        self._cut = painting_module.grid_cut
+        monkeypatch.setattr(painting_module, "grid_cut", self)
+
+    def __call__(self, network: GridNetwork, *, progress: Any, **options: Any) -> GridCutResult:
+        if not self.slow:
+            return self._cut(network, progress=progress, **options)
+        self.running += 1
+        try:
+            while True:
+                progress(ProgressReport(0.0, 0.0, 0, 0))
+                time.sleep(0.001)
+        except Exception:
+            self.stopped += 1
+            raise
+        finally:
+            self.running -= 1
+
+
+def test_a_stroke_stops_the_exact_solve(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session_module, "PAUSE", 0.0)
+    cut = LongCut(monkeypatch)
+    with painted(smoothness=5.0) as session:
+        settled(session)
+        cut.slow = True
+        session.answer({"do": "stroke", "points": [[45, 20]], "label": 1, "brush": 2})
+        until(lambda: cut.running)
+        session.answer({"do": "stroke", "points": [[45, 25]], "label": 1, "brush": 2})
+        until(lambda: cut.stopped == 1 and cut.running)
+        cut.slow = False
+        session.answer({"do": "undo"})
+        view = settled(session)
+        assert cut.stopped == 2
+        same = segment(picture(), view.labels == 1, view.labels == 2, smoothness=5.0)
+        assert view.mask is not None
+        assert (view.mask == same.mask).all()
+
+
+def test_the_first_solve_ends_only_if_its_answer_is_of_no_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session_module, "PAUSE", 0.0)
+    cut = LongCut(monkeypatch)
+    cut.slow = True
+    with painted(smoothness=5.0) as session:
+        until(lambda: cut.running)
+        session.answer({"do": "stroke", "points": [[45, 20]], "label": 1, "brush": 2})
+        time.sleep(0.05)
+        assert (cut.running, cut.stopped) == (1, 0)
+        session.answer({"do": "smoothness", "value": 4})
+        until(lambda: cut.stopped == 1 and cut.running)
+        session.answer({"do": "clear"})
+        until(lambda: cut.stopped == 2)
+        session.answer({"do": "undo"})
+        until(lambda: cut.running)
+        session.replace(Painting(picture()), name="other")
+        until(lambda: cut.stopped == 3)
+        for stroke in STROKES:
+            session.answer(stroke)
+        until(lambda: cut.running)
+    until(lambda: cut.stopped == 4)
 
 
 def test_a_page_gets_what_it_lacks_only() -> None:

@@ -2,7 +2,8 @@
 
 A page sends requests, dictionaries that JSON can hold, and gets a reply and bytes. How both travel does not
 matter here: a server or a notebook carries them. Two threads find the cuts: one previews each change at once,
-the other solves exactly when the user pauses. A new change stops a preview that runs.
+the other solves exactly when the user pauses. A new change stops a preview that runs, and an exact solve as
+well, unless the next preview has to start from its answer.
 
 Every change of what a page shows gets a revision number. A page that knows the last number it saw asks for
 what changed since, so that all pages agree.
@@ -29,7 +30,7 @@ from ...errors import InvalidInputError, PreflowError
 from ...graph.contrast import finite_array
 from ...io.files import GZIP_LEVEL
 from ...solving.run import Control
-from ..painting import BACKGROUND, OBJECT, Painting, Solved
+from ..painting import BACKGROUND, OBJECT, Painting, Snapshot, Solved
 from ..pictures import cutout, png, stretched
 from ..seeds import Point
 from ..volumes import Volume, labels_as_bytes
@@ -143,6 +144,7 @@ class Session:
         self._waiting, self._counter_lock = 0, threading.Lock()
         self._control = Control()
         self._closed = False
+        self._solving: _Solve | None = None
         self._open(painting, name, volume, Numbers())
         self._threads = [
             threading.Thread(target=self._run, args=(work,), name=f"preflow-{name}", daemon=True)
@@ -176,6 +178,7 @@ class Session:
     def replace(self, painting: Painting, *, name: str) -> None:
         """Show another painting from now on."""
         with self._urgent():
+            self._stop_solve()
             self._open(painting, name, None, Numbers(*(number + 1 for number in self._view.numbers)))
             self._tell()
 
@@ -210,6 +213,7 @@ class Session:
         with self._urgent():
             if not self._closed:
                 self._closed = True
+                self._stop_solve()
                 self._publish(closed=True, busy="")
 
     def __enter__(self) -> Session:
@@ -351,6 +355,10 @@ class Session:
         self._edits += 1
         self._changed_at = time.monotonic()
         self._preview_due = self._solve_due = True
+        solving = self._solving
+        # The first answer of all is not stopped: previews start from it, although it is of fewer seeds.
+        if solving and (painting.can_preview or not painting.ready or not solving.snapshot.fits):
+            self._stop_solve()
         answer = self._view.answer
         self._publish(
             labels=painting.labels.copy(),
@@ -364,6 +372,11 @@ class Session:
             busy="preview",
             problem="",
         )
+
+    def _stop_solve(self) -> None:
+        """End the exact solve that runs, if any; the lock is held."""
+        if self._solving is not None:
+            self._solving.unwanted.set()
 
     def _urgent(self) -> _Urgent:
         return _Urgent(self)
@@ -448,17 +461,20 @@ class Session:
                     continue
                 self._solve_due = False
                 painting, edits = self.painting, self._edits
-                snapshot = painting.snapshot()
+                self._solving = solving = _Solve(painting.snapshot(), threading.Event())
             try:
                 start = time.perf_counter()
-                solved = snapshot.solve(prepare=True)
+                solved = solving.snapshot.solve_unless(solving.unwanted.is_set)
                 seconds = time.perf_counter() - start
-                if self._adopt(painting, edits, solved, seconds):
+                if solved is not None and self._adopt(painting, edits, solved, seconds):
                     self._prove(painting, edits, solved)
             except (PreflowError, MemoryError) as error:
                 with self._lock:
                     if self.painting is painting and self._edits == edits:
                         self._publish(busy="", problem=str(error) or "not enough memory")
+            finally:
+                with self._lock:
+                    self._solving = None
 
     def _adopt(self, painting: Painting, edits: int, solved: Solved, seconds: float) -> bool:
         """Take an exact answer; return whether it is for what is painted now."""
@@ -483,6 +499,14 @@ class Session:
             answer = self._view.answer
             if self.painting is painting and self._edits == edits and answer is not None:
                 self._publish(answer=replace(answer, proved=True), busy="")
+
+
+class _Solve(NamedTuple):
+    """An exact solve that runs."""
+
+    snapshot: Snapshot
+    #: Set once nobody wants the answer.
+    unwanted: threading.Event
 
 
 class _Urgent:
