@@ -187,9 +187,11 @@ class Kernel(_NoLibrary if native is None else native.Entry):  # type: ignore[mi
     def compiled(self, *arguments: Any, **named: Any) -> Any:
         """Call the library's function if an edit has not changed the kernel, otherwise Numba's."""
         if self._of_other_sources:
-            library, self._of_other_sources = self._of_other_sources, {}
-            if _is_unchanged(self, library):
-                self.functions.update(library)
+            with _loading:  # other threads that make the first call wait for the answer, too
+                if self._of_other_sources and _is_unchanged(self, self._of_other_sources):
+                    self.functions.update(self._of_other_sources)
+                self._of_other_sources = {}
+            if self.functions:
                 return self(*arguments, **named)
         outcome = self.dispatcher(*arguments, **named)
         if native is not None and "PREFLOW_MISSES" in os.environ:
