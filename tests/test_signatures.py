@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import preflow
+import preflow.distributed
 import preflow.generators
 import preflow.reductions
 import preflow.vision
@@ -23,6 +24,7 @@ PUBLIC: dict[ModuleType, tuple[str, ...]] = {
     preflow: tuple(preflow.__all__),
     preflow.reductions: tuple(preflow.reductions.__all__),
     preflow.vision: tuple(preflow.vision.__all__),
+    preflow.distributed: tuple(preflow.distributed.__all__),
     preflow.generators: tuple(name for name in vars(preflow.generators) if name[0] != "_"),
     scipy_compat: (
         "linear_sum_assignment",
@@ -222,6 +224,7 @@ DATA = {
     "load_npz": "path",
     "low_rank_costs": "n",
     "machol_wien_costs": "n",
+    "map": "function items",
     "matching": "graph",
     "match_stereo": "left right max_disparity",
     "max_flow": "network source sink",

@@ -1,4 +1,4 @@
-from . import errors, generators, reductions, vision
+from . import distributed, errors, generators, reductions, vision
 from .assignment.api import linear_assignment
 from .assignment.result import AssignmentResult
 from .assignment.singles_result import AssignmentWithSinglesResult
@@ -88,6 +88,7 @@ __all__ = [
     "bipartite_matching",
     "compare",
     "contrast_capacity",
+    "distributed",
     "dulmage_mendelsohn",
     "edge_connectivity",
     "errors",

@@ -162,6 +162,32 @@ class DeviceMemoryError(MemoryError, PreflowError):
     """A problem does not fit the memory of the device."""
 
 
+class WorkerDiedError(PreflowError, RuntimeError):
+    """A worker of :mod:`preflow.distributed` ended before it answered: it was killed, or crashed."""
+
+
+class TimeLimitError(PreflowError, TimeoutError):
+    """An item of a batch was not done when the time limit of the batch was over."""
+
+
+class ItemError(PreflowError, RuntimeError):
+    """An item of :func:`preflow.distributed.map` has no result.
+
+    Attributes
+    ----------
+    item : int
+        The number of the item, from 0.
+    error : Exception
+        The error that the function raised; WorkerDiedError if no worker survived the item, TimeLimitError
+        if the time limit was over.
+    """
+
+    def __init__(self, item: int, error: Exception) -> None:
+        self.item, self.error = item, error
+        super().__init__(f"item {item}: {type(error).__name__}: {error}")
+        self.__cause__ = error
+
+
 class ParseError(PreflowError, ValueError):
     """A file is malformed; says where and what was expected.
 

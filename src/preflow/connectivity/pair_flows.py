@@ -36,7 +36,7 @@ from ..kernels.atomics import relaxed_load
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..parallel.pieces import run_pieces
-from ..solving.dispatch import usable_cpus
+from ..solving.dispatch import most_threads
 from ..solving.run import Control, run_interruptibly
 
 #: Positions of the numbers in ``Work.counters``.
@@ -490,7 +490,7 @@ def values_of_pairs(
     """
     control = Control()
     values = np.zeros(pairs.shape[1], dtype=np.int64)
-    threads = usable_cpus() if len(values) >= PAIRS_FOR_THREADS else 1
+    threads = most_threads(None) if len(values) >= PAIRS_FOR_THREADS else 1
 
     def solve(begin: int, end: int) -> None:
         own = network._replace(residual=network.capacity.copy())

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
@@ -127,9 +129,25 @@ def check_no_options(options: Mapping[str, Any] | None) -> None:
         raise InvalidInputError("options belong to one method: name it, method='auto' takes none")
 
 
+#: How many CPU threads calls may use that do not say how many; None for one for each usable CPU.
+_default_threads: ContextVar[int | None] = ContextVar("preflow_default_threads", default=None)
+
+
+@contextmanager
+def limited_threads(threads: int) -> Iterator[None]:
+    """Let calls in this context, which do not say how many threads they want, use no more than `threads`."""
+    token = _default_threads.set(threads)
+    try:
+        yield
+    finally:
+        _default_threads.reset(token)
+
+
 def most_threads(threads: int | None) -> int:
     """Return how many CPU threads a call of a public function may use."""
-    return min(usable_cpus() if threads is None else int(threads), MOST_THREADS)
+    if threads is not None:
+        return min(int(threads), MOST_THREADS)
+    return min(_default_threads.get() or MOST_THREADS, usable_cpus(), MOST_THREADS)
 
 
 def thread_count(method: Method, threads: int | None, size: int) -> int:

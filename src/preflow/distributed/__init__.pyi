@@ -1,0 +1,5 @@
+from .batches.api import map
+
+__all__ = [
+    "map",
+]

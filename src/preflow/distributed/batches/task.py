@@ -1,0 +1,95 @@
+"""The function of a batch as workers call it: chunk in, outcomes out, an error in the place of a result."""
+
+from __future__ import annotations
+
+import pickle
+import time
+import traceback
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import NamedTuple
+
+from ...solving.dispatch import limited_threads
+
+
+class Failure(NamedTuple):
+    """The error that an item raised, in the place of its result."""
+
+    error: Exception
+
+
+class Done(NamedTuple):
+    """A chunk that is done.
+
+    Attributes
+    ----------
+    outcomes : list
+        For each item its result, or a Failure.
+    seconds : float
+        Time that the worker took.
+    """
+
+    outcomes: list[object]
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Task:
+    """The function of a batch; it can be sent to workers.
+
+    Attributes
+    ----------
+    function : function or str
+        A name is that of a function of preflow.
+    keywords : mapping
+        Keyword arguments of every call.
+    threads : int
+        CPU threads that an item may use where it does not say how many.
+    """
+
+    function: Callable[..., object] | str
+    keywords: Mapping[str, object]
+    threads: int
+
+    def __call__(self, items: Iterable[object]) -> Done:
+        """Return the outcomes of a chunk."""
+        start = time.perf_counter()
+        with limited_threads(self.threads):
+            outcomes = [self._outcome(item) for item in items]
+        return Done(outcomes, time.perf_counter() - start)
+
+    def _outcome(self, item: object) -> object:
+        try:
+            if not isinstance(self.function, str):
+                return self.function(item, **self.keywords)
+            solve: Callable[..., object] = getattr(import_module("preflow"), self.function)
+            if isinstance(item, tuple):
+                return solve(*item, **self.keywords)
+            if isinstance(item, dict):
+                return solve(**{**self.keywords, **item})
+            return solve(item, **self.keywords)
+        except Exception as error:
+            return Failure(_portable(error))
+
+
+def _portable(error: Exception) -> Exception:
+    """Return an error that can be pickled, with the text of its traceback as a note."""
+    error.add_note("In the worker:\n" + "".join(traceback.format_exception(error)).rstrip())
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        notes = error.__notes__
+        error = RuntimeError(f"{type(error).__name__}: {error}")
+        error.__notes__ = notes
+    return error
+
+
+def dumps(value: object) -> bytes:
+    """Return a value as bytes; functions and classes of scripts and notebooks need cloudpickle."""
+    try:
+        from cloudpickle import dumps as pickled
+    except ImportError:
+        return pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
+    found: bytes = pickled(value)
+    return found

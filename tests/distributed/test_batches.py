@@ -1,0 +1,411 @@
+"""Batches on every host: order, bounds, failures, dying workers, the time limit, and nothing left running."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import preflow
+from preflow.distributed.batches import api
+from preflow.errors import (
+    InvalidInputError,
+    ItemError,
+    MissingDependencyError,
+    TimeLimitError,
+    WorkerDiedError,
+)
+from preflow.progress import ProgressReport
+from preflow.solving.dispatch import most_threads, usable_cpus
+from tests.support.processes import obey_ctrl_c
+
+#: Seconds for whatever takes a moment.
+PATIENCE = 60
+
+
+@pytest.fixture(scope="module")
+def ray_cluster() -> Iterator[None]:
+    """A cluster on this machine that all tests share."""
+    ray = pytest.importorskip("ray", reason="Ray is not installed")
+    from preflow.distributed.batches.ray_tasks import start_ray
+
+    start_ray(None, 2)
+    yield
+    ray.shutdown()
+
+
+@pytest.fixture(scope="module")
+def dask_cluster() -> Iterator[None]:
+    """The same of Dask."""
+    distributed = pytest.importorskip("distributed", reason="dask.distributed is not installed")
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster),
+    ):
+        yield
+
+
+@pytest.fixture(params=["threads", "processes", "dask", "ray"])
+def host(request: pytest.FixtureRequest) -> Any:
+    if request.param in ("ray", "dask"):
+        request.getfixturevalue(f"{request.param}_cluster")
+    return request.param
+
+
+def square(number: int) -> int:
+    if number == 7:
+        raise ZeroDivisionError("seven is bad")
+    return number * number
+
+
+def slow(seconds: float) -> float:
+    time.sleep(seconds)
+    return seconds
+
+
+def print_and_return(number: int) -> int:
+    print("this must not reach the answers")
+    return number
+
+
+def threads_of_calls(_: int) -> int:
+    return most_threads(None)
+
+
+def end_at_three(number: int) -> int:
+    if number == 3:
+        os._exit(5)
+    return number
+
+
+def end_once(path: str) -> str:
+    """End the worker that comes first."""
+    if not path.startswith("no") and not Path(path).exists():
+        Path(path).touch()
+        os._exit(9)
+    return path
+
+
+def unsendable(number: int) -> Any:
+    return threading.Lock() if number == 1 else number
+
+
+class UnreadableError(Exception):
+    def __init__(self, first: int, second: int) -> None:
+        super().__init__("two arguments")
+
+
+def raise_unreadable(_: int) -> None:
+    raise UnreadableError(1, 2)
+
+
+def test_results_are_in_order_and_errors_name_their_item(host: Any) -> None:
+    found = list(preflow.distributed.map(square, range(20), host=host, workers=2, errors="return"))
+    failed = found.pop(7)
+    assert found == [n * n for n in range(20) if n != 7]
+    assert isinstance(failed, ItemError)
+    assert failed.item == 7
+    assert isinstance(failed.error, ZeroDivisionError)
+    assert "in square" in failed.error.__notes__[0]
+    assert pickle.loads(pickle.dumps(failed)).item == 7
+
+
+def test_an_error_ends_the_batch_after_the_results_before_it(host: Any) -> None:
+    results = preflow.distributed.map(square, itertools.count(), host=host, workers=2)
+    assert list(itertools.islice(results, 7)) == [n * n for n in range(7)]
+    with pytest.raises(ItemError, match=r"^item 7: ZeroDivisionError: seven is bad$") as caught:
+        next(results)
+    assert isinstance(caught.value.__cause__, ZeroDivisionError)
+    assert list(results) == []
+
+
+def test_problems_by_name(host: Any) -> None:
+    costs = [np.random.default_rng(seed).integers(0, 99, (5, 6)) for seed in range(30)]
+    results = list(
+        preflow.distributed.map("linear_assignment", costs, host=host, keywords={"maximize": True})
+    )
+    assert [r.value for r in results] == [preflow.linear_assignment(c, maximize=True).value for c in costs]
+    results[3].verify()
+    networks = [(([0, 1], [1, 2], [4, capacity]), 0, 2) for capacity in range(8)]
+    values = [r.value for r in preflow.distributed.map("max_flow", networks, host=host)]
+    assert values == [0, 1, 2, 3, 4, 4, 4, 4]
+    named = [{"network": network[0], "source": 0, "sink": 2} for network in networks]
+    assert [r.value for r in preflow.distributed.map("max_flow", named, host=host)] == values
+
+
+@pytest.mark.parametrize("in_flight", [1, 3, 40])
+def test_no_more_than_that_is_in_flight(host: Any, in_flight: int) -> None:
+    taken = 0
+
+    def endless() -> Iterator[int]:
+        nonlocal taken
+        for number in itertools.count(10):
+            taken += 1
+            yield number
+
+    results = preflow.distributed.map(square, endless(), host=host, workers=2, in_flight=in_flight)
+    assert taken == 0
+    for number in range(10, 60):
+        assert next(results) == number * number
+        assert taken <= number - 9 + in_flight
+    results.close()  # type: ignore[attr-defined]
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 300), st.none() | st.integers(1, 50), st.none() | st.integers(1, 50), st.booleans())
+def test_any_chunks_give_all_results(
+    length: int, chunk: int | None, in_flight: int | None, known: bool
+) -> None:
+    numbers = range(10, 10 + length)
+    items = numbers if known else iter(numbers)
+    results = preflow.distributed.map(
+        square, items, host="threads", workers=3, chunk=chunk, in_flight=in_flight
+    )
+    assert list(results) == [number * number for number in numbers]
+
+
+def test_small_items_travel_together() -> None:
+    reports: list[ProgressReport] = []
+    results = preflow.distributed.map(
+        abs, range(20_000), host="processes", workers=2, progress=reports.append
+    )
+    assert sum(results) == sum(range(20_000))
+    assert len(reports) < 500
+    assert reports[-1].step == "20,000 of 20,000 items"
+    assert reports[-1].settled == 1.0
+    shares = [report.settled for report in reports]
+    assert shares == sorted(shares)
+
+
+def test_a_dead_worker_is_replaced_and_loses_nothing(tmp_path: Path) -> None:
+    paths = [str(tmp_path / "first"), *["no"] * 5, str(tmp_path / "second"), *["no"] * 5]
+    for chunk in (1, 4):
+        for path in tmp_path.iterdir():
+            path.unlink()
+        assert (
+            list(preflow.distributed.map(end_once, paths, workers=2, host="processes", chunk=chunk)) == paths
+        )
+
+
+@pytest.mark.parametrize("chunk", [1, 3])
+def test_an_item_that_ends_every_worker_is_given_up(chunk: int) -> None:
+    found = list(
+        preflow.distributed.map(
+            end_at_three, range(8), workers=2, host="processes", errors="return", chunk=chunk
+        )
+    )
+    failed = found.pop(3)
+    assert found == [0, 1, 2, 4, 5, 6, 7]
+    assert isinstance(failed, ItemError)
+    assert isinstance(failed.error, WorkerDiedError)
+    assert "exit status 5" in str(failed)
+
+
+def test_a_task_of_ray_that_dies_is_tried_again(ray_cluster: None, tmp_path: Path) -> None:
+    paths = [str(tmp_path / "first"), "no", "no"]
+    assert list(preflow.distributed.map(end_once, paths, host="ray", workers=1)) == paths
+    (found,) = preflow.distributed.map(end_at_three, [3], host="ray", errors="return")
+    assert isinstance(found, ItemError)
+    assert isinstance(found.error, WorkerDiedError)
+
+
+def test_what_cannot_be_sent_is_reported_for_its_item() -> None:
+    found = list(
+        preflow.distributed.map(unsendable, [0, 1, 2], host="processes", workers=1, errors="return", chunk=3)
+    )
+    assert found[::2] == [0, 2]
+    assert isinstance(found[1], ItemError)
+    assert "cannot be sent" in str(found[1])
+    items = [0, threading.Lock(), 2]
+    found = list(preflow.distributed.map(abs, items, host="processes", workers=1, errors="return", chunk=3))
+    assert found[::2] == [0, 2]
+    assert isinstance(found[1], ItemError)
+    assert "cannot be sent" in str(found[1])
+
+
+def test_an_error_that_cannot_be_pickled_keeps_its_text() -> None:
+    (found,) = preflow.distributed.map(raise_unreadable, [0], host="processes", workers=1, errors="return")
+    assert str(found) == "item 0: RuntimeError: UnreadableError: two arguments"
+
+
+def test_functions_of_scripts_need_cloudpickle(monkeypatch: pytest.MonkeyPatch) -> None:
+    if find_spec("cloudpickle") is not None:
+        assert list(preflow.distributed.map(lambda x: x + 1, [1, 2], host="processes", workers=1)) == [2, 3]
+    monkeypatch.setitem(sys.modules, "cloudpickle", None)
+    with pytest.raises(InvalidInputError, match=r"cannot be sent to a process: .* install cloudpickle"):
+        list(preflow.distributed.map(lambda x: x + 1, [1, 2], host="processes", workers=1))
+    monkeypatch.setattr(square, "__module__", "no_such_module")
+    monkeypatch.setitem(sys.modules, "no_such_module", sys.modules[__name__])
+    with pytest.raises(InvalidInputError, match="a worker process cannot read the function: ModuleNotFound"):
+        list(preflow.distributed.map(square, [1, 2], host="processes", workers=1))
+
+
+def test_workers_that_never_start_end_the_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("preflow.distributed.batches.processes.PROGRAM", "raise SystemExit(9)")
+    with pytest.raises(WorkerDiedError, match="end before they are ready with exit status 9"):
+        list(preflow.distributed.map(abs, [1, 2], host="processes", workers=1, errors="return"))
+
+
+def test_what_a_function_prints_is_no_answer() -> None:
+    assert list(preflow.distributed.map(print_and_return, range(5), host="processes", workers=1)) == list(
+        range(5)
+    )
+
+
+def test_calls_of_workers_use_their_share_of_threads(host: Any) -> None:
+    assert list(preflow.distributed.map(threads_of_calls, range(3), host=host, workers=1)) == [1, 1, 1]
+    assert most_threads(None) == min(usable_cpus(), 255)
+
+
+@pytest.mark.parametrize("name", ["processes", "dask", "ray"])
+def test_the_time_limit_ends_items(name: Any, request: pytest.FixtureRequest) -> None:
+    if name != "processes":
+        request.getfixturevalue(f"{name}_cluster")
+    start = time.monotonic()
+    items = [0.0, 0.0, 8.0, 0.0, 8.0]
+    found = list(
+        preflow.distributed.map(
+            time.sleep, items, host=name, workers=2, errors="return", time_limit=3, chunk=1, in_flight=4
+        )
+    )
+    assert found[:2] == [None, None]
+    assert found[3] is None
+    assert len(found) == 5
+    for failed in (found[2], found[4]):
+        assert isinstance(failed, ItemError)
+        assert isinstance(failed.error, TimeLimitError)
+    assert time.monotonic() - start < 7
+
+
+def test_the_time_limit_of_an_endless_batch() -> None:
+    results = preflow.distributed.map(slow, itertools.repeat(0.01), host="threads", workers=2, time_limit=0.3)
+    with pytest.raises(ItemError, match=r"TimeLimitError: not done within the time limit of 0\.3 seconds"):
+        list(results)
+    kept = preflow.distributed.map(
+        slow, itertools.repeat(0.01), host="threads", workers=2, time_limit=0.3, errors="return"
+    )
+    assert any(each == 0.01 for each in kept)
+
+
+def children(process: int | str = "self") -> set[int]:
+    found = set()
+    for task in Path(f"/proc/{process}/task").iterdir():
+        with suppress(FileNotFoundError):  # a thread that has ended
+            found |= {int(child) for child in (task / "children").read_text().split()}
+    return found
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="children are read from /proc")
+def test_no_process_is_left() -> None:
+    before = children()
+    results = preflow.distributed.map(slow, itertools.repeat(0.001), host="processes", workers=2)
+    next(results)
+    assert len(children() - before) == 2
+    results.close()  # type: ignore[attr-defined]
+    assert children() == before
+    failing = preflow.distributed.map(square, itertools.count(5), host="processes", workers=2)
+    with pytest.raises(ItemError):
+        list(failing)
+    assert children() == before
+
+
+INTERRUPTED = """
+import itertools, time
+import preflow
+
+def note(report):
+    if report.elapsed > 0.5:
+        print("running", flush=True)
+
+try:
+    list(preflow.distributed.map(time.sleep, itertools.repeat(1), host="processes", workers=2, progress=note))
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="children are read from /proc")
+@pytest.mark.parametrize("name", ["SIGINT", "SIGKILL"])
+def test_ctrl_c_leaves_nothing_running(name: str) -> None:
+    """Workers of a process that was killed end with the item that they are solving."""
+    program = subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTED], stdout=subprocess.PIPE, text=True, preexec_fn=obey_ctrl_c
+    )
+    assert program.stdout is not None
+    assert program.stdout.readline() == "running\n"
+    workers = children(program.pid)
+    assert len(workers) == 2
+    program.send_signal(getattr(signal, name))
+    rest = program.communicate(timeout=PATIENCE)[0]
+    assert ("interrupted" in rest) == (name == "SIGINT")
+    until = time.monotonic() + (0 if name == "SIGINT" else PATIENCE)
+    while (
+        left := any(Path(f"/proc/{worker}/exe").exists() for worker in workers)
+    ) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not left
+
+
+def test_auto_takes_the_cluster_in_use(dask_cluster: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "ray", raising=False)
+    assert api._found_host("auto") == "dask"
+    monkeypatch.delitem(sys.modules, "distributed")
+    monkeypatch.setitem(sys.modules, "ray", type("Ray", (), {"is_initialized": lambda: True}))
+    assert api._found_host("auto") == "ray"
+    monkeypatch.delitem(sys.modules, "ray")
+    assert api._found_host("auto") == "processes"
+
+
+@pytest.mark.parametrize(
+    ("host", "package", "extra"), [("ray", "ray", "ray"), ("dask", "distributed", "dask")]
+)
+def test_missing_packages_are_named(
+    host: Any, package: str, extra: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    monkeypatch.delitem(sys.modules, f"preflow.distributed.batches.{host}_tasks", raising=False)
+    with pytest.raises(MissingDependencyError, match=rf"host='{host}' needs .* 'preflow\[{extra}\]'"):
+        preflow.distributed.map(abs, [1], host=host)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"function": "sorting"}, r"unknown problem 'sorting'; there are: max_flow"),
+        ({"function": 3}, "function must be a function or the name of a problem, got 3"),
+        ({"host": "mpi"}, "host must be one of auto, processes, threads, ray, dask, got 'mpi'"),
+        ({"workers": 0}, "workers must be a positive integer or None, got 0"),
+        ({"threads": True}, "threads must be a positive integer, got True"),
+        ({"threads": None}, "threads must be a positive integer, got None"),
+        ({"chunk": 2.5}, "chunk must be a positive integer or None"),
+        ({"in_flight": -1}, "in_flight must be a positive integer or None"),
+        ({"errors": "ignore"}, "errors must be 'raise' or 'return'"),
+        ({"keywords": [1]}, "keywords must be a mapping"),
+        ({"address": "auto", "host": "threads"}, "address belongs to host='ray' and host='dask'"),
+        ({"time_limit": 0}, "time_limit must be a positive number"),
+        ({"progress": 1}, "progress must be a bool or a function"),
+        ({"items": 5}, "items must be iterable, got 5"),
+    ],
+)
+def test_bad_arguments(arguments: dict[str, Any], message: str) -> None:
+    given_arguments: dict[str, Any] = {"function": abs, "items": [1], **arguments}
+    function, items = given_arguments.pop("function"), given_arguments.pop("items")
+    with pytest.raises(InvalidInputError, match=message):
+        preflow.distributed.map(function, items, **given_arguments)
