@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
+import sys
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from preflow.cli import app
-from preflow.cli.samples import ALL, TABLES
+from preflow.cli.sample_files import ALL, TABLES
+from preflow.cli.session import Command
 
 ROOT = Path(__file__).resolve().parents[2]
 #: Commands that serve until they are stopped, that take minutes, or that read what a user has to bring.
@@ -62,6 +65,59 @@ def test_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             continue
         done = CliRunner().invoke(app, shlex.split(line)[1:])
         assert done.exit_code == 0, f"{line}: {done.output}"
+
+
+DEMOS = [
+    pytest.param(command, name, id=f"{command}-{name}")
+    for command, each in app.commands.items()
+    if isinstance(each, Command) and command != "paint"
+    for name in each.demos
+]
+
+
+@pytest.mark.parametrize(("command", "name"), DEMOS)
+def test_demos_run(command: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also as the command that they print, with the files of ``preflow samples``, where that is quick."""
+    pytest.importorskip("skimage")
+    pytest.importorskip("imageio")
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(app, [command, "--demo", name])
+    assert done.exit_code == 0, done.output
+    *_, samples, same = re.findall(r"^preflow: .*?: *(.*)$|^preflow:  +(.*)$", done.stderr, re.M)
+    lines = ["".join(samples), "".join(same)]
+    assert [line.split()[1] for line in lines] == ["samples", command]
+    written = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    assert all(each.startswith("demo-") for each in written)
+    if command in ("segment", "segment-labels", "stereo"):
+        return
+    assert CliRunner().invoke(app, shlex.split(lines[0])[1:]).exit_code == 0
+    again = CliRunner().invoke(app, shlex.split(lines[1])[1:])
+    assert again.exit_code == 0, again.output
+    for each, content in written.items():
+        assert tmp_path.joinpath(each).read_bytes() == content
+
+
+def test_demos_take_further_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for arguments in (["--demo", "hours", "--json"], ["--json", "--demo=hours"], ["--demo", "--json"]):
+        done = CliRunner().invoke(app, ["assign", *arguments, "--output", "pairs.csv"])
+        assert done.exit_code == 0, done.output
+        assert json.loads(done.stdout)["cost"] == 7
+    assert [path.name for path in tmp_path.iterdir()] == ["pairs.csv"]
+    done = CliRunner().invoke(app, ["segment", "--demo", "dog"])
+    assert done.exit_code == 2
+    assert "no demo 'dog': there are astronaut, cat" in done.stderr
+    assert "--demo NAME" in CliRunner().invoke(app, ["segment", "--help"]).stdout
+
+
+@pytest.mark.parametrize("command", ["segment", "paint", "denoise", "stereo"])
+def test_demos_without_scikit_image_name_the_extra(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "skimage.data", None)
+    done = CliRunner().invoke(app, [command, "--demo"])
+    assert done.exit_code == 4
+    assert done.stderr.count("\n") == 1
+    assert "scikit-image" in done.stderr
+    assert "preflow[vision]" in done.stderr
 
 
 def test_samples_are_kept(tmp_path: Path) -> None:

@@ -36,7 +36,10 @@ def app() -> None:
       preflow match mesh.mtx --verify
 
     `preflow samples` writes small files and photographs for the examples
-    of all commands.
+    of all commands, and --demo runs a command on them:
+
+      preflow segment --demo astronaut
+      preflow solve --demo roads
 
     Where the kernels did not come with the package, the first run
     compiles them and says so; `preflow warm-up` does so beforehand.

@@ -29,7 +29,13 @@ if TYPE_CHECKING:
     from ..method_names import DeviceName
 
 
-@click.command(cls=Command)
+@click.command(
+    cls=Command,
+    demos={
+        "hours": "hours.csv --verify --output -",
+        "costs": "costs.npy --verify",
+    },
+)
 @click.argument(
     "file",
     metavar="FILE",

@@ -36,7 +36,12 @@ solver_option = click.option(
 WHEEL = 0.15
 
 
-@click.command(cls=Command)
+@click.command(
+    cls=Command,
+    demos={
+        "wall": "left.png right.png --max-disparity 16 --out demo-depth.png",
+    },
+)
 @click.argument("left", metavar="LEFT", help="The left view: PNG, JPEG, TIFF ...")
 @click.argument("right", metavar="RIGHT", help="The right view, rectified.")
 @out_option
@@ -127,7 +132,12 @@ def stereo(
     _report(rows, [out, array], labellings, time_limit)
 
 
-@click.command(cls=Command)
+@click.command(
+    cls=Command,
+    demos={
+        "camera": "frame10.png frame11.png --max-displacement 4 --truth flow10.flo --out demo-flow.png",
+    },
+)
 @click.argument("reference", metavar="FRAME", help="A frame: PNG, JPEG, TIFF ...")
 @click.argument("moving", metavar="NEXT", help="The next frame.")
 @out_option

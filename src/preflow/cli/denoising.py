@@ -18,7 +18,13 @@ if TYPE_CHECKING:
     from ..vision import Denoised
 
 
-@click.command(cls=Command)
+@click.command(
+    cls=Command,
+    demos={
+        "night": "night.png --weight 20 --out demo-calm.png",
+        "scan": "scan.png --weight 0.3 --data absolute --out demo-clean.png",
+    },
+)
 @click.argument("image", metavar="IMAGE", help="PNG, JPEG, TIFF ...; grey or colour.")
 @click.option("--out", "-o", required=True, metavar="PNG", help="Picture to write: the denoised image.")
 @click.option(

@@ -30,7 +30,13 @@ if TYPE_CHECKING:
     from ..vision import Segmentation, Volume
 
 
-@click.command(cls=Command)
+@click.command(
+    cls=Command,
+    demos={
+        "astronaut": "photo.jpg --box 130,5,329,229 --out demo-astronaut.png",
+        "cat": "cat.jpg --scribbles painted.png --out demo-cat.png",
+    },
+)
 @click.argument("image", metavar="IMAGE", help="PNG, JPEG, TIFF ...; grey or colour. Or a NIfTI volume.")
 @click.option(
     "--out", "-o", required=True, metavar="PNG", help="Picture to write: the object with its outline."

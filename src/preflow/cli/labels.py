@@ -19,7 +19,13 @@ if TYPE_CHECKING:
     from ..vision.label_segmentation import LabelModel
 
 
-@click.command("segment-labels", cls=Command)
+@click.command(
+    "segment-labels",
+    cls=Command,
+    demos={
+        "cat": "cat.jpg --seed 1=180,110,280,170 --seed 2=5,5,440,9 --seed 3=5,200,60,290 --out demo-cat.png",
+    },
+)
 @click.argument("image", metavar="IMAGE", help="PNG, JPEG, TIFF ...; grey or colour.")
 @click.option("--out", "-o", required=True, metavar="PNG", help="Picture to write: the labels in colours.")
 @click.option("--seed", multiple=True, metavar="LABEL=SEED", help="Pixels of a label; may be repeated.")

@@ -35,7 +35,14 @@ PIXELS = 600
 MOST_OUTLINES = 200
 
 
-@click.command(cls=Command)
+@click.command(
+    cls=Command,
+    demos={
+        "skills": "skills.csv --verify --output -",
+        "matrix": "matrix.mtx --verify",
+        "graph": "graph.txt --general --verify",
+    },
+)
 @click.argument(
     "file",
     metavar="FILE",

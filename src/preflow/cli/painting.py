@@ -25,7 +25,13 @@ if TYPE_CHECKING:
     from ..vision.segmentation import Model
 
 
-@click.command(cls=Command)
+@click.command(
+    cls=Command,
+    demos={
+        "astronaut": "photo.jpg",
+        "cat": "cat.jpg",
+    },
+)
 @click.argument("image", metavar="IMAGE", help="PNG, JPEG, TIFF ...; grey or colour. Or a NIfTI volume.")
 @click.option("--port", default=0, show_default=True, help="Port on this machine; 0 takes a free one.")
 @click.option("--browser/--no-browser", default=True, help="Open the page, or only print its address.")

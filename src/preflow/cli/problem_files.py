@@ -46,7 +46,13 @@ if TYPE_CHECKING:
     from ..method_names import DeviceName
 
 
-@click.command(cls=Command)
+@click.command(
+    cls=Command,
+    demos={
+        "roads": "roads.csv --source depot --sink shop --verify --output -",
+        "prices": "prices.csv --supply supplies.csv --verify --output -",
+    },
+)
 @problem_file
 @method_option
 @device_option

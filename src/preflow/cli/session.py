@@ -7,21 +7,29 @@ import io
 import logging
 import os
 import select
+import shlex
 import shutil
 import signal
 import sys
 import textwrap
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
+from tempfile import TemporaryDirectory
 from types import FrameType
 from typing import Any, NoReturn, TextIO
 
 import click
 from click.exceptions import Exit
 
-from ..errors import DeviceUnavailableError, MissingDependencyError, PreflowError, VerificationError
+from ..errors import (
+    DeviceUnavailableError,
+    InvalidInputError,
+    MissingDependencyError,
+    PreflowError,
+    VerificationError,
+)
 from ..progress import ProgressReport, Reporter, reporting
 
 VERIFICATION_FAILED = 1
@@ -37,7 +45,47 @@ PATIENCE = 1.0
 
 
 class Command(click.Command):
-    """A command whose help shows its docstring line by line, so that examples and lists keep their lines."""
+    """A command whose help shows its docstring line by line, so that examples and lists keep their lines.
+
+    Parameters
+    ----------
+    demos : mapping of str to str
+        Arguments of each ``--demo NAME``, in which samples stand for files. Options of the user follow them.
+    """
+
+    def __init__(self, *arguments: Any, demos: Mapping[str, str] | None = None, **keywords: Any) -> None:
+        super().__init__(*arguments, **keywords)
+        self.demos = demos or {}
+        if self.demos:
+            text = f"Run on sample files, and say how: {', '.join(self.demos)}."
+            self.params.append(click.Option(["--demo"], metavar="NAME", help=text, expose_value=False))
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Put the arguments of a demo in the place of ``--demo NAME``."""
+        return super().parse_args(ctx, self._expanded(ctx, args) if self.demos else args)
+
+    def _expanded(self, ctx: click.Context, args: list[str]) -> list[str]:
+        given = args[: args.index("--")] if "--" in args else args
+        place = next((at for at, word in enumerate(given) if word.split("=")[0] == "--demo"), None)
+        if place is None:
+            return args
+        _, _, name = args[place].partition("=")
+        rest = args[:place] + args[place + 1 :]
+        if not name and place < len(rest) and not rest[place].startswith("-"):
+            name = rest.pop(place)
+        name = name or next(iter(self.demos))
+        if name not in self.demos:
+            raise InvalidInputError(f"there is no demo {name!r}: there are {', '.join(self.demos)}")
+        words = shlex.split(self.demos[name])
+        from .sample_files import ALL, write_sample
+
+        files = [word for word in words if word in ALL]
+        folder = ctx.with_resource(TemporaryDirectory(prefix="preflow-demo-"))
+        for file in files:
+            write_sample(file, os.path.join(folder, file))
+        say(f"the demo is: preflow samples {' '.join(files)}")
+        say(f"             preflow {ctx.info_name} {' '.join([self.demos[name], *map(shlex.quote, rest)])}")
+        return [os.path.join(folder, word) if word in files else word for word in words] + rest
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the docstring, indented."""

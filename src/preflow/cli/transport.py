@@ -30,7 +30,12 @@ if TYPE_CHECKING:
     from ..transportation.result import TransportResult
 
 
-@click.command(cls=Command)
+@click.command(
+    cls=Command,
+    demos={
+        "towns": "cost.csv --a stock.csv --b demand.csv --verify --out -",
+    },
+)
 @click.argument(
     "file",
     metavar="COST",
