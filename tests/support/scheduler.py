@@ -454,16 +454,23 @@ def _visit_all(
             link = came_from[before]
         return Violation(message, schedule[::-1])
 
+    checked: set[int] = set()
+
     def check(state: State) -> None:
-        explorer._restore(state[0])
-        positions = [explorer.positions[p] for p in state[1]]
+        memory, places = state
+        is_end = all(explorer.positions[place].is_end for place in places)
+        if is_end:
+            ends.append(state)
+        is_new = memory not in checked  # states in which only the threads' places differ look alike
+        if not is_new and not is_end:
+            return
+        checked.add(memory)
+        explorer._restore(memory)
         try:
-            if check_state is not None:
+            if is_new and check_state is not None:
                 check_state(explorer.view)
-            if all(position.is_end for position in positions):
-                ends.append(state)
-                if check_end is not None:
-                    check_end(explorer.view, [position.result for position in positions])
+            if is_end and check_end is not None:
+                check_end(explorer.view, [explorer.positions[place].result for place in places])
         except AssertionError as error:
             raise violation(f"check failed: {error}", state) from error
 
