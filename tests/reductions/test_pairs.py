@@ -221,6 +221,44 @@ def test_prices_of_jobs() -> None:
     assert floats.cost == pytest.approx(0.3)
 
 
+def test_jobs_with_labels() -> None:
+    """A matrix with names, its table of pairs, tuples and dictionaries have the same result."""
+    pandas = pytest.importorskip("pandas")
+    matrix = pandas.DataFrame({"sew": [4, 2], "cook": [1, 3], "sweep": [2.0, np.inf]}, index=["ada", "bob"])
+    table = matrix.stack().rename_axis(["row", "column"]).rename("cost").reset_index()
+    table = table[np.isfinite(table["cost"])]
+    edges = list(table.itertuples(index=False, name=None))
+    nested = {who: {job: cost for w, job, cost in edges if w == who} for who in ("ada", "bob")}
+    limit = {"bob": 2, "ada": 1}
+    expected = {("bob", "sew"): 2, ("bob", "cook"): 3, ("ada", "sweep"): 2}
+    for costs in (matrix, table, edges, nested):
+        found = reductions.assign_jobs(costs, limit=limit)
+        found.verify()
+        assert set(found.pairs()) == set(expected)
+        frame = found.to_pandas()
+        assert list(frame.columns) == ["worker", "job", "cost"]
+        assert {(who, job): cost for who, job, cost in frame.itertuples(index=False)} == expected
+        series = reductions.assign_jobs(
+            costs, limit=pandas.Series(limit), needs={"sew": 1, "cook": 1, "sweep": 1}
+        )
+        assert series.pairs() == found.pairs()
+    with pytest.raises(
+        InfeasibleError, match="columns sew, cook, sweep are allowed 2 rows together: ada, bob;"
+    ):
+        reductions.assign_jobs(matrix)
+    plain = reductions.assign_jobs(matrix.to_numpy(), limit=[1, 2])
+    assert plain.pairs() == [(1, 0), (1, 1), (0, 2)]
+    assert plain.to_columns()["cost"].tolist() == [2, 3, 2]
+    for wrong, message in (
+        ({"ada": 1}, "limit has no entry for 'bob'"),
+        ({"ada": 1, "bob": 1, "cy": 1}, "entry for 'cy', which the costs do not have"),
+    ):
+        with pytest.raises(InvalidInputError, match=message):
+            reductions.assign_jobs(matrix, limit=wrong)
+    with pytest.raises(InvalidInputError, match="the costs have no labels"):
+        reductions.assign_jobs(matrix.to_numpy(), limit=limit)
+
+
 def test_refusals() -> None:
     with pytest.raises(InvalidInputError, match="row_limit must hold integers"):
         reductions.b_matching(([0], [0]), row_limit=1.5)

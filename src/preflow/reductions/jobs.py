@@ -6,22 +6,28 @@ pass on as many workers as they need to a sink. Potentials become what a worker'
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Self, Unpack
+from typing import TYPE_CHECKING, Self, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arrays import AnyArray, Array
+from ..arrays import AnyArray, Array, SideLabels
 from ..certify.exact import exact_dot
 from ..errors import InfeasibleError, InfeasibleFlowError, InvalidInputError, VerificationError
+from ..graph.cost_edges import with_edges_read
 from ..graph.cost_network import CostNetwork
 from ..graph.costs import DenseCosts
+from ..graph.edge_tables import data_frame, labels_of
 from ..mincost.result import MinCostFlowResult
 from ..solving.call import Arguments
 from ..solving.read_only import ReadOnlyArrays
 from .base import CostReduction, check_fits, freeze, one_matrix, read_limits
 from .most_for_least import MaxFlowMinCostResult, max_flow_min_cost
+
+if TYPE_CHECKING:
+    import pandas
 
 #: Relative rounding error that sums of float costs and prices may have.
 ROUNDING = 1e-9
@@ -34,7 +40,7 @@ class JobAssignment(ReadOnlyArrays):
     Attributes
     ----------
     worker, job : ndarray of int64, shape (k,)
-        The pairs, by jobs.
+        The pairs, by jobs. :meth:`pairs` and :meth:`to_pandas` have the caller's labels.
     cost : int or float
         The sum of the costs of the pairs.
     load : ndarray of int64, shape (num_workers,)
@@ -53,6 +59,8 @@ class JobAssignment(ReadOnlyArrays):
     cover_workers, cover_jobs : ndarray of bool, shapes (num_workers,) and (num_jobs,)
         The limits of these workers, the needs of these jobs, and one for each allowed pair without an end
         among them sum to the number of pairs: no assignment has more.
+    labels : (tuple, tuple) or None
+        The caller's labels of workers and of jobs, if the costs have some.
     """
 
     worker: NDArray[np.int64]
@@ -67,10 +75,61 @@ class JobAssignment(ReadOnlyArrays):
     complete: bool
     cover_workers: NDArray[np.bool_]
     cover_jobs: NDArray[np.bool_]
+    labels: SideLabels = None
 
     def __post_init__(self) -> None:
         freeze(self.worker, self.job, self.load, self.rent, self.price, self.limit, self.needs)
         freeze(self.cover_workers, self.cover_jobs)
+
+    def pairs(self) -> list[tuple[Hashable, Hashable]]:
+        """Return the pairs (worker, job), named by the caller's labels if the costs have some."""
+        columns = self._named()
+        return list(zip(columns["worker"].tolist(), columns["job"].tolist(), strict=True))
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return a table with a row for each pair: "worker", "job" and what the pair costs, "cost".
+
+        Raises
+        ------
+        MissingDependencyError
+            pandas is not installed.
+
+        Examples
+        --------
+        >>> import pandas, preflow
+        >>> hours = pandas.DataFrame({"sew": [4, 2], "cook": [1, 3], "sweep": [2, 9]}, index=["ada", "bob"])
+        >>> print(preflow.reductions.assign_jobs(hours, limit={"ada": 2, "bob": 1}).to_pandas())
+          worker    job  cost
+        0    bob    sew     2
+        1    ada   cook     1
+        2    ada  sweep     2
+        """
+        return data_frame(self.to_columns())
+
+    def to_columns(self) -> dict[str, AnyArray]:
+        """Return the columns of :meth:`to_pandas` as arrays; ``polars.DataFrame`` takes them, too."""
+        tail, head, cost = self._allowed()
+        order = np.lexsort((head, tail))
+        place = np.searchsorted((tail * len(self.needs) + head)[order], self._numbers())
+        return {**self._named(), "cost": cost[order[place]]}
+
+    def _named(self) -> dict[str, Array]:
+        workers, jobs = self.labels or (None, None)
+        return {"worker": labels_of(workers, self.worker), "job": labels_of(jobs, self.job)}
+
+    def _numbers(self) -> NDArray[np.int64]:
+        """Return the number of each pair: workers times the number of jobs, and jobs."""
+        return self.worker * len(self.needs) + self.job
+
+    def _allowed(self) -> tuple[NDArray[np.int64], NDArray[np.int64], Array]:
+        """Return worker, job and cost of each pair that is allowed."""
+        n, network = len(self.limit), self.result.network
+        pairs = slice(n, network.num_arcs - len(self.needs))
+        return (
+            network.tail[pairs].astype(np.int64),
+            network.head[pairs].astype(np.int64) - n,
+            network.cost[pairs],
+        )
 
     def verify(self) -> None:
         """Prove that no assignment does more jobs, and that none that does as many costs less.
@@ -89,29 +148,27 @@ class JobAssignment(ReadOnlyArrays):
             raise VerificationError("a worker has more jobs than allowed")
         if (done != self.needs).any() if self.complete else (done > self.needs).any():
             raise VerificationError("a job has the wrong number of workers")
-        network = self.result.network
-        pairs = slice(n, network.num_arcs - m)
-        worker, job = network.tail[pairs].astype(np.int64), network.head[pairs].astype(np.int64) - n
-        self._check_pairs(worker * m + job, network.cost[pairs])
+        worker, job, cost = self._allowed()
+        self._check_pairs(worker * m + job, cost)
         left = int(np.count_nonzero(~self.cover_workers[worker] & ~self.cover_jobs[job]))
         most = left + int(self.limit[self.cover_workers].sum()) + int(self.needs[self.cover_jobs].sum())
         if most != len(self.worker):
             raise VerificationError(f"the cover proves that there are at most {most} pairs")
         if not self.complete:
             return
-        below = np.minimum(network.cost[pairs] + self.rent[worker] - self.price[job], 0)
+        below = np.minimum(cost + self.rent[worker] - self.price[job], 0)
         bound = exact_dot(self.price, self.needs) - exact_dot(self.rent, self.limit)
         bound += exact_dot(below, np.ones(len(below), dtype=np.int64))
         slack = 0.0
-        if network.cost.dtype.kind == "f":
+        if cost.dtype.kind == "f":
             terms = float(np.abs(self.price) @ self.needs + np.abs(self.rent) @ self.limit)
-            slack = self.result.gap + ROUNDING * (terms + float(np.abs(network.cost[pairs]).sum()))
+            slack = self.result.gap + ROUNDING * (terms + float(np.abs(cost).sum()))
         if (self.rent < 0).any() or not abs(self.cost - bound) <= slack:
             raise VerificationError(f"the prices prove a cost of {bound}, not {self.cost}")
 
     def _check_pairs(self, allowed: NDArray[np.int64], cost: Array) -> None:
         """Check that the pairs are different ones of those allowed, and what they cost."""
-        chosen = self.worker * len(self.needs) + self.job
+        chosen = self._numbers()
         if len(np.unique(chosen)) < len(chosen):
             raise VerificationError("a pair occurs twice")
         order = np.argsort(allowed, kind="stable")
@@ -139,6 +196,8 @@ class JobsAsMinCostFlow(CostReduction[JobAssignment]):
     needs : ndarray of int64, shape (num_jobs,)
     partial : bool
         Whether jobs may be left over if not all can be done.
+    labels : (tuple, tuple) or None
+        The caller's labels of workers and of jobs, if the costs have some.
 
     Examples
     --------
@@ -157,6 +216,7 @@ class JobsAsMinCostFlow(CostReduction[JobAssignment]):
     limit: NDArray[np.int64]
     needs: NDArray[np.int64]
     partial: bool
+    labels: SideLabels = None
 
     @classmethod
     def of(cls, cost: AnyArray, *, limit: ArrayLike = 1, needs: ArrayLike = 1, partial: bool = False) -> Self:
@@ -164,19 +224,24 @@ class JobsAsMinCostFlow(CostReduction[JobAssignment]):
 
         Parameters
         ----------
-        cost : array_like, shape (num_workers, num_jobs), or sparse matrix
-            Infinite: not allowed. A sparse matrix allows only its stored entries.
-        limit : array_like of integers, shape (num_workers,), or scalar
-            The most jobs that each worker takes.
-        needs : array_like of integers, shape (num_jobs,), or scalar
+        cost : array_like, shape (num_workers, num_jobs), sparse matrix, DataFrame or edges
+            Infinite: not allowed. A sparse matrix allows only its stored entries. A DataFrame has workers as
+            index and jobs as columns. A table with the columns "row", "column" and "cost", a list of tuples
+            and a dictionary of dictionaries have the allowed pairs, as for
+            :func:`preflow.linear_assignment`.
+        limit : array_like of integers, shape (num_workers,), mapping, Series or scalar
+            The most jobs that each worker takes. A mapping or a Series has it by label.
+        needs : array_like of integers, shape (num_jobs,), mapping, Series or scalar
             How many different workers each job needs.
         partial : bool
             If not all can be done, do as much as possible.
         """
         if not isinstance(partial, bool):
             raise InvalidInputError(f"partial must be True or False, got {partial!r}")
-        given = one_matrix(cost)
+        given = one_matrix(with_edges_read(cost))
         _, n, m = given.shape
+        workers, jobs = given.labels or (None, None)
+        limit, needs = _by_label(limit, "limit", workers), _by_label(needs, "needs", jobs)
         pairs = given.to_sparse() if isinstance(given, DenseCosts) else given
         limits, needed = read_limits(limit, n, "limit"), read_limits(needs, m, "needs")
         worker, job = pairs.row, pairs.column.astype(np.int64)
@@ -196,7 +261,15 @@ class JobsAsMinCostFlow(CostReduction[JobAssignment]):
             supply=supply,
             num_vertices=n + m + 2,
         )
-        return cls(network=network, source=source, sink=sink, limit=limits, needs=needed, partial=partial)
+        return cls(
+            network=network,
+            source=source,
+            sink=sink,
+            limit=limits,
+            needs=needed,
+            partial=partial,
+            labels=given.labels,
+        )
 
     def solve(self, **arguments: Unpack[Arguments]) -> JobAssignment:
         """Find a flow with these arguments of :func:`preflow.min_cost_flow`, and return the answer.
@@ -218,7 +291,9 @@ class JobsAsMinCostFlow(CostReduction[JobAssignment]):
             pairs = slice(n, self.network.num_arcs - m)
             worker, job = self.network.tail[pairs], self.network.head[pairs].astype(np.int64) - n
             allowed = np.unique(worker[np.isin(job, jobs)])
-            raise InfeasibleError("columns", tuple(jobs.tolist()), tuple(allowed.tolist())) from None
+            workers, names = self.labels or (None, None)
+            violating, partners = labels_of(names, jobs).tolist(), labels_of(workers, allowed).tolist()
+            raise InfeasibleError("columns", tuple(violating), tuple(partners)) from None
 
     def solution(self, result: MinCostFlowResult) -> JobAssignment:
         """Return the pairs and the prices."""
@@ -246,7 +321,24 @@ class JobsAsMinCostFlow(CostReduction[JobAssignment]):
             bool(len(used) == self.needs.sum()),
             cover_workers,
             cover_jobs,
+            self.labels,
         )
+
+
+def _by_label(values: ArrayLike, name: str, labels: Sequence[Hashable] | None) -> ArrayLike:
+    """Return limits by label, a mapping or a Series, in the order of the labels; others unchanged."""
+    if not isinstance(values, Mapping) and (labels is None or not hasattr(values, "items")):
+        return values
+    if labels is None:
+        raise InvalidInputError(f"{name} is a mapping of labels, and the costs have no labels")
+    given: Mapping[Hashable, int] = dict(values.items())
+    for label in labels:
+        if label not in given:
+            raise InvalidInputError(f"{name} has no entry for {label!r}")
+    for label in given:
+        if label not in labels:
+            raise InvalidInputError(f"{name} has an entry for {label!r}, which the costs do not have")
+    return [given[label] for label in labels]
 
 
 def assign_jobs(
@@ -264,11 +356,14 @@ def assign_jobs(
 
     Parameters
     ----------
-    cost : array_like, shape (num_workers, num_jobs), or sparse matrix
-        Infinite: not allowed. A sparse matrix allows only its stored entries.
-    limit : array_like of integers, shape (num_workers,), or scalar
-        The most jobs that each worker takes.
-    needs : array_like of integers, shape (num_jobs,), or scalar
+    cost : array_like, shape (num_workers, num_jobs), sparse matrix, DataFrame or edges
+        Infinite: not allowed. A sparse matrix allows only its stored entries. A DataFrame has workers as
+        index and jobs as columns. A table with the columns "row", "column" and "cost", a list of tuples
+        and a dictionary of dictionaries have the allowed pairs, as for
+        :func:`preflow.linear_assignment`.
+    limit : array_like of integers, shape (num_workers,), mapping, Series or scalar
+        The most jobs that each worker takes. A mapping or a Series has it by label.
+    needs : array_like of integers, shape (num_jobs,), mapping, Series or scalar
         How many different workers each job needs.
     partial : bool
         If not all can be done, do as much as possible, at the least cost, instead of raising InfeasibleError.
