@@ -1,0 +1,401 @@
+"""Messages between regions, and the protocol of the hosts that carry them.
+
+A *host* keeps one :class:`Worker` for each region and moves messages between them: in the memory of one
+process, on files, on GPUs, or on a cluster. It needs to know nothing about flows.
+
+Words
+-----
+- A *border arc* of a region leads from one of its vertices to a vertex of another region, a *ghost*. A region
+  and a neighbour list the arcs between them in the same order, each from its own side. All arrays of this
+  module have one entry for each border arc of a region, grouped by neighbour.
+- The *label* of a vertex is a lower bound on the number of border arcs on a residual path to the sink, and
+  INFINITE if there is no such path.
+
+A sweep in pseudo-code
+----------------------
+::
+
+    for each region, at the same time:       messages[region] = worker.discharge(order)
+    for each region, at the same time:       report[region] = worker.receive(messages from its neighbours)
+    the coordinator reads all reports, searches the border from the sink, and writes the next orders
+
+A host may also let regions discharge one after the other (the host on files does so). Then ``receive`` runs
+on the region and on its neighbours after each discharge; a region that has not discharged sends
+:meth:`Worker.idle_message`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..arrays import Array
+from ..solving.run import Control
+
+#: The label of vertices that cannot reach the sink.
+INFINITE = 1 << 30
+
+Labels = NDArray[np.int32]
+Amounts = NDArray[np.int64]
+Answer = TypeVar("Answer")
+
+
+class Message(NamedTuple):
+    """The message of a region to one neighbour after a discharge; an entry for each arc between the two.
+
+    Attributes
+    ----------
+    push : ndarray of int64
+        Flow that the region has sent over each arc.
+    label : ndarray of int32
+        Label of the region's own end of each arc.
+    """
+
+    push: Amounts
+    label: Labels
+
+
+class Raised(NamedTuple):
+    """New labels of the border vertices of one region.
+
+    Attributes
+    ----------
+    old, new : ndarray of int32
+        Vertices with the label ``old[i]`` get ``new[i]``; `old` increases.
+    """
+
+    old: Labels
+    new: Labels
+
+    def applied(self, labels: Labels) -> Labels:
+        """Return labels with those in `old` raised."""
+        place = np.minimum(np.searchsorted(self.old, labels), len(self.old) - 1)
+        return np.where(self.old[place] == labels, self.new[place], labels)
+
+
+class Order(NamedTuple):
+    """The coordinator's order to all regions for one sweep; a region that is not ready only raises labels.
+
+    Attributes
+    ----------
+    limit : int
+        A region augments to ghosts with labels below this. 0: only to the sink.
+    raised : mapping of int to Raised
+        New labels of border vertices, by region; a region reads its own entry and those of neighbours.
+    """
+
+    limit: int
+    raised: Mapping[int, Raised] = {}
+
+
+class Report(NamedTuple):
+    """The report of a region to the coordinator after each sweep: a few numbers, however long its border is.
+
+    Attributes
+    ----------
+    region : int
+    labels : ndarray of int32
+        The distinct labels of its border vertices.
+    links : ndarray of int32, shape (k, 3)
+        ``(neighbour, own label, label there)`` of the border arcs with residual capacity, without repetition.
+    bound : int
+        A lower bound on the region's share of the capacity of every cut, in units of its capacities.
+    active : int
+        Excess that may still move.
+    ready : bool
+        Whether a discharge may change something.
+    """
+
+    region: int
+    labels: Labels
+    links: Labels
+    bound: int
+    active: int
+    ready: bool
+
+
+class Border(NamedTuple):
+    """The border arcs of a region.
+
+    Attributes
+    ----------
+    neighbours : tuple of int
+        The regions that share arcs with this one, in increasing order.
+    first : ndarray of int64, shape (neighbours + 1,)
+        The arcs to ``neighbours[i]`` are ``first[i]`` to ``first[i + 1]``.
+    capacity : ndarray of int64
+        Capacity of each arc away from the region.
+    """
+
+    neighbours: tuple[int, ...]
+    first: NDArray[np.int64]
+    capacity: Amounts
+
+
+class Discharged(NamedTuple):
+    """The outcome of a discharge.
+
+    Attributes
+    ----------
+    push : ndarray of int64
+        Flow sent over each border arc.
+    label : ndarray of int32
+        Label of the region's own end of each border arc.
+    bound : int
+        See :class:`Report`.
+    waiting : int
+        Excess that may reach the sink through ghosts that the limit left out.
+    complete : bool
+        Whether all ghosts that reach the sink were searched: neither the limit nor a stop left some out.
+    """
+
+    push: Amounts
+    label: Labels
+    bound: int
+    waiting: int
+    complete: bool
+
+
+class Proof(NamedTuple):
+    """The claims of a region that its neighbours check when a cut is verified; an entry for each border arc.
+
+    Attributes
+    ----------
+    flow : ndarray of int64
+        Net flow over each border arc away from the region.
+    sink_side : ndarray of bool
+        Whether the region's own end is on the sink's side.
+    """
+
+    flow: Amounts
+    sink_side: NDArray[np.bool_]
+
+
+class Region(Protocol):
+    """The part of a problem that one region has: its residual capacities and a search."""
+
+    border: Border
+
+    def discharge(self, gain: Amounts, label: Labels, limit: int, control: Control) -> Discharged:
+        """Augment inside the region: first to the sink, then to ghosts in the order of their labels.
+
+        Parameters
+        ----------
+        gain : ndarray of int64
+            For each border arc the flow that arrives against it: it adds to the arc's residual capacity and
+            to the excess of the region's own end.
+        label : ndarray of int32
+            Label of the ghost of each border arc.
+        limit : int
+            Ghosts with this label or a larger one receive nothing.
+        control : Control
+            A raised stop flag ends the discharge early. Then labels do not change.
+        """
+
+    def state(self) -> dict[str, Array]:
+        """Return the arrays from which :meth:`restore` continues."""
+
+    def restore(self, state: Mapping[str, Array]) -> None:
+        """Continue from the arrays that :meth:`state` returned."""
+
+    def sink_side(self) -> NDArray[np.bool_]:
+        """Return which vertices of the region are on the sink's side after the last discharge."""
+
+    def proof(self) -> Proof:
+        """Return what neighbours need for :meth:`verify`."""
+
+    def verify(self, theirs: Proof) -> tuple[int, int]:
+        """Prove the region's part of the flow and of the cut, given what its neighbours claim.
+
+        Returns
+        -------
+        bound, capacity : int
+            The region's share of the flow, and of the capacity of the cut.
+
+        Raises
+        ------
+        VerificationError
+            Names the first vertex at fault.
+        """
+
+
+class RegionTask(Protocol):
+    """A region before it is loaded: small, and can be pickled if its arrays can be."""
+
+    number: int
+
+    def build(self) -> Region:
+        """Read the region's part of the problem."""
+
+
+class Exchange(Protocol):
+    """A host of regions.
+
+    ``scatter`` comes first, then sweeps, then ``collect`` any number of times, then ``close``. An exchange
+    that can go on from a checkpoint returns the reports of the checkpoint from ``scatter``, and says in
+    ``sweeps`` how many sweeps had been done.
+    """
+
+    #: Sweeps that are done, those before a checkpoint included.
+    sweeps: int
+
+    def scatter(self, tasks: Sequence[RegionTask], control: Control) -> list[Report]:
+        """Make a worker for each task, and return their reports before the first sweep."""
+
+    def sweep(self, order: Order) -> list[Report]:
+        """Run one sweep and write a checkpoint where the host has any; return the report of each region."""
+
+    def collect(self, ask: Callable[[Worker], Answer]) -> Iterator[Answer]:
+        """Yield what a function returns for the worker of each region, in order; it can be pickled."""
+
+    def close(self) -> None:
+        """Release all that the host has; after Ctrl-C, too."""
+
+
+class Worker:
+    """A region with its side of the border: the labels, what it has sent, and what has arrived.
+
+    Every host uses this class. All of its methods take and return plain arrays, so a host can run it in
+    another process.
+
+    Attributes
+    ----------
+    number : int
+    region : Region or None
+        None while a host has stored the region elsewhere; only `discharge` and the proof need it.
+    border : Border
+    """
+
+    def __init__(self, number: int, region: Region) -> None:
+        self.number = number
+        self.region: Region | None = region
+        self.border = region.border
+        arcs = len(self.border.capacity)
+        self._residual = self.border.capacity.copy()
+        self._label: Labels = np.zeros(arcs, dtype=np.int32)
+        self._ghost_label: Labels = np.zeros(arcs, dtype=np.int32)
+        self._push: Amounts = np.zeros(arcs, dtype=np.int64)
+        self._gain: Amounts = np.zeros(arcs, dtype=np.int64)
+        self._bound = 0
+        self._waiting = 0
+        self._stale = True
+
+    def discharge(self, order: Order, control: Control) -> dict[int, Message]:
+        """Carry out an order; return the message to each neighbour."""
+        self._raise_labels(order.raised)
+        if not self.ready:
+            self._push[:] = 0
+        else:
+            assert self.region is not None, "the host has not loaded the region"
+            done = self.region.discharge(self._gain, self._ghost_label, order.limit, control)
+            self._push = done.push
+            self._gain = np.zeros_like(self._gain)
+            self._label = np.maximum(self._label, done.label)
+            self._bound, self._waiting, self._stale = done.bound, done.waiting, not done.complete
+        return {
+            neighbour: Message(self._push[part].copy(), self._label[part])
+            for neighbour, part in self._parts()
+        }
+
+    def idle_message(self, neighbour: int) -> Message:
+        """Return the message of a region that has sent nothing since the last exchange."""
+        part = dict(self._parts())[neighbour]
+        return Message(np.zeros(part.stop - part.start, dtype=np.int64), self._label[part])
+
+    def receive(self, messages: Mapping[int, Message]) -> Report:
+        """Fuse the flows over the arcs to some neighbours with what these have sent.
+
+        A push from u to v makes residual capacity from v to u. It is kept only if the new labels allow that:
+        ``label(v) <= label(u) + 1``. Otherwise it returns to u. Both regions decide alike.
+        """
+        for neighbour, part in self._parts():
+            message = messages.get(neighbour)
+            if message is None:
+                continue
+            mine, theirs = self._label[part], message.label
+            kept = np.where(theirs <= mine + 1, self._push[part], 0)
+            came = np.where(mine <= theirs + 1, message.push, 0)
+            self._residual[part] += came - kept
+            self._gain[part] += self._push[part] - kept + came
+            self._push[part] = 0
+            self._learn(part, theirs)
+        return self.report()
+
+    @property
+    def ready(self) -> bool:
+        """Whether a discharge may change something."""
+        return self._stale or bool(self._gain.any())
+
+    def report(self) -> Report:
+        """Return the report of the region as of now."""
+        open_ = self._residual > 0
+        neighbour = np.repeat(np.array(self.border.neighbours, dtype=np.int32), np.diff(self.border.first))
+        links = np.stack([neighbour, self._label, self._ghost_label], axis=1)[open_]
+        return Report(
+            self.number,
+            np.unique(self._label),
+            np.unique(links, axis=0),
+            self._bound,
+            self._waiting + int(self._gain.sum()),
+            self.ready,
+        )
+
+    def state(self) -> dict[str, Array]:
+        """Return the arrays of the border, from which :meth:`restore` continues."""
+        numbers = np.array([self._bound, self._waiting, self._stale], dtype=np.int64)
+        return {
+            "residual": self._residual,
+            "label": self._label,
+            "ghost_label": self._ghost_label,
+            "gain": self._gain,
+            "numbers": numbers,
+        }
+
+    def restore(self, state: Mapping[str, Array]) -> None:
+        """Continue from the arrays that :meth:`state` returned."""
+        self._residual, self._gain = state["residual"].copy(), state["gain"].copy()
+        self._label, self._ghost_label = state["label"].copy(), state["ghost_label"].copy()
+        self._push = np.zeros_like(self._gain)
+        self._bound, self._waiting = map(int, state["numbers"][:2])
+        self._stale = bool(state["numbers"][2])
+
+    def proofs(self) -> dict[int, Proof]:
+        """Return what each neighbour needs to verify the cut."""
+        assert self.region is not None, "the host has not loaded the region"
+        flow, sink_side = self.region.proof()
+        return {neighbour: Proof(flow[part], sink_side[part]) for neighbour, part in self._parts()}
+
+    def verify(self, proofs: Mapping[int, Proof]) -> tuple[int, int]:
+        """Verify the region's part: see :meth:`Region.verify`; `proofs` is what its neighbours showed."""
+        assert self.region is not None, "the host has not loaded the region"
+        theirs = [proofs[neighbour] for neighbour in self.border.neighbours]
+        flow = np.concatenate([each.flow for each in theirs] or [np.zeros(0, dtype=np.int64)])
+        side = np.concatenate([each.sink_side for each in theirs] or [np.zeros(0, dtype=np.bool_)])
+        return self.region.verify(Proof(flow, side))
+
+    def check_labels(self) -> None:
+        """Assert that no residual border arc leads down by more than one label; called by tests."""
+        open_ = self._residual > 0
+        assert (self._label[open_] <= self._ghost_label[open_] + 1).all(), "a residual arc leads down"
+
+    def _raise_labels(self, raised: Mapping[int, Raised]) -> None:
+        own = raised.get(self.number)
+        if own is not None:
+            self._label = own.applied(self._label)
+        for neighbour, part in self._parts():
+            if neighbour in raised:
+                self._learn(part, raised[neighbour].applied(self._ghost_label[part]))
+
+    def _learn(self, part: slice, labels: Labels) -> None:
+        """Take over labels of ghosts; those behind arcs without residual capacity do not matter now."""
+        changed = (self._ghost_label[part] != labels) & (self._residual[part] > 0)
+        self._ghost_label[part] = labels
+        self._stale |= bool(changed.any())
+
+    def _parts(self) -> Iterator[tuple[int, slice]]:
+        first = self.border.first.tolist()
+        for i, neighbour in enumerate(self.border.neighbours):
+            yield neighbour, slice(first[i], first[i + 1])

@@ -1,0 +1,55 @@
+"""Regions in the memory of one process, discharged by threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from ..solving.run import Control
+from .exchange import Answer, Order, RegionTask, Report, Worker
+
+
+class MemoryExchange:
+    """All regions in memory; up to `threads` of them discharge at the same time.
+
+    Parameters
+    ----------
+    threads : int
+
+    Attributes
+    ----------
+    sweeps : int
+    workers : list of Worker
+    """
+
+    def __init__(self, threads: int) -> None:
+        self.sweeps = 0
+        self.workers: list[Worker] = []
+        self._control = Control()
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="preflow-region")
+
+    def scatter(self, tasks: Sequence[RegionTask], control: Control) -> list[Report]:
+        """Build all regions."""
+        self._control = control
+        self.workers = list(self._pool.map(lambda task: Worker(task.number, task.build()), tasks))
+        return [worker.report() for worker in self.workers]
+
+    def sweep(self, order: Order) -> list[Report]:
+        """Discharge all regions, then fuse their flows."""
+        messages = list(self._pool.map(lambda worker: worker.discharge(order, self._control), self.workers))
+
+        def receive(worker: Worker) -> Report:
+            number = worker.number
+            return worker.receive({other: messages[other][number] for other in worker.border.neighbours})
+
+        reports = list(self._pool.map(receive, self.workers))
+        self.sweeps += 1
+        return reports
+
+    def collect(self, ask: Callable[[Worker], Answer]) -> Iterator[Answer]:
+        """Yield an answer of each worker."""
+        return self._pool.map(ask, self.workers)
+
+    def close(self) -> None:
+        """Wait for the threads; they end soon once the stop flag is raised."""
+        self._pool.shutdown()

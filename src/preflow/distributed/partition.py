@@ -1,0 +1,176 @@
+"""Boxes of a grid, and the arcs between them."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InvalidInputError
+from ..graph.neighbourhood import Box
+
+
+class Boxes(NamedTuple):
+    """A grid divided into boxes, numbered in C order.
+
+    Attributes
+    ----------
+    shape : tuple of int
+    cuts : tuple of ndarrays of int64
+        For each axis, where boxes begin, followed by the length of the axis.
+    """
+
+    shape: tuple[int, ...]
+    cuts: tuple[NDArray[np.int64], ...]
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """Number of boxes along each axis."""
+        return tuple(len(cut) - 1 for cut in self.cuts)
+
+    def boxes(self) -> list[Box]:
+        """Return all boxes."""
+        sides = [[slice(*ends) for ends in itertools.pairwise(cut.tolist())] for cut in self.cuts]
+        return list(itertools.product(*sides))
+
+    def box_of(self, pixels: tuple[NDArray[np.int64], ...]) -> NDArray[np.int64]:
+        """Return the number of the box of each pixel, given its coordinates."""
+        number = np.zeros(len(pixels[0]), dtype=np.int64)
+        for cut, count, place in zip(self.cuts, self.counts, pixels, strict=True):
+            number = number * count + (np.searchsorted(cut, place, side="right") - 1)
+        return number
+
+
+def divide(shape: tuple[int, ...], regions: int | tuple[int, ...]) -> Boxes:
+    """Divide a grid into boxes of about one size.
+
+    Parameters
+    ----------
+    shape : tuple of int
+    regions : int or tuple of int
+        The number of boxes, or that along each axis. A number is reached exactly if the grid has as many
+        pixels along its axes, and with the smallest border between boxes.
+    """
+    if isinstance(regions, tuple):
+        if len(regions) != len(shape) or not all(isinstance(n, int) and n >= 1 for n in regions):
+            raise InvalidInputError(
+                f"regions must be a number, or one for each of {len(shape)} axes, got {regions}"
+            )
+        counts = regions
+    else:
+        if isinstance(regions, bool) or not isinstance(regions, int) or regions < 1:
+            raise InvalidInputError(f"regions must be a positive number, got {regions!r}")
+        counts = _best_counts(shape, regions)
+    return Boxes(
+        shape,
+        tuple(
+            np.linspace(0, length, min(count, max(1, length)) + 1).astype(np.int64)
+            for length, count in zip(shape, counts, strict=True)
+        ),
+    )
+
+
+def _best_counts(shape: tuple[int, ...], regions: int) -> tuple[int, ...]:
+    """Return how many boxes to make along each axis, so that the arcs between boxes are few."""
+    size = math.prod(shape)
+    while regions > 1:
+        fitting = [
+            counts
+            for counts in _factorizations(regions, len(shape))
+            if all(count <= length for count, length in zip(counts, shape, strict=True))
+        ]
+        if fitting:
+            return min(fitting, key=lambda counts: _border(shape, counts, size))
+        regions -= 1
+    return (1,) * len(shape)
+
+
+def _border(shape: tuple[int, ...], counts: tuple[int, ...], size: int) -> float:
+    return sum((count - 1) * size / length for count, length in zip(counts, shape, strict=True))
+
+
+def _factorizations(number: int, parts: int) -> list[tuple[int, ...]]:
+    """Return all tuples of `parts` numbers with this product."""
+    if parts == 1:
+        return [(number,)]
+    return [
+        (first, *rest)
+        for first in range(1, number + 1)
+        if number % first == 0
+        for rest in _factorizations(number // first, parts - 1)
+    ]
+
+
+class GridBorder(NamedTuple):
+    """The border arcs of a box, in the order in which the neighbour lists them, too.
+
+    Attributes
+    ----------
+    neighbours : tuple of int
+    first : ndarray of int64, shape (neighbours + 1,)
+    direction : ndarray of int64
+        Direction of each arc.
+    tail, head : tuples of ndarrays of int64
+        Coordinates of both ends in the grid.
+    """
+
+    neighbours: tuple[int, ...]
+    first: NDArray[np.int64]
+    direction: NDArray[np.int64]
+    tail: tuple[NDArray[np.int64], ...]
+    head: tuple[NDArray[np.int64], ...]
+
+
+def border_of(boxes: Boxes, number: int, offsets: NDArray[np.int64]) -> GridBorder:
+    """Return the arcs from a box to others.
+
+    Arcs to a neighbour are ordered by the arc that leads from the box with the smaller number: by its
+    direction, then its tail.
+    """
+    shape, box = boxes.shape, boxes.boxes()[number]
+    tails, directions = [], []
+    for d, offset in enumerate(offsets.tolist()):
+        lengths = [side.stop - side.start for side in box]
+        leaving = np.zeros(lengths, dtype=bool)
+        inside = np.ones(lengths, dtype=bool)
+        for axis, (side, step, length) in enumerate(zip(box, offset, shape, strict=True)):
+            there = np.arange(side.start, side.stop) + step
+            along = [1] * len(shape)
+            along[axis] = -1
+            leaving |= ((there < side.start) | (there >= side.stop)).reshape(along)
+            inside &= ((there >= 0) & (there < length)).reshape(along)
+        found = np.nonzero(leaving & inside)
+        tails.append(np.stack(found).astype(np.int64))
+        directions.append(np.full(len(found[0]), d, dtype=np.int64))
+    start = np.array([side.start for side in box], dtype=np.int64)
+    tail = np.concatenate(tails, axis=1) + start[:, None]
+    direction = np.concatenate(directions)
+    head = tail + offsets[direction].T
+    neighbour = boxes.box_of(tuple(head))
+    forward = neighbour > number
+    index = np.where(
+        forward,
+        np.ravel_multi_index(tuple(tail), shape),
+        np.ravel_multi_index(tuple(head), shape),
+    )
+    order = np.lexsort((index, np.where(forward, direction, direction ^ 1), neighbour))
+    neighbours, first = np.unique(neighbour[order], return_index=True)
+    return GridBorder(
+        tuple(neighbours.tolist()),
+        np.append(first, len(order)).astype(np.int64),
+        direction[order],
+        tuple(tail[:, order]),
+        tuple(head[:, order]),
+    )
+
+
+def halo(box: Box, shape: tuple[int, ...], offsets: NDArray[np.int64]) -> Box:
+    """Return a box together with all neighbours of its pixels, as the smallest box with all of them."""
+    reach = np.abs(offsets).max(axis=0).tolist()
+    return tuple(
+        slice(max(0, side.start - step), min(length, side.stop + step))
+        for side, step, length in zip(box, reach, shape, strict=True)
+    )

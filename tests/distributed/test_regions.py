@@ -1,0 +1,166 @@
+"""Minimum cuts of grids by regions: against grid_cut bit for bit, with the invariants between sweeps."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+import preflow
+from preflow.distributed.exchange import Exchange, Message, Order, Raised, Report, Worker
+from preflow.distributed.grid_source import GridSource, grid_tasks
+from preflow.distributed.memory import MemoryExchange
+from preflow.distributed.partition import border_of, divide
+from preflow.distributed.sweeps import Progress, relabel, run_sweeps
+from preflow.errors import VerificationError
+from preflow.solving.run import Control
+
+NEIGHBOURHOODS: dict[int, tuple[Any, ...]] = {
+    1: (2, [(1,), (3,)]),
+    2: (4, 8, [(0, 1), (1, 0), (1, 2)], [(0, 3), (2, -1)]),
+    3: (6, 18, 26, [(0, 0, 2), (1, -1, 0)]),
+}
+
+
+@st.composite
+def grids(draw: st.DrawFn) -> preflow.GridNetwork:
+    """Grids of one to three axes, with all neighbourhoods, and sparse or large capacities."""
+    ndim = draw(st.integers(1, 3))
+    shape = tuple(draw(st.lists(st.integers(1, (20, 7, 5)[ndim - 1]), min_size=ndim, max_size=ndim)))
+    connectivity = draw(st.sampled_from(NEIGHBOURHOODS[ndim]))
+    pairs = len(connectivity) if isinstance(connectivity, list) else connectivity // 2
+    rows = draw(st.sampled_from((pairs, 2 * pairs)))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    most = draw(st.sampled_from((1, 3, 20, 2**30, 2**40)))
+    density = draw(st.sampled_from((0.1, 0.5, 1.0)))
+
+    def capacities(*lengths: int) -> NDArray[np.int64]:
+        values: NDArray[np.int64] = rng.integers(0, most, lengths, endpoint=True)
+        return np.where(rng.random(lengths) < density, values, 0)
+
+    return preflow.GridNetwork.from_arrays(
+        capacities(*shape), capacities(*shape), capacities(rows, *shape), connectivity=connectivity
+    )
+
+
+def solved(network: preflow.GridNetwork, regions: int, exchange: MemoryExchange) -> tuple[Any, Progress]:
+    """Return labels and bounds; check the invariants between sweeps."""
+    source = GridSource.of(network, None, None, None)
+    boxes = divide(network.shape, regions)
+
+    def check(progress: Progress) -> None:
+        for worker in exchange.workers:
+            worker.check_labels()
+        for worker in exchange.workers:
+            for other in worker.border.neighbours:
+                theirs = dict(exchange.workers[other]._parts())[worker.number]
+                mine = dict(worker._parts())[other]
+                assert np.array_equal(worker._ghost_label[mine], exchange.workers[other]._label[theirs])
+
+    progress = run_sweeps(exchange, grid_tasks(source, boxes), Control(), check)
+    labels = np.zeros(network.shape, dtype=bool)
+    for box, side in zip(boxes.boxes(), exchange.collect(sink_side), strict=True):
+        labels[box] = ~side
+    return labels, progress
+
+
+def sink_side(worker: Worker) -> Any:
+    assert worker.region is not None
+    return worker.region.sink_side()
+
+
+def proved(exchange: MemoryExchange) -> tuple[int, int]:
+    """Return the value of the flow and of the cut, proved region by region."""
+    proofs = [worker.proofs() for worker in exchange.workers]
+    parts = [
+        worker.verify({other: proofs[other][worker.number] for other in worker.border.neighbours})
+        for worker in exchange.workers
+    ]
+    return sum(bound for bound, _ in parts), sum(capacity for _, capacity in parts)
+
+
+@given(grids(), st.integers(1, 27))
+@settings(max_examples=60, deadline=None)
+def test_the_answer_is_that_of_grid_cut(network: preflow.GridNetwork, regions: int) -> None:
+    exchange: Exchange = MemoryExchange(2)
+    assert isinstance(exchange, MemoryExchange)
+    labels, progress = solved(network, regions, exchange)
+    expected = preflow.grid_cut(network, method="serial-incremental-bfs")
+    assert progress.lower == progress.upper == expected.value
+    assert np.array_equal(labels, expected.labels)
+    assert proved(exchange) == (expected.value, expected.value)
+    exchange.close()
+
+
+def test_a_wrong_flow_or_side_is_found() -> None:
+    rng = np.random.default_rng(3)
+    shape = (6, 6, 6)
+    network = preflow.GridNetwork.from_arrays(
+        rng.integers(0, 9, shape), rng.integers(0, 9, shape), 3, connectivity=6
+    )
+    exchange = MemoryExchange(1)
+    solved(network, 8, exchange)
+    proved(exchange)
+    region: Any = exchange.workers[3].region
+    region._state.residual[region._arcs[0]] += 1
+    with pytest.raises(VerificationError, match="disagree on the flow"):
+        proved(exchange)
+    region._state.residual[region._arcs[0]] -= 1
+    region._own_terminals[1, 1, 1] += 1
+    with pytest.raises(VerificationError, match="not conserved"):
+        proved(exchange)
+    exchange.close()
+
+
+@pytest.mark.parametrize("regions", [1, 2, 5, 12, 27])
+def test_neighbours_list_their_arcs_in_the_same_order(regions: int) -> None:
+    network = preflow.GridNetwork.from_arrays(np.zeros((5, 6, 4), int), 1, 1, connectivity=26)
+    boxes = divide(network.shape, regions)
+    borders = [border_of(boxes, number, network.offsets) for number in range(len(boxes.boxes()))]
+    for number, border in enumerate(borders):
+        for i, other in enumerate(border.neighbours):
+            mine = slice(*border.first[i : i + 2])
+            j = borders[other].neighbours.index(number)
+            theirs = slice(*borders[other].first[j : j + 2])
+            assert np.array_equal(border.direction[mine] ^ 1, borders[other].direction[theirs])
+            for tail, head in zip(border.tail, borders[other].head, strict=True):
+                assert np.array_equal(tail[mine], head[theirs])
+
+
+def report(region: int, labels: list[int], links: list[tuple[int, int, int]]) -> Report:
+    return Report(
+        region,
+        np.array(labels, dtype=np.int32),
+        np.array(links, dtype=np.int32).reshape(-1, 3),
+        0,
+        0,
+        False,
+    )
+
+
+def test_the_search_of_the_border_raises_labels_and_finds_gaps() -> None:
+    reports = [
+        report(0, [0, 4], []),
+        report(1, [1, 3], [(0, 1, 0)]),
+        report(2, [1, 2, 5], [(1, 1, 3), (1, 2, 3), (0, 5, 4)]),
+    ]
+    raised = relabel(reports)
+    infinite = preflow.distributed.exchange.INFINITE
+    assert raised[0].new.tolist() == [infinite]
+    assert raised[1].old.tolist() == [3]
+    assert raised[1].new.tolist() == [infinite]
+    assert raised[2].new.tolist() == [infinite] * 3
+
+
+def test_messages_can_be_pickled() -> None:
+    message = Message(np.arange(3), np.arange(3, dtype=np.int32))
+    order = Order(2, {1: Raised(np.array([1], dtype=np.int32), np.array([4], dtype=np.int32))})
+    for value in (message, order, report(0, [1], [(1, 1, 0)])):
+        assert pickle.loads(pickle.dumps(value))._fields == value._fields
+    task = grid_tasks(GridSource.of(np.ones((2, 3)), 0, 1, None), divide((2, 3), 2))[1]
+    assert pickle.loads(pickle.dumps(task)).build().border.neighbours == (0,)
