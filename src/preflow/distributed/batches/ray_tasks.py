@@ -87,6 +87,7 @@ def start_ray(address: str | None, cpus: int, gpus: int | None = None) -> None:
         ray.init(address=address, log_to_driver=False)
         return
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_IGNORE_UNHANDLED_ERRORS", "1")  # of chunks and sweeps that are tried again
     ray.init(
         address="local",
         num_cpus=cpus,

@@ -1,0 +1,446 @@
+"""Regions on the actors of a Ray cluster.
+
+Each actor owns some regions. A sweep is two calls of each actor: the first discharges its regions and returns
+one object for each actor that owns a neighbour; the second takes these objects, which Ray moves from machine
+to machine without the driver, and returns reports, a few numbers for each region, and the new state.
+
+The state is an object in Ray's memory that outlives the actor. If an actor dies, another one takes over its
+regions, all actors go back to their states after the last complete sweep, and the sweep starts over. So it
+does not matter in which half of a sweep an actor dies, nor whether a discharge would give the same flow a
+second time. Regions that rest keep the state that is stored already.
+
+With a folder for checkpoints, the driver also writes the states to files. A second driver continues from
+there, after the first one was ended; and so does the same driver, if a whole machine is lost with all states
+that Ray stored on it.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+import numpy as np
+
+from ..arrays import Array
+from ..errors import MissingDependencyError, WorkerDiedError
+from ..solving.run import POLL_INTERVAL, Control
+from .batches.ray_tasks import start_ray
+from .checkpoint import Checkpoint
+from .exchange import Message, Order, RegionTask, Report, Worker
+
+try:
+    import ray
+except ImportError as error:
+    raise MissingDependencyError("exchange='ray'", "Ray", "ray") from error
+
+if TYPE_CHECKING:
+    from ray import ObjectRef
+    from ray.actor import ActorHandle
+
+Answer = TypeVar("Answer")
+Outcome = TypeVar("Outcome")
+
+#: How often a sweep starts over before the solve is given up.
+ATTEMPTS = 20
+#: Seconds in which an actor that lives answers, if it is not in the middle of a discharge.
+PATIENCE = 30.0
+#: Messages of the regions of one actor to those of another: (from, to) -> message.
+Messages = dict[tuple[int, int], Message]
+State = dict[str, Array]
+
+
+class LostError(Exception):
+    """An actor died, or an object that it stored is gone."""
+
+
+class Sweep(NamedTuple):
+    """The answer of an actor to a sweep.
+
+    Attributes
+    ----------
+    reports : list of Report
+    moved : list of int
+        The regions that may have changed inside.
+    """
+
+    reports: list[Report]
+    moved: list[int]
+
+
+class Actor:
+    """The regions of one actor, which share its threads.
+
+    Parameters
+    ----------
+    homes : mapping of int to int
+        The actor of each region.
+    threads : int
+    tasks : sequence of RegionTask
+        Those of all actors, since they may share arrays.
+    home : int
+        The number of this actor.
+    """
+
+    def __init__(
+        self, homes: Mapping[int, int], threads: int, tasks: Sequence[RegionTask], home: int
+    ) -> None:
+        self._homes, self._tasks, self._home = homes, tasks, home
+        self._control = Control(threads)
+        self._workers: dict[int, Worker] = {}
+        self._moved: list[int] = []
+        self._local: Messages = {}
+
+    def build(self) -> list[int]:
+        """Read the regions of this actor; return the other actors that own neighbours, in order."""
+        for task in self._tasks:
+            if self._homes[task.number] == self._home:
+                self._workers[task.number] = Worker(task.number, task.build())
+        near = {self._homes[other] for worker in self._workers.values() for other in worker.border.neighbours}
+        return sorted(near - {self._home})
+
+    def ping(self) -> None:
+        """Say nothing; an actor that has died cannot."""
+
+    def fingerprint(self) -> list[int]:
+        """Return a checksum of each region's part of the problem."""
+        found = []
+        for number, worker in self._workers.items():
+            arrays = {"": worker.border.capacity, **self.inside(number)[0]}
+            found.append(
+                zlib.crc32(b"".join(name.encode() + arrays[name].tobytes() for name in sorted(arrays)))
+            )
+        return found
+
+    def discharge(self, order: Order, others: Sequence[int]) -> list[Messages | None]:
+        """Carry out an order; return None, when it is done, and the messages to each other actor."""
+        by_actor: dict[int, Messages] = {other: {} for other in others}
+        self._local, self._moved = {}, []
+        for number, worker in self._workers.items():
+            if worker.ready:
+                self._moved.append(number)
+            for to, message in worker.discharge(order, self._control).items():
+                by_actor.get(self._homes[to], self._local)[number, to] = message
+        return [None, *by_actor.values()]
+
+    def receive(self, _: None, *messages: Messages) -> tuple[Sweep, dict[int, State]]:
+        """Give each region its messages; return the reports, and the states of the borders."""
+        came: dict[int, dict[int, Message]] = {number: {} for number in self._workers}
+        for part in (self._local, *messages):
+            for (begin, to), message in part.items():
+                if to in came:
+                    came[to][begin] = message
+        reports = [worker.receive(came[number]) for number, worker in self._workers.items()]
+        return Sweep(reports, self._moved), self.borders()[0]
+
+    def reports(self) -> list[Report]:
+        """Return the report of each region as of now."""
+        return [worker.report() for worker in self._workers.values()]
+
+    def borders(self) -> tuple[dict[int, State], None]:
+        """Return the states of the borders of all regions."""
+        return {number: worker.state() for number, worker in self._workers.items()}, None
+
+    def inside(self, number: int) -> tuple[State, None]:
+        """Return the state of the inside of a region, and None, which says that it is stored."""
+        region = self._workers[number].region
+        assert region is not None
+        return dict(region.state()), None
+
+    def restore(self, borders: Mapping[int, State], *insides: State) -> None:
+        """Continue from copies of states: arrays in Ray's memory cannot be written to."""
+        self._control.stop[0] = 0
+        for worker, inside in zip(self._workers.values(), insides, strict=True):
+            assert worker.region is not None
+            worker.restore(borders[worker.number])
+            worker.region.restore({name: array.copy() for name, array in inside.items()})
+
+    def ask(self, number: int, question: Callable[[Worker], Answer]) -> Answer:
+        """Return what a function returns for the worker of a region."""
+        return question(self._workers[number])
+
+    @ray.method(concurrency_group="control")
+    def stop(self) -> None:
+        """Raise the stop flag of a discharge that is running."""
+        self._control.stop[0] = 1
+
+
+class Stored(NamedTuple):
+    """References to the states after a complete sweep: of the borders by actor, of the insides by region."""
+
+    borders: list[ObjectRef[dict[int, State]]]
+    insides: list[ObjectRef[State]]
+
+
+class RayExchange:
+    """A host of regions: see :class:`preflow.distributed.exchange.Exchange`.
+
+    Parameters
+    ----------
+    address : str, optional
+        Of a cluster. Default: the one that this process is connected to; if there is none, a local one is
+        started, and ended by :meth:`close`.
+    workers : int, optional
+        Number of actors. Default: as many as the CPUs, or the GPUs, of the cluster allow, and at most the
+        number of regions.
+    threads : int
+        CPUs of each actor, and threads of a discharge.
+    gpus : float
+        GPUs of each actor.
+    checkpoint : path, optional
+        Folder of files from which another driver can continue. If it has a checkpoint of the same problem,
+        the solve continues from there.
+    every : int
+        A checkpoint is written after every `every`-th sweep.
+
+    Attributes
+    ----------
+    sweeps : int
+        Complete sweeps, those before a checkpoint included.
+    replaced : int
+        Actors that have died and were replaced.
+    """
+
+    def __init__(
+        self,
+        *,
+        address: str | None = None,
+        workers: int | None = None,
+        threads: int = 1,
+        gpus: float = 0.0,
+        checkpoint: str | Path | None = None,
+        every: int = 1,
+    ) -> None:
+        self.sweeps = 0
+        self.replaced = 0
+        self._address, self._count, self._threads, self._gpus = address, workers, threads, gpus
+        self._checkpoint = None if checkpoint is None else Checkpoint(Path(checkpoint))
+        self._every = every
+        self._started = self._told = False
+        self._control = Control()
+        self._tasks: ObjectRef[list[RegionTask]]
+        self._of_actor: list[list[int]] = []
+        self._actors: list[ActorHandle[Actor]] = []
+        self._near: list[list[int]] = []
+        self._stored = Stored([], [])
+
+    @property
+    def actors(self) -> list[ActorHandle[Actor]]:
+        """The actors; tests and benchmarks kill them."""
+        return self._actors
+
+    def scatter(self, tasks: Sequence[RegionTask], control: Control) -> list[Report]:
+        """Start the actors and build the regions; continue from the checkpoint if there is one."""
+        self._control = control
+        self._started = not ray.is_initialized()
+        if self._started:
+            start_ray(self._address, self._threads * (self._count or 1), int(np.ceil(self._gpus)) or None)
+        count = max(1, min(len(tasks), self._count or self._fitting()))
+        self._of_actor = [part.tolist() for part in np.array_split(np.arange(len(tasks)), count)]
+        self._tasks = ray.put(list(tasks))
+        self._actors = [self._new_actor(home) for home in range(count)]
+        for attempt in range(ATTEMPTS):
+            try:
+                self._near = self._get([actor.build.remote() for actor in self._actors])
+                if self._checkpoint is not None:
+                    sums: list[list[int]] = self._get([actor.fingerprint.remote() for actor in self._actors])
+                    self._checkpoint.identify([each for row in sums for each in row])
+                if not self._from_checkpoint():
+                    self._store_all()
+                return self._reports()
+            except LostError as error:
+                if attempt == ATTEMPTS - 1:
+                    raise WorkerDiedError(f"actors end before they are ready: {error}") from error
+                self._replace(build=False)
+        raise AssertionError
+
+    def sweep(self, order: Order) -> list[Report]:
+        """Run one sweep; after a loss, start over from the last complete one, or from the checkpoint."""
+        for _ in range(ATTEMPTS):
+            try:
+                reports = self._sweep(order)
+            except LostError as error:
+                reason = error
+                if not self._recover():
+                    return self._reports()
+                continue
+            self.sweeps += 1
+            if self._checkpoint is not None and self.sweeps % self._every == 0 and not self._control.stopped:
+                self._write(self._checkpoint)
+            return reports
+        raise WorkerDiedError(f"sweep {self.sweeps} was lost {ATTEMPTS} times: {reason}") from reason
+
+    def collect(self, ask: Callable[[Worker], Answer]) -> Iterator[Answer]:
+        """Yield what a function returns for the worker of each region, in order."""
+        for home, numbers in enumerate(self._of_actor):
+            for number in numbers:
+                yield self._ask(home, number, ask)
+
+    def close(self) -> None:
+        """End all actors, and the cluster if this host started it."""
+        for actor in self._actors:
+            with suppress(Exception):
+                ray.kill(actor)
+        self._actors = []
+        if self._started:
+            ray.shutdown()
+
+    def _ask(self, home: int, number: int, ask: Callable[[Worker], Answer]) -> Answer:
+        for _ in range(ATTEMPTS):
+            try:
+                answer: Answer = self._get([self._actors[home].ask.remote(number, ask)])[0]
+            except LostError as error:
+                reason = error
+                if not self._recover():
+                    break
+            else:
+                return answer
+        raise WorkerDiedError(f"region {number} is lost: {reason}") from reason
+
+    def _fitting(self) -> int:
+        """Return how many actors fit the cluster."""
+        resources = ray.cluster_resources()
+        kind, each = ("GPU", self._gpus) if self._gpus else ("CPU", self._threads)
+        return int(resources.get(kind, 1) / each)
+
+    def _new_actor(self, home: int) -> ActorHandle[Actor]:
+        homes = {number: owner for owner, numbers in enumerate(self._of_actor) for number in numbers}
+        remote = ray.remote(concurrency_groups={"control": 1}, num_cpus=self._threads, num_gpus=self._gpus)
+        return remote(Actor).remote(homes, self._threads, self._tasks, home)
+
+    def _sweep(self, order: Order) -> list[Report]:
+        """Run both halves of a sweep, and store the states."""
+        self._told = False
+        messages: dict[tuple[int, int], ObjectRef[Messages]] = {}
+        done = []
+        for home, (actor, near) in enumerate(zip(self._actors, self._near, strict=True)):
+            found = actor.discharge.options(num_returns=1 + len(near)).remote(order, near)
+            first, *rest = found if near else [found]
+            done.append(first)
+            messages.update({(home, other): part for other, part in zip(near, rest, strict=True)})
+        ended = []
+        for home, (actor, near) in enumerate(zip(self._actors, self._near, strict=True)):
+            came = (messages[other, home] for other in near)
+            ended.append(actor.receive.options(num_returns=2).remote(done[home], *came))
+        sweeps: list[Sweep] = self._get([answer for answer, _ in ended])
+        insides = list(self._stored.insides)
+        stored = []
+        for actor, each in zip(self._actors, sweeps, strict=True):
+            for number in each.moved:
+                insides[number], said = actor.inside.options(num_returns=2).remote(number)
+                stored.append(said)
+        self._get(stored)
+        self._stored = Stored([borders for _, borders in ended], insides)
+        return [report for each in sweeps for report in each.reports]
+
+    def _store_all(self) -> None:
+        """Store the states of all regions."""
+        borders = [actor.borders.options(num_returns=2).remote() for actor in self._actors]
+        insides = [
+            actor.inside.options(num_returns=2).remote(number)
+            for actor, numbers in zip(self._actors, self._of_actor, strict=True)
+            for number in numbers
+        ]
+        self._get([said for _, said in (*borders, *insides)])
+        self._stored = Stored([state for state, _ in borders], [state for state, _ in insides])
+
+    def _reports(self) -> list[Report]:
+        rows: list[list[Report]] = self._get([actor.reports.remote() for actor in self._actors])
+        return [report for row in rows for report in row]
+
+    def _replace(self, build: bool) -> None:
+        """Put new actors in the places of those that do not answer; let these read their regions."""
+        fresh = []
+        answers = [actor.ping.remote() for actor in self._actors]
+        for home, answer in enumerate(answers):
+            try:
+                ray.get(answer, timeout=PATIENCE)
+            except ray.exceptions.RayError:
+                with suppress(Exception):
+                    ray.kill(self._actors[home])
+                self._actors[home] = self._new_actor(home)
+                self.replaced += 1
+                fresh.append(self._actors[home])
+        if build:
+            self._get([actor.build.remote() for actor in fresh])
+
+    def _recover(self) -> bool:
+        """Go back to the last complete sweep; or else to the checkpoint, and return False.
+
+        Raises
+        ------
+        WorkerDiedError
+            The states are lost, and there is no checkpoint.
+        """
+        for _ in range(ATTEMPTS):
+            try:
+                self._replace(build=True)
+                self._restore()
+            except LostError as error:
+                reason = error
+                if not isinstance(error.__cause__, ray.exceptions.ObjectLostError):
+                    continue
+                if self._from_checkpoint():
+                    return False
+                raise WorkerDiedError(f"states are lost, and there is no checkpoint: {error}") from error
+            return True
+        raise WorkerDiedError(f"{ATTEMPTS} times in a row an actor ended before it was ready: {reason}")
+
+    def _restore(self) -> None:
+        """Let all actors continue from the stored states."""
+        self._get(
+            [
+                actor.restore.remote(self._stored.borders[home], *(self._stored.insides[n] for n in numbers))
+                for home, (actor, numbers) in enumerate(zip(self._actors, self._of_actor, strict=True))
+            ]
+        )
+        self._told = False
+
+    def _from_checkpoint(self) -> bool:
+        """Continue from the checkpoint; return False where there is none."""
+        found = None if self._checkpoint is None else self._checkpoint.read()
+        if found is None:
+            return False
+        self.sweeps = found.sweeps
+        borders = [{number: found.border(number) for number in numbers} for numbers in self._of_actor]
+        self._stored = Stored(
+            [ray.put(each) for each in borders],
+            [ray.put(found.inside(number)) for numbers in self._of_actor for number in numbers],
+        )
+        self._restore()
+        return True
+
+    def _write(self, checkpoint: Checkpoint) -> None:
+        """Write the stored states, a region at a time."""
+        with checkpoint.writing(self.sweeps) as write:
+            for home, numbers in enumerate(self._of_actor):
+                borders: dict[int, State] = ray.get(self._stored.borders[home])
+                for number in numbers:
+                    write(number, borders[number], ray.get(self._stored.insides[number]))
+
+    def _get(self, references: Sequence[ObjectRef[Outcome]]) -> list[Outcome]:
+        """Return objects; pass on the stop flag while they are computed.
+
+        Raises
+        ------
+        LostError
+            An actor or an object is lost.
+        """
+        left = list(references)
+        while left:
+            if self._control.stopped and not self._told:
+                self._told = True
+                for actor in self._actors:
+                    actor.stop.remote()
+            _, left = ray.wait(left, num_returns=len(left), timeout=POLL_INTERVAL, fetch_local=False)
+        try:
+            found: list[Outcome] = ray.get(list(references))
+        except ray.exceptions.RayTaskError as error:
+            if isinstance(error.cause, ray.exceptions.RayError):
+                raise LostError(str(error.cause)) from error.cause
+            raise error.cause from error
+        except ray.exceptions.RayError as error:
+            raise LostError(str(error)) from error
+        return found

@@ -1,0 +1,337 @@
+"""Regions on the actors of a local Ray cluster, with actors that die, and drivers that continue.
+
+    python -m tests.distributed.test_on_ray 50
+
+kills that many actors at random moments, and compares each cut with that of grid_cut.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import preflow
+from preflow.distributed.checkpoint import Checkpoint
+from preflow.distributed.exchange import Order, Report, Worker
+from preflow.distributed.grid_source import GridSource, grid_tasks
+from preflow.distributed.partition import divide
+from preflow.distributed.sweeps import Progress, run_sweeps
+from preflow.errors import InvalidInputError, MissingDependencyError, ParseError, WorkerDiedError
+from preflow.solving.run import Control
+
+if find_spec("ray") is None:
+    pytest.skip("Ray is not installed", allow_module_level=True)
+
+import ray
+
+from preflow.distributed.batches.ray_tasks import start_ray
+from preflow.distributed.on_ray import RayExchange
+
+pytestmark = pytest.mark.slow
+CPUS = 3
+
+
+@contextmanager
+def cluster() -> Iterator[None]:
+    start_ray(None, CPUS)
+    try:
+        yield
+    finally:
+        ray.shutdown()
+
+
+@pytest.fixture(scope="module")
+def ray_cluster() -> Iterator[None]:
+    with cluster():
+        yield
+
+
+def noisy_ball(side: int, noise: float = 80) -> preflow.GridNetwork:
+    rng = np.random.default_rng(side)
+    inside = ((np.indices((side,) * 3) - side / 2) ** 2).sum(axis=0) < (side / 3) ** 2
+    difference = np.rint(rng.normal(0, noise, (side,) * 3) + np.where(inside, 15, -15)).astype(np.int64)
+    return preflow.GridNetwork.from_arrays(np.maximum(difference, 0), np.maximum(-difference, 0), 25)
+
+
+def sink_side(worker: Worker) -> NDArray[np.bool_]:
+    assert worker.region is not None
+    return worker.region.sink_side()
+
+
+def tasks_of(grid: preflow.GridNetwork, regions: int) -> Sequence[Any]:
+    return grid_tasks(GridSource.of(grid, None, None, None), divide(grid.shape, regions))
+
+
+def solved(
+    grid: preflow.GridNetwork,
+    regions: int,
+    exchange: RayExchange,
+    control: Control | None = None,
+    report: Callable[[Progress], None] = lambda progress: None,
+) -> tuple[NDArray[np.bool_], Progress]:
+    try:
+        progress = run_sweeps(exchange, tasks_of(grid, regions), control or Control(), report)
+        labels = np.zeros(grid.shape, dtype=bool)
+        boxes = divide(grid.shape, regions).boxes()
+        for box, side in zip(boxes, exchange.collect(sink_side), strict=True):
+            labels[box] = ~side
+        return labels, progress
+    finally:
+        exchange.close()
+
+
+class FaultyExchange(RayExchange):
+    """Kills an actor now and then, at a random moment after calls of actors were made."""
+
+    def __init__(self, seed: int, share: float, **options: Any) -> None:
+        super().__init__(**options)
+        self.kills = 0
+        self._random = random.Random(seed)
+        self._share = share
+        self._faults = False
+
+    def sweep(self, order: Order) -> list[Report]:
+        self._faults = True
+        try:
+            return super().sweep(order)
+        finally:
+            self._faults = False
+
+    def _get(self, references: Any) -> Any:
+        if self._faults and self._random.random() < self._share:
+            moment = self._random.random() * 0.05
+            self.kills += 1
+            threading.Timer(moment, self._kill, [self._random.choice(self._actors)]).start()
+        return super()._get(references)
+
+    def _kill(self, actor: Any) -> None:
+        with suppress(Exception):
+            ray.kill(actor)
+
+
+GRID = noisy_ball(20)
+EXPECTED = preflow.grid_cut(GRID, method="serial-incremental-bfs")
+
+
+@pytest.mark.parametrize(("regions", "workers"), [(1, 1), (5, 2), (8, 3), (2, 3)])
+def test_the_cut_is_that_of_grid_cut(ray_cluster: None, regions: int, workers: int) -> None:
+    labels, progress = solved(GRID, regions, RayExchange(workers=workers))
+    assert np.array_equal(labels, EXPECTED.labels)
+    assert progress.lower == progress.upper == EXPECTED.value
+
+
+def test_killed_actors_lose_nothing(ray_cluster: None) -> None:
+    exchange = FaultyExchange(1, 0.3, workers=3)
+    labels, progress = solved(GRID, 5, exchange)
+    assert exchange.kills
+    assert exchange.replaced
+    assert np.array_equal(labels, EXPECTED.labels)
+    assert progress.lower == EXPECTED.value
+
+
+def test_actors_that_are_killed_before_and_after_the_sweeps(ray_cluster: None) -> None:
+    exchange = RayExchange(workers=2)
+    kill = [True]
+
+    def report(progress: Progress) -> None:
+        if kill:
+            kill.clear()
+            ray.kill(exchange.actors[0])
+
+    labels, _ = solved(GRID, 4, exchange, report=report)
+    assert np.array_equal(labels, EXPECTED.labels)
+    exchange = RayExchange(workers=2)
+    run_sweeps(exchange, tasks_of(GRID, 4), Control())
+    ray.kill(exchange.actors[1])
+    sides = list(exchange.collect(sink_side))
+    assert sum(side.sum() for side in sides) == (~EXPECTED.labels).sum()
+    exchange.close()
+
+
+class InterruptedDriverError(Exception):
+    """Ends a driver."""
+
+
+def interrupted_after(sweeps: int, folder: Path, **options: Any) -> None:
+    """Run a driver that ends after some sweeps."""
+
+    def report(progress: Progress) -> None:
+        if progress.sweeps == sweeps:
+            raise InterruptedDriverError
+
+    with pytest.raises(InterruptedDriverError):
+        solved(GRID, 5, RayExchange(workers=2, checkpoint=folder, **options), report=report)
+
+
+def test_another_driver_continues_from_the_checkpoint(ray_cluster: None, tmp_path: Path) -> None:
+    interrupted_after(3, tmp_path / "new")
+    seen: list[Progress] = []
+    exchange = RayExchange(workers=3, checkpoint=tmp_path / "new")
+    labels, progress = solved(GRID, 5, exchange, report=seen.append)
+    assert seen[0].sweeps == 3
+    assert seen[0].lower > 0
+    assert np.array_equal(labels, EXPECTED.labels)
+    assert progress.lower == EXPECTED.value
+    assert len(list((tmp_path / "new").glob("*.npz"))) == 5
+
+
+def test_a_checkpoint_every_second_sweep(ray_cluster: None, tmp_path: Path) -> None:
+    interrupted_after(3, tmp_path, every=2)
+    assert json.loads((tmp_path / "checkpoint.json").read_text())["sweeps"] == 2
+
+
+def test_lost_states_come_from_the_checkpoint(ray_cluster: None, tmp_path: Path) -> None:
+    """As if the machine was lost that stored them."""
+    exchange = RayExchange(workers=2, checkpoint=tmp_path)
+    lost = [3]
+
+    def report(progress: Progress) -> None:
+        if progress.sweeps in lost:
+            lost.clear()
+            ray.kill(exchange.actors[0])
+            restore, exchange._restore = exchange._restore, fail  # type: ignore[method-assign]
+            exchange.restore_later = restore  # type: ignore[attr-defined]
+
+    def fail() -> None:
+        from preflow.distributed.on_ray import LostError
+
+        exchange._restore = exchange.restore_later  # type: ignore[attr-defined,method-assign]
+        raise LostError("gone") from ray.exceptions.ObjectLostError("0" * 56, None, "")
+
+    labels, progress = solved(GRID, 5, exchange, report=report)
+    assert not lost
+    assert np.array_equal(labels, EXPECTED.labels)
+    assert progress.lower == EXPECTED.value
+
+
+def test_damaged_checkpoints_are_refused(ray_cluster: None, tmp_path: Path) -> None:
+    interrupted_after(2, tmp_path)
+    with pytest.raises(InvalidInputError, match="has the checkpoint of another problem"):
+        solved(noisy_ball(18), 5, RayExchange(workers=1, checkpoint=tmp_path))
+    part = next(tmp_path.glob("region-3*.npz"))
+    part.write_bytes(part.read_bytes()[:-9])
+    with pytest.raises(ParseError, match=r"region-3.*is damaged \(the checksum differs\)"):
+        solved(GRID, 5, RayExchange(workers=1, checkpoint=tmp_path))
+    part.unlink()
+    with pytest.raises(ParseError, match=r"region-3.*is damaged"):
+        solved(GRID, 5, RayExchange(workers=1, checkpoint=tmp_path))
+
+
+def test_files_of_checkpoints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    checkpoint = Checkpoint(tmp_path / "a" / "b")
+    checkpoint.identify([7])
+    assert checkpoint.read() is None
+    numbers = np.arange(5)
+    with checkpoint.writing(4) as write:
+        write(0, {"x": numbers}, {"x": numbers + 1})
+    found = checkpoint.read()
+    assert found is not None
+    assert found.sweeps == 4
+    assert np.array_equal(found.border(0)["x"], numbers)
+    assert np.array_equal(found.inside(0)["x"], numbers + 1)
+
+    def full(*arguments: Any, **named: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(np, "savez", full)
+        with pytest.raises(OSError, match="No space"), checkpoint.writing(5) as write:
+            write(0, {"x": numbers}, {"x": numbers})
+    again = checkpoint.read()
+    assert again is not None
+    assert again.sweeps == 4
+    assert len(list(checkpoint.folder.iterdir())) == 2
+    index = checkpoint.folder / "checkpoint.json"
+    content = json.loads(index.read_text())
+    index.write_text(json.dumps({**content, "format": 99}))
+    with pytest.raises(ParseError, match="has format 99, this version of preflow reads 1"):
+        checkpoint.read()
+    index.write_text("{")
+    with pytest.raises(ParseError, match="is damaged"):
+        checkpoint.read()
+    (tmp_path / "file").touch()
+    with pytest.raises(InvalidInputError, match="cannot write checkpoints to"):
+        Checkpoint(tmp_path / "file")
+
+
+def test_the_stop_flag_reaches_actors(ray_cluster: None) -> None:
+    control = Control()
+
+    def report(progress: Progress) -> None:
+        if progress.sweeps == 2:
+            control.stop[0] = 1
+
+    _, progress = solved(GRID, 5, RayExchange(workers=2), control, report)
+    assert progress.sweeps == 2
+    assert progress.lower <= EXPECTED.value <= progress.upper
+
+
+class BrokenTask:
+    """A region that cannot be read."""
+
+    number = 0
+
+    def __init__(self, error: BaseException | None) -> None:
+        self.error = error
+
+    def build(self) -> Any:
+        if self.error is None:
+            import os
+
+            os._exit(3)
+        raise self.error
+
+
+def test_regions_that_cannot_be_read(ray_cluster: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    exchange = RayExchange(workers=1)
+    with pytest.raises(InvalidInputError, match="negative"):
+        exchange.scatter([BrokenTask(InvalidInputError("negative"))], Control())
+    exchange.close()
+    monkeypatch.setattr("preflow.distributed.on_ray.ATTEMPTS", 2)
+    exchange = RayExchange(workers=1)
+    with pytest.raises(WorkerDiedError, match="actors end before they are ready"):
+        exchange.scatter([BrokenTask(None)], Control())
+    exchange.close()
+
+
+def test_ray_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    for name in ("preflow.distributed.on_ray", "preflow.distributed.batches.ray_tasks"):
+        monkeypatch.delitem(sys.modules, name)
+    with pytest.raises(MissingDependencyError, match=r"needs Ray: .*'preflow\[ray\]'"):
+        import preflow.distributed.on_ray  # noqa: F401
+
+
+def kill_often(kills: int) -> None:
+    """Kill actors at random, and compare each cut."""
+    grid = noisy_ball(40)
+    expected = preflow.grid_cut(grid, method="serial-incremental-bfs")
+    killed = replaced = 0
+    start = time.monotonic()
+    for seed in range(10**6):
+        exchange = FaultyExchange(seed, 0.25, workers=3)
+        labels, progress = solved(grid, 5, exchange)
+        assert np.array_equal(labels, expected.labels)
+        assert progress.lower == progress.upper == expected.value
+        killed, replaced = killed + exchange.kills, replaced + exchange.replaced
+        took = time.monotonic() - start
+        print(f"solve {seed + 1}: {killed} killed, {replaced} replaced, {took:.0f} s", flush=True)
+        if killed >= kills:
+            return
+
+
+if __name__ == "__main__":
+    with cluster():
+        kill_often(int(sys.argv[1]))
