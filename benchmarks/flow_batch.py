@@ -82,8 +82,10 @@ def batches(items: int) -> Iterator[Batch]:
 
 
 def one_flow(some: list[preflow.FlowNetwork], source: int, sink: int, item: int) -> preflow.MaxFlowResult:
-    """Solve one network."""
-    return preflow.max_flow(some[item], source, sink)
+    """Solve one network, and read its flow, which a batch has of all networks."""
+    result = preflow.max_flow(some[item], source, sink)
+    _ = result.flow
+    return result
 
 
 def one_cut(from_source: Any, to_sink: Any, neighbor: Any, item: int) -> preflow.GridCutResult:

@@ -38,13 +38,13 @@ def network(vertices: int, arcs: int, is_float: bool) -> Call:
     capacity: NDArray[Any] = random.random(arcs) if is_float else random.integers(1, 1000, arcs)
     kept = tail != head
     given = (tail[kept], head[kept], capacity[kept])
-    return lambda: preflow.max_flow(given, 0, vertices - 1, threads=1)
+    return lambda: preflow.max_flow(given, 0, vertices - 1, threads=1).flow
 
 
 def family(name: str, size: str) -> Call:
     """Return the solve of an instance of a classic family."""
     problem = FAMILIES[name].generate(size)
-    return lambda: preflow.max_flow(problem, threads=1)
+    return lambda: preflow.max_flow(problem, threads=1).flow
 
 
 def grid(*shape: int, scale: float = 1) -> Call:

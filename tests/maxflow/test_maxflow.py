@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import math
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import FrozenInstanceError, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -711,6 +715,64 @@ class TestLargeCapacities:
     def test_one_way_capacity_may_fill_int32(self) -> None:
         network = preflow.FlowNetwork.from_arrays([0, 1, 2], [1, 2, 3], [2**31 - 1] * 3)
         assert build_residual(network, np.array([0]), np.array([3])).arrays.residual.dtype == np.int32
+
+
+class TestFlowWhenRead:
+    """The flow is computed when it is first read, once, and nothing else changes."""
+
+    @staticmethod
+    def unread() -> preflow.MaxFlowResult:
+        # 3 units of excess come to vertex 1, and one of them goes back: the second stage has work to do.
+        return preflow.max_flow(([0, 1, 2, 3], [1, 2, 3, 4], [3, 3, 2, 2]), 0, 4, method="serial-hi-pr")
+
+    def test_other_fields_need_no_flow(self) -> None:
+        result = self.unread()
+        assert (result.value, result.cut_arcs.tolist()) == (2, [3])
+        assert result.partition() == ({0, 1, 2, 3}, {4})
+        assert "recover" not in result.stats.seconds
+        assert result.__dict__["flow"] is None
+
+    def test_it_is_computed_once_and_timed(self) -> None:
+        result = self.unread()
+        assert result.flow is result.flow
+        assert result.flow.tolist() == [2, 2, 2, 2]
+        assert not result.flow.flags.writeable
+        assert result.stats.seconds["recover"] > 0
+        assert result.whole_flow() is result.flow
+
+    @pytest.mark.parametrize("read", ["repr", "to_pandas", "flow_dict", "flow_matrix", "verify", "plot"])
+    def test_what_follows_from_the_flow_reads_it(self, read: str) -> None:
+        result = self.unread()
+        (lambda: repr(result))() if read == "repr" else getattr(result, read)()
+        assert result.__dict__["flow"].tolist() == [2, 2, 2, 2]
+
+    def test_copies_have_it(self) -> None:
+        result = self.unread()
+        for other in (copy.copy(result), pickle.loads(pickle.dumps(self.unread()))):
+            assert other.__dict__["flow"].tolist() == [2, 2, 2, 2]
+            assert not other.flow.flags.writeable
+            other.verify()
+        assert replace(self.unread(), flow_limit=7).flow.tolist() == [2, 2, 2, 2]
+
+    def test_arrays_given_may_change_before_it_is_read(self) -> None:
+        tail, head, capacity = np.array([0, 1]), np.array([1, 2]), np.array([3, 2])
+        result = preflow.max_flow((tail, head, capacity), 0, 2)
+        for array in (tail, head, capacity):
+            array[:] = 0
+        assert result.flow.tolist() == [2, 2]
+        result.verify()
+
+    def test_threads_that_read_at_the_same_time_get_equal_flows(self) -> None:
+        problem = preflow.generators.family("rmf-wide").generate("6x4", seed=1)
+        result = preflow.max_flow(problem.network, problem.source, problem.sink)
+        with ThreadPoolExecutor(4) as pool:
+            flows = list(pool.map(lambda _: result.flow, range(8)))
+        assert all(np.array_equal(flow, flows[0]) for flow in flows)
+        result.verify()
+
+    def test_it_cannot_be_assigned(self) -> None:
+        with pytest.raises(FrozenInstanceError):
+            self.unread().flow = np.zeros(4)  # type: ignore[misc]
 
 
 class TestCertificate:

@@ -17,6 +17,7 @@ from ..general_matching.api import matching
 from ..graph.network import FlowNetwork
 from ..gridcut.api import grid_cut
 from ..maxflow.api import max_flow
+from ..maxflow.result import MaxFlowResult
 from ..mincost.api import min_cost_flow
 from ..registry import methods
 from ..solving.dispatch import check_method, check_placement, find_method
@@ -144,11 +145,18 @@ def network_of(instance: FlowInstance) -> FlowNetwork:
     )
 
 
+def flow_of_every_arc(instance: FlowInstance, **call: Any) -> MaxFlowResult:
+    """Return the maximum flow of an instance, after its flow was read, which a result computes then."""
+    result = max_flow(network_of(instance), instance.source, instance.sink, **call)
+    _ = result.flow
+    return result
+
+
 DOORS: Mapping[str, Door] = MappingProxyType(
     {
         "max_flow": Door(
             "preflow.maxflow.api",
-            lambda instance, **call: max_flow(network_of(instance), instance.source, instance.sink, **call),
+            flow_of_every_arc,
         ),
         "min_cut": Door(
             "preflow.maxflow.api",

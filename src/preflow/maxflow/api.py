@@ -83,8 +83,8 @@ def max_flow(
         Greatest number of CPU threads, up to 255; by default as many as the process may use and the method
         can.
     time_limit : float, optional
-        Seconds for building and solving. A last search and the recovery of the flow, both linear in the
-        network, take additional time, and so does compiling, once, which neither this limit nor Ctrl-C
+        Seconds for building and solving. A last search, and the flow when it is read, take additional time,
+        both linear in the network, and so does compiling, once, which neither this limit nor Ctrl-C
         interrupts. On expiry the result's `status` says so, its `flow` is feasible with value
         `lower_bound`, and `upper_bound` is the capacity of a cut.
     progress : bool or function
@@ -376,11 +376,9 @@ class FlowCall(Call[FlowNetwork]):
             return MinCutResult(**self.first_stage(), stats=self.stats(SolveStats))
 
     def max_flow(self) -> MaxFlowResult:
-        """Run both stages and wrap the flow and the cut."""
+        """Run the first stage and wrap the cut; the result runs the second when its flow is first read."""
         with self.current_device():
-            parts = self.first_stage()
-            flow = self.given(self.instance.to_array_module(parts["_second_stage"].flow(self.timed)))
-            return MaxFlowResult(**parts, stats=self.stats(SolveStats), flow=flow)
+            return MaxFlowResult(**self.first_stage(), stats=self.stats(SolveStats))
 
     def limited_flow(self, limit: int | float) -> MaxFlowResult:
         """Find a maximum flow of at most this value: see :mod:`preflow.maxflow.flow_limit`."""

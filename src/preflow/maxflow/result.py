@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ from ..drawing.networks import Arcs, draw_flow, flow_texts, side_colours
 from ..graph.edge_tables import data_frame, labels_of
 from ..graph.network import DeviceFlowNetwork, FlowNetwork
 from ..solving.result import BoundedResult
+from ..solving.timing import timed
 from .recover_flow import SecondStage
 from .recover_flow.completed import CompletedFlow
 from .recover_flow.known import KnownFlow
@@ -286,6 +288,25 @@ class MinCutResult(BoundedResult):
         return f"<MinCutResult: {self._headline()}, {side}, {self._how()}>"
 
 
+class FlowWhenRead:
+    """The field `flow` of a result: the second stage computes it when it is first read, if not given."""
+
+    @overload
+    def __get__(self, result: None, kind: type[MaxFlowResult]) -> FlowWhenRead: ...
+    @overload
+    def __get__(self, result: MaxFlowResult, kind: type[MaxFlowResult]) -> Array: ...
+    def __get__(self, result: MaxFlowResult | None, kind: type[MaxFlowResult]) -> FlowWhenRead | Array:
+        if result is None:
+            return self  # which the dataclass takes for the default of the field
+        known: Array | None = result.__dict__["flow"]
+        if known is None:
+            known = result.__dict__["flow"] = result._recovered()
+        return known
+
+    def __set__(self, result: MaxFlowResult, flow: Array | FlowWhenRead | None) -> None:
+        result.__dict__["flow"] = None if isinstance(flow, FlowWhenRead) else flow
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class MaxFlowResult(MinCutResult):
     """A maximum flow with its minimum cut, or the best flow found within the time limit.
@@ -294,7 +315,8 @@ class MaxFlowResult(MinCutResult):
     ----------
     flow : array of int64 or float64, shape (num_arcs,)
         Flow of every input arc, in input order; the value of this flow is `lower_bound`. Integral for
-        integral capacities, also where these were given as floats.
+        integral capacities, also where these were given as floats. It is computed when it is first read, in
+        linear time; until then `stats.seconds` has no phase "recover".
     flow_limit : int, float or None
         The largest value that the flow was allowed to have, as the caller gave it. The status is
         "flow-limit" where the flow has this value and the network may allow more.
@@ -302,8 +324,27 @@ class MaxFlowResult(MinCutResult):
         See :class:`MinCutResult`.
     """
 
-    flow: Array
+    flow: FlowWhenRead = FlowWhenRead()
     flow_limit: int | float | None = None
+
+    def _recovered(self) -> Array:
+        """Run the second stage and return the flow of every input arc, as an array for the caller."""
+        seconds = self.stats.seconds
+        assert isinstance(seconds, dict)
+        with self.network.current():
+            flow = self._second_stage.flow(partial(timed, seconds))
+            recovered: Array = self.network.to_caller(self.network.to_array_module(flow))
+            return recovered
+
+    def __getstate__(self) -> dict[str, object]:
+        """Return the state with the flow, which copies and pickles then need not compute again."""
+        _ = self.flow
+        return self.__dict__.copy()
+
+    def whole_flow(self) -> AnyArray:
+        """Return `flow`, as an array of the module that the network's arrays belong to."""
+        with self.network.current():
+            return self.network.to_array_module(self.flow)
 
     def to_columns(self) -> dict[str, AnyArray]:
         """Return the columns of :meth:`to_pandas` as arrays; ``polars.DataFrame`` takes them, too."""

@@ -124,6 +124,7 @@ class DeviceSecondStage:
         with self._exclusive():
             with phase("recover"):
                 flow = flow_of_arcs(self.network, self.residual, self._all_returned())
+                self.residual.device.synchronize()
             with phase("download"):
                 return self._place(flow)
 

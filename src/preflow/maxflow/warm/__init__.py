@@ -687,7 +687,8 @@ class MaxFlow:
 
     def _counted(self, result: MaxFlowResult) -> MaxFlowResult:
         """Return the result, the first one with the time that reading the network took; keep it."""
-        self.result = replace(result, stats=result.stats.including(self._reading))
+        unread = vars(result)["flow"]  # as it is, since reading the attribute computes the flow
+        self.result = replace(result, stats=result.stats.including(self._reading), flow=unread)
         self._reading = {}
         return self.result
 
