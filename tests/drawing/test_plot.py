@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import preflow
-from preflow import vision
+from preflow import reductions, vision
 from preflow.drawing.axes import MOST_ARCS, MOST_VERTICES
 from preflow.drawing.layout import by_springs, in_layers
 from preflow.errors import InvalidInputError, MissingDependencyError
@@ -64,6 +64,80 @@ RESULTS: dict[str, Callable[[], Any]] = {
         TEXTURE[:, :20], TEXTURE[:, 1:21], max_displacement=2, max_sweeps=1
     ),
 }
+
+
+EDGES = [("a", "b", 2), ("b", "c", 5), ("c", "a", 1), ("c", "d", 4)]
+PATHS = [("s", "a", 1, 3), ("s", "b", 1, 2), ("a", "t", 1, 2), ("b", "t", 1, 4)]
+GRIDS = np.arange(10 * 12).reshape(10, 3, 4)
+
+#: Results that say in one line what was found.
+ANSWERS: dict[str, Callable[[], Any]] = {
+    "cut tree": lambda: preflow.gomory_hu_tree(EDGES),
+    "smallest cut": lambda: preflow.global_min_cut(EDGES),
+    "edge connectivity": lambda: preflow.edge_connectivity(EDGES),
+    "arc connectivity": lambda: preflow.edge_connectivity(preflow.FlowNetwork.from_edges(ARCS)),
+    "vertex connectivity": lambda: preflow.vertex_connectivity(EDGES),
+    "all minimum cuts": lambda: preflow.minimum_cuts([("a", "b", 2), ("b", "c", 2), ("c", "d", 3)], "a", "d"),
+    "parametric": lambda: preflow.parametric_max_flow(
+        ([0, 1, 0], [1, 2, 2], [0, 4, 1]), [1, 0, 0], 0, 2, high=9
+    ),
+    "graph labels": lambda: vision.label_graph(
+        vision.GraphLabelEnergy([[0, 5, 9], [7, 2, 0]], [0, 1], [1, 2], 1 - np.eye(2))
+    ),
+    "jobs": lambda: reductions.assign_jobs([[1, 2, np.inf], [4, 4, 1]], limit=2),
+    "priced": lambda: reductions.AssignmentAsTransport.of([[1, 2], [3, 9]]).solve(),
+    "projects": lambda: reductions.select_projects([4, 6, -5, -3], [(0, 2), (0, 3), (1, 3)]),
+    "rounding": lambda: reductions.round_matrix([[0.25, 0.75, 1.5], [1.5, 0.5, 0.25]]),
+    "path": lambda: reductions.shortest_path(PATHS, "s", "t"),
+    "paths": lambda: reductions.disjoint_paths(PATHS, "s", "t"),
+    "feasible": lambda: reductions.feasible_flow(PATHS, {"s": 2, "t": -2}),
+    "reduced flow": lambda: reductions.UndirectedAsDirected.of(ARCS, "s", "t").solve(),
+    "vertex flow": lambda: reductions.VertexCapacities.of(ARCS, {"a": 1}, "s", "t").solve(),
+    "b-matching": lambda: reductions.b_matching(([0, 0, 1], [0, 1, 1])),
+    "general b-matching": lambda: reductions.general_b_matching(EDGES, 2),
+    "edge cover": lambda: reductions.minimum_weight_edge_cover(EDGES),
+    "join": lambda: reductions.t_join(EDGES, ["a", "d"]),
+    "phase": lambda: vision.unwrap_phase(RNG.random((5, 6)) * 6),
+    "postman": lambda: reductions.chinese_postman(EDGES),
+}
+OTHERS: dict[str, Callable[[], Any]] = {
+    "batch of one network": lambda: preflow.max_flow_batch([([0, 1], [1, 2], [4, 3])], 0, 2),
+    "batch of grids": lambda: preflow.grid_cut_batch(GRIDS, GRIDS[::-1], 1),
+    "batch of volumes": lambda: preflow.grid_cut_batch(GRIDS[:, None], GRIDS[::-1, None], 1),
+    "energy": lambda: vision.minimize_energy(
+        vision.BinaryEnergy([[4, 1], [0, 3]], [[0, 1]], [[[0, 2], [2, 0]]])
+    ),
+}
+RESULTS |= ANSWERS | OTHERS
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_answers_are_a_line_and_a_table(name: str) -> None:
+    result = ANSWERS[name]()
+    (result.flow if name == "phase" else result).verify()
+    line = repr(result)
+    assert line.startswith(f"<{type(result).__name__}: ")
+    assert len(line) < 120
+    table = result._repr_html_()
+    assert table.startswith(f"<table><caption>{type(result).__name__}</caption><tbody><tr><th>")
+    assert table.count("<tr>") == table.count("</tr>") >= 1
+
+
+def test_a_batch_of_networks_says_to_draw_one() -> None:
+    batch = preflow.max_flow_batch([([0], [1], [4]), ([0], [1], [3])], 0, 1)
+    with pytest.raises(InvalidInputError, match=r"2 networks: draw one, as result\[0\].plot\(\) does"):
+        batch.plot()
+    many = np.zeros((65, 2, 2))
+    with pytest.raises(InvalidInputError, match=r"65 items, and plot\(\) draws at most 64"):
+        preflow.grid_cut_batch(many, many, 1).plot()
+
+
+def test_the_lightest_edges_of_a_cut_tree_are_red() -> None:
+    axes = preflow.gomory_hu_tree(EDGES).plot()
+    pale, red = axes.collections[:2]
+    assert len(pale.get_segments()) == 2
+    assert len(red.get_segments()) == 1
+    assert {text.get_text() for text in axes.texts} >= {"a", "b", "c", "d", "3"}
 
 
 @pytest.fixture(autouse=True)

@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import pytest
 
+from preflow import contrast_capacity
 from preflow.vision import (
     cutout,
     denoise,
@@ -63,6 +64,24 @@ def test_colours_denoised_as_a_volume() -> None:
         warnings.simplefilter("error")
         denoise(RGB, weight=1, levels=4, channel_axis=-1)
         denoise(RGB[:8], weight=1, levels=4)
+
+
+def test_seeds_and_links_with_channels() -> None:
+    """They make a volume of a photograph; its seeds have one value for each pixel."""
+    three = np.repeat(SEEDS[..., np.newaxis], 3, axis=-1)
+    markers = three[0] + 2 * three[1].astype(int)
+    with pytest.warns(UserWarning, match=r"foreground has shape \(20, 24, 3\).*foreground.max\(axis=-1\)"):
+        segment(RGB, *three)
+    with pytest.warns(UserWarning, match=r"markers has shape \(20, 24, 3\).*markers.max\(axis=-1\)"):
+        segment_labels(RGB, markers)
+    with pytest.warns(UserWarning, match="channel_axis=-1 takes its last axis as colours"):
+        contrast_capacity(RGB)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        segment(RGB, *three.max(axis=-1))
+        segment_labels(RGB, markers.max(axis=-1))
+        contrast_capacity(RGB, channel_axis=-1)
+        segment(RGB[:8], three[0, :8] | (np.arange(8) == 7)[:, None, None], three[1, :8])
 
 
 def test_exchanged_views() -> None:

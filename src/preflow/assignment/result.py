@@ -16,7 +16,7 @@ from ..certify.assignment_batch import unproved_items
 from ..certify.fields import check_bounds, check_bounds_of_items, checked_array, checked_numbers
 from ..drawing.pairs import check_cells, draw_costs
 from ..errors import InvalidInputError, VerificationError
-from ..graph.costs import DenseCosts, SparseCosts
+from ..graph.costs import DenseCosts, SparseCosts, shown_matrix
 from ..graph.device.costs import DeviceCosts
 from ..graph.edge_tables import data_frame, labels_of
 from ..graph.point_costs import PointCosts
@@ -155,20 +155,8 @@ class AssignmentResult(BoundedResult):
             raise InvalidInputError("plot() is for one matrix of costs, these are a batch")
         check_cells(self.costs.shape[1:])
         row, column = (self._by_item(side)[0] for side in (self.row, self.column))
-        return draw_costs(ax, self._cost_matrix(), row[row >= 0], column[row >= 0], self.costs.labels)
-
-    def _cost_matrix(self) -> NDArray[np.float64]:
-        """Return the costs as given, NaN for pairs that are not allowed."""
         costs = self.costs.on_host() if isinstance(self.costs, DeviceCosts) else self.costs
-        shape = costs.shape[1:]
-        if isinstance(costs, SparseCosts):
-            values = np.full(shape, np.nan)
-            row, column = costs.row, costs.column.astype(np.int64)
-            values[row, column] = costs.values + costs.base_at(0, row, column)
-            return values
-        row, column = (place.ravel() for place in np.indices(shape))
-        values = (costs.at(0, row, column) + costs.base_at(0, row, column)).astype(np.float64)
-        return np.where(np.isfinite(values), values, np.nan).reshape(shape)
+        return draw_costs(ax, shown_matrix(costs), row[row >= 0], column[row >= 0], self.costs.labels)
 
     @cached_property
     def gap(self) -> Number:

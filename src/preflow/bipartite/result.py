@@ -151,7 +151,8 @@ class MatchingResult(BoundedResult):
         covered = None if cover is None else (cover.rows, cover.columns)
         labels = self.graph.row_labels, self.graph.column_labels
         edges = row, graph.rows.neighbour
-        return draw_two_columns(ax, graph.shape, edges, here.row_match, covered, labels)
+        chosen = here.row_match[row] == graph.rows.neighbour
+        return draw_two_columns(ax, graph.shape, edges, chosen, covered, labels)
 
     def verify(self) -> None:
         """Prove the matching maximum, independently of the solver, in linear time.

@@ -30,6 +30,7 @@ are near.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,16 +46,21 @@ from ..certify.contraction import (
     set_leaf,
     tree_of_maxima,
 )
+from ..drawing.axes import number
+from ..drawing.networks import draw_graph, side_colours
 from ..errors import VerificationError
 from ..graph.network import exact_sum
 from ..graph.scaling import float_sum, sum_slack
 from ..graph.undirected import UndirectedGraph
 from ..kernels.atomics import relaxed_load
 from ..kernels.kernel import kernel
-from ..solving.read_only import ReadOnlyArrays
+from ..solving.drawn import DrawnResult
 from ..solving.run import Control, run_interruptibly
 from .pair_flows import join_to_sources, make_network, make_work
 from .reading import read_weighted_graph, whole_weights
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 #: A round of contractions is followed by another one if it leaves at most this part of the vertices. On a
 #: torus of 200x200 vertices rounds that join two or three took 155 s in all; the flows instead take 0.04 s.
@@ -107,8 +113,8 @@ def scan(
     return value, best
 
 
-@dataclass(frozen=True, eq=False)
-class GlobalMinCut(ReadOnlyArrays):
+@dataclass(frozen=True, eq=False, repr=False)
+class GlobalMinCut(DrawnResult):
     """The smallest cut of an undirected graph.
 
     Attributes
@@ -165,9 +171,16 @@ class GlobalMinCut(ReadOnlyArrays):
         if self.gap < whole.error:
             raise VerificationError(f"the gap is {self.gap}, and rounding may have changed {whole.error}")
 
-    def __repr__(self) -> str:
+    def _summary(self) -> str:
         size = int(np.count_nonzero(self.side))
-        return f"<GlobalMinCut: value {self.value:,}, {size:,} of {len(self.side):,} vertices on one side>"
+        return f"value {self.value:,}, {size:,} of {len(self.side):,} vertices on one side"
+
+    def _draw(self, ax: Axes | None) -> Axes:
+        graph = self.graph
+        assert graph.weight is not None
+        crossing = self.side[graph.tail] != self.side[graph.head]
+        texts = [number(weight) for weight in graph.weight.tolist()]
+        return draw_graph(ax, graph.tail, graph.head, crossing, texts, graph.labels, side_colours(self.side))
 
 
 def _sum(values: Array) -> int | float:

@@ -10,21 +10,26 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Array, GraphInput, WeightInput
+from ..drawing.axes import number
+from ..drawing.networks import draw_graph, matched_colours
 from ..errors import InvalidInputError, VerificationError
 from ..graph.network import FlowNetwork, exact_sum
 from ..graph.scaling import float_sum, sum_slack
 from ..graph.undirected import UndirectedGraph
 from ..maxflow.api import max_flow
-from ..solving.read_only import ReadOnlyArrays
+from ..solving.drawn import DrawnResult
 from ..solving.run import Control, run_interruptibly
 from .pair_flows import gusfield, make_network, make_work
 from .reading import read_weighted_graph, whole_weights
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 class _Shape(NamedTuple):
@@ -34,8 +39,8 @@ class _Shape(NamedTuple):
     depth: NDArray[np.int64]
 
 
-@dataclass(frozen=True, eq=False)
-class GomoryHuTree(ReadOnlyArrays):
+@dataclass(frozen=True, eq=False, repr=False)
+class GomoryHuTree(DrawnResult):
     """A tree that has the minimum cuts between all pairs of vertices of a graph.
 
     Without one of its edges the tree has two parts. They are the sides of a cut of the graph, whose weight is
@@ -164,9 +169,18 @@ class GomoryHuTree(ReadOnlyArrays):
             step = step[step]
         return below[step]
 
-    def __repr__(self) -> str:
+    def _summary(self) -> str:
         least = self.weight[1:].min()
-        return f"<GomoryHuTree: {len(self.parent):,} vertices, lightest edge {least:,}>"
+        return f"{len(self.parent):,} vertices, lightest edge {least:,}"
+
+    def _draw(self, ax: Axes | None) -> Axes:
+        """Draw the tree with its weights, the lightest edges red."""
+        n = len(self.parent)
+        weight = self.weight[1:]
+        lightest = weight == (weight.min() if len(weight) else 0)
+        texts = [number(each) for each in weight.tolist()]
+        colours = matched_colours(np.ones(n, dtype=bool))
+        return draw_graph(ax, self.parent[1:], np.arange(1, n), lightest, texts, self.graph.labels, colours)
 
 
 def _sum(values: Array) -> int | float:

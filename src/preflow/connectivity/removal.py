@@ -23,28 +23,32 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import GraphInput
+from ..drawing.networks import draw_graph, removed_colours, side_colours
 from ..errors import InvalidInputError, VerificationError
 from ..graph.network import FlowNetwork
 from ..graph.undirected import UndirectedGraph
 from ..maxflow.api import max_flow
-from ..solving.read_only import ReadOnlyArrays
+from ..solving.drawn import DrawnResult
 from ..solving.run import Control, run_interruptibly
 from .global_cut import global_min_cut
 from .pair_flows import PairNetwork, least_flow, make_network, make_searches, make_work
 from .reading import read_graph
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 #: Number of pairs that one call of a kernel gets.
 BLOCK = 4096
 
 
-@dataclass(frozen=True, eq=False)
-class EdgeConnectivity(ReadOnlyArrays):
+@dataclass(frozen=True, eq=False, repr=False)
+class EdgeConnectivity(DrawnResult):
     """The smallest number of edges whose removal disconnects a graph, or two vertices.
 
     Attributes
@@ -106,12 +110,19 @@ class EdgeConnectivity(ReadOnlyArrays):
             flow.verify()
             _check_least(self.value, int(flow.value))
 
-    def __repr__(self) -> str:
-        return f"<EdgeConnectivity: {self.value:,}>"
+    def _summary(self) -> str:
+        return f"{self.value:,}"
+
+    def _draw(self, ax: Axes | None) -> Axes:
+        graph = self.graph
+        removed = np.zeros(len(graph.tail), dtype=bool)
+        removed[self.edges] = True
+        texts = [""] * len(removed)
+        return draw_graph(ax, graph.tail, graph.head, removed, texts, graph.labels, side_colours(self.side))
 
 
-@dataclass(frozen=True, eq=False)
-class VertexConnectivity(ReadOnlyArrays):
+@dataclass(frozen=True, eq=False, repr=False)
+class VertexConnectivity(DrawnResult):
     """The smallest number of vertices whose removal disconnects a graph, or two vertices.
 
     Attributes
@@ -176,8 +187,15 @@ class VertexConnectivity(ReadOnlyArrays):
             flow.verify()
             _check_least(self.value, int(flow.value))
 
-    def __repr__(self) -> str:
-        return f"<VertexConnectivity: {self.value:,}>"
+    def _summary(self) -> str:
+        return f"{self.value:,}"
+
+    def _draw(self, ax: Axes | None) -> Axes:
+        """Draw the graph, with the vertices that are removed in red."""
+        graph = self.graph
+        colours = removed_colours(self.side, self.vertices)
+        edges = np.zeros(len(graph.tail), dtype=bool)
+        return draw_graph(ax, graph.tail, graph.head, edges, [""] * len(edges), graph.labels, colours)
 
 
 def _check_least(value: int, other: int) -> None:

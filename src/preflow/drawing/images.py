@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Array
+from ..errors import InvalidInputError
 from .axes import axes_for, number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+#: Most items of a batch in a picture.
+MOST_MASKS = 64
 
 
 def draw_picture(ax: Axes | None, pixels: Array) -> Axes:
@@ -52,6 +58,39 @@ def draw_regions(ax: Axes | None, labels: Array) -> Axes:
     axes.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False, title="label")
     axes.set_xticks([])
     axes.set_yticks([])
+    return axes
+
+
+def draw_sheet(ax: Axes | None, masks: Sequence[Array]) -> Axes:
+    """Draw masks of one shape side by side, with their numbers."""
+    if len(masks) > MOST_MASKS:
+        raise InvalidInputError(
+            f"the batch has {len(masks):,} items, and plot() draws at most {MOST_MASKS}: draw one, as "
+            "result[0].plot() does"
+        )
+    height, width = masks[0].shape if len(masks) else (1, 1)
+    columns = max(1, math.ceil(math.sqrt(len(masks) * height / width)))
+    rows = max(1, math.ceil(len(masks) / columns))
+    gap = 0.08 * max(height, width)
+    step_x, step_y = width + gap, height + 2.5 * gap
+    axes = axes_for(ax, size=_size(round(rows * step_y), round(columns * step_x)))
+    from matplotlib.colors import ListedColormap
+
+    for item, mask in enumerate(masks):
+        x, y = item % columns * step_x, item // columns * step_y
+        axes.imshow(
+            mask,
+            cmap=ListedColormap(_colours()[:2]),
+            vmin=0,
+            vmax=1,
+            interpolation="nearest",
+            extent=(x, x + width, y + height, y),
+        )
+        axes.text(x, y - 0.3 * gap, str(item), fontsize=8, va="bottom")
+    axes.set_xlim(-gap, columns * step_x)
+    axes.set_ylim(rows * step_y, -2.5 * gap)
+    axes.set_aspect("equal")
+    axes.set_axis_off()
     return axes
 
 

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from ..arrays import Array
 from .axes import (
     BLUE,
+    GREEN,
+    GREY,
     MOST_ARCS,
     MOST_NAMES,
     MOST_VERTICES,
@@ -18,6 +20,7 @@ from .axes import (
     PALE_GREY,
     PALE_ORANGE,
     RED,
+    YELLOW,
     axes_for,
     check_size,
     number,
@@ -124,6 +127,28 @@ def draw_graph(
 def side_colours(in_sink_side: NDArray[np.bool_]) -> list[str]:
     """Return the colours of vertices on the source side, and on the sink side."""
     return [PALE_ORANGE if far else PALE_BLUE for far in in_sink_side.tolist()]
+
+
+def removed_colours(in_sink_side: NDArray[np.bool_], removed: Array) -> list[str]:
+    """Return the colours of the vertices on both sides, and of those that are removed."""
+    colours = side_colours(in_sink_side)
+    for vertex in removed.tolist():
+        colours[vertex] = RED
+    return colours
+
+
+def component_colours(component: Array, last: int) -> list[str]:
+    """Return the colours of component 0, of component `last`, and of those between them."""
+    return [
+        PALE_BLUE if each == 0 else PALE_ORANGE if each == last else "white" for each in component.tolist()
+    ]
+
+
+def label_colours(labels: Array) -> list[str]:
+    """Return a colour for each label; they repeat where there are many."""
+    kinds = (PALE_BLUE, PALE_ORANGE, GREEN, YELLOW, RED, "white", GREY)
+    _, places = np.unique(labels, return_inverse=True)
+    return [kinds[place % len(kinds)] for place in places.tolist()]
 
 
 def supply_colours(supply: Array) -> list[str]:

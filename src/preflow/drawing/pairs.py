@@ -40,7 +40,7 @@ def draw_two_columns(
     ax: Axes | None,
     shape: tuple[int, int],
     edges: tuple[Array, Array],
-    row_match: Array,
+    chosen: NDArray[np.bool_],
     cover: tuple[NDArray[np.bool_], NDArray[np.bool_]] | None,
     labels: tuple[Sequence[Hashable] | None, Sequence[Hashable] | None],
 ) -> Axes:
@@ -55,12 +55,10 @@ def draw_two_columns(
     heights = [-(np.arange(size) + 0.5) * tallest / max(size, 1) for size in shape]
     left, right = (np.column_stack([np.full(len(y), float(x)), y]) for x, y in enumerate(heights))
     lines = np.stack([left[from_row], right[to_column]], axis=1)
-    chosen = row_match[from_row] == to_column
     for among, colour, width in ((~chosen, PALE_GREY, 1.0), (chosen, RED, 2.5)):
         axes.add_collection(LineCollection(list(lines[among]), colors=colour, linewidths=width, zorder=1))
-    matched = row_match >= 0
-    column_matched = np.zeros(shape[1], dtype=bool)
-    column_matched[row_match[matched]] = True
+    matched, column_matched = (np.zeros(size, dtype=bool) for size in shape)
+    matched[from_row[chosen]] = column_matched[to_column[chosen]] = True
     size = 90 if tallest <= MOST_NAMES else 25
     covered = cover or tuple(np.zeros(each, dtype=bool) for each in shape)
     for points, paired, in_cover in zip((left, right), (matched, column_matched), covered, strict=True):
@@ -108,6 +106,17 @@ def draw_plan(ax: Axes | None, plan: NDArray[np.float64], labels: SideLabels) ->
     """Draw a transport plan as a heat map of the masses."""
     axes = _heat_map(ax, np.where(plan == 0, np.nan, plan), "mass", "Blues", labels, hatch=False)
     _write_numbers(axes, np.where(plan == 0, np.nan, plan))
+    return axes
+
+
+def draw_rounding(ax: Axes | None, values: Array, given: NDArray[np.float64]) -> Axes:
+    """Draw integers as a heat map of how far they lie above what they were rounded from."""
+    axes = _heat_map(ax, values - given, "rounded up by", "RdBu_r", None)
+    for image in axes.images:
+        image.set_clim(-1, 1)
+    if max(values.shape, default=0) <= MOST_NUMBERS:
+        for (i, j), value in np.ndenumerate(values):
+            axes.text(j, i, number(value), ha="center", va="center", fontsize=8)
     return axes
 
 

@@ -73,7 +73,9 @@ def noisy_grid(
     half = half_neighbourhood(len(shape), 2 * len(shape) if connectivity is None else connectivity)
     neighbor: Any = [round(strength / math.hypot(*offset)) for offset in half]
     if contrast:
-        neighbor = contrast_capacity(image, strength=strength, connectivity=half)
+        neighbor = contrast_capacity(
+            image[..., np.newaxis], strength=strength, connectivity=half, channel_axis=-1
+        )
     else:
         neighbor = np.array(neighbor, dtype=np.int16 if strength < 2**15 else np.int64)
     return GridNetwork.from_arrays(np.maximum(data, 0), np.maximum(-data, 0), neighbor, connectivity=half)

@@ -7,6 +7,7 @@ images", ICCV 2001.
 from __future__ import annotations
 
 import math
+import warnings
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from ..cuda import runtime
 from ..cuda.runtime import is_on_gpu
 from ..errors import CapacityOverflowError, InvalidInputError
 from .data_arrays import LikeDataArray, is_data_array
-from .grid_input import as_array
+from .grid_input import as_array, looks_like_channels
 from .neighbourhood import Box, half_neighbourhood, named_neighbourhoods
 from .network import EXACT_FLOAT
 from .periodic import checked_periodic, ring_boxes
@@ -97,6 +98,12 @@ def contrast_capacity(
         image, labelled = as_array(image, "image"), image
     values = finite_array("image", image, xp)
     if channel_axis is None:
+        if looks_like_channels(values.shape):
+            warnings.warn(
+                f"image has shape {values.shape} and is a volume here; channel_axis=-1 takes its last axis "
+                "as colours",
+                stacklevel=2,
+            )
         channels = values[..., np.newaxis]
     else:
         check_integer("channel_axis", channel_axis, minimum=-values.ndim)

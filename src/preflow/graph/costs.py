@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,9 @@ from ..errors import InvalidInputError
 from ..parallel.pieces import run_pieces
 from .cost_base import HostCosts, centred, centred_by_row
 from .placement import as_device_array, host_array
+
+if TYPE_CHECKING:
+    from .point_costs import PointCosts
 
 #: Sums of larger integer costs could overflow.
 LARGEST_INTEGER = 2**59
@@ -243,6 +246,19 @@ class SparseCosts(HostCosts):
     def to_sparse(self) -> SparseCosts:
         """Return itself."""
         return self
+
+
+def shown_matrix(costs: DenseCosts | SparseCosts | PointCosts) -> NDArray[np.float64]:
+    """Return the costs of a single matrix as given, NaN for pairs that are not allowed."""
+    shape = costs.shape[1:]
+    if isinstance(costs, SparseCosts):
+        found = np.full(shape, np.nan)
+        row, column = costs.row, costs.column.astype(np.int64)
+        found[row, column] = costs.values + costs.base_at(0, row, column)
+        return found
+    row, column = (place.ravel() for place in np.indices(shape))
+    values = (costs.at(0, row, column) + costs.base_at(0, row, column)).astype(np.float64)
+    return np.where(np.isfinite(values), values, np.nan).reshape(shape)
 
 
 def batch_shape(values: AnyArray) -> tuple[tuple[int, ...], int, int, int]:

@@ -13,6 +13,15 @@ from .network import INT64_MAX
 from .periodic import checked_periodic, unrolled
 from .placement import host_array
 
+#: Arrays of shape (h, w, 3) and (h, w, 4) are thought to be images if both h and w are at least this.
+LEAST_SIDE = 16
+
+
+def looks_like_channels(shape: tuple[int, ...]) -> bool:
+    """Return whether an array of three axes is rather an image with colours than a volume."""
+    return len(shape) == 3 and shape[2] in (3, 4) and min(shape[:2]) >= LEAST_SIDE
+
+
 #: Dtypes in which capacities are stored; smaller dtypes are converted to the next of these.
 KEPT = {"i": (np.int16, np.int32, np.int64), "f": (np.float32, np.float64)}
 

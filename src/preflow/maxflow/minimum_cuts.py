@@ -11,19 +11,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Array, NetworkInput, Vertices
 from ..certify.flow import tolerance
+from ..drawing.networks import component_colours
 from ..errors import InvalidInputError, VerificationError
 from ..graph.network import FlowNetwork
 from ..solving.call import Arguments
-from ..solving.read_only import ReadOnlyArrays
+from ..solving.drawn import DrawnResult
 from .api import max_flow
 from .result import MinCutResult
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 def minimum_cuts(
@@ -78,7 +82,7 @@ def minimum_cuts(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MinimumCuts(ReadOnlyArrays):
+class MinimumCuts(DrawnResult):
     """All minimum cuts between a source and a sink, as a graph without cycles.
 
     A cut is a partition of the vertices. Vertices that no capacity connects with the rest may be on either
@@ -250,11 +254,16 @@ class MinimumCuts(ReadOnlyArrays):
             needed[one].append(other)
         return needed
 
-    def __repr__(self) -> str:
+    def _summary(self) -> str:
         if self.is_unique:
-            return f"<MinimumCuts: one of value {self.value:,}>"
+            return f"one of value {self.value:,}"
         parts = "1 component" if self.num_free == 1 else f"{self.num_free:,} components"
-        return f"<MinimumCuts: at least {self.num_free + 1:,} of value {self.value:,}, {parts}>"
+        return f"at least {self.num_free + 1:,} of value {self.value:,}, {parts}"
+
+    def _draw(self, ax: Axes | None) -> Axes:
+        """Draw the network: arcs of some minimum cut are dashed, vertices that may change sides white."""
+        colours = component_colours(self.component, self.num_free + 1)
+        return self.result._draw(ax, self.arcs_in_some_cut(), colours)
 
 
 def _cuts_of(result: MinCutResult) -> MinimumCuts:

@@ -40,7 +40,7 @@ from copy import copy
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -48,6 +48,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..arrays import Array, NetworkInput, Number, Vertices
 from ..certify.flow import check_terminals
 from ..certify.parametric import LinearNetwork, PieceFlows, check_piece_flows
+from ..drawing.curves import draw_pieces
 from ..errors import CapacityOverflowError, InvalidInputError, SolverError, VerificationError
 from ..graph.convert import as_flow_problem
 from ..graph.network import EXACT_FLOAT, INT64_MAX, FlowNetwork, exact_sum, vertex_mask
@@ -57,10 +58,13 @@ from ..kernels.kernel import kernel
 from ..method_names import FlowMethodName
 from ..solving.call import Request
 from ..solving.dispatch import thread_count, usable_cpus
-from ..solving.read_only import ReadOnlyArrays
+from ..solving.drawn import DrawnResult
 from .api import FlowCall
 from .methods import METHODS
 from .policy import choose
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 #: Scaled capacities of one piece sum to less than this.
 MOST = 2**61
@@ -167,8 +171,8 @@ def divide(
                     pieces.capacity[a] = 0
 
 
-@dataclass(frozen=True, eq=False)
-class ParametricMaxFlow(ReadOnlyArrays):
+@dataclass(frozen=True, eq=False, repr=False)
+class ParametricMaxFlow(DrawnResult):
     """The minimum cuts of a network for all values of a parameter in a range.
 
     Attributes
@@ -286,8 +290,15 @@ class ParametricMaxFlow(ReadOnlyArrays):
         if not self.gap >= _gap(network, self.arc_slope, data.exponent, self.low, self.high):
             raise VerificationError(f"the gap is not {self.gap}")
 
-    def __repr__(self) -> str:
-        return f"<ParametricMaxFlow: {self.num_cuts:,} cuts from {float(self.low):g} to {float(self.high):g}>"
+    def _summary(self) -> str:
+        return f"{self.num_cuts:,} cuts from {float(self.low):g} to {float(self.high):g}"
+
+    def _draw(self, ax: Axes | None) -> Axes:
+        """Draw the capacity of the minimum cut against the parameter, with a dot where the cut changes."""
+        at = np.concatenate([[float(self.low)], self.breakpoints, [float(self.high)]])
+        piece = np.minimum(np.arange(len(at)), len(self.slope) - 1)
+        capacity = self.intercept[piece] + at * self.slope[piece]
+        return draw_pieces(ax, at, capacity, "parameter", "capacity of the minimum cut")
 
 
 class _Data(NamedTuple):

@@ -246,16 +246,20 @@ class MinCutResult(BoundedResult):
         MissingDependencyError
             Matplotlib is not installed.
         """
+        return self._draw(
+            ax, self.network.to_host(self.cut_arcs), side_colours(self.network.to_host(self.sink_side))
+        )
+
+    def _draw(self, ax: Axes | None, cut_arcs: Array, colours: list[str]) -> Axes:
         network = self.network.on_host()
         flow = self.network.to_host(self._shown_flow())
         in_cut = np.zeros(network.num_arcs, dtype=bool)
-        in_cut[self.network.to_host(self.cut_arcs)] = True
+        in_cut[cut_arcs] = True
         capacity = network.capacity
         if network.reverse_capacity is not None:
             capacity = np.where(flow < 0, network.reverse_capacity, capacity)
         texts = flow_texts(flow, capacity)
         arcs = Arcs(network.tail, network.head, flow, texts, in_cut)
-        colours = side_colours(self.network.to_host(self.sink_side))
         return draw_flow(ax, arcs, network.labels, colours, self.sources, self.sinks)
 
     def _shown_flow(self) -> AnyArray:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import AnyArray, Array, NetworkInput, SupplyInput, Vertices
-from ..certify.cut import check_flow_and_cut
+from ..certify.cut import check_flow_and_cut, crossing_arcs
 from ..cuts import min_cut
+from ..drawing.networks import Arcs, draw_flow, flow_texts, side_colours
 from ..errors import CapacityOverflowError, InvalidInputError
 from ..graph.convert import as_flow_problem
 from ..graph.cost_input import as_costs
@@ -23,7 +24,11 @@ from ..maxflow.result import MaxFlowResult, MinCutResult
 from ..mincost.api import min_cost_flow
 from ..mincost.result import MinCostFlowResult
 from ..solving.call import Arguments
+from ..solving.drawn import DrawnResult
 from ..solving.read_only import ReadOnlyArrays
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 Answer = TypeVar("Answer")
 
@@ -95,8 +100,8 @@ class CostReduction(ReadOnlyArrays, ABC, Generic[Answer]):
         return self.solution(min_cost_flow(self.network, **arguments))
 
 
-@dataclass(frozen=True, eq=False)
-class FlowAndCut(ReadOnlyArrays):
+@dataclass(frozen=True, eq=False, repr=False)
+class FlowAndCut(DrawnResult):
     """A maximum flow and a minimum cut that another problem led to.
 
     Attributes
@@ -133,6 +138,21 @@ class FlowAndCut(ReadOnlyArrays):
         """
         bounds = ("optimal", self.value, self.value, self.gap)
         check_flow_and_cut(self.network, self.sources, self.sinks, self.flow, self.sink_side, *bounds)
+
+    def _summary(self) -> str:
+        far = f"{int(self.sink_side.sum()):,} of {len(self.sink_side):,}"
+        return f"value {self.value:,}, {far} vertices on the sink side"
+
+    def _draw(self, ax: Axes | None) -> Axes:
+        network = self.network
+        in_cut = np.zeros(network.num_arcs, dtype=bool)
+        forward, backward = crossing_arcs(network, self.sink_side)
+        in_cut[forward] = True
+        if network.reverse_capacity is not None:
+            in_cut[backward] = True
+        texts = flow_texts(self.flow, network.capacity)
+        arcs = Arcs(network.tail, network.head, self.flow, texts, in_cut)
+        return draw_flow(ax, arcs, network.labels, side_colours(self.sink_side), self.sources, self.sinks)
 
 
 def freeze(*arrays: Array) -> None:

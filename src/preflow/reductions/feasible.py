@@ -9,18 +9,19 @@ repairs the balance of every vertex. Else the source side of a minimum cut has m
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self, Unpack
+from typing import TYPE_CHECKING, Self, Unpack
 
 import numpy as np
 
 from ..arrays import Array, NetworkInput, SupplyInput
 from ..certify.min_cost_flow import check_flow_of_network
+from ..drawing.networks import Arcs, draw_flow, flow_texts, supply_colours
 from ..errors import InfeasibleFlowError, InvalidInputError
 from ..graph.cost_network import CostNetwork, as_cost_network
 from ..graph.network import FlowNetwork
 from ..maxflow.result import MaxFlowResult
 from ..solving.call import Arguments
-from ..solving.read_only import ReadOnlyArrays
+from ..solving.drawn import DrawnResult
 from .base import (
     FlowReduction,
     check_fits,
@@ -32,12 +33,15 @@ from .base import (
     vertex_numbers,
 )
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 #: Supplies of floats, and what a flow of floats lacks, count as zero up to this fraction of the amounts.
 ROUNDING = 2.0**-44
 
 
-@dataclass(frozen=True, eq=False)
-class FeasibleFlow(ReadOnlyArrays):
+@dataclass(frozen=True, eq=False, repr=False)
+class FeasibleFlow(DrawnResult):
     """A flow within the bounds of all arcs that sends all supplies.
 
     Attributes
@@ -65,6 +69,17 @@ class FeasibleFlow(ReadOnlyArrays):
             The flow is not feasible: please report it as a bug.
         """
         check_flow_of_network(self.network, self.supply, self.flow)
+
+    def _summary(self) -> str:
+        return f"flow on {np.count_nonzero(self.flow):,} of {len(self.flow):,} arcs"
+
+    def _draw(self, ax: Axes | None) -> Axes:
+        """Draw the network with flow and capacity of each arc; senders are blue, receivers orange."""
+        network = self.network
+        texts = flow_texts(self.flow, network.capacity)
+        arcs = Arcs(network.tail, network.head, self.flow, texts, np.zeros(network.num_arcs, dtype=bool))
+        ends = np.flatnonzero(self.supply > 0), np.flatnonzero(self.supply < 0)
+        return draw_flow(ax, arcs, network.labels, supply_colours(self.supply), *ends)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

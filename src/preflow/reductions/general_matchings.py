@@ -7,21 +7,27 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Array, GraphInput, WeightInput
+from ..drawing.axes import number
+from ..drawing.networks import draw_graph, matched_colours
 from ..errors import CostOverflowError, InfeasibleMatchingError, InvalidInputError, VerificationError
 from ..general_matching.api import matching
 from ..general_matching.result import GeneralMatchingResult
 from ..graph.network import EXACT_FLOAT, exact_sum
 from ..graph.undirected import UndirectedGraph, as_undirected_graph
+from ..solving.drawn import DrawnResult
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class EdgeSet:
+class EdgeSet(DrawnResult):
     """A set of edges of a graph, with the matching that proves it best.
 
     Attributes
@@ -51,8 +57,23 @@ class EdgeSet:
         ends = np.concatenate([self.graph.tail[self.edges], self.graph.head[self.edges]]).astype(np.int64)
         return np.bincount(ends, minlength=self.graph.num_vertices)
 
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__}: weight {self.weight:,}, {len(self.edges):,} edges>"
+    def _summary(self) -> str:
+        return f"weight {self.weight:,}, {len(self.edges):,} edges"
+
+    def _draw(self, ax: Axes | None) -> Axes:
+        return self._draw_edges(ax, self.edges, self.degrees() > 0)
+
+    def _draw_edges(self, ax: Axes | None, edges: NDArray[np.int64], filled: NDArray[np.bool_]) -> Axes:
+        """Draw the graph, some edges thick and red, some vertices blue."""
+        graph = self.graph
+        chosen = np.zeros(graph.num_edges, dtype=bool)
+        chosen[edges] = True
+        texts = (
+            [""] * graph.num_edges
+            if graph.weight is None
+            else [number(each) for each in graph.weight.tolist()]
+        )
+        return draw_graph(ax, graph.tail, graph.head, chosen, texts, graph.labels, matched_colours(filled))
 
     def _check_weight(self) -> None:
         total = _total(self.graph, self.edges)
@@ -280,6 +301,10 @@ class TJoin(EdgeSet):
 
     odd: NDArray[np.int64]
 
+    def _draw(self, ax: Axes | None) -> Axes:
+        """Draw the graph with the join in red and the vertices of T blue."""
+        return self._draw_edges(ax, self.edges, np.isin(np.arange(self.graph.num_vertices), self.odd))
+
     def verify(self) -> None:
         """Prove the weight least: the degrees are right, and the matching of the vertices in T is cheapest.
 
@@ -432,6 +457,10 @@ class PostmanTour(EdgeSet):
 
     tour: NDArray[np.int64]
     join: TJoin
+
+    def _draw(self, ax: Axes | None) -> Axes:
+        """Draw the graph with the edges that are walked twice in red, and vertices of odd degree blue."""
+        return self.join._draw(ax)
 
     def verify(self) -> None:
         """Prove the walk shortest: it walks all edges, and the edges walked twice are a cheapest T-join.

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import AnyArray, Array, SideLabels
 from ..certify.exact import exact_dot
+from ..drawing.pairs import check_cells, draw_costs
 from ..errors import InfeasibleError, InfeasibleFlowError, InvalidInputError, VerificationError
 from ..graph.cost_edges import with_edges_read
 from ..graph.cost_network import CostNetwork
@@ -22,19 +23,20 @@ from ..graph.costs import DenseCosts
 from ..graph.edge_tables import data_frame, labels_of
 from ..mincost.result import MinCostFlowResult
 from ..solving.call import Arguments
-from ..solving.read_only import ReadOnlyArrays
+from ..solving.drawn import DrawnResult
 from .base import CostReduction, check_fits, freeze, one_matrix, read_limits
 from .most_for_least import MaxFlowMinCostResult, max_flow_min_cost
 
 if TYPE_CHECKING:
     import pandas
+    from matplotlib.axes import Axes
 
 #: Relative rounding error that sums of float costs and prices may have.
 ROUNDING = 1e-9
 
 
-@dataclass(frozen=True, eq=False)
-class JobAssignment(ReadOnlyArrays):
+@dataclass(frozen=True, eq=False, repr=False)
+class JobAssignment(DrawnResult):
     """The cheapest way to give jobs to workers, and the prices that prove it.
 
     Attributes
@@ -180,6 +182,19 @@ class JobAssignment(ReadOnlyArrays):
         slack = self.result.gap + ROUNDING * float(np.abs(used).sum()) if cost.dtype.kind == "f" else 0
         if not (abs(total - self.cost) <= slack and abs(self.cost - self.result.cost) <= slack):
             raise VerificationError(f"the pairs cost {total}, not {self.cost}")
+
+    def _summary(self) -> str:
+        left = "" if self.complete else f", {int(self.needs.sum()) - len(self.job):,} left over"
+        shape = f"{len(self.limit):,} workers and {len(self.needs):,} jobs"
+        return f"cost {self.cost:,}, {len(self.job):,} pairs of {shape}{left}"
+
+    def _draw(self, ax: Axes | None) -> Axes:
+        shape = len(self.limit), len(self.needs)
+        check_cells(shape)
+        worker, job, cost = self._allowed()
+        values = np.full(shape, np.nan)
+        values[worker, job] = cost
+        return draw_costs(ax, values, self.worker, self.job, self.labels)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

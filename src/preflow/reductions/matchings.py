@@ -8,24 +8,28 @@ source side. Where edges have limits of their own, some edges may be left over, 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self, Unpack
+from typing import TYPE_CHECKING, Self, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import GraphInput
+from ..drawing.pairs import draw_two_columns
 from ..errors import InvalidInputError, VerificationError
 from ..graph.bipartite import BipartiteGraph
 from ..graph.convert import as_bipartite_graph
 from ..graph.network import FlowNetwork
 from ..maxflow.result import MaxFlowResult
 from ..solving.call import Arguments
-from ..solving.read_only import ReadOnlyArrays
+from ..solving.drawn import DrawnResult
 from .base import FlowReduction, check_fits, freeze, read_limits, totals
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
-@dataclass(frozen=True, eq=False)
-class BMatching(ReadOnlyArrays):
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BMatching(DrawnResult):
     """A largest b-matching, and the cover that proves it.
 
     Attributes
@@ -94,6 +98,15 @@ class BMatching(ReadOnlyArrays):
         bound += left * (self.edge_limit or 0)
         if bound != self.size:
             raise VerificationError(f"the cover proves {bound}, not {self.size}")
+
+    def _summary(self) -> str:
+        return f"size {self.size:,}, {np.count_nonzero(self.count):,} of {len(self.count):,} edges"
+
+    def _draw(self, ax: Axes | None) -> Axes:
+        """Draw rows and columns as two columns of vertices; squares are the cover that proves the size."""
+        edges, cover = (self.edge_row, self.edge_column), (self.cover_rows, self.cover_columns)
+        shape = len(self.row_limit), len(self.column_limit)
+        return draw_two_columns(ax, shape, edges, self.count > 0, cover, (None, None))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -9,20 +9,25 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, Self, Unpack
+from typing import TYPE_CHECKING, Literal, NamedTuple, Self, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Array, NetworkInput
 from ..certify.exact import exact_dot
+from ..drawing.axes import number
+from ..drawing.networks import Arcs, draw_flow, matched_colours
 from ..errors import InfeasibleFlowError, InvalidInputError, VerificationError
 from ..graph.cost_network import CostNetwork, as_cost_network
 from ..mincost.result import MinCostFlowResult
 from ..solving.call import Arguments
-from ..solving.read_only import ReadOnlyArrays
+from ..solving.drawn import DrawnResult
 from .base import CostReduction, check_fits, two_way_arcs, vertex_numbers
 from .most_for_least import max_flow_min_cost
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 #: Relative rounding error that sums of float costs may have.
 ROUNDING = 1e-9
@@ -36,8 +41,8 @@ class Steps(NamedTuple):
     head: NDArray[np.int64]
 
 
-@dataclass(frozen=True, eq=False)
-class CheapPaths(ReadOnlyArrays):
+@dataclass(frozen=True, eq=False, repr=False)
+class CheapPaths(DrawnResult):
     """Paths from a source to a sink of the least total cost.
 
     Attributes
@@ -119,6 +124,23 @@ class CheapPaths(ReadOnlyArrays):
             slack = self.result.gap + ROUNDING * float(np.abs(network.cost).sum())
         if not (abs(cost - self.cost) <= slack and abs(cost - self.result.cost) <= slack):
             raise VerificationError(f"the paths cost {cost}, and the flow {self.result.cost}")
+
+    def _summary(self) -> str:
+        apart = "" if self.disjoint is None else f", disjoint in {self.disjoint}"
+        return f"cost {self.cost:,}, {len(self):,} path{'s' if len(self) != 1 else ''}{apart}"
+
+    def _draw(self, ax: Axes | None) -> Axes:
+        """Draw the network with the cost of each arc; the paths are wide."""
+        network = self.network
+        used = np.bincount(np.concatenate([np.zeros(0, np.int64), *self.arcs]), minlength=network.num_arcs)
+        texts = [number(cost) for cost in network.cost.tolist()]
+        arcs = Arcs(network.tail, network.head, used, texts, np.zeros(network.num_arcs, dtype=bool))
+        first, last = [
+            np.array([network.vertex(names[at]) for names in self.vertices[:1]], np.int64) for at in (0, -1)
+        ]
+        on_path = np.zeros(network.num_vertices, dtype=bool)
+        on_path[[network.vertex(name) for names in self.vertices for name in names]] = True
+        return draw_flow(ax, arcs, network.labels, matched_colours(on_path), first, last)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -8,25 +8,30 @@ a cut is then a closed set, and its capacity is what the set falls short of all 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self, Unpack
+from typing import TYPE_CHECKING, Self, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import Array
+from ..drawing.axes import number
+from ..drawing.networks import Arcs, draw_flow, matched_colours
 from ..errors import InvalidInputError, VerificationError
 from ..graph.network import FlowNetwork, check_ends, exact_sum, read_capacities, vertex_ids
 from ..maxflow.result import MinCutResult
 from ..solving.call import Arguments
-from ..solving.read_only import ReadOnlyArrays
+from ..solving.drawn import DrawnResult
 from .base import CutReduction, check_fits, freeze, sum_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 #: Relative rounding error that sums of float profits may have.
 ROUNDING = 1e-9
 
 
-@dataclass(frozen=True, eq=False)
-class ProjectSelection(ReadOnlyArrays):
+@dataclass(frozen=True, eq=False, repr=False)
+class ProjectSelection(DrawnResult):
     """A selection of the largest profit; of all such selections the largest.
 
     Attributes
@@ -75,6 +80,18 @@ class ProjectSelection(ReadOnlyArrays):
             raise VerificationError(f"the selected projects do not have the profit {self.profit}")
         if not abs(best - self.profit) <= slack:
             raise VerificationError(f"the cut proves a profit of {best}, not {self.profit}")
+
+    def _summary(self) -> str:
+        return f"profit {self.profit:,}, {int(self.selected.sum()):,} of {len(self.selected):,} projects"
+
+    def _draw(self, ax: Axes | None) -> Axes:
+        """Draw projects with their profits: arrows lead to what is required, selected ones are blue."""
+        count = len(self.project)
+        none = np.zeros(count, dtype=bool)
+        arcs = Arcs(self.project, self.required, none, [""] * count, none)
+        names = [f"{item}: {number(profit)}" for item, profit in enumerate(self.profits.tolist())]
+        first = np.setdiff1d(np.arange(len(names)), self.required)
+        return draw_flow(ax, arcs, names, matched_colours(self.selected), first, np.zeros(0, np.int64))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

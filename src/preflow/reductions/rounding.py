@@ -8,27 +8,31 @@ fractions themselves are a feasible flow, so an integral one exists.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self, Unpack
+from typing import TYPE_CHECKING, Self, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import Array
+from ..drawing.pairs import check_cells, draw_rounding
 from ..errors import InvalidInputError, VerificationError
 from ..graph.cost_network import CostNetwork
 from ..maxflow.result import MaxFlowResult
 from ..solving.call import Arguments
-from ..solving.read_only import ReadOnlyArrays
+from ..solving.drawn import DrawnResult
 from .base import FlowReduction, freeze
 from .feasible import CirculationAsMaxFlow
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 #: A sum of fractions that is so near to an integer is that integer. As long as all these differences add up
 #: to less than one, no cut of the circulation lacks a whole unit because of them.
 NEAR = 1e-9
 
 
-@dataclass(frozen=True, eq=False)
-class RoundedMatrix(ReadOnlyArrays):
+@dataclass(frozen=True, eq=False, repr=False)
+class RoundedMatrix(DrawnResult):
     """A matrix of integers whose entries and sums are those of another one, each rounded up or down.
 
     Attributes
@@ -60,6 +64,15 @@ class RoundedMatrix(ReadOnlyArrays):
             sums = more.sum(axis=axis)
             if ((sums < least) | (sums > most)).any():
                 raise VerificationError(f"the sum of {name} is neither rounded up nor down")
+
+    def _summary(self) -> str:
+        n, m = self.values.shape
+        return f"shape {n:,} x {m:,}, total {int(self.values.sum()):,}"
+
+    def _draw(self, ax: Axes | None) -> Axes:
+        """Draw the integers, with colours for how far each entry was rounded up or down."""
+        check_cells(self.values.shape)
+        return draw_rounding(ax, self.values, self.given.astype(np.float64))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

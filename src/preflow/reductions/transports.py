@@ -11,7 +11,7 @@ prices.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self, Unpack
+from typing import TYPE_CHECKING, Self, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,6 +20,7 @@ from ..arrays import AnyArray, Array
 from ..certify.assignment import proved_bound
 from ..certify.exact import exact_dot
 from ..certify.transport import plan_gap
+from ..drawing.pairs import check_cells, draw_costs
 from ..errors import (
     CapacityOverflowError,
     InfeasibleError,
@@ -28,20 +29,24 @@ from ..errors import (
     VerificationError,
 )
 from ..graph.cost_network import CostNetwork
-from ..graph.costs import DenseCosts, SparseCosts
+from ..graph.costs import DenseCosts, SparseCosts, shown_matrix
 from ..mincost.result import MinCostFlowResult
 from ..solving.call import Arguments
+from ..solving.drawn import DrawnResult
 from ..solving.read_only import ReadOnlyArrays
 from ..transportation.api import transport
 from ..transportation.result import TransportResult
 from .base import CostReduction, check_fits, freeze, one_matrix
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 #: Relative rounding error that sums of float costs may have.
 ROUNDING = 1e-12
 
 
-@dataclass(frozen=True, eq=False)
-class PricedAssignment(ReadOnlyArrays):
+@dataclass(frozen=True, eq=False, repr=False)
+class PricedAssignment(DrawnResult):
     """An assignment of the least cost, with the prices that prove it.
 
     Attributes
@@ -91,6 +96,13 @@ class PricedAssignment(ReadOnlyArrays):
         bound = proved_bound(self.costs, 0, self.u, self.v)
         if not cost - bound <= self.gap + slack:
             raise VerificationError(f"the prices prove {bound}, more than {self.gap} below {cost}")
+
+    def _summary(self) -> str:
+        return f"cost {self.cost:,}, {len(self.row):,} pairs"
+
+    def _draw(self, ax: Axes | None) -> Axes:
+        check_cells(self.costs.shape[1:])
+        return draw_costs(ax, shown_matrix(self.costs), self.row, self.column, self.costs.labels)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

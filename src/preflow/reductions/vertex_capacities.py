@@ -8,22 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import Array, NetworkInput, Vertices
 from ..certify.flow import check_flow
+from ..drawing.networks import Arcs, draw_flow, flow_texts, removed_colours
 from ..errors import InvalidInputError, VerificationError
 from ..graph.network import FlowNetwork, read_capacities
 from ..maxflow.result import MaxFlowResult, MinCutResult
-from ..solving.read_only import ReadOnlyArrays
+from ..solving.drawn import DrawnResult
 from .base import FlowReduction, check_fits, freeze, joined, net_flow, one_way, only, read_flow_problem
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
-@dataclass(frozen=True, eq=False)
-class VertexFlow(ReadOnlyArrays):
+
+@dataclass(frozen=True, eq=False, repr=False)
+class VertexFlow(DrawnResult):
     """A maximum flow that respects the capacities of vertices, with a minimum cut of arcs and vertices.
 
     Attributes
@@ -77,6 +81,20 @@ class VertexFlow(ReadOnlyArrays):
         arcs, vertices = _cut_of(self.network, self.result)
         if not (np.array_equal(arcs, self.cut_arcs) and np.array_equal(vertices, self.cut_vertices)):
             raise VerificationError("the cut is not that of the split network")
+
+    def _summary(self) -> str:
+        cut = f"{len(self.cut_arcs):,} arcs and {len(self.cut_vertices):,} vertices"
+        return f"value {self.value:,}, cut of {cut}"
+
+    def _draw(self, ax: Axes | None) -> Axes:
+        """Draw the flow, with the arcs of the cut dashed and its vertices red."""
+        network, n = self.network, self.network.num_vertices
+        in_cut = np.zeros(network.num_arcs, dtype=bool)
+        in_cut[self.cut_arcs] = True
+        arcs = Arcs(network.tail, network.head, self.flow, flow_texts(self.flow, network.capacity), in_cut)
+        out = np.bincount(network.tail, self.flow, n) - np.bincount(network.head, self.flow, n)
+        colours = removed_colours(np.zeros(n, dtype=bool), self.cut_vertices)
+        return draw_flow(ax, arcs, network.labels, colours, np.flatnonzero(out > 0), np.flatnonzero(out < 0))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -28,7 +28,7 @@ from ..drawing.images import draw_picture, plane_of
 from ..errors import InvalidInputError
 from ..graph.contrast import finite_array
 from ..graph.data_arrays import Argument, like_data_array
-from ..graph.grid_input import as_array
+from ..graph.grid_input import as_array, looks_like_channels
 from ..graph.neighbourhood import half_neighbourhood, pair_boxes
 from ..graph.network import EXACT_FLOAT
 from ..gridcut.api import grid_cut
@@ -37,7 +37,7 @@ from ..method_names import DeviceName
 from ..progress import Reporter
 from ..stats import SolveStats
 from .deadline import Deadline
-from .pictures import looks_like_channels, middle_slice, png, stretched
+from .pictures import middle_slice, png, stretched
 from .segmentation import ALL_AROUND
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,6 +27,9 @@ from ..maxflow.result import MinCutResult
 from ..method_names import DeviceName
 from ..progress import Reporter
 from ..solving.result import BoundedResult
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 #: Sums of costs stay below this, so that none of the few sums and differences of a term leaves int64.
 LARGEST_SUM = 2.0**60
@@ -215,6 +218,10 @@ class EnergyMinimum(BoundedResult):
     labels: NDArray[np.bool_]
     energy: BinaryEnergy
     cut: MinCutResult
+
+    def plot(self, *, ax: Axes | None = None) -> Axes:
+        """Draw the network of the cut as :meth:`preflow.MinCutResult.plot` does; variables come first."""
+        return self.cut.plot(ax=ax)
 
     def verify(self) -> None:
         """Prove that no labelling has less energy, independently of the solver.

@@ -11,20 +11,26 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import Array
 from ..checks import check_integer
+from ..drawing.networks import draw_graph, label_colours
 from ..errors import CapacityOverflowError, InvalidInputError, VerificationError
 from ..graph.grid_input import as_array
 from ..graph.network import check_ends, exact_sum, vertex_ids
 from ..method_names import DeviceName
+from ..solving.drawn import DrawnResult
 from .deadline import Deadline
 from .energy import BinaryEnergy, minimize_energy
 from .expansion import MOST_SWEEPS
 from .label_energy import MOST_LABELS, ROUNDING
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 #: All terms of integers together stay below this, as :class:`BinaryEnergy` needs it.
 LARGEST_SUM = 2**58
@@ -208,7 +214,7 @@ class GraphLabelEnergy:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class GraphLabelling:
+class GraphLabelling(DrawnResult):
     """A labelling of a graph that no expansion improves, or the best one found within the limits.
 
     Attributes
@@ -257,10 +263,16 @@ class GraphLabelling:
             if found < self.energy - 2 * terms.rounding:
                 raise VerificationError(f"the expansion to {alpha} lowers the energy to {found}")
 
-    def __repr__(self) -> str:
+    def _summary(self) -> str:
         state = "" if self.converged else ", not converged"
         size = f"{len(self.labels):,} vertices, energy {self.energy:,}, {self.moves} moves"
-        return f"<GraphLabelling: {size}{state}, {self.seconds:.3g} s>"
+        return f"{size}{state}, {self.seconds:.3g} s"
+
+    def _draw(self, ax: Axes | None) -> Axes:
+        """Draw the graph with a colour for each label; edges between two labels are red."""
+        tail, head = self.energy_terms.tail, self.energy_terms.head
+        apart = self.labels[tail] != self.labels[head]
+        return draw_graph(ax, tail, head, apart, [""] * len(apart), None, label_colours(self.labels))
 
 
 def label_graph(

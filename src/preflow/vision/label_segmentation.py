@@ -13,6 +13,7 @@ Departure: costs are rounded to integers, so energies are exact and do not depen
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -24,7 +25,7 @@ from ..checks import check_integer, check_number
 from ..drawing.images import draw_regions, plane_of
 from ..errors import CapacityOverflowError, InvalidInputError
 from ..graph.contrast import contrast_capacity
-from ..graph.grid_input import as_array
+from ..graph.grid_input import as_array, looks_like_channels
 from ..graph.neighbourhood import half_neighbourhood, pair_boxes
 from ..graph.network import EXACT_FLOAT
 from ..method_names import DeviceName
@@ -34,7 +35,15 @@ from .colour_models import Palette
 from .expansion import MOST_SWEEPS, Labelling, alpha_expansion
 from .label_energy import MOST_LABELS, LabelEnergy, potts
 from .pictures import labels_picture, middle_slice, png
-from .segmentation import ALL_AROUND, CAPACITY_PER_NAT, check_channels, checked_mask, labelled, like_seeds
+from .segmentation import (
+    ALL_AROUND,
+    CAPACITY_PER_NAT,
+    SEEDS_WITH_CHANNELS,
+    check_channels,
+    checked_mask,
+    labelled,
+    like_seeds,
+)
 
 LabelModel = Literal["histogram", "mixture", "none"]
 
@@ -207,6 +216,8 @@ def segment_labels(
     >>> result.verify()
     """
     seeds, taken = _checked_markers(markers, mask)
+    if looks_like_channels(seeds.shape):
+        warnings.warn(SEEDS_WITH_CHANNELS.format("markers", seeds.shape), stacklevel=2)
     channels = check_channels(image, seeds.shape)
     check_number("smoothness", smoothness)
     check_integer("components", components)

@@ -13,22 +13,27 @@ least cost changes the fewest differences, or those of the least weight.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..drawing.images import draw_with_bar
 from ..errors import InvalidInputError
 from ..graph.cost_network import CostNetwork
 from ..method_names import DeviceName
 from ..mincost.api import min_cost_flow
 from ..mincost.result import MinCostFlowResult
+from ..solving.drawn import DrawnResult
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 TURN = 2 * np.pi
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class UnwrappedPhase:
+class UnwrappedPhase(DrawnResult):
     """A picture of phases without jumps of whole turns, where that is possible.
 
     Attributes
@@ -50,10 +55,13 @@ class UnwrappedPhase:
         """The sum of the weights of all differences that were changed, times the turns of the change."""
         return self.flow.cost
 
-    def __repr__(self) -> str:
+    def _draw(self, ax: Axes | None) -> Axes:
+        return draw_with_bar(ax, self.phase, "phase in radians")
+
+    def _summary(self) -> str:
         height, width = self.phase.shape
         spread = int(self.turns.max(initial=0)) - int(self.turns.min(initial=0))
-        return f"<UnwrappedPhase: {height} x {width}, {spread} turns, corrections {self.corrections:,}>"
+        return f"{height} x {width}, {spread} turns, corrections {self.corrections:,}"
 
 
 def unwrap_phase(

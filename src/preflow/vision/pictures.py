@@ -44,8 +44,6 @@ PIXELS_PER_LINE_WIDTH = 300
 #: Largest difference of a channel of a scribble from pure red or blue. Smooth brushes and resizing cause such
 #: differences inside a stroke; those at its edge are larger.
 SCRIBBLE_TOLERANCE = 40
-#: Arrays of shape (h, w, 3) and (h, w, 4) are thought to be images if both h and w are at least this.
-LEAST_SIDE = 16
 
 
 def read_image(path: str | Path) -> Array:
@@ -312,11 +310,6 @@ def png(pixels: NDArray[np.uint8]) -> bytes | None:
         return None
     encoded: bytes = imageio.v3.imwrite("<bytes>", pixels, extension=".png")
     return encoded
-
-
-def looks_like_channels(shape: tuple[int, ...]) -> bool:
-    """Return whether an array of three axes is rather an image with colours than a volume."""
-    return len(shape) == 3 and shape[2] in (3, 4) and min(shape[:2]) >= LEAST_SIDE
 
 
 def middle_slice(pixels: Array) -> Array:

@@ -11,6 +11,7 @@ costs are rounded to integers, so that the cut is exact and does not depend on t
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -24,7 +25,7 @@ from ..errors import CapacityOverflowError, InvalidInputError
 from ..graph.contrast import contrast_capacity, finite_array
 from ..graph.data_arrays import Argument, like_data_array
 from ..graph.grid import GridNetwork
-from ..graph.grid_input import as_array
+from ..graph.grid_input import as_array, looks_like_channels
 from ..graph.neighbourhood import half_neighbourhood
 from ..graph.network import EXACT_FLOAT
 from ..gridcut.api import grid_cut
@@ -45,6 +46,13 @@ CAPACITY_PER_NAT = 1000
 ALL_AROUND = {1: 2, 2: 8, 3: 26, 4: 8}
 
 Model = Literal["histogram", "mixture"]
+
+
+#: Of seeds that were drawn on a copy of a photograph.
+SEEDS_WITH_CHANNELS = (
+    "{0} has shape {1}, so the image is cut as a volume; if the last axis is colours, give one value for "
+    "each pixel, such as {0}.max(axis=-1)"
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -212,6 +220,8 @@ def segment(
     True
     """
     seeds = checked_seeds(foreground, background)
+    if looks_like_channels(seeds[0].shape):
+        warnings.warn(SEEDS_WITH_CHANNELS.format("foreground", seeds[0].shape), stacklevel=2)
     network = segmentation_network(
         image,
         *seeds,

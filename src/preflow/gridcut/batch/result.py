@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from ...arrays import AnyArray, Array, Number
 from ...certify.fields import check_array, check_bounds_of_items, checked_array, checked_numbers
 from ...certify.grid_batch import bounds_of_items, constants_of_items
+from ...drawing.images import draw_sheet, plane_of
 from ...errors import VerificationError
 from ...graph.grid import DeviceGridNetwork, GridNetwork
 from ...graph.placement import HostArrays
@@ -18,6 +20,9 @@ from ...graph.scaling import sum_slack
 from ...solving.result import HEADLINES, BoundedResult
 from ..result import GridCutResult
 from ..solution import GridSolution
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 def part_of(network: GridNetwork, items: slice) -> GridNetwork:
@@ -82,6 +87,27 @@ class GridCutBatchResult(BoundedResult):
     def gap(self) -> Array:  # type: ignore[override]
         """A proved bound of the difference between each value and the optimum."""
         return self._gap
+
+    def plot(self, *, ax: Axes | None = None) -> Axes:
+        """Draw the two sides of each cut as a sheet of small pictures; of volumes the middle slices.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            The axes to draw into; by default those of a new figure.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Raises
+        ------
+        InvalidInputError
+            There are more than 64 grids: draw some of them, each by its own ``result[i].plot()``.
+        MissingDependencyError
+            Matplotlib is not installed.
+        """
+        return draw_sheet(ax, [plane_of(labels) for labels in self.network.to_host(self.labels)])
 
     def __len__(self) -> int:
         return self.network.shape[0]

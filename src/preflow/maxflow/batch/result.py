@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,11 +13,14 @@ from ...arrays import Array
 from ...certify.cut import check_cut
 from ...certify.fields import check_array, check_bounds_of_items
 from ...certify.flow_batch import unproved_items
-from ...errors import VerificationError
+from ...errors import InvalidInputError, VerificationError
 from ...graph.network_batch import FlowNetworkBatch
 from ...solving.result import HEADLINES, BoundedResult
 from ..recover_flow.known import KnownFlow
 from ..result import MaxFlowResult
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True)
@@ -76,6 +80,31 @@ class MaxFlowBatchResult(BoundedResult):
     source: NDArray[np.int64]
     sink: NDArray[np.int64]
     _gap: Array
+
+    def plot(self, *, ax: Axes | None = None) -> Axes:
+        """Draw the only network of the batch; of several, draw one: ``result[0].plot()``.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            The axes to draw into; by default those of a new figure.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Raises
+        ------
+        InvalidInputError
+            There is not exactly one network, or it is too large for a picture.
+        MissingDependencyError
+            Matplotlib is not installed.
+        """
+        if len(self) != 1:
+            raise InvalidInputError(
+                f"this is a batch of {len(self):,} networks: draw one, as result[0].plot() does"
+            )
+        return self[0].plot(ax=ax)
 
     def __setstate__(self, state: dict[str, object]) -> None:
         super().__setstate__(state)

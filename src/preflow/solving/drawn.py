@@ -1,0 +1,52 @@
+"""The base of results without bounds of their own: a line, a small table in notebooks, and a picture."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+from .read_only import ReadOnlyArrays
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+class DrawnResult(ReadOnlyArrays):
+    """A result that says in a line what was found, and draws it."""
+
+    def _summary(self) -> str:
+        """Return what was found, for the repr."""
+        raise NotImplementedError
+
+    def _draw(self, ax: Axes | None) -> Axes:
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self._summary()}>"
+
+    def _repr_html_(self) -> str:
+        """Return the result as a small table, which notebooks show."""
+        rows = (part.partition(" ") for part in self._summary().split(", "))
+        body = "".join(f"<tr><th>{escape(name)}</th><td>{escape(text)}</td></tr>" for name, _, text in rows)
+        return f"<table><caption>{type(self).__name__}</caption><tbody>{body}</tbody></table>"
+
+    def plot(self, *, ax: Axes | None = None) -> Axes:
+        """Draw a small result: what was chosen is red, and the two sides of a cut are blue and orange.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            The axes to draw into; by default those of a new figure.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Raises
+        ------
+        InvalidInputError
+            There are more than 200 vertices or 2,000 edges, or four million cells of a matrix.
+        MissingDependencyError
+            Matplotlib is not installed.
+        """
+        return self._draw(ax)
