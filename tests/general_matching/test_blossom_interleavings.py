@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from preflow.general_matching import multicore_blossom as blossom
 from preflow.general_matching.initial import multicore_karp_sipser as karp_sipser
-from preflow.general_matching.links import NONE, Links
+from preflow.general_matching.links import EVEN, NONE, ODD, Links
 from preflow.graph.undirected import Neighbours
 from preflow.parallel import rounds, worklist
 from preflow.solving.run import COUNTER_ROW
@@ -37,6 +37,7 @@ class Solve(NamedTuple):
 
     graph: Neighbours
     links: Links
+    label: NDArray[np.uint8]
     searches: tuple[NDArray[np.uint64], ...]
     stacks: tuple[NDArray[np.uint32], ...]
     forest: blossom.Forest
@@ -80,16 +81,19 @@ def make_rounds(threads: int) -> rounds.Rounds:
     )
 
 
-def whole_solve(n: int, edges: Pairs, matched: Pairs, most: int, threads: int = 2) -> Outcome:
+def whole_solve(
+    n: int, edges: Pairs, matched: Pairs, most: int, *, fewest: int = 64, threads: int = 2
+) -> Outcome:
     """At the end the matching is a largest one, and the check of even vertices says so."""
+    blossom.FEWEST = np.uint64(fewest)
 
     def member(thread: int) -> Thread:
         me = np.uint64(thread)
 
         def run(shared: Solve) -> bool:
             links = shared.links._replace(searches=shared.searches[thread], stack=shared.stacks[thread])
-            ended = blossom.run_rounds(shared.graph, links, shared.forest, me)
-            return ended and blossom.check_even(shared.graph, shared.forest, me)
+            ended, held = blossom.run_rounds(shared.graph, links, shared.label, shared.forest, me)
+            return ended and blossom.check_even(shared.graph, shared.forest, me, held)
 
         return run
 
@@ -103,7 +107,9 @@ def whole_solve(n: int, edges: Pairs, matched: Pairs, most: int, threads: int = 
         stacks = tuple(numbers(2 * n + 2) for _ in range(threads))
         lists = [numbers(n) for _ in range(11)]
         forest = blossom.Forest(make_rounds(threads), *lists, numbers(2 * n))
-        solve = Solve(graph_of(n, edges), links, searches, stacks, forest)
+        label = np.zeros(n, np.uint8)
+        hold_constant((label,))
+        solve = Solve(graph_of(n, edges), links, label, searches, stacks, forest)
         return solve, [member(t) for t in range(threads)]
 
     def check_end(shared: Solve, results: list[Any]) -> None:
@@ -114,7 +120,7 @@ def whole_solve(n: int, edges: Pairs, matched: Pairs, most: int, threads: int = 
 
 
 def start(n: int, edges: Pairs, most: tuple[int, ...], threads: int = 2) -> Outcome:
-    """The matching of Karp and Sipser is one, and has one of these numbers of pairs."""
+    """The matching of Karp and Sipser is one, has one of these numbers of pairs, and decides as it says."""
     karp_sipser.CHUNK = np.uint64(1)
 
     def member(thread: int) -> Thread:
@@ -125,6 +131,7 @@ def start(n: int, edges: Pairs, most: tuple[int, ...], threads: int = 2) -> Outc
         hold_constant((stop,))
         pairing = karp_sipser.Pairing(
             mate=numbers(n, int(NONE)),
+            label=np.zeros(n, np.uint8),
             left=np.zeros(n, np.int32),
             below=numbers(n),
             taken=np.zeros(1, np.int64),
@@ -139,6 +146,11 @@ def start(n: int, edges: Pairs, most: tuple[int, ...], threads: int = 2) -> Outc
         pairs = sum(m != NONE for m in mate) // 2
         assert pairs in most, f"{pairs} pairs"
         check_matching(mate, edges, pairs)
+        label = shared[1].label.tolist()
+        for ends in ({label[u], label[v]} for u, v in edges):
+            assert EVEN not in ends or ODD in ends, f"even neighbours: {label}"
+        for v, own in enumerate(label):
+            assert own != ODD or (mate[v] != NONE and label[mate[v]] == EVEN), f"odd and free: {label}"
 
     return explore(make_case, None, check_end)
 
@@ -153,6 +165,8 @@ TRIO = (3, [(0, 1), (1, 2), (2, 0)], [], 1)
 AGAIN = (5, [(0, 3), (3, 4), (4, 1), (2, 3)], [(3, 4)], 2)
 #: The root 0 has a blossom with 1 and 2, of which 2 leads to the root 3 only through 1.
 FLOWER = (4, [(0, 1), (0, 2), (1, 2), (1, 3)], [(1, 2)], 2)
+#: Roots 0 and 1 are next to 2. If 1 takes it, 0 has no work left, and 1 is held until 0 meets it.
+HELD = (4, [(0, 2), (1, 2), (3, 1)], [(2, 3)], 2)
 
 CASES: Cases = {
     "path": partial(whole_solve, *PATH),
@@ -160,7 +174,9 @@ CASES: Cases = {
     "trio": partial(whole_solve, *TRIO),
     "again": partial(whole_solve, *AGAIN),
     "flower": partial(whole_solve, *FLOWER),
+    "held": partial(whole_solve, *HELD, fewest=1),
     "start on a path": partial(start, 4, [(0, 1), (1, 2), (2, 3)], (1, 2)),
+    "start on a star": partial(start, 4, [(0, 1), (0, 2), (0, 3)], (0, 1)),
     "start on a triangle": partial(start, 3, [(0, 1), (1, 2), (2, 0)], (0, 1)),
 }
 
@@ -179,6 +195,20 @@ MUTANTS: Mutants = {
         "path",
         mutate(blossom.run_rounds, "augments-while-trees-grow", ""),
         "data race on forest.",
+    ),
+    "grows-the-tree-that-is-held": (
+        "held",
+        mutate(blossom.run_rounds, "grows-the-tree-that-is-held", ""),
+        "IndexError",
+    ),
+    "decides-pairs-by-choice": (
+        "start on a triangle",
+        mutate(
+            karp_sipser.match_share,
+            "decides-pairs-by-choice",
+            "match_with_ones(graph, pairing, v, True)",
+        ),
+        "even neighbours",
     ),
     "matches-the-second-vertex-unasked": (
         "start on a triangle",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import Any
+from typing import Any, Literal
 
 import networkx as nx
 import numpy as np
@@ -20,7 +20,10 @@ from preflow.errors import (
     InvalidInputError,
     VerificationError,
 )
+from preflow.general_matching import serial_blossom
+from preflow.general_matching.initial import first_matching
 from preflow.graph.undirected import UndirectedGraph, neighbours_of
+from preflow.solving.run import Control
 
 EXACT = [method for method in preflow.methods("matching") if not method.approximate]
 PLAIN = [method.name for method in EXACT if not method.weighted]
@@ -149,6 +152,39 @@ def test_all_graphs_of_up_to_seven_vertices(method: str) -> None:
         )
         weighted.verify()
         assert weighted.cardinality == result.cardinality
+
+
+@given(st.integers(0, 2**32), st.sampled_from(["none", "karp-sipser"]))
+def test_trees_keep_their_invariants(seed: int, initial: Literal["none", "karp-sipser"]) -> None:
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 40))
+    ends = rng.integers(0, n, (2, int(n * rng.choice([0.7, 1.2, 2])))).astype(np.uint32)
+    graph = neighbours_of(n, *ends, None)
+    control, options = Control(1), serial_blossom.BlossomOptions(initial=initial)
+    trees = serial_blossom.new_trees(first_matching(graph, None, options, control))
+    serial_blossom.plant(trees)
+    serial_blossom.check_invariants(trees, graph)
+    serial_blossom.run(trees, graph, control.monitor())
+    serial_blossom.check_invariants(trees, graph)
+
+
+def test_the_last_tree_is_not_grown() -> None:
+    """A path with an odd number of vertices has one free vertex: nothing is scanned."""
+    n = 10_001
+    mate = np.arange(n) ^ 1
+    mate[-1] = -1
+    result = preflow.matching((np.arange(n - 1), np.arange(1, n)), initial=mate, method="serial-blossom")
+    result.verify()
+    assert result.stats.arc_scans < 10
+    assert result.cardinality == n // 2
+
+
+def test_settled_vertices_are_in_no_tree() -> None:
+    tree = ([0, 0, 0, 3, 3, 5], [1, 2, 3, 4, 5, 6])
+    for method in ("serial-blossom", "multicore-blossom"):
+        result = preflow.matching(tree, method=method)
+        result.verify()
+        assert (result.cardinality, result.stats.arc_scans) == (3, 0)
 
 
 def test_every_kind_of_input() -> None:

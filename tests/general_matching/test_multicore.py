@@ -175,7 +175,8 @@ def test_karp_sipser_leaves_few_vertices_free(threads: int) -> None:
     graph = random_graph(5000, 6)
     neighbours = neighbours_of(5000, graph.tail, graph.head, None)
     mate = np.full(5000, NONE, dtype=np.uint32)
-    multicore_karp_sipser.start(neighbours, mate, Control(threads=threads))
+    label = np.empty(5000, dtype=np.uint8)
+    multicore_karp_sipser.start(neighbours, mate, label, Control(threads=threads))
     matched = np.flatnonzero(mate != NONE)
     assert (mate[mate[matched]] == matched).all()
     most = preflow.matching(graph, weight=False, method="serial-blossom").cardinality

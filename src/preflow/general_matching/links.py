@@ -21,6 +21,8 @@ from ..kernels.union_find import find_set
 
 #: No vertex.
 NONE = np.uint64(2**32 - 1)
+#: Labels of vertices: in no tree, and in a tree by the distance from the root.
+OUTSIDE, EVEN, ODD = np.uint8(0), np.uint8(1), np.uint8(2)
 
 
 class Links(NamedTuple):

@@ -9,6 +9,7 @@ they run the phases of Micali and Vazirani in parallel. Departures from disjoint
 - Trees stay from round to round, as in :mod:`.serial_blossom`: two trees that meet are augmented, and the
   others go on. Odd vertices of other trees stop no search.
 - Where trees meet, nothing is searched again. One vertex of each is known, and both paths follow from links.
+- The last tree with work left is held, as in :mod:`.serial_blossom`: one thread alone would grow it.
 
 Definitions. Even and odd vertices, blossoms and bases are those of :mod:`.serial_blossom`. In a *round* each
 tree with work left is grown by one thread, until it has scanned as many edges as the round allows, or until
@@ -28,15 +29,17 @@ Invariants:
 4. When a tree vanishes, each of its vertices that is next to an even vertex of a tree that stays is listed
    there, and this tree is grown in the next round.
 
-When no tree has work left, no edge should join an even vertex to another tree or to a vertex outside. All
-threads together check that. Words of two trees may pass each other between cores that have not seen each
-other's; should an edge be left for this reason, the search on one thread takes over from the matching.
+When no tree has work left, no edge should join an even vertex, other than the held root, to another tree or
+to a vertex outside; :mod:`.serial_blossom` says why the matching is then a largest one. All threads together
+check that. Words of two trees may pass each other between cores that have not seen each other's; should an
+edge be left for this reason, the search on one thread takes over from the matching.
 
 Pseudo-code, of each thread::
 
-    plant a tree at each free vertex                                   plant
+    plant a tree at each free vertex that is not decided               plant
     while trees have work left:                                        run_rounds
-        while the thread can take a tree:                              grow_tree
+        if only one has, and none is held: hold it                     hold
+        otherwise, while the thread can take a tree:                   grow_tree
             let it reach the vertices that are listed there            reach_listed
             for each waiting vertex u, each neighbour v:
                 v is outside: take v and its partner                   take, grow
@@ -48,7 +51,7 @@ Pseudo-code, of each thread::
             if the thread can take both: augment, both vanish          augment_trees
         barrier
         for each vertex of the trees that vanished:
-            list it at a tree that is next to it                       list_again
+            list it at a tree that is next to it and not held          list_again
         list the trees with work left; barrier
     check the edges of all even vertices                               check_even
 
@@ -62,6 +65,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..arrays import Indices
 from ..graph.undirected import Neighbours
@@ -88,7 +92,7 @@ from .initial import InitialOptions, first_matching
 from .links import NONE, Links, common_base, link_root, rematch, top
 from .solution import GeneralState
 
-#: Labels, the two lowest bits of a word.
+#: Labels, the two lowest bits of a word; as in :mod:`.links`.
 OUTSIDE, EVEN, ODD = ZERO, ONE, TWO
 LABEL = np.uint64(3)
 #: States of a root: no thread has listed it for the next round, one has, its tree has vanished.
@@ -114,7 +118,7 @@ class Forest(NamedTuple):
     rounds : Rounds
         The items of a round are roots of trees with work left.
     word : ndarray of uint32
-        Four times the root, plus the label; 0 outside.
+        Four times the root, plus the label; 0 outside. Of a decided vertex, itself instead of the root.
     state : ndarray of uint32
         Of a root: UNLISTED, LISTED or GONE.
     member, last : ndarray of uint32
@@ -158,7 +162,7 @@ def new_forest(graph: Neighbours, control: Control) -> Forest:
 
     return Forest(
         rounds=make_rounds(control, np.uint32),
-        word=np.zeros(n, dtype=np.uint32),
+        word=unset(),
         state=np.zeros(n, dtype=np.uint32),
         member=unset(),
         last=unset(),
@@ -193,14 +197,18 @@ def new_thread_links(mate: Indices, threads: int) -> list[Links]:
 
 
 @kernel
-def plant(graph: Neighbours, links: Links, forest: Forest, thread: np.uint64) -> tuple[bool, np.uint64]:
-    """Make each free vertex a root; return whether to go on, and the number with edges. Collective."""
+def plant(
+    graph: Neighbours, links: Links, label: NDArray[np.uint8], forest: Forest, thread: np.uint64
+) -> tuple[bool, np.uint64]:
+    """Make each free vertex outside a root; return whether to go on, and how many have edges. Collective."""
     rounds = forest.rounds
     current = Round(thread, ZERO, ZERO)
     waiting = ZERO
     v, end = share_of(np.uint64(len(links.mate)), thread, rounds.num_threads)
     while v < end:
-        if np.uint64(links.mate[v]) == NONE:
+        decided = np.uint64(label[v])
+        forest.word[v] = ZERO if decided == OUTSIDE else v << TWO | decided
+        if decided == OUTSIDE and np.uint64(links.mate[v]) == NONE:
             link_root(links, v)
             links.group[v] = v
             links.seen[v] = ZERO
@@ -411,10 +419,32 @@ def list_root(forest: Forest, current: Round, waiting: np.uint64, root: np.uint6
 
 
 @kernel
+def hold(graph: Neighbours, links: Links, forest: Forest, root: np.uint64) -> np.uint64:
+    """Let all of a tree vanish but its root; return the first of these vertices, NONE for none."""
+    forest.state[root] = UNLISTED
+    reach_listed(graph, links, forest, root)
+    clear(forest, root)
+    relaxed_store(forest.word, root, root << TWO | EVEN)
+    gone = np.uint64(forest.member[root])
+    if gone != NONE:
+        forest.front[gone] = NONE
+    forest.member[root] = NONE
+    forest.last[root] = root
+    forest.front[root] = NONE
+    return gone
+
+
+@kernel
 def list_again(
-    graph: Neighbours, links: Links, forest: Forest, current: Round, waiting: np.uint64, gone: np.uint64
+    graph: Neighbours,
+    links: Links,
+    forest: Forest,
+    current: Round,
+    waiting: np.uint64,
+    gone: np.uint64,
+    held: np.uint64,
 ) -> np.uint64:
-    """List the vertices of trees that vanished at trees next to them, and list these trees."""
+    """List the vertices of trees that vanished at trees next to them but the held one; list these trees."""
     scans = ZERO
     while gone != NONE:
         following = np.uint64(forest.front[gone])
@@ -426,7 +456,7 @@ def list_again(
                 u = np.uint64(graph.neighbour[arc])
                 arc += ONE
                 word = np.uint64(relaxed_load(forest.word, u))
-                if word & LABEL == EVEN:
+                if word & LABEL == EVEN and word >> TWO != held:
                     links.near[v] = u
                     list_vertex(forest, word >> TWO, v)
                     waiting = list_root(forest, current, waiting, word >> TWO)
@@ -439,17 +469,30 @@ def list_again(
 
 
 @kernel
-def run_rounds(graph: Neighbours, links: Links, forest: Forest, thread: np.uint64) -> bool:
-    """Grow trees and augment until no tree has work left, one thread's share; False if stopped before."""
+def run_rounds(
+    graph: Neighbours, links: Links, label: NDArray[np.uint8], forest: Forest, thread: np.uint64
+) -> tuple[bool, np.uint64]:
+    """Grow trees and augment until no tree has work left, one thread's share.
+
+    Returns
+    -------
+    ended : False if stopped before
+    held : the root of the last tree that was held, NONE for none
+    """
     rounds = forest.rounds
     n = np.uint64(len(links.mate))
-    go_on, size = plant(graph, links, forest, thread)
-    number, base = ONE, ZERO
+    go_on, size = plant(graph, links, label, forest, thread)
+    number, base, held = ONE, ZERO, NONE
     while go_on and size > ZERO:
         current = start_round(rounds, thread, number, n - base)
         most = FEWEST << min(number, MOST_DOUBLINGS)
+        kept, vanished = NONE, NONE
+        if size == ONE and (held == NONE or np.uint64(relaxed_load(forest.state, held)) == GONE):
+            held = np.uint64(forest.roots[base])
+            size = ZERO  # mutant: grows-the-tree-that-is-held
+            if thread == ZERO:
+                vanished = hold(graph, links, forest, held)
         # Grow the trees that this thread takes.
-        kept = NONE
         k, end = take_items(rounds, current, size)
         while k < end and not should_stop(rounds):
             root = np.uint64(forest.roots[base + k])
@@ -460,12 +503,13 @@ def run_rounds(graph: Neighbours, links: Links, forest: Forest, thread: np.uint6
             if k == end:
                 k, end = take_items(rounds, current, size)
         if not wait(rounds.barrier, rounds.num_threads):  # mutant: augments-while-trees-grow
-            return False
+            return False, held
         gone, augmented = augment_trees(links, forest, kept, thread)
         if not wait(rounds.barrier, rounds.num_threads):
-            return False
+            return False, held
         # List what trees are to reach again, and the trees with work left.
-        waiting = list_again(graph, links, forest, current, ZERO, gone)
+        waiting = list_again(graph, links, forest, current, ZERO, gone, held)
+        waiting = list_again(graph, links, forest, current, waiting, vanished, held)
         while kept != NONE:
             waiting = list_root(forest, current, waiting, kept)
             kept = np.uint64(forest.kept[kept])
@@ -476,19 +520,19 @@ def run_rounds(graph: Neighbours, links: Links, forest: Forest, thread: np.uint6
             rounds.counts[thread, PHASES] += ONE
         base = current.base
         number += ONE
-    return bool(go_on)
+    return bool(go_on), held
 
 
 @kernel
-def check_even(graph: Neighbours, forest: Forest, thread: np.uint64) -> bool:
-    """Whether even vertices of the thread's share have no neighbour outside or even in another tree."""
+def check_even(graph: Neighbours, forest: Forest, thread: np.uint64, held: np.uint64) -> bool:
+    """Whether no even vertex of the thread's share, but the held root, joins another tree or the outside."""
     if thread == ZERO:
         forest.rounds.counts[thread, PHASES] += ONE
     v, end = share_of(np.uint64(len(forest.word)), thread, forest.rounds.num_threads)
     while v < end and not should_stop(forest.rounds):
         word = np.uint64(forest.word[v])
         arc, last = np.uint64(graph.first[v]), np.uint64(graph.first[v + ONE])
-        while word & LABEL == EVEN and arc < last:
+        while word & LABEL == EVEN and v != held and arc < last:
             other = np.uint64(forest.word[graph.neighbour[arc]])
             if other & LABEL != ODD and other != word:
                 return False
@@ -501,7 +545,7 @@ def solve(
     graph: Neighbours, start: Indices | None, options: MulticoreBlossomOptions, control: Control
 ) -> GeneralState:
     """Solve on ``control.threads`` threads: see :class:`preflow.solving.protocol.GeneralMatchingSolver`."""
-    mate = first_matching(graph, start, options, control)
+    mate, label = first_matching(graph, start, options, control)
     forest = new_forest(graph, control)
     links = new_thread_links(mate, control.threads)
     ended = [False] * control.threads
@@ -509,8 +553,8 @@ def solve(
 
     def share(thread: int) -> None:
         number = np.uint64(thread)
-        ended[thread] = run_rounds(graph, links[thread], forest, number)
-        right[thread] = ended[thread] and check_even(graph, forest, number)
+        ended[thread], held = run_rounds(graph, links[thread], label, forest, number)
+        right[thread] = ended[thread] and check_even(graph, forest, number, held)
 
     run_solver(share, control, forest.rounds.barrier)
     barrier = forest.word & 3 == 2

@@ -4,7 +4,10 @@ Edmonds 1965; Gabow 1976 for the links that blossoms leave behind (:mod:`.links`
 
 - All trees grow at once, level by level. When two of them meet, the path between their roots is augmented,
   these two trees vanish, and the other trees go on at once with the vertices that are free to be reached.
-- The matching of Karp and Sipser comes first (:mod:`.initial.karp_sipser`).
+- The matching of Karp and Sipser comes first. The vertices that it decides have their labels, and are in no
+  tree (:mod:`.initial.karp_sipser`).
+- One tree need not grow. When all vertices that wait are of one tree, it is *held*: all of it vanishes but
+  the root, and other trees reach its vertices. Only the last tree can cover most of a graph without a gain.
 
 Definitions. Vertices of trees are *even* or *odd* by their distance from the root. A *blossom* is an odd
 cycle that an edge between two even vertices of a tree closes; its odd vertices become even, too. Bases and
@@ -17,18 +20,22 @@ Invariants, between two edges:
    neighbour that is nearer to the root.
 3. From each even vertex, links lead along an alternating path to the root.
 
-At the end no edge joins an even vertex to another tree or to a vertex outside. So each group of even vertices
-is an odd component of the graph without the odd vertices, and no matching is larger.
+At the end no edge joins an even vertex, other than the held root, to another tree or to a vertex outside. So
+each group of even vertices is an odd component of the graph without the odd vertices. The vertices outside
+and the held root are not next to these groups, and all but the root are matched with each other: one more
+component is odd. There are as many odd components beyond the odd vertices as free vertices, and no matching
+is larger.
 
 Pseudo-code::
 
-    start with the matching of Karp and Sipser
-    every free vertex is the root of a tree, and waits in a queue          plant
+    start with the matching of Karp and Sipser, which decides vertices
+    every other free vertex is the root of a tree, and waits in a queue          plant
     while the queue has a vertex u, for each neighbour v:                  run
         v is in no tree: v becomes odd, its partner even and waits         grow
         v is even, in another group of the same tree: make a blossom       shrink
         v is even, in another tree: augment, both trees vanish,            rematch, clear
             and other trees reach their vertices               reach_again
+        after each level: all that wait are of one tree, none is held: hold
 
 Time: O(n m) at worst, in practice a few times O(m). Memory beside the graph: 49 bytes a vertex.
 """
@@ -49,15 +56,18 @@ from ..kernels.kernel import kernel
 from ..solving.monitor import Monitor
 from ..solving.run import Control
 from ..stats import ARC_SCANS, AUGMENTATIONS, PHASES
-from .initial import InitialOptions, first_matching
-from .links import NONE, Links, common_base, link_root, new_links, rematch, top
+from .initial import FirstMatching, InitialOptions, first_matching
+from .links import EVEN, NONE, ODD, OUTSIDE, Links, common_base, link_root, new_links, rematch, top
 from .solution import GeneralState
 
-#: Labels of vertices. A vertex that waits in the queue has WAITS added.
-OUTSIDE, EVEN, ODD, WAITS = np.uint8(0), np.uint8(1), np.uint8(2), np.uint8(4)
+#: Added to the label of a vertex that waits in the queue.
+WAITS = np.uint8(4)
 LABEL = np.uint8(3)
-#: Positions in :attr:`Trees.sizes`: the first waiting vertex, and the number of these.
-FIRST, WAITING = range(2)
+#: Positions in :attr:`Trees.sizes`: the first waiting vertex, the number of these, and the root that is held,
+#: NONE for none.
+FIRST, WAITING, HELD = range(3)
+#: More than one root.
+SEVERAL = NONE - ONE
 
 
 @dataclass(frozen=True)
@@ -81,7 +91,7 @@ class Trees(NamedTuple):
         A ring.
     gone : ndarray of uint32, shape (n,)
         Vertices whose trees have vanished; scratch.
-    sizes : ndarray of uint64, shape (2,)
+    sizes : ndarray of uint64, shape (3,)
     """
 
     links: Links
@@ -108,9 +118,9 @@ def put(trees: Trees, v: np.uint64) -> None:
 
 @kernel
 def plant(trees: Trees) -> None:
-    """Make each free vertex the root of a tree."""
+    """Make each free vertex outside the root of a tree."""
     for v in range(len(trees.label)):
-        if trees.links.mate[v] == NONE:
+        if trees.links.mate[v] == NONE and trees.label[v] == OUTSIDE:
             trees.root[v] = v
             link_root(trees.links, np.uint64(v))
             trees.last[v] = v
@@ -179,10 +189,20 @@ def reach_again(trees: Trees, graph: Neighbours, size: np.uint64, counts: NDArra
         while arc < end:
             u = np.uint64(graph.neighbour[arc])
             arc += ONE
-            if trees.label[u] & LABEL == EVEN:
+            if trees.label[u] & LABEL == EVEN and u != trees.sizes[HELD]:
                 grow(trees, u, v)
                 break
         counts[ARC_SCANS] += arc - begin
+
+
+@kernel
+def hold(trees: Trees, graph: Neighbours, root: np.uint64, counts: NDArray[np.uint64]) -> None:
+    """Let all of a tree vanish but its root, and let the other trees grow first."""
+    size = clear(trees, root, ZERO)
+    trees.label[root] = EVEN
+    trees.last[root] = root
+    trees.sizes[HELD] = root
+    reach_again(trees, graph, size, counts)
 
 
 @kernel
@@ -190,7 +210,14 @@ def run(trees: Trees, graph: Neighbours, monitor: Monitor) -> None:
     """Search until no vertex waits, or the solve is stopped."""
     counts = monitor.counts
     n = np.uint64(len(trees.queue))
+    # The vertices of this level that wait, and the only root of those that did.
+    level, only = trees.sizes[WAITING], NONE
     while trees.sizes[WAITING] > ZERO and relaxed_load(monitor.stop, 0) == 0:
+        if level == ZERO:
+            if only < SEVERAL and trees.sizes[HELD] == NONE:
+                hold(trees, graph, only, counts)
+            level, only = trees.sizes[WAITING], NONE
+        level -= ONE
         u = np.uint64(trees.queue[trees.sizes[FIRST]])
         trees.sizes[FIRST] = trees.sizes[FIRST] + ONE if trees.sizes[FIRST] + ONE < n else ZERO
         trees.sizes[WAITING] -= ONE
@@ -198,6 +225,8 @@ def run(trees: Trees, graph: Neighbours, monitor: Monitor) -> None:
         trees.label[u] = label
         if label != EVEN:
             continue
+        if only != np.uint64(trees.root[u]):
+            only = np.uint64(trees.root[u]) if only == NONE else SEVERAL
         begin, end = np.uint64(graph.first[u]), np.uint64(graph.first[u + ONE])
         arc = begin
         while arc < end:
@@ -213,6 +242,9 @@ def run(trees: Trees, graph: Neighbours, monitor: Monitor) -> None:
                     rematch(trees.links, v, u, NONE)
                     counts[AUGMENTATIONS] += ONE
                     monitor.progress[0] -= 2.0
+                    only = SEVERAL
+                    if other == trees.sizes[HELD]:
+                        trees.sizes[HELD] = NONE
                     reach_again(trees, graph, clear(trees, other, clear(trees, mine, ZERO)), counts)
                     break
                 if top(trees.links.group, u) != top(trees.links.group, v):
@@ -221,22 +253,22 @@ def run(trees: Trees, graph: Neighbours, monitor: Monitor) -> None:
     counts[PHASES] += ONE
 
 
-def new_trees(mate: Indices) -> Trees:
-    """Return trees of no vertices for a matching with NONE for no partner."""
-    n = len(mate)
+def new_trees(first: FirstMatching) -> Trees:
+    """Return trees of no vertices."""
+    n = len(first.mate)
 
     def filled(size: int, value: int = int(NONE)) -> Indices:
         return np.full(size, value, dtype=np.uint32)
 
     return Trees(
-        links=new_links(mate),
-        label=np.zeros(n, dtype=np.uint8),
+        links=new_links(first.mate),
+        label=first.label,
         root=filled(n),
         member=filled(n),
         last=filled(n),
         queue=filled(n, 0),
         gone=filled(n, 0),
-        sizes=np.zeros(2, dtype=np.uint64),
+        sizes=np.array([0, 0, NONE], dtype=np.uint64),
     )
 
 
@@ -244,8 +276,8 @@ def solve(
     graph: Neighbours, start: Indices | None, options: BlossomOptions, control: Control
 ) -> GeneralState:
     """Solve: see :class:`preflow.solving.protocol.GeneralMatchingSolver`."""
-    mate = first_matching(graph, start, options, control)
-    trees = new_trees(mate)
+    first = first_matching(graph, start, options, control)
+    mate, trees = first.mate, new_trees(first)
     plant(trees)
     run(trees, graph, control.monitor())
     finished = not trees.sizes[WAITING]
@@ -254,10 +286,14 @@ def solve(
 
 
 def check_invariants(trees: Trees, graph: Neighbours) -> None:
-    """Raise AssertionError unless the invariants hold between two edges."""
+    """Raise AssertionError unless the invariants hold between two edges, and decided vertices are proved."""
     links = trees.links
     for v in range(len(trees.label)):
         label, partner = int(trees.label[v] & LABEL), int(links.mate[v])
+        if label != OUTSIDE and trees.root[v] == NONE:
+            row = graph.neighbour[graph.first[v] : graph.first[v + 1]]
+            assert label == ODD or (trees.label[row] & LABEL == ODD).all()
+            continue
         if partner == NONE:
             assert label == EVEN
             assert trees.root[v] == v

@@ -56,13 +56,13 @@ from ..solving.monitor import Monitor
 from ..solving.run import Control
 from ..stats import ARC_SCANS, AUGMENTATIONS, PHASES
 from .initial import InitialOptions, first_matching
-from .links import NONE, Links, common_base, link_root, new_links, rematch, top
+from .links import EVEN, NONE, ODD, OUTSIDE, Links, common_base, link_root, new_links, rematch, top
 from .solution import GeneralState
 
 #: The arc of a member whose arcs have not been looked at.
 BEFORE = np.uint64(2**64 - 1)
-#: Labels of vertices. SCANNED is an even vertex whose edges have been put into buckets.
-OUTSIDE, EVEN, ODD, SCANNED = np.uint8(0), np.uint8(1), np.uint8(2), np.uint8(3)
+#: The label of an even vertex whose edges have been put into buckets.
+SCANNED = np.uint8(3)
 #: Positions in :attr:`Phase.sizes`: delta, the largest delta with something in its bucket, the vertices on
 #: the stack, the records of edges, the members of new blossoms, and 1 if a path exists.
 DELTA, LARGEST, STACK, RECORDS, MERGED, FOUND = range(6)
@@ -453,7 +453,7 @@ def new_search(n: int) -> Search:
 
 def solve(graph: Neighbours, start: Indices | None, options: GabowOptions, control: Control) -> GeneralState:
     """Solve: see :class:`preflow.solving.protocol.GeneralMatchingSolver`."""
-    mate = first_matching(graph, start, options, control)
+    mate, _ = first_matching(graph, start, options, control)
     phase = new_phase(mate, len(graph.neighbour) // 2)
     finished = bool(run(phase, new_search(len(mate)), graph, control.monitor()))
     mate[mate == NONE] = len(mate)

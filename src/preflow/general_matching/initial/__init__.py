@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...arrays import Indices
 from ...graph.undirected import Neighbours
@@ -14,9 +15,8 @@ from ...solving.run import Control
 from ..links import NONE
 from . import greedy, locally_dominant, multicore_karp_sipser, two_thirds
 
-#: The matchings that a solver may start from.
+#: The matchings that any solver may start from; without weights there is that of Karp and Sipser, too.
 STARTS = {
-    "karp-sipser": multicore_karp_sipser.start,
     "greedy": greedy.match,
     "locally-dominant": locally_dominant.match,
     "two-thirds": two_thirds.match,
@@ -36,22 +36,40 @@ class InitialOptions:
     initial: Literal["karp-sipser", "greedy", "locally-dominant", "two-thirds", "none"] = "karp-sipser"
 
     def __post_init__(self) -> None:
-        check_choice("initial", self.initial, (*STARTS, "none"))
+        check_choice("initial", self.initial, ("karp-sipser", *STARTS, "none"))
+
+
+class FirstMatching(NamedTuple):
+    """The matching that a search starts from.
+
+    Attributes
+    ----------
+    mate : ndarray of uint32, shape (n,)
+        NONE for no partner.
+    label : ndarray of uint8, shape (n,)
+        EVEN and ODD for vertices that :mod:`.karp_sipser` has decided, which need no search; OUTSIDE for
+        others.
+    """
+
+    mate: Indices
+    label: NDArray[np.uint8]
 
 
 def first_matching(
     graph: Neighbours, start: Indices | None, options: InitialOptions, control: Control
-) -> Indices:
-    """Return the matching to start from, with NONE for no partner, and set the progress to what is free.
+) -> FirstMatching:
+    """Return the matching to start from, and set the progress to what is free.
 
     `start` is the caller's, with n for no partner.
     """
     n = len(graph.first) - 1
-    mate = np.full(n, NONE, dtype=np.uint32)
+    mate, label = np.full(n, NONE, dtype=np.uint32), np.zeros(n, dtype=np.uint8)
     if start is not None:
         matched = np.flatnonzero(start < n)
         mate[matched] = start[matched].astype(np.uint32)
+    elif options.initial == "karp-sipser":
+        multicore_karp_sipser.start(graph, mate, label, control)
     elif options.initial != "none":
         STARTS[options.initial](graph, mate, control)
     control.excess[:] = max(int(np.count_nonzero(mate == NONE)), 1)
-    return mate
+    return FirstMatching(mate, label)

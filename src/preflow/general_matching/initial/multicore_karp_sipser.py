@@ -12,11 +12,16 @@ Invariants:
   again, and may leave a vertex free for this reason: the matching is valid, but not always maximal.
 - A number of neighbours left falls to 1 at most once, so a vertex is on one stack at most. The stacks are
   lists through one array.
+- Each neighbour that is left counts, and perhaps others: a thread that sees a vertex as matched for a moment
+  does not lower its number. So a vertex whose number is 1 or 0 has no more neighbours left.
+- Vertices are decided (:mod:`.karp_sipser`) before the second barrier. The number of a decided even vertex
+  was at most 1 when it was matched: its other neighbours had lowered it, so they had been matched before, and
+  they are odd: an even one would have waited for this vertex to lower its own number.
 
 Pseudo-code, of each thread::
 
     count the neighbours of its share of the vertices; barrier
-    for each vertex of its share with one neighbour: match it, and those that then have one left
+    for each vertex of its share with one neighbour: match it, and those that then have one left; decide them
     barrier
     for each vertex that the thread takes: match it with the neighbour that has the fewest neighbours left,
         and then those that have one left
@@ -37,7 +42,7 @@ from ...kernels.kernel import kernel
 from ...parallel.barrier import make_barrier, wait
 from ...parallel.thread_pool import run_solver, share_of
 from ...solving.run import Control
-from ..links import NONE
+from ..links import EVEN, NONE, ODD, OUTSIDE
 from . import karp_sipser
 
 #: Vertices that a thread takes at once.
@@ -51,6 +56,8 @@ class Pairing(NamedTuple):
     ----------
     mate : ndarray of uint32, shape (n,)
         The partner of each vertex, NONE for none.
+    label : ndarray of uint8, shape (n,)
+        The labels of decided vertices, OUTSIDE for others.
     left : ndarray of int32, shape (n,)
         The number of neighbours left.
     below : ndarray of uint32, shape (n,)
@@ -62,6 +69,7 @@ class Pairing(NamedTuple):
     """
 
     mate: Indices
+    label: NDArray[np.uint8]
     left: NDArray[np.int32]
     below: Indices
     taken: NDArray[np.int64]
@@ -83,23 +91,34 @@ def match_both(mate: Indices, u: np.uint64, v: np.uint64) -> bool:
 
 
 @kernel
-def take_out(graph: Neighbours, pairing: Pairing, v: np.uint64, stack: np.uint64) -> np.uint64:
-    """Take a matched vertex out of the graph; return the stack with those that have one neighbour left."""
+def take_out(graph: Neighbours, pairing: Pairing, v: np.uint64, stack: np.uint64, decides: bool) -> np.uint64:
+    """Take a matched vertex out of the graph; return the stack with those that have one neighbour left.
+
+    `decides` says whether the vertices that have none left are decided.
+    """
     arc, end = np.uint64(graph.first[v]), np.uint64(graph.first[v + ONE])
     while arc < end:
         u = np.uint64(graph.neighbour[arc])
         arc += ONE
         if np.uint64(relaxed_load(pairing.mate, u)) != NONE:
             continue
-        if fetch_add(pairing.left, u, -1) == 2:
+        before = fetch_add(pairing.left, u, -1)
+        if before == 2:
             pairing.below[u] = stack
             stack = u
+        elif decides and before == 1:
+            pairing.label[u] = EVEN
     return stack
 
 
 @kernel
-def match_vertex(graph: Neighbours, pairing: Pairing, v: np.uint64, stack: np.uint64) -> np.uint64:
-    """Match a free vertex with the free neighbour that has the fewest neighbours left; return the stack."""
+def match_vertex(
+    graph: Neighbours, pairing: Pairing, v: np.uint64, stack: np.uint64, decides: bool
+) -> np.uint64:
+    """Match a free vertex with the free neighbour that has the fewest neighbours left; return the stack.
+
+    `decides` says whether the pair is decided.
+    """
     mate, left = pairing.mate, pairing.left
     while np.uint64(relaxed_load(mate, v)) == NONE:
         best, fewest = NONE, NONE
@@ -114,18 +133,21 @@ def match_vertex(graph: Neighbours, pairing: Pairing, v: np.uint64, stack: np.ui
         if best == NONE:
             return stack
         if match_both(mate, v, best):
-            stack = take_out(graph, pairing, v, stack)
-            return take_out(graph, pairing, best, stack)
+            if decides:
+                pairing.label[v] = EVEN
+                pairing.label[best] = ODD
+            stack = take_out(graph, pairing, v, stack, decides)
+            return take_out(graph, pairing, best, stack, decides)
     return stack
 
 
 @kernel
-def match_with_ones(graph: Neighbours, pairing: Pairing, v: np.uint64) -> None:
+def match_with_ones(graph: Neighbours, pairing: Pairing, v: np.uint64, decides: bool) -> None:
     """Match a vertex, and then those that have one neighbour left."""
-    stack = match_vertex(graph, pairing, v, NONE)
+    stack = match_vertex(graph, pairing, v, NONE, decides)
     while stack != NONE and relaxed_load(pairing.stop, 0) == 0:
         v = stack
-        stack = match_vertex(graph, pairing, v, np.uint64(pairing.below[v]))
+        stack = match_vertex(graph, pairing, v, np.uint64(pairing.below[v]), decides)
 
 
 @kernel
@@ -135,14 +157,16 @@ def match_share(graph: Neighbours, pairing: Pairing, thread: np.uint64) -> None:
     begin, end = share_of(n, thread, pairing.num_threads)
     v = begin
     while v < end:
-        pairing.left[v] = np.uint64(graph.first[v + ONE]) - np.uint64(graph.first[v])
+        degree = np.uint64(graph.first[v + ONE]) - np.uint64(graph.first[v])
+        pairing.left[v] = degree
+        pairing.label[v] = EVEN if degree == ZERO else OUTSIDE
         v += ONE
     if not wait(pairing.barrier, pairing.num_threads):  # mutant: matches-before-all-have-counted
         return
     v = begin
     while v < end and relaxed_load(pairing.stop, 0) == 0:
         if np.uint64(graph.first[v + ONE]) - np.uint64(graph.first[v]) == ONE:
-            match_with_ones(graph, pairing, v)
+            match_with_ones(graph, pairing, v, True)
         v += ONE
     if not wait(pairing.barrier, pairing.num_threads):
         return
@@ -154,18 +178,22 @@ def match_share(graph: Neighbours, pairing: Pairing, thread: np.uint64) -> None:
             if v >= n:
                 return
         if np.uint64(relaxed_load(pairing.mate, v)) == NONE:
-            match_with_ones(graph, pairing, v)
+            match_with_ones(graph, pairing, v, False)  # mutant: decides-pairs-by-choice
         v += ONE
 
 
-def start(graph: Neighbours, mate: Indices, control: Control) -> None:
-    """Add edges to an empty matching in place, on ``control.threads`` threads; stop early if asked to."""
+def start(graph: Neighbours, mate: Indices, label: NDArray[np.uint8], control: Control) -> None:
+    """Add edges to an empty matching in place, on ``control.threads`` threads; stop early if asked to.
+
+    `label` gets the labels of the decided vertices, OUTSIDE for others.
+    """
     if control.threads == 1:
-        karp_sipser.start(graph, mate, control)
+        karp_sipser.start(graph, mate, label, control)
         return
     n = len(mate)
     pairing = Pairing(
         mate=mate,
+        label=label,
         left=np.empty(n, dtype=np.int32),
         below=np.empty(n, dtype=np.uint32),
         taken=np.zeros(1, dtype=np.int64),
