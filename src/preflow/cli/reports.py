@@ -64,12 +64,19 @@ def _how_solved(stats: SolveStats, seconds: Mapping[str, float], verified: bool)
     }
 
 
+def _work(name: str, count: float) -> str:
+    """Return a count, or a time, with its name."""
+    if name.endswith("_seconds"):
+        return f"{count:.3g} s of {name.removesuffix('_seconds').replace('_', ' ')}s"
+    return f"{count:,} {name.replace('_', ' ')}"
+
+
 def _solver_rows(facts: Facts, proved: str) -> list[tuple[str, str]]:
     """Return the rows that all reports end with; `proved` is what a proof covers, as in "the cost is"."""
     threads = f", {counted(facts['threads'], 'threads')}" if facts["device"] == "cpu" else ""
     start = f" from {facts['initial']}" if "initial" in facts else ""
     times = [f"{phase} {time:.3g} s" for phase, time in facts["seconds"].items() if time is not None]
-    work = [f"{count:,} {name.replace('_', ' ')}" for name, count in facts["counts"].items() if count]
+    work = [_work(name, count) for name, count in facts["counts"].items() if count]
     return [
         ("method", f"{facts['method']}{start} ({facts['device']}{threads}): {facts['reason']}"),
         ("time", ", ".join(times)),
