@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"
 
 _load: Callable[[str], object]
 _load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -45,11 +45,12 @@ except preflow.errors.InfeasibleError as error:
 figure, axis = plt.subplots(figsize=(9, 4), layout="constrained")
 costs = wishes.pivot(index="worker", columns="shift", values="cost").reindex(index=names, columns=shifts)
 image = axis.imshow(costs, cmap="Blues")
+axis.set_facecolor("0.85")
 for who, shift in roster[["worker", "shift"]].itertuples(index=False):
     place = shifts.index(shift) - 0.47, names.index(who) - 0.47
     axis.add_patch(plt.Rectangle(place, 0.94, 0.94, fill=False, color="tab:red", linewidth=2))
 axis.set_xticks(range(len(shifts)), shifts, rotation=45, ha="right")
 axis.set_yticks(range(len(names)), [f"{who} (at most {most[who]})" for who in names])
-figure.colorbar(image, label="dislike; white: cannot come", shrink=0.8)
+figure.colorbar(image, label="dislike; grey: cannot come", shrink=0.8)
 axis.set_title("the roster with the least dislike")
 plt.show()
