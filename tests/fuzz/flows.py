@@ -28,7 +28,12 @@ OPTIONS: dict[str, dict[str, list[Any]]] = {
         "hold": [True],
     },
     "serial-fifo-gap": RELABELS,
-    "multicore-fifo": {**RELABELS, "gap": [True, False]},
+    "multicore-fifo": {
+        **RELABELS,
+        "gap": [True, False],
+        "search": ["owners", "jump-queues"],
+        "donation": ["half", "oldest"],
+    },
     "multicore-anderson-setubal": {**RELABELS, "batch": [1, 2, 64]},
     "serial-highest-label": HIGHEST,
     "serial-highest-label-gap": HIGHEST,

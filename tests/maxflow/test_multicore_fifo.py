@@ -20,6 +20,8 @@ from tests.support.oracles import check_against_oracle
 from tests.support.strategies import SmallProblem, small_problems
 
 THREADS = [1, 2, 3, 8, 32]
+#: The search and the donation of the thesis.
+THESIS = {"search": "jump-queues", "donation": "oldest"}
 ZERO, ONE = np.uint64(0), np.uint64(1)
 
 
@@ -28,12 +30,14 @@ ZERO, ONE = np.uint64(0), np.uint64(1)
     threads=st.sampled_from(THREADS),
     gap=st.booleans(),
     period=st.sampled_from([0.01, 1.0, 1e300]),
+    printed=st.sampled_from([{}, THESIS]),
 )
-@settings(max_examples=100)
-def test_agrees_with_oracle(problem: SmallProblem, threads: int, gap: bool, period: float) -> None:
-    check_against_oracle(
-        problem, method="multicore-fifo", threads=threads, options={"gap": gap, "relabel_period": period}
-    )
+@settings(max_examples=150)
+def test_agrees_with_oracle(
+    problem: SmallProblem, threads: int, gap: bool, period: float, printed: dict[str, str]
+) -> None:
+    options = {"gap": gap, "relabel_period": period, **printed}
+    check_against_oracle(problem, method="multicore-fifo", threads=threads, options=options)
 
 
 @pytest.mark.parametrize("gap", [False, True])
@@ -58,6 +62,24 @@ def test_families(family: str, size: str, threads: int, gap: bool) -> None:
         result.verify()
         assert result.value == expected.value
         assert np.array_equal(result.sink_side, expected.sink_side)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+@pytest.mark.parametrize(
+    ("family", "size"), [("rmf-wide", "12x8"), ("rmf-long", "6x50"), ("rlg-wide", "64x8"), ("ac-dense", "40")]
+)
+def test_search_and_donation_of_the_thesis(family: str, size: str, threads: int) -> None:
+    """The cut is that of serial-fifo, and a search that one thread makes alone gives the same heights."""
+    problem = FAMILIES[family].generate(size, seed=4)
+    expected = preflow.max_flow(problem, method="serial-fifo")
+    for gap in (False, True):
+        options = {"gap": gap, "relabel_period": 0.3, **THESIS}
+        result = preflow.max_flow(problem, method="Cihan", threads=threads, options=options)
+        result.verify()
+        assert result.value == expected.value
+        assert np.array_equal(result.sink_side, expected.sink_side)
+        assert result.stats.global_relabels > 1
+        assert 0.0 < result.stats.global_relabel_seconds < result.stats.seconds["solve"]
 
 
 def test_one_thread_does_what_serial_fifo_does() -> None:
@@ -91,7 +113,10 @@ def test_gap_takes_vertices_out() -> None:
     assert stats.gap_vertices > 0
 
 
-@pytest.mark.parametrize("options", [{"gap": 1}, {"relabel_period": 0}, {"relabel_rule": "work"}])
+@pytest.mark.parametrize(
+    "options",
+    [{"search": "boxes"}, {"donation": 1}, {"gap": 1}, {"relabel_period": 0}, {"relabel_rule": "work"}],
+)
 def test_bad_options(options: dict[str, object]) -> None:
     with pytest.raises(InvalidInputError):
         preflow.max_flow(([0, 1], [1, 2], [1, 1]), 0, 2, method="multicore-fifo", options=options)
@@ -123,12 +148,22 @@ class TestQueues:
         ring = queues.make_queues(2, 8, np.uint32)
         queues.append(ring, ZERO, 1)
         queues.append(ring, ZERO, 2)
-        queues.donate(ring, ZERO)
+        queues.donate(ring, ZERO, queues.MOST_DONATED)
         assert queues.size(ring, ZERO) == 2, "nobody is idle"
         queues.pop(ring, ZERO)
         ring.idle.flags[int(queues.PADDING)] = ring.idle.num_idle[:2] = 1
-        queues.donate(ring, ZERO)
+        queues.donate(ring, ZERO, queues.MOST_DONATED)
         assert queues.size(ring, ZERO) == 1, "a thread does not give its only item"
+
+    def test_gift_may_be_the_oldest_item(self) -> None:
+        ring = queues.make_queues(2, 8, np.uint32)
+        for item in range(5):
+            queues.append(ring, ZERO, item)
+        ring.idle.flags[int(queues.PADDING)] = ring.idle.num_idle[:2] = 1
+        queues.donate(ring, ZERO, ONE)
+        assert queues.size(ring, ONE) == 1
+        assert queues.pop(ring, ONE) == 0
+        assert [int(queues.pop(ring, ZERO)) for _ in range(4)] == [1, 2, 3, 4]
 
     def test_gift_is_the_older_half(self) -> None:
         ring = queues.make_queues(2, 8, np.uint32)
@@ -143,7 +178,7 @@ class TestQueues:
                 return
             deadline = time.monotonic() + 60
             while queues.size(ring, ZERO) == 5 and time.monotonic() < deadline:
-                queues.donate(ring, ZERO)
+                queues.donate(ring, ZERO, queues.MOST_DONATED)
                 time.sleep(0.001)
 
         run_on_threads(share, 2, lambda: None)

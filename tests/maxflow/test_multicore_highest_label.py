@@ -203,7 +203,10 @@ def discharge_all(case: Case, highest: bool = True, gap: bool = True, relabel_li
     n = len(exact)
 
     def member(thread: int) -> Thread:
-        me, rules = np.uint64(thread), Rules(False, gap, np.uint64(relabel_limit), ONE)
+        me, rules = (
+            np.uint64(thread),
+            Rules(False, gap, np.uint64(relabel_limit), ONE, False, queues.MOST_DONATED),
+        )
 
         def run(shared: Discharges) -> None:
             net, state, monitor = shared

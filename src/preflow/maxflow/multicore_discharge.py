@@ -35,7 +35,7 @@ Pseudo-code
 ::
 
     repeat:                                                          first_stage
-        all threads compute exact heights together
+        all threads compute exact heights together                   search_together, search_by_levels
         each thread owns the active vertices that it found           start_phase
         if no thread found any: stop
         each thread, until a global relabel is due:                  work_until_relabel
@@ -51,6 +51,10 @@ Gap relabeling counts the vertices of each height by atomic additions. The verte
 becomes dead. From then on until the next global relabel, a thread that takes a vertex above this level makes
 it dead instead of discharging it.
 
+The search for exact heights is that of parallel/search.py, or that of Cihan's thesis: figure 4.4, with the
+queues of parallel/jump_queues.py. In the latter a thread labels any vertex that it finds first, by
+fetch-and-store, and there are two barriers after each level, between which one thread distributes the level.
+
 A single thread uses plain additions: with atomic ones it takes up to 1.5 times as long.
 """
 
@@ -63,18 +67,20 @@ from numpy.typing import NDArray
 
 from ..arrays import Array, Indices
 from ..graph.residual import ResidualArrays
-from ..kernels.atomics import PADDING, add, fetch_add, fetch_min, load, relaxed_load, relaxed_store
+from ..kernels.atomics import PADDING, add, exchange, fetch_add, fetch_min, load, relaxed_load, relaxed_store
 from ..kernels.clock import now
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..kernels.relabel import lowest_neighbour_now
 from ..parallel import buckets as in_buckets
+from ..parallel import jump_queues
 from ..parallel import queues as in_queues
 from ..parallel.barrier import wait
 from ..parallel.buckets import Buckets
 from ..parallel.delays import delay
 from ..parallel.idle import wait_for_donation
-from ..parallel.queues import Queues
+from ..parallel.jump_queues import JumpQueues, make_jump_queues
+from ..parallel.queues import MOST_DONATED, Queues
 from ..parallel.search import Search, make_search, search_together
 from ..parallel.thread_pool import run_solver, share_of
 from ..solving.monitor import Monitor
@@ -106,6 +112,8 @@ class State(NamedTuple):
     ----------
     search : Search
         The state of the parallel search, which computes exact heights.
+    levels : JumpQueues
+        The queues of the thesis's search; they have no places if `search` searches.
     queues : Queues, or None
     buckets : Buckets, or None
         The active vertices that each thread owns; one of the two members is None.
@@ -125,6 +133,7 @@ class State(NamedTuple):
     """
 
     search: Search
+    levels: JumpQueues
     queues: Queues | None
     buckets: Buckets | None
     height: Indices
@@ -148,12 +157,18 @@ class Rules(NamedTuple):
         A global relabel is due after this many relabels of all threads together.
     report_limit : uint64
         A thread adds its relabels to the total after a discharge by which it has at least this many.
+    by_levels : bool
+        Whether to search as the thesis does.
+    most_donated : uint64
+        How many vertices a thread donates at most at once; buckets have a limit of their own.
     """
 
     alone: bool
     gap: bool
     relabel_limit: np.uint64
     report_limit: np.uint64
+    by_levels: bool
+    most_donated: np.uint64
 
 
 def make_state(
@@ -163,11 +178,13 @@ def make_state(
     num_vertices: int,
     gap: bool,
     delays: NDArray[np.uint64] | None = None,
+    by_levels: bool = False,
 ) -> State:
     """Return the state before the first global relabel, with all vertices dead."""
     num_threads, dtype = int(search.num_threads[0]), search.order.dtype
     return State(
         search=search,
+        levels=make_jump_queues(num_threads if by_levels else 0, num_vertices),
         queues=queues,
         buckets=buckets,
         height=np.full(num_vertices, num_vertices + 1, dtype=dtype),
@@ -252,10 +269,10 @@ def next_owned(queues: Queues | None, buckets: Buckets | None, thread: np.uint64
 
 
 @kernel
-def donate_owned(queues: Queues | None, buckets: Buckets | None, thread: np.uint64) -> None:
+def donate_owned(queues: Queues | None, buckets: Buckets | None, thread: np.uint64, most: np.uint64) -> None:
     """Donate some of the thread's vertices to a thread that waits for a donation, if there is one."""
     if queues is not None:
-        in_queues.donate(queues, thread)
+        in_queues.donate(queues, thread, most)
     if buckets is not None:
         in_buckets.donate(buckets, thread)
 
@@ -308,7 +325,7 @@ def work_until_relabel(
             counts[STEALS] += ONE
             continue
         if not alone:
-            donate_owned(queues, buckets, thread)
+            donate_owned(queues, buckets, thread, rules.most_donated)
         # Take the next vertex; one above a gap is dead until the next global relabel.
         v = next_owned(queues, buckets, thread)
         h = np.uint64(height[v])
@@ -409,10 +426,6 @@ def start_phase(
     Its vertices are those that it found in the global relabel: ``search.order[begin .. end - 1]``.
     """
     disown_all(state.queues, state.buckets, thread)
-    if thread == ZERO:
-        relaxed_store(state.signals, OVER, ZERO)
-        relaxed_store(state.signals, TOP, np.uint64(len(state.height)))
-        relaxed_store(state.signals, TOTAL_RELABELS, ZERO)
     active = 0.0
     k = end
     while k > begin:
@@ -425,7 +438,103 @@ def start_phase(
         if net.excess[v] > 0:
             active += net.excess[v]
             own(state.queues, state.buckets, thread, v, h)
+    open_phase(state, thread, active)
+
+
+@kernel
+def open_phase(state: State, thread: np.uint64, active: float) -> None:
+    """Reset the signals, and note the total excess of the active vertices that the thread found."""
+    if thread == ZERO:
+        relaxed_store(state.signals, OVER, ZERO)
+        relaxed_store(state.signals, TOP, np.uint64(len(state.height)))
+        relaxed_store(state.signals, TOTAL_RELABELS, ZERO)
     state.active[thread * PADDING] = active
+
+
+@kernel
+def forget_population(state: State, thread: np.uint64) -> None:
+    """Reset the thread's share of the numbers of vertices of each height, which gaps need."""
+    h, end = share_of(np.uint64(len(state.population)), thread, state.search.num_threads[0])
+    while h < end:
+        state.population[h] = 0
+        h += ONE
+
+
+@kernel
+def found(
+    net: ResidualArrays, state: State, thread: np.uint64, rules: Rules, v: np.uint64, h: np.uint64
+) -> float:
+    """Append a vertex that the thread has labelled `h` to the next level, own it if it is active.
+
+    Return its excess.
+    """
+    jump_queues.push(state.levels, thread, v)
+    if rules.gap:
+        add(rules.alone, state.population, h, 1)
+    excess = net.excess[v]
+    if excess > 0:
+        own(state.queues, state.buckets, thread, v, h)
+    return float(excess)
+
+
+@kernel
+def search_by_levels(net: ResidualArrays, state: State, thread: np.uint64, rules: Rules) -> bool:
+    """Make heights exact and own active vertices as the thesis does (figure 4.4), nearest first.
+
+    All threads call it at the same time; return False if a thread failed and so broke the barrier.
+    """
+    height, levels, barrier = state.height, state.levels, state.search.barrier
+    num_threads = state.search.num_threads[0]
+    n = np.uint64(len(height))
+    dead = n + ONE
+    # Forget all heights.
+    forget_population(state, thread)
+    disown_all(state.queues, state.buckets, thread)
+    jump_queues.reset(levels, thread)
+    begin, end = share_of(n, thread, num_threads)
+    v = begin
+    while v < end:
+        height[v] = dead
+        state.current[v] = net.first_out[v]
+        v += ONE
+    if not wait(barrier, num_threads):  # mutant: no-barrier-before-the-first-level
+        return False
+    # The first level: the vertices with capacity to the sink.
+    active = 0.0
+    level = ONE
+    v = begin
+    while v < end:
+        if net.sink_residual[v] > 0:
+            relaxed_store(height, v, level)
+            active += found(net, state, thread, rules, v, level)
+        v += ONE
+    while True:
+        # One thread distributes the level that the threads have found.
+        if not wait(barrier, num_threads):  # mutant: no-barrier-before-a-level-is-distributed
+            return False
+        if thread == ZERO:
+            jump_queues.revert(levels)
+        if not wait(barrier, num_threads):  # mutant: no-barrier-after-a-level-is-distributed
+            return False
+        if levels.total[0] == 0:
+            break
+        level += ONE
+        item = jump_queues.pop(levels, thread)
+        while item >= 0:
+            v = np.uint64(item)
+            a = np.uint64(net.first_out[v])
+            last = np.uint64(net.first_out[v + ONE])
+            while a < last:
+                w = np.uint64(net.head[a])
+                is_new = net.residual[net.reverse[a]] > 0 and np.uint64(relaxed_load(height, w)) > level
+                # The thread that labels a vertex first appends it.
+                # mutant: both-finders-append-the-vertex
+                if is_new and np.uint64(exchange(height, w, level)) > level:
+                    active += found(net, state, thread, rules, w, level)
+                a += ONE
+            item = jump_queues.pop(levels, thread)
+    open_phase(state, thread, active)
+    return True
 
 
 @kernel
@@ -438,12 +547,14 @@ def first_stage(net: ResidualArrays, state: State, thread: np.uint64, rules: Rul
     search, counts = state.search, monitor.counts
     num_threads = search.num_threads[0]
     while True:
-        if rules.gap:
-            h, end = share_of(np.uint64(len(state.population)), thread, num_threads)
-            state.population[h:end] = 0
         started = now()
-        begin, end, _ = search_together(search, thread, net, state.height, False)
-        start_phase(net, state, thread, rules, begin, end)
+        if rules.by_levels:
+            if not search_by_levels(net, state, thread, rules):
+                return
+        else:
+            forget_population(state, thread)
+            begin, end, _ = search_together(search, thread, net, state.height, False)
+            start_phase(net, state, thread, rules, begin, end)
         if thread == ZERO:
             counts[RELABEL_NANOSECONDS] += now() - started
             counts[GLOBAL_RELABELS] += ONE
@@ -469,6 +580,8 @@ def run_first_stage(
     buckets: Buckets | None,
     gap: bool,
     relabel_period: float,
+    by_levels: bool = False,
+    most_donated: int = int(MOST_DONATED),
 ) -> Array:
     """Run the first stage in place; one of `queues` and `buckets` has no vertices yet, the other is None.
 
@@ -484,8 +597,8 @@ def run_first_stage(
     if num_threads == 1:
         report_limit = ONE
     search = make_search(num_threads, n, m, net.head.dtype)
-    state = make_state(search, queues, buckets, n, gap, control.delays)
-    rules = Rules(num_threads == 1, gap, relabel_limit, report_limit)
+    state = make_state(search, queues, buckets, n, gap, control.delays, by_levels)
+    rules = Rules(num_threads == 1, gap, relabel_limit, report_limit, by_levels, np.uint64(most_donated))
     control.excess[:] = net.excess.sum(dtype=np.float64)
 
     def share(thread: int) -> None:

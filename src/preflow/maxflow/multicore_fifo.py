@@ -13,16 +13,19 @@ Departures:
   Figure 4.10 reads the excess again, when the vertex may already be in another thread's queue.
 - Current arcs are used, as in F_PRF. Labels only grow; in Figure 4.11 they may fall.
 - Gap relabeling by atomic counts, which the thesis names as further work.
+- By default the threads search exact heights over vertices that they own (parallel/search.py), and a thread
+  donates up to half of its queue. The options `search` and `donation` choose what the thesis prints.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from ..arrays import Array
 from ..graph.residual import ResidualArrays
-from ..parallel.queues import make_queues
-from ..solving.options import check_flag
+from ..parallel.queues import MOST_DONATED, make_queues
+from ..solving.options import check_choice, check_flag
 from ..solving.run import Control
 from .multicore_discharge import run_first_stage
 from .relabel_rule import check_relabel_rule
@@ -38,13 +41,24 @@ class MulticoreFifoOptions:
         Take out vertices above an empty level.
     relabel_period : float
         A global relabel is due after ``relabel_period * n`` relabels of all threads together.
+    search : {"owners", "jump-queues"}
+        How the threads search exact heights together. With "owners" each vertex belongs to a thread, and the
+        other threads send it messages about the vertex. "jump-queues" is the parallel global relabel of
+        Cihan's thesis (section 4.6.3): an in-queue and an out-queue for each thread in one array, jump
+        markers between its parts, two barriers after each level. It takes O(threads * n) memory.
+    donation : {"half", "oldest"}
+        What a thread donates to an idle one: up to half of its queue, or its oldest vertex, as in the thesis.
     """
 
     gap: bool = False
     relabel_period: float = 1.0
+    search: Literal["owners", "jump-queues"] = "owners"
+    donation: Literal["half", "oldest"] = "half"
 
     def __post_init__(self) -> None:
         check_flag("gap", self.gap)
+        check_choice("search", self.search, ("owners", "jump-queues"))
+        check_choice("donation", self.donation, ("half", "oldest"))
         check_relabel_rule("relabels", self.relabel_period)
 
 
@@ -59,7 +73,11 @@ def solve(net: ResidualArrays, options: MulticoreFifoOptions, control: Control) 
     Notes
     -----
     O(n^3) work. Memory: at most five indices a vertex on one thread and eleven on any number of threads;
-    two more with `gap`.
+    two more with `gap`; with "jump-queues" eight bytes a vertex and thread more.
     """
     queues = make_queues(control.threads, len(net.excess), net.head.dtype)
-    return run_first_stage(net, control, queues, None, options.gap, options.relabel_period)
+    most_donated = 1 if options.donation == "oldest" else int(MOST_DONATED)
+    by_levels = options.search == "jump-queues"
+    return run_first_stage(
+        net, control, queues, None, options.gap, options.relabel_period, by_levels, most_donated
+    )

@@ -4,9 +4,9 @@ Cihan (2010), section 4.7; idle.py describes how a donor finds an idle thread.
 
 Departures: a thread donates up to half of its queue, the oldest items, since a thread that gets one vertex
 is soon idle again (measured: rmf-long 12x128 on 4 threads, 650 waits with donations of one vertex, 100 with
-these). A ring has room for a few times a thread's fair share of the items and not for all of them, so that
-memory does not grow with the number of threads. A thread that appends to a full ring learns of it from the
-return value.
+these); the caller may set a lower limit. A thread keeps its only item. A ring has room for a few times a
+thread's fair share of the items and not for all of them, so that memory does not grow with the number of
+threads. A thread that appends to a full ring learns of it from the return value.
 """
 
 from __future__ import annotations
@@ -94,9 +94,9 @@ def pop(queues: Queues, thread: np.uint64) -> np.uint64:
 
 
 @kernel
-def donate(queues: Queues, thread: np.uint64) -> None:
-    """Donate the oldest items to an idle thread, if there is one and the queue has more than one item."""
-    count = min(size(queues, thread) // TWO, MOST_DONATED)
+def donate(queues: Queues, thread: np.uint64, most: np.uint64) -> None:
+    """Donate up to `most` of the oldest items to an idle thread, if there is one; keep half of the queue."""
+    count = min(size(queues, thread) // TWO, most)
     if count == ZERO:
         return
     other = claim_idle(queues.idle, thread)
