@@ -453,6 +453,14 @@ class TestExtremeCapacities:
         assert (result.value, result.gap, result.labels.shape) == (0, 0, shape)
         assert preflow.grid_cut(empty, empty, 1, connectivity=connectivity, warm_start=result).value == 0
 
+    @pytest.mark.parametrize("neighbor", [0.5, 0.75, 0.3, 1e-30])
+    def test_integer_terminals_beside_fractions(self, neighbor: float) -> None:
+        result = preflow.grid_cut(np.array([[3, 0]]), np.array([[0, 3]]), neighbor)
+        result.verify()
+        assert result.value == pytest.approx(neighbor, rel=1e-12)
+        assert result.gap <= 1e-12 * neighbor
+        assert result.labels.tolist() == [[True, False]]
+
     def test_a_labelling_beyond_the_gap_is_refused(self) -> None:
         """A pixel whose small terminal capacity was rounded to zero may be on any side, within the gap."""
         result = preflow.grid_cut([[0.0, 0.9]], [[1e-18, 0.0]], 0.0)

@@ -336,7 +336,7 @@ def _reduced(
             net = xp.ldexp(net, exponent or 0)
         net = xp.clip(net, -MOST_FLOAT, MOST_FLOAT).astype(np.int64)
     elif exponent:
-        net = xp.sign(net) * (abs(net) >> min(-exponent, 63))
+        net = xp.sign(net) * _shifted(abs(net), exponent, xp)
     most = incident_capacity(grid, np.int64) + 1
     net = xp.clip(net, -most, most)
     largest = int(abs(net).max())
@@ -352,6 +352,14 @@ def _reduced(
         reduced=True,
         limit=limit,
     )
+
+
+def _shifted(amounts: AnyArray, exponent: int, xp: ArrayModule) -> AnyArray:
+    """Return integers that are not negative times two to the power `exponent`, cut off at 2**62."""
+    if exponent < 0:
+        return amounts >> min(-exponent, 63)
+    bits = min(exponent, 62)
+    return xp.minimum(amounts, 2 ** (62 - bits)) << bits
 
 
 def _grid(
