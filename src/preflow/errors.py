@@ -162,6 +162,10 @@ class DeviceMemoryError(MemoryError, PreflowError):
     """A problem does not fit the memory of the device."""
 
 
+class StorageError(PreflowError, OSError):
+    """A file cannot be read or written: the disk is full, say, or the folder is read-only."""
+
+
 class WorkerDiedError(PreflowError, RuntimeError):
     """A worker of :mod:`preflow.distributed` ended before it answered: it was killed, or crashed."""
 

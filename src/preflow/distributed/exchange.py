@@ -19,9 +19,9 @@ A sweep in pseudo-code
     for each region, at the same time:       report[region] = worker.receive(messages from its neighbours)
     the coordinator reads all reports, searches the border from the sink, and writes the next orders
 
-A host may also let regions discharge one after the other (the host on files does so). Then ``receive`` runs
-on the region and on its neighbours after each discharge; a region that has not discharged sends
-:meth:`Worker.idle_message`.
+A host may also let regions discharge one after the other (the host on files does so). Then all workers
+``raise_labels`` first. After each ``augment``, ``receive`` runs on the region and on its neighbours; a region
+that has not discharged since sends :meth:`Worker.idle_message`.
 """
 
 from __future__ import annotations
@@ -201,19 +201,28 @@ class Region(Protocol):
     def restore(self, state: Mapping[str, Array]) -> None:
         """Continue from the arrays that :meth:`state` returned."""
 
+    def unload(self) -> None:
+        """Forget the arrays of :meth:`state`, and all others that are as large as the region."""
+
     def sink_side(self) -> NDArray[np.bool_]:
         """Return which vertices of the region are on the sink's side after the last discharge."""
 
-    def proof(self) -> Proof:
-        """Return what neighbours need for :meth:`verify`."""
+    def border_sides(self) -> NDArray[np.bool_]:
+        """Return for each border arc whether its own end is on the sink's side."""
 
-    def verify(self, theirs: Proof) -> tuple[int, int]:
-        """Prove the region's part of the flow and of the cut, given what its neighbours claim.
+    def capacity(self, theirs: Proof) -> int | float:
+        """Return the region's share of the capacity of the cut, as the caller gave capacities."""
 
-        Returns
-        -------
-        bound, capacity : int
-            The region's share of the flow, and of the capacity of the cut.
+    def verify(self, theirs: Proof, gain: Amounts, optimal: bool) -> int:
+        """Prove the region's part of the flow and of the cut; return its share of the flow.
+
+        Parameters
+        ----------
+        theirs : Proof
+            The claims of its neighbours, an entry for each border arc.
+        gain : ndarray of int64
+            Flow that has arrived since the last discharge: see :meth:`discharge`.
+        optimal : bool
 
         Raises
         ------
@@ -225,7 +234,12 @@ class Region(Protocol):
 class RegionTask(Protocol):
     """A region before it is loaded: small, and can be pickled if its arrays can be."""
 
-    number: int
+    @property
+    def number(self) -> int:
+        """The number of the region."""
+
+    def empty(self) -> Region:
+        """Return the region without its part of the problem: :meth:`Region.restore` is next."""
 
     def build(self) -> Region:
         """Read the region's part of the problem."""
@@ -264,14 +278,14 @@ class Worker:
     Attributes
     ----------
     number : int
-    region : Region or None
-        None while a host has stored the region elsewhere; only `discharge` and the proof need it.
+    region : Region
+        A host on files unloads it; only `augment` and the proof need its arrays.
     border : Border
     """
 
     def __init__(self, number: int, region: Region) -> None:
         self.number = number
-        self.region: Region | None = region
+        self.region = region
         self.border = region.border
         arcs = len(self.border.capacity)
         self._residual = self.border.capacity.copy()
@@ -281,20 +295,24 @@ class Worker:
         self._gain: Amounts = np.zeros(arcs, dtype=np.int64)
         self._bound = 0
         self._waiting = 0
-        self._stale = True
+        self._changed, self._complete = True, False
 
     def discharge(self, order: Order, control: Control) -> dict[int, Message]:
         """Carry out an order; return the message to each neighbour."""
-        self._raise_labels(order.raised)
-        if not self.ready:
+        self.raise_labels(order.raised)
+        return self.augment(order.limit, control)
+
+    def augment(self, limit: int, control: Control) -> dict[int, Message]:
+        """Discharge, if that may change something; return the message to each neighbour."""
+        if not self.is_ready(limit):
             self._push[:] = 0
         else:
-            assert self.region is not None, "the host has not loaded the region"
-            done = self.region.discharge(self._gain, self._ghost_label, order.limit, control)
+            done = self.region.discharge(self._gain, self._ghost_label, limit, control)
             self._push = done.push
             self._gain = np.zeros_like(self._gain)
             self._label = np.maximum(self._label, done.label)
-            self._bound, self._waiting, self._stale = done.bound, done.waiting, not done.complete
+            self._bound, self._waiting = done.bound, done.waiting
+            self._changed, self._complete = False, done.complete
         return {
             neighbour: Message(self._push[part].copy(), self._label[part])
             for neighbour, part in self._parts()
@@ -306,7 +324,12 @@ class Worker:
         return Message(np.zeros(part.stop - part.start, dtype=np.int64), self._label[part])
 
     def receive(self, messages: Mapping[int, Message]) -> Report:
-        """Fuse the flows over the arcs to some neighbours with what these have sent.
+        """Fuse the flows over the arcs to all neighbours with those of the messages; return the report."""
+        self.fuse(messages)
+        return self.report()
+
+    def fuse(self, messages: Mapping[int, Message]) -> None:
+        """Fuse the flows over the arcs to some neighbours with those of the messages.
 
         A push from u to v makes residual capacity from v to u. It is kept only if the new labels allow that:
         ``label(v) <= label(u) + 1``. Otherwise it returns to u. Both regions decide alike.
@@ -322,12 +345,22 @@ class Worker:
             self._gain[part] += self._push[part] - kept + came
             self._push[part] = 0
             self._learn(part, theirs)
-        return self.report()
+
+    def is_ready(self, limit: int) -> bool:
+        """Return whether a discharge with this limit may change something."""
+        if self._changed or self.is_active:
+            return True
+        return not self._complete and bool((self._ghost_label < limit).any())
 
     @property
-    def ready(self) -> bool:
-        """Whether a discharge may change something."""
-        return self._stale or bool(self._gain.any())
+    def is_active(self) -> bool:
+        """Whether flow has arrived since the last discharge."""
+        return bool(self._gain.any())
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether the limit of the last discharge left excess that may reach the sink."""
+        return self._waiting > 0
 
     def report(self) -> Report:
         """Return the report of the region as of now."""
@@ -340,12 +373,12 @@ class Worker:
             np.unique(links, axis=0),
             self._bound,
             self._waiting + int(self._gain.sum()),
-            self.ready,
+            self._changed or not self._complete or self.is_active,
         )
 
     def state(self) -> dict[str, Array]:
         """Return the arrays of the border, from which :meth:`restore` continues."""
-        numbers = np.array([self._bound, self._waiting, self._stale], dtype=np.int64)
+        numbers = np.array([self._bound, self._waiting, self._changed, self._complete], dtype=np.int64)
         return {
             "residual": self._residual,
             "label": self._label,
@@ -360,28 +393,35 @@ class Worker:
         self._label, self._ghost_label = state["label"].copy(), state["ghost_label"].copy()
         self._push = np.zeros_like(self._gain)
         self._bound, self._waiting = map(int, state["numbers"][:2])
-        self._stale = bool(state["numbers"][2])
+        self._changed, self._complete = map(bool, state["numbers"][2:])
 
     def proofs(self) -> dict[int, Proof]:
         """Return what each neighbour needs to verify the cut."""
-        assert self.region is not None, "the host has not loaded the region"
-        flow, sink_side = self.region.proof()
-        return {neighbour: Proof(flow[part], sink_side[part]) for neighbour, part in self._parts()}
+        flow = self.region.border.capacity - self._residual
+        side = self.region.border_sides()
+        return {neighbour: Proof(flow[part], side[part]) for neighbour, part in self._parts()}
 
-    def verify(self, proofs: Mapping[int, Proof]) -> tuple[int, int]:
-        """Verify the region's part: see :meth:`Region.verify`; `proofs` is what its neighbours showed."""
-        assert self.region is not None, "the host has not loaded the region"
+    def verify(self, proofs: Mapping[int, Proof], optimal: bool) -> int:
+        """Verify the region's part: see :meth:`Region.verify`; `proofs` has the claims of its neighbours."""
+        return self.region.verify(self._together(proofs), self._gain, optimal)
+
+    def capacity(self, proofs: Mapping[int, Proof]) -> int | float:
+        """Return the region's share of the capacity of the cut, as the caller gave capacities."""
+        return self.region.capacity(self._together(proofs))
+
+    def _together(self, proofs: Mapping[int, Proof]) -> Proof:
         theirs = [proofs[neighbour] for neighbour in self.border.neighbours]
         flow = np.concatenate([each.flow for each in theirs] or [np.zeros(0, dtype=np.int64)])
         side = np.concatenate([each.sink_side for each in theirs] or [np.zeros(0, dtype=np.bool_)])
-        return self.region.verify(Proof(flow, side))
+        return Proof(flow, side)
 
     def check_labels(self) -> None:
         """Assert that no residual border arc leads down by more than one label; called by tests."""
         open_ = self._residual > 0
         assert (self._label[open_] <= self._ghost_label[open_] + 1).all(), "a residual arc leads down"
 
-    def _raise_labels(self, raised: Mapping[int, Raised]) -> None:
+    def raise_labels(self, raised: Mapping[int, Raised]) -> None:
+        """Take over the labels that the search of the border has raised; once in each sweep."""
         own = raised.get(self.number)
         if own is not None:
             self._label = own.applied(self._label)
@@ -390,10 +430,12 @@ class Worker:
                 self._learn(part, raised[neighbour].applied(self._ghost_label[part]))
 
     def _learn(self, part: slice, labels: Labels) -> None:
-        """Take over labels of ghosts; those behind arcs without residual capacity do not matter now."""
-        changed = (self._ghost_label[part] != labels) & (self._residual[part] > 0)
+        """Take over labels of ghosts; behind saturated arcs they matter to incomplete discharges only."""
+        changed = self._ghost_label[part] != labels
+        if self._complete:
+            changed &= self._residual[part] > 0
         self._ghost_label[part] = labels
-        self._stale |= bool(changed.any())
+        self._changed |= bool(changed.any())
 
     def _parts(self) -> Iterator[tuple[int, slice]]:
         first = self.border.first.tolist()

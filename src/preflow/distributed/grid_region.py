@@ -24,16 +24,20 @@ either, so the labels of earlier searches stay right.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import NamedTuple
+import math
+from collections.abc import Mapping
+from typing import NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Array
 from ..errors import VerificationError
+from ..graph.grid import GridNetwork
 from ..graph.integer_grid import IntegerGrid
 from ..graph.neighbourhood import Box
+from ..graph.network import exact_sum
+from ..graph.scaling import float_sum
 from ..gridcut.incremental_search import (
     DEPTH,
     SINK,
@@ -46,12 +50,15 @@ from ..gridcut.incremental_search import (
     sweep,
     with_more_levels,
 )
-from ..gridcut.pixel_major import GridState, deficits_reach, grid_state, interior
+from ..gridcut.pixel_major import GridState, grid_state, search_from_deficits
 from ..gridcut.serial_incremental_bfs import IncrementalBfsOptions, grow_from_boxes, make_boxes
 from ..gridcut.warm import change_terminals
 from ..solving.run import Control
 from .exchange import INFINITE, Amounts, Border, Discharged, Labels, Proof
-from .partition import GridBorder
+from .partition import GridBorder, steps_of
+
+#: The state of a region that is not loaded.
+NOTHING = GridState(np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.uint64))
 
 
 class Loaded(NamedTuple):
@@ -68,32 +75,70 @@ class Loaded(NamedTuple):
     constant: int
 
 
+class Part(Protocol):
+    """A box and the ghosts around it, in the caller's arrays."""
+
+    def read(self) -> GridNetwork:
+        """Read the capacities as they were given."""
+
+    def load(self) -> Loaded:
+        """Read the capacities as integers."""
+
+
 class GridRegion:
     """A box of a grid.
 
+    It has no arrays of the size of the box until :meth:`build` or :meth:`restore` is called.
+
     Parameters
     ----------
-    load : function
-        Returns the grid of the box and its ghosts.
-    own : tuple of slices
-        The box in that grid.
+    part : Part
+        Reads the grid of the box and its ghosts.
+    around, own : tuples of slices
+        The box with its ghosts in the whole grid; and the box, counted from the corner of `around`.
     arcs : GridBorder
         Its border arcs, in coordinates of the whole grid.
-    corner : tuple of int
-        Coordinates of the first pixel of the loaded grid in the whole grid.
+    offsets : ndarray of int64, shape (D, ndim)
 
     Attributes
     ----------
     border : Border
+        Its capacities are known after :meth:`build`, or given to :meth:`restore`.
     """
 
     def __init__(
-        self, load: Callable[[], Loaded], own: Box, arcs: GridBorder, corner: tuple[int, ...]
+        self,
+        part: Part,
+        around: Box,
+        own: Box,
+        arcs: GridBorder,
+        offsets: NDArray[np.int64],
     ) -> None:
-        self._load, self._own = load, own
-        grid, constant = load()
-        self._shape = tuple(grid.shape)
-        self._first, self._last = interior(grid)
+        self._part, self._own = part, own
+        self._shape = tuple(side.stop - side.start for side in around)
+        steps = steps_of(self._shape, offsets)
+        pad = int(np.abs(steps).max(initial=0))
+        self._first, self._last = np.uint64(pad), np.uint64(pad + math.prod(self._shape))
+        self._step = steps.astype(np.uint64)
+        start = np.array([side.start for side in around], dtype=np.int64)[:, None]
+        tail = np.ravel_multi_index(tuple(np.stack(arcs.tail) - start), self._shape) + pad
+        head = np.ravel_multi_index(tuple(np.stack(arcs.head) - start), self._shape) + pad
+        rim, rim_of = np.unique(tail, return_inverse=True)
+        ghosts, self._first_of, ghost_of = np.unique(head, return_index=True, return_inverse=True)
+        self._rim, self._ghosts = rim.astype(np.uint64), ghosts.astype(np.uint64)
+        self._rim_of, self._ghost_of = rim_of.astype(np.int32), ghost_of.astype(np.int32)
+        self._arcs = tail * len(offsets) + arcs.direction
+        self._opposites = head * len(offsets) + (arcs.direction ^ 1)
+        self.border = Border(arcs.neighbours, arcs.first, np.zeros(len(tail), dtype=np.int64))
+        self._sinks = 0
+        self._state = NOTHING
+        self._narrow = False
+        self._forests: Forests | None = None
+        self._sink_side: NDArray[np.bool_] | None = None
+
+    def build(self) -> Self:
+        """Read the capacities; there is no flow."""
+        grid, constant = self._part.load()
         state = grid_state(grid)
         # A ghost's deficit exceeds the flow that can reach it: twice the capacity of its arcs.
         bound = grid.largest_terminal + 2 * len(grid.offsets) * grid.largest_neighbor + 1
@@ -102,26 +147,14 @@ class GridRegion:
                 residual=state.residual.astype(np.int64), terminal=state.terminal.astype(np.int64)
             )
         self._state = state
-        degree = len(state.step)
+        self._narrow = 2 * grid.largest_neighbor <= np.iinfo(np.int16).max
         outside = np.ones(self._shape, dtype=bool)
-        outside[own] = False
+        outside[self._own] = False
         self._terminals(state)[outside] = 0
-        state.residual.reshape(-1, degree)[self._first : self._last][outside.ravel()] = 0
-        start = np.array(corner, dtype=np.int64)[:, None]
-        tail = np.ravel_multi_index(tuple(np.stack(arcs.tail) - start), self._shape).astype(np.uint64)
-        head = np.ravel_multi_index(tuple(np.stack(arcs.head) - start), self._shape).astype(np.uint64)
-        self._rim, self._rim_of = np.unique(tail + self._first, return_inverse=True)
-        self._ghosts, self._first_of, self._ghost_of = np.unique(
-            head + self._first, return_index=True, return_inverse=True
-        )
-        direction = arcs.direction.astype(np.uint64)
-        self._arcs = ((tail + self._first) * np.uint64(degree) + direction).astype(np.int64)
-        opposite = (head + self._first) * np.uint64(degree) + (direction ^ np.uint64(1))
-        self._opposites = opposite.astype(np.int64)
-        self.border = Border(arcs.neighbours, arcs.first, state.residual[self._arcs].astype(np.int64))
-        self._sinks = constant + int(grid.sink[own].sum(dtype=np.int64))
-        self._forests: Forests | None = None
-        self._sink_side: NDArray[np.bool_] | None = None
+        state.residual.reshape(-1, len(state.step))[self._first : self._last][outside.ravel()] = 0
+        self.border = self.border._replace(capacity=state.residual[self._arcs].astype(np.int64))
+        self._sinks = constant + int(exact_sum(grid.sink[self._own].astype(np.int64)))
+        return self
 
     def discharge(self, gain: Amounts, label: Labels, limit: int, control: Control) -> Discharged:
         """Augment inside the region: see :class:`preflow.distributed.exchange.Region`."""
@@ -153,8 +186,7 @@ class GridRegion:
         push = before - state.residual[self._arcs]
         # Ghosts have deficits or have received nothing, so no tree arc leads out of one.
         state.residual[self._opposites] = 0
-        bound = self._sinks + int(np.minimum(self._own_terminals, 0).sum(dtype=np.int64))
-        return Discharged(push, found[self._rim_of], bound, waiting, complete)
+        return Discharged(push, found[self._rim_of], self._bound(), waiting, complete)
 
     def _add(self, gain: Amounts, control: Control) -> None:
         """Take the deficits from all ghosts, and add the flow that has arrived."""
@@ -214,19 +246,31 @@ class GridRegion:
         return inner
 
     def state(self) -> dict[str, Array]:
-        """Return the residual capacities, the terminals and the sink's side."""
+        """Return the residual capacities, the terminals, the sink's side and the capacities of the border."""
+        residual = self._state.residual
         return {
-            "residual": self._state.residual,
+            "residual": residual.astype(np.int16) if self._narrow else residual,
             "terminal": self._state.terminal,
             "sink_side": np.packbits(self.sink_side()),
+            "capacity": self.border.capacity,
+            "sinks": np.array([self._sinks], dtype=np.int64),
         }
 
     def restore(self, state: Mapping[str, Array]) -> None:
-        """Continue from what :meth:`state` returned; the forests are built again."""
-        self._state = self._state._replace(residual=state["residual"], terminal=state["terminal"])
+        """Continue from the arrays that :meth:`state` returned; the forests are built again."""
+        terminal = np.require(state["terminal"], requirements="W")
+        self._narrow = state["residual"].dtype == np.int16
+        residual = np.require(state["residual"], terminal.dtype, "W")
+        self._state = GridState(residual, terminal, self._step)
+        self.border = self.border._replace(capacity=state["capacity"])
+        self._sinks = int(state["sinks"][0])
         lengths = [side.stop - side.start for side in self._own]
-        side = np.unpackbits(state["sink_side"], count=int(np.prod(lengths)))
+        side = np.unpackbits(state["sink_side"], count=math.prod(lengths))
         self._sink_side, self._forests = side.view(np.bool_).reshape(lengths), None
+
+    def unload(self) -> None:
+        """Forget all arrays of the size of the box."""
+        self._state, self._forests, self._sink_side = NOTHING, None, None
 
     def sink_side(self) -> NDArray[np.bool_]:
         """Return which pixels of the box reach the sink, over ghosts or inside."""
@@ -234,38 +278,75 @@ class GridRegion:
             if self._forests is not None:
                 reach: NDArray[np.bool_] = self._forests.label[self._first : self._last] < 0
             else:
-                reach = deficits_reach(self._load().grid, self._state)
+                reaches = np.zeros(len(self._state.terminal), dtype=np.uint8)
+                found = np.empty(int(self._last - self._first), dtype=np.uint64)
+                search_from_deficits(self._state, self._first, self._last, reaches, found)
+                reach = reaches[self._first : self._last].view(np.bool_)
             self._sink_side = np.ascontiguousarray(reach.reshape(self._shape)[self._own])
         return self._sink_side
 
-    def proof(self) -> Proof:
-        """Return the flow over border arcs and the sides of their own ends."""
+    def border_sides(self) -> NDArray[np.bool_]:
+        """Return for each border arc whether its own end is on the sink's side."""
         side = np.zeros(self._shape, dtype=bool)
         side[self._own] = self.sink_side()
-        flow = self.border.capacity - self._state.residual[self._arcs]
-        return Proof(flow, side.ravel()[(self._rim - self._first).astype(np.int64)][self._rim_of])
+        rim: NDArray[np.bool_] = side.ravel()[(self._rim - self._first).astype(np.int64)]
+        return rim[self._rim_of]
 
-    def verify(self, theirs: Proof) -> tuple[int, int]:
-        """Prove the region's part: see :class:`preflow.distributed.exchange.Region`."""
-        grid, capacity = self._load()
-        degree = len(self._state.step)
-        residual = self._state.residual.reshape(-1, degree)[self._first : self._last]
-        residual = residual.reshape(*self._shape, degree)
+    def _sides(self, theirs: Proof) -> NDArray[np.bool_]:
+        """Return the sides of the box and its ghosts."""
         side = np.zeros(self._shape, dtype=bool)
         side[self._own] = self.sink_side()
         ghosts = (self._ghosts - self._first).astype(np.int64)
         side.ravel()[ghosts] = theirs.sink_side[self._first_of]
         if (theirs.sink_side != side.ravel()[ghosts][self._ghost_of]).any():
             raise VerificationError("two arcs disagree on the side of their common end")
-        if (self.proof().flow != -theirs.flow).any():
+        return side
+
+    def capacity(self, theirs: Proof) -> int | float:
+        """Return the region's share of the capacity of the cut: see :class:`.exchange.Region`."""
+        network, labels = self._part.read(), ~self._sides(theirs)
+        own = np.zeros(self._shape, dtype=bool)
+        own[self._own] = True
+        source, sink = network.source_capacity, network.sink_capacity
+        amounts = [source[own & ~labels], sink[own & labels]]
+        for pair in network.pairs():
+            for here, there, limit in (
+                (pair.here, pair.there, pair.forward),
+                (pair.there, pair.here, pair.backward),
+            ):
+                amounts.append(limit[own[here] & labels[here] & ~labels[there]])
+        if any(values.dtype.kind == "f" for values in amounts):
+            return math.fsum(float_sum(values) for values in amounts)
+        return sum(int(exact_sum(values.astype(np.int64))) for values in amounts)
+
+    def verify(self, theirs: Proof, gain: Amounts, optimal: bool) -> int:
+        """Prove the region's part: see :class:`preflow.distributed.exchange.Region`."""
+        sign = np.int64(1)
+        self._move(gain, sign)
+        try:
+            return self._verify(theirs, optimal)
+        finally:
+            self._move(gain, -sign)
+
+    def _move(self, gain: Amounts, sign: np.int64) -> None:
+        """Add flow that has arrived, or take it away again."""
+        amounts = (sign * gain).astype(self._state.residual.dtype)
+        self._state.residual[self._arcs] += amounts
+        np.add.at(self._state.terminal, self._rim[self._rim_of], amounts)
+
+    def _verify(self, theirs: Proof, optimal: bool) -> int:
+        grid, _ = self._part.load()
+        degree = len(self._state.step)
+        residual = self._state.residual.reshape(-1, degree)[self._first : self._last]
+        residual = residual.reshape(*self._shape, degree)
+        side = self._sides(theirs)
+        if (self.border.capacity - self._state.residual[self._arcs] != -theirs.flow).any():
             raise VerificationError("two regions disagree on the flow over an arc between them")
         own = np.zeros(self._shape, dtype=bool)
         own[self._own] = True
         expected = grid.source.astype(np.int64)
         expected -= grid.sink
         terminal = self._terminals(self._state)
-        capacity += int(grid.source[own & side].sum(dtype=np.int64))
-        capacity += int(grid.sink[own & ~side].sum(dtype=np.int64))
         for number, pair in enumerate(grid.pairs()):
             flows = []
             for d, here, there, limit in (
@@ -278,17 +359,22 @@ class GridRegion:
                 flow = np.where(mine, limit.astype(np.int64) - left, 0)
                 expected[here] -= flow
                 cut = mine & ~side[here] & side[there]
-                _check(cut & (left > 0), here, f"the cut arc in direction {d} is not saturated")
-                capacity += int(limit[cut].sum(dtype=np.int64))
+                if optimal:
+                    _check(cut & (left > 0), here, f"the cut arc in direction {d} is not saturated")
                 flows.append(flow)
             both = own[pair.here] & own[pair.there]
             fault = f"the flow in direction {2 * number} does not arrive"
             _check(both & (flows[0] != -flows[1]), pair.here, fault)
         everything = tuple(slice(0, length) for length in self._shape)
         _check(own & (expected != terminal), everything, "flow is not conserved")
-        _check(own & side & (terminal > 0), everything, "the sink's side has excess")
-        _check(own & ~side & (terminal < 0), everything, "the source's side has a way to the sink")
-        return self._sinks + int(np.minimum(self._own_terminals, 0).sum(dtype=np.int64)), capacity
+        if optimal:
+            _check(own & side & (terminal > 0), everything, "the sink's side has excess")
+            _check(own & ~side & (terminal < 0), everything, "the source's side has a way to the sink")
+        return self._bound()
+
+    def _bound(self) -> int:
+        """Return the part of the flow's value that the region proves."""
+        return self._sinks + int(np.minimum(self._own_terminals, 0).sum(dtype=np.int64))
 
 
 def _check(broken: NDArray[np.bool_], box: Box, fault: str) -> None:

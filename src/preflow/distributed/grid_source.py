@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 import math
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import AnyArray, Array, Connectivity, DType
-from ..errors import InvalidInputError
+from ..errors import CapacityOverflowError, InvalidInputError, UnboundedFlowError
 from ..graph.grid import GridNetwork
 from ..graph.grid_input import neighbours_of
-from ..graph.integer_grid import integer_grid
+from ..graph.integer_grid import (
+    BITS_OF_DOUBLE,
+    BITS_OF_SINGLE,
+    MOST_FLOAT,
+    ROUNDING,
+    _fraction_bits,
+    _largest_finite,
+    incident_capacity,
+    integer_grid,
+)
 from ..graph.neighbourhood import Box, both_ways, half_neighbourhood
-from ..graph.network import exact_sum
+from ..graph.network import EXACT_FLOAT, exact_sum
+from ..graph.scaling import float_sum, limit_above, scaled, sum_slack
 from .grid_region import GridRegion, Loaded
 from .partition import Boxes, border_of, halo
 
@@ -44,6 +55,39 @@ def as_sliceable(values: AnyArray) -> Sliceable:
 
 
 @dataclass(frozen=True)
+class Rounding:
+    """Conversion of fractional capacities to integers: see :mod:`preflow.graph.scaling`.
+
+    Attributes
+    ----------
+    exponent : int
+        Capacities are multiplied by two to this power and rounded down.
+    limit : float
+        Capacities between neighbours are cut off here; no flow is larger.
+    """
+
+    exponent: int
+    limit: float
+
+    def applied(self, network: GridNetwork) -> GridNetwork:
+        """Return the network with integers; the smaller terminal capacity of a pixel is removed from both."""
+        neighbor = scaled(network.neighbor_capacity, self.exponent, self.limit, np).astype(np.int64)
+        net = network.source_capacity.astype(np.float64) - network.sink_capacity
+        with np.errstate(over="ignore"):
+            np.ldexp(net, self.exponent, out=net)
+        whole = np.clip(net, -MOST_FLOAT, MOST_FLOAT).astype(np.int64)
+        zero = np.int64(0)
+        return GridNetwork(
+            network.shape,
+            network.offsets,
+            np.maximum(whole, zero),
+            np.maximum(-whole, zero),
+            neighbor,
+            _checked=True,
+        )
+
+
+@dataclass(frozen=True)
 class GridSource:
     """The capacities of a grid, in memory or elsewhere.
 
@@ -53,6 +97,8 @@ class GridSource:
     offsets : ndarray of int64, shape (2 K, ndim)
     source, sink : array-likes of `shape`, or with no axis
     neighbor : array-like, shape (rows, ...) with the axes of the grid, each of full length or 1, or no axis
+    rounding : Rounding or None
+        How capacities become integers, where they are fractions.
     """
 
     shape: tuple[int, ...]
@@ -60,6 +106,7 @@ class GridSource:
     source: Sliceable
     sink: Sliceable
     neighbor: Sliceable
+    rounding: Rounding | None = None
 
     @classmethod
     def of(
@@ -102,6 +149,23 @@ class GridSource:
                 "pairs of opposite directions"
             )
         return cls(shape, both_ways(half), first, second, around)
+
+    @property
+    def dtypes(self) -> tuple[DType, ...]:
+        """The types of the three arrays."""
+        return self.source.dtype, self.sink.dtype, self.neighbor.dtype
+
+    @property
+    def fingerprint(self) -> list[object]:
+        """Facts that tell this grid from another one; a few planes of capacities are read."""
+        middle = self.shape[0] // 2 if self.size else 0
+        plane = (slice(middle, middle + 1), *(slice(0, length) for length in self.shape[1:]))
+        crc = 0
+        if self.size:
+            for part in (_part(self.source, plane), _part(self.sink, plane), self._neighbors(plane)):
+                crc = zlib.crc32(np.ascontiguousarray(part).tobytes(), crc)
+        rounding = None if self.rounding is None else [self.rounding.exponent, self.rounding.limit]
+        return [list(self.shape), self.offsets.tolist(), [str(d) for d in self.dtypes], rounding, crc]
 
     @property
     def size(self) -> int:
@@ -173,21 +237,128 @@ class GridTask:
             for side, wide in zip(box, self.around, strict=True)
         )
 
-    def load(self) -> Loaded:
+    def read(self) -> GridNetwork:
         """Read the box and its ghosts."""
-        network = self.source.read(self.around)
+        return self.source.read(self.around)
+
+    def load(self) -> Loaded:
+        """Read the box and its ghosts, as integers."""
+        network = self.read()
+        if self.source.rounding is not None:
+            return Loaded(integer_grid(self.source.rounding.applied(network)), 0)
         grid = integer_grid(network)
         if not grid.reduced:
             return Loaded(grid, 0)
         lesser = np.minimum(network.source_capacity[self.own], network.sink_capacity[self.own])
         return Loaded(grid, int(exact_sum(lesser.astype(np.int64))))
 
+    def empty(self) -> GridRegion:
+        """Return the region without its capacities."""
+        arcs = border_of(self.boxes, self.number, self.source.offsets)
+        return GridRegion(self, self.around, self.own, arcs, self.source.offsets)
+
     def build(self) -> GridRegion:
         """Read the region's part of the problem."""
-        arcs = border_of(self.boxes, self.number, self.source.offsets)
-        return GridRegion(self.load, self.own, arcs, tuple(side.start for side in self.around))
+        return self.empty().build()
 
 
 def grid_tasks(source: GridSource, boxes: Boxes) -> Sequence[GridTask]:
     """Return a task for each box."""
     return [GridTask(number, source, boxes) for number in range(len(boxes.boxes()))]
+
+
+class Survey(NamedTuple):
+    """Facts about all capacities of a grid of floats; None of them is needed for integers.
+
+    Attributes
+    ----------
+    bits : int
+        Binary digits after the point that represent all capacities exactly.
+    largest : float
+        The largest finite capacity.
+    largest_neighbor, largest_net : float
+        The largest capacity between neighbours, and the largest finite difference of terminal capacities.
+    constant : float
+        The sum of the smaller terminal capacities of all pixels.
+    size : float
+        The sum of the absolute values of all finite terminal capacities, 0 where none is negative.
+    """
+
+    bits: int
+    largest: float
+    largest_neighbor: float
+    largest_net: float
+    constant: float
+    size: float
+
+
+def survey(tasks: Sequence[GridTask]) -> Survey:
+    """Read all capacities once, a region at a time."""
+    rows: list[Survey] = []
+    for task in tasks:
+        network = task.read()
+        floats = [part.values for part in network.parts() if part.values.dtype.kind == "f"]
+        source, sink = network.source_capacity[task.own], network.sink_capacity[task.own]
+        lesser = np.minimum(source, sink)
+        if np.isinf(float(lesser.max(initial=0))):
+            raise UnboundedFlowError("a pixel has infinite capacity from the source and to the sink")
+        rows.append(
+            Survey(
+                max(map(_fraction_bits, floats)),
+                max(map(_largest_finite, floats)),
+                float(max(largest for _, largest in network.limits[2:])),
+                _largest_finite(abs(source.astype(np.float64) - sink)),
+                float_sum(lesser.astype(np.float64)),
+                sum(_finite_sum(values) for values in (source, sink))
+                if min(least for least, _ in network.limits[:2]) < 0
+                else 0.0,
+            )
+        )
+    return Survey(
+        max(row.bits for row in rows),
+        max(row.largest for row in rows),
+        max(row.largest_neighbor for row in rows),
+        max(row.largest_net for row in rows),
+        math.fsum(row.constant for row in rows),
+        math.fsum(row.size for row in rows),
+    )
+
+
+def choose_rounding(
+    tasks: Sequence[GridTask], found: Survey, bound: float | None
+) -> tuple[Rounding, float] | None:
+    """Return how to round, as :func:`preflow.graph.integer_grid.integer_grid` does; None where all are whole.
+
+    `bound` is the capacity of a known cut. The second number is the limit to compare that cut with.
+
+    Raises
+    ------
+    CapacityOverflowError
+        The capacities between a pixel and its neighbours sum past float64.
+    """
+    if found.bits == 0 and bound is None and found.largest <= EXACT_FLOAT:
+        return None
+    limit = np.inf
+    if bound is not None:
+        limit = limit_above(bound - found.constant + sum_slack(abs(bound)))
+    peak = 0.0
+    for task in tasks:
+        around = incident_capacity(task.read(), np.float64, limit)[task.own]
+        peak = max(peak, 2.0 * float(around.max(initial=0)))
+    if peak == np.inf:
+        raise CapacityOverflowError("the capacities between a pixel and its neighbours sum past float64")
+    most = min(found.largest_neighbor, limit)
+    if peak == 0:
+        most = peak = min(found.largest_net, limit)
+    magnitude = int(np.frexp(peak * ROUNDING)[1])
+    single = bound is None and all(dtype != np.float64 for dtype in tasks[0].source.dtypes)
+    filled = BITS_OF_SINGLE if single or magnitude + found.bits <= BITS_OF_SINGLE else BITS_OF_DOUBLE
+    exponent = filled - magnitude
+    if limit == np.inf:
+        exponent = min(found.bits, exponent)
+    return Rounding(exponent, limit), np.inf if single and exponent < found.bits else most
+
+
+def _finite_sum(values: Array) -> float:
+    wide = abs(values.astype(np.float64))
+    return float_sum(wide[np.isfinite(wide)])

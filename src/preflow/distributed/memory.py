@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
 
 from ..solving.run import Control
 from .exchange import Answer, Order, RegionTask, Report, Worker
+
+Item = TypeVar("Item")
 
 
 class MemoryExchange:
@@ -26,30 +29,36 @@ class MemoryExchange:
         self.sweeps = 0
         self.workers: list[Worker] = []
         self._control = Control()
-        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="preflow-region")
+        self._pool: ThreadPoolExecutor | None = ThreadPoolExecutor(threads, "preflow-region")
 
     def scatter(self, tasks: Sequence[RegionTask], control: Control) -> list[Report]:
         """Build all regions."""
         self._control = control
-        self.workers = list(self._pool.map(lambda task: Worker(task.number, task.build()), tasks))
+        self.workers = list(self._map(lambda task: Worker(task.number, task.build()), tasks))
         return [worker.report() for worker in self.workers]
 
     def sweep(self, order: Order) -> list[Report]:
         """Discharge all regions, then fuse their flows."""
-        messages = list(self._pool.map(lambda worker: worker.discharge(order, self._control), self.workers))
+        messages = list(self._map(lambda worker: worker.discharge(order, self._control), self.workers))
 
         def receive(worker: Worker) -> Report:
             number = worker.number
             return worker.receive({other: messages[other][number] for other in worker.border.neighbours})
 
-        reports = list(self._pool.map(receive, self.workers))
+        reports = list(self._map(receive, self.workers))
         self.sweeps += 1
         return reports
 
     def collect(self, ask: Callable[[Worker], Answer]) -> Iterator[Answer]:
         """Yield an answer of each worker."""
-        return self._pool.map(ask, self.workers)
+        return self._map(ask, self.workers)
 
     def close(self) -> None:
-        """Wait for the threads; they end soon once the stop flag is raised."""
-        self._pool.shutdown()
+        """Wait for the threads, which end soon once the stop flag is raised; a proof later needs none."""
+        if self._pool is not None:
+            self._pool.shutdown()
+            self._pool = None
+
+    def _map(self, function: Callable[[Item], Answer], items: Sequence[Item]) -> Iterator[Answer]:
+        """Call a function for each item, on the threads while there are any."""
+        return map(function, items) if self._pool is None else self._pool.map(function, items)

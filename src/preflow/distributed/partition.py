@@ -32,7 +32,9 @@ class Boxes(NamedTuple):
         return tuple(len(cut) - 1 for cut in self.cuts)
 
     def boxes(self) -> list[Box]:
-        """Return all boxes."""
+        """Return all boxes; none if there are no pixels."""
+        if not math.prod(self.shape):
+            return []
         sides = [[slice(*ends) for ends in itertools.pairwise(cut.tolist())] for cut in self.cuts]
         return list(itertools.product(*sides))
 
@@ -174,3 +176,11 @@ def halo(box: Box, shape: tuple[int, ...], offsets: NDArray[np.int64]) -> Box:
         slice(max(0, side.start - step), min(length, side.stop + step))
         for side, step, length in zip(box, reach, shape, strict=True)
     )
+
+
+def steps_of(shape: tuple[int, ...], offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the step of each direction in C order; 0 if it leaves the grid from every pixel."""
+    strides = np.array([math.prod(shape[axis + 1 :]) for axis in range(len(shape))], dtype=np.int64)
+    within = (np.abs(offsets) < np.array(shape)).all(axis=1, keepdims=True)
+    steps: NDArray[np.int64] = np.where(within, offsets, 0) @ strides
+    return steps

@@ -1,0 +1,296 @@
+"""grid_cut by regions: read the arguments, choose regions and a host, sweep, wrap the result."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from ..arrays import AnyArray, Connectivity
+from ..errors import CapacityOverflowError, InvalidInputError
+from ..graph.scaling import Rule, accepted_gap, proved_gap, solve_within_gap
+from ..progress import ProgressReport, Reporter
+from ..solving.dispatch import most_threads
+from ..solving.result import Status
+from ..solving.run import Control, check_time_limit, run_interruptibly
+from ..solving.timing import timed, what_is_compiled
+from ..stats import SolveStats
+from .exchange import Exchange
+from .files import FileExchange
+from .grid_source import GridSource, Rounding, Survey, choose_rounding, grid_tasks, survey
+from .memory import MemoryExchange
+from .partition import Boxes, divide
+from .result import RegionCutResult, Unit, capacity_of_cut, sink_side_of
+from .sweeps import Progress, run_sweeps
+
+METHOD = "region-discharge"
+#: Hosts by name.
+EXCHANGES = ("memory", "files")
+#: Regions on files that are in memory at the same time.
+TOGETHER = 2
+#: Bytes of a pixel in memory: those beside residual capacities, and those of a residual capacity. The first
+#: are the forests and their queues, the terminal capacity, and copies while files are read and written.
+BYTES_PER_PIXEL, BYTES_PER_ARC = 44, 6
+#: Without `memory`, regions on files take this fraction of the memory that all regions would take.
+SHARE = 4
+
+
+def grid_cut(
+    source_capacity: AnyArray,
+    sink_capacity: AnyArray = None,
+    neighbor_capacity: AnyArray = None,
+    *,
+    connectivity: Connectivity = None,
+    exchange: str | Exchange = "memory",
+    regions: int | tuple[int, ...] | None = None,
+    memory: int | None = None,
+    folder: str | os.PathLike[str] | None = None,
+    out: AnyArray = None,
+    threads: int | None = None,
+    time_limit: float | None = None,
+    progress: bool | Reporter = False,
+) -> RegionCutResult:
+    """Find a minimum cut of a grid that need not fit the memory: the same one as :func:`preflow.grid_cut`.
+
+    The grid is divided into boxes, its regions. Each is solved alone, with its neighbours as further sinks;
+    between these sweeps regions exchange the flow over their borders.
+
+    Parameters
+    ----------
+    source_capacity, sink_capacity, neighbor_capacity, connectivity
+        As in :func:`preflow.grid_cut`. Arrays are read a box at a time: those of zarr, dask, h5py, xarray,
+        memory maps of NumPy, or any array in memory. Axes that are rings are not supported.
+    exchange : {"memory", "files"} or Exchange
+        Where the regions are. "memory": all in memory, discharged by threads. "files": two at a time in
+        memory, the others in `folder`. Or a host of your own, see :mod:`preflow.distributed.exchange`.
+    regions : int or tuple of int, optional
+        Number of regions, or that along each axis. Default: as many as `memory` asks for; in memory one for
+        each thread.
+    memory : int, optional
+        Bytes that regions on files may take. Default: a quarter of what all regions would take.
+    folder : path, optional
+        For ``exchange="files"``: where regions are stored, with a checkpoint after every sweep. If it has one
+        of the same problem, the solve goes on from there. Default: a temporary folder.
+    out : array of bool or uint8, shape of the grid, optional
+        Receives the labels a box at a time: of zarr, a memory map, or any array.
+    threads : int, optional
+        Most CPU threads. Default: all that the process may use.
+    time_limit : float, optional
+        Seconds for the solve. On expiry the result's `status` is "time-limit", and its bounds are valid.
+    progress : bool or function
+        True draws a line on standard error; a function is called with a ProgressReport at intervals. Its
+        `step` has the number of sweeps and both bounds.
+
+    Returns
+    -------
+    RegionCutResult
+
+    Raises
+    ------
+    InvalidInputError
+        The network or an argument is malformed, or `folder` has a checkpoint of another problem.
+    CapacityOverflowError, UnboundedFlowError
+        As in :func:`preflow.grid_cut`.
+    ParseError
+        A file of the checkpoint is damaged, or of another version.
+    StorageError
+        A file cannot be written: the disk is full, or the folder is read-only. The last checkpoint is whole.
+
+    Notes
+    -----
+    At most ``2 B**2 + 1`` sweeps for B border vertices; 3 to 15 are usual. Memory on files: for D neighbours
+    about ``6 D + 44`` bytes for each pixel of two regions, and 90 bytes for each arc between regions. Disk:
+    ``2 D + 5`` bytes for each pixel where capacities fit 14 bits, otherwise ``4 D + 5``, and the same again
+    during a sweep.
+
+    Examples
+    --------
+    >>> import numpy as np, preflow
+    >>> source, sink = np.array([[9, 4, 0], [9, 1, 0]]), np.array([[0, 3, 9], [0, 6, 9]])
+    >>> result = preflow.distributed.grid_cut(source, sink, 2, regions=3)
+    >>> result.value, result.labels.tolist()
+    (9, [[True, False, False], [True, False, False]])
+    >>> result.verify()
+    """
+    check_time_limit(time_limit)
+    source = GridSource.of(source_capacity, sink_capacity, neighbor_capacity, connectivity)
+    if out is not None and tuple(out.shape) != source.shape:
+        raise InvalidInputError(f"out has shape {tuple(out.shape)}, the grid has shape {source.shape}")
+    workers = most_threads(threads)
+    _check_host(exchange, memory, folder)
+    if regions is None:
+        regions = _regions_wanted(source, exchange, memory, workers)
+    boxes = divide(source.shape, regions)
+
+    def make_exchange(source: GridSource) -> Exchange:
+        if not isinstance(exchange, str):
+            return exchange
+        if exchange == "files":
+            cuts = [cut.tolist() for cut in boxes.cuts]
+            return FileExchange(folder, [*source.fingerprint, cuts], min(workers, TOGETHER))
+        return MemoryExchange(workers)
+
+    if not source.size:
+        exchange = MemoryExchange(1)
+    solve = _Solve(source, boxes, make_exchange, out, workers)
+    return run_interruptibly(solve.run, solve.control, time_limit, progress)
+
+
+def _check_host(exchange: str | Exchange, memory: int | None, folder: str | os.PathLike[str] | None) -> None:
+    if isinstance(exchange, str) and exchange not in EXCHANGES:
+        raise InvalidInputError(f"exchange must be one of {', '.join(EXCHANGES)}, got {exchange!r}")
+    if exchange != "files" and (memory is not None or folder is not None):
+        raise InvalidInputError('memory and folder belong to exchange="files"')
+    if memory is not None and (isinstance(memory, bool) or not isinstance(memory, int) or memory <= 0):
+        raise InvalidInputError(f"memory must be a positive number of bytes, got {memory!r}")
+
+
+def _regions_wanted(source: GridSource, exchange: str | Exchange, memory: int | None, threads: int) -> int:
+    """Return the number of regions, where the caller has given none."""
+    if exchange != "files":
+        return max(1, min(threads, source.size))
+    each = (BYTES_PER_PIXEL + BYTES_PER_ARC * len(source.offsets)) * TOGETHER
+    needed = each * source.size
+    return max(1, math.ceil(needed / (memory or max(1, needed // (SHARE * TOGETHER)))))
+
+
+class SweepControl(Control):
+    """The control of a solve by sweeps; its reports say how far the bounds are apart."""
+
+    latest: list[Progress]
+
+    def report(self, elapsed: float) -> ProgressReport:
+        """Return the progress as of the last sweep."""
+        if not self.latest:
+            return ProgressReport(elapsed, 0.0, 0, 0, what_is_compiled(), "reading regions")
+        now, first = self.latest[-1], self.latest[0]
+        apart = max(1, first.upper - first.lower)
+        text = f"sweep {now.sweeps}, value between {now.lower:,} and {now.upper:,}, {now.ready} regions left"
+        return ProgressReport(
+            elapsed, 1.0 - min(1.0, (now.upper - now.lower) / apart), 0, 0, what_is_compiled(), text
+        )
+
+
+@dataclass
+class _Found:
+    """The outcome of one solve: an :class:`preflow.graph.scaling.Outcome`."""
+
+    exchange: Exchange
+    progress: Progress
+    unit: Unit
+    finished: bool
+    limit: float
+    upper: int | float
+    size: int | float
+
+    @property
+    def scale_exponent(self) -> int | None:
+        return self.unit.exponent
+
+    @property
+    def lower(self) -> int | float:
+        return self.unit.given(self.progress.lower)
+
+
+@dataclass
+class _Solve:
+    """One call of grid_cut."""
+
+    source: GridSource
+    boxes: Boxes
+    make_exchange: Callable[[GridSource], Exchange]
+    out: AnyArray
+    threads: int
+    control: SweepControl = field(default_factory=SweepControl)
+    seconds: dict[str, float] = field(default_factory=dict)
+    sweeps: int = 0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self.control, "latest", [])
+
+    def run(self) -> RegionCutResult:
+        """Solve until the gap is small enough and wrap the result."""
+        is_float = any(dtype.kind == "f" for dtype in self.source.dtypes)
+        found = None
+        if is_float and self.source.size:
+            with timed(self.seconds, "build"):
+                found = survey(grid_tasks(self.source, self.boxes))
+        arcs = len(self.source.offsets) * self.source.size
+        single = all(dtype != np.float64 for dtype in self.source.dtypes)
+        solved = solve_within_gap(
+            lambda rule: self.solve(rule, found),
+            is_float=is_float,
+            accepted=accepted_gap(arcs, single=single),
+        )
+        with timed(self.seconds, "recover"):
+            labels = self.labels(solved.exchange)
+        status: Status = "optimal" if solved.finished else "time-limit"
+        gap = proved_gap(solved.upper, solved.lower, solved.size) if status == "optimal" else None
+        return RegionCutResult(
+            status,
+            solved.lower if gap is None else solved.upper,
+            solved.upper,
+            self.stats(),
+            labels,
+            self.source.shape,
+            len(self.boxes.boxes()),
+            self.sweeps,
+            solved.upper - solved.lower if gap is None else gap,
+            self.boxes.boxes(),
+            solved.exchange,
+            solved.unit,
+        )
+
+    def solve(self, rule: Rule, found: Survey | None) -> _Found:
+        """Solve with capacities rounded by a rule."""
+        if rule.rounded:
+            raise CapacityOverflowError("the capacities at a pixel sum past int64")
+        source, unit, limit = self.source, Unit(), math.inf
+        rounding: tuple[Rounding, float] | None = None
+        if found is not None:
+            with timed(self.seconds, "build"):
+                bound = None if rule.bound is None else float(rule.bound)
+                rounding = choose_rounding(grid_tasks(source, self.boxes), found, bound)
+        if rounding is not None and found is not None:
+            source = replace(source, rounding=rounding[0])
+            unit, limit = Unit(rounding[0].exponent, found.constant), rounding[1]
+        exchange = self.make_exchange(source)
+        tasks = grid_tasks(source, self.boxes)
+        try:
+            with timed(self.seconds, "solve"):
+                progress = run_sweeps(exchange, tasks, self.control, self.control.latest.append)
+            self.control.check_wanted()
+            finished = not progress.ready
+            with timed(self.seconds, "recover"):
+                lower = unit.given(progress.lower)
+                exact = finished and unit.exponent is None
+                upper = lower if exact else capacity_of_cut(exchange)
+        finally:
+            exchange.close()
+        self.sweeps += progress.sweeps
+        size = abs(upper) if found is None or rounding is None else abs(upper) + 2 * found.size
+        return _Found(exchange, progress, unit, finished, limit, upper, size)
+
+    def labels(self, exchange: Exchange) -> AnyArray:
+        """Write the labels of each region to the output."""
+        out = np.empty(self.source.shape, dtype=bool) if self.out is None else self.out
+        for box, side in zip(self.boxes.boxes(), exchange.collect(sink_side_of), strict=True):
+            self.control.check_wanted()
+            out[box] = ~side
+        if self.out is None:
+            out.flags.writeable = False
+        return out
+
+    def stats(self) -> SolveStats:
+        """Return the times, and how the grid was divided."""
+        counts = " x ".join(map(str, self.boxes.counts))
+        return SolveStats(
+            METHOD,
+            f"{counts} regions, {self.sweeps} sweeps",
+            threads=self.threads,
+            global_relabels=self.sweeps,
+            seconds=dict(self.seconds),
+        )

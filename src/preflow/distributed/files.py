@@ -1,0 +1,340 @@
+"""Regions on files: two in memory at a time, and a checkpoint after every sweep.
+
+A region is loaded, discharges, and is written to a new file. The borders of all regions stay in memory. At
+the end of a sweep the manifest ``regions.json`` is replaced in one step by one that names the new files; then
+the old files are deleted. So the folder has a complete state at every moment, of the last sweep or of this
+one, and a process that is killed goes on from there.
+
+Regions that are in memory together discharge at the same time; the next ones already see their labels and
+flow. That takes fewer sweeps than to discharge all at once. While a region has excess that can move, regions
+without wait: only their labels could change.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+
+from ..arrays import Array
+from ..errors import InvalidInputError, ParseError, StorageError
+from ..solving.run import Control
+from .exchange import Answer, Message, Order, RegionTask, Report, Worker
+
+#: Version of the files. A folder of another version is refused.
+FORMAT = 1
+MANIFEST = "regions.json"
+#: The names of the files of states end with this.
+SUFFIX = ".state"
+
+
+Item = TypeVar("Item")
+
+
+class Entry(NamedTuple):
+    """A file with arrays: its name in the folder, and the CRC-32 of its content."""
+
+    name: str
+    crc: int
+
+
+@contextmanager
+def _storing(path: Path) -> Iterator[None]:
+    """Raise StorageError where the system raises OSError."""
+    try:
+        yield
+    except OSError as error:
+        raise StorageError(f"{path}: {error.strerror or error}") from error
+
+
+class Store:
+    """A folder with the states of regions.
+
+    Parameters
+    ----------
+    folder : Path
+        It is made if it is not there.
+
+    Raises
+    ------
+    StorageError
+        The folder cannot be made or written to.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._serial = 0
+        with _storing(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+            probe = folder / f"probe{SUFFIX}"
+            probe.write_bytes(b"")
+            probe.unlink()
+
+    def read_manifest(self, problem: object) -> tuple[int, list[Entry], Entry] | None:
+        """Return the number of sweeps, the file of each region and that of the borders, if there are any.
+
+        Raises
+        ------
+        ParseError
+            The manifest is damaged or of another version.
+        InvalidInputError
+            It belongs to another problem.
+        """
+        path = self.folder / MANIFEST
+        try:
+            text = path.read_text("utf-8")
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise StorageError(f"{path}: {error.strerror}") from error
+        try:
+            content = json.loads(text)
+            version = content["format"]
+        except (ValueError, TypeError, KeyError) as error:
+            raise ParseError(path, None, f"damaged checkpoint: {error}") from error
+        if version != FORMAT:
+            raise ParseError(path, None, f"format {version}, but this version of preflow reads {FORMAT}")
+        try:
+            known, sweeps = content["problem"], int(content["sweeps"])
+            regions = [Entry(str(name), int(crc)) for name, crc in content["regions"]]
+            borders = Entry(*content["borders"])
+            self._serial = int(content["serial"])
+        except (ValueError, TypeError, KeyError) as error:
+            raise ParseError(path, None, f"damaged checkpoint: {error}") from error
+        if known != json.loads(json.dumps(problem)):
+            raise InvalidInputError(
+                f"{self.folder} has the checkpoint of another problem or of other regions: use another folder"
+            )
+        return sweeps, regions, borders
+
+    def write(self, stem: str, arrays: Mapping[str, Array]) -> Entry:
+        """Write arrays to a new file."""
+        self._serial += 1
+        path = self.folder / f"{stem}-{self._serial}{SUFFIX}"
+        crc = 0
+        with _storing(path):
+            try:
+                with path.open("wb") as file:
+                    file.write(json.dumps(list(arrays)).encode() + b"\n")
+                    for values in arrays.values():
+                        whole = np.ascontiguousarray(values)
+                        np.lib.format.write_array(file, whole, allow_pickle=False)
+                        crc = _crc(whole, crc)
+            except BaseException:
+                with suppress(OSError):
+                    path.unlink()
+                raise
+        return Entry(path.name, crc)
+
+    def read(self, entry: Entry) -> dict[str, Array]:
+        """Return the arrays of a file.
+
+        Raises
+        ------
+        ParseError
+            The file is damaged or missing.
+        """
+        path = self.folder / entry.name
+        crc = 0
+        try:
+            with path.open("rb") as file:
+                names = json.loads(file.readline())
+                arrays: dict[str, Array] = {
+                    name: np.lib.format.read_array(file, allow_pickle=False) for name in names
+                }
+            for values in arrays.values():
+                crc = _crc(values, crc)
+        except (OSError, ValueError, TypeError) as error:
+            raise ParseError(path, None, f"damaged checkpoint: {error}") from error
+        if crc != entry.crc:
+            raise ParseError(path, None, "damaged checkpoint: the checksum is wrong")
+        return arrays
+
+    def commit(self, problem: object, sweeps: int, regions: Sequence[Entry], borders: Entry) -> None:
+        """Replace the manifest, then delete the files that it does not name."""
+        content = {
+            "format": FORMAT,
+            "problem": problem,
+            "sweeps": sweeps,
+            "serial": self._serial,
+            "regions": regions,
+            "borders": borders,
+        }
+        path = self.folder / MANIFEST
+        fresh = path.with_suffix(".new")
+        with _storing(path):
+            with fresh.open("w", encoding="utf-8") as file:
+                json.dump(content, file)
+                file.flush()
+                os.fsync(file.fileno())
+            fresh.replace(path)
+            self.clear({entry.name for entry in (*regions, borders)})
+
+    def clear(self, kept: set[str]) -> None:
+        """Delete the files of states that are not in `kept`."""
+        for path in self.folder.glob(f"*{SUFFIX}"):
+            if path.name not in kept:
+                path.unlink()
+
+
+class FileExchange:
+    """Regions on files, `together` of them in memory at a time.
+
+    Parameters
+    ----------
+    folder : path or None
+        Where the states are stored. If it has a checkpoint of the same problem, the solve goes on from there.
+        None: a new temporary folder, which is deleted with the exchange.
+    problem : object
+        Says which problem this is; anything that JSON can write.
+    together : int
+        Regions in memory at a time; each has a thread.
+
+    Attributes
+    ----------
+    sweeps, loads : int
+        Sweeps that are done, and how often a region was loaded in this process.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str] | None, problem: object, together: int = 2) -> None:
+        self.sweeps = self.loads = 0
+        self._temporary: tempfile.TemporaryDirectory[str] | None = None
+        if folder is None:
+            with _storing(Path(tempfile.gettempdir())):
+                self._temporary = tempfile.TemporaryDirectory(prefix="preflow-regions-")
+            folder = self._temporary.name
+        self._store = Store(Path(folder))
+        self._problem, self._together = problem, together
+        self._workers: list[Worker] = []
+        self._entries: list[Entry] = []
+        self._control = Control()
+
+    def scatter(self, tasks: Sequence[RegionTask], control: Control) -> list[Report]:
+        """Go on from the checkpoint of the folder; or read the regions, which augment to the sink at once."""
+        self._control = control
+        found = self._store.read_manifest(self._problem)
+        if found is not None:
+            self.sweeps, self._entries, borders = found
+            self._workers = [Worker(task.number, task.empty()) for task in tasks]
+            states = self._store.read(borders)
+            for worker in self._workers:
+                worker.restore(_of(states, worker.number))
+            return [worker.report() for worker in self._workers]
+        self._store.clear(set())
+        self._entries = [Entry("", 0)] * len(tasks)
+        self._workers, messages = map(list, zip(*self._in_turn(self._begin, tasks), strict=True))
+        for worker in self._workers:
+            worker.fuse({other: messages[other][worker.number] for other in worker.border.neighbours})
+        return self._end_of_sweep()
+
+    def sweep(self, order: Order) -> list[Report]:
+        """Discharge regions, a few at a time."""
+        for worker in self._workers:
+            worker.raise_labels(order.raised)
+        workers = self._workers if self.sweeps % 2 else self._workers[::-1]
+        urgent = any(worker.is_active or worker.is_waiting for worker in workers)
+        waiting = list(workers)
+        while waiting:
+            batch: list[Worker] = []
+            while waiting and len(batch) < self._together:
+                worker = waiting.pop(0)
+                if urgent and not (worker.is_active or worker.is_waiting):
+                    continue
+                if worker.is_ready(order.limit):
+                    batch.append(worker)
+            self._discharge(batch, order.limit)
+        return self._end_of_sweep()
+
+    def collect(self, ask: Callable[[Worker], Answer]) -> Iterator[Answer]:
+        """Yield an answer of each worker; a few are loaded at a time."""
+
+        def answer(worker: Worker) -> Answer:
+            self._load(worker)
+            try:
+                return ask(worker)
+            finally:
+                worker.region.unload()
+
+        for worker in self._workers:
+            yield answer(worker)
+
+    def state_of(self, number: int) -> dict[str, Array]:
+        """Return the arrays of a region."""
+        return self._store.read(self._entries[number])
+
+    def close(self) -> None:
+        """Do nothing: all files are whole, and a result needs them for its proof."""
+
+    def _discharge(self, batch: Sequence[Worker], limit: int) -> None:
+        """Discharge some regions at the same time, and tell their neighbours."""
+
+        def run(worker: Worker) -> dict[int, Message]:
+            self._load(worker)
+            messages = worker.augment(limit, self._control)
+            self._save(worker)
+            return messages
+
+        sent = dict(zip([worker.number for worker in batch], self._in_turn(run, batch), strict=True))
+        for worker in batch:
+            for other in worker.border.neighbours:
+                if other not in sent:
+                    reply = self._workers[other].idle_message(worker.number)
+                    self._workers[other].fuse({worker.number: sent[worker.number][other]})
+                    worker.fuse({other: reply})
+                else:
+                    worker.fuse({other: sent[other][worker.number]})
+
+    def _begin(self, task: RegionTask) -> tuple[Worker, dict[int, Message]]:
+        worker = Worker(task.number, task.build())
+        self.loads += 1
+        messages = worker.augment(0, self._control)
+        self._save(worker)
+        return worker, messages
+
+    def _in_turn(self, function: Callable[[Item], Answer], items: Sequence[Item]) -> list[Answer]:
+        """Call a function for each item, `together` at a time."""
+        if self._together == 1 or len(items) <= 1:
+            return [function(item) for item in items]
+        with ThreadPoolExecutor(self._together, thread_name_prefix="preflow-region") as pool:
+            return list(pool.map(function, items))
+
+    def _load(self, worker: Worker) -> None:
+        worker.region.restore(self._store.read(self._entries[worker.number]))
+        self.loads += 1
+
+    def _save(self, worker: Worker) -> None:
+        """Write a region to a new file and unload it; a solve that nobody waits for any more ends here."""
+        self._control.check_wanted()
+        self._entries[worker.number] = self._store.write(f"region-{worker.number}", worker.region.state())
+        worker.region.unload()
+
+    def _end_of_sweep(self) -> list[Report]:
+        self._control.check_wanted()
+        self.sweeps += 1
+        states = {
+            f"{worker.number}.{name}": values
+            for worker in self._workers
+            for name, values in worker.state().items()
+        }
+        borders = self._store.write("borders", states)
+        self._store.commit(self._problem, self.sweeps, self._entries, borders)
+        return [worker.report() for worker in self._workers]
+
+
+def _crc(values: Array, crc: int) -> int:
+    """Return the CRC-32 of what came before and of the bytes of an array."""
+    return zlib.crc32(values.reshape(-1).view(np.uint8).data, crc)
+
+
+def _of(states: Mapping[str, Array], number: int) -> dict[str, Array]:
+    """Return the arrays of one region's border."""
+    start = f"{number}."
+    return {name[len(start) :]: values for name, values in states.items() if name.startswith(start)}

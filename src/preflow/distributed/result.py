@@ -1,0 +1,158 @@
+"""The result of a minimum cut by regions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..arrays import AnyArray
+from ..errors import VerificationError
+from ..graph.neighbourhood import Box
+from ..graph.scaling import sum_slack
+from ..solving.result import BoundedResult
+from .exchange import Exchange, Proof, Worker
+
+
+class CapacityOf:
+    """Ask a worker for its share of the capacity of the cut, as the caller gave capacities.
+
+    Attributes
+    ----------
+    proofs : sequence of dicts
+        The claims of each region for each of its neighbours.
+    """
+
+    def __init__(self, proofs: Sequence[dict[int, Proof]]) -> None:
+        self.proofs = proofs
+
+    def __call__(self, worker: Worker) -> int | float:
+        """Return the share."""
+        return worker.capacity(
+            {other: self.proofs[other][worker.number] for other in worker.border.neighbours}
+        )
+
+
+def capacity_of_cut(exchange: Exchange) -> int | float:
+    """Return the capacity of the cut that the regions have, as the caller gave capacities."""
+    shares = list(exchange.collect(CapacityOf(list(exchange.collect(proofs_of)))))
+    if any(isinstance(share, float) for share in shares):
+        return math.fsum(shares)
+    return sum(shares)
+
+
+class ProvedPart:
+    """Ask a worker for its part of a proof; the answer is its share of the flow.
+
+    Attributes
+    ----------
+    proofs : sequence of dicts
+        The claims of each region for each of its neighbours.
+    optimal : bool
+        Whether the cut is claimed to be minimum.
+    """
+
+    def __init__(self, proofs: Sequence[dict[int, Proof]], optimal: bool) -> None:
+        self.proofs, self.optimal = proofs, optimal
+
+    def __call__(self, worker: Worker) -> int:
+        """Verify the worker's region."""
+        claims = {other: self.proofs[other][worker.number] for other in worker.border.neighbours}
+        return worker.verify(claims, self.optimal)
+
+
+def proofs_of(worker: Worker) -> dict[int, Proof]:
+    """Return the claims of a region for each of its neighbours."""
+    return worker.proofs()
+
+
+def sink_side_of(worker: Worker) -> AnyArray:
+    """Return the vertices of a region on the sink's side."""
+    return worker.region.sink_side()
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RegionCutResult(BoundedResult):
+    """A minimum cut of a grid that was solved by regions, or the best one within the time limit.
+
+    Attributes
+    ----------
+    labels : array of bool, shape of the grid
+        True for the pixels on the source's side: the same as those of :func:`preflow.grid_cut`. Where `out`
+        was given, that array.
+    shape : tuple of int
+    regions, sweeps : int
+        Number of regions, and of sweeps over them.
+    status, lower_bound, upper_bound, value, stats
+        See :class:`preflow.solving.result.BoundedResult`.
+    """
+
+    labels: AnyArray
+    shape: tuple[int, ...]
+    regions: int
+    sweeps: int
+    _gap: int | float
+    _boxes: Sequence[Box]
+    _exchange: Exchange
+    _unit: Unit
+
+    @property
+    def gap(self) -> int | float:
+        """A proved bound on the distance of `value` from the optimum: `GridCutResult.gap`."""
+        return self._gap
+
+    def verify(self) -> None:
+        """Prove the cut minimum, region by region.
+
+        Each region checks that its flow is within the capacities and conserved, that arcs across the cut are
+        saturated, and that its neighbours claim the same flow over its border. The capacities are read again.
+        At most as many regions as in the solve are in memory at a time.
+
+        Raises
+        ------
+        VerificationError
+            The proof fails: please report it as a bug.
+        """
+        for box, side in zip(self._boxes, self._exchange.collect(sink_side_of), strict=True):
+            if (np.asarray(self.labels[box]) == side).any():
+                raise VerificationError(f"the labels in {box} are not those of the cut that was found")
+        proofs = list(self._exchange.collect(proofs_of))
+        optimal = self.status == "optimal"
+        bound = self._unit.given(sum(self._exchange.collect(ProvedPart(proofs, optimal))))
+        capacity = capacity_of_cut(self._exchange)
+        slack = sum_slack(abs(capacity))
+        if not bound >= self.lower_bound - self.gap - slack:
+            raise VerificationError(f"the flow proves {bound}, not {self.lower_bound}")
+        if not abs(capacity - self.upper_bound) <= slack:
+            raise VerificationError(f"the cut has capacity {capacity}, not {self.upper_bound}")
+        if not capacity - bound <= self.gap + slack:
+            raise VerificationError(f"the bounds are {capacity - bound} apart, not {self.gap}")
+
+    def __repr__(self) -> str:
+        size = " x ".join(f"{length:,}" for length in self.shape)
+        how = f"{self.regions} regions, {self.sweeps} sweeps"
+        return f"<RegionCutResult: {self._headline()}, {size} pixels, {how}, {self._how()}>"
+
+
+@dataclass(frozen=True)
+class Unit:
+    """The unit of the solved integers.
+
+    Attributes
+    ----------
+    exponent : int or None
+        Capacities were multiplied by two to this power and rounded down; None where they are exact.
+    constant : int or float
+        The amount that rounding removed from the terminal capacities, in the caller's unit.
+    """
+
+    exponent: int | None = None
+    constant: int | float = 0
+
+    def given(self, amount: int) -> int | float:
+        """Return an amount in the caller's unit."""
+        if self.exponent is not None:
+            return float(np.ldexp(float(amount), -self.exponent)) + self.constant
+        return amount + self.constant

@@ -1,0 +1,336 @@
+"""grid_cut by regions: all hosts against preflow.grid_cut, inputs of all kinds, faults and checkpoints."""
+
+from __future__ import annotations
+
+import errno
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+import preflow
+from preflow.distributed import files
+from preflow.errors import InvalidInputError, ParseError, StorageError, VerificationError
+from preflow.progress import ProgressReport
+
+SHAPE = (7, 8, 9)
+
+
+def volume(seed: int = 0) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    rng = np.random.default_rng(seed)
+    source = rng.integers(0, 30, SHAPE) * (rng.random(SHAPE) < 0.3)
+    sink = rng.integers(0, 30, SHAPE) * (rng.random(SHAPE) < 0.3)
+    return source, sink, rng.integers(0, 9, (3, *SHAPE))
+
+
+@given(
+    st.integers(0, 2**32),
+    st.sampled_from(("int", "float64", "float32", "quarters", "negative", "mixed", "infinite")),
+    st.sampled_from(("memory", "files")),
+    st.integers(1, 27),
+)
+@settings(max_examples=25, deadline=None)
+def test_the_answer_is_that_of_grid_cut(seed: int, kind: str, exchange: str, regions: int) -> None:
+    rng = np.random.default_rng(seed)
+    shape = tuple(rng.integers(1, 6, 3).tolist())
+    source: Any = rng.integers(0, 20, shape) * (rng.random(shape) < 0.5)
+    sink: Any = rng.integers(0, 20, shape) * (rng.random(shape) < 0.5)
+    neighbor: Any = rng.integers(0, 9, (3, *shape))
+    if kind.startswith("float"):
+        source, sink, neighbor = (
+            (part * rng.random(part.shape)).astype(kind) for part in (source, sink, neighbor)
+        )
+    elif kind == "quarters":
+        source, neighbor = source / 4, neighbor / 8
+    elif kind == "negative":
+        source = source - 10
+    elif kind == "mixed":
+        neighbor = neighbor * 0.3
+    elif kind == "infinite":
+        source = np.where((source > 18) & (sink == 0), np.inf, source)
+    expected = preflow.grid_cut(source, sink, neighbor, method="serial-incremental-bfs")
+    result = preflow.distributed.grid_cut(source, sink, neighbor, exchange=exchange, regions=regions)
+    result.verify()
+    assert np.array_equal(result.labels, expected.labels)
+    assert type(result.value) is type(expected.value)
+    assert result.value == pytest.approx(expected.value, rel=1e-13)
+    assert result.gap == pytest.approx(expected.gap, rel=1e-6, abs=1e-12)
+
+
+@pytest.mark.parametrize("exchange", ["memory", "files"])
+def test_a_path_through_all_regions_in_any_order(exchange: str) -> None:
+    """A vessel that winds through all regions, with the source at one end and the sink at the other."""
+    shape = (12, 12)
+    inside = np.zeros(shape, dtype=bool)
+    inside[::2] = True
+    for row in range(1, 12, 2):
+        inside[row, -1 if row % 4 == 1 else 0] = True
+    capacity = np.zeros((2, *shape), dtype=int)
+    capacity[0, :, :-1] = 9 * (inside[:, :-1] & inside[:, 1:])
+    capacity[1, :-1] = 9 * (inside[:-1] & inside[1:])
+    source, sink = np.zeros(shape, dtype=int), np.zeros(shape, dtype=int)
+    source[0, 0], sink[10, 0 if inside[9, 11] else 11] = 7, 5
+    expected = preflow.grid_cut(source, sink, capacity)
+    assert expected.value == 5
+    result = preflow.distributed.grid_cut(source, sink, capacity, exchange=exchange, regions=(3, 3))
+    result.verify()
+    assert result.value == 5
+    assert np.array_equal(result.labels, expected.labels)
+    assert result.sweeps < 60
+
+
+class Lazy:
+    """An array that only returns parts, and counts how many entries it returned at most."""
+
+    def __init__(self, values: NDArray[Any]) -> None:
+        self.values, self.most = values, 0
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.values.shape
+
+    @property
+    def dtype(self) -> Any:
+        return self.values.dtype
+
+    def __getitem__(self, key: Any) -> Any:
+        part = self.values[key]
+        self.most = max(self.most, part.size)
+        return part.copy()
+
+    def __array__(self, *args: object, **kwargs: object) -> Any:
+        raise AssertionError("the whole array was read")
+
+
+def test_arrays_are_read_in_parts(tmp_path: Path) -> None:
+    arrays = volume()
+    lazy = [Lazy(values) for values in arrays]
+    out = np.lib.format.open_memmap(tmp_path / "mask.npy", "w+", np.uint8, SHAPE)
+    result = preflow.distributed.grid_cut(*lazy, exchange="files", regions=(2, 2, 2), out=out)
+    result.verify()
+    assert result.labels is out
+    expected = preflow.grid_cut(*arrays)
+    assert np.array_equal(out.astype(bool), expected.labels)
+    assert all(each.most < each.values.size / 2 for each in lazy)
+
+
+def test_arrays_of_other_libraries(tmp_path: Path) -> None:
+    zarr = pytest.importorskip("zarr")
+    dask = pytest.importorskip("dask.array")
+    xarray = pytest.importorskip("xarray")
+    source, sink, neighbor = volume()
+    expected = preflow.grid_cut(source, sink, neighbor)
+    stored = zarr.create_array(tmp_path / "source.zarr", data=source, chunks=(4, 4, 4))
+    mask = zarr.create_array(tmp_path / "mask.zarr", shape=SHAPE, chunks=(4, 4, 4), dtype=bool)
+    lazy = xarray.DataArray(dask.from_array(neighbor, chunks=(1, 4, 4, 4)))
+    result = preflow.distributed.grid_cut(
+        stored, dask.from_array(sink, chunks=4), lazy, exchange="files", regions=4, out=mask
+    )
+    result.verify()
+    assert result.value == expected.value
+    assert np.array_equal(mask[:], expected.labels)
+
+
+def test_a_changed_answer_is_found() -> None:
+    out = np.zeros(SHAPE, dtype=bool)
+    result = preflow.distributed.grid_cut(*volume(), regions=4, out=out)
+    out[3, 3, 3] = ~out[3, 3, 3]
+    with pytest.raises(VerificationError, match="labels"):
+        result.verify()
+
+
+def fail_at(number: int, error: BaseException, patch: pytest.MonkeyPatch) -> None:
+    """Let the n-th write of a state fail after it has written something."""
+    calls = [0]
+    write = np.lib.format.write_array
+
+    def wrong(file: Any, values: NDArray[Any], **options: Any) -> None:
+        calls[0] += 1
+        if calls[0] == number:
+            file.write(b"partial")
+            raise error
+        write(file, values, **options)
+
+    patch.setattr(np.lib.format, "write_array", wrong)
+
+
+@pytest.mark.parametrize("number", [1, 12, 60, 75, 110])
+def test_a_full_disk_loses_nothing(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    arrays = volume()
+    with monkeypatch.context() as patch:
+        fail_at(number, OSError(errno.ENOSPC, "No space left on device"), patch)
+        with pytest.raises(StorageError, match="No space left"):
+            preflow.distributed.grid_cut(*arrays, exchange="files", regions=8, folder=tmp_path)
+    result = preflow.distributed.grid_cut(*arrays, exchange="files", regions=8, folder=tmp_path)
+    result.verify()
+    assert np.array_equal(result.labels, preflow.grid_cut(*arrays).labels)
+
+
+@pytest.mark.parametrize("number", [3, 30, 50, 95])
+def test_a_killed_process_goes_on(number: int, tmp_path: Path) -> None:
+    """The process ends at the n-th file operation, in or between sweeps; the next one has fewer to do."""
+    np.savez(tmp_path / "volume.npz", *volume())
+    code = f"""
+import os, numpy as np, preflow
+from preflow.distributed import files
+count = [0]
+def counted(method):
+    def run(*args, **named):
+        count[0] += 1
+        if count[0] == {number}:
+            os._exit(9)
+        return method(*args, **named)
+    return run
+files.Store.write = counted(files.Store.write)
+files.Store.clear = counted(files.Store.clear)
+files.Store.read = counted(files.Store.read)
+arrays = np.load({str(tmp_path / "volume.npz")!r}).values()
+preflow.distributed.grid_cut(*arrays, exchange="files", regions=8, folder={str(tmp_path / "states")!r})
+"""
+    ended = subprocess.run([sys.executable, "-c", code], check=False)
+    assert ended.returncode == 9
+    result = preflow.distributed.grid_cut(*volume(), exchange="files", regions=8, folder=tmp_path / "states")
+    result.verify()
+    assert np.array_equal(result.labels, preflow.grid_cut(*volume()).labels)
+
+
+def damage_manifest(folder: Path) -> None:
+    (folder / files.MANIFEST).write_text("{")
+
+
+def change_version(folder: Path) -> None:
+    content = json.loads((folder / files.MANIFEST).read_text())
+    (folder / files.MANIFEST).write_text(json.dumps({**content, "format": 99}))
+
+
+def damage_state(folder: Path) -> None:
+    for path in folder.glob(f"region-*{files.SUFFIX}"):
+        content = bytearray(path.read_bytes())
+        content[len(content) // 2] ^= 1
+        path.write_bytes(content)
+
+
+def shorten_state(folder: Path) -> None:
+    for path in folder.glob(f"borders-*{files.SUFFIX}"):
+        path.write_bytes(path.read_bytes()[:-5])
+
+
+def remove_states(folder: Path) -> None:
+    for path in folder.glob(f"*{files.SUFFIX}"):
+        path.unlink()
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (damage_manifest, "damaged checkpoint"),
+        (change_version, "format 99"),
+        (damage_state, "checksum"),
+        (shorten_state, "damaged checkpoint"),
+        (remove_states, "damaged checkpoint"),
+    ],
+)
+def test_a_damaged_checkpoint_is_refused(spoil: Callable[[Path], None], message: str, tmp_path: Path) -> None:
+    preflow.distributed.grid_cut(*volume(), exchange="files", regions=4, folder=tmp_path)
+    spoil(tmp_path)
+    with pytest.raises(ParseError, match=message):
+        preflow.distributed.grid_cut(*volume(), exchange="files", regions=4, folder=tmp_path)
+
+
+def test_a_finished_solve_is_read_from_its_folder(tmp_path: Path) -> None:
+    first = preflow.distributed.grid_cut(*volume(), exchange="files", regions=4, folder=tmp_path)
+    again = preflow.distributed.grid_cut(*volume(), exchange="files", regions=4, folder=tmp_path)
+    assert again.value == first.value
+    assert np.array_equal(again.labels, first.labels)
+    with pytest.raises(InvalidInputError, match="another problem"):
+        preflow.distributed.grid_cut(*volume(1), exchange="files", regions=4, folder=tmp_path)
+    with pytest.raises(InvalidInputError, match="another problem"):
+        preflow.distributed.grid_cut(*volume(), exchange="files", regions=5, folder=tmp_path)
+
+
+def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StorageError, match="file"):
+        preflow.distributed.grid_cut(*volume(), exchange="files", folder=tmp_path / "file")
+
+
+def test_ctrl_c_leaves_files_whole(tmp_path: Path) -> None:
+    def interrupt(report: ProgressReport) -> None:
+        raise KeyboardInterrupt
+
+    rng = np.random.default_rng(0)
+    shape = (40, 40, 40)
+    arrays = rng.integers(0, 30, shape), rng.integers(0, 30, shape), 20
+    with pytest.raises(KeyboardInterrupt):
+        preflow.distributed.grid_cut(
+            *arrays, exchange="files", regions=12, folder=tmp_path, progress=interrupt
+        )
+    result = preflow.distributed.grid_cut(*arrays, exchange="files", regions=12, folder=tmp_path)
+    assert np.array_equal(result.labels, preflow.grid_cut(*arrays).labels)
+
+
+@pytest.mark.parametrize("exchange", ["memory", "files"])
+def test_a_time_limit_leaves_valid_bounds(exchange: str) -> None:
+    rng = np.random.default_rng(0)
+    shape = (50, 50, 50)
+    arrays = rng.integers(0, 30, shape), rng.integers(0, 30, shape), 20
+    expected = preflow.grid_cut(*arrays).value
+    result = preflow.distributed.grid_cut(*arrays, exchange=exchange, regions=8, time_limit=1e-3)
+    assert result.status == "time-limit"
+    assert result.lower_bound <= expected <= result.upper_bound
+    result.verify()
+
+
+def test_progress_has_sweeps_and_bounds() -> None:
+    reports: list[ProgressReport] = []
+    rng = np.random.default_rng(0)
+    shape = (50, 50, 50)
+    preflow.distributed.grid_cut(
+        rng.integers(0, 30, shape), rng.integers(0, 30, shape), 20, regions=8, progress=reports.append
+    )
+    assert all(0 <= report.settled <= 1 for report in reports)
+    assert any(report.step for report in reports)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"exchange": "pigeons"}, "exchange must be one of"),
+        ({"memory": 10}, "belong to exchange"),
+        ({"memory": -1, "exchange": "files"}, "positive number of bytes"),
+        ({"regions": 0}, "regions must be a positive number"),
+        ({"regions": (1, 2)}, "one for each of 3 axes"),
+        ({"out": np.zeros((2, 2))}, "out has shape"),
+        ({"connectivity": 5}, "connectivity is 6, 18 or 26"),
+    ],
+)
+def test_wrong_arguments(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        preflow.distributed.grid_cut(*volume(), **arguments)
+
+
+def test_wrong_capacities() -> None:
+    source, sink, neighbor = volume()
+    with pytest.raises(InvalidInputError, match="sink_capacity is missing"):
+        preflow.distributed.grid_cut(source)
+    with pytest.raises(InvalidInputError, match="one of them has the shape"):
+        preflow.distributed.grid_cut(source, sink[:-1], neighbor)
+    with pytest.raises(InvalidInputError, match="negative"):
+        preflow.distributed.grid_cut(source, sink, neighbor - 5, regions=4)
+    with pytest.raises(preflow.errors.UnboundedFlowError):
+        preflow.distributed.grid_cut(np.full(SHAPE, np.inf), np.full(SHAPE, np.inf), 1, regions=4)
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (2, 0, 4)])
+def test_no_pixels(shape: tuple[int, ...]) -> None:
+    result = preflow.distributed.grid_cut(np.zeros(shape), np.zeros(shape), 1)
+    result.verify()
+    assert (result.value, result.labels.shape) == (0, shape)
