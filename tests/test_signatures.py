@@ -212,6 +212,7 @@ DATA = {
     "grid_2d": "height width",
     "grid_3d": "depth height width",
     "grid_cut_batch": "source_capacity sink_capacity neighbor_capacity",
+    "distributed.grid_cut": "source_capacity sink_capacity neighbor_capacity",
     "grid_cut": "source_capacity sink_capacity neighbor_capacity",
     "grid_from_image": "image data_term",
     "gridgen": "n degree",
@@ -356,6 +357,7 @@ RESULTS = {
     *("BMatching", "CheapPaths", "FeasibleFlow", "FlowAndCut", "JobAssignment", "ProjectSelection"),
     *("EdgeCover", "GeneralBMatching", "PostmanTour", "TJoin"),
     *("PricedAssignment", "RoundedMatrix", "VertexFlow"),
+    "RegionCutResult",
 }
 
 

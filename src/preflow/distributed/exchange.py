@@ -353,6 +353,11 @@ class Worker:
         return not self._complete and bool((self._ghost_label < limit).any())
 
     @property
+    def ready(self) -> bool:
+        """Whether a discharge without a limit may change something."""
+        return self._changed or not self._complete or self.is_active
+
+    @property
     def is_active(self) -> bool:
         """Whether flow has arrived since the last discharge."""
         return bool(self._gain.any())
@@ -373,7 +378,7 @@ class Worker:
             np.unique(links, axis=0),
             self._bound,
             self._waiting + int(self._gain.sum()),
-            self._changed or not self._complete or self.is_active,
+            self.ready,
         )
 
     def state(self) -> dict[str, Array]:

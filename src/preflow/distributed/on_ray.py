@@ -119,9 +119,10 @@ class Actor:
         by_actor: dict[int, Messages] = {other: {} for other in others}
         self._local, self._moved = {}, []
         for number, worker in self._workers.items():
-            if worker.ready:
+            worker.raise_labels(order.raised)
+            if worker.is_ready(order.limit):
                 self._moved.append(number)
-            for to, message in worker.discharge(order, self._control).items():
+            for to, message in worker.augment(order.limit, self._control).items():
                 by_actor.get(self._homes[to], self._local)[number, to] = message
         return [None, *by_actor.values()]
 
@@ -153,7 +154,6 @@ class Actor:
         """Continue from copies of states: arrays in Ray's memory cannot be written to."""
         self._control.stop[0] = 0
         for worker, inside in zip(self._workers.values(), insides, strict=True):
-            assert worker.region is not None
             worker.restore(borders[worker.number])
             worker.region.restore({name: array.copy() for name, array in inside.items()})
 
