@@ -62,7 +62,15 @@ class Command(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Put the arguments of a demo in the place of ``--demo NAME``."""
-        return super().parse_args(ctx, self._expanded(ctx, args) if self.demos else args)
+        if not self.demos:
+            return super().parse_args(ctx, args)
+        try:
+            return super().parse_args(ctx, self._expanded(ctx, args))
+        except click.MissingParameter as error:
+            if not isinstance(error.param, click.Argument):
+                raise
+            hint = f"Without a file, --demo {next(iter(self.demos))} shows what the command does."
+            raise click.MissingParameter(hint, error.ctx, error.param) from None
 
     def _expanded(self, ctx: click.Context, args: list[str]) -> list[str]:
         given = args[: args.index("--")] if "--" in args else args
