@@ -51,6 +51,18 @@ THREADS = (1, 2, 4, 8, 16)
 TABLE_THREADS = (1, 8)
 #: Seeds of each family. The thesis has 20.
 SEEDS = 3
+#: The numbers of arcs of the vision instances in table B.1.
+VOLUME_ARCS: Mapping[str, int] = MappingProxyType(
+    {
+        "BL06-gargoyle-lrg": 86_175_090,
+        "BL06-gargoyle-med": 44_398_548,
+        "LB07-bunny-med": 38_739_041,
+        "babyface.n6c100": 30_386_370,
+        "babyface.n6c10": 30_386_370,
+        "BL06-camel-lrg": 93_749_846,
+        "BL06-camel-med": 47_933_324,
+    }
+)
 #: Shapes with as many voxels as the vision instances of table B.1, and the largest capacity between voxels.
 VOLUMES: Mapping[str, tuple[tuple[int, int, int], int]] = MappingProxyType(
     {
@@ -100,7 +112,7 @@ def cases(files: Sequence[str], seeds: int = SEEDS) -> list[Case]:
     ]
     own = {instance_name(path, ".max"): path for path in find_files(files, ".max")}
     volumes = [
-        replace(flow_case(name, partial(_read_volume, own[name], shape)), group=name)
+        replace(flow_case(name, partial(_read_volume, own[name], shape, VOLUME_ARCS[name])), group=name)
         if name in own
         else _volume(f"{name}-like", shape, strength)
         for name, (shape, strength) in VOLUMES.items()
@@ -139,18 +151,22 @@ def _family_seeds(
     ]
 
 
-def _read_volume(path: str | Path, shape: tuple[int, ...]) -> MaxFlowProblem:
-    """Return a vision instance.
+def _read_volume(path: str | Path, shape: tuple[int, ...], arcs: int) -> MaxFlowProblem:
+    """Return a vision instance; the thesis has no values of flows to compare.
 
     Raises
     ------
     InvalidInputError
-        It has another number of voxels than that of the table.
+        It has other numbers of voxels or arcs than those of the table.
     """
     problem = read_max_flow(path)
     voxels, wanted = problem.network.num_vertices - TERMINALS, math.prod(shape)
     if voxels != wanted:
         raise InvalidInputError(f"{path} has {voxels:,} voxels, not {wanted:,} as in table B.1 of the thesis")
+    if problem.network.num_arcs != arcs:
+        raise InvalidInputError(
+            f"{path} has {problem.network.num_arcs:,} arcs, not {arcs:,} as in table B.1 of the thesis"
+        )
     return problem
 
 

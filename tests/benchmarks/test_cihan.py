@@ -86,6 +86,10 @@ def test_cihan_takes_the_users_files(tmp_path: Path, monkeypatch: pytest.MonkeyP
         cases["babyface.n6c10"].make()
     monkeypatch.setattr(cihan, "VOLUMES", {"babyface.n6c10": ((1, 1, 0), 10), "babyface.n6c100": ((2,), 1)})
     again = {case.name: case for case in cihan.cases([str(tmp_path)])}
+    with pytest.raises(InvalidInputError, match="has 1 arcs, not 30,386,370 as in table"):
+        again["babyface.n6c10"].make()
+    monkeypatch.setattr(cihan, "VOLUME_ARCS", {"babyface.n6c10": 1})
+    again = {case.name: case for case in cihan.cases([str(tmp_path)])}
     assert again["babyface.n6c10"].make().num_vertices == 2
     assert "babyface.n6c10-like" not in cases
     assert "babyface.n6c100-like" in cases

@@ -224,9 +224,8 @@ METHODS = (
         "maxflow.multicore_lockfree",
         "LockFreeOptions",
         "push to the lowest neighbour without locks; periodic global relabels",
-        "Hong 2008; Łupińska, section 4.4; Wu, He and Hong, section 5.5",
+        "Hong 2008; Łupińska, section 4.4",
         parallel=True,
-        aliases=("cpu-async",),
         variants={"Hong": {"relabel_period": None}},
     ),
     Method(
@@ -234,10 +233,10 @@ METHODS = (
         "maxflow.multicore_lockfree",
         "LockFreeOptions",
         "multicore-lockfree with global relabels while others push",
-        "Hong and He 2011; Łupińska, section 4.5",
+        "Hong and He 2011; Łupińska, section 4.5; Wu, He and Hong 2011, section 5.4",
         parallel=True,
         preset={"concurrent_relabel": True},
-        aliases=("ARG",),
+        aliases=("ARG", "cpu-async"),
     ),
     Method(
         "multicore-paths",

@@ -1,9 +1,10 @@
 """Lock-free push-relabel on many cores: Hong's algorithm, also with asynchronous global relabeling.
 
-Hong (IPDPS 2008), as in Łupińska, section 4.4; it is cpu-async of Wu, He and Hong, section 5.5. With
-``concurrent_relabel`` it is ARG, asynchronous global relabeling, of Hong and He (IEEE TPDS 2011; Łupińska,
-section 4.5): one thread searches while the others push. The kernels are in parallel/lockfree.py, with
-definitions, invariants and pseudo-code, since multicore-lockfree of grid cuts shares them.
+Hong (IPDPS 2008), as in Łupińska, section 4.4. With ``concurrent_relabel`` it is ARG, asynchronous global
+relabeling, of Hong and He (IEEE TPDS 2011; Łupińska, section 4.5): one thread searches while the others push.
+This is the only method on the CPU that Wu, He and Hong cite, so we read it as their cpu-async (section 5.4).
+The kernels are in parallel/lockfree.py, with definitions, invariants and pseudo-code, since
+multicore-lockfree of grid cuts shares them.
 
 Departures: terminals are not vertices. Labels start exact. Excess that is cut off from the sink climbs to
 the dead label, not back to the source. After ``relabel_period * n`` relabels all threads search at a
