@@ -1,0 +1,502 @@
+"""Graphs with the interface of PyMaxflow, solved by preflow.
+
+``from preflow.integrations import pymaxflow as maxflow`` takes the place of ``import maxflow``.
+:doc:`/problems/scipy` lists what differs on purpose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import deepcopy
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..arrays import Array
+from ..cuts import min_cut
+from ..errors import InvalidInputError, InvalidTypeError, MissingDependencyError
+from ..graph.network import FlowNetwork
+
+if TYPE_CHECKING:
+    import networkx
+
+
+class GraphInt:
+    """A graph with a source and a sink, whose capacities are integers: ``maxflow.Graph[int]``.
+
+    Parameters
+    ----------
+    est_node_num, est_edge_num : int
+        Accepted for compatibility: memory grows as needed.
+
+    Notes
+    -----
+    :meth:`maxflow` takes what :func:`preflow.min_cut` takes; the rest is linear in what is added.
+
+    Examples
+    --------
+    >>> from preflow.integrations import pymaxflow as maxflow
+    >>> g = maxflow.Graph[int](2, 2)
+    >>> nodes = g.add_nodes(2)
+    >>> g.add_edge(nodes[0], nodes[1], 1, 2)
+    >>> g.add_tedge(nodes[0], 2, 5)
+    >>> g.add_tedge(nodes[1], 9, 4)
+    >>> g.maxflow()
+    8
+    >>> g.get_grid_segments(nodes)
+    array([ True, False])
+    """
+
+    _dtype: type[np.int64 | np.float64] = np.int64
+
+    def __init__(self, est_node_num: int = 0, est_edge_num: int = 0) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        """Remove all nodes and edges."""
+        self._num_nodes = 0
+        self._edges: list[tuple[Array, Array, Array, Array]] = []
+        self._terminal: list[tuple[Array, Array, Array]] = []
+        self._segments: NDArray[np.bool_] | None = None
+
+    def copy(self) -> Self:
+        """Return a copy, with the capacities as they were added."""
+        return deepcopy(self)
+
+    def add_nodes(self, num_nodes: int) -> NDArray[np.int64]:
+        """Add nodes and return their numbers.
+
+        Parameters
+        ----------
+        num_nodes : int
+
+        Returns
+        -------
+        ndarray of int64, shape (num_nodes,)
+
+        Raises
+        ------
+        InvalidInputError
+            The number is not an integer of at least 1.
+        """
+        if isinstance(num_nodes, bool) or not isinstance(num_nodes, int | np.integer) or num_nodes < 1:
+            raise InvalidInputError(f"num_nodes must be an integer of at least 1, got {num_nodes!r}")
+        first = self._num_nodes
+        self._num_nodes += int(num_nodes)
+        self._segments = None
+        return np.arange(first, self._num_nodes)
+
+    def add_grid_nodes(self, shape: int | Sequence[int]) -> NDArray[np.int64]:
+        """Add a grid of nodes and return their numbers in an array of its shape.
+
+        Parameters
+        ----------
+        shape : int or sequence of int
+
+        Returns
+        -------
+        ndarray of int64
+
+        Raises
+        ------
+        InvalidInputError
+            The shape is not one of a grid with nodes.
+        """
+        sides = (shape,) if isinstance(shape, int | np.integer) else tuple(shape)
+        if any(isinstance(side, bool) or not isinstance(side, int | np.integer) for side in sides):
+            raise InvalidInputError(f"shape must have integers, got {shape!r}")
+        return self.add_nodes(int(np.prod(sides, dtype=np.int64))).reshape(sides)
+
+    def add_edge(self, i: int, j: int, capacity: float, rcapacity: float) -> None:
+        """Add an edge from node i to node j, and its reverse.
+
+        Parameters
+        ----------
+        i, j : int
+        capacity, rcapacity : number
+            The capacities from i to j and from j to i.
+
+        Raises
+        ------
+        InvalidInputError
+            There is no such node, or a capacity is negative, NaN, or not of the graph's type.
+        """
+        self._add(np.array([i]), np.array([j]), np.array([capacity]), np.array([rcapacity]))
+
+    def add_edges(self, i: ArrayLike, j: ArrayLike, capacity: ArrayLike, rev_capacity: ArrayLike) -> None:
+        """Add an edge for each entry of the arrays.
+
+        Parameters
+        ----------
+        i, j : array_like of integers, shape (k,)
+        capacity, rev_capacity : array_like, shape (k,), or numbers
+
+        Raises
+        ------
+        InvalidInputError
+            As in :meth:`add_edge`, or the arrays have different lengths.
+        """
+        self._add(i, j, capacity, rev_capacity)
+
+    def _add(self, i: ArrayLike, j: ArrayLike, capacity: ArrayLike, reverse: ArrayLike) -> None:
+        tail, head = self._nodes(i).ravel(), self._nodes(j).ravel()
+        forward, backward = (self._capacities(values, "capacity") for values in (capacity, reverse))
+        if min(forward.min(initial=0), backward.min(initial=0)) < 0:
+            raise InvalidInputError("capacities of edges must not be negative")
+        try:
+            parts = np.broadcast_arrays(tail, head, forward, backward)
+        except ValueError:
+            raise InvalidInputError("nodes and capacities must have one length") from None
+        self._edges.append((parts[0].copy(), parts[1].copy(), parts[2].copy(), parts[3].copy()))
+        self._segments = None
+
+    def add_grid_edges(
+        self,
+        nodeids: ArrayLike,
+        weights: ArrayLike = 1,
+        structure: ArrayLike | None = None,
+        symmetric: bool = False,
+        periodic: bool | Sequence[bool] = False,
+    ) -> None:
+        """Add edges between the neighbours of a grid.
+
+        Parameters
+        ----------
+        nodeids : array_like of integers
+            The nodes of the grid.
+        weights : array_like, default 1
+            Broadcast to the shape of `nodeids`. An edge has the weight of the node where it begins, times
+            the entry of `structure`.
+        structure : array_like, optional
+            As many axes as `nodeids`, each of odd length. The entry in the middle is the node; each other
+            one that is not zero gives an edge to the node at that place. Default:
+            ``vonNeumann_structure(ndim, symmetric)``.
+        symmetric : bool, default False
+            Each edge has the same capacity backwards.
+        periodic : bool, or a bool for each axis, default False
+            Nodes at opposite borders are neighbours.
+
+        Raises
+        ------
+        InvalidInputError
+            The arrays do not fit each other, there is no such node, or a capacity is negative, NaN, or not
+            of the graph's type.
+        """
+        nodes = self._nodes(nodeids)
+        if structure is None:
+            structure = vonNeumann_structure(nodes.ndim, bool(symmetric))
+        shape = np.asarray(structure)
+        if shape.ndim != nodes.ndim or any(side % 2 == 0 for side in shape.shape):
+            raise InvalidInputError(
+                f"structure must have {nodes.ndim} axes of odd length, got shape {shape.shape}"
+            )
+        if shape.dtype.kind not in "biuf":
+            raise InvalidInputError(f"structure must have numbers, got dtype {shape.dtype}")
+        rings = (periodic,) * nodes.ndim if isinstance(periodic, bool | np.bool_) else tuple(periodic)
+        if len(rings) != nodes.ndim:
+            raise InvalidInputError(f"periodic must be a bool or have {nodes.ndim} of them")
+        try:
+            weight = np.broadcast_to(np.asarray(weights), nodes.shape)
+        except ValueError:
+            raise InvalidInputError(f"weights cannot be broadcast to shape {nodes.shape}") from None
+        middle = np.array(shape.shape) // 2
+        for place in np.argwhere(shape):
+            if (place == middle).all():
+                continue
+            here, there = _neighbours(nodes.shape, place - middle, rings)
+            capacity = weight[here] * shape[tuple(place)]
+            self._add(nodes[here], nodes[there], capacity.ravel(), capacity.ravel() if symmetric else 0)
+
+    def add_tedge(self, i: int, cap_source: float, cap_sink: float) -> None:
+        """Add an edge from the source to node i and one from it to the sink; capacities add up.
+
+        Parameters
+        ----------
+        i : int
+        cap_source, cap_sink : number
+            Negative ones count, too: a node on the sink's side costs the first, another the second.
+
+        Raises
+        ------
+        InvalidInputError
+            There is no such node, or a capacity is NaN, minus infinity or not of the graph's type.
+        """
+        self.add_grid_tedges(np.array([i]), np.array([cap_source]), np.array([cap_sink]))
+
+    def add_grid_tedges(self, nodeids: ArrayLike, sourcecaps: ArrayLike, sinkcaps: ArrayLike) -> None:
+        """Add edges between terminals and many nodes.
+
+        Parameters
+        ----------
+        nodeids : array_like of integers
+        sourcecaps, sinkcaps : array_like
+            Broadcast to the shape of `nodeids`.
+
+        Raises
+        ------
+        InvalidInputError
+            As in :meth:`add_tedge`, or the shapes do not fit.
+        """
+        nodes = self._nodes(nodeids)
+        source, sink = self._capacities(sourcecaps, "sourcecaps"), self._capacities(sinkcaps, "sinkcaps")
+        try:
+            source, sink = np.broadcast_to(source, nodes.shape), np.broadcast_to(sink, nodes.shape)
+        except ValueError:
+            raise InvalidInputError(f"capacities cannot be broadcast to shape {nodes.shape}") from None
+        self._terminal.append((nodes.ravel().copy(), source.ravel().copy(), sink.ravel().copy()))
+        self._segments = None
+
+    def maxflow(self, reuse_trees: bool = False) -> int | float:
+        """Solve, and return the value of the maximum flow.
+
+        Parameters
+        ----------
+        reuse_trees : bool
+            Accepted for compatibility: each call solves the whole graph.
+
+        Returns
+        -------
+        int or float
+            The largest flow, which is the least capacity of a cut.
+
+        Raises
+        ------
+        CapacityOverflowError
+            A sum of capacities is past int64.
+        """
+        network, constant = self._network()
+        found = min_cut(network, self._num_nodes, self._num_nodes + 1)
+        self._segments = np.asarray(found.sink_side)[: self._num_nodes]
+        value = found.value + constant
+        return int(value) if self._dtype is np.int64 else float(value)
+
+    def mark_node(self, i: int) -> None:
+        """Accept what PyMaxflow needs for `reuse_trees`; it changes nothing."""
+        self._nodes(np.array([i]))
+
+    def mark_grid_nodes(self, nodeids: ArrayLike) -> None:
+        """Accept what PyMaxflow needs for `reuse_trees`; it changes nothing."""
+        self._nodes(nodeids)
+
+    def get_segment(self, i: int) -> int:
+        """Return 1 if node i is on the sink's side of the minimum cut, else 0.
+
+        Parameters
+        ----------
+        i : int
+
+        Returns
+        -------
+        int
+
+        Raises
+        ------
+        InvalidInputError
+            There is no such node, or :meth:`maxflow` was not called since the last change.
+        """
+        return int(self.get_grid_segments(np.array([i]))[0])
+
+    def get_grid_segments(self, nodeids: ArrayLike) -> NDArray[np.bool_]:
+        """Return which nodes are on the sink's side of the minimum cut.
+
+        Parameters
+        ----------
+        nodeids : array_like of integers
+
+        Returns
+        -------
+        ndarray of bool
+            In the shape of `nodeids`. Of all minimum cuts it is the one with the smallest sink side.
+
+        Raises
+        ------
+        InvalidInputError
+            There is no such node, or :meth:`maxflow` was not called since the last change.
+        """
+        nodes = self._nodes(nodeids)
+        if self._segments is None:
+            raise InvalidInputError("call maxflow() first: there is no cut of the graph as it is")
+        segments: NDArray[np.bool_] = self._segments[nodes]
+        return segments
+
+    def get_node_count(self) -> int:
+        """Return the number of nodes, without the terminals."""
+        return self._num_nodes
+
+    def get_edge_count(self) -> int:
+        """Return the number of edges between nodes, with their reverses."""
+        return 2 * sum(len(tail) for tail, *_ in self._edges)
+
+    get_node_num = get_node_count
+    get_edge_num = get_edge_count
+
+    def get_nx_graph(self) -> networkx.DiGraph[Any]:
+        """Return the capacities as a DiGraph of NetworkX; the terminals are "s" and "t".
+
+        Returns
+        -------
+        networkx.DiGraph
+            Its edges have the attribute `weight`. Unlike PyMaxflow's, it is the same before and after
+            :meth:`maxflow`.
+
+        Raises
+        ------
+        MissingDependencyError
+            NetworkX is not installed.
+        """
+        try:
+            import networkx
+        except ImportError:
+            raise MissingDependencyError("get_nx_graph()", "networkx", "networkx") from None
+        graph: networkx.DiGraph[Any] = networkx.DiGraph()
+        network, _ = self._network()
+        names = [*range(self._num_nodes), "s", "t"]
+        graph.add_nodes_from(names)
+        ends = network.tail.tolist(), network.head.tolist()
+        backward = np.zeros(0) if network.reverse_capacity is None else network.reverse_capacity
+        for tails, heads, weights in ((*ends, network.capacity), (*ends[::-1], backward)):
+            for u, v, weight in zip(tails, heads, weights.tolist(), strict=False):
+                if weight:
+                    present = graph.get_edge_data(names[u], names[v], {"weight": 0})["weight"]
+                    graph.add_edge(names[u], names[v], weight=present + weight)
+        return graph
+
+    def _network(self) -> tuple[FlowNetwork, int | float]:
+        """Return the network, and what every cut costs besides."""
+        n, dtype = self._num_nodes, self._dtype
+        totals = np.zeros((2, n), dtype=dtype)
+        for nodes, *sides in self._terminal:
+            for total, side in zip(totals, sides, strict=True):
+                np.add.at(total, nodes, side)
+        least = totals.min(axis=0)
+        if not np.isfinite(least).all():
+            raise InvalidInputError("a node has infinite capacities from the source and to the sink")
+        source, sink = totals - least
+        empty = np.zeros(0, dtype=np.int64)
+        parts = [*self._edges, (empty, empty, empty.astype(dtype), empty.astype(dtype))]
+        tail, head, forward, backward = (np.concatenate(part) for part in zip(*parts, strict=True))
+        from_source, to_sink = np.flatnonzero(source), np.flatnonzero(sink)
+        network = FlowNetwork.from_arrays(
+            np.concatenate([tail, np.full(len(from_source), n), to_sink]),
+            np.concatenate([head, from_source, np.full(len(to_sink), n + 1)]),
+            np.concatenate([forward, source[from_source], sink[to_sink]]),
+            reverse_capacity=np.concatenate(
+                [backward, np.zeros(len(from_source) + len(to_sink), dtype=dtype)]
+            ),
+            num_vertices=n + 2,
+        )
+        return network, least.sum().item()
+
+    def _nodes(self, values: ArrayLike) -> NDArray[np.int64]:
+        nodes = np.asarray(values)
+        if nodes.dtype.kind not in "iu" and nodes.size:
+            raise InvalidTypeError(f"nodes must be integers, got dtype {nodes.dtype}")
+        if nodes.size and (nodes.min() < 0 or nodes.max() >= self._num_nodes):
+            raise InvalidInputError(
+                f"a node is not in the graph: they have numbers from 0 to {self._num_nodes - 1}"
+            )
+        return nodes.astype(np.int64)
+
+    def _capacities(self, values: ArrayLike, name: str) -> Array:
+        numbers = np.asarray(values)
+        if numbers.dtype.kind not in "biuf":
+            raise InvalidTypeError(f"{name} must be numbers, got dtype {numbers.dtype}")
+        if numbers.dtype.kind == "f":
+            finite = np.isfinite(numbers) if self._dtype is np.int64 else numbers > -np.inf
+            if not finite.all():
+                raise InvalidInputError(f"{name} must be finite; Graph[float] takes infinity")
+        given = numbers.astype(self._dtype)
+        if self._dtype is np.int64 and (given != numbers).any():
+            raise InvalidInputError(f"{name} must be integers in Graph[int]; Graph[float] takes others")
+        return given
+
+
+class GraphFloat(GraphInt):
+    """A graph with a source and a sink, whose capacities are floats: ``maxflow.Graph[float]``.
+
+    It has the methods of :class:`GraphInt`.
+
+    Examples
+    --------
+    >>> g = GraphFloat()
+    >>> nodes = g.add_grid_nodes((1, 3))
+    >>> g.add_grid_edges(nodes, 0.5, symmetric=True)
+    >>> g.add_grid_tedges(nodes, [[2.0, 0, 0]], [[0, 0, 1.5]])
+    >>> g.maxflow()
+    0.5
+    >>> g.get_grid_segments(nodes).tolist()
+    [[False, False, True]]
+    """
+
+    _dtype = np.float64
+
+
+#: The classes by the type of their capacities.
+Graph: dict[type, type[GraphInt]] = {int: GraphInt, float: GraphFloat}
+
+
+def vonNeumann_structure(ndim: int = 2, directed: bool = False) -> NDArray[np.int64]:  # noqa: N802
+    """Return the structure of the neighbours along the axes, for :meth:`GraphInt.add_grid_edges`.
+
+    Parameters
+    ----------
+    ndim : int, default 2
+    directed : bool, default False
+        Have only the neighbours behind a node.
+
+    Returns
+    -------
+    ndarray of int64, shape (3,) * ndim
+
+    Examples
+    --------
+    >>> vonNeumann_structure(2, True).tolist()
+    [[0, 0, 0], [0, 0, 1], [0, 1, 0]]
+    """
+    near = np.abs(np.indices((3,) * ndim) - 1).sum(axis=0) == 1
+    return _behind(near, directed)
+
+
+def moore_structure(ndim: int = 2, directed: bool = False) -> NDArray[np.int64]:
+    """Return the structure of all 3**ndim - 1 neighbours, for :meth:`GraphInt.add_grid_edges`.
+
+    Parameters
+    ----------
+    ndim : int, default 2
+    directed : bool, default False
+        Have only the neighbours behind a node.
+
+    Returns
+    -------
+    ndarray of int64, shape (3,) * ndim
+
+    Examples
+    --------
+    >>> moore_structure(2, True).tolist()
+    [[0, 0, 0], [0, 0, 1], [1, 1, 1]]
+    """
+    near = np.ones((3,) * ndim, dtype=bool)
+    near.flat[near.size // 2] = False
+    return _behind(near, directed)
+
+
+def _behind(near: NDArray[np.bool_], directed: bool) -> NDArray[np.int64]:
+    structure = near.astype(np.int64)
+    if directed:
+        structure.flat[: near.size // 2] = 0
+    return structure
+
+
+def _neighbours(
+    shape: tuple[int, ...], offset: NDArray[np.int64], rings: tuple[Any, ...]
+) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
+    """Return the places of nodes that have a neighbour at `offset`, and the places of these."""
+    here, there = [], []
+    for side, step, ring in zip(shape, offset.tolist(), rings, strict=True):
+        place = np.arange(side)
+        if not ring:
+            place = place[(place + step >= 0) & (place + step < side)]
+        here.append(place)
+        there.append((place + step) % side if side else place)
+    return np.ix_(*here), np.ix_(*there)

@@ -1,0 +1,134 @@
+"""The drop-in for PyMaxflow: the same values and segments as the package itself, and as all cuts tried."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from preflow.errors import InvalidInputError, InvalidTypeError
+from preflow.integrations import pymaxflow
+
+EDGE = st.tuples(st.integers(0, 4), st.integers(0, 4), st.integers(0, 9), st.integers(0, 9))
+TERMINAL = st.tuples(st.integers(0, 4), st.integers(-9, 9), st.integers(-9, 9))
+
+
+def cost(side: tuple[int, ...], edges: Any, terminal: Any) -> int:
+    """Return what a division costs; 1 is the sink's side."""
+    total = sum(a if side[i] else b for i, a, b in terminal)
+    return int(total + sum(a * (side[i] < side[j]) + b * (side[j] < side[i]) for i, j, a, b in edges))
+
+
+@given(st.lists(EDGE, max_size=8), st.lists(TERMINAL, max_size=8))
+def test_against_all_cuts(edges: Any, terminal: Any) -> None:
+    g = pymaxflow.Graph[int]()
+    nodes = g.add_nodes(5)
+    for edge in edges:
+        g.add_edge(*edge)
+    for i, a, b in terminal:
+        g.add_tedge(i, a, b)
+    value = g.maxflow()
+    assert value == min(cost(side, edges, terminal) for side in itertools.product((0, 1), repeat=5))
+    segments = tuple(g.get_segment(i) for i in nodes)
+    assert cost(segments, edges, terminal) == value
+    assert (g.get_node_count(), g.get_edge_count()) == (5, 2 * len(edges))
+
+
+STRUCTURES: list[Any] = [
+    None,
+    [[0, 0, 0], [0, 0, 1], [0, 1, 0]],
+    [[0, 1, 0], [4, 0, 2], [0, 3, 0]],
+    [[1, 0, 2, 0, 0], [0, 0, 0, 0, 3], [0, 0, 7, 1, 0], [0, 0, 0, 0, 0], [1, 0, 0, 0, 0]],
+]
+
+
+@pytest.mark.parametrize("structure", STRUCTURES)
+@pytest.mark.parametrize("symmetric", [False, True])
+@pytest.mark.parametrize("periodic", [False, True, [True, False]])
+@pytest.mark.parametrize("kind", [int, float])
+def test_same_as_pymaxflow(structure: Any, symmetric: bool, periodic: Any, kind: type) -> None:
+    peer = pytest.importorskip("maxflow", reason="PyMaxflow is not installed")
+    rng = np.random.default_rng(5)
+    source, sink, weights = rng.integers(0, 20, (3, 7, 6))
+    given = None if structure is None else np.array(structure)
+    found = []
+    for package in (pymaxflow, peer):
+        g = package.Graph[kind]()
+        nodes = g.add_grid_nodes((7, 6))
+        g.add_grid_edges(nodes, weights, structure=given, symmetric=symmetric, periodic=periodic)
+        g.add_grid_tedges(nodes, source, sink)
+        first = g.maxflow()
+        segments = g.get_grid_segments(nodes).tolist()
+        g.add_grid_tedges(nodes, sink, 0)  # a second solve of the changed graph
+        found.append((first, segments, g.maxflow(), g.get_edge_count(), g.get_node_count()))
+    assert found[0] == found[1]
+
+
+def test_structures() -> None:
+    assert pymaxflow.vonNeumann_structure().tolist() == [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
+    assert pymaxflow.moore_structure().tolist() == [[1, 1, 1], [1, 0, 1], [1, 1, 1]]
+    assert pymaxflow.vonNeumann_structure(1, True).tolist() == [0, 0, 1]
+    assert pymaxflow.moore_structure(3, True).sum() == 13
+
+
+def test_copies_and_reset() -> None:
+    g = pymaxflow.Graph[float]()
+    g.add_nodes(1)
+    g.add_tedge(0, np.inf, 2.5)
+    other = g.copy()
+    assert other.maxflow() == g.maxflow() == 2.5
+    assert g.maxflow(reuse_trees=True) == 2.5
+    g.mark_node(0)
+    g.mark_grid_nodes([0])
+    g.reset()
+    assert g.get_node_num() == 0
+    assert g.maxflow() == 0
+
+
+def test_networkx_graph() -> None:
+    pytest.importorskip("networkx")
+    g = pymaxflow.Graph[int]()
+    nodes = g.add_nodes(2)
+    g.add_edges(nodes[:1], nodes[1:], 3, [4])
+    g.add_edge(0, 1, 2, 0)
+    g.add_tedge(0, 5, 0)
+    edges = g.get_nx_graph().edges(data="weight")
+    assert sorted(map(str, edges)) == ["('s', 0, 5)", "(0, 1, 5)", "(1, 0, 4)"]
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda g: g.add_edge(0, 9, 1, 1), InvalidInputError, "not in the graph"),
+        (lambda g: g.add_edge(0, 1, -1, 1), InvalidInputError, "negative"),
+        (lambda g: g.add_edge(0, 1, 1.5, 1), InvalidInputError, "integers"),
+        (lambda g: g.add_edge(0.5, 1, 1, 1), InvalidTypeError, "nodes"),
+        (lambda g: g.add_edge(0, 1, "a", 1), InvalidTypeError, "numbers"),
+        (lambda g: g.add_edges([0, 1], [1, 0], [1, 2, 3], 0), InvalidInputError, "one length"),
+        (lambda g: g.add_tedge(0, np.nan, 1), InvalidInputError, "finite"),
+        (lambda g: g.add_grid_tedges([0, 1], [1, 2, 3], 0), InvalidInputError, "broadcast"),
+        (lambda g: g.add_grid_edges([0, 1], structure=[1, 1]), InvalidInputError, "odd"),
+        (lambda g: g.add_grid_edges([0, 1], periodic=[True, True]), InvalidInputError, "periodic"),
+        (lambda g: g.add_grid_edges([0, 1], [1, 2, 3]), InvalidInputError, "broadcast"),
+        (lambda g: g.get_segment(0), InvalidInputError, "maxflow"),
+        (lambda g: g.add_nodes(0), InvalidInputError, "num_nodes"),
+        (lambda g: g.add_grid_nodes((2.5, 3)), InvalidInputError, "shape"),
+    ],
+)
+def test_errors(call: Any, error: type[Exception], words: str) -> None:
+    g = pymaxflow.Graph[int]()
+    g.add_nodes(2)
+    with pytest.raises(error, match=words):
+        call(g)
+
+
+def test_terminals_without_a_side() -> None:
+    g = pymaxflow.GraphFloat()
+    g.add_nodes(1)
+    g.add_tedge(0, np.inf, np.inf)
+    with pytest.raises(InvalidInputError, match="infinite"):
+        g.maxflow()
