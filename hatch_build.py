@@ -1,7 +1,8 @@
 """Hooks of the package build: compile the kernels into the wheel where that is possible.
 
 A wheel with compiled kernels does not need Numba. The wheel is pure Python and depends on Numba where the
-kernels cannot be compiled, or where the environment says PREFLOW_PURE=1.
+kernels cannot be compiled, or where the environment says PREFLOW_PURE=1. That is decided when the wheel is
+built, perhaps on another machine than the source archive: so Numba is no dependency of the archive.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
-from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 #: Compiles the kernels of pure wheels and of editable installs, as the extra ``jit`` does.
 NUMBA = "numba>=0.61"
@@ -39,17 +39,6 @@ def obstacle(root: str) -> str | None:
     return found
 
 
-class DependencyHook(MetadataHookInterface):  # type: ignore[misc]
-    """Adds Numba to the dependencies of a pure wheel."""
-
-    PLUGIN_NAME = "custom"
-
-    def update(self, metadata: dict[str, Any]) -> None:
-        """Set the dependencies."""
-        pure = obstacle(self.root) is not None
-        metadata["dependencies"] = [*self.config["dependencies"], *([NUMBA] if pure else [])]
-
-
 class KernelHook(BuildHookInterface):  # type: ignore[misc]
     """Compiles the kernels into the wheel."""
 
@@ -66,6 +55,7 @@ class KernelHook(BuildHookInterface):  # type: ignore[misc]
             return
         reason = obstacle(self.root)
         if reason is not None:
+            build_data["dependencies"].append(NUMBA)
             self.app.display_warning(f"a pure wheel, whose kernels Numba compiles on first use: {reason}")
             return
         self.app.display_info("compiling the kernels: about eight CPU minutes unless they are cached")

@@ -81,9 +81,8 @@ def test_addresses_agree() -> None:
 def test_the_recipe_has_the_requirements_of_the_package() -> None:
     """With the bounds, and the names that conda-forge has."""
     recipe = text("recipe/recipe.yaml")
-    hooks = PROJECT["tool"]["hatch"]
-    needed = hooks["metadata"]["hooks"]["custom"]["dependencies"]
-    built = hooks["build"]["targets"]["wheel"]["hooks"]["custom"]["compiler"]
+    needed = PROJECT["project"]["dependencies"]
+    built = PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["hooks"]["custom"]["compiler"]
     host = recipe.split("  host:\n")[1].split("  run:\n")[0]
     run = recipe.split("  run:\n")[1].split("  run_constraints:\n")[0]
     for requirements, part in (((*built, *PROJECT["build-system"]["requires"]), host), (needed, run)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import venv
@@ -45,12 +46,39 @@ def test_wheel_has_compiled_kernels_and_does_not_need_numba(wheel: Path) -> None
     assert wheel.stat().st_size < 4 * 10**6
     with ZipFile(wheel) as content:
         assert sum(name.startswith("preflow/_kernels.") for name in content.namelist()) == 1
+    assert "numpy" in needed_by(wheel)
+    assert "numba" not in needed_by(wheel)
+
+
+def needed_by(wheel: Path) -> set[str]:
+    """Return the packages that a wheel needs without extras."""
+    with ZipFile(wheel) as content:
         (name,) = (name for name in content.namelist() if name.endswith("/METADATA"))
-        needed = [
-            line for line in content.read(name).decode().splitlines() if line.startswith("Requires-Dist")
-        ]
-    assert any("numpy" in line for line in needed)
-    assert all("extra ==" in line for line in needed if "numba" in line)
+        lines = content.read(name).decode().splitlines()
+    needed = [line for line in lines if line.startswith("Requires-Dist") and "extra ==" not in line]
+    return {re.split("[<>=]", line.removeprefix("Requires-Dist: "))[0] for line in needed}
+
+
+def test_a_pure_wheel_from_the_source_archive_needs_numba(tmp_path: Path) -> None:
+    """Also if the archive was made where the kernels can be compiled."""
+    subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", tmp_path], check=True, cwd=ROOT
+    )
+    (archive,) = tmp_path.glob("*.tar.gz")
+    build = [
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        "--no-deps",
+        "--no-build-isolation",
+        "-w",
+        tmp_path,
+        archive,
+    ]
+    subprocess.run(build, check=True, env={**os.environ, "PREFLOW_PURE": "1"})
+    (path,) = tmp_path.glob("*-py3-none-any.whl")
+    assert needed_by(path) >= {"numpy", "numba"}
 
 
 @pytest.mark.timeout(900)
