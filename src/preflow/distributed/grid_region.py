@@ -175,7 +175,7 @@ class GridRegion:
                 waiting, complete = self._excess(), False
                 break
             ghosts = ghost_label == k
-            change_terminals(state, forests, self._ghosts[ghosts], self._deficits()[ghosts], monitor)
+            change_terminals(state, forests, self._ghosts[ghosts], self._deficits(ghosts), monitor)
             forests = search_all(state, forests, monitor)
             found[(found == INFINITE) & (forests.label[self._rim] < 0)] = k + 1
         self._forests, self._sink_side = forests, None
@@ -192,7 +192,8 @@ class GridRegion:
         """Take the deficits from all ghosts, and add the flow that has arrived."""
         state, forests = self._state, self._forests
         excess = np.zeros(len(self._rim), dtype=np.int64)
-        np.add.at(excess, self._rim_of, gain)
+        came = np.flatnonzero(gain)
+        np.add.at(excess, self._rim_of[came], gain[came])
         changed = excess != 0
         rim, amounts = self._rim[changed], excess[changed].astype(state.terminal.dtype)
         if forests is None:
@@ -211,11 +212,15 @@ class GridRegion:
         if control.stopped:
             self._forests = None
 
-    def _deficits(self) -> Array:
-        """Return for each ghost a deficit that no flow can use up."""
+    def _deficits(self, ghosts: NDArray[np.bool_]) -> Array:
+        """Return for each of some ghosts a deficit that no flow can use up."""
+        residual = self._state.residual[self._arcs]
         room = np.ones(len(self._ghosts), dtype=np.int64)
-        np.add.at(room, self._ghost_of, self._state.residual[self._arcs])
-        deficits: Array = (-room).astype(self._state.terminal.dtype)
+        if len(self._ghosts) == len(self._arcs):
+            room[self._ghost_of] += residual
+        else:
+            np.add.at(room, self._ghost_of, residual)
+        deficits: Array = (-room[ghosts]).astype(self._state.terminal.dtype)
         return deficits
 
     def _excess(self) -> int:
@@ -246,18 +251,29 @@ class GridRegion:
         return inner
 
     def state(self) -> dict[str, Array]:
-        """Return the residual capacities, the terminals, the sink's side and the capacities of the border."""
-        residual = self._state.residual
+        """Return the flow, the sink's side, the capacities of the border, and the forests without queues."""
+        residual, forests = self._state.residual, self._forests
+        label, parent = NOTHING.terminal, NOTHING.terminal
+        if forests is not None:
+            label, parent = forests.label, forests.parent
+            deepest = max(int(label.max(initial=0)), -int(label.min(initial=0)))
+            label = label.astype(np.int16) if deepest <= np.iinfo(np.int16).max else label
         return {
             "residual": residual.astype(np.int16) if self._narrow else residual,
             "terminal": self._state.terminal,
             "sink_side": np.packbits(self.sink_side()),
             "capacity": self.border.capacity,
             "sinks": np.array([self._sinks], dtype=np.int64),
+            "tree_label": label,
+            "tree_parent": parent,
         }
 
     def restore(self, state: Mapping[str, Array]) -> None:
-        """Continue from the arrays that :meth:`state` returned; the forests are built again."""
+        """Continue from the arrays that :meth:`state` returned.
+
+        The queues are empty. After a search that of the sink is empty, too, and that of the source only saves
+        time: the sink's forest grows over all that has left a forest.
+        """
         terminal = np.require(state["terminal"], requirements="W")
         self._narrow = state["residual"].dtype == np.int16
         residual = np.require(state["residual"], terminal.dtype, "W")
@@ -267,6 +283,11 @@ class GridRegion:
         lengths = [side.stop - side.start for side in self._own]
         side = np.unpackbits(state["sink_side"], count=math.prod(lengths))
         self._sink_side, self._forests = side.view(np.bool_).reshape(lengths), None
+        if len(state["tree_label"]):
+            forests = make_forests(self._state, int(self._last - self._first))
+            forests.label[:] = state["tree_label"]
+            forests.parent[:] = state["tree_parent"]
+            self._forests = with_room(forests)
 
     def unload(self) -> None:
         """Forget all arrays of the size of the box."""
@@ -375,6 +396,14 @@ class GridRegion:
     def _bound(self) -> int:
         """Return the part of the flow's value that the region proves."""
         return self._sinks + int(np.minimum(self._own_terminals, 0).sum(dtype=np.int64))
+
+
+def with_room(forests: Forests) -> Forests:
+    """Return forests that have room for orphans of all their labels."""
+    deepest = max(int(forests.label.max(initial=0)), -int(forests.label.min(initial=0)))
+    while len(forests.first_orphan) <= deepest + 1:
+        forests = with_more_levels(forests)
+    return forests
 
 
 def _check(broken: NDArray[np.bool_], box: Box, fault: str) -> None:

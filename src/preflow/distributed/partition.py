@@ -90,6 +90,14 @@ def _best_counts(shape: tuple[int, ...], regions: int) -> tuple[int, ...]:
     return (1,) * len(shape)
 
 
+def fair_counts(shape: tuple[int, ...], least: int) -> tuple[int, ...]:
+    """Return how many boxes to make along each axis: `least`, or up to a third more for less border."""
+    size = math.prod(shape)
+    candidates = [_best_counts(shape, number) for number in range(least, least + least // 3 + 1)]
+    enough = [counts for counts in candidates if math.prod(counts) >= least] or candidates
+    return min(enough, key=lambda counts: _border(shape, counts, size))
+
+
 def _border(shape: tuple[int, ...], counts: tuple[int, ...], size: int) -> float:
     return sum((count - 1) * size / length for count, length in zip(counts, shape, strict=True))
 

@@ -19,7 +19,7 @@ Pseudo-code
     for sweep = 0, 1, 2, ...:
         search the border graph from the sink; raise labels              relabel
         if no region is ready and no label was raised: stop
-        each region discharges to ghosts with labels below `sweep`       exchange.sweep
+        each region discharges to ghosts with labels below 2**sweep      exchange.sweep
 
 At the end a label is exact: from a vertex with a finite label a path of falling labels leads to the sink.
 The vertices that reach the sink are the smallest sink side of a minimum cut, whatever the regions are.
@@ -32,8 +32,9 @@ Heuristics
   pairs of a region and a label, so each region sends these and not its border.
 - *Gap*: a label that no vertex has cannot be stepped over, so all larger ones become INFINITE. The search of
   the border graph finds that, because it does not reach them.
-- *Partial discharges*: sweep s sends flow over at most s borders. Excess that is far from the sink waits
-  until labels say where to go.
+- *Partial discharges*: sweep s sends flow over at most 2**s borders. Excess that is far from the sink waits
+  until labels say where to go. The paper allows s borders; that took 11 instead of 8 sweeps on a brain and 20
+  instead of 13 on noise, in 8 regions on files.
 """
 
 from __future__ import annotations
@@ -46,6 +47,9 @@ import numpy as np
 
 from ..solving.run import Control
 from .exchange import INFINITE, Exchange, Order, Raised, RegionTask, Report
+
+#: Labels are below two to this power.
+MOST_DOUBLINGS = 30
 
 
 class Progress(NamedTuple):
@@ -124,4 +128,4 @@ def run_sweeps(
             report(progress)
             if done or control.stopped:
                 return progress
-        reports = exchange.sweep(Order(exchange.sweeps, raised))
+        reports = exchange.sweep(Order(2 ** min(exchange.sweeps, MOST_DOUBLINGS), raised))
