@@ -334,3 +334,16 @@ def test_no_pixels(shape: tuple[int, ...]) -> None:
     result = preflow.distributed.grid_cut(np.zeros(shape), np.zeros(shape), 1)
     result.verify()
     assert (result.value, result.labels.shape) == (0, shape)
+
+
+@pytest.mark.parametrize("exchange", ["memory", "files"])
+def test_sums_that_do_not_fit_int64(exchange: str) -> None:
+    """Floats are scaled to integers whose sums over a region pass int64."""
+    rng = np.random.default_rng(0)
+    difference = rng.normal(0, 8, (12, 12, 12)) / 3
+    source, sink = np.maximum(difference, 0), np.maximum(-difference, 0)
+    result = preflow.distributed.grid_cut(source, sink, 0.1, exchange=exchange, regions=3)
+    expected = preflow.grid_cut(source, sink, 0.1)
+    assert np.array_equal(result.labels, expected.labels)
+    assert result.upper_bound - result.lower_bound < 1e-9
+    result.verify()

@@ -33,6 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Array
+from ..graph.network import exact_sum
 from ..solving.run import Control
 
 #: The label of vertices that cannot reach the sink.
@@ -41,6 +42,16 @@ INFINITE = 1 << 30
 Labels = NDArray[np.int32]
 Amounts = NDArray[np.int64]
 Answer = TypeVar("Answer")
+
+
+def as_array(*numbers: int) -> NDArray[np.int64]:
+    """Return integers of any size as an array; sums of capacities may not fit int64."""
+    return np.array([(number >> 60, number & (1 << 60) - 1) for number in numbers], dtype=np.int64)
+
+
+def from_array(values: Array) -> list[int]:
+    """Return the integers of :func:`as_array`."""
+    return [(high << 60) + low for high, low in values.tolist()]
 
 
 class Message(NamedTuple):
@@ -380,13 +391,13 @@ class Worker:
             np.unique(self._label),
             np.array(links, dtype=np.int32).reshape(-1, 3),
             self._bound,
-            self._waiting + int(self._gain.sum()),
+            self._waiting + int(exact_sum(self._gain)),
             self.ready,
         )
 
     def state(self) -> dict[str, Array]:
         """Return the arrays of the border, from which :meth:`restore` continues."""
-        numbers = np.array([self._bound, self._waiting, self._changed, self._complete], dtype=np.int64)
+        numbers = as_array(self._bound, self._waiting, self._changed, self._complete)
         return {
             "residual": self._residual,
             "label": self._label,
@@ -400,8 +411,8 @@ class Worker:
         self._residual, self._gain = state["residual"].copy(), state["gain"].copy()
         self._label, self._ghost_label = state["label"].copy(), state["ghost_label"].copy()
         self._push = np.zeros_like(self._gain)
-        self._bound, self._waiting = map(int, state["numbers"][:2])
-        self._changed, self._complete = map(bool, state["numbers"][2:])
+        self._bound, self._waiting, changed, complete = from_array(state["numbers"])
+        self._changed, self._complete = bool(changed), bool(complete)
 
     def proofs(self) -> dict[int, Proof]:
         """Return what each neighbour needs to verify the cut."""

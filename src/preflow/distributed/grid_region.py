@@ -54,7 +54,7 @@ from ..gridcut.pixel_major import GridState, grid_state, search_from_deficits
 from ..gridcut.serial_incremental_bfs import IncrementalBfsOptions, grow_from_boxes, make_boxes
 from ..gridcut.warm import change_terminals
 from ..solving.run import Control
-from .exchange import INFINITE, Amounts, Border, Discharged, Labels, Proof
+from .exchange import INFINITE, Amounts, Border, Discharged, Labels, Proof, as_array, from_array
 from .partition import GridBorder, steps_of
 
 #: The state of a region that is not loaded.
@@ -225,7 +225,7 @@ class GridRegion:
 
     def _excess(self) -> int:
         """Return the sum of all excess."""
-        return int(np.maximum(self._own_terminals, 0).sum(dtype=np.int64))
+        return _sum(np.maximum(self._own_terminals, 0))
 
     def _plant(self, control: Control) -> Forests:
         """Search with new forests, as "serial-incremental-bfs" does."""
@@ -263,7 +263,7 @@ class GridRegion:
             "terminal": self._state.terminal,
             "sink_side": np.packbits(self.sink_side()),
             "capacity": self.border.capacity,
-            "sinks": np.array([self._sinks], dtype=np.int64),
+            "sinks": as_array(self._sinks),
             "tree_label": label,
             "tree_parent": parent,
         }
@@ -279,7 +279,7 @@ class GridRegion:
         residual = np.require(state["residual"], terminal.dtype, "W")
         self._state = GridState(residual, terminal, self._step)
         self.border = self.border._replace(capacity=state["capacity"])
-        self._sinks = int(state["sinks"][0])
+        (self._sinks,) = from_array(state["sinks"])
         lengths = [side.stop - side.start for side in self._own]
         side = np.unpackbits(state["sink_side"], count=math.prod(lengths))
         self._sink_side, self._forests = side.view(np.bool_).reshape(lengths), None
@@ -395,7 +395,7 @@ class GridRegion:
 
     def _bound(self) -> int:
         """Return the part of the flow's value that the region proves."""
-        return self._sinks + int(np.minimum(self._own_terminals, 0).sum(dtype=np.int64))
+        return self._sinks + _sum(np.minimum(self._own_terminals, 0))
 
 
 def with_room(forests: Forests) -> Forests:
@@ -404,6 +404,11 @@ def with_room(forests: Forests) -> Forests:
     while len(forests.first_orphan) <= deepest + 1:
         forests = with_more_levels(forests)
     return forests
+
+
+def _sum(values: Array) -> int:
+    """Return the exact sum of terminal capacities."""
+    return int(exact_sum(values) if values.dtype == np.int64 else values.sum(dtype=np.int64))
 
 
 def _check(broken: NDArray[np.bool_], box: Box, fault: str) -> None:
