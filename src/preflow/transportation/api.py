@@ -262,9 +262,9 @@ class TransportCall(Call[Any]):
         )
 
     def _given(self, values: Array) -> Array:
-        """Return an array of the caller's kind, if the costs are on the host."""
-        on_device = isinstance(self.instance, DeviceCosts)
-        found: Array = values if on_device else self.instance.to_caller(values)
+        """Return an array of the caller's kind, where the costs are."""
+        costs = self.instance
+        found: Array = costs.to_caller(costs.xp.asarray(values) if isinstance(costs, DeviceCosts) else values)
         return found
 
     def _exponent(self, item: int) -> int | None:

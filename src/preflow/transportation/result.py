@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..arrays import AnyArray, Array
+from ..arrays import Array
 from ..certify.transport import TransportCosts, check_transport
 from ..drawing.pairs import check_cells, draw_plan
 from ..graph.device.costs import DeviceCosts
 from ..graph.edge_tables import data_frame, labels_of
-from ..graph.placement import is_tensor
 from ..solving.result import BoundedResult
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 class TransportResult(BoundedResult):
     """A transport plan of the least cost, or the bounds that were proved within the time limit.
 
-    Arrays are NumPy arrays, or tensors if the costs came as tensors on the host.
+    Arrays are of the library that the costs came from, and on their device.
 
     Attributes
     ----------
@@ -60,7 +59,7 @@ class TransportResult(BoundedResult):
 
     def _plan(self) -> tuple[Array, Array, Array]:
         """Return rows, columns and masses as NumPy arrays."""
-        return _as_numpy(self.row), _as_numpy(self.column), _as_numpy(self.mass)
+        return self._to_host(self.row), self._to_host(self.column), self._to_host(self.mass)
 
     @property
     def cost(self) -> int | float:
@@ -83,14 +82,13 @@ class TransportResult(BoundedResult):
         row, column, mass = self._plan()
         plan: Array = np.zeros(self.costs.shape[1:], dtype=mass.dtype)
         plan[row, column] = mass
-        return self._to_caller(plan)
-
-    def _to_caller(self, values: Array) -> Array:
-        """Return a NumPy array as the caller's kind of array, if that is on the host."""
-        if isinstance(self.costs, DeviceCosts) or self.costs.restore is None:
-            return values
-        found: Array = self.costs.to_caller(values)
+        with self.costs.current():
+            found: Array = self.costs.to_caller(self.costs.xp.asarray(plan))
         return found
+
+    def _to_host(self, values: Array) -> Array:
+        """Return an array of the caller's kind as a NumPy array."""
+        return self.costs.to_host(values)
 
     def flow_dict(self) -> dict[Hashable, dict[Hashable, int | float]]:
         """Return the plan as ``{row: {column: mass}}`` with the caller's labels, numbers if there are none.
@@ -188,11 +186,11 @@ class TransportResult(BoundedResult):
         with self.costs.current():
             check_transport(
                 self.costs,
-                _as_numpy(self.a),
-                _as_numpy(self.b),
+                self._to_host(self.a),
+                self._to_host(self.b),
                 self._plan(),
-                _as_numpy(self.u),
-                _as_numpy(self.v),
+                self._to_host(self.u),
+                self._to_host(self.v),
                 self.status,
                 self.lower_bound,
                 self.upper_bound,
@@ -205,9 +203,3 @@ class TransportResult(BoundedResult):
         return (
             f"<TransportResult: {self._headline()}, {len(self._plan()[0]):,} pairs of {size}, {self._how()}>"
         )
-
-
-def _as_numpy(values: AnyArray) -> Array:
-    """Return a tensor on the host as a NumPy array; anything else unchanged."""
-    array: Array = np.from_dlpack(values) if is_tensor(values) else values
-    return array
