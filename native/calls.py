@@ -398,7 +398,9 @@ def transports() -> Iterator[Call]:
             "sparse": sp.csr_array(cost + 1),
             "points": preflow.PointCosts(rng.random((n, 2)), rng.random((m, 2))),
         }
-        for (kind, given), (method, threads) in product(costs.items(), placements("transport", auto=True)):
+        # Prices are smoothed with four threads or more.
+        tried = (*placements("transport", auto=True), ("multicore-cost-scaling", 4))
+        for (kind, given), (method, threads) in product(costs.items(), tried):
             named = {"method": method, "threads": threads}
             yield (
                 f"transport {n} x {m} {kind} {named}",

@@ -28,7 +28,7 @@ from .values import FRACTION_STYLES, INTEGER_STYLES, fraction, integer, pick
 LISTED = {"listed": [1, 2, 20], "added": [1, 8]}
 OPTIONS: dict[str, dict[str, list[Any]]] = {
     "serial-network-simplex": LISTED,
-    "multicore-cost-scaling": LISTED,
+    "multicore-cost-scaling": LISTED | {"temperatures": [1, 3, 12], "steps": [1, 3]},
 }
 #: A gap of floats is at most this fraction of the largest cost times the mass.
 SMALL_GAP = 1e-7
@@ -69,6 +69,7 @@ def make(random: Random, quick: bool = False, *, kind: str) -> Case:
         costs: Any = [[fraction(random, style) for _ in range(dimension)] for _ in range(n + m)]
     else:
         costs = [[[number() for _ in range(m)] for _ in range(n)] for _ in range(items)]
+    method = random.choice(["serial-network-simplex", "serial-network-simplex", *OPTIONS])
     return {
         "kind": kind,
         "shape": [n, m],
@@ -77,8 +78,9 @@ def make(random: Random, quick: bool = False, *, kind: str) -> Case:
         "cost_dtype": "float64" if float_costs else "int64",
         "mass_dtype": "float64" if float_masses else "int64",
         "masses": [masses() for _ in range(items)],
-        "method": random.choice(["serial-network-simplex", "serial-network-simplex", *OPTIONS]),
-        "options": pick(random, LISTED),
+        "method": method,
+        "threads": random.choice([1, 4]) if method.startswith("multicore") else 1,
+        "options": pick(random, OPTIONS[method]),
         "reduction": random.random() < 0.2,
     }
 
@@ -124,7 +126,9 @@ def check(case: Case, tally: Tally) -> None:
     tally["solves"] += 1
     method = case.get("method", "serial-network-simplex")
     tally[f"method {method}"] += 1
-    solve = partial(preflow.transport, method=method, threads=1, options=case["options"] or None)
+    solve = partial(
+        preflow.transport, method=method, threads=case.get("threads", 1), options=case["options"] or None
+    )
     if case["reduction"] and case["kind"] in ("dense", "sparse"):
         tally["reductions"] += 1
 

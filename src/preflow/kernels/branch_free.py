@@ -17,6 +17,11 @@ numba_overloads(__name__)
 FLAGS = ("nnan", "nsz")
 
 
+def plus(a: Number, b: Number) -> Number:
+    """Return the sum of two floats of one type; a loop may add up an array in any order."""
+    return a + b
+
+
 def smaller(a: Number, b: Number) -> Number:
     """Return the smaller of two numbers of one type, neither of them NaN; for the minimum of an array."""
     return a if a < b else b

@@ -8,7 +8,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic, overload
 
 from ..arrays import Untyped
-from .branch_free import FLAGS, choose, lowered, smaller
+from .branch_free import FLAGS, choose, lowered, plus, smaller
 
 
 @intrinsic
@@ -19,6 +19,14 @@ def _smaller_float(typing_context: Untyped, a: Untyped, b: Untyped) -> Untyped:
         return builder.select(less, one, other, flags=FLAGS)
 
     return a(a, b), generate
+
+
+@intrinsic
+def _plus(typing_context: Untyped, a: Untyped, b: Untyped) -> Untyped:
+    def generate(context: Untyped, builder: Untyped, signature: Untyped, arguments: Untyped) -> Untyped:
+        return builder.fadd(*arguments, flags=("reassoc", "nsz"))
+
+    return a(a, a), generate
 
 
 @intrinsic
@@ -63,6 +71,11 @@ def _choose_implementation(condition, a, b):  # type: ignore[no-untyped-def]
     return (lambda condition, a, b: _choose(condition, a, b)) if a == b else None
 
 
+def _plus_implementation(a, b):  # type: ignore[no-untyped-def]
+    return (lambda a, b: _plus(a, b)) if a == b and isinstance(a, types.Float) else None
+
+
+overload(plus)(_plus_implementation)
 overload(smaller)(_smaller_implementation)
 overload(lowered)(_lowered_implementation)
 overload(choose)(_choose_implementation)

@@ -1,8 +1,9 @@
-"""Cost scaling on pairs of small reduced cost, by several threads; network simplex then adds other pairs.
+"""Network simplex whose start comes from all threads: smoothed prices, then one refine of cost scaling.
 
 Column generation as in :mod:`.serial_network_simplex`. There, the first run of the simplex takes most of the
-time. Here, :mod:`preflow.mincost.multicore_cost_scaling` solves the first reduced problem, and the simplex
-starts from its flow. Threads share the rows when pairs are priced.
+time, and it has one thread. Here, all threads find prices that are nearly optimal (:mod:`.smoothing`), list
+the pairs that are cheap by these, and refine a flow of these pairs. That leaves few pivots. Threads share the
+rows when pairs are priced. The GPU method :mod:`.cuda_transport` starts large items in the same way.
 
 Definitions. The *reduced cost* of a pair is its cost, plus the price of the row, minus the price of the
 column. The *reduced problem* has the listed pairs only. A plan is a *forest* if its pairs with mass are the
@@ -13,14 +14,16 @@ Invariants:
 1. Before the simplex starts, its flow sends all masses and is a forest, and each tree hangs below the
    artificial root by a row, or is a column without mass. So the tree of the simplex is strongly feasible.
 2. The capacity of a pair in the reduced problem is one more than its row or its column has. So no pair is
-   full, and the pairs with mass have reduced cost zero when the flow is optimal.
+   full, and those with mass have reduced costs of at most epsilon.
 3. Those of :mod:`.serial_network_simplex`, after each run of the simplex.
 
 Pseudo-code::
 
-    each thread, for some rows: find the cheapest pairs
-    list them, and a plan by the north-west corner rule
-    solve the reduced problem by cost scaling on all threads
+    smooth the prices of columns                                                    smoothing.py
+    each thread, for some rows: find the pairs that are cheap by these prices
+    each thread, for some rows: find the cheapest of these rows for each column
+    list these pairs, and a plan by the north-west corner rule
+    refine a flow of them, on all threads, for an epsilon of a part of the last temperature
     cancel the cycles of the pairs with mass: a forest is left
     make it the tree of a simplex
     loop:
@@ -29,14 +32,16 @@ Pseudo-code::
         if there are none: the plan is optimal
         list these pairs
 
-Large costs are rounded for cost scaling, to the cheaper of two multiples of a power of two. Its flow then is
-not quite optimal for the costs of the simplex, which makes some more pivots. If cost scaling finds the
-listed pairs too few to send all masses, the simplex starts from nothing. With few threads one of them runs
-:mod:`preflow.mincost.serial_cost_scaling`. A sparse matrix is left to the simplex of one thread.
+A cycle is cancelled in any direction, as reduced costs differ little from zero; the simplex repairs what
+that loses. If the listed pairs are too few to send all masses, the simplex starts from nothing. With fewer
+than SMOOTHING_THREADS threads, prices are not smoothed: each row lists its cheapest pairs, and the whole of
+:mod:`preflow.mincost.serial_cost_scaling` solves the reduced problem, with rounded costs. A sparse matrix is
+left to the simplex of one thread.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -50,6 +55,8 @@ from ..mincost.multicore_cost_scaling import LockFreeCostScaling, LockFreeOption
 from ..mincost.serial_cost_scaling import CostScaling
 from ..mincost.serial_network_simplex.tree import ARTIFICIAL
 from ..mincost.solution import FlowState
+from ..parallel.pieces import run_pieces
+from ..solving.options import check_positive_integer
 from ..solving.run import Control
 from .forest import spanning_forest
 from .serial_network_simplex import (
@@ -58,17 +65,30 @@ from .serial_network_simplex import (
     north_west,
     solve_sparse,
 )
+from .smoothing import cheapest_rows, smoothed
 from .solution import TransportFound
 
-#: Costs are rounded to this many bits for cost scaling: a guess. Each four bits take one more refine.
-ROUNDED_BITS = 24
+#: The epsilon of the refine, as a part of the last temperature. 0.2 and 0.6 left 1,073 and 1,486 pivots on
+#: squared distances of 4000 rows, 149 and 495 on random costs, and took 209,000 and 161,000 relabels, 170,000
+#: and 83,000.
+EPSILON = 0.4
 #: With fewer threads the serial cost scaling is faster. On a Xeon, the reduced problems of random costs and
 #: of squared distances, of 10,000 rows and columns, took 0.43 and 1.3 s by the serial method, 0.41 and 1.6 s
 #: on 4 threads, 0.22 and 0.9 s on 8, 0.18 and 0.9 s on 16; by network simplex 3.8 and 2.6 s.
 MANY_THREADS = 6
-#: A row lists at least one pair of this number of columns at first. With 20 and 40 pairs of 10,000 columns,
-#: 16 cores of two Xeons took 0.70 and 0.90 s on random costs, 5.0 and 2.1 s on squared distances.
+#: With fewer threads smoothing takes longer than it saves. For 4000 x 4000 pairs a Xeon smoothed prices in
+#: 1.0 s on one thread, where the serial simplex took 0.5 s, and in 0.25 s on four.
+SMOOTHING_THREADS = 4
+#: With fewer threads, costs are rounded to this many bits for cost scaling: a guess. Each four bits take one
+#: more refine.
+ROUNDED_BITS = 24
+#: With fewer threads, a row lists at least one pair of this number of columns at first. With 20 and 40 pairs
+#: of 10,000 columns, 16 cores of two Xeons took 0.70 and 0.90 s on random costs, 5.0 and 2.1 s on squared
+#: distances.
 COLUMNS_PER_PAIR = 250
+#: Rows are searched in this number of groups for the cheapest one of each column, and of as many groups
+#: together as leave LISTED_BY_COLUMNS.
+GROUPS, LISTED_BY_COLUMNS = 64, 8
 #: Masses whose sum is larger are left to the simplex: the capacities of cost scaling would be too large.
 MOST_MASS = 2**60
 
@@ -80,53 +100,133 @@ class ScaledTransportOptions(TransportSimplexOptions):
     Attributes
     ----------
     listed : int
-        Pairs that each row lists at first, or more if there are many columns. With 20 and 40, 16 cores of a
-        Xeon took 0.25 and 0.32 s on random costs of 4000 x 4000 pairs, 0.51 and 0.54 s on squared distances.
+        Pairs that each row lists at first. With 8 and 16, the simplex makes 3,500 and 1,100 pivots on squared
+        distances of 4000 rows, but the refine takes half of the time.
     added : int
         The most pairs that a row adds in a round.
+    temperatures, steps : int
+        Prices are smoothed at this number of temperatures, with this number of steps at each.
+        With 12 times 3, 8 times 3, 8 times 2 and 6 times 2 steps, squared distances of
+        4000 rows take 0.21, 0.33, 0.46 and 0.77 million relabels, and 1,100, 2,700, 8,000 and 42,000 pivots.
+        Random costs hardly differ.
     """
+
+    listed: int = 16
+    temperatures: int = 12
+    steps: int = 3
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_positive_integer("temperatures", self.temperatures)
+        check_positive_integer("steps", self.steps)
 
 
 class ScaledColumnGeneration(ColumnGeneration):
     """The solve of one item."""
 
-    def first_pairs(self) -> tuple[Array, Array]:
-        """Return the cheapest pairs of each row."""
-        return self.cheapest_of_rows(max(self.options.listed, self.pricing.m // COLUMNS_PER_PAIR))
+    options: ScaledTransportOptions
 
     def begin(self) -> None:
-        """List the first pairs, and start the simplex from the optimal flow of the reduced problem."""
-        n, m = self.pricing.n, self.pricing.m
-        pairs = self.first_pairs(), north_west(self.a, self.b)
-        # Each pair once: their capacities at a vertex then sum to little more than all masses.
-        code = np.unique(np.concatenate([row.astype(np.int64) * m + column for row, column in pairs]))
+        """List the first pairs, and start the simplex from a flow that is nearly optimal."""
+        control, is_small = self.control, 0 < self.a.sum() <= MOST_MASS
+        smooth = is_small and control.threads >= SMOOTHING_THREADS
+        prices, epsilon = self.list_by_smoothed_prices() if smooth else self.list_cheapest()
+        if is_small and not control.stopped:
+            self.start_simplex(prices, epsilon)
+
+    def list_cheapest(self) -> tuple[None, float]:
+        """List the cheapest pairs of each row."""
+        pricing = self.pricing
+        most = max(self.options.listed, pricing.m // COLUMNS_PER_PAIR)
+        self.list_pairs(pricing.cheapest(np.zeros(pricing.m, dtype=pricing.kind), pricing.no_limit, most))
+        return None, 0.0
+
+    def list_by_smoothed_prices(self) -> tuple[NDArray[np.int64], float]:
+        """List the pairs that are cheap by smoothed prices; return these and epsilon, in integer costs."""
+        pricing, options = self.pricing, self.options
+        shape = options.temperatures, options.steps
+        smooth = smoothed(pricing.blocks, pricing.extremes, (self.a, self.b), shape, self.control)
+        exponent = pricing.exponent
+        column_price = (np.rint(smooth.price) if exponent is None else smooth.price).astype(pricing.kind)
+        row, column = pricing.cheapest(column_price, pricing.no_limit, options.listed)
+        # The first pair of each row has the least reduced cost.
+        row_price = np.zeros(pricing.n, dtype=pricing.kind)
+        rows, first = np.unique(row, return_index=True)
+        row_price[rows] = column_price[column[first]] - pricing.costs.at(0, rows, column[first])
+        self.list_pairs((row, column), self.cheapest_of_columns(row_price))
+        prices = np.concatenate([row_price, column_price])
+        if exponent is not None:
+            prices = np.rint(np.ldexp(prices, exponent)).astype(np.int64)
+        return prices, EPSILON * math.ldexp(smooth.temperature, exponent or 0)
+
+    def list_pairs(self, *pairs: tuple[Array, Array]) -> None:
+        """List pairs and those of the north-west corner rule.
+
+        Each pair once: their capacities at a vertex then sum to little more than all masses.
+        """
+        m = self.pricing.m
+        parts = (*pairs, north_west(self.a, self.b))
+        code = np.unique(np.concatenate([row.astype(np.int64) * m + column for row, column in parts]))
         self.add(code // m, code % m)
-        if self.control.stopped or self.a.sum() > MOST_MASS:
-            return
+
+    def cheapest_of_columns(self, row_price: Array) -> tuple[Array, Array]:
+        """Return the cheapest pairs of each column: one for each of some groups of rows."""
+        pricing, (n, m) = self.pricing, (self.pricing.n, self.pricing.m)
+        groups = min(GROUPS, n)
+        value = np.full((groups, m), pricing.no_limit[0], dtype=pricing.kind)
+        found = np.full((groups, m), -1, dtype=np.int64)
+
+        def price_columns(begin: int, end: int) -> None:
+            for group in range(begin, end):
+                for first, cost in pricing.blocks(group * n // groups, (group + 1) * n // groups):
+                    price = row_price[first : first + len(cost)]
+                    cheapest_rows(cost, price, np.uint64(first), value[group], found[group])
+
+        run_pieces(price_columns, groups, self.control.threads, each=1)
+        parts = np.array_split(np.arange(groups), min(LISTED_BY_COLUMNS, groups))
+        every = np.arange(m)
+        row = np.concatenate([found[part[value[part].argmin(axis=0)], every] for part in parts])
+        column = np.tile(every, len(parts))
+        return row[row >= 0], column[row >= 0]
+
+    def start_simplex(self, prices: NDArray[np.int64] | None, epsilon: float) -> None:
+        """Find a flow of the reduced problem, and make it the tree of the simplex, if it sends all."""
+        n, m = self.pricing.n, self.pricing.m
         row, column = self.lists[0]
-        cost = self.simplex.arcs.cost[: self.simplex.end]
-        dropped = max(self.pricing.largest.bit_length() - ROUNDED_BITS, 0)
-        state = self.scaled(row, column, cost >> dropped)
-        if state.ending != "optimal":
+        state = self.state_from(row, column, prices, epsilon)
+        if state is None:
             return
         used = np.flatnonzero(state.flow)
         forest = spanning_forest(row[used], column[used], state.flow[used], n, m)
         parent, by = hung_by_rows(forest.parent, forest.by, forest.mass, n)
         by[by >= 0] = used[by[by >= 0]]
         parent[parent < 0], by[by < 0] = n + m, ARTIFICIAL
-        self.simplex.start_from(parent.astype(np.uint32), by.astype(np.uint32), state.potential << dropped)
+        self.simplex.start_from(parent.astype(np.uint32), by.astype(np.uint32), state.potential)
 
-    def scaled(self, row: Array, column: Array, cost: NDArray[np.int64]) -> FlowState:
-        """Return the optimal state of the reduced problem."""
+    def state_from(
+        self, row: Array, column: Array, prices: NDArray[np.int64] | None, epsilon: float
+    ) -> FlowState | None:
+        """Return a flow of the reduced problem that is nearly optimal; None if none sends all masses.
+
+        It comes from one refine for `epsilon` if there are prices, else from cost scaling.
+        """
+        cost = self.simplex.arcs.cost[: self.simplex.end]
+        dropped = max(self.pricing.largest.bit_length() - ROUNDED_BITS, 0) if prices is None else 0
         form = StandardForm(
             row.astype(np.uint32),
             (self.pricing.n + column).astype(np.uint32),
             np.minimum(self.a[row], self.b[column]) + 1,
-            cost,
+            cost >> dropped,
             np.concatenate([self.a, -self.b]),
         )
         method = LockFreeCostScaling if self.control.threads >= MANY_THREADS else CostScaling
-        return method(form, None, LockFreeOptions(), self.control).solve()
+        if prices is not None:
+            start = FlowState(np.zeros(len(row), dtype=np.int64), prices)
+            return method(form, start, LockFreeOptions(), self.control).refined(epsilon)
+        state = method(form, None, LockFreeOptions(), self.control).solve()
+        if state.ending != "optimal":
+            return None
+        return state._replace(potential=state.potential << dropped)
 
 
 def hung_by_rows(

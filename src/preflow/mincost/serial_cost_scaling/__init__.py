@@ -148,6 +148,14 @@ class CostScaling:
             if self.options.arc_fixing:
                 self.fix_arcs(np.int64(int(FIXED * len(self.form.supply) ** 0.5) << level))
 
+    def refined(self, epsilon: float) -> FlowState | None:
+        """Return a state that is optimal for this epsilon or less; None if there is none, or on a stop."""
+        unit = 1 << int(self.shift)
+        level = max(int(epsilon * unit), 1).bit_length() - 1
+        if not self.refine(level):
+            return None
+        return self.end(self.work.potential >> self.shift, "optimal")
+
     def refine(self, level: int) -> bool:
         """Refine with epsilon ``2**level``; return whether all excess got to deficits."""
         net, work, control = self.net, self.work, self.control
