@@ -113,6 +113,24 @@ def test_methods_of_deveci() -> None:
     assert f"{sum(published)} of 28 by its own table" in PAGE
 
 
+def test_shares_of_deveci() -> None:
+    graphs = json.loads((RESULTS / "2026-11-23-deveci28-full-h200.json").read_text())["graphs"]
+    methods = ("cuda-push-relabel", "cuda-hkdw", "multicore-disjoint-bfs")
+    fast, close = dict.fromkeys(methods, 0), dict.fromkeys(methods, 0)
+    for name in deveci.TABLE:
+        found = {method: times and times[1] for method, times in graphs[name]["seconds"].items()}
+        least = min(found[method] for method in methods if found[method])
+        for method in methods:
+            if found[method]:
+                serial = found["serial-push-relabel"] or 6.0
+                fast[method] += serial >= deveci.FAST * found[method]
+                close[method] += found[method] <= deveci.CLOSE * least
+    first, second, third = fast.values()
+    assert f"on {first} of the 28 graphs here (39 % in the paper), G-HKDW on {second} (21 %)" in PAGE
+    assert f"P-DBFS on {third} (14 %)" in PAGE
+    assert "are {}, {} and {} (75, 46 and 14 %)".format(*close.values()) in PAGE
+
+
 def test_gpu_method_of_preflow_beside_one_thread() -> None:
     ours = pairs()["cuda-push-relabel", "serial-hi-pr"].values()
     assert f"{min(ours):.2f} to {max(ours):.2f} times (geometric mean {geometric_mean(ours):.2f})" in NOTEBOOK

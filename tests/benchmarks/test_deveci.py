@@ -126,9 +126,29 @@ def test_comparisons(tmp_path: Path) -> None:
         ("10 to 10 %, faster in 1 of 1", 2, "2 to 8 %"),
         ("300 to 300 %, faster in 1 of 1", 1, "faster for almost all configurations"),
     ]
+    (shares,) = deveci.shares_table(records)
+    assert shares.rows == [
+        ["G-PR", "50%", "39 %", "100%", "82 %", "100%", "75 %", "100%", "61 %"],
+        ["G-HKDW", "0%", "21 %", "100%", "", "50%", "46 %", "50%", ""],
+        ["P-DBFS@8", "0%", "14 %", "50%", "", "0%", "14 %", "0%", ""],
+    ]
+    assert deveci.filter_table(records) == []
     drawn = deveci.draw(records, tmp_path)
     assert [path.name[:10] for path in drawn] == [f"deveci28-{k}" for k in (1, 2, 3, 4)]
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in drawn)
+
+
+def test_filter_of_one_second() -> None:
+    """A graph is kept if one of the sequential methods takes a second, or was stopped."""
+
+    def record(name: str, *seconds: float | None) -> InstanceRecord:
+        methods = [f"preflow:{method}" for method in deveci.FILTER_METHODS]
+        pairs = zip(methods, seconds, strict=True)
+        return InstanceRecord("bipartite_matching", "", name, {}, [timed(*each) for each in pairs])
+
+    records = [record("a", 0.1, 0.2, 0.99), record("b", 0.1, 1.0, 0.2), record("c", 0.1, 0.2, None)]
+    (table,) = deveci.filter_table(records)
+    assert [row[-1] for row in table.rows] == ["no", "yes", "yes"]
 
 
 @pytest.mark.usefixtures("cpu_device")

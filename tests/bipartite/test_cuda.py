@@ -35,6 +35,8 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {},
         {"active_list": False},
         {"shrink": False, "global_relabel": ("fixed", 1)},
+        {"initial_relabel": False},
+        {"initial_relabel": False, "active_list": False, "global_relabel": ("fixed", 3)},
         {"global_relabel": ("fixed", 10)},
         {"active_list": False, "global_relabel": ("adaptive", 0.1)},
         {"relabel": "concurrent", "global_relabel": ("fixed", 1)},

@@ -71,8 +71,10 @@ SOURCE = Path(__file__).with_name("push_relabel_matching.cu")
 #: Words of the kernel's state, of its counters and of its barriers, and the positions of some words of the
 #: state.
 STATE_WORDS, COUNTER_WORDS, ARRIVAL_WORDS = 22, 14 * 32, 3 * 32
+NEXT_RELABEL = 4
 PROVES, RELABELS, FREE, GOES_CONCURRENT, TAKEN_OVER = 7, 10, 12, 13, 16
-DONE = 8
+#: Values of the state's phase.
+RESUME, DONE = 2, 8
 #: Shorter lists are not shortened.
 LEAST_TO_SHRINK = 512
 #: A concurrent relabel gets one in SEARCH_SHARE multiprocessors, the pushes get the others.
@@ -97,15 +99,20 @@ class PushRelabelOptions:
         The number of rounds until the next global relabel: k times the levels of the last one, or k.
     relabel : {"synchronous", "concurrent"}
         Pushes wait for global relabels, or some blocks relabel while others push.
+    initial_relabel : bool
+        Start with a global relabel; otherwise with the label 0 on all rows and 1 on all columns. The first
+        global relabel is then due after k rounds if `global_relabel` is fixed, after one round otherwise,
+        because an adaptive interval needs the levels of a relabel.
     """
 
     active_list: bool = True
     shrink: bool = True
     global_relabel: tuple[str, float] = ("adaptive", 0.7)
     relabel: Literal["synchronous", "concurrent"] = "synchronous"
+    initial_relabel: bool = True
 
     def __post_init__(self) -> None:
-        for name in ("active_list", "shrink"):
+        for name in ("active_list", "shrink", "initial_relabel"):
             check_flag(name, getattr(self, name))
         check_choice("relabel", self.relabel, ("synchronous", "concurrent"))
         given = self.global_relabel
@@ -186,6 +193,13 @@ def solve(
         for adjacency, mate in zip((graph.rows, graph.columns), matching, strict=True)
     )
     kind, amount = options.global_relabel
+    interval = max(1, round(amount))
+    state = _first_state(columns.size, is_concurrent)
+    if not options.initial_relabel:
+        rows.label[:] = 0
+        columns.label[:] = 1
+        state[PHASE] = RESUME
+        state[[PROVES, NEXT_RELABEL]] = 0, 1 if kind == "adaptive" else interval
     current, previous, shortened = (xp.empty(max(1, columns.size), dtype=np.uint32) for _ in range(3))
     arguments = Arguments(
         rows,
@@ -198,14 +212,14 @@ def solve(
         xp.full(columns.size, 2**32 - 1, dtype=np.uint32),
         xp.zeros(ARRIVAL_WORDS, dtype=np.uint32),
         xp.zeros(COUNTER_WORDS, dtype=np.uint32),
-        xp.asarray(_first_state(columns.size, is_concurrent)),
+        xp.asarray(state),
         xp.zeros(2, dtype=np.uint64),
         options.active_list,
         options.active_list and options.shrink,
         LEAST_TO_SHRINK,
         kind == "adaptive",
         round(1000 * amount),
-        max(1, round(amount)),
+        interval,
         max(1, device.num_multiprocessors // SEARCH_SHARE) if is_concurrent else 0,
         xp.full(1, control.stopped, dtype=np.uint32),
         device.stop_word(control),
