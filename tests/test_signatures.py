@@ -212,6 +212,7 @@ DATA = {
     "grid_2d": "height width",
     "grid_3d": "depth height width",
     "grid_cut_batch": "source_capacity sink_capacity neighbor_capacity",
+    "distributed.min_cut": "network source sink",
     "distributed.grid_cut": "source_capacity sink_capacity neighbor_capacity",
     "grid_cut": "source_capacity sink_capacity neighbor_capacity",
     "grid_from_image": "image data_term",
@@ -358,6 +359,7 @@ RESULTS = {
     *("EdgeCover", "GeneralBMatching", "PostmanTour", "TJoin"),
     *("PricedAssignment", "RoundedMatrix", "VertexFlow"),
     "RegionCutResult",
+    "RegionMinCutResult",
 }
 
 

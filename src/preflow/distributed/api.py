@@ -123,7 +123,7 @@ def grid_cut(
     if out is not None and tuple(out.shape) != source.shape:
         raise InvalidInputError(f"out has shape {tuple(out.shape)}, the grid has shape {source.shape}")
     workers = most_threads(threads)
-    _check_host(exchange, memory, folder)
+    check_host(exchange, memory, folder)
     if regions is None:
         regions = _regions_wanted(source, exchange, memory, workers)
     boxes = divide(source.shape, regions)
@@ -142,7 +142,8 @@ def grid_cut(
     return run_interruptibly(solve.run, solve.control, time_limit, progress)
 
 
-def _check_host(exchange: str | Exchange, memory: int | None, folder: str | os.PathLike[str] | None) -> None:
+def check_host(exchange: str | Exchange, memory: int | None, folder: str | os.PathLike[str] | None) -> None:
+    """Raise InvalidInputError unless there is such a host, and it takes the other arguments."""
     if isinstance(exchange, str) and exchange not in EXCHANGES:
         raise InvalidInputError(f"exchange must be one of {', '.join(EXCHANGES)}, got {exchange!r}")
     if exchange != "files" and (memory is not None or folder is not None):
@@ -166,7 +167,15 @@ def _regions_wanted(
 class SweepControl(Control):
     """The control of a solve by sweeps; its reports say how far the bounds are apart."""
 
-    latest: list[Progress]
+    def __init__(self) -> None:
+        super().__init__()
+        self.__dict__["latest"] = []
+
+    @property
+    def latest(self) -> list[Progress]:
+        """The progress after each sweep so far."""
+        found: list[Progress] = self.__dict__["latest"]
+        return found
 
     def report(self, elapsed: float) -> ProgressReport:
         """Return the progress as of the last sweep."""
@@ -213,9 +222,6 @@ class _Solve:
     control: SweepControl = field(default_factory=SweepControl)
     seconds: dict[str, float] = field(default_factory=dict)
     sweeps: int = 0
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self.control, "latest", [])
 
     def run(self) -> RegionCutResult:
         """Solve until the gap is small enough and wrap the result."""

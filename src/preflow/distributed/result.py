@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..arrays import AnyArray
 from ..errors import VerificationError
@@ -38,9 +39,7 @@ class CapacityOf:
 def capacity_of_cut(exchange: Exchange) -> int | float:
     """Return the capacity of the cut that the regions have, as the caller gave capacities."""
     shares = list(exchange.collect(CapacityOf(list(exchange.collect(proofs_of)))))
-    if any(isinstance(share, float) for share in shares):
-        return math.fsum(shares)
-    return sum(shares)
+    return math.fsum(shares) if any(isinstance(share, float) for share in shares) else sum(shares)
 
 
 class ProvedPart:
@@ -71,6 +70,27 @@ def proofs_of(worker: Worker) -> dict[int, Proof]:
 def sink_side_of(worker: Worker) -> AnyArray:
     """Return the vertices of a region on the sink's side."""
     return worker.region.sink_side()
+
+
+def check_regions(result: BoundedResult, exchange: Exchange, unit: Unit, beside: int | float = 0) -> None:
+    """Prove the bounds of a result, region by region; `beside` is capacity of the cut outside all regions.
+
+    Raises
+    ------
+    VerificationError
+        The proof fails.
+    """
+    proofs = list(exchange.collect(proofs_of))
+    optimal = result.status == "optimal"
+    bound = unit.given(sum(exchange.collect(ProvedPart(proofs, optimal))))
+    capacity = capacity_of_cut(exchange) + beside
+    slack = sum_slack(abs(capacity))
+    if not bound >= result.lower_bound - result.gap - slack:
+        raise VerificationError(f"the flow proves {bound}, not {result.lower_bound}")
+    if not abs(capacity - result.upper_bound) <= slack:
+        raise VerificationError(f"the cut has capacity {capacity}, not {result.upper_bound}")
+    if not capacity - bound <= result.gap + slack:
+        raise VerificationError(f"the bounds are {capacity - bound} apart, not {result.gap}")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -118,17 +138,7 @@ class RegionCutResult(BoundedResult):
         for box, side in zip(self._boxes, self._exchange.collect(sink_side_of), strict=True):
             if (np.asarray(self.labels[box]) == side).any():
                 raise VerificationError(f"the labels in {box} are not those of the cut that was found")
-        proofs = list(self._exchange.collect(proofs_of))
-        optimal = self.status == "optimal"
-        bound = self._unit.given(sum(self._exchange.collect(ProvedPart(proofs, optimal))))
-        capacity = capacity_of_cut(self._exchange)
-        slack = sum_slack(abs(capacity))
-        if not bound >= self.lower_bound - self.gap - slack:
-            raise VerificationError(f"the flow proves {bound}, not {self.lower_bound}")
-        if not abs(capacity - self.upper_bound) <= slack:
-            raise VerificationError(f"the cut has capacity {capacity}, not {self.upper_bound}")
-        if not capacity - bound <= self.gap + slack:
-            raise VerificationError(f"the bounds are {capacity - bound} apart, not {self.gap}")
+        check_regions(self, self._exchange, self._unit)
 
     def __repr__(self) -> str:
         size = " x ".join(f"{length:,}" for length in self.shape)
@@ -156,3 +166,43 @@ class Unit:
         if self.exponent is not None:
             return float(np.ldexp(float(amount), -self.exponent)) + self.constant
         return amount + self.constant
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RegionMinCutResult(BoundedResult):
+    """A minimum cut of a network that was solved by regions, or the best one within the time limit.
+
+    Attributes
+    ----------
+    sink_side : ndarray of bool, shape (num_vertices,)
+        True for the vertices on the sink's side: the same as that of :func:`preflow.min_cut`.
+    regions, sweeps : int
+        Number of regions, and of sweeps over them.
+    status, lower_bound, upper_bound, value, stats
+        See :class:`preflow.solving.result.BoundedResult`.
+    """
+
+    sink_side: NDArray[np.bool_]
+    regions: int
+    sweeps: int
+    _vertices: Sequence[NDArray[np.int64]]
+    _exchange: Exchange
+    _unit: Unit
+
+    def verify(self) -> None:
+        """Prove the cut minimum, region by region: see :meth:`RegionCutResult.verify`.
+
+        Raises
+        ------
+        VerificationError
+            The proof fails: please report it as a bug.
+        """
+        for vertices, side in zip(self._vertices, self._exchange.collect(sink_side_of), strict=True):
+            if (self.sink_side[vertices] != side).any():
+                raise VerificationError("the sink's side is not that of the cut that was found")
+        check_regions(self, self._exchange, self._unit, self._unit.constant)
+
+    def __repr__(self) -> str:
+        size = f"{int(np.count_nonzero(self.sink_side)):,} of {len(self.sink_side):,} vertices on its side"
+        how = f"{self.regions} regions, {self.sweeps} sweeps"
+        return f"<RegionMinCutResult: {self._headline()}, {size}, {how}, {self._how()}>"

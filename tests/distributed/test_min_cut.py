@@ -1,0 +1,104 @@
+"""Minimum cuts of networks by regions: against min_cut."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import preflow
+from preflow.errors import InvalidInputError, VerificationError
+
+
+@given(st.integers(0, 2**32), st.integers(1, 12), st.sampled_from(("memory", "files")))
+@settings(max_examples=40, deadline=None)
+def test_the_answer_is_that_of_min_cut(seed: int, regions: int, exchange: str) -> None:
+    """Networks with parallel, antiparallel and loop arcs, and any partition."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 30))
+    arcs = int(rng.integers(0, 5 * n))
+    network = preflow.FlowNetwork.from_arrays(
+        rng.integers(0, n, arcs),
+        rng.integers(0, n, arcs),
+        rng.integers(0, int(rng.choice([2, 20, 2**40])), arcs),
+        reverse_capacity=rng.integers(0, 9, arcs) if seed % 2 else None,
+        num_vertices=n,
+    )
+    source, sink = rng.choice(n, 2, replace=False).tolist()
+    expected = preflow.min_cut(network, source, sink)
+    result = preflow.distributed.min_cut(
+        network, source, sink, partition=rng.integers(-3, regions - 3, n), exchange=exchange
+    )
+    result.verify()
+    assert result.value == expected.value
+    assert np.array_equal(result.sink_side, expected.sink_side)
+
+
+def layers(width: int = 12, depth: int = 12) -> tuple[Any, int, int, Any]:
+    """A network of layers, a region for each three of them."""
+    rng = np.random.default_rng(1)
+    size = width * depth
+    tail = np.repeat(np.arange(size - width), 3)
+    head = (tail // width + 1) * width + rng.integers(0, width, len(tail))
+    capacity = rng.integers(1, 20, len(tail))
+    tail = np.concatenate([np.full(width, size), tail, np.arange(size - width, size)])
+    head = np.concatenate([np.arange(width), head, np.full(width, size + 1)])
+    capacity = np.concatenate([np.full(width, 30), capacity, np.full(width, 30)])
+    partition = np.append(np.arange(size) // (3 * width), [0, 0])
+    return (tail, head, capacity), size, size + 1, partition
+
+
+def test_a_network_of_layers_goes_on_from_its_folder(tmp_path: Path) -> None:
+    network, source, sink, partition = layers()
+    expected = preflow.min_cut(network, source, sink)
+    for _ in range(2):
+        result = preflow.distributed.min_cut(
+            network, source, sink, partition=partition, exchange="files", folder=tmp_path
+        )
+        result.verify()
+        assert result.value == expected.value
+        assert np.array_equal(result.sink_side, expected.sink_side)
+    with pytest.raises(InvalidInputError, match="another problem"):
+        preflow.distributed.min_cut(
+            network, source, sink, partition=partition // 2, exchange="files", folder=tmp_path
+        )
+
+
+def test_a_wrong_flow_is_found() -> None:
+    network, source, sink, partition = layers()
+    result = preflow.distributed.min_cut(network, source, sink, partition=partition)
+    workers: Any = result._exchange
+    region = workers.workers[1].region
+    region._net.excess[0] += 1
+    with pytest.raises(VerificationError, match="not conserved"):
+        result.verify()
+    region._net.excess[0] -= 1
+    region._net.residual[region._arcs[0]] += 1
+    with pytest.raises(VerificationError):
+        result.verify()
+
+
+def test_a_time_limit_leaves_valid_bounds() -> None:
+    network, source, sink, partition = layers(200, 60)
+    expected = preflow.min_cut(network, source, sink).value
+    result = preflow.distributed.min_cut(network, source, sink, partition=partition, time_limit=1e-4)
+    assert result.lower_bound <= expected <= result.upper_bound
+    result.verify()
+
+
+@pytest.mark.parametrize(
+    ("partition", "message"),
+    [([0, 1], "an integer for each of 4 vertices"), ([0.5] * 4, "an integer for each of 4 vertices")],
+)
+def test_wrong_partitions(partition: list[float], message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        preflow.distributed.min_cut(([0, 1, 2], [1, 2, 3], [1, 1, 1]), 0, 3, partition=partition)
+
+
+def test_fractions_are_refused() -> None:
+    with pytest.raises(InvalidInputError, match="whole numbers"):
+        preflow.distributed.min_cut(([0, 1], [1, 2], [0.1, 0.7]), 0, 2, partition=[0, 0, 0])
