@@ -230,7 +230,9 @@ class FileExchange:
             return [worker.report() for worker in self._workers]
         self._store.clear(set())
         self._entries = [Entry("", 0)] * len(tasks)
-        self._workers, messages = map(list, zip(*self._in_turn(self._begin, tasks), strict=True))
+        begun = self._in_turn(self._begin, tasks)
+        self._workers = [worker for worker, _ in begun]
+        messages = [sent for _, sent in begun]
         for worker in self._workers:
             worker.fuse({other: messages[other][worker.number] for other in worker.border.neighbours})
         return self._end_of_sweep()
