@@ -475,7 +475,7 @@ def run(parts: list[str]) -> int:
 
     failed = count = 0
     warnings.simplefilter("ignore")
-    grid_policy.PIXELS_A_THREAD = 1
+    grid_policy.ARCS_FOR_THREADS = grid_policy.ARCS_A_THREAD = 1
     for part in parts:
         for name, call in PARTS[part]():
             count += 1

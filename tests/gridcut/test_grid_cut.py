@@ -302,11 +302,15 @@ def test_auto_says_why() -> None:
     assert policy.choose(network, "cpu", 1).method == "serial-incremental-bfs"
     assert policy.choose(network, "auto", 8, None) == Choice(
         "serial-incremental-bfs",
-        "6 pixels are too few for 8 threads: incremental breadth-first search is fastest",
+        "24 arcs are too few for 8 threads: incremental breadth-first search is fastest",
     )
     assert policy.choose(large, "cpu", 8).method == "multicore-merging"
     assert policy.choose(large, "auto", 8, device).method == "cuda-tiled"
     assert policy.choose(network, "cuda", 8).method == "cuda-tiled"
+    far = GridNetwork.from_arrays(np.broadcast_to(np.int16(1), (60, 60, 60)), 1, 1, connectivity=26)
+    assert policy.choose(far, "cpu", 4).method == "multicore-merging"
+    assert policy.choose(far, "cpu", 16).method == "multicore-lockfree"
+    assert policy.choose(far, "cuda").method == "cuda-lockfree"
     assert policy.worth_a_gpu(large, 1, in_use=True)
     assert policy.worth_a_gpu(large, 1, in_use=False)
     assert not policy.worth_a_gpu(large, 64, in_use=False)

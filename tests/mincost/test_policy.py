@@ -22,6 +22,8 @@ def network(n: int, m: int) -> CostNetwork:
         (100, 600_000, 2, "serial-network-simplex"),
         (100_000, 600_000, 2, "serial-cost-scaling"),
         (100_000, 600_000, 16, "multicore-cost-scaling"),
+        (100_000, 100_000, 4, "serial-cost-scaling"),
+        (100_000, 100_000, 16, "multicore-cost-scaling"),
     ],
 )
 def test_the_choice_of_auto(n: int, m: int, threads: int, expected: str) -> None:

@@ -21,9 +21,13 @@ SIZE_FOR_ALL_BLOCKS, MANY_ITEMS, SIZE_WHERE_MANY = 200, 32, 512
 ITEMS_FOR_GPU, COSTS_FOR_GPU = 64, 1_000_000
 #: Fewer items are transferred from this number of rows and columns on.
 SIZE_FOR_GPU = 1500
-#: Several threads are used from LEAST_THREADS threads and COSTS_FOR_THREADS costs on; for a single matrix
-#: from ROWS_FOR_THREADS rows on.
-LEAST_THREADS, COSTS_FOR_THREADS, ROWS_FOR_THREADS = 4, 500_000, 2000
+#: Many matrices are shared by threads from LEAST_THREADS threads and COSTS_FOR_THREADS costs on.
+LEAST_THREADS, COSTS_FOR_THREADS = 4, 500_000
+#: A single matrix is solved by several threads from this number of rows on, by fewer than LEAST_THREADS from
+#: twice that number on. Five kinds of costs on a Xeon: with 1500 rows the auction took 8.1 to 41 ms on two
+#: threads and 6.7 to 19 on 16, the best serial method 7.2 to 37; with 3000 rows 26 to 159, 11 to 57 and 30 to
+#: 221 ms.
+ROWS_FOR_THREADS = 1000
 #: From this number of rows on, cost scaling is faster for sparse costs.
 SPARSE_ROWS = 1000
 #: It is not, if at most this share of the rows has no column's least cost. Shortest paths then have few
@@ -89,14 +93,13 @@ def choose(costs: Costs, device: str = "auto", threads: int = 1, gpu: Device | N
         if gpu is not None and isinstance(costs, DenseCosts) and _fits(costs, gpu):
             return Choice(name, f"enough work for the GPU, including the transfer: {how}")
     wide, n = is_wide(costs), min(costs.shape[1:])
-    if isinstance(costs, DenseCosts) and threads >= LEAST_THREADS and costs.values.size >= COSTS_FOR_THREADS:
-        if items >= threads:
+    if isinstance(costs, DenseCosts) and threads > 1:
+        many = threads >= LEAST_THREADS
+        if many and costs.values.size >= COSTS_FOR_THREADS and items >= threads:
             return Choice("multicore-shortest-path", f"{items:,} matrices for {threads} threads")
-        large = items == 1 and n >= ROWS_FOR_THREADS and not wide
-        if large and shares_of_patterns(costs)[1] < LONG_PATHS:
-            return Choice(
-                "multicore-auction", f"dense, {ROWS_FOR_THREADS} rows or more, {threads} threads: an auction"
-            )
+        least = ROWS_FOR_THREADS if many else 2 * ROWS_FOR_THREADS
+        if items == 1 and n >= least and not wide and shares_of_patterns(costs)[1] < LONG_PATHS:
+            return Choice("multicore-auction", f"dense, {least} rows or more, {threads} threads: an auction")
     return choose_serial(costs)
 
 

@@ -29,9 +29,11 @@ EVEN = 0.5
 #: 0.036). Where more have, rows that cannot be matched make each phase of Hopcroft and Karp search
 #: everything: 3.7 s on a road-like graph of a million vertices, against 0.14 s of push-relabel.
 FEW_ENDS = 0.01
-#: Several threads pay from this number of edges. Two threads of an EPYC took 0.59 to 0.62 of the time of one
-#: on Erdos-Renyi and RMAT graphs of 2**20 rows (3 to 31 million edges).
-MANY_EDGES = 2_000_000
+#: Two or three threads pay from this number of edges: on a Xeon two took 0.8 to 0.95 of the time of one on
+#: graphs of 0.8 and a million edges, 0.6 on more. More threads pay from FEW_EDGES on: 16 took 0.5 to 1.0 of
+#: the time of one on graphs of 50,000 edges, 0.16 to 0.4 on 0.5 to 2 million.
+MANY_EDGES, FEW_EDGES = 700_000, 40_000
+FEW_THREADS = 3
 
 #: A GPU pays from this number of edges for a graph on the host, transfer time included. On an H200 graphs of
 #: 2 to 31 million edges take 10 to 35 ms, of which 6 to 30 are transfer; one CPU thread takes 46 to 190 ms.
@@ -78,7 +80,8 @@ def choose(
     step = -(-graph.num_rows // SAMPLED_ROWS)
     spread, ends = look_at_degrees(graph.rows.first, np.uint64(step))
     narrow = is_narrow(graph)
-    many = threads if graph.num_edges >= MANY_EDGES and narrow else 1
+    enough = graph.num_edges >= (MANY_EDGES if threads <= FEW_THREADS else FEW_EDGES)
+    many = threads if enough and narrow else 1
     if spread >= EVEN:
         return _push(graph, f"uneven degrees (variance {spread:.2g} of the mean): pushes stay near", many)
     if ends > FEW_ENDS:

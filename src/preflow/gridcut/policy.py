@@ -7,11 +7,20 @@ from ..graph.grid import DeviceGridNetwork, GridNetwork
 from ..graph.integer_grid import IntegerGrid
 from ..solving.dispatch import Choice
 
-#: GPU method for every grid that fits the memory, also with neighbours too far apart for the fastest method.
+#: GPU method for every grid that fits the memory, also with neighbours too far apart for the fastest method,
+#: and the fastest one where there are many.
 FOR_ALL_ON_GPU = "cuda-lockfree"
-#: Fewest pixels for several threads, and pixels per thread. With fewer pixels per thread, threads wait longer
-#: than they work: 122,000 pixels take 18 ms with one thread, 10 with 4 and 16 with 16.
-PIXELS_FOR_THREADS, PIXELS_A_THREAD = 100_000, 1 << 15
+#: Fewest arcs for several threads, and arcs per thread. With fewer arcs per thread, threads wait longer than
+#: they work. On 1, 2 and 16 threads of a Xeon, 150 x 150 pixels with 4 neighbours (90,000 arcs) took 6.1, 5.0
+#: and 5.0 ms, with 8 neighbours (180,000) 15, 12 and 11 ms; 300 x 300 pixels with 8 neighbours (720,000) 60,
+#: 41 and 25 ms; 40 x 40 x 40 voxels (384,000) 49, 34 and 26 ms.
+ARCS_FOR_THREADS, ARCS_A_THREAD = 80_000, 40_000
+#: With more neighbours than this, push-relabel is faster than searches on a GPU, and on MANY_THREADS or more.
+#: 90 x 90 x 90 voxels with 18 neighbours took 70 ms by "cuda-blocking" and 44 by "cuda-lockfree" on an H200,
+#: 60 x 60 x 60 voxels 34 and 30, by "cuda-tiled" 119 with another seed. Two volumes of 50 x 50 x 50 voxels
+#: with 26 neighbours took 177 and 302 by "cuda-tiled", 16 and 28 by "cuda-blocking"; on 16 threads 124 and
+#: 1204 by "multicore-merging", 140 and 370 by "multicore-lockfree".
+FEW_NEIGHBOURS, MANY_THREADS = 8, 8
 #: Fewest pixels for which a GPU that is in use already is faster for a grid on the host, transfers included.
 #: 300,000 pixels take 3 to 5 ms on an H200 if they are on the device, 30 to 50 ms on one thread of an EPYC.
 PIXELS_FOR_GPU = 250_000
@@ -46,25 +55,27 @@ def _fits(network: GridNetwork, gpu: Device) -> bool:
     return network.size * (pixel + arc * len(network.offsets)) <= gpu.free_bytes
 
 
-def threads_for(network: GridNetwork, threads: int) -> int:
+def threads_for(arcs: int, threads: int) -> int:
     """Return how many of `threads` CPU threads to use for a grid."""
-    return max(1, min(threads, network.size // PIXELS_A_THREAD))
+    return max(1, min(threads, arcs // ARCS_A_THREAD))
 
 
 def choose(network: GridNetwork, device: str = "auto", threads: int = 1, gpu: Device | None = None) -> Choice:
     """Return the method for a grid: see :class:`preflow.solving.protocol.Chooser`."""
+    far = len(network.offsets) > FEW_NEIGHBOURS
+    on_gpu = FOR_ALL_ON_GPU if far else "cuda-tiled"
+    fastest = f"the fastest method on a GPU with {len(network.offsets)} neighbours"
     if device == "cuda":
-        return Choice("cuda-tiled", "device='cuda': the fastest method on a GPU")
+        return Choice(on_gpu, f"device='cuda': {fastest}")
     fits_kernels = len(network.shape) <= MOST_AXES_ON_GPU
     if device == "auto" and isinstance(network, DeviceGridNetwork) and fits_kernels:
-        return Choice("cuda-tiled", "the grid is on a GPU: the fastest method on a GPU")
-    size = network.size
+        return Choice(on_gpu, f"the grid is on a GPU: {fastest}")
     if gpu is not None and _fits(network, gpu):
-        return Choice("cuda-tiled", f"{size:,} pixels are enough work for the GPU, transfers included")
-    if threads > 1 and size >= PIXELS_FOR_THREADS:
-        used = threads_for(network, threads)
-        return Choice(
-            "multicore-merging", f"{size:,} pixels are enough work for {used} threads", threads=used
-        )
-    why = "one thread" if threads == 1 else f"{size:,} pixels are too few for {threads} threads"
+        return Choice(on_gpu, f"{network.size:,} pixels are enough work for the GPU, transfers included")
+    arcs = network.size * len(network.offsets)
+    used = threads_for(arcs, threads)
+    if used > 1 and arcs >= ARCS_FOR_THREADS:
+        method = "multicore-lockfree" if far and used >= MANY_THREADS else "multicore-merging"
+        return Choice(method, f"{arcs:,} arcs are enough work for {used} threads", threads=used)
+    why = "one thread" if threads == 1 else f"{arcs:,} arcs are too few for {threads} threads"
     return Choice("serial-incremental-bfs", f"{why}: incremental breadth-first search is fastest")

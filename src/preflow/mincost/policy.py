@@ -23,6 +23,11 @@ MOST_ARCS_FOR_SIMPLEX = 500_000
 #: 1.2, 1.6, 2.3 and 5.9 s, serial 3.0 s; a 512 x 512 grid 4.9, 8.4 and 15.8 s on 16, 8 and 4 cores, serial
 #: 21.5 s.
 MANY_ARCS, MANY_THREADS = 500_000, 4
+#: On MOST_THREADS threads they pay from a smaller number on, and from twice that number where several sources
+#: send more than an arc carries. On 16 threads GOTO with 80,000 arcs took 66 ms, by network simplex 138;
+#: NETGEN-8 with 200,000 arcs 124 and 196; a 180 x 180 grid 302, by serial cost scaling 448; with 180 sources
+#: 676, by network simplex 537; GRIDGEN with 40,000 arcs 45 and 13.
+FEW_ARCS, MOST_THREADS = 75_000, 8
 #: From this number of arcs on, a GPU is faster for a network on the host. On an H100 NETGEN-8 and GOTO with
 #: 0.1 million arcs took 0.16 and 0.10 s, LEMON 0.24 and 0.44 s on that machine.
 ARCS_FOR_GPU = 200_000
@@ -54,13 +59,15 @@ def choose(
         return Choice("cuda-cost-scaling", "device='cuda': the method on a GPU")
     if gpu is not None:
         return Choice("cuda-cost-scaling", f"{network.num_arcs:,} arcs are enough work for the GPU")
-    if network.num_arcs >= MANY_ARCS and threads >= MANY_THREADS:
+    amounts = network.supply if supply is None else supply
+    crowded = amounts is not None and _crowded(network, amounts)
+    fewest = MANY_ARCS if threads < MOST_THREADS else 2 * FEW_ARCS if crowded else FEW_ARCS
+    if network.num_arcs >= fewest and threads >= MANY_THREADS:
         return Choice(
             "multicore-cost-scaling", f"{network.num_arcs:,} arcs are enough work for {threads} threads"
         )
     if network.num_vertices >= MANY_VERTICES:
-        amounts = network.supply if supply is None else supply
-        if network.num_arcs <= MOST_ARCS_FOR_SIMPLEX and amounts is not None and _crowded(network, amounts):
+        if network.num_arcs <= MOST_ARCS_FOR_SIMPLEX and crowded:
             reason = "network simplex is fastest where several sources send more than an arc carries"
             return Choice("serial-network-simplex", reason)
         reason = f"cost scaling is fastest with as many as {network.num_vertices:,} vertices"
