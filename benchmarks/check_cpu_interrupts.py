@@ -27,6 +27,7 @@ import scipy.sparse
 
 import preflow
 from preflow.generators import FAMILIES, traps
+from preflow.generators.undirected import complete_points, random_graph, triangulated_points
 from preflow.solving.run import Abandoned, Control
 from preflow.solving.timing import compile_seconds
 
@@ -180,6 +181,18 @@ def costs(name: str, small: bool) -> Any:
     return makers[name]()
 
 
+@lru_cache(maxsize=1)
+def general(name: str, small: bool) -> preflow.UndirectedGraph:
+    """Return a graph that need not be bipartite; a name with "pairs" stands for one without weights."""
+    makers: dict[str, Callable[[], preflow.UndirectedGraph]] = {
+        "random": lambda: random_graph(30 if small else 10**6),
+        "points": lambda: triangulated_points(30 if small else 300_000),
+        "complete": lambda: complete_points(10 if small else 2000),
+    }
+    made = makers[name.removesuffix(" pairs")]()
+    return made.without_weights() if name.endswith(" pairs") else made
+
+
 PROBLEMS: dict[str, tuple[Callable[..., Any], Callable[..., Any], tuple[str, ...]]] = {
     "max_flow": (preflow.max_flow, flow, ("rmf-wide", "rlg-long", "ac-dense", "path", "leaking", "dead-end")),
     "grid_cut": (preflow.grid_cut, grid, ("sides", "volume", "source", "scattered")),
@@ -193,6 +206,7 @@ PROBLEMS: dict[str, tuple[Callable[..., Any], Callable[..., Any], tuple[str, ...
         costs,
         ("dense", "batch", "sparse", "chain", "circle", "places"),
     ),
+    "matching": (preflow.matching, general, ("random", "points", "complete", "random pairs", "points pairs")),
 }
 
 
@@ -202,10 +216,16 @@ def cases() -> Iterator[Case]:
         methods = [method for method in preflow.methods(problem) if method.device == "cpu"]
         for name in names:
             for method in methods:
-                initial = {"initial": "none"} if problem == "bipartite_matching" else {}
+                initial: dict[str, Any] = {}
+                if problem == "bipartite_matching":
+                    initial = {"initial": "none"}
                 threads = 2 if method.parallel else 1
                 if name in ("circle", "places") and method.name != "serial-shortest-path":
                     continue  # the other methods take no points
+                if problem == "matching" and not method.approximate:
+                    if method.weighted == name.endswith("pairs"):
+                        continue
+                    initial = {"options": {"initial": "none"}}
                 call = partial(solve, method=method.name, threads=threads, **initial)
                 yield Case(f"{problem} {method.name} {name}", partial(make, name), call)
     yield from calls()

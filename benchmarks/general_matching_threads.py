@@ -6,12 +6,12 @@ python benchmarks/general_matching_threads.py --out FILE
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
+
+from records import write_rows
 
 import preflow
 from preflow.generators.bipartite import rmat, road_like
@@ -29,6 +29,7 @@ CASES: dict[str, Callable[[], UndirectedGraph]] = {
     "rmat 2^17": lambda: undirected(rmat(17, 8)),
     "road 100000": lambda: undirected(road_like(10**5)),
     "random 20000 degree 6": lambda: random_graph(20_000),
+    "delaunay 100000": lambda: triangulated_points(10**5),
     "road 20000": lambda: undirected(road_like(20_000)),
 }
 CONTESTANTS = [("serial-blossom", 1), *(("multicore-blossom", threads) for threads in (1, 2, 4, 8, 16))]
@@ -74,10 +75,10 @@ def measure(name: str, graph: UndirectedGraph) -> list[dict[str, Any]]:
 def main() -> None:
     """Measure all cases and write the rows."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--out", required=True)
     out = parser.parse_args().out
     rows = [row for name, make in CASES.items() for row in measure(name, make().without_weights())]
-    out.write_text(json.dumps({"rows": rows}, indent=1) + "\n")
+    write_rows(out, rows, ["scipy"])
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import preflow
-from preflow.arrays import Indices
 from preflow.general_matching import serial_gabow
 from preflow.general_matching.result import GeneralMatchingResult
 from preflow.general_matching.serial_gabow import GabowOptions
@@ -72,7 +71,7 @@ def test_stops_between_two_edges() -> None:
     tail, head = edges.T.astype(np.uint32).copy()
     control = Control()
     control.stop[0] = 1
-    start: Indices = np.full(200, 200, dtype=np.uint32)
+    start = np.full(200, -1)
     start[edges[0]] = edges[0, ::-1]
     state = serial_gabow.solve(neighbours_of(200, tail, head, None), start, GabowOptions(), control)
     assert not state.finished

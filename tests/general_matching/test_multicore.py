@@ -147,7 +147,7 @@ def test_stops() -> None:
         options = MulticoreBlossomOptions(initial=initial)
         state = multicore_blossom.solve(neighbours, None, options, control)
         assert not state.finished
-        free = state.mate == 2000
+        free = state.mate == -1
         assert (state.mate[state.mate[~free]] == np.flatnonzero(~free)).all()
     result = preflow.matching(graph, method="multicore-blossom", threads=2, time_limit=1e-9)
     result.verify()
@@ -174,7 +174,7 @@ def test_one_thread_takes_over_where_an_edge_is_left(monkeypatch: pytest.MonkeyP
 def test_karp_sipser_leaves_few_vertices_free(threads: int) -> None:
     graph = random_graph(5000, 6)
     neighbours = neighbours_of(5000, graph.tail, graph.head, None)
-    mate = np.full(5000, NONE, dtype=np.uint32)
+    mate = np.empty(5000, dtype=np.uint32)
     label = np.empty(5000, dtype=np.uint8)
     multicore_karp_sipser.start(neighbours, mate, label, Control(threads=threads))
     matched = np.flatnonzero(mate != NONE)

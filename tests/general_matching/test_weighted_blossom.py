@@ -113,6 +113,6 @@ def test_a_stopped_solve_leaves_duals_that_bound() -> None:
         neighbours(3, [(0, 1, 3), (1, 2, 4)]), None, blossom.WeightedBlossomOptions(), control
     )
     assert not state.finished
-    assert state.mate.tolist() == [3, 3, 3]
+    assert state.mate.tolist() == [-1, -1, -1]
     assert state.duals is not None
     assert state.duals.vertex.tolist() == [3, 4, 4]

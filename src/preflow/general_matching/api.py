@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import GraphInput, Indices, WeightInput
+from ..arrays import GraphInput, WeightInput
 from ..certify.blossoms import (
     barrier_bound,
     check_mates,
@@ -31,7 +31,7 @@ from .integer_weights import IntegerWeights, integer_weights, rounding_gap
 from .methods import METHODS
 from .policy import choose
 from .result import GeneralMatchingResult, weight_bound, weight_of
-from .solution import GeneralState
+from .solution import GeneralState, Partners
 
 if TYPE_CHECKING:
     from .methods import HostSolver
@@ -144,14 +144,14 @@ class GeneralMatchingCall(Call[UndirectedGraph]):
     Attributes
     ----------
     maximize, perfect, maximum_cardinality : bool
-    start : ndarray of uint32, shape (n,), or None
-        The matching to start from, n for none.
+    start : ndarray of int64, shape (n,), or None
+        The matching to start from, -1 for none.
     """
 
     maximize: bool
     perfect: bool
     maximum_cardinality: bool
-    start: Indices | None
+    start: Partners | None
 
     @classmethod
     def prepare(
@@ -214,7 +214,7 @@ class GeneralMatchingCall(Call[UndirectedGraph]):
         with self.timed("solve"):
             state = solve(neighbours, self.start, self.options, self.control)
         with self.timed("recover"):
-            mate = _signed(state.mate)
+            mate = state.mate
             if self.perfect and self._proves(state) and (mate < 0).any():
                 raise self._infeasible(neighbours, state)
             return self._result(weights, state, mate)
@@ -271,11 +271,14 @@ class GeneralMatchingCall(Call[UndirectedGraph]):
 
     def _bounds_of_size(self, state: GeneralState, mate: NDArray[np.int64]) -> Bounds:
         """Return both bounds of the number of pairs, and their difference."""
-        pairs, n = int(np.count_nonzero(mate >= 0)) // 2, self.instance.num_vertices
+        pairs = int(np.count_nonzero(mate >= 0)) // 2
         if self._proves(state):
             return pairs, pairs, 0
         barrier = self._barrier(state)
-        most = barrier_bound(self.instance, np.zeros(n, dtype=bool) if barrier is None else barrier)
+        if barrier is None or not barrier.any():
+            most = _most_pairs(self.instance)
+        else:
+            most = barrier_bound(self.instance, barrier)
         return pairs, most, most - pairs
 
     def _bounds_of_weight(
@@ -312,14 +315,17 @@ def _neighbours(graph: UndirectedGraph, weights: IntegerWeights | None, threads:
     return neighbours_of(graph.num_vertices, graph.tail[useful], graph.head[useful], weights.values[useful])
 
 
-def _signed(mate: Indices) -> NDArray[np.int64]:
-    found = mate.astype(np.int64)
-    found[found >= len(mate)] = -1
-    return found
+def _most_pairs(graph: UndirectedGraph) -> int:
+    """Return half of the number of vertices with an edge: a stopped solve must end soon."""
+    has_edge = np.zeros(graph.num_vertices, dtype=bool)
+    edges = graph.tail != graph.head
+    for ends in (graph.tail, graph.head):
+        has_edge[ends[edges]] = True
+    return int(np.count_nonzero(has_edge)) // 2
 
 
-def _read_start(graph: UndirectedGraph, initial: Any) -> Indices | None:
-    """Return a matching that a caller gives, checked, with n for no partner."""
+def _read_start(graph: UndirectedGraph, initial: Any) -> Partners | None:
+    """Return a matching that a caller gives, checked."""
     if initial is None:
         return None
     if graph.weight is not None:
@@ -330,5 +336,4 @@ def _read_start(graph: UndirectedGraph, initial: Any) -> Indices | None:
         check_mates(graph, mate)
     except (VerificationError, ValueError, TypeError) as error:
         raise InvalidInputError(f"initial is no matching of the graph: {error}") from None
-    mate[mate < 0] = graph.num_vertices
-    return mate.astype(np.uint32)
+    return mate

@@ -34,7 +34,7 @@ from ..solving.run import Control
 from ..stats import ARC_SCANS, AUGMENTATIONS, PHASES
 from .initial.proof import ProofOptions, empty_mates, proved
 from .links import NONE
-from .solution import GeneralState
+from .solution import GeneralState, Partners
 
 SOURCE = Path(__file__).with_suffix(".cu")
 #: Words of the kernel's state, of its counters, and the word of the state that counts rounds.
@@ -136,7 +136,7 @@ def match(arguments: Arguments, lanes: int, device: Device, control: Control) ->
 
 
 def solve(
-    graph: Neighbours, start: Indices | None, options: CudaLocallyDominantOptions, control: Control
+    graph: Neighbours, start: Partners | None, options: CudaLocallyDominantOptions, control: Control
 ) -> GeneralState:
     """Solve: see :class:`preflow.solving.protocol.GeneralMatchingSolver`."""
     mate = empty_mates(graph, start, control)

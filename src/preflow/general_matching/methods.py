@@ -8,7 +8,6 @@ from ..solving.method import Method
 
 if TYPE_CHECKING:
     # mypy checks the signature of each solver against the protocol.
-    from ..arrays import Indices
     from ..cuda.runtime import Device
     from ..graph.undirected import Neighbours, UndirectedGraph
     from ..solving.protocol import Chooser, GeneralMatchingSolver
@@ -21,9 +20,9 @@ if TYPE_CHECKING:
         serial_gabow,
         serial_weighted_blossom,
     )
-    from .solution import GeneralState
+    from .solution import GeneralState, Partners
 
-    HostSolver = GeneralMatchingSolver[Neighbours, Indices, GeneralState]
+    HostSolver = GeneralMatchingSolver[Neighbours, Partners, GeneralState]
     HOST_SOLVERS: tuple[HostSolver, ...] = (
         serial_blossom.solve,
         serial_gabow.solve,

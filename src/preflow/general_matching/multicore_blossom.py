@@ -90,7 +90,7 @@ from ..stats import ARC_SCANS, AUGMENTATIONS, PHASES
 from . import serial_blossom
 from .initial import InitialOptions, first_matching
 from .links import NONE, Links, common_base, link_root, rematch, top
-from .solution import GeneralState
+from .solution import GeneralState, Partners, partners
 
 #: Labels, the two lowest bits of a word; as in :mod:`.links`.
 OUTSIDE, EVEN, ODD = ZERO, ONE, TWO
@@ -541,24 +541,43 @@ def check_even(graph: Neighbours, forest: Forest, thread: np.uint64, held: np.ui
     return bool(v == end)
 
 
+@kernel
+def write_answer(
+    mate: Indices,
+    forest: Forest,
+    partner: NDArray[np.int64],
+    barrier: NDArray[np.bool_],
+    thread: np.uint64,
+) -> None:
+    """Write the partners, -1 for none, and the barrier, one thread's share."""
+    v, end = share_of(np.uint64(len(mate)), thread, forest.rounds.num_threads)
+    while v < end:
+        partner[v] = np.int64(-1) if np.uint64(mate[v]) == NONE else np.int64(mate[v])
+        barrier[v] = np.uint64(forest.word[v]) & LABEL == ODD
+        v += ONE
+
+
 def solve(
-    graph: Neighbours, start: Indices | None, options: MulticoreBlossomOptions, control: Control
+    graph: Neighbours, start: Partners | None, options: MulticoreBlossomOptions, control: Control
 ) -> GeneralState:
     """Solve on ``control.threads`` threads: see :class:`preflow.solving.protocol.GeneralMatchingSolver`."""
     mate, label = first_matching(graph, start, options, control)
     forest = new_forest(graph, control)
     links = new_thread_links(mate, control.threads)
+    partner, barrier = np.empty(len(mate), dtype=np.int64), np.empty(len(mate), dtype=bool)
     ended = [False] * control.threads
     right = [False] * control.threads
 
     def share(thread: int) -> None:
         number = np.uint64(thread)
         ended[thread], held = run_rounds(graph, links[thread], label, forest, number)
-        right[thread] = ended[thread] and check_even(graph, forest, number, held)
+        if ended[thread]:
+            right[thread] = check_even(graph, forest, number, np.uint64(held))
+            write_answer(mate, forest, partner, barrier, number)
 
     run_solver(share, control, forest.rounds.barrier)
-    barrier = forest.word & 3 == 2
-    mate[mate == NONE] = len(mate)
-    if all(ended) and not all(right) and not control.stopped:
-        return serial_blossom.solve(graph, mate, serial_blossom.BlossomOptions(), control)
-    return GeneralState(mate, all(right), barrier=barrier)
+    if not all(ended):
+        return GeneralState(partners(mate), finished=False)
+    if not all(right) and not control.stopped:
+        return serial_blossom.solve(graph, partner, serial_blossom.BlossomOptions(), control)
+    return GeneralState(partner, all(right), barrier=barrier)

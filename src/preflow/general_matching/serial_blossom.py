@@ -58,7 +58,7 @@ from ..solving.run import Control
 from ..stats import ARC_SCANS, AUGMENTATIONS, PHASES
 from .initial import FirstMatching, InitialOptions, first_matching
 from .links import EVEN, NONE, ODD, OUTSIDE, Links, common_base, link_root, new_links, rematch, top
-from .solution import GeneralState
+from .solution import GeneralState, Partners, partners
 
 #: Added to the label of a vertex that waits in the queue.
 WAITS = np.uint8(4)
@@ -273,7 +273,7 @@ def new_trees(first: FirstMatching) -> Trees:
 
 
 def solve(
-    graph: Neighbours, start: Indices | None, options: BlossomOptions, control: Control
+    graph: Neighbours, start: Partners | None, options: BlossomOptions, control: Control
 ) -> GeneralState:
     """Solve: see :class:`preflow.solving.protocol.GeneralMatchingSolver`."""
     first = first_matching(graph, start, options, control)
@@ -281,8 +281,7 @@ def solve(
     plant(trees)
     run(trees, graph, control.monitor())
     finished = not trees.sizes[WAITING]
-    mate[mate == NONE] = len(mate)
-    return GeneralState(mate, finished, barrier=trees.label & LABEL == ODD)
+    return GeneralState(partners(mate), finished, barrier=trees.label & LABEL == ODD)
 
 
 def check_invariants(trees: Trees, graph: Neighbours) -> None:

@@ -57,7 +57,7 @@ from ..solving.run import Control
 from ..stats import ARC_SCANS, AUGMENTATIONS, PHASES
 from .initial import InitialOptions, first_matching
 from .links import EVEN, NONE, ODD, OUTSIDE, Links, common_base, link_root, new_links, rematch, top
-from .solution import GeneralState
+from .solution import GeneralState, Partners, partners
 
 #: The arc of a member whose arcs have not been looked at.
 BEFORE = np.uint64(2**64 - 1)
@@ -451,10 +451,9 @@ def new_search(n: int) -> Search:
     )
 
 
-def solve(graph: Neighbours, start: Indices | None, options: GabowOptions, control: Control) -> GeneralState:
+def solve(graph: Neighbours, start: Partners | None, options: GabowOptions, control: Control) -> GeneralState:
     """Solve: see :class:`preflow.solving.protocol.GeneralMatchingSolver`."""
     mate, _ = first_matching(graph, start, options, control)
     phase = new_phase(mate, len(graph.neighbour) // 2)
     finished = bool(run(phase, new_search(len(mate)), graph, control.monitor()))
-    mate[mate == NONE] = len(mate)
-    return GeneralState(mate, finished, barrier=phase.label == ODD)
+    return GeneralState(partners(mate), finished, barrier=phase.label == ODD)

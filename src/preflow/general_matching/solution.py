@@ -9,6 +9,9 @@ from numpy.typing import NDArray
 
 from ..arrays import Indices
 
+#: The partner of each vertex, -1 for none.
+Partners = NDArray[np.int64]
+
 
 class BlossomDuals(NamedTuple):
     """Duals that bound the weight of all matchings.
@@ -34,8 +37,8 @@ class GeneralState(NamedTuple):
 
     Attributes
     ----------
-    mate : ndarray of uint32, shape (n,)
-        The partner of each vertex, n for none.
+    mate : ndarray of int64, shape (n,)
+        The partner of each vertex, -1 for none.
     finished : bool
         Whether the proof shows that the matching is best. Otherwise the solve was stopped.
     barrier : ndarray of bool, shape (n,), or None
@@ -45,7 +48,12 @@ class GeneralState(NamedTuple):
         Of a solve with weights. If it was stopped, the duals still prove an upper bound.
     """
 
-    mate: Indices
+    mate: Partners
     finished: bool
     barrier: NDArray[np.bool_] | None = None
     duals: BlossomDuals | None = None
+
+
+def partners(mate: Indices) -> Partners:
+    """Return a matching with -1 for no partner instead of 2**32 - 1; vertices are below 2**31."""
+    return mate.view(np.int32).astype(np.int64)

@@ -121,7 +121,7 @@ class GeneralMatchingSolver(Protocol[Graph, Mates, Found]):
         """Return a matching and its proof.
 
         With weights, which are positive, the matching has maximum weight, without them maximum cardinality.
-        `start` is a valid matching, with n for no partner, or None. A solver may ignore it.
+        `start` is a valid matching, with -1 for no partner, or None. A solver may ignore it.
         """
         ...
 

@@ -13,6 +13,7 @@ from ...graph.undirected import Neighbours
 from ...solving.options import check_choice
 from ...solving.run import Control
 from ..links import NONE
+from ..solution import Partners
 from . import greedy, locally_dominant, multicore_karp_sipser, two_thirds
 
 #: The matchings that any solver may start from; without weights there is that of Karp and Sipser, too.
@@ -56,20 +57,22 @@ class FirstMatching(NamedTuple):
 
 
 def first_matching(
-    graph: Neighbours, start: Indices | None, options: InitialOptions, control: Control
+    graph: Neighbours, start: Partners | None, options: InitialOptions, control: Control
 ) -> FirstMatching:
     """Return the matching to start from, and set the progress to what is free.
 
-    `start` is the caller's, with n for no partner.
+    `start` is the caller's.
     """
     n = len(graph.first) - 1
-    mate, label = np.full(n, NONE, dtype=np.uint32), np.zeros(n, dtype=np.uint8)
+    label = np.zeros(n, dtype=np.uint8)
     if start is not None:
-        matched = np.flatnonzero(start < n)
-        mate[matched] = start[matched].astype(np.uint32)
+        mate = start.astype(np.uint32)  # -1 becomes NONE
     elif options.initial == "karp-sipser":
+        mate = np.empty(n, dtype=np.uint32)
         multicore_karp_sipser.start(graph, mate, label, control)
-    elif options.initial != "none":
-        STARTS[options.initial](graph, mate, control)
+    else:
+        mate = np.full(n, NONE, dtype=np.uint32)
+        if options.initial != "none":
+            STARTS[options.initial](graph, mate, control)
     control.excess[:] = max(int(np.count_nonzero(mate == NONE)), 1)
     return FirstMatching(mate, label)

@@ -32,7 +32,7 @@ from ...solving.monitor import Monitor
 from ...solving.run import Control
 from ...stats import ARC_SCANS, AUGMENTATIONS
 from ..links import NONE
-from ..solution import GeneralState
+from ..solution import GeneralState, Partners
 from .preference import edge_number
 from .proof import ProofOptions, empty_mates, proved
 
@@ -116,7 +116,9 @@ def match(graph: Neighbours, mate: Indices, control: Control) -> None:
     match_in_order(tail, head, order, mate, control.monitor())
 
 
-def solve(graph: Neighbours, start: Indices | None, options: GreedyOptions, control: Control) -> GeneralState:
+def solve(
+    graph: Neighbours, start: Partners | None, options: GreedyOptions, control: Control
+) -> GeneralState:
     """Solve: see :class:`preflow.solving.protocol.GeneralMatchingSolver`."""
     mate = empty_mates(graph, start, control)
     match(graph, mate, control)

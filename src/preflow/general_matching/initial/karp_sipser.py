@@ -60,7 +60,10 @@ def match_rest(
     ones: Indices,
     monitor: Monitor,
 ) -> None:
-    """Match vertices with one neighbour left, and another one where there is none, until no edge is left."""
+    """Match vertices with one neighbour left, and another one where there is none, until no edge is left.
+
+    `mate` and `label` need not be set before.
+    """
     n = np.uint64(len(mate))
     size = ZERO
     for vertex in range(n):
@@ -68,6 +71,7 @@ def match_rest(
         if left[vertex] == ONE:
             ones[size] = vertex
             size += ONE
+        mate[vertex] = NONE
         label[vertex] = EVEN if left[vertex] == ZERO else OUTSIDE
     next_vertex = ZERO
     while relaxed_load(monitor.stop, 0) == 0:
@@ -99,9 +103,9 @@ def match_rest(
 
 
 def start(graph: Neighbours, mate: Indices, label: NDArray[np.uint8], control: Control) -> None:
-    """Add edges to an empty matching in place, with NONE for no partner; stop early if asked to.
+    """Write a matching, with NONE for no partner, and the labels of decided vertices, OUTSIDE for others.
 
-    `label` gets the labels of the decided vertices, OUTSIDE for others.
+    It stops early if asked to.
     """
     n = len(mate)
     left, ones = np.empty(n, np.uint32), np.empty(n, np.uint32)

@@ -64,7 +64,7 @@ from ...solving.monitor import Monitor
 from ...solving.run import Control
 from ...stats import ARC_SCANS, AUGMENTATIONS, PHASES
 from ..links import NONE
-from ..solution import GeneralState
+from ..solution import GeneralState, Partners
 from .preference import first_choice
 from .proof import ProofOptions, empty_mates, proved
 
@@ -272,7 +272,7 @@ def match(graph: Neighbours, mate: Indices, control: Control) -> None:
 
 
 def solve(
-    graph: Neighbours, start: Indices | None, options: LocallyDominantOptions, control: Control
+    graph: Neighbours, start: Partners | None, options: LocallyDominantOptions, control: Control
 ) -> GeneralState:
     """Solve: see :class:`preflow.solving.protocol.GeneralMatchingSolver`."""
     mate = empty_mates(graph, start, control)

@@ -158,6 +158,7 @@ def match_share(graph: Neighbours, pairing: Pairing, thread: np.uint64) -> None:
     v = begin
     while v < end:
         degree = np.uint64(graph.first[v + ONE]) - np.uint64(graph.first[v])
+        pairing.mate[v] = NONE
         pairing.left[v] = degree
         pairing.label[v] = EVEN if degree == ZERO else OUTSIDE
         v += ONE
@@ -183,10 +184,7 @@ def match_share(graph: Neighbours, pairing: Pairing, thread: np.uint64) -> None:
 
 
 def start(graph: Neighbours, mate: Indices, label: NDArray[np.uint8], control: Control) -> None:
-    """Add edges to an empty matching in place, on ``control.threads`` threads; stop early if asked to.
-
-    `label` gets the labels of the decided vertices, OUTSIDE for others.
-    """
+    """Do as :func:`.karp_sipser.start` on ``control.threads`` threads."""
     if control.threads == 1:
         karp_sipser.start(graph, mate, label, control)
         return

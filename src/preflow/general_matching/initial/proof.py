@@ -40,7 +40,7 @@ from ...solving.options import check_flag
 from ...solving.run import Control
 from ...stats import ARC_SCANS
 from ..links import NONE
-from ..solution import BlossomDuals, GeneralState
+from ..solution import BlossomDuals, GeneralState, Partners, partners
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ def lower(graph: Neighbours, dual: NDArray[np.int64], monitor: Monitor) -> None:
             monitor.counts[ARC_SCANS] += np.uint64(graph.first[v + ONE] - graph.first[v])
 
 
-def empty_mates(graph: Neighbours, start: Indices | None, control: Control) -> Indices:
+def empty_mates(graph: Neighbours, start: Partners | None, control: Control) -> Indices:
     """Return an empty matching with NONE for no partner, and set the progress; a given start is not used."""
     if start is not None:
         control.remarks.append("an approximate method starts from nothing")
@@ -143,10 +143,8 @@ def proved(
     for dual in candidates if options.tighten else ():
         lower(graph, dual, control.monitor())
     best = min(candidates, key=lambda dual: int(exact_sum(dual)) if n else 0)
-    mate = mate.copy()
     control.excess[0] = np.count_nonzero(mate == NONE)
-    mate[mate == NONE] = n
     duals = BlossomDuals(best, np.full(n, -1, dtype=np.int64), np.zeros(0, dtype=np.int64))
     # Duals of a half prove no more than that a pair has two vertices, as the empty barrier does.
     barrier = None if len(graph.weight) else best > 1
-    return GeneralState(mate, finished, barrier=barrier, duals=duals)
+    return GeneralState(partners(mate), finished, barrier=barrier, duals=duals)

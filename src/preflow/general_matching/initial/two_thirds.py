@@ -53,7 +53,7 @@ from ...solving.monitor import Monitor
 from ...solving.run import Control
 from ...stats import ARC_SCANS, AUGMENTATIONS
 from ..links import NONE
-from ..solution import GeneralState
+from ..solution import GeneralState, Partners
 from . import locally_dominant
 from .proof import ProofOptions, cover, empty_mates, proved
 
@@ -283,7 +283,7 @@ def match(graph: Neighbours, mate: Indices, control: Control) -> None:
 
 
 def solve(
-    graph: Neighbours, start: Indices | None, options: TwoThirdsOptions, control: Control
+    graph: Neighbours, start: Partners | None, options: TwoThirdsOptions, control: Control
 ) -> GeneralState:
     """Solve: see :class:`preflow.solving.protocol.GeneralMatchingSolver`."""
     mate = empty_mates(graph, start, control)

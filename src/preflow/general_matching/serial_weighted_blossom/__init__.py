@@ -67,7 +67,7 @@ from ...graph.undirected import Neighbours
 from ...solving.options import check_choice, check_positive_integer
 from ...solving.run import Control
 from ..links import NONE
-from ..solution import BlossomDuals, GeneralState
+from ..solution import BlossomDuals, GeneralState, Partners
 from .search import match_vertices, run_searches
 from .start import INITIAL, Initial, first_duals
 from .state import SPARE, Forest, new_forest
@@ -108,7 +108,7 @@ class WeightedBlossomOptions:
 
 
 def solve(
-    graph: Neighbours, start: Indices | None, options: WeightedBlossomOptions, control: Control
+    graph: Neighbours, start: Partners | None, options: WeightedBlossomOptions, control: Control
 ) -> GeneralState:
     """Solve: see :class:`preflow.solving.protocol.GeneralMatchingSolver`."""
     if start is not None:
@@ -142,7 +142,9 @@ def _state(forest: Forest, mate: Indices, finished: bool) -> GeneralState:
     parent[inside] = number[parent[inside]]
     parent[~inside] = -1
     duals = BlossomDuals(forest.dual, parent, forest.blossom_dual[n:][used[n:]])
-    return GeneralState(mate, finished, duals=duals)
+    found = mate.astype(np.int64)
+    found[found == n] = -1
+    return GeneralState(found, finished, duals=duals)
 
 
 def check_invariants(forest: Forest, graph: Neighbours) -> None:
