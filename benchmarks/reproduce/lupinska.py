@@ -1,9 +1,10 @@
-"""Łupińska, "Flow and matching on CUDA" (2011): its systems, side by side.
+"""Łupińska, "Parallel implementation of flow and matching algorithms" (2011): its systems, side by side.
 
 "assignment" has complete bipartite graphs and the algorithms of section 5: the generic one (5.0), that of
 Goldberg and Kennedy (5.1), the mixed one (5.2), each without and with price updates (5.3) and arc fixing, and
 the lock-free one (5.4) on threads and on a GPU. "flow" has grids and the systems of section 4: Hong's
 algorithm, which never relabels globally, the same with global relabels, and the hybrid of CPU and GPU.
+"alpha" has other divisors of epsilon than the paper's 10, and the lock-free method without arc fixing.
 
 The paper's numbers are few: it calls 1/20 of a second real time, and reaches it for assignments of 30 to 30.
 """
@@ -46,6 +47,13 @@ ASSIGNMENT_METHODS = (
     "multicore-lockfree",
     "cuda-lockfree",
     "auto",
+)
+#: Divisors of epsilon; the paper has 10.
+ALPHAS = (2, 5, 10, 20, 50)
+ALPHA_METHODS = (
+    *(f"serial-cost-scaling[form=csa,{AS_PRINTED},alpha={alpha}]" for alpha in ALPHAS),
+    *(f"multicore-lockfree[alpha={alpha}]" for alpha in ALPHAS),
+    "multicore-lockfree[arc_fixing=False]",
 )
 FLOW_METHODS = ("multicore-lockfree", "multicore-lockfree-arg", "cuda-hybrid", "cuda-lockfree", "auto")
 COUNTS = ("pushes", "relabels", "global_relabels")
@@ -112,17 +120,20 @@ def suites(selection: Selection) -> dict[str, Suite]:
     if selection.wants("flow"):
         methods = (*FLOW_METHODS, "Hong") if selection.small else FLOW_METHODS
         found["max_flow"] = Suite(partial(grids, sides=sides, seeds=seeds), methods, tables=tables)
-    if selection.wants("assignment"):
+    wanted = {"assignment": ASSIGNMENT_METHODS, "alpha": ALPHA_METHODS}
+    solvers = [method for part, methods in wanted.items() if selection.wants(part) for method in methods]
+    if solvers:
         make = partial(assignments, sizes=sizes, seeds=seeds)
-        found["linear_assignment"] = Suite(make, ASSIGNMENT_METHODS, tables=tables)
+        found["linear_assignment"] = Suite(make, tuple(solvers), tables=tables)
     return found
 
 
 PAPER = Paper(
-    "Łupińska, Flow and Matching on CUDA (2011)",
+    "Łupińska, Parallel Implementation of Flow and Matching Algorithms (2011)",
     MappingProxyType(
         {
             "flow": "section 4: Hong's algorithm (--small only), global relabels, the hybrid on grids",
+            "alpha": "section 5: divisors of epsilon, and no arc fixing on threads",
             "assignment": "section 5: the three forms, heuristics, lock-free, 1/20 s at 30 to 30",
         }
     ),

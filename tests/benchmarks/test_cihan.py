@@ -78,6 +78,13 @@ def test_cihan_has_the_families_and_the_vision_instances_of_the_thesis() -> None
     }
 
 
+def test_the_form_as_printed_is_beside_the_code_of_the_thesis() -> None:
+    counts = {"pushes": 10, "relabels": 4, "global_relabels": 2}
+    measured = timed(f"preflow:{cihan.AS_PRINTED}@8", 1.0, **counts)
+    (row,) = cihan.operations([InstanceRecord("max_flow", "", "seed 0", {}, [measured], "rmf-wide 400x16")])
+    assert row.published == cihan.TABLES["rmf-wide 400x16"].rows["Cihan"]
+
+
 def test_cihan_takes_the_users_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "babyface.n6c10.max").write_text("p max 2 1\nn 1 s\nn 2 t\na 1 2 5\n")
     (tmp_path / "other.max").write_text("")

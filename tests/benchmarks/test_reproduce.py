@@ -80,7 +80,7 @@ def test_parts_select_instances_and_methods() -> None:
     assert names(tables.cases(())) == ["rmf-long 8x128 seed 0", "BL06-gargoyle-med-like small"]
     assert tables.threads == (1, 8)
     speed = cihan.suites(Selection(("speed-up",), small=True, seeds=1))["max_flow"]
-    assert speed.methods == ("multicore-fifo",)
+    assert speed.methods == ("multicore-fifo", cihan.AS_PRINTED)
     assert len(names(speed.cases(()))) == 13
     families = wu_he_hong.suites(Selection(("rmf-wide",), small=True))["max_flow"]
     assert names(families.cases(())) == ["rmf-wide 12x12", "rmf-wide 16x16", "rmf-wide 21x21"]
@@ -89,6 +89,7 @@ def test_parts_select_instances_and_methods() -> None:
         "cuda-push-relabel",
     )
     assert list(lupinska.suites(Selection(("assignment",)))) == ["linear_assignment"]
+    assert lupinska.suites(Selection(("alpha",)))["linear_assignment"].methods == lupinska.ALPHA_METHODS
     everything = lupinska.suites(Selection(small=True))
     assert "Hong" in everything["max_flow"].methods
     assert "Hong" not in lupinska.suites(Selection())["max_flow"].methods
