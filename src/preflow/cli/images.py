@@ -37,9 +37,28 @@ if TYPE_CHECKING:
         "cat": "cat.jpg --scribbles painted.png --out demo-cat.png",
     },
 )
-@click.argument("image", metavar="IMAGE", help="PNG, JPEG, TIFF ...; grey or colour. Or a NIfTI volume.")
+@click.argument(
+    "image",
+    metavar="[IMAGE]",
+    required=False,
+    help="PNG, JPEG, TIFF ...; grey or colour. Or a NIfTI volume.",
+)
 @click.option(
-    "--out", "-o", required=True, metavar="PNG", help="Picture to write: the object with its outline."
+    "--out",
+    "-o",
+    required=True,
+    metavar="PNG",
+    help="Picture to write: the object with its outline. With --volume the mask to write.",
+)
+@click.option(
+    "--volume",
+    metavar="ZARR",
+    help="Instead of an image, a volume that need not fit the memory: .zarr, or .npy. Seeds are ranges of "
+    "values; --out is a mask of the same kind.",
+)
+@click.option("--memory", metavar="SIZE", help='With --volume: memory to use, as "4GB".')
+@click.option(
+    "--folder", metavar="FOLDER", help="With --volume: for checkpoints; a run that was ended goes on."
 )
 @click.option("--foreground", multiple=True, metavar="SEED", help="Pixels of the object; may be repeated.")
 @click.option(
@@ -77,9 +96,12 @@ if TYPE_CHECKING:
 @verify_option
 @click.option("--show", is_flag=True, help="Print the size of the network and the time of each step.")
 def segment(
-    image: str,
+    image: str | None,
     *,
     out: str,
+    volume: str | None,
+    memory: str | None,
+    folder: str | None,
     foreground: tuple[str, ...],
     background: tuple[str, ...],
     scribbles: str | None,
@@ -125,7 +147,39 @@ def segment(
       preflow segment brain.nii.gz --out slices.png --mask white.nii.gz
         --foreground ">195" --background "<185" --model mixture
         --smoothness 0.7 --sigma inf --connectivity 6 --prior 0.2
+      preflow segment --volume brain.zarr --out mask.zarr --memory 4GB
+        --foreground ">195" --background "<100" --sigma inf
     """
+    if volume is not None:
+        if image is not None or any((scribbles, box, mask, cutout, spacing)) or model != "histogram":
+            raise InvalidInputError(
+                "--volume takes no image, --scribbles, --box, --mask, --cutout, --spacing or --model"
+            )
+        if method != "auto" or device == "cuda":
+            raise InvalidInputError("--volume is solved by regions on files, on the CPU: give no method")
+        from .volumes import segment_volume
+
+        optimal = segment_volume(
+            volume,
+            out,
+            (foreground, background),
+            memory=memory,
+            folder=folder,
+            threads=threads,
+            time_limit=time_limit,
+            verify=verify,
+            smoothness=smoothness,
+            sigma=sigma,
+            connectivity=connectivity,
+            prior=prior,
+        )
+        if not optimal:
+            raise Exit(TIME_LIMIT_REACHED)
+        return
+    if image is None:
+        raise InvalidInputError("an IMAGE is missing, or --volume")
+    if memory is not None or folder is not None:
+        raise InvalidInputError("--memory and --folder belong to --volume")
     written = bool(foreground or background)
     if box is not None and scribbles is not None:
         raise InvalidInputError("--box takes no scribbles: write seeds as --foreground and --background")

@@ -1,0 +1,140 @@
+"""Segmentation of a volume that need not fit the memory: ``preflow segment --volume``."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ..errors import InvalidInputError, MissingDependencyError, ParseError, StorageError
+from .files import check_outputs
+from .session import solver_progress
+
+if TYPE_CHECKING:
+    from ..arrays import AnyArray
+
+#: Factors of the units of --memory.
+UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+
+
+def segment_volume(
+    volume: str,
+    out: str,
+    seeds: tuple[tuple[str, ...], tuple[str, ...]],
+    *,
+    memory: str | None,
+    folder: str | None,
+    threads: int | None,
+    time_limit: float | None,
+    verify: bool,
+    smoothness: float,
+    sigma: float | None,
+    connectivity: int | None,
+    prior: float,
+) -> bool:
+    """Segment a volume on files and print a report; return whether the cut is minimum."""
+    from ..distributed import grid_cut
+    from ..distributed.volume_energy import VolumeEnergy
+    from .reports import aligned
+
+    check_mask(out, volume)
+    size = None if memory is None else parse_size(memory)
+    given = open_volume(volume)
+    energy = VolumeEnergy(
+        given, *seeds, smoothness=smoothness, sigma=sigma, connectivity=connectivity, prior=prior
+    )
+    mask = create_mask(out, given)
+    with solver_progress() as progress:
+        result = grid_cut(
+            energy.source,
+            energy.sink,
+            energy.neighbor,
+            connectivity=energy.connectivity,
+            exchange="files",
+            memory=size,
+            folder=folder,
+            out=mask,
+            threads=threads,
+            time_limit=time_limit,
+            progress=progress,
+        )
+    if verify:
+        result.verify()
+    optimal = result.status == "optimal"
+    rows = [
+        ("volume", f"{' x '.join(f'{length:,}' for length in result.shape)} voxels"),
+        (
+            "energy",
+            f"{result.upper_bound / 1000:,.3f} nats"
+            + ("" if optimal else ", not the least: time limit reached"),
+        ),
+        ("method", f"{result.stats.method}: {result.stats.reason}"),
+        ("time", ", ".join(f"{phase} {time:.3g} s" for phase, time in result.stats.seconds.items())),
+        ("verified", "yes, the energy is the least" if verify and optimal else "yes" if verify else ""),
+        ("wrote", out),
+    ]
+    click.echo("\n".join(aligned(rows)))
+    return optimal
+
+
+def check_mask(path: str, volume: str) -> None:
+    """Check the name of the mask before long work; an array of zarr may be there and is replaced."""
+    if not path.rstrip("/").endswith((".zarr", ".npy")):
+        raise InvalidInputError(f"{path}: the name of a mask to write ends in .zarr or .npy")
+    if Path(path).is_dir():
+        if Path(path).resolve() == Path(volume).resolve():
+            raise InvalidInputError(f"{path}: the mask would replace the volume")
+        if not any((Path(path) / name).exists() for name in ("zarr.json", ".zarray")):
+            raise InvalidInputError(f"{path}: a folder that is no array of zarr is there")
+    else:
+        check_outputs([path], [volume])
+
+
+def parse_size(text: str) -> int:
+    """Return the number of bytes of a text such as "4GB" or "500M"."""
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)B?\s*", text, re.IGNORECASE)
+    if found is None or float(found[1]) <= 0:
+        raise InvalidInputError(f'--memory is a size such as "4GB" or "500MB", got {text!r}')
+    return int(float(found[1]) * UNITS[found[2].upper()])
+
+
+def open_volume(path: str) -> AnyArray:
+    """Open an array of zarr, or a file of NumPy, without reading it."""
+    if path.endswith(".npy"):
+        import numpy as np
+
+        try:
+            return np.load(path, mmap_mode="r")
+        except (OSError, ValueError) as error:
+            raise ParseError(path, None, f"cannot be read as an array of NumPy: {error}") from error
+    zarr = _zarr()
+    if not Path(path).exists():
+        raise ParseError(path, None, "there is no such volume")
+    try:
+        return zarr.open_array(path, mode="r")
+    except Exception as error:  # zarr raises errors of many kinds
+        raise ParseError(path, None, f"cannot be read as an array of zarr: {error}") from error
+
+
+def create_mask(path: str, volume: AnyArray) -> AnyArray:
+    """Create an array of bool like a volume, in a file of NumPy or of zarr."""
+    shape = tuple(map(int, volume.shape))
+    try:
+        if path.endswith(".npy"):
+            import numpy as np
+
+            return np.lib.format.open_memmap(path, "w+", np.bool_, shape)
+        chunks = getattr(volume, "chunks", None) or tuple(min(length, 64) for length in shape)
+        return _zarr().create_array(path, shape=shape, chunks=chunks, dtype="bool", overwrite=True)
+    except OSError as error:
+        raise StorageError(f"{path}: {error.strerror or error}") from error
+
+
+def _zarr() -> AnyArray:
+    try:
+        import zarr
+    except ImportError as error:
+        raise MissingDependencyError("a volume in .zarr", "zarr", "distributed") from error
+    return zarr
