@@ -129,6 +129,7 @@ def test_a_table_without_optima() -> None:
     ("data", "arguments", "message"),
     [
         (("sorting",), {}, "unknown problem"),
+        (("max_flow",), {}, "needs the data behind the name"),
         ((ARCS, 0, 3), {}, r"compare\('max_flow', network, source, sink\)"),
         ((NETWORK, 0, 3), {"methods": []}, "methods is empty"),
         ((NETWORK, 0, 3), {"methods": ["nope"]}, "unknown method 'nope'"),

@@ -296,6 +296,10 @@ def _problem_of(problem: Any, data: tuple[Any, ...]) -> tuple[str, tuple[Any, ..
     if isinstance(problem, str):
         if problem not in FUNCTIONS:
             raise InvalidInputError(f"unknown problem {problem!r}; there are: {', '.join(FUNCTIONS)}")
+        if not data:
+            raise InvalidInputError(
+                f"compare({problem!r}) needs the data behind the name: the arguments of preflow.{problem}"
+            )
         return problem, data
     for container, name in OF_CONTAINER.items():
         if isinstance(problem, container):

@@ -246,3 +246,16 @@ def test_costs_on_a_gpu(kind: Any) -> None:
         halves = preflow.linear_assignment(OnGpu(cost), unmatched_cost=2.5)
         halves.verify()
         assert np.all(result.gap == expected.gap)
+
+
+@pytest.mark.usefixtures("cpu_device")
+@pytest.mark.parametrize("how", [{"device": "cuda"}, {"method": "cuda-shortest-path"}])
+def test_points_by_a_gpu(how: Any) -> None:
+    rng = np.random.default_rng(4)
+    points = preflow.PointCosts(rng.random((7, 2)), rng.random((9, 2)))
+    expected = preflow.linear_assignment(points, unmatched_cost=(0.2, 0.05))
+    result = preflow.linear_assignment(points, unmatched_cost=(0.2, 0.05), **how)
+    result.verify()
+    assert result.stats.method.startswith("cuda-")
+    assert result.pairs() == expected.pairs()
+    assert result.cost == pytest.approx(expected.cost)

@@ -468,6 +468,8 @@ def test_methods_tells_all_about_each() -> None:
     assert "relabel_period=1.0" in text
     assert "serial-hi-pr" in succeed("methods", "min_cut")
     assert "unknown problem 'sorting'; there are: max_flow" in fail("methods", "sorting")
+    text = succeed("methods", "HI_PR")
+    assert text.startswith("max_flow, min_cut (serial-hi-pr)\n\nHighest-label push-relabel")
 
 
 # Segment and bench

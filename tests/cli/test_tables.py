@@ -271,3 +271,48 @@ def test_hints_at_other_commands_and_families(tmp_path: Path) -> None:
     assert "did you mean 'delaunay'? There are" in error
     for family in ("rmf-wide", "netgen", "delaunay"):
         assert family in error
+
+
+class TestVerify:
+    def test_table_of_flows(self, tmp_path: Path) -> None:
+        roads, flow = written(tmp_path, "roads.csv", ROADS), tmp_path / "flow.csv"
+        terminals = ("--source", "depot", "--sink", "shop")
+        succeed("solve", roads, *terminals, "-o", str(flow))
+        assert "5 arrives at the sink\n" in succeed("verify", roads, str(flow), *terminals)
+        header, *rows = lines_of(flow)
+        flow.write_text("\n".join([header, *rows[::-1]]))
+        assert "verified: a maximum flow" in succeed("verify", roads, str(flow), *terminals)
+        for old, new, violation in ((",4,2,", ",4,1,", "into the sink"), (",4,2,", ",4,9,", "capacity")):
+            wrong = written(tmp_path, "wrong.csv", "\n".join([header, *rows]).replace(old, new))
+            done = run("verify", roads, wrong, *terminals)
+            assert (done.exit_code, violation in done.stdout) == (1, True), done.stdout
+
+    def test_numbers_of_a_file(self, tmp_path: Path) -> None:
+        problem = written(tmp_path, "x.max", "p max 2 1\nn 1 s\nn 2 t\na 1 2 5\n")
+        flow = tmp_path / "flow.csv"
+        succeed("solve", problem, "-o", str(flow))
+        assert "5 arrives" in succeed("verify", problem, str(flow))
+        less = written(tmp_path, "less.csv", "source,target,flow\n1,2,4\n")
+        assert "not verified" in run("verify", problem, less).stdout
+
+    def test_costs(self, tmp_path: Path) -> None:
+        prices = written(tmp_path, "p.csv", "source,target,capacity,cost\na,b,4,1\na,b,4,3\n")
+        supply = written(tmp_path, "s.csv", "vertex,supply\na,5\nb,-5\n")
+        flow = tmp_path / "flow.csv"
+        succeed("solve", prices, "--supply", supply, "-o", str(flow))
+        assert "cost          7\n" in succeed("verify", prices, str(flow), "--supply", supply)
+        dear = written(tmp_path, "dear.csv", "source,target,flow\na,b,1\na,b,4\n")
+        assert "not verified" in run("verify", prices, dear, "--supply", supply).stdout
+
+    @pytest.mark.parametrize(
+        ("text", "message"),
+        [
+            ("source,target,amount\ndepot,north,2\n", "column 'flow'"),
+            ("source,target,flow\ndepot,moon,2\n", "no vertex 'moon'"),
+        ],
+    )
+    def test_errors(self, tmp_path: Path, text: str, message: str) -> None:
+        roads, flow = written(tmp_path, "roads.csv", ROADS), written(tmp_path, "flow.csv", text)
+        done = run("verify", roads, flow, "--source", "depot", "--sink", "shop")
+        assert done.exit_code == 2
+        assert message in done.stderr

@@ -16,6 +16,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..errors import InvalidInputError, ParseError
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from ..arrays import Array
     from ..graph.cost_network import CostNetwork
     from ..graph.network import FlowNetwork, MaxFlowProblem
@@ -104,6 +107,68 @@ def read_table_problem(file: str, terminals: Terminals) -> MaxFlowProblem | Cost
     )
     ends: Any = [side[0] if len(side) == 1 else side for side in (source, sink)]
     return MaxFlowProblem(network, *ends, name=name_of(file))
+
+
+class FlowTable(NamedTuple):
+    """The rows of a table of flows.
+
+    Attributes
+    ----------
+    tail, head : ndarray of int64, shape (k,)
+        The numbers of the vertices.
+    flow : ndarray, shape (k,)
+    """
+
+    tail: NDArray[np.int64]
+    head: NDArray[np.int64]
+    flow: Array
+
+    def leaving(self, sources: NDArray[np.int64]) -> int | float:
+        """Return the flow that leaves some vertices, less what enters them."""
+        import numpy as np
+
+        out, back = (self.flow[np.isin(ends, sources)] for ends in (self.tail, self.head))
+        value: int | float = out.sum().item() - back.sum().item()
+        return value
+
+    def on_arcs(self, network: FlowNetwork | CostNetwork, value: int | float) -> Array:
+        """Return the flow of each arc; rows in another order than the arcs are taken by their ends."""
+        import numpy as np
+
+        from ..graph.cost_network import CostNetwork
+        from ..io.solution import FlowSolution, flow_on_arcs, min_cost_flow_on_arcs
+
+        if np.array_equal(self.tail, network.tail) and np.array_equal(self.head, network.head):
+            return self.flow
+        rows = FlowSolution(value, self.tail.astype(np.uint32), self.head.astype(np.uint32), self.flow)
+        if isinstance(network, CostNetwork):
+            return min_cost_flow_on_arcs(network, rows)
+        return flow_on_arcs(network, rows)
+
+
+def read_flow_table(file: str, network: FlowNetwork | CostNetwork) -> FlowTable:
+    """Read a table of arcs with their flow, whose vertices are those of a network."""
+    import numpy as np
+
+    from ..io.tables import read_columns
+
+    table = read_columns(file)
+    column = table.find(["flow"])
+    if column is None:
+        raise ParseError(file, 1, f"expected a column 'flow', got: {', '.join(table.names)}")
+    labels = range(1, network.num_vertices + 1) if network.labels is None else network.labels
+    numbers = {str(label): number for number, label in enumerate(labels)}
+
+    def vertices(end: int) -> NDArray[np.int64]:
+        names = table.labels(end)
+        for row, name in enumerate(names):
+            if str(name) not in numbers:
+                raise table.error(row, f"the network has no vertex {name!r}")
+        return np.array([numbers[str(name)] for name in names], dtype=np.int64)
+
+    tail, head = table.ends()
+    flow = np.array(table.numbers(column))
+    return FlowTable(vertices(tail), vertices(head), flow if flow.size else flow.astype(np.int64))
 
 
 def label_of(network: VertexNames, name: Hashable) -> Hashable:

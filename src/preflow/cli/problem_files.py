@@ -25,10 +25,12 @@ from .files import (
     MAX_FLOW_NAMES,
     MIN_COST_NAMES,
     STREAM,
+    FlowTable,
     Terminals,
     check_outputs,
     check_table_name,
     name_of,
+    read_flow_table,
     read_network,
     read_problem,
     read_table_problem,
@@ -271,8 +273,24 @@ def info(file: str, *, as_json: bool) -> None:
 
 @click.command(cls=Command)
 @problem_file
-@click.argument("solution", metavar="SOLUTION", help="A DIMACS solution, such as solve --output writes.")
-def verify(file: str, solution: str) -> None:
+@click.argument(
+    "solution", metavar="SOLUTION", help="A DIMACS solution or a table, such as solve --output writes."
+)
+@click.option("--source", multiple=True, metavar="VERTEX", help="Of a table: a source; may be repeated.")
+@click.option("--sink", multiple=True, metavar="VERTEX", help="Of a table: a sink; may be repeated.")
+@click.option(
+    "--supply", metavar="FILE", help="Of a table with costs: a table of vertices and what they send."
+)
+@click.option("--undirected", is_flag=True, help="Of a table: each arc carries flow either way.")
+def verify(
+    file: str,
+    solution: str,
+    *,
+    source: tuple[str, ...],
+    sink: tuple[str, ...],
+    supply: str | None,
+    undirected: bool,
+) -> None:
     """Check that a solution is a maximum or a minimum-cost flow.
 
     Proved independently of every solver. Of a maximum flow: no arc
@@ -284,18 +302,29 @@ def verify(file: str, solution: str) -> None:
     be integers. Exit code 1, with the first violation, if the proof
     fails.
 
+    Both files may be tables (.csv, .tsv, .parquet). That of the solution
+    has the columns source, target and flow, and states no value.
+
     For example:
 
       preflow verify wide.max.gz wide.sol
       preflow verify supplies.min supplies.sol
+      preflow verify roads.csv flow.csv --source depot --sink shop
+      preflow solve prices.csv --supply supplies.csv -o plan.csv
+      preflow verify prices.csv plan.csv --supply supplies.csv
     """
     from ..graph.cost_network import CostNetwork
     from ..io.solution import read_solution
+    from ..io.tables import is_table
     from .reports import aligned
 
+    terminals = Terminals(source, sink, supply, undirected)
+    if any(terminals) and not is_table(file):
+        raise InvalidInputError(f"{file}: --source, --sink, --supply and --undirected are for tables")
     with working("reading"):
-        problem = read_problem(file)
-        claimed = read_solution(solution)
+        problem = read_table_problem(file, terminals) if is_table(file) else read_problem(file)
+        network = problem if isinstance(problem, CostNetwork) else problem.network
+        claimed = read_flow_table(solution, network) if is_table(solution) else read_solution(solution)
     with working("verifying"):
         try:
             if isinstance(problem, CostNetwork):
@@ -307,31 +336,37 @@ def verify(file: str, solution: str) -> None:
     click.echo("\n".join([f"verified: {title}", *aligned(proved, indent="  ")]))
 
 
-def _proved_maximum(problem: MaxFlowProblem, claimed: FlowSolution) -> list[tuple[str, str]]:
+def _proved_maximum(problem: MaxFlowProblem, claimed: FlowSolution | FlowTable) -> list[tuple[str, str]]:
     """Prove a maximum flow and return what was proved."""
     from ..certify.cut import check_no_residual_path
     from ..certify.flow import check_flow
-    from ..io.solution import flow_on_arcs
+    from ..io.solution import FlowSolution, flow_on_arcs
     from .reports import counted
 
     network = problem.network
     sources = network.vertices(problem.source, "source")
     sinks = network.vertices(problem.sink, "sink")
+    stated = isinstance(claimed, FlowSolution)
+    value = claimed.value if isinstance(claimed, FlowSolution) else claimed.leaving(sources)
     try:
-        flow = flow_on_arcs(network, claimed)
+        flow = (
+            claimed.on_arcs(network, value)
+            if isinstance(claimed, FlowTable)
+            else flow_on_arcs(network, claimed)
+        )
     except InvalidInputError as error:
         _verification_failed(str(error))
-    check_flow(network, sources, sinks, flow, claimed.value)
+    check_flow(network, sources, sinks, flow, value)
     check_no_residual_path(network, sources, sinks, flow)
     return [
         ("capacity", f"respected by the flow on each of {counted(network.num_arcs, 'arcs')}"),
         ("conservation", "every vertex but source and sink passes on what it gets"),
-        ("value", f"{claimed.value:,} arrives at the sink, as the file states"),
+        ("value", f"{value:,} arrives at the sink" + ", as the file states" * stated),
         ("maximum", "no residual path leads from the source to the sink"),
     ]
 
 
-def _proved_cheapest(network: CostNetwork, claimed: FlowSolution) -> list[tuple[str, str]]:
+def _proved_cheapest(network: CostNetwork, claimed: FlowSolution | FlowTable) -> list[tuple[str, str]]:
     """Prove a minimum-cost flow and return what was proved."""
     import numpy as np
 
@@ -341,18 +376,23 @@ def _proved_cheapest(network: CostNetwork, claimed: FlowSolution) -> list[tuple[
 
     supply = np.zeros(network.num_vertices, dtype=np.int64) if network.supply is None else network.supply
     try:
-        flow = min_cost_flow_on_arcs(network, claimed)
+        flow = (
+            claimed.on_arcs(network, 0)
+            if isinstance(claimed, FlowTable)
+            else min_cost_flow_on_arcs(network, claimed)
+        )
     except InvalidInputError as error:
         _verification_failed(str(error))
     flow = check_flow_of_network(network, supply, flow)
     cost = flow_cost(network, flow)
-    if cost != claimed.value:
+    stated = not isinstance(claimed, FlowTable)
+    if not isinstance(claimed, FlowTable) and cost != claimed.value:
         _verification_failed(f"the flow costs {cost:,}, the file states {claimed.value:,}")
     check_cheapest_flow(network, flow)
     return [
         ("bounds", f"respected by the flow on each of {counted(network.num_arcs, 'arcs')}"),
         ("conservation", "every vertex sends its supply or receives its demand"),
-        ("cost", f"{claimed.value:,}, as the file states"),
+        ("cost", f"{cost:,}" + ", as the file states" * stated),
         ("minimum", "no residual cycle has negative cost"),
     ]
 
@@ -363,9 +403,11 @@ def _verification_failed(violation: str) -> NoReturn:
 
 
 @click.command(cls=Command)
-@click.argument("problem", required=False, metavar="PROBLEM", help="max_flow, min_cut ...; default: all.")
-def methods(problem: str | None) -> None:
-    """List the solvers with their papers and options.
+@click.argument(
+    "name", required=False, metavar="NAME", help="A problem, such as max_flow, or a method; default: all."
+)
+def methods(name: str | None) -> None:
+    """List the solvers with their papers and options, or explain one.
 
     A name, or one of the other names that the papers use, goes to
     solve --method; an option goes to solve --option.
@@ -374,9 +416,23 @@ def methods(problem: str | None) -> None:
 
       preflow methods
       preflow methods max_flow
+      preflow methods serial-hi-pr
     """
     from ..registry import methods as methods_of
     from .reports import method_lines
 
-    listed = methods_of() if problem is None else {problem: methods_of(problem)}
-    click.echo("\n".join(method_lines(listed)).rstrip())
+    problems = methods_of()
+    explained = [
+        (problem, method)
+        for problem, listed in problems.items()
+        for method in listed
+        if name in (method.name, *method.other_names)
+    ]
+    if not explained:
+        listed = problems if name is None else {name: methods_of(name)}
+        click.echo("\n".join(method_lines(listed)).rstrip())
+        return
+    explanations: dict[str, list[str]] = {}
+    for problem, method in explained:
+        explanations.setdefault(f"({method.name})\n\n{method.explanation}", []).append(problem)
+    click.echo("\n\n".join(f"{', '.join(names)} {text}" for text, names in explanations.items()))

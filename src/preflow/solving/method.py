@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -75,6 +76,11 @@ class Method:
 
     def _module(self) -> Any:
         return import_module(f"preflow.{self.module}")
+
+    @property
+    def explanation(self) -> str:
+        """The docstring of its module: the algorithm, its invariants and its pseudo-code."""
+        return inspect.cleandoc(self._module().__doc__ or self.summary)
 
     @property
     def available(self) -> bool:

@@ -7,8 +7,8 @@ singles changes the total by ``d[i, j] = c[i, j] - r[i] - k[j]``. So the best ch
 - Dense costs: an assignment of all rows (columns, if there are fewer) with the costs ``min(d, 0)`` costs as
   much. Pairs of cost 0 in it are two singles; conversely, any pairs can be completed with pairs that cost at
   most 0. The size stays the same.
-- Sparse costs, distances of points, and a dense matrix with few pairs of ``d < 0``: each row gets a column of
-  its own, which costs 0 and means that the row is single.
+- Sparse costs, distances of points on the CPU, and a dense matrix with few pairs of ``d < 0``: each row gets
+  a column of its own, which costs 0 and means that the row is single.
 
 Prices of the assignment, moved so that the largest price of a side that may be left over is 0, are at most 0
 on both sides. A pair of cost 0 then has two prices of 0. So ``r`` and ``k`` plus these prices are at most the
@@ -35,6 +35,8 @@ from ...graph.device.costs import DeviceCosts
 from ...graph.placement import as_device_array, host_array
 from ...graph.point_costs import PointCosts
 from ...solving.call import Request
+from ...solving.dispatch import find_method
+from ..methods import METHODS
 from ..result import AssignmentResult
 from ..singles_result import AssignmentWithSinglesResult
 from .call import AssignmentCall
@@ -71,7 +73,9 @@ def assign_with_singles(
     if singles.rows.dtype.kind == "f" and costs.dtype.kind == "i":
         costs, given = _as_floats(costs), _as_floats(given)
     _check_sums(costs, singles)
-    reduced = _reduced(costs, singles, request.method == "auto" and request.device != "cuda")
+    reduced = _reduced(
+        costs, singles, request.method == "auto" and request.device != "cuda", _on_gpu(request)
+    )
     call = AssignmentCall.prepare(reduced.cost, False, reduced.sizes, False, request)
     found = call.run(call.assignment, request)
     with given.current():
@@ -140,8 +144,19 @@ def _check_sums(costs: HostCostsOfPairs, singles: Singles) -> None:
         raise InvalidInputError("integer costs and unmatched_cost could add up to more than 2**62")
 
 
-def _reduced(costs: HostCostsOfPairs, singles: Singles, may_choose: bool) -> Reduced:
-    """Return the assignment problem; `may_choose` says whether dense costs may become sparse."""
+def _on_gpu(request: Request) -> bool:
+    """Return whether the caller asks for a GPU, by the device or by a method."""
+    if request.device == "cuda" or request.method == "auto":
+        return request.device == "cuda"
+    return find_method(METHODS, request.method).device == "cuda"
+
+
+def _reduced(costs: HostCostsOfPairs, singles: Singles, may_choose: bool, on_gpu: bool) -> Reduced:
+    """Return the assignment problem.
+
+    `may_choose` says whether dense costs may become sparse. Methods on a GPU take no sparse costs, so the
+    distances of points become dense ones for them.
+    """
     sign = -1 if costs.maximize else 1
     _, n, m = costs.shape
     if isinstance(costs, SparseCosts):
@@ -149,6 +164,11 @@ def _reduced(costs: HostCostsOfPairs, singles: Singles, may_choose: bool) -> Red
         change = sign * (costs.values - singles.rows[0][row] - singles.columns[0][column])
         useful = change < 0
         return Reduced(_with_columns_of_singles(row[useful], column[useful], change[useful], n, m), None)
+    if isinstance(costs, PointCosts) and on_gpu:
+        change = costs.block(0, n) - singles.rows[0, :, None]
+        change -= singles.columns[0]
+        change *= sign
+        return Reduced(np.minimum(change, 0, out=change)[None], None)
     if isinstance(costs, PointCosts):
         return Reduced(_with_columns_of_singles(*_useful_points(costs, singles), n, m), None)
     change = costs.values - singles.rows[:, :, None]
