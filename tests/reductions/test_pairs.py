@@ -251,11 +251,11 @@ def test_jobs_with_labels() -> None:
     assert plain.to_columns()["cost"].tolist() == [2, 3, 2]
     for wrong, message in (
         ({"ada": 1}, "limit has no entry for 'bob'"),
-        ({"ada": 1, "bob": 1, "cy": 1}, "entry for 'cy', which the costs do not have"),
+        ({"ada": 1, "bob": 1, "cy": 1}, "entry for 'cy', which the problem does not have"),
     ):
         with pytest.raises(InvalidInputError, match=message):
             reductions.assign_jobs(matrix, limit=wrong)
-    with pytest.raises(InvalidInputError, match="the costs have no labels"):
+    with pytest.raises(InvalidInputError, match="the problem has no labels"):
         reductions.assign_jobs(matrix.to_numpy(), limit=limit)
 
 
@@ -287,3 +287,17 @@ def test_wrong_answers_are_refused() -> None:
     )  # fmt: skip
     with pytest.raises(VerificationError, match="not covered"):
         wrong.verify()
+
+
+def test_labels_of_b_matching() -> None:
+    shifts = [("ada", "early"), ("ada", "late"), ("bob", "late")]
+    found = reductions.b_matching(
+        shifts, row_limit={"ada": 2, "bob": 0}, column_limit={"early": 3, "late": 1}
+    )
+    found.verify()
+    assert found.pairs() == [("ada", "early"), ("ada", "late")]
+    twice = reductions.b_matching([("a", "x")], row_limit=2, column_limit=3, edge_limit=None)
+    assert twice.pairs() == [("a", "x"), ("a", "x")]
+    assert reductions.b_matching(([0, 1], [0, 0])).pairs() in ([(0, 0)], [(1, 0)])
+    with pytest.raises(InvalidInputError, match="row_limit has no entry for 'bob'"):
+        reductions.b_matching(shifts, row_limit={"ada": 2})

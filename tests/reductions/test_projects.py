@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -65,3 +66,26 @@ def test_refusals() -> None:
     )
     with pytest.raises(VerificationError, match="project 0 lacks project 1"):
         wrong.verify()
+
+
+@pytest.mark.parametrize(
+    "requires",
+    [
+        [("order", "drill"), ("bulk", "lathe")],
+        (["order", "bulk"], ["drill", "lathe"]),
+        {"order": ["drill"], "bulk": ["lathe"]},
+    ],
+)
+@pytest.mark.parametrize("series", [False, True])
+def test_labels(requires: Any, series: bool) -> None:
+    profit: Any = {"order": 6, "bulk": 2, "drill": -3, "lathe": -5}
+    if series:
+        profit = pytest.importorskip("pandas").Series(profit)
+    found = reductions.select_projects(profit, requires)
+    found.verify()
+    assert (found.projects(), found.profit) == (["order", "drill"], 3)
+    assert reductions.select_projects([6, -3], [(0, 1)]).projects() == [0, 1]
+    with pytest.raises(InvalidInputError, match="'saw', which has no profit"):
+        reductions.select_projects(profit, [("order", "saw")])
+    with pytest.raises(InvalidInputError, match="must be pairs"):
+        reductions.select_projects(profit, [("order",)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, Unpack
 
@@ -323,3 +324,19 @@ def one_matrix(cost: AnyArray) -> DenseCosts | SparseCosts:
     if costs.base is not None:
         raise InvalidInputError("integer costs are at most 2**59 in size")
     return costs.plain()
+
+
+def by_label(values: ArrayLike, name: str, labels: Sequence[Hashable] | None) -> ArrayLike:
+    """Return numbers by label, a mapping or a Series, in the order of the labels; others unchanged."""
+    if not isinstance(values, Mapping) and (labels is None or not hasattr(values, "items")):
+        return values
+    if labels is None:
+        raise InvalidInputError(f"{name} is a mapping of labels, and the problem has no labels")
+    given: Mapping[Hashable, int] = dict(values.items())
+    for label in labels:
+        if label not in given:
+            raise InvalidInputError(f"{name} has no entry for {label!r}")
+    if len(given) > len(labels):
+        extra = next(label for label in given if label not in set(labels))
+        raise InvalidInputError(f"{name} has an entry for {extra!r}, which the problem does not have")
+    return [given[label] for label in labels]

@@ -6,7 +6,7 @@ pass on as many workers as they need to a sink. Potentials become what a worker'
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self, Unpack
 
@@ -24,7 +24,7 @@ from ..graph.edge_tables import data_frame, labels_of
 from ..mincost.result import MinCostFlowResult
 from ..solving.call import Arguments
 from ..solving.drawn import DrawnResult
-from .base import CostReduction, check_fits, freeze, one_matrix, read_limits
+from .base import CostReduction, by_label, check_fits, freeze, one_matrix, read_limits
 from .most_for_least import MaxFlowMinCostResult, max_flow_min_cost
 
 if TYPE_CHECKING:
@@ -256,7 +256,7 @@ class JobsAsMinCostFlow(CostReduction[JobAssignment]):
         given = one_matrix(with_edges_read(cost))
         _, n, m = given.shape
         workers, jobs = given.labels or (None, None)
-        limit, needs = _by_label(limit, "limit", workers), _by_label(needs, "needs", jobs)
+        limit, needs = by_label(limit, "limit", workers), by_label(needs, "needs", jobs)
         pairs = given.to_sparse() if isinstance(given, DenseCosts) else given
         limits, needed = read_limits(limit, n, "limit"), read_limits(needs, m, "needs")
         worker, job = pairs.row, pairs.column.astype(np.int64)
@@ -338,22 +338,6 @@ class JobsAsMinCostFlow(CostReduction[JobAssignment]):
             cover_jobs,
             self.labels,
         )
-
-
-def _by_label(values: ArrayLike, name: str, labels: Sequence[Hashable] | None) -> ArrayLike:
-    """Return limits by label, a mapping or a Series, in the order of the labels; others unchanged."""
-    if not isinstance(values, Mapping) and (labels is None or not hasattr(values, "items")):
-        return values
-    if labels is None:
-        raise InvalidInputError(f"{name} is a mapping of labels, and the costs have no labels")
-    given: Mapping[Hashable, int] = dict(values.items())
-    for label in labels:
-        if label not in given:
-            raise InvalidInputError(f"{name} has no entry for {label!r}")
-    for label in given:
-        if label not in labels:
-            raise InvalidInputError(f"{name} has an entry for {label!r}, which the costs do not have")
-    return [given[label] for label in labels]
 
 
 def assign_jobs(

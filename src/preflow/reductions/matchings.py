@@ -7,6 +7,7 @@ source side. Where edges have limits of their own, some edges may be left over, 
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self, Unpack
 
@@ -18,11 +19,12 @@ from ..drawing.pairs import draw_two_columns
 from ..errors import InvalidInputError, VerificationError
 from ..graph.bipartite import BipartiteGraph
 from ..graph.convert import as_bipartite_graph
+from ..graph.edge_tables import labels_of
 from ..graph.network import FlowNetwork
 from ..maxflow.result import MaxFlowResult
 from ..solving.call import Arguments
 from ..solving.drawn import DrawnResult
-from .base import FlowReduction, check_fits, freeze, read_limits, totals
+from .base import FlowReduction, by_label, check_fits, freeze, read_limits, totals
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,6 +48,8 @@ class BMatching(DrawnResult):
     cover_rows, cover_columns : ndarray of bool
         The limits of these rows and columns, and `edge_limit` for each edge without an end among them, sum to
         `size`. Every matching is at most as large.
+    row_labels, column_labels : tuple or None
+        The caller's labels.
     """
 
     size: int
@@ -57,6 +61,8 @@ class BMatching(DrawnResult):
     edge_limit: int | None
     cover_rows: NDArray[np.bool_]
     cover_columns: NDArray[np.bool_]
+    row_labels: tuple[Hashable, ...] | None = None
+    column_labels: tuple[Hashable, ...] | None = None
 
     def __post_init__(self) -> None:
         freeze(self.count, self.edge_row, self.edge_column, self.row_limit, self.column_limit)
@@ -71,6 +77,14 @@ class BMatching(DrawnResult):
     def column(self) -> NDArray[np.int64]:
         """The column of each edge that is used."""
         return self.edge_column[self.count > 0]
+
+    def pairs(self) -> list[tuple[Hashable, Hashable]]:
+        """Return the row and the column of each edge as often as it is used, with the caller's labels."""
+        ends = (
+            labels_of(labels, np.repeat(numbers, self.count)).tolist()
+            for labels, numbers in ((self.row_labels, self.edge_row), (self.column_labels, self.edge_column))
+        )
+        return list(zip(*ends, strict=True))
 
     def verify(self) -> None:
         """Prove the matching largest, in linear time.
@@ -106,7 +120,9 @@ class BMatching(DrawnResult):
         """Draw rows and columns as two columns of vertices; squares are the cover that proves the size."""
         edges, cover = (self.edge_row, self.edge_column), (self.cover_rows, self.cover_columns)
         shape = len(self.row_limit), len(self.column_limit)
-        return draw_two_columns(ax, shape, edges, self.count > 0, cover, (None, None))
+        return draw_two_columns(
+            ax, shape, edges, self.count > 0, cover, (self.row_labels, self.column_labels)
+        )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -152,15 +168,17 @@ class MatchingAsMaxFlow(FlowReduction[BMatching]):
 
         Parameters
         ----------
-        graph : BipartiteGraph, (row, column), matrix, or NetworkX graph
+        graph : BipartiteGraph, (row, column), edges, matrix, or NetworkX graph
             As in :func:`preflow.bipartite_matching`.
         row_limit, column_limit : array_like of integers, shape (num_rows,) or (num_columns,), or scalar
-            How many edges each row, and each column, may have.
+            How many edges each row, and each column, may have; by label, a mapping or a Series.
         edge_limit : int, optional
             How often an edge may be used. Default: as often as its row and its column allow.
         """
         given = as_bipartite_graph(graph).on_host()
         n, m = given.shape
+        row_limit = by_label(row_limit, "row_limit", given.row_labels)
+        column_limit = by_label(column_limit, "column_limit", given.column_labels)
         rows, columns = read_limits(row_limit, n, "row_limit"), read_limits(column_limit, m, "column_limit")
         if edge_limit is not None and (
             isinstance(edge_limit, bool) or not isinstance(edge_limit, int | np.integer) or edge_limit < 0
@@ -201,6 +219,8 @@ class MatchingAsMaxFlow(FlowReduction[BMatching]):
             self.edge_limit,
             result.sink_side[:n].copy(),
             ~result.sink_side[n : n + m],
+            self.graph.row_labels,
+            self.graph.column_labels,
         )
 
 
@@ -222,10 +242,10 @@ def b_matching(
 
     Parameters
     ----------
-    graph : BipartiteGraph, (row, column), matrix, or NetworkX graph
+    graph : BipartiteGraph, (row, column), edges, matrix, or NetworkX graph
         As in :func:`preflow.bipartite_matching`.
     row_limit, column_limit : array_like of integers, shape (num_rows,) or (num_columns,), or scalar
-        How many edges each row, and each column, may have.
+        How many edges each row, and each column, may have; by label, a mapping or a Series.
     edge_limit : int or None
         How often an edge may be used; None: as often as its row and its column allow.
     **arguments
@@ -243,6 +263,9 @@ def b_matching(
     >>> found.size, found.count.tolist()
     (3, [1, 1, 0, 0, 1])
     >>> found.verify()
+    >>> shifts = [("ada", "early"), ("ada", "late"), ("bob", "late")]
+    >>> preflow.reductions.b_matching(shifts, row_limit={"ada": 2, "bob": 0}).pairs()
+    [('ada', 'early'), ('ada', 'late')]
     """
     limits = {"row_limit": row_limit, "column_limit": column_limit}
     return MatchingAsMaxFlow.of(graph, **limits, edge_limit=edge_limit).solve(**arguments)

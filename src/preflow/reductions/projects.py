@@ -7,8 +7,9 @@ a cut is then a closed set, and its capacity is what the set falls short of all 
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self, Unpack
+from typing import TYPE_CHECKING, Self, Unpack, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +18,7 @@ from ..arrays import Array
 from ..drawing.axes import number
 from ..drawing.networks import Arcs, draw_flow, matched_colours
 from ..errors import InvalidInputError, VerificationError
+from ..graph.edge_tables import labels_of
 from ..graph.network import FlowNetwork, check_ends, exact_sum, read_capacities, vertex_ids
 from ..maxflow.result import MinCutResult
 from ..solving.call import Arguments
@@ -26,6 +28,13 @@ from .base import CutReduction, check_fits, freeze, sum_of
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+#: Which project requires which: see :func:`select_projects`.
+Requirements = (
+    ArrayLike
+    | tuple[ArrayLike, ArrayLike]
+    | Iterable[tuple[Hashable, Hashable]]
+    | Mapping[Hashable, Iterable[Hashable]]
+)
 #: Relative rounding error that sums of float profits may have.
 ROUNDING = 1e-9
 
@@ -47,6 +56,8 @@ class ProjectSelection(DrawnResult):
     cut : MinCutResult
         A minimum cut, whose flow proves that no selection has more profit: it says which profits pay for
         which losses.
+    labels : tuple or None
+        The caller's labels of the projects.
     """
 
     selected: NDArray[np.bool_]
@@ -55,9 +66,15 @@ class ProjectSelection(DrawnResult):
     project: NDArray[np.int64]
     required: NDArray[np.int64]
     cut: MinCutResult
+    labels: tuple[Hashable, ...] | None = None
 
     def __post_init__(self) -> None:
         freeze(self.selected, self.profits, self.project, self.required)
+
+    def projects(self) -> list[Hashable]:
+        """Return the selected projects, by the caller's labels."""
+        names: list[Hashable] = labels_of(self.labels, np.flatnonzero(self.selected)).tolist()
+        return names
 
     def verify(self) -> None:
         """Prove the selection closed and its profit the largest, in linear time.
@@ -89,7 +106,10 @@ class ProjectSelection(DrawnResult):
         count = len(self.project)
         none = np.zeros(count, dtype=bool)
         arcs = Arcs(self.project, self.required, none, [""] * count, none)
-        names = [f"{item}: {number(profit)}" for item, profit in enumerate(self.profits.tolist())]
+        items = self.labels or range(len(self.profits))
+        names = [
+            f"{item}: {number(profit)}" for item, profit in zip(items, self.profits.tolist(), strict=True)
+        ]
         first = np.setdiff1d(np.arange(len(names)), self.required)
         return draw_flow(ax, arcs, names, matched_colours(self.selected), first, np.zeros(0, np.int64))
 
@@ -105,6 +125,7 @@ class ProjectsAsMinCut(CutReduction[ProjectSelection]):
     source, sink : int
     profits : ndarray, shape (num_projects,)
     project, required : ndarray of int64, shape (k,)
+    labels : tuple or None
 
     Examples
     --------
@@ -119,23 +140,28 @@ class ProjectsAsMinCut(CutReduction[ProjectSelection]):
     profits: Array
     project: NDArray[np.int64]
     required: NDArray[np.int64]
+    labels: tuple[Hashable, ...] | None = None
 
     @classmethod
-    def of(cls, profit: ArrayLike, requires: ArrayLike | tuple[ArrayLike, ArrayLike]) -> Self:
+    def of(cls, profit: ArrayLike | Mapping[Hashable, float], requires: Requirements) -> Self:
         """Build the network.
 
         Parameters
         ----------
-        profit : array_like of numbers, shape (num_projects,)
-            What each project brings; negative where it costs.
+        profit : array_like of numbers, shape (num_projects,), mapping or Series
+            What each project brings; negative where it costs. A mapping or a Series gives labels.
         requires : (project, required), or array_like of integers, shape (k, 2)
             A tuple has two arrays: ``project[i]`` requires ``required[i]``. Else each row is such a pair.
+            With labels: pairs of labels, or a mapping of projects to a list of what each requires.
         """
-        count = np.size(np.asarray(profit))
-        profits, larger = read_capacities(profit, count, "profit", signed=True)
+        labels, amounts = _with_labels(profit)
+        if labels is not None:
+            requires = _numbered(requires, labels)
+        count = np.size(np.asarray(amounts))
+        profits, larger = read_capacities(amounts, count, "profit", signed=True)
         if larger or not np.isfinite(profits).all():
             raise InvalidInputError("a profit must be finite and fit int64")
-        pairs = requires if isinstance(requires, tuple) else _columns(requires)
+        pairs = requires if isinstance(requires, tuple) else _columns(cast("ArrayLike", requires))
         project, required = (vertex_ids(part, "requires") for part in pairs)
         check_ends(project, required, count)
         more, less = np.flatnonzero(profits > 0), np.flatnonzero(profits < 0)
@@ -154,6 +180,7 @@ class ProjectsAsMinCut(CutReduction[ProjectSelection]):
             profits=profits.copy(),
             project=project.astype(np.int64),
             required=required.astype(np.int64),
+            labels=labels,
         )
 
     def solution(self, result: MinCutResult) -> ProjectSelection:
@@ -161,7 +188,39 @@ class ProjectsAsMinCut(CutReduction[ProjectSelection]):
         check_fits(result, self.network)
         selected = ~result.sink_side[: len(self.profits)]
         profit = exact_sum(self.profits[selected]) if selected.any() else 0
-        return ProjectSelection(selected, profit, self.profits, self.project, self.required, result)
+        return ProjectSelection(
+            selected, profit, self.profits, self.project, self.required, result, self.labels
+        )
+
+
+def _with_labels(
+    profit: ArrayLike | Mapping[Hashable, float],
+) -> tuple[tuple[Hashable, ...] | None, ArrayLike]:
+    """Return the labels of a mapping or a Series, None of others, and the numbers."""
+    items = getattr(profit, "items", None)
+    if items is None:
+        return None, cast("ArrayLike", profit)
+    given: dict[Hashable, float] = dict(items())
+    return tuple(given), list(given.values())
+
+
+def _numbered(requires: Requirements, labels: tuple[Hashable, ...]) -> tuple[list[int], list[int]]:
+    """Return the requirements between projects with labels by their numbers."""
+    pairs: list[tuple[Hashable, ...]]
+    if isinstance(requires, Mapping):
+        pairs = [(project, each) for project, needed in requires.items() for each in needed]
+    elif isinstance(requires, tuple) and len(requires) == 2:
+        pairs = list(zip(*(np.asarray(part).tolist() for part in requires), strict=True))
+    else:
+        pairs = [tuple(pair) for pair in cast("Iterable[tuple[Hashable, Hashable]]", requires)]
+    numbers = {label: i for i, label in enumerate(labels)}
+    for pair in pairs:
+        if len(pair) != 2:
+            raise InvalidInputError(f"requires must be pairs, got {pair!r}")
+        for label in pair:
+            if label not in numbers:
+                raise InvalidInputError(f"requires names {label!r}, which has no profit")
+    return [numbers[pair[0]] for pair in pairs], [numbers[pair[1]] for pair in pairs]
 
 
 def _columns(pairs: ArrayLike) -> tuple[Array, Array]:
@@ -175,8 +234,8 @@ def _columns(pairs: ArrayLike) -> tuple[Array, Array]:
 
 
 def select_projects(
-    profit: ArrayLike,
-    requires: ArrayLike | tuple[ArrayLike, ArrayLike],
+    profit: ArrayLike | Mapping[Hashable, float],
+    requires: Requirements,
     **arguments: Unpack[Arguments],
 ) -> ProjectSelection:
     """Select the projects that bring the largest profit, together with all that they require.
@@ -185,10 +244,11 @@ def select_projects(
 
     Parameters
     ----------
-    profit : array_like of numbers, shape (num_projects,)
-        What each project brings; negative where it costs.
+    profit : array_like of numbers, shape (num_projects,), mapping or Series
+        What each project brings; negative where it costs. A mapping or a Series gives labels.
     requires : (project, required), or array_like of integers, shape (k, 2)
         A tuple has two arrays: ``project[i]`` requires ``required[i]``. Else each row is such a pair.
+        With labels: pairs of labels, or a mapping of projects to a list of what each requires.
     **arguments
         ``method``, ``threads`` and the other arguments of :func:`preflow.min_cut`.
 
@@ -205,5 +265,8 @@ def select_projects(
     >>> chosen.selected.tolist(), chosen.profit
     ([False, True, False, True], 3)
     >>> chosen.verify()
+    >>> profit = {"order": 6, "lathe": -5, "drill": -3}
+    >>> preflow.reductions.select_projects(profit, {"order": ["drill"]}).projects()
+    ['order', 'drill']
     """
     return ProjectsAsMinCut.of(profit, requires).solve(**arguments)
