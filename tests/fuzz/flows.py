@@ -37,7 +37,7 @@ OPTIONS: dict[str, dict[str, list[Any]]] = {
     "multicore-anderson-setubal": {**RELABELS, "batch": [1, 2, 64]},
     "serial-highest-label": HIGHEST,
     "serial-highest-label-gap": HIGHEST,
-    "multicore-highest-label-gap": RELABELS,
+    "multicore-highest-label-gap": {**RELABELS, "gap": [True, False]},
     "serial-hi-pr": {**HIGHEST, "initial_labels": ["exact", "one"], "initial_wave": [True, False]},
     "serial-hi-pro": HIGHEST,
     "serial-hi-prw": HIGHEST,

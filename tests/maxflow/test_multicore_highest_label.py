@@ -48,11 +48,24 @@ ZERO, ONE = np.uint64(0), np.uint64(1)
 @given(
     problem=small_problems(max_vertices=14),
     threads=st.sampled_from(THREADS),
+    gap=st.booleans(),
     period=st.sampled_from([0.01, 1.0, 1e300]),
 )
 @settings(max_examples=100)
-def test_agrees_with_oracle(problem: SmallProblem, threads: int, period: float) -> None:
-    check_against_oracle(problem, method=METHOD, threads=threads, options={"relabel_period": period})
+def test_agrees_with_oracle(problem: SmallProblem, threads: int, gap: bool, period: float) -> None:
+    options = {"gap": gap, "relabel_period": period}
+    check_against_oracle(problem, method=METHOD, threads=threads, options=options)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_without_gaps(threads: int) -> None:
+    """The cut is the same; only global relabels take vertices out."""
+    problem = FAMILIES["rmf-long"].generate("6x50", seed=1)
+    with_gaps = preflow.max_flow(problem, method=METHOD, threads=threads)
+    without = preflow.max_flow(problem, method=METHOD, threads=threads, options={"gap": False})
+    without.verify()
+    assert np.array_equal(without.sink_side, with_gaps.sink_side)
+    assert without.stats.gap_vertices == 0 < with_gaps.stats.gap_vertices
 
 
 def test_random_networks() -> None:
@@ -111,7 +124,7 @@ def test_threads_share_the_work() -> None:
     assert result.stats.waits >= result.stats.steals > 0
 
 
-@pytest.mark.parametrize("options", [{"gap": False}, {"relabel_period": 0}, {"relabel_rule": "work"}])
+@pytest.mark.parametrize("options", [{"gap": 0}, {"relabel_period": 0}, {"relabel_rule": "work"}])
 def test_bad_options(options: dict[str, object]) -> None:
     with pytest.raises(InvalidInputError):
         preflow.max_flow(([0, 1], [1, 2], [1, 1]), 0, 2, method=METHOD, options=options)

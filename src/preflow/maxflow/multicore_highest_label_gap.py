@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from ..arrays import Array
 from ..graph.residual import ResidualArrays
 from ..parallel.buckets import make_buckets
+from ..solving.options import check_flag
 from ..solving.run import Control
 from .multicore_discharge import run_first_stage
 from .relabel_rule import check_relabel_rule
@@ -33,13 +34,17 @@ class MulticoreHighestLabelOptions:
 
     Attributes
     ----------
+    gap : bool
+        Take out vertices above an empty level; Bader and Sachdeva evaluate what this brings.
     relabel_period : float
         A global relabel is due after ``relabel_period * n`` relabels of all threads together.
     """
 
+    gap: bool = True
     relabel_period: float = 1.0
 
     def __post_init__(self) -> None:
+        check_flag("gap", self.gap)
         check_relabel_rule("relabels", self.relabel_period)
 
 
@@ -56,4 +61,4 @@ def solve(net: ResidualArrays, options: MulticoreHighestLabelOptions, control: C
     O(n^2 sqrt(m)) pushes on one thread. Memory: at most ten indices a vertex on any number of threads.
     """
     buckets = make_buckets(control.threads, len(net.excess), net.head.dtype)
-    return run_first_stage(net, control, None, buckets, True, options.relabel_period)
+    return run_first_stage(net, control, None, buckets, options.gap, options.relabel_period)
