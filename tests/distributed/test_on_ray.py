@@ -66,7 +66,6 @@ def noisy_ball(side: int, noise: float = 80) -> preflow.GridNetwork:
 
 
 def sink_side(worker: Worker) -> NDArray[np.bool_]:
-    assert worker.region is not None
     return worker.region.sink_side()
 
 
@@ -83,13 +82,13 @@ def solved(
 ) -> tuple[NDArray[np.bool_], Progress]:
     try:
         progress = run_sweeps(exchange, tasks_of(grid, regions), control or Control(), report)
-        labels = np.zeros(grid.shape, dtype=bool)
-        boxes = divide(grid.shape, regions).boxes()
-        for box, side in zip(boxes, exchange.collect(sink_side), strict=True):
-            labels[box] = ~side
-        return labels, progress
     finally:
         exchange.close()
+    labels = np.zeros(grid.shape, dtype=bool)
+    boxes = divide(grid.shape, regions).boxes()
+    for box, side in zip(boxes, exchange.collect(sink_side), strict=True):
+        labels[box] = ~side
+    return labels, progress
 
 
 class FaultyExchange(RayExchange):
@@ -130,6 +129,36 @@ def test_the_cut_is_that_of_grid_cut(ray_cluster: None, regions: int, workers: i
     labels, progress = solved(GRID, regions, RayExchange(workers=workers))
     assert np.array_equal(labels, EXPECTED.labels)
     assert progress.lower == progress.upper == EXPECTED.value
+
+
+@pytest.mark.parametrize("unit", [1, 0.1])
+def test_the_result_proves_itself(ray_cluster: None, unit: float) -> None:
+    """Floats that round are solved once or twice, by the same host."""
+    capacities = (GRID.source_capacity * unit, GRID.sink_capacity * unit, 25 * unit)
+    expected = preflow.grid_cut(*capacities, method="serial-incremental-bfs")
+    result = preflow.distributed.grid_cut(*capacities, exchange=RayExchange(workers=2), regions=5)
+    assert np.array_equal(result.labels, expected.labels)
+    assert result.value == pytest.approx(expected.value)
+    result.verify()
+
+
+def test_the_name_of_the_host(ray_cluster: None, tmp_path: Path) -> None:
+    result = preflow.distributed.grid_cut(GRID, exchange="ray", regions=4, threads=2, folder=tmp_path)
+    assert np.array_equal(result.labels, EXPECTED.labels)
+    assert (tmp_path / "checkpoint.json").exists()
+    result._exchange._end()  # type: ignore[attr-defined]
+    with pytest.raises(InvalidInputError, match="memory and folder belong to"):
+        preflow.distributed.grid_cut(GRID, exchange="ray", memory=10**6)
+
+
+def test_networks(ray_cluster: None) -> None:
+    rng = np.random.default_rng(0)
+    arcs = (rng.integers(0, 60, 400), rng.integers(0, 60, 400), rng.integers(0, 20, 400))
+    partition = np.arange(60) // 20
+    result = preflow.distributed.min_cut(arcs, 0, 59, partition=partition, exchange="ray", threads=2)
+    assert result.value == preflow.min_cut(arcs, 0, 59).value
+    result.verify()
+    result._exchange._end()  # type: ignore[attr-defined]
 
 
 def test_killed_actors_lose_nothing(ray_cluster: None) -> None:
@@ -307,11 +336,17 @@ def test_regions_that_cannot_be_read(ray_cluster: None, monkeypatch: pytest.Monk
 
 
 def test_ray_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "ray", None)
-    for name in ("preflow.distributed.on_ray", "preflow.distributed.batches.ray_tasks"):
-        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr("preflow.distributed.on_ray.ray", None)
     with pytest.raises(MissingDependencyError, match=r"needs Ray: .*'preflow\[ray\]'"):
-        import preflow.distributed.on_ray  # noqa: F401
+        preflow.distributed.RayExchange()
+
+
+def test_bad_arguments(tmp_path: Path) -> None:
+    for name in ("workers", "threads", "every"):
+        with pytest.raises(InvalidInputError, match=f"{name} must be a positive integer, got 0"):
+            RayExchange(**{name: 0})
+    with pytest.raises(InvalidInputError, match="gpus must not be negative"):
+        RayExchange(gpus=-1.0)
 
 
 def kill_often(kills: int) -> None:

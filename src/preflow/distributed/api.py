@@ -22,13 +22,16 @@ from .exchange import Exchange
 from .files import FileExchange
 from .grid_source import GridSource, Rounding, Survey, choose_rounding, grid_tasks, survey
 from .memory import MemoryExchange
+from .on_ray import RayExchange
 from .partition import Boxes, divide, fair_counts
 from .result import RegionCutResult, Unit, capacity_of_cut, sink_side_of
 from .sweeps import Progress, run_sweeps
 
 METHOD = "region-discharge"
 #: Hosts by name.
-EXCHANGES = ("memory", "files")
+EXCHANGES = ("memory", "files", "ray")
+#: Those that write checkpoints.
+WITH_FOLDER = ("files", "ray")
 #: Regions on files that are in memory at the same time.
 TOGETHER = 2
 #: Bytes of a pixel of a region on files while it discharges, beside those of its arcs: forests, queues, the
@@ -65,9 +68,10 @@ def grid_cut(
     source_capacity, sink_capacity, neighbor_capacity, connectivity
         As in :func:`preflow.grid_cut`. Arrays are read a box at a time: those of zarr, dask, h5py, xarray,
         memory maps of NumPy, or any array in memory. Axes that are rings are not supported.
-    exchange : {"memory", "files"} or Exchange
+    exchange : {"memory", "files", "ray"} or Exchange
         Where the regions are. "memory": all in memory, discharged by threads. "files": two at a time in
-        memory, the others in `folder`. Or a host of your own, see :mod:`preflow.distributed.exchange`.
+        memory, the others in `folder`. "ray": on actors of a Ray cluster; RayExchange has its options. Or a
+        host of your own, see :mod:`preflow.distributed.exchange`.
     regions : int or tuple of int, optional
         Number of regions, or that along each axis. Default: as many as `memory` asks for; in memory one for
         each thread.
@@ -75,8 +79,8 @@ def grid_cut(
         Bytes that regions on files may take. Default: a quarter of what :func:`preflow.grid_cut`
         takes.
     folder : path, optional
-        For ``exchange="files"``: where regions are stored, with a checkpoint after every sweep. If it has one
-        of the same problem, the solve goes on from there. Default: a temporary folder.
+        Where a checkpoint is stored after every sweep. If it has one of the same problem, the solve goes on
+        from there. Default: for ``exchange="files"`` a temporary folder, for "ray" no checkpoint.
     out : array of bool or uint8, shape of the grid, optional
         Receives the labels a box at a time: of zarr, a memory map, or any array.
     threads : int, optional
@@ -97,6 +101,10 @@ def grid_cut(
         The network or an argument is malformed, or `folder` has a checkpoint of another problem.
     CapacityOverflowError, UnboundedFlowError
         As in :func:`preflow.grid_cut`.
+    MissingDependencyError
+        Ray is not installed.
+    WorkerDiedError
+        Actors of Ray died again and again.
     ParseError
         A file of the checkpoint is damaged, or of another version.
     StorageError
@@ -131,6 +139,8 @@ def grid_cut(
     def make_exchange(source: GridSource) -> Exchange:
         if not isinstance(exchange, str):
             return exchange
+        if exchange == "ray":
+            return RayExchange(workers=threads, checkpoint=folder)
         if exchange == "files":
             cuts = [cut.tolist() for cut in boxes.cuts]
             return FileExchange(folder, [*source.fingerprint, cuts], min(workers, TOGETHER))
@@ -146,8 +156,8 @@ def check_host(exchange: str | Exchange, memory: int | None, folder: str | os.Pa
     """Raise InvalidInputError unless there is such a host, and it takes the other arguments."""
     if isinstance(exchange, str) and exchange not in EXCHANGES:
         raise InvalidInputError(f"exchange must be one of {', '.join(EXCHANGES)}, got {exchange!r}")
-    if exchange != "files" and (memory is not None or folder is not None):
-        raise InvalidInputError('memory and folder belong to exchange="files"')
+    if (exchange != "files" and memory is not None) or (exchange not in WITH_FOLDER and folder is not None):
+        raise InvalidInputError('memory and folder belong to exchange="files", folder to exchange="ray", too')
     if memory is not None and (isinstance(memory, bool) or not isinstance(memory, int) or memory <= 0):
         raise InvalidInputError(f"memory must be a positive number of bytes, got {memory!r}")
 

@@ -22,6 +22,7 @@ from .exchange import Exchange
 from .files import FileExchange
 from .memory import MemoryExchange
 from .network_region import network_tasks
+from .on_ray import RayExchange
 from .result import RegionMinCutResult, Unit, capacity_of_cut, sink_side_of
 from .sweeps import run_sweeps
 
@@ -108,6 +109,8 @@ def min_cut(
     host: Exchange
     if not isinstance(exchange, str):
         host = exchange
+    elif exchange == "ray":
+        host = RayExchange(workers=threads, checkpoint=folder)
     elif exchange == "files":
         crc = 0
         for values in (*residual.arrays, region):

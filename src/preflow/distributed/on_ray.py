@@ -16,6 +16,9 @@ that Ray stored on it.
 
 from __future__ import annotations
 
+import math
+import os
+import weakref
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -25,16 +28,16 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 import numpy as np
 
 from ..arrays import Array
-from ..errors import MissingDependencyError, WorkerDiedError
+from ..errors import InvalidInputError, MissingDependencyError, WorkerDiedError
+from ..solving.dispatch import usable_cpus
 from ..solving.run import POLL_INTERVAL, Control
-from .batches.ray_tasks import start_ray
 from .checkpoint import Checkpoint
 from .exchange import Message, Order, RegionTask, Report, Worker
 
 try:
     import ray
-except ImportError as error:
-    raise MissingDependencyError("exchange='ray'", "Ray", "ray") from error
+except ImportError:
+    ray = None
 
 if TYPE_CHECKING:
     from ray import ObjectRef
@@ -146,9 +149,7 @@ class Actor:
 
     def inside(self, number: int) -> tuple[State, None]:
         """Return the state of the inside of a region, and None, which says that it is stored."""
-        region = self._workers[number].region
-        assert region is not None
-        return dict(region.state()), None
+        return dict(self._workers[number].region.state()), None
 
     def restore(self, borders: Mapping[int, State], *insides: State) -> None:
         """Continue from copies of states: arrays in Ray's memory cannot be written to."""
@@ -161,7 +162,6 @@ class Actor:
         """Return what a function returns for the worker of a region."""
         return question(self._workers[number])
 
-    @ray.method(concurrency_group="control")
     def stop(self) -> None:
         """Raise the stop flag of a discharge that is running."""
         self._control.stop[0] = 1
@@ -175,13 +175,13 @@ class Stored(NamedTuple):
 
 
 class RayExchange:
-    """A host of regions: see :class:`preflow.distributed.exchange.Exchange`.
+    """Regions on the actors of a Ray cluster: an exchange for :func:`preflow.distributed.grid_cut`.
 
     Parameters
     ----------
     address : str, optional
         Of a cluster. Default: the one that this process is connected to; if there is none, a local one is
-        started, and ended by :meth:`close`.
+        started, which ends with this object.
     workers : int, optional
         Number of actors. Default: as many as the CPUs, or the GPUs, of the cluster allow, and at most the
         number of regions.
@@ -201,6 +201,24 @@ class RayExchange:
         Complete sweeps, those before a checkpoint included.
     replaced : int
         Actors that have died and were replaced.
+
+    Raises
+    ------
+    MissingDependencyError
+        Ray is not installed.
+    InvalidInputError
+        An argument is malformed, or the folder cannot be written to.
+    WorkerDiedError
+        While sweeping: an actor died again and again.
+    ParseError
+        A checkpoint is damaged, or of another version.
+
+    Notes
+    -----
+    An actor that dies is replaced, and all go back to the last complete sweep. For that the state of each
+    region that has changed is copied into Ray's memory after each sweep, about 30 bytes a pixel.
+
+    The cut is the same for any number of workers, whoever dies.
     """
 
     def __init__(
@@ -210,15 +228,20 @@ class RayExchange:
         workers: int | None = None,
         threads: int = 1,
         gpus: float = 0.0,
-        checkpoint: str | Path | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
         every: int = 1,
     ) -> None:
+        if ray is None:
+            raise MissingDependencyError("exchange='ray'", "Ray", "ray")
+        _check(workers=workers, threads=threads, every=every)
+        if not gpus >= 0:
+            raise InvalidInputError(f"gpus must not be negative, got {gpus!r}")
         self.sweeps = 0
         self.replaced = 0
         self._address, self._count, self._threads, self._gpus = address, workers, threads, gpus
         self._checkpoint = None if checkpoint is None else Checkpoint(Path(checkpoint))
         self._every = every
-        self._started = self._told = False
+        self._busy = self._told = False
         self._control = Control()
         self._tasks: ObjectRef[list[RegionTask]]
         self._of_actor: list[list[int]] = []
@@ -234,9 +257,14 @@ class RayExchange:
     def scatter(self, tasks: Sequence[RegionTask], control: Control) -> list[Report]:
         """Start the actors and build the regions; continue from the checkpoint if there is one."""
         self._control = control
-        self._started = not ray.is_initialized()
-        if self._started:
-            start_ray(self._address, self._threads * (self._count or 1), int(np.ceil(self._gpus)) or None)
+        from .batches.ray_tasks import start_ray
+
+        self._end()
+        self.sweeps, self._busy = 0, True
+        if not ray.is_initialized():
+            cpus = self._threads * self._count if self._count else max(self._threads, usable_cpus())
+            start_ray(self._address, cpus, math.ceil(self._gpus * (self._count or 1)) or None)
+            weakref.finalize(self, ray.shutdown)
         count = max(1, min(len(tasks), self._count or self._fitting()))
         self._of_actor = [part.tolist() for part in np.array_split(np.arange(len(tasks)), count)]
         self._tasks = ray.put(list(tasks))
@@ -249,7 +277,9 @@ class RayExchange:
                     self._checkpoint.identify([each for row in sums for each in row])
                 if not self._from_checkpoint():
                     self._store_all()
-                return self._reports()
+                reports = self._reports()
+                self._busy = False
+                return reports
             except LostError as error:
                 if attempt == ATTEMPTS - 1:
                     raise WorkerDiedError(f"actors end before they are ready: {error}") from error
@@ -258,14 +288,18 @@ class RayExchange:
 
     def sweep(self, order: Order) -> list[Report]:
         """Run one sweep; after a loss, start over from the last complete one, or from the checkpoint."""
+        self._busy = True
         for _ in range(ATTEMPTS):
             try:
                 reports = self._sweep(order)
             except LostError as error:
                 reason = error
                 if not self._recover():
-                    return self._reports()
+                    reports = self._reports()
+                    self._busy = False
+                    return reports
                 continue
+            self._busy = False
             self.sweeps += 1
             if self._checkpoint is not None and self.sweeps % self._every == 0 and not self._control.stopped:
                 self._write(self._checkpoint)
@@ -274,30 +308,35 @@ class RayExchange:
 
     def collect(self, ask: Callable[[Worker], Answer]) -> Iterator[Answer]:
         """Yield what a function returns for the worker of each region, in order."""
-        for home, numbers in enumerate(self._of_actor):
-            for number in numbers:
-                yield self._ask(home, number, ask)
+        question = ray.put(ask)
+        left = [(home, number) for home, numbers in enumerate(self._of_actor) for number in numbers]
+        losses = 0
+        while left:
+            answers = [self._actors[home].ask.remote(number, question) for home, number in left]
+            try:
+                for answer in answers:
+                    found: Answer = self._get([answer])[0]
+                    yield found
+                    left.pop(0)
+            except LostError as error:
+                losses += 1
+                if losses == ATTEMPTS or not self._recover():
+                    raise WorkerDiedError(f"region {left[0][1]} is lost: {error}") from error
 
     def close(self) -> None:
-        """End all actors, and the cluster if this host started it."""
+        """End the actors if they are in the middle of a sweep; others end with this object.
+
+        Actors that are idle stay, since the proof of the result asks them.
+        """
+        if self._busy:
+            self._end()
+
+    def _end(self) -> None:
+        """End all actors."""
         for actor in self._actors:
             with suppress(Exception):
                 ray.kill(actor)
-        self._actors = []
-        if self._started:
-            ray.shutdown()
-
-    def _ask(self, home: int, number: int, ask: Callable[[Worker], Answer]) -> Answer:
-        for _ in range(ATTEMPTS):
-            try:
-                answer: Answer = self._get([self._actors[home].ask.remote(number, ask)])[0]
-            except LostError as error:
-                reason = error
-                if not self._recover():
-                    break
-            else:
-                return answer
-        raise WorkerDiedError(f"region {number} is lost: {reason}") from reason
+        self._actors.clear()
 
     def _fitting(self) -> int:
         """Return how many actors fit the cluster."""
@@ -308,7 +347,8 @@ class RayExchange:
     def _new_actor(self, home: int) -> ActorHandle[Actor]:
         homes = {number: owner for owner, numbers in enumerate(self._of_actor) for number in numbers}
         remote = ray.remote(concurrency_groups={"control": 1}, num_cpus=self._threads, num_gpus=self._gpus)
-        return remote(Actor).remote(homes, self._threads, self._tasks, home)
+        actor: ActorHandle[Actor] = remote(Actor).remote(homes, self._threads, self._tasks, home)
+        return actor
 
     def _sweep(self, order: Order) -> list[Report]:
         """Run both halves of a sweep, and store the states."""
@@ -433,7 +473,7 @@ class RayExchange:
             if self._control.stopped and not self._told:
                 self._told = True
                 for actor in self._actors:
-                    actor.stop.remote()
+                    actor.stop.options(concurrency_group="control").remote()
             _, left = ray.wait(left, num_returns=len(left), timeout=POLL_INTERVAL, fetch_local=False)
         try:
             found: list[Outcome] = ray.get(list(references))
@@ -444,3 +484,9 @@ class RayExchange:
         except ray.exceptions.RayError as error:
             raise LostError(str(error)) from error
         return found
+
+
+def _check(**counts: int | None) -> None:
+    for name, count in counts.items():
+        if count is not None and not (isinstance(count, int | np.integer) and count >= 1):
+            raise InvalidInputError(f"{name} must be a positive integer, got {count!r}")

@@ -1,0 +1,1 @@
+"""Sweeps over regions: recorded, and simulated on larger machines; docs/scale.md has the results."""
