@@ -538,3 +538,8 @@ class TestSuites:
         network = FlowNetwork.from_arrays([0, 1], [2, 2], [1, 1])
         with pytest.raises(InvalidInputError, match="one source"):
             FlowInstance.from_problem(MaxFlowProblem(network, (0, 1), 2, name="two sources"))
+
+
+def test_no_two_curves_of_a_picture_look_alike() -> None:
+    styles = [(style["color"], style["linestyle"]) for style in map(profiles._style, range(32))]
+    assert len(set(styles)) == 32

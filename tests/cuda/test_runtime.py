@@ -138,3 +138,16 @@ def test_slow_compilations_are_said(
         runtime._function.__wrapped__(path, kernel, (), False)
         assert caplog.text.count("compiling cuda_lockfree.cu for the GPU") == (kernel == "slow")
     assert shown == ["cuda_lockfree.cu for the GPU"] * 2
+
+
+@pytest.mark.parametrize(("there", "words"), [(True, "a driver is installed"), (False, "no NVIDIA driver")])
+def test_error_says_whether_there_is_a_driver(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, there: bool, words: str
+) -> None:
+    driver = tmp_path / "version"
+    if there:
+        driver.touch()
+    monkeypatch.setattr(runtime, "DRIVER", driver)
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    with pytest.raises(DeviceUnavailableError, match=words):
+        runtime._import_cupy()

@@ -195,7 +195,9 @@ def _label(name: str, times: Times) -> str:
 
 def _style(i: int) -> dict[str, object]:
     """Return the style of the i-th curve. The first ones, preflow's, lie above the others."""
-    colour, dashes = COLOURS[i % len(COLOURS)], LINE_STYLES[i % len(LINE_STYLES)]
+    # Shifted by one after each round of colours: each pair of both is used before one comes again.
+    dashes = LINE_STYLES[(i + i // len(COLOURS)) % len(LINE_STYLES)]
+    colour = COLOURS[i % len(COLOURS)]
     return {"color": colour, "linestyle": dashes, "linewidth": 2.2, "zorder": 20 - i}
 
 

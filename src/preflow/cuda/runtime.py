@@ -37,6 +37,8 @@ logger = logging.getLogger("preflow")
 HEADERS = Path(__file__).parent / "headers"
 INCLUDE = re.compile(r'^#include "([\w.]+)"\n', re.MULTILINE)
 INSTALL = "install it with  pip install 'preflow[cuda]'"
+#: What a driver of NVIDIA on Linux writes.
+DRIVER = Path("/proc/driver/nvidia/version")
 #: Threads of a block in kernels that are launched cooperatively.
 BLOCK_THREADS = 1024
 #: Threads of a block, and greatest number of blocks for each multiprocessor, in kernels whose threads share
@@ -325,7 +327,10 @@ def _import_cupy() -> Any:
     try:
         import cupy
     except ImportError as error:
-        raise DeviceUnavailableError(f"an NVIDIA GPU is used through CuPy: {INSTALL} ({error})") from None
+        driver = "a driver is installed" if DRIVER.exists() else "no NVIDIA driver is installed, either"
+        raise DeviceUnavailableError(
+            f"an NVIDIA GPU is used through CuPy: {INSTALL} ({error}; {driver})"
+        ) from None
     version = str(cupy.__version__)
     if int(version.split(".")[0]) < LEAST_CUPY:
         raise DeviceUnavailableError(f"CuPy {version} is too old, {LEAST_CUPY} is needed: {INSTALL}")
