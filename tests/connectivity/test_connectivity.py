@@ -299,3 +299,9 @@ def test_many_pairs_on_threads() -> None:
     pairs = np.array(list(itertools.combinations(range(64), 2))).T
     network = make_network(64, tail, head, ones, ones)
     assert (values_of_pairs(network, pairs, np.full(pairs.shape[1], 9)) == 4).all()
+
+
+def test_sides_of_the_global_cut_by_label() -> None:
+    cut = preflow.global_min_cut([("a", "b", 3), ("b", "c", 2)])
+    assert sorted(map(sorted, cut.partition())) == [["a", "b"], ["c"]]
+    assert sorted(map(sorted, preflow.global_min_cut(([0, 1], [1, 2], [3, 2])).partition())) == [[0, 1], [2]]

@@ -29,6 +29,7 @@ are near.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -49,6 +50,7 @@ from ..certify.contraction import (
 from ..drawing.axes import number
 from ..drawing.networks import draw_graph, side_colours
 from ..errors import VerificationError
+from ..graph.edge_tables import labels_of
 from ..graph.network import exact_sum
 from ..graph.scaling import float_sum, sum_slack
 from ..graph.undirected import UndirectedGraph
@@ -144,6 +146,22 @@ class GlobalMinCut(DrawnResult):
     def cut_edges(self) -> NDArray[np.int64]:
         """The indices of the edges across the cut, ascending."""
         return np.flatnonzero(self.side[self.graph.tail] != self.side[self.graph.head])
+
+    def partition(self) -> tuple[set[Hashable], set[Hashable]]:
+        """Return the vertices of :attr:`side` and the others, with the caller's labels.
+
+        Examples
+        --------
+        >>> import preflow
+        >>> cut = preflow.global_min_cut([("a", "b", 3), ("b", "c", 2)])
+        >>> sorted(map(sorted, cut.partition()))
+        [['a', 'b'], ['c']]
+        """
+        one, other = (
+            set(labels_of(self.graph.labels, np.flatnonzero(side)).tolist())
+            for side in (self.side, ~self.side)
+        )
+        return one, other
 
     def verify(self) -> None:
         """Prove that the cut has its value and no cut is smaller, independently of the solver.
