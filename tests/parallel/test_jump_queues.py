@@ -28,6 +28,8 @@ ZERO, ONE = np.uint64(0), np.uint64(1)
 def test_example_of_the_thesis() -> None:
     """Section 4.6.3: four vertices, two threads; the array and all pointers are as printed."""
     queues = make_jump_queues(2, 3)
+    reset(queues, ZERO)
+    reset(queues, ONE)
     push(queues, ZERO, np.uint64(10))
     push(queues, ZERO, np.uint64(20))
     assert queues.items.tolist() == [0, 0, 20, 10, 0, 0, 0, 0]

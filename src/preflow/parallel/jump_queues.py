@@ -63,16 +63,16 @@ class JumpQueues(NamedTuple):
 
 
 def make_jump_queues(num_threads: int, num_items: int) -> JumpQueues:
-    """Return empty queues for the items 0 to ``num_items - 1``, with O(threads * items) memory."""
-    made = JumpQueues(
+    """Return queues for the items 0 to ``num_items - 1``, with O(threads * items) memory.
+
+    Each thread calls :func:`reset` before it uses them.
+    """
+    return JumpQueues(
         np.zeros(num_threads * (num_items + 1), dtype=np.int64),
         np.zeros((num_threads, PADDING), dtype=np.int64),
         np.zeros((num_threads, PADDING), dtype=np.int64),
         np.zeros(1, dtype=np.int64),
     )
-    for thread in range(num_threads):
-        reset(made, np.uint64(thread))
-    return made
 
 
 @kernel
