@@ -65,9 +65,10 @@ def reference_smoothing(cost: Any, a: Any, b: Any, shape: tuple[int, int]) -> An
     return price * (cost.max() - cost.min())
 
 
+@pytest.mark.parametrize("stored", [True, False])
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("kind", [np.int64, np.float32, np.float64])
-def test_smoothed_prices_are_those_of_sinkhorn(kind: Any, threads: int) -> None:
+def test_smoothed_prices_are_those_of_sinkhorn(kind: Any, threads: int, stored: bool) -> None:
     """Up to the rough exponential function, wherever the costs begin."""
     rng = np.random.default_rng(3)
     a, b = rng.integers(1, 9, (2, 20))
@@ -75,8 +76,9 @@ def test_smoothed_prices_are_those_of_sinkhorn(kind: Any, threads: int) -> None:
     a[0] += 100
     cost = (rng.integers(0, 1000, (20, 20)) + 5000).astype(kind)
     blocks = lambda begin, end: iter([(begin, cost[begin:end])])  # noqa: E731
+    dense = cost if stored else None
     found = smoothed(
-        blocks, (float(cost.min()), float(cost.max())), (a, b), (6, 20), Control(threads=threads)
+        blocks, dense, (float(cost.min()), float(cost.max())), (a, b), (6, 20), Control(threads=threads)
     )
     expected = reference_smoothing(cost.astype(float), a, b, (6, 20))
     np.testing.assert_allclose(found.price, expected, atol=30)

@@ -145,7 +145,9 @@ class ScaledColumnGeneration(ColumnGeneration):
         """List the pairs that are cheap by smoothed prices; return these and epsilon, in integer costs."""
         pricing, options = self.pricing, self.options
         shape = options.temperatures, options.steps
-        smooth = smoothed(pricing.blocks, pricing.extremes, (self.a, self.b), shape, self.control)
+        smooth = smoothed(
+            pricing.blocks, pricing.dense, pricing.extremes, (self.a, self.b), shape, self.control
+        )
         exponent = pricing.exponent
         column_price = (np.rint(smooth.price) if exponent is None else smooth.price).astype(pricing.kind)
         row, column = pricing.cheapest(column_price, pricing.no_limit, options.listed)

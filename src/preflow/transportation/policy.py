@@ -13,9 +13,10 @@ PAIRS_FOR_GPU = 4_000_000
 #: The same where the process has not used the GPU yet.
 PAIRS_FOR_FIRST_USE = 100_000_000
 #: From this number of pairs of an item on, smoothed prices before the simplex pay with MANY_THREADS threads.
-#: On 4 and 16 cores of a Xeon, random costs of 4000 x 4000 pairs took 0.38 and 0.22 s, squared distances 0.45
-#: and 0.28 s, normal clouds 0.57 and 0.37 s; network simplex took 0.48, 0.53 and 7.6 s.
-MANY_PAIRS, MANY_THREADS = 16_000_000, 4
+#: On 4 and 16 cores of a Xeon, random costs of 2000 x 2000 pairs took 0.113 and 0.084 s, squared distances
+#: 0.104 and 0.075 s; network simplex took 0.158 and 0.174 s. Random costs of 1000 x 1000 pairs took 0.047 and
+#: 0.038 s, network simplex 0.037 s.
+MANY_PAIRS, MANY_THREADS = 4_000_000, 4
 #: The same with any number of threads: see MANY_THREADS of `multicore_cost_scaling.py`.
 MANY_PAIRS_ALONE = 64_000_000
 

@@ -191,6 +191,11 @@ class Pricing:
                 return
             yield begin, self._rows(begin, min(begin + step, last))
 
+    @property
+    def dense(self) -> Array | None:
+        """All costs, if they are stored."""
+        return self.costs.values[0] if isinstance(self.costs, DenseCosts) else None
+
     def _rows(self, begin: int, end: int) -> Array:
         if isinstance(self.costs, PointCosts):
             return self.costs.block(begin, end)

@@ -10,7 +10,7 @@ units of the *extent*, the largest cost less the least one. Costs are counted fr
 Pseudo-code::
 
     for each temperature, a few times:
-        each thread, for some rows:                                                       smooth_rows
+        each thread, for some rows (at first a sample of them):                           smooth_rows
             scale the weights of the row such that they sum to its mass
             add them to the sums of the columns
         set the price of each column such that its weights would sum to its mass
@@ -34,8 +34,10 @@ from numpy.typing import NDArray
 
 from ..arrays import Array, Numbers
 from ..kernels.branch_free import plus, smaller
+from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..parallel.pieces import run_pieces
+from ..parallel.thread_pool import NativePool, address_of, entry_of, run_in_pool, run_natively, share_of
 from ..solving.run import Control
 
 Floats = NDArray[np.float32]
@@ -57,8 +59,13 @@ LEAST_MASS = 1e-20
 LOWEST = -2.0
 #: Numbers below this one have no reciprocal.
 LEAST_EXTENT = 2.0**-1000
-#: Pieces of the rows for each thread.
+#: Pieces of the rows of points for each thread.
 PIECES = 2
+#: Every STRIDE-th row of dense costs is looked at as long as the temperature, divided by the extent and times
+#: the number of rows, is at least HOT: the weights then are sums of many rows. Steps take SAMPLES in turn.
+HOT, STRIDE, SAMPLES = 30, 4, (0, 2, 1, 3)
+#: Floats of two cache lines.
+LINE = np.uint64(32)
 
 
 class Smooth(NamedTuple):
@@ -68,23 +75,35 @@ class Smooth(NamedTuple):
     temperature: float
 
 
+class Step(NamedTuple):
+    """A step of smoothing; threads have rows of `weight` and `sums` of their own.
+
+    `unit` is one over the extent, and `scale` one over the temperature.
+    """
+
+    cost: Numbers
+    least: np.float64
+    unit: np.float64
+    price: Floats
+    scale: np.float32
+    mass: Floats
+    weight: Floats
+    sums: Floats
+    first: np.uint64
+    stride: np.uint64
+    num_threads: np.uint64
+
+
 @kernel
-def smooth_rows(
-    cost: Numbers,
-    least: np.float64,
-    unit: np.float64,
-    price: Floats,
-    scale: np.float32,
-    mass: Floats,
-    weight: Floats,
-    sums: Floats,
-) -> None:
+def smooth_rows(step: Step, weight: Floats, sums: Floats, begin: np.uint64, end: np.uint64) -> None:
     """Scale the weights of some rows to their masses, and add them to the sums of the columns.
 
-    `unit` is one over the extent, `scale` one over the temperature, and `weight` has room for a row.
+    The rows are those from `begin` to `end`, every `stride`-th one; `weight` has room for a row.
     """
+    cost, price, mass = step.cost, step.price, step.mass
+    least, unit, scale = step.least, step.unit, step.scale
     m = np.uint64(len(price))
-    for i in range(np.uint64(len(cost))):
+    for i in range(begin, end, step.stride):
         # The least reduced cost without the price of the row.
         lowest = FAR
         for j in range(m):
@@ -126,7 +145,24 @@ def cheapest_rows(
                 found[j] = np.int64(first + i)
 
 
-def sums_of_columns(
+@kernel
+def smooth_share(thread: np.uint64, step: Step) -> None:
+    """Sum the scaled weights of a thread's share of every `stride`-th row from `first` on."""
+    begin, end = share_of(np.uint64(len(step.cost)) // step.stride, thread, step.num_threads)
+    sums = step.sums[thread]
+    for j in range(np.uint64(len(sums))):
+        sums[j] = NONE
+    begin, end = step.first + begin * step.stride, step.first + end * step.stride
+    smooth_rows(step, step.weight[thread], sums, begin, end)
+
+
+@kernel
+def smooth_together(pool: NativePool, num_threads: np.uint64, step: Step) -> None:
+    """Sum the scaled weights of rows on `num_threads` threads."""
+    run_in_pool(pool, num_threads, entry_of(smooth_share, step), address_of(step))
+
+
+def sums_of_block_columns(
     blocks: Blocks,
     origin: tuple[float, float],
     price: Floats,
@@ -139,15 +175,20 @@ def sums_of_columns(
 
     `origin` is the least cost and one over the extent.
     """
-    sums, weight = np.zeros(len(price), dtype=np.float32), np.empty(len(price), dtype=np.float32)
+    room: Floats = np.zeros((2, 1, len(price)), dtype=np.float32)
+    sums, weight = room
     least, unit, scale = np.float64(origin[0]), np.float64(origin[1]), np.float32(1 / temperature)
     for first, cost in blocks(begin, end):
-        smooth_rows(cost, least, unit, price, scale, mass[first : first + len(cost)], weight, sums)
-    return sums
+        part = mass[first : first + len(cost)]
+        step = Step(cost, least, unit, price, scale, part, weight, sums, ZERO, ONE, ONE)
+        smooth_rows(step, weight[0], sums[0], ZERO, np.uint64(len(cost)))
+    found: Floats = sums[0]
+    return found
 
 
 def smoothed(
     blocks: Blocks,
+    dense: Array | None,
     extremes: tuple[float, float],
     masses: tuple[NDArray[np.int64], NDArray[np.int64]],
     shape: tuple[int, int],
@@ -159,6 +200,8 @@ def smoothed(
     ----------
     blocks : function
         Returns the first row and the costs of consecutive blocks of a range of rows.
+    dense : ndarray of shape (n, m), or None
+        All costs, if they are stored.
     extremes : (float, float)
         The least and the largest finite cost.
     masses : two arrays of int64
@@ -176,9 +219,25 @@ def smoothed(
     mass, wanted = np.maximum(a, LEAST_MASS).astype(np.float32), np.log(np.maximum(b, LEAST_MASS))
     column = np.zeros(m, dtype=np.float32)
     temperatures = np.geomspace(HOTTEST, COLDEST / max(n, m), shape[0]) if shape[0] > 1 else [HOTTEST]
-    for temperature in np.repeat(temperatures, shape[1]):
-        share = partial(sums_of_columns, blocks, (least, 1 / extent), column, temperature, mass)
-        sums = np.sum(run_pieces(share, n, control.threads, PIECES), axis=0, dtype=np.float64)
+    threads = control.threads
+    width = -(-m // int(LINE)) * int(LINE)
+    room = np.empty((2, threads, width), dtype=np.float32)
+    for number, temperature in enumerate(np.repeat(temperatures, shape[1])):
+        if dense is None:
+            share = partial(sums_of_block_columns, blocks, (least, 1 / extent), column, temperature, mass)
+            sums = np.sum(run_pieces(share, n, threads, PIECES), axis=0, dtype=np.float64)
+        else:
+            sampled = temperature * max(n, m) >= HOT
+            step = Step(
+                dense, np.float64(least), np.float64(1 / extent), column, np.float32(1 / temperature), mass,
+                room[0], room[1],
+                np.uint64(SAMPLES[number % STRIDE] if sampled else 0),
+                np.uint64(STRIDE if sampled else 1), np.uint64(threads),
+            )  # fmt: skip
+            run_natively(smooth_together, smooth_share, step, threads)
+            sums = room[1, :, :m].sum(axis=0, dtype=np.float64)
+            if sampled:
+                sums /= sums.sum()
         if control.stopped:
             break
         price = column + temperature * (wanted - np.log(np.maximum(sums, LEAST_MASS**2)))
