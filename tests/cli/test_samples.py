@@ -24,6 +24,7 @@ LEFT_OUT = (
     "preflow paint",
     "preflow bench",
     "brain.nii.gz",
+    "brain.zarr",
     "problem.asn.gz",
     "assign100.txt",
     "--help",
