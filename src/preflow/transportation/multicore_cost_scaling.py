@@ -68,9 +68,9 @@ from .serial_network_simplex import (
 from .smoothing import cheapest_rows, smoothed
 from .solution import TransportFound
 
-#: The epsilon of the refine, as a part of the last temperature. 0.2 and 0.6 left 1,073 and 1,486 pivots on
-#: squared distances of 4000 rows, 149 and 495 on random costs, and took 209,000 and 161,000 relabels, 170,000
-#: and 83,000.
+#: The epsilon of the refine, as a part of the last temperature. In a prototype (docs/notebook has it) 0.2 and
+#: 0.6 left 1,073 and 1,486 pivots on squared distances of 4000 rows, 149 and 495 on random costs, and took
+#: 209,000 and 161,000 relabels, 170,000 and 83,000.
 EPSILON = 0.4
 #: With fewer threads the serial cost scaling is faster. On a Xeon, the reduced problems of random costs and
 #: of squared distances, of 10,000 rows and columns, took 0.43 and 1.3 s by the serial method, 0.41 and 1.6 s
@@ -100,14 +100,13 @@ class ScaledTransportOptions(TransportSimplexOptions):
     Attributes
     ----------
     listed : int
-        Pairs that each row lists at first. With 8 and 16, the simplex makes 3,500 and 1,100 pivots on squared
-        distances of 4000 rows, but the refine takes half of the time.
+        Pairs that each row lists at first. With fewer pairs the refine takes less time and the simplex makes
+        more pivots.
     added : int
         The most pairs that a row adds in a round.
     temperatures, steps : int
-        Prices are smoothed at this number of temperatures, with this number of steps at each.
-        With 12 times 3, 8 times 3, 8 times 2 and 6 times 2 steps, squared distances of
-        4000 rows take 0.21, 0.33, 0.46 and 0.77 million relabels, and 1,100, 2,700, 8,000 and 42,000 pivots.
+        Prices are smoothed at this number of temperatures, with this number of steps at each. With fewer
+        steps in all, refine and simplex have more work left.
         Random costs hardly differ.
     """
 
