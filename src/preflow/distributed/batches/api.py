@@ -29,7 +29,7 @@ Outcome = TypeVar("Outcome")
 HostName = Literal["auto", "processes", "threads", "ray", "dask"]
 HOSTS = ("auto", "processes", "threads", "ray", "dask")
 #: Seconds of work in a chunk, unless the caller chooses its items. A message to a process and back costs
-#: 0.1 to 0.2 ms, to a task of Ray or Dask 1 to 5 ms: docs/problems/batches.md.
+#: 0.1 to 0.2 ms, to a task of Ray or Dask 4 to 8 ms on a busy machine: docs/problems/batches.md.
 CHUNK_SECONDS = 0.1
 #: Most items in such a chunk.
 MOST_ITEMS = 4096
@@ -364,11 +364,9 @@ def _found_host(host: HostName) -> str:
     ray = sys.modules.get("ray")
     if ray is not None and ray.is_initialized():
         return "ray"
-    if (
-        "distributed" in sys.modules
-        and import_module(f"{__package__}.dask_tasks").current_client() is not None
-    ):
-        return "dask"
+    if sys.modules.get("distributed") is not None:
+        client = import_module(f"{__package__}.dask_tasks").current_client()
+        return "processes" if client is None else "dask"
     return "processes"
 
 
