@@ -103,11 +103,13 @@ class InfeasibleMatchingError(InfeasibleError):
 
     def __init__(self, barrier: tuple[Any, ...], components: tuple[tuple[Any, ...], ...]) -> None:
         self.barrier, self.components = barrier, components
-        without = f"without {len(barrier):,} vertices ({_some(barrier)}) " if barrier else ""
+        number = "1 vertex" if len(barrier) == 1 else f"{len(barrier):,} vertices"
+        without = f"without {number} ({_some(barrier)}) " if barrier else ""
+        odd = "1 component" if len(components) == 1 else f"{len(components):,} components"
         PreflowError.__init__(
             self,
-            f"no perfect matching: {without}the graph has {len(components):,} components with an odd number "
-            "of vertices; maximum_cardinality=True leaves some vertices over",
+            f"no perfect matching: {without}the graph has {odd} with an odd number of vertices; "
+            "maximum_cardinality=True leaves some vertices over",
         )
 
 
