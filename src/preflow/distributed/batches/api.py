@@ -381,8 +381,9 @@ def _opener(
 
         return lambda: ProcessHost(task, workers or local)
     if host == "ray":
-        from .ray_tasks import RayHost
+        from .ray_tasks import RayHost, check_ray
 
+        check_ray()
         return lambda: RayHost(task, workers, address, local)
     from .dask_tasks import DaskHost
 
