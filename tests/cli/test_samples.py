@@ -117,8 +117,8 @@ def test_demos_take_further_options(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     done = CliRunner().invoke(app, ["segment", "--demo", "dog"])
     assert done.exit_code == 2
     assert "no demo 'dog': there are astronaut, cat" in done.stderr
-    missing = CliRunner().invoke(app, ["segment"]).stderr
-    assert "Missing argument 'IMAGE'. Without a file, --demo astronaut shows" in missing
+    missing = CliRunner().invoke(app, ["assign"]).stderr
+    assert "Missing argument 'FILE'. Without a file, --demo hours shows" in missing
     assert "--demo NAME" in CliRunner().invoke(app, ["segment", "--help"]).stdout
 
 

@@ -177,7 +177,9 @@ def segment(
             raise Exit(TIME_LIMIT_REACHED)
         return
     if image is None:
-        raise InvalidInputError("an IMAGE is missing, or --volume")
+        raise InvalidInputError(
+            "an IMAGE is missing, or --volume; --demo astronaut shows what the command does"
+        )
     if memory is not None or folder is not None:
         raise InvalidInputError("--memory and --folder belong to --volume")
     written = bool(foreground or background)
