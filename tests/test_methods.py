@@ -210,7 +210,9 @@ def solve_general_matching(method: Method, control: Control) -> bool:
     found = method.solve(neighbours, None, method.make_options(None), control)
     mate = np.where(found.mate < 30, found.mate.astype(np.int64), -1)
     check_mates(graph, mate)
-    if weight is None:
+    if weight is None and found.barrier is None:
+        assert not found.finished, "no barrier proves the matching"
+    elif weight is None:
         bound = barrier_bound(graph, found.barrier)
         assert bound == np.count_nonzero(mate >= 0) // 2 or not found.finished
     else:
