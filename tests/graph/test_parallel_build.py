@@ -257,7 +257,7 @@ def share_of(size: int, thread: int, num_threads: int) -> tuple[int, int]:
 
 
 class Build(NamedTuple):
-    """What the threads of a case share: scratch and results of every step."""
+    """The arrays that the threads of a case share: scratch and results of every step."""
 
     builders: csr_build.Builders
     sorting: sort.Sorting
@@ -345,7 +345,7 @@ def explore_pairs(ends: list[tuple[int, int]]) -> Outcome:
 
 
 class Sums(NamedTuple):
-    """What the threads of a case share that add up capacities."""
+    """The arrays that threads share while they add up capacities."""
 
     residual: NDArray[Any]
     source_capacity: NDArray[Any]

@@ -31,7 +31,7 @@ ONE = np.uint64(1)
 
 
 class Searching(NamedTuple):
-    """What the threads of a case share."""
+    """The arrays that the threads of a case share."""
 
     net: ResidualArrays
     state: State
@@ -141,7 +141,7 @@ test_every_state, test_mutant_is_found = exploration_tests(CASES, MUTANTS)
 
 
 def test_expressions_hide_no_value() -> None:
-    """What the explorer's states rely on."""
+    """No expression hides a value from the explorer, whose states have local variables only."""
     stepping = {name for name, value in vars(atomics).items() if callable(value) and name[0] != "_"}
     stepping |= {"add", "wait", "search_by_levels", "found", "own", "open_phase"}
     stepping |= {"push", "pop", "revert", "reset", "disown_all"}

@@ -188,7 +188,7 @@ class TestBuckets:
 
 
 class Discharges(NamedTuple):
-    """What the threads of a case share."""
+    """The arrays that the threads of a case share."""
 
     net: ResidualArrays
     state: State
@@ -349,7 +349,7 @@ test_every_state, test_mutant_is_found = exploration_tests(CASES, MUTANTS)
 
 
 def test_expressions_hide_no_value() -> None:
-    """What the explorer's states rely on."""
+    """No expression hides a value from the explorer, whose states have local variables only."""
     stepping = {name for name, value in vars(atomics).items() if callable(value) and name[0] != "_"}
     stepping |= {
         "add",

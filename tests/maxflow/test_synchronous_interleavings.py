@@ -40,7 +40,7 @@ ZERO, ONE, TWO = np.uint64(0), np.uint64(1), np.uint64(2)
 
 
 class Solve(NamedTuple):
-    """What the threads of a case share."""
+    """The arrays that the threads of a case share."""
 
     net: ResidualArrays
     state: State
@@ -398,7 +398,7 @@ def test_one_of_two_neighbours_may_push() -> None:
 
 
 def test_expressions_hide_no_value() -> None:
-    """What the explorer's states rely on."""
+    """No expression hides a value from the explorer, whose states have local variables only."""
     stepping = {name for name, value in vars(atomics).items() if callable(value) and name[0] != "_"}
     stepping |= {"wait", "append", "flush", "appended", "begin_phase", "take_chunk"}
     stepping |= {"discharge_frozen", "discharge_alone", "commit", "list_active", "search_together"}

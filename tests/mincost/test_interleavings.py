@@ -282,7 +282,7 @@ test_every_state, test_mutant_is_found = exploration_tests(CASES, MUTANTS)
 
 
 def test_expressions_hide_no_value() -> None:
-    """What the explorer's states rely on."""
+    """No expression hides a value from the explorer, whose states have local variables only."""
     stepping = {
         name
         for each in (atomics, inboxes, lockfree)
