@@ -170,6 +170,44 @@ class Discharged(NamedTuple):
     complete: bool
 
 
+def search_by_label(
+    ghost_label: Labels,
+    limit: int,
+    found: Labels,
+    search: Callable[[NDArray[np.bool_]], NDArray[np.bool_]],
+    control: Control,
+) -> bool:
+    """Augment to ghosts in the order of their labels; return whether all that reach the sink had their turn.
+
+    Parameters
+    ----------
+    ghost_label : ndarray of int32
+        Label of each ghost. `search` gets an array of the same length.
+    limit : int
+        Ghosts with labels from this on are left out.
+    found : ndarray of int32
+        Labels of the region's own border vertices: those that reach the sink inside the region have theirs,
+        the others are INFINITE and get it here. All are 0, which is always valid, if the solve was stopped.
+    search : function
+        Lets some ghosts take flow, augments, and returns which border vertices still reach a sink or ghost.
+    control : Control
+    """
+    complete = True
+    for label in np.unique(ghost_label[ghost_label < INFINITE]).tolist():
+        if control.stopped:
+            break
+        if label >= limit:
+            found[found == INFINITE] = label + 1
+            complete = False
+            break
+        reaches = search(ghost_label == label)
+        found[(found == INFINITE) & reaches] = label + 1
+    if control.stopped:
+        found[:] = 0
+        return False
+    return complete
+
+
 class Proof(NamedTuple):
     """The claims of a region that its neighbours check when a cut is verified; an entry for each border arc.
 

@@ -54,7 +54,17 @@ from ..gridcut.pixel_major import GridState, grid_state, search_from_deficits
 from ..gridcut.serial_incremental_bfs import IncrementalBfsOptions, grow_from_boxes, make_boxes
 from ..gridcut.warm import change_terminals
 from ..solving.run import Control
-from .exchange import INFINITE, Amounts, Border, Discharged, Labels, Proof, as_array, from_array
+from .exchange import (
+    INFINITE,
+    Amounts,
+    Border,
+    Discharged,
+    Labels,
+    Proof,
+    as_array,
+    from_array,
+    search_by_label,
+)
 from .partition import GridBorder, steps_of
 
 #: The state of a region that is not loaded.
@@ -163,26 +173,19 @@ class GridRegion:
         ghost_label = label[self._first_of]
         self._add(gain, own)
         before = state.residual[self._arcs].astype(np.int64)
-        forests = self._forests
-        forests = self._plant(own) if forests is None else search_all(state, forests, monitor)
+        kept = self._forests
+        forests = self._plant(own) if kept is None else search_all(state, kept, monitor)
         found: Labels = np.where(forests.label[self._rim] < 0, 0, INFINITE).astype(np.int32)
-        waiting, complete = 0, True
-        for k in np.unique(ghost_label[ghost_label < INFINITE]).tolist():
-            if control.stopped:
-                break
-            if k >= limit:
-                found[found == INFINITE] = k + 1
-                waiting, complete = self._excess(), False
-                break
-            ghosts = ghost_label == k
+
+        def search(ghosts: NDArray[np.bool_]) -> NDArray[np.bool_]:
+            nonlocal forests
             change_terminals(state, forests, self._ghosts[ghosts], self._deficits(ghosts), monitor)
             forests = search_all(state, forests, monitor)
-            found[(found == INFINITE) & (forests.label[self._rim] < 0)] = k + 1
-        self._forests, self._sink_side = forests, None
-        if control.stopped:
-            self._forests = None
-            found[:] = 0
-            waiting, complete = self._excess(), False
+            return forests.label[self._rim] < 0
+
+        complete = search_by_label(ghost_label, limit, found, search, control)
+        waiting = 0 if complete else self._excess()
+        self._forests, self._sink_side = None if control.stopped else forests, None
         push = before - state.residual[self._arcs]
         # Ghosts have deficits or have received nothing, so no tree arc leads out of one.
         state.residual[self._opposites] = 0

@@ -30,7 +30,7 @@ from ..maxflow.warm.search_trees import (
 )
 from ..solving.options import UNLIMITED
 from ..solving.run import Control
-from .exchange import INFINITE, Amounts, Border, Discharged, Labels, Proof
+from .exchange import INFINITE, Amounts, Border, Discharged, Labels, Proof, search_by_label
 
 NOTHING = ResidualArrays(*(np.zeros(0, dtype=np.int64) for _ in range(6)))
 
@@ -171,31 +171,25 @@ class NetworkRegion:
         self._touch(np.concatenate([active, self._tails[came], self._ghosts[self._ghost_of[came]]]))
         before = net.residual[self._arcs].astype(np.int64)
         found = np.full(len(self._arcs), INFINITE, dtype=np.int32)
-        waiting, complete = 0, True
         self._search(own)
         found[self._reaches()] = 0
-        for k in np.unique(ghost_label[ghost_label < INFINITE]).tolist():
-            if control.stopped:
-                break
-            if k >= limit:
-                found[found == INFINITE] = k + 1
-                waiting, complete = self._excess(), False
-                break
-            ghosts = ghost_label == k
+
+        def search(ghosts: NDArray[np.bool_]) -> NDArray[np.bool_]:
             room = np.ones(self._num_ghosts, dtype=np.int64)
             np.add.at(room, self._ghost_of, net.residual[self._arcs])
             net.sink_residual[self._ghosts[ghosts]] = room[ghosts]
             self._touch(self._ghosts[ghosts])
             self._search(own)
-            found[(found == INFINITE) & self._reaches()] = k + 1
+            return self._reaches()
+
+        complete = search_by_label(ghost_label, limit, found, search, control)
+        waiting = 0 if complete else self._excess()
         self._sink_side = None
         push = before - net.residual[self._arcs]
         # Ghosts have demand or have received nothing, so no arc of a tree leads out of one.
         net.residual[self._opposites] = 0
         if control.stopped:
             self._forest = None
-            found[:] = 0
-            waiting, complete = self._excess(), False
         return Discharged(push, found, self._bound(), waiting, complete)
 
     def _move(self, gain: Amounts, sign: int) -> None:
