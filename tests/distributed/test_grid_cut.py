@@ -304,7 +304,7 @@ def test_progress_has_sweeps_and_bounds() -> None:
     ("arguments", "message"),
     [
         ({"exchange": "pigeons"}, "exchange must be one of"),
-        ({"memory": 10}, "belong to exchange"),
+        ({"memory": 10}, "belongs to exchange"),
         ({"memory": -1, "exchange": "files"}, "positive number of bytes"),
         ({"regions": 0}, "regions must be a positive number"),
         ({"regions": (1, 2)}, "one for each of 3 axes"),

@@ -15,7 +15,7 @@ import logging
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property, lru_cache
 from importlib import import_module
@@ -150,6 +150,13 @@ class Device:
         host: Array = self.xp.asnumpy(array)
         return host
 
+    def copy_between(self, out: AnyArray, source: AnyArray) -> None:
+        """Copy an array that may be on another GPU to one on this GPU; both are contiguous.
+
+        GPUs with peer access copy directly; otherwise the driver copies through pinned memory of the host.
+        """
+        out.data.copy_from_device(source.data, source.nbytes)
+
     def from_dlpack(self, array: AnyArray) -> AnyArray:
         """Return a CuPy array over the memory of an array that is on this GPU."""
         return array if isinstance(array, self.xp.ndarray) else self.xp.from_dlpack(array)
@@ -242,7 +249,7 @@ class Device:
             All blocks run at the same time, so that they can wait for each other. There are at most as many
             as the GPU has room for.
         """
-        function = _function(path, kernel, constants, cooperative)
+        function = _function(path, kernel, constants, cooperative, self.number)
         if shared_bytes > 48 * 1024:
             function.max_dynamic_shared_size_bytes = shared_bytes
         if cooperative:
@@ -299,7 +306,10 @@ def _word(argument: Any) -> int:
 
 
 @lru_cache
-def _function(path: Path, kernel: str, constants: tuple[tuple[str, int], ...], cooperative: bool) -> Any:
+def _function(
+    path: Path, kernel: str, constants: tuple[tuple[str, int], ...], cooperative: bool, number: int
+) -> Any:
+    """Return a kernel for the current GPU, whose number is `number`."""
     cupy = _import_cupy()
     options = ("--std=c++17", *(f"-D{name}={value}" for name, value in constants))
     module = cupy.RawModule(
@@ -353,6 +363,22 @@ def device_if_any() -> Device | None:
         return find_device()
     except DeviceUnavailableError:
         return None
+
+
+def find_devices(numbers: Sequence[int] | None = None) -> list[Device]:
+    """Return the GPUs with some numbers, or all.
+
+    Raises
+    ------
+    DeviceUnavailableError
+        There is none, none with such a number, or software to use it is missing.
+    """
+    find_device()
+    count = int(_import_cupy().cuda.runtime.getDeviceCount())
+    for number in numbers or ():
+        if not 0 <= number < count:
+            raise DeviceUnavailableError(f"there is no GPU {number}: their numbers are 0 to {count - 1}")
+    return [_device_of_number(number) for number in (range(count) if numbers is None else numbers)]
 
 
 def find_device() -> Device:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -22,16 +22,18 @@ from .exchange import Exchange
 from .files import FileExchange
 from .grid_source import GridSource, Rounding, Survey, choose_rounding, grid_tasks, survey
 from .memory import MemoryExchange
+from .on_gpus import GpuExchange, divide_in_layers
 from .on_ray import RayExchange
 from .partition import Boxes, divide, fair_counts
 from .result import RegionCutResult, Unit, capacity_of_cut, sink_side_of
 from .sweeps import Progress, run_sweeps
 
 METHOD = "region-discharge"
-#: Hosts by name.
-EXCHANGES = ("memory", "files", "ray")
-#: Those that write checkpoints.
-WITH_FOLDER = ("files", "ray")
+#: Hosts by name, those of networks and those of grids.
+NETWORK_EXCHANGES = ("memory", "files", "ray")
+EXCHANGES = (*NETWORK_EXCHANGES, "gpus")
+#: Those that write checkpoints, and those that have a limit on memory.
+WITH_FOLDER, WITH_MEMORY = ("files", "ray"), ("files", "gpus")
 #: Regions on files that are in memory at the same time.
 TOGETHER = 2
 #: Bytes of a pixel of a region on files while it discharges, beside those of its arcs: forests, queues, the
@@ -68,16 +70,17 @@ def grid_cut(
     source_capacity, sink_capacity, neighbor_capacity, connectivity
         As in :func:`preflow.grid_cut`. Arrays are read a box at a time: those of zarr, dask, h5py, xarray,
         memory maps of NumPy, or any array in memory. Axes that are rings are not supported.
-    exchange : {"memory", "files", "ray"} or Exchange
+    exchange : {"memory", "files", "gpus", "ray"} or Exchange
         Where the regions are. "memory": all in memory, discharged by threads. "files": two at a time in
-        memory, the others in `folder`. "ray": on actors of a Ray cluster; RayExchange has its options. Or a
-        host of your own, see :mod:`preflow.distributed.exchange`.
+        memory, the others in `folder`. "gpus": on all GPUs of this machine; GpuExchange has its options.
+        "ray": on actors of a Ray cluster; RayExchange has its options. Or a host of your own, see
+        :mod:`preflow.distributed.exchange`.
     regions : int or tuple of int, optional
-        Number of regions, or that along each axis. Default: as many as `memory` asks for; in memory one for
-        each thread.
+        Number of regions, or that along each axis; on GPUs they lie along the first axis. Default: as many as
+        `memory` asks for; in memory one for each thread, on GPUs one for each GPU.
     memory : int, optional
-        Bytes that regions on files may take. Default: a quarter of what :func:`preflow.grid_cut`
-        takes.
+        Bytes that regions on files may take, or those on each GPU. Default: a quarter of what
+        :func:`preflow.grid_cut` takes; nine tenths of a GPU's free memory.
     folder : path, optional
         Where a checkpoint is stored after every sweep. If it has one of the same problem, the solve goes on
         from there. Default: for ``exchange="files"`` a temporary folder, for "ray" no checkpoint.
@@ -103,6 +106,10 @@ def grid_cut(
         As in :func:`preflow.grid_cut`.
     MissingDependencyError
         Ray is not installed.
+    DeviceUnavailableError, DeviceMemoryError
+        There is no GPU, or the labels of the grid do not fit the GPUs.
+    UnsuitableMethodError
+        On GPUs: neighbours are too far apart, or the grid has more than three axes.
     WorkerDiedError
         Actors of Ray died again and again.
     ParseError
@@ -132,9 +139,12 @@ def grid_cut(
         raise InvalidInputError(f"out has shape {tuple(out.shape)}, the grid has shape {source.shape}")
     workers = most_threads(threads)
     check_host(exchange, memory, folder)
+    if exchange == "gpus":
+        exchange = GpuExchange(memory=memory)
     if regions is None:
         regions = _regions_wanted(source, exchange, memory, workers)
-    boxes = divide(source.shape, regions)
+    on_gpus = isinstance(exchange, GpuExchange)
+    boxes = (divide_in_layers if on_gpus else divide)(source.shape, regions)
 
     def make_exchange(source: GridSource) -> Exchange:
         if not isinstance(exchange, str):
@@ -152,12 +162,19 @@ def grid_cut(
     return run_interruptibly(solve.run, solve.control, time_limit, progress)
 
 
-def check_host(exchange: str | Exchange, memory: int | None, folder: str | os.PathLike[str] | None) -> None:
+def check_host(
+    exchange: str | Exchange,
+    memory: int | None,
+    folder: str | os.PathLike[str] | None,
+    known: Sequence[str] = EXCHANGES,
+) -> None:
     """Raise InvalidInputError unless there is such a host, and it takes the other arguments."""
-    if isinstance(exchange, str) and exchange not in EXCHANGES:
-        raise InvalidInputError(f"exchange must be one of {', '.join(EXCHANGES)}, got {exchange!r}")
-    if (exchange != "files" and memory is not None) or (exchange not in WITH_FOLDER and folder is not None):
-        raise InvalidInputError('memory and folder belong to exchange="files", folder to exchange="ray", too')
+    if isinstance(exchange, str) and exchange not in known:
+        raise InvalidInputError(f"exchange must be one of {', '.join(known)}, got {exchange!r}")
+    if memory is not None and exchange not in WITH_MEMORY:
+        raise InvalidInputError('memory belongs to exchange="files" and "gpus"')
+    if folder is not None and exchange not in WITH_FOLDER:
+        raise InvalidInputError('folder belongs to exchange="files" and "ray"')
     if memory is not None and (isinstance(memory, bool) or not isinstance(memory, int) or memory <= 0):
         raise InvalidInputError(f"memory must be a positive number of bytes, got {memory!r}")
 
@@ -166,6 +183,8 @@ def _regions_wanted(
     source: GridSource, exchange: str | Exchange, memory: int | None, threads: int
 ) -> int | tuple[int, ...]:
     """Return the number of regions, or that along each axis, where the caller has given none."""
+    if isinstance(exchange, GpuExchange):
+        return exchange.num_devices
     if exchange != "files":
         return max(1, min(threads, source.size))
     arcs = len(source.offsets)
@@ -232,6 +251,7 @@ class _Solve:
     control: SweepControl = field(default_factory=SweepControl)
     seconds: dict[str, float] = field(default_factory=dict)
     sweeps: int = 0
+    on_gpu: bool = False
 
     def run(self) -> RegionCutResult:
         """Solve until the gap is small enough and wrap the result."""
@@ -293,6 +313,7 @@ class _Solve:
         finally:
             exchange.close()
         self.sweeps += progress.sweeps
+        self.on_gpu = isinstance(exchange, GpuExchange)
         size = abs(upper) if found is None or rounding is None else abs(upper) + 2 * found.size
         return _Found(exchange, progress, unit, finished, limit, upper, size)
 
@@ -312,7 +333,8 @@ class _Solve:
         return SolveStats(
             METHOD,
             f"{counts} regions, {self.sweeps} sweeps",
-            threads=self.threads,
+            "cuda" if self.on_gpu else "cpu",
+            self.threads,
             global_relabels=self.sweeps,
             seconds=dict(self.seconds),
         )

@@ -226,7 +226,9 @@ class Proof(NamedTuple):
 class Region(Protocol):
     """The part of a problem that one region has: its residual capacities and a search."""
 
-    border: Border
+    @property
+    def border(self) -> Border:
+        """Its border arcs."""
 
     def discharge(self, gain: Amounts, label: Labels, limit: int, control: Control) -> Discharged:
         """Augment inside the region: first to the sink, then to ghosts in the order of their labels.
@@ -451,6 +453,10 @@ class Worker:
         self._push = np.zeros_like(self._gain)
         self._bound, self._waiting, changed, complete = from_array(state["numbers"])
         self._changed, self._complete = bool(changed), bool(complete)
+
+    def take_flow(self, residual: Amounts) -> None:
+        """Take over the residual capacities of the border arcs from another solver."""
+        self._residual = residual
 
     def proofs(self) -> dict[int, Proof]:
         """Return what each neighbour needs to verify the cut."""

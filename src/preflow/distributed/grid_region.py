@@ -162,9 +162,30 @@ class GridRegion:
         outside[self._own] = False
         self._terminals(state)[outside] = 0
         state.residual.reshape(-1, len(state.step))[self._first : self._last][outside.ravel()] = 0
-        self.border = self.border._replace(capacity=state.residual[self._arcs].astype(np.int64))
+        self.border = self.border._replace(capacity=self.residual_of_border())
         self._sinks = constant + int(exact_sum(grid.sink[self._own].astype(np.int64)))
         return self
+
+    def take_flow(self, residual: Array, terminal: Array, sink_side: NDArray[np.bool_]) -> None:
+        """Take over a flow and the sink's side of a cut from another solver, after :meth:`build`.
+
+        Parameters
+        ----------
+        residual : ndarray, shape (D, *shape of the box)
+        terminal : ndarray, shape of the box
+        sink_side : ndarray of bool, shape of the box
+        """
+        state = self._state
+        degree = len(state.step)
+        inner = state.residual.reshape(-1, degree)[self._first : self._last].reshape(*self._shape, degree)
+        inner[self._own] = np.moveaxis(residual, 0, -1)
+        self._own_terminals[...] = terminal
+        self._sink_side, self._forests = sink_side, None
+
+    def residual_of_border(self) -> Amounts:
+        """Return the residual capacity of each border arc."""
+        residual: Amounts = self._state.residual[self._arcs].astype(np.int64)
+        return residual
 
     def discharge(self, gain: Amounts, label: Labels, limit: int, control: Control) -> Discharged:
         """Augment inside the region: see :class:`preflow.distributed.exchange.Region`."""
@@ -172,7 +193,7 @@ class GridRegion:
         monitor = own.monitor()
         ghost_label = label[self._first_of]
         self._add(gain, own)
-        before = state.residual[self._arcs].astype(np.int64)
+        before = self.residual_of_border()
         kept = self._forests
         forests = self._plant(own) if kept is None else search_all(state, kept, monitor)
         found: Labels = np.where(forests.label[self._rim] < 0, 0, INFINITE).astype(np.int32)

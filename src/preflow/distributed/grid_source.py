@@ -217,16 +217,24 @@ class GridTask:
     number : int
     source : GridSource
     boxes : Boxes
+    margin : int
+        If positive, `around` reaches as far beyond the box along the first axis, and not only to its ghosts.
     """
 
     number: int
     source: GridSource
     boxes: Boxes
+    margin: int = 0
 
     @property
     def around(self) -> Box:
         """The box with the ghosts around it."""
-        return halo(self.boxes.boxes()[self.number], self.source.shape, self.source.offsets)
+        box = self.boxes.boxes()[self.number]
+        around = halo(box, self.source.shape, self.source.offsets)
+        if not self.margin:
+            return around
+        begin, end = max(0, box[0].start - self.margin), box[0].stop + self.margin
+        return (slice(begin, min(self.source.shape[0], end)), *around[1:])
 
     @property
     def own(self) -> Box:

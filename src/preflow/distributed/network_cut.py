@@ -17,7 +17,7 @@ from ..solving.result import Status
 from ..solving.run import check_time_limit, run_interruptibly
 from ..solving.timing import timed
 from ..stats import SolveStats
-from .api import METHOD, TOGETHER, SweepControl, check_host
+from .api import METHOD, NETWORK_EXCHANGES, TOGETHER, SweepControl, check_host
 from .exchange import Exchange
 from .files import FileExchange
 from .memory import MemoryExchange
@@ -79,7 +79,7 @@ def min_cut(
     >>> result.verify()
     """
     check_time_limit(time_limit)
-    check_host(exchange, None, folder)
+    check_host(exchange, None, folder, NETWORK_EXCHANGES)
     seconds: dict[str, float] = {}
     with timed(seconds, "build"):
         flow_network, source, sink = as_flow_problem(network, source, sink)

@@ -32,7 +32,7 @@ class CapacityOf:
     def __call__(self, worker: Worker) -> int | float:
         """Return the share."""
         return worker.capacity(
-            {other: self.proofs[other][worker.number] for other in worker.border.neighbours}
+            {other: self.proofs[other][worker.number] for other in worker.region.border.neighbours}
         )
 
 
@@ -58,7 +58,7 @@ class ProvedPart:
 
     def __call__(self, worker: Worker) -> int:
         """Verify the worker's region."""
-        claims = {other: self.proofs[other][worker.number] for other in worker.border.neighbours}
+        claims = {other: self.proofs[other][worker.number] for other in worker.region.border.neighbours}
         return worker.verify(claims, self.optimal)
 
 

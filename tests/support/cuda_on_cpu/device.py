@@ -122,6 +122,13 @@ class CpuDevice:
         """Return a copy, as from a GPU."""
         return array.copy()
 
+    def copy_between(self, out: NDArray[Any], source: NDArray[Any]) -> None:
+        """Copy an array, as from another GPU."""
+        assert out.flags.c_contiguous
+        assert source.flags.c_contiguous
+        assert out.dtype == source.dtype
+        out[...] = source
+
     def from_dlpack(self, array: Any) -> NDArray[Any]:
         """Return an array that claims to be on a GPU as what it is."""
         return array if isinstance(array, np.ndarray) else np.from_dlpack(array)

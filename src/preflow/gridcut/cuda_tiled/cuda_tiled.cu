@@ -127,11 +127,15 @@ struct Solver {
         __syncwarp();
     }
 
+    __device__ __forceinline__ bool is_searched(u32 index) const {
+        return args.first_searched <= index && index < args.end_searched;
+    }
+
     // Notifies the tiles next to changed labels, each lane one of them.
     __device__ __forceinline__ void notify_around(const Tile& tile, const Changes& changed, u32 hops) {
         const u32 near = union_of_warp(changed.near), number = lane_id();
         const bool is_near = ((near & LEADS_TO) >> number & 1) != 0 && tile.has_neighbor(shape, number);
-        queue.notify(is_near, tile.neighbor(shape, number), hops);
+        queue.notify(is_near && is_searched(tile.neighbor(shape, number)), tile.neighbor(shape, number), hops);
     }
 
     // Discharges a tile: pushes its excess as far as it goes in up to `waves` waves, then lists the tiles that received
@@ -256,7 +260,8 @@ struct Solver {
             if (stage == ALONE && team.is_first()) {
                 for (u32 number = 0; number < COUNTERS; ++number) relaxed_store(counter(args, number), 0u);
             }
-            for (u32 i = team.warp(); stage == NOTIFIED || i < shape.num_tiles(); i += team.num_warps()) {
+            for (u32 i = team.warp() + static_cast<u32>(args.first_searched);
+                 stage == NOTIFIED || i < args.end_searched; i += team.num_warps()) {
                 SearchQueue::Claimed claimed{i, 0, 0};
                 if (stage == NOTIFIED) {
                     u32 has = 0;
@@ -383,7 +388,7 @@ KERNEL(push_relabel_tiles, Arguments) {
             relaxed_store(&args.state[ACTIVE_HERE], u64{0});
         }
         state[IS_DONE] = 0;
-        if (!solver.search_all(team, state)) break;
+        if (args.searches && !solver.search_all(team, state)) break;
         state[ROUND] += 3;  // so that old lists, also of the last launch, are never read
         solver.list_active(team, static_cast<u32>(state[ROUND]));
         team.wait([] {});
@@ -392,6 +397,7 @@ KERNEL(push_relabel_tiles, Arguments) {
         state[ACTIVE_HERE] = relaxed_load(&args.state[ACTIVE_HERE]);
         if (state[ACTIVE_HERE] == 0 || args.rounds == 0 || work > args.work_of_launch) break;
         work += 1 + solver.discharge_all(workers, state);
+        if (!args.repeats) break;
     }
     if (solver.failed) relaxed_store(&args.state[FAILED], u64{1});
     const u64 counted[] = {sum_of_warp(solver.counted.pushes), solver.counted.searches, solver.counted.visits,

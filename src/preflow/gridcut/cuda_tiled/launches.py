@@ -19,7 +19,7 @@ SOURCE = Path(__file__).with_name("cuda_tiled.cu")
 #: Words of the kernel's state; of the state and the counts after it; and positions of both.
 STATE_WORDS, STATUS_WORDS = 12, 16
 IS_DONE, ACTIVE_TILES, NUM_RELABELS, SEARCH_ROUNDS, PHASES, NANOSECONDS = range(6)
-IS_SEARCHING, FAILED, ACTIVE_HERE = 6, 8, 11
+IS_SEARCHING, FAILED, LAST_SEARCH, ACTIVE_HERE = 6, 8, 10, 11
 NUM_PUSHES, NUM_SEARCHES, NUM_VISITS, NUM_WAVES = range(4)
 #: Number of counters, and words per counter: one for each list and four of the search queue, each in its own
 #: line of memory.
@@ -55,6 +55,8 @@ class Arguments(NamedTuple):
     tiles: tuple[int, int, int]
     first_tile: int
     end_tile: int
+    first_searched: int
+    end_searched: int
     first_pixel: int
     direction_stride: int
     residual: AnyArray
@@ -63,6 +65,8 @@ class Arguments(NamedTuple):
     waves: int
     rounds: int
     rounds_percent: int
+    searches: int
+    repeats: int
     work_of_launch: int
     nanoseconds_of_launch: int
     num_slots: int
@@ -112,6 +116,7 @@ class Launcher:
     ) -> None:
         self.device, self.tiling, self.arrays, self.control = device, tiling, arrays, control
         self.turns = turns
+        self.searched = 0, tiling.num_tiles  # the tiles that are searched; the labels of others are given
         self.is_searching = False  # whether the last launch ended within a search
         self.warps, self.dischargers = tiling.warps_of_block(device)
         control.excess[:] = tiling.num_tiles
@@ -134,15 +139,36 @@ class Launcher:
             if not self.is_searching or self.control.stopped:
                 return state
 
-    def _launch(
-        self, window: tuple[int, int, int], residual: AnyArray, terminal: AnyArray, discharges: bool
+    def search_further(self, residual: AnyArray, terminal: AnyArray) -> AnyArray:
+        """Go on with a search that was complete, from the tiles that have notices; return the state."""
+        self.arrays.status[IS_SEARCHING] = self.is_searching = True
+        self.arrays.counters[: LISTS * COUNTER_WORDS] = 0
+        return self.launch((0, 0, 0), residual, terminal, discharges=False)
+
+    def discharge(
+        self, window: tuple[int, int, int], residual: AnyArray, terminal: AnyArray, hops: int
     ) -> AnyArray:
+        """Discharge tiles once, by the labels of a search that crossed `hops` tiles; return the state."""
+        self.arrays.status[LAST_SEARCH] = hops
+        self.arrays.counters[:] = 0
+        return self._launch(window, residual, terminal, True, alone=True)
+
+    def _launch(
+        self,
+        window: tuple[int, int, int],
+        residual: AnyArray,
+        terminal: AnyArray,
+        discharges: bool,
+        alone: bool = False,
+    ) -> AnyArray:
+        """Launch the kernel; `alone`: without a search before the discharges or after them."""
         first_tile, end_tile, first_pixel = window
         self.arrays.arrivals.fill(0)
         arguments = Arguments(
             self.tiling.tiles,
             first_tile,
             end_tile,
+            *self.searched,
             first_pixel,
             terminal.size,
             residual,
@@ -151,6 +177,8 @@ class Launcher:
             self.turns.waves,
             self.turns.rounds if discharges else 0,
             self.turns.rounds_percent,
+            int(not alone),
+            int(not alone),
             WORK_OF_LAUNCH,
             NANOSECONDS_OF_LAUNCH,
             self.arrays.slots.size,

@@ -31,7 +31,7 @@ from ...graph.placement import require_memory
 from ...solving.run import Control
 from ..solution import GridFlow, GridSolution, initial_state
 from .launches import ACTIVE_HERE, IS_DONE, Launcher, Turns, make_arrays
-from .tiling import Tiling, mark_tiles, write_sides
+from .tiling import MarkArguments, Tiling, mark_tiles, write_sides
 
 
 class HostState(NamedTuple):
@@ -100,21 +100,22 @@ def solve_in_slabs(
     control.remarks.append(
         f"capacities stay on the host and are copied in slabs of up to {layers} layers of tiles"
     )
-    state = _host_state(tiling, grid, start)
+    state = host_state(tiling, grid, start)
     arrays = make_arrays(device, tiling)
     window = Window(device, tiling, state, layers)
     for begin in range(0, tiling.layers, layers):
         end = min(begin + layers, tiling.layers)
         window.copy_to_gpu(begin, end)
-        mark_tiles(
-            device,
-            tiling,
-            window.tiles(begin, end),
+        tiles = MarkArguments(
+            tiling.tiles,
+            *window.tiles(begin, end),
             window.first_pixel(begin),
+            window.terminal.size,
             window.residual,
             window.terminal,
             arrays.words,
         )
+        mark_tiles(device, tiling, tiles)
     launcher = Launcher(device, tiling, arrays, turns, control)
     thickness = layers if layers == tiling.layers else layers - 2
     while True:
@@ -123,7 +124,7 @@ def solve_in_slabs(
             break
         for begin in range(0, tiling.layers, thickness):
             end = min(begin + thickness, tiling.layers)
-            if _has_work(tiling, window.tiles(begin, end), arrays.words):
+            if has_work(tiling, window.tiles(begin, end), arrays.words):
                 _discharge_slab(launcher, window, begin, end)
     padded = (*tiling.padded,)
     return GridSolution(
@@ -145,14 +146,14 @@ def _discharge_slab(launcher: Launcher, window: Window, begin: int, end: int) ->
     window.copy_to_host(first, last)
 
 
-def _has_work(tiling: Tiling, tiles: tuple[int, int], words: AnyArray) -> bool:
+def has_work(tiling: Tiling, tiles: tuple[int, int], words: AnyArray) -> bool:
     """Return whether tiles have excess that could reach the sink in the last search."""
     kinds = words.reshape(tiling.num_tiles, -1, tiling.rows)[slice(*tiles)]
     active, reached = kinds[:, tiling.directions + 1], kinds[:, tiling.directions + 2]
     return bool((active & reached).any())
 
 
-def _host_state(tiling: Tiling, grid: IntegerGrid, start: GridFlow | None) -> HostState:
+def host_state(tiling: Tiling, grid: IntegerGrid, start: GridFlow | None) -> HostState:
     """Return capacities and excess before the solve."""
     residual = np.zeros((tiling.directions, *tiling.padded), dtype=tiling.residual)
     terminal = np.zeros(tiling.padded, dtype=tiling.excess)

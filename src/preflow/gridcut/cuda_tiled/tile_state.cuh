@@ -97,6 +97,7 @@ constexpr u32 ROOT = DIRECTIONS, ACTIVE = DIRECTIONS + 1, REACHED = DIRECTIONS +
 struct Arguments {
     u64 tiles_z, tiles_y, tiles_x;
     u64 first_tile, end_tile;           // the tiles that may be discharged
+    u64 first_searched, end_searched;   // the tiles that are searched; the labels of the others stay as they are
     u64 first_pixel, direction_stride;  // first pixel whose capacities are on the device; stride of directions
     Residual* residual;
     Excess* terminal;  // excess where positive, minus the capacity left to the sink where negative
@@ -112,6 +113,7 @@ struct Arguments {
     u32* arrivals;
     u64* state;  // then the counts
     u64 waves, rounds, rounds_percent;
+    u64 searches, repeats;  // whether a launch begins with a global relabel; whether it goes on after discharges
     u64 work_of_launch, nanoseconds_of_launch;
     u64 num_slots;
     u64 dischargers;  // warps of a block with room for a tile's capacities

@@ -77,7 +77,6 @@ struct BitWriter {
     __device__ __forceinline__ void write_excess(u32 row, Excess excess) const {
         write(ROOT, row, excess < 0);
         write(ACTIVE, row, excess > 0);
-        write(REACHED, row, false);
     }
 };
 
@@ -126,6 +125,7 @@ KERNEL(fill_tiles, FillArguments) {
         }
         args.tiles.terminal[at.here] = excess;
         bits.write_excess(at.row, excess);
+        bits.write(REACHED, at.row, false);
     });
 }
 
@@ -137,7 +137,66 @@ KERNEL(mark_tiles, MarkArguments) {
         for (u32 d = 0; d < DIRECTIONS; ++d)
             bits.write(d, at.row, args.residual[d * args.direction_stride + at.here] > 0);
         bits.write_excess(at.row, args.terminal[at.here]);
+        bits.write(REACHED, at.row, false);
     });
+}
+
+struct ReceiveArguments {
+    MarkArguments tiles;
+    u64 first, size;           // the pixels that flow arrives at: whole planes, or rows of an image
+    u64 directions;            // bits of the directions whose residual capacities grow
+    const Residual* residual;  // by how much, direction by direction
+    const Excess* excess;
+};
+
+// Adds flow that has arrived from a grid on another device. What the last search reached stays as it is.
+KERNEL(receive_flow, ReceiveArguments) {
+    for_each_row(args.tiles, [&](const TileRow& at) {
+        const u64 place = at.here + args.tiles.first_pixel - args.first;
+        if (place >= args.size) return;
+        const BitWriter bits{args.tiles.words + at.tile * KINDS * ROWS};
+        u64 given = place;
+#pragma unroll
+        for (u32 d = 0; d < DIRECTIONS; ++d) {
+            if ((args.directions >> d & 1) == 0) continue;
+            Residual& residual = args.tiles.residual[d * args.tiles.direction_stride + at.here];
+            residual = static_cast<Residual>(residual + args.residual[given]);
+            bits.write(d, at.row, residual > 0);
+            given += args.size;
+        }
+        const Excess excess = args.tiles.terminal[at.here] + args.excess[place];
+        args.tiles.terminal[at.here] = excess;
+        bits.write_excess(at.row, excess);
+    });
+}
+
+struct MeasureArguments {
+    MarkArguments tiles;
+    u64 tiles_of_layer, layers;
+    u64 reached_only;  // whether excess counts only where the last search was
+    i64* sums;         // for each layer: of deficits and of excess, in units of 2**32, and what is left of each
+};
+
+// Adds up the deficits and the excess of each layer of tiles.
+KERNEL(measure_layers, MeasureArguments) {
+    const u64 warps = grid_threads() / WARP, num_tiles = args.tiles.end_tile - args.tiles.first_tile;
+    for (u64 t = grid_thread() / WARP; t < num_tiles; t += warps) {
+        i64 sums[4] = {0, 0, 0, 0};
+        for (u32 row = 0; row < ROWS; ++row) {
+            const TileRow at(args.tiles, t * ROWS + row);
+            const i64 here = args.tiles.terminal[at.here];
+            const u32 reached = args.tiles.words[(at.tile * KINDS + REACHED) * ROWS + row] >> lane_id() & 1;
+            const u32 kind = here < 0 ? 0 : 1;
+            const i64 counted = here < 0 || reached != 0 || args.reached_only == 0 ? here : 0;
+            sums[kind] += counted >> 32;
+            sums[kind + 2] += counted & 0xffffffff;
+        }
+        const u64 layer = (args.tiles.first_tile + t) / args.tiles_of_layer;
+        for (u32 i = 0; i < 4; ++i) {
+            const i64 sum = static_cast<i64>(sum_of_warp(static_cast<u64>(sums[i])));
+            if (lane_id() == 0 && sum != 0) relaxed_fetch_add(&args.sums[i * args.layers + layer], sum);
+        }
+    }
 }
 
 struct SidesArguments {

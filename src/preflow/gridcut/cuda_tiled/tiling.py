@@ -8,12 +8,14 @@ fill tiles and read the cut from them are in ``tiling.cu``.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...arrays import AnyArray, ArrayModule, DType
 from ...cuda.runtime import Device
@@ -168,6 +170,11 @@ class Tiling:
         """Number of layers of tiles along the grid's first axis. A slab consists of consecutive layers."""
         return self.tiles[0] if len(self.grid_shape) == 3 else self.tiles[1]
 
+    @property
+    def thickness(self) -> int:
+        """Planes of a layer, or rows of an image."""
+        return self.tile[0] if len(self.grid_shape) == 3 else self.tile[1]
+
     def image(self, padded: AnyArray) -> AnyArray:
         """Return a padded array without its padding, in the shape of the grid after any leading axes."""
         missing = 3 - len(self.grid_shape)
@@ -207,23 +214,30 @@ class Tiling:
 
 
 def tiling_of(device: Device, grid: IntegerGrid) -> Tiling:
-    """Return the tiles for a grid.
+    """Return the tiles for a grid: see :func:`tiling_for`."""
+    return tiling_for(device, grid.shape, grid.offsets, grid.residual_dtype, grid.excess_dtype)
+
+
+def tiling_for(
+    device: Device, shape: tuple[int, ...], all_offsets: NDArray[np.int64], residual: DType, excess: DType
+) -> Tiling:
+    """Return the tiles for a grid with these dtypes of residual capacities and of excess.
 
     Raises
     ------
     UnsuitableMethodError
         Neighbours are too far apart for tiles, or there are too many directions.
     """
-    half = grid.offsets[::2]
+    half = all_offsets[::2]
     missing = 3 - half.shape[1]
     offsets = tuple((0,) * missing + tuple(int(entry) for entry in row) for row in half)
     # Kernels store capacities in variables of the dtype of excess, so it must be at least as wide.
-    excess = np.dtype(np.int64) if grid.residual_dtype.itemsize == 8 else grid.excess_dtype
-    is_volume = len(grid.shape) == 3
+    excess = np.dtype(np.int64) if residual.itemsize == 8 else excess
+    is_volume = len(shape) == 3
     reach = [max(abs(offset[axis]) for offset in offsets) for axis in range(3)]
     most_plane = MOST_PLANE if max(reach) <= 1 else MOST_PLANE_FAR
     for tile in (LARGE_TILE, SMALL_TILE) if is_volume else (TILE_OF_IMAGE,):
-        tiling = Tiling(grid.shape, tile, offsets, grid.residual_dtype, excess)
+        tiling = Tiling(shape, tile, offsets, residual, excess)
         within = reach[0] <= max(tile[0], 1) and reach[1] <= tile[1] and max(reach) <= MOST_REACH
         padded_plane = tiling.padded[1] * tiling.padded[2] if is_volume else 0
         if not within or len(offsets) > MOST_PAIRS or padded_plane > most_plane:
@@ -235,12 +249,15 @@ def tiling_of(device: Device, grid: IntegerGrid) -> Tiling:
         f"cuda-tiled has room for neighbours up to {MOST_REACH} apart, {SMALL_TILE[0]} from plane to plane, "
         f"in up to {2 * MOST_PAIRS} directions, if a tile's capacities fit {device.shared_bytes:,} bytes "
         f"and a plane has up to {most_plane:,} pixels; these are {len(offsets) * 2} directions up to "
-        f"{max(reach)} apart, capacities of {grid.residual_dtype} and planes of {padded_plane:,}"
+        f"{max(reach)} apart, capacities of {residual} and planes of {padded_plane:,}"
     )
 
 
 class MarkArguments(NamedTuple):
-    """``MarkArguments`` in the ``.cu`` file."""
+    """``MarkArguments`` in the ``.cu`` file: tiles whose capacities and excess are on the GPU.
+
+    `residual` and `terminal` begin at pixel `first_pixel` of the padded grid.
+    """
 
     tiles: tuple[int, int, int]
     first_tile: int
@@ -265,6 +282,27 @@ class FillArguments(NamedTuple):
     direction_step: int
     neighbor_steps: tuple[int, ...]
     flow: AnyArray
+
+
+class ReceiveArguments(NamedTuple):
+    """``ReceiveArguments`` in the ``.cu`` file."""
+
+    tiles: MarkArguments
+    first: int
+    size: int
+    directions: int
+    residual: AnyArray
+    excess: AnyArray
+
+
+class MeasureArguments(NamedTuple):
+    """``MeasureArguments`` in the ``.cu`` file."""
+
+    tiles: MarkArguments
+    tiles_of_layer: int
+    layers: int
+    reached_only: int
+    sums: AnyArray
 
 
 class SidesArguments(NamedTuple):
@@ -346,19 +384,49 @@ def write_sides(device: Device, tiling: Tiling, words: AnyArray) -> AnyArray:
     return sink_side
 
 
-def mark_tiles(
+def mark_tiles(device: Device, tiling: Tiling, arguments: MarkArguments) -> None:
+    """Write the words of tiles from their capacities and excess."""
+    num_items = (arguments.end_tile - arguments.first_tile) * tiling.rows * WARP
+    device.share(SOURCE, "mark_tiles", num_items, arguments, tiling.constants)
+
+
+def receive_flow(
     device: Device,
     tiling: Tiling,
-    tiles: tuple[int, int],
-    first_pixel: int,
+    tiles: MarkArguments,
+    first: int,
+    directions: Sequence[int],
     residual: AnyArray,
-    terminal: AnyArray,
-    words: AnyArray,
+    excess: AnyArray,
 ) -> None:
-    """Write the words of the tiles ``tiles[0] .. tiles[1] - 1`` from their capacities and excess.
+    """Add flow that has arrived to the capacities and the excess of pixels, and to the words of `tiles`.
 
-    `residual` and `terminal` begin at pixel `first_pixel` of the padded grid.
+    The pixels are consecutive from `first` on. The capacities of their arcs grow by the rows of `residual`,
+    one for each of some directions in increasing order, and their excess grows by `excess`.
     """
-    arguments = MarkArguments(tiling.tiles, *tiles, first_pixel, terminal.size, residual, terminal, words)
-    num_items = (tiles[1] - tiles[0]) * tiling.rows * WARP
-    device.share(SOURCE, "mark_tiles", num_items, arguments, tiling.constants)
+    bits = sum(1 << d for d in directions)
+    arguments = ReceiveArguments(tiles, first, excess.size, bits, residual, excess)
+    num_items = (tiles.end_tile - tiles.first_tile) * tiling.rows * WARP
+    device.share(SOURCE, "receive_flow", num_items, arguments, tiling.constants)
+
+
+def measure_layers(
+    device: Device, tiling: Tiling, tiles: MarkArguments, reached_only: bool
+) -> dict[int, tuple[int, int]]:
+    """Return for layers of tiles the sum of deficits, which is not positive, and that of excess.
+
+    With `reached_only` excess counts only on pixels that the last search reached.
+    """
+    of_layer = tiling.num_tiles // tiling.layers
+    sums = device.xp.zeros((4, tiling.layers), dtype=np.int64)
+    arguments = MeasureArguments(tiles, of_layer, tiling.layers, int(reached_only), sums)
+    num_items = (tiles.end_tile - tiles.first_tile) * WARP
+    device.share(SOURCE, "measure_layers", num_items, arguments, tiling.constants)
+    high, low = np.split(device.to_host(sums), 2)
+    return {
+        layer: (
+            (int(high[0, layer]) << 32) + int(low[0, layer]),
+            (int(high[1, layer]) << 32) + int(low[1, layer]),
+        )
+        for layer in range(tiles.first_tile // of_layer, tiles.end_tile // of_layer)
+    }

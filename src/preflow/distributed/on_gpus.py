@@ -1,0 +1,411 @@
+"""Regions on the GPUs of one machine: push-relabel by tiles, with distances through the whole grid.
+
+A region is a run of planes of a volume, or of rows of an image. Unlike the other hosts this one does not
+augment to ghosts in the order of labels. It runs the method "cuda-tiled", whose labels are distances, with
+the labels beyond a border as its neighbour found them (region push-relabel, Delong and Boykov 2008).
+:mod:`preflow.gridcut.cuda_tiled.parts` has the work that one region does.
+
+Pseudo-code of a sweep
+----------------------
+::
+
+    for each window of layers, on all GPUs at the same time:
+        discharge it; take the flow that has left over the borders of the region
+        hand this flow, and the labels at the borders, to the neighbours
+    search each region alone                                                                global relabel
+    while labels at borders have changed:
+        hand them to the neighbours; search these further
+
+After the search all labels are exact, and the regions have the sink's side of a cut. It is minimum when no
+excess can reach the sink; the labels are those of :func:`preflow.grid_cut`.
+
+Tiles on both sides of a border are never discharged at the same time. So each push leads down by one label,
+and distances never fall, as on a single GPU.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import cached_property
+from itertools import chain
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..arrays import AnyArray, Array
+from ..cuda import runtime
+from ..cuda.runtime import Device
+from ..errors import DeviceMemoryError, InvalidInputError, UnsuitableMethodError
+from ..graph.integer_grid import IntegerGrid
+from ..graph.network import exact_sum
+from ..gridcut.cuda_tiled import TiledOptions
+from ..gridcut.cuda_tiled.parts import AFTER, BEFORE, MARGIN_OF_IMAGE, MARGIN_OF_VOLUME, Part, Place
+from ..gridcut.cuda_tiled.tiling import Tiling, tiling_for
+from ..solving.run import Control
+from .exchange import Amounts, Answer, Border, Discharged, Labels, Order, Proof, RegionTask, Report, Worker
+from .grid_region import GridRegion
+from .grid_source import GridTask
+from .partition import Boxes
+
+Item = TypeVar("Item")
+
+#: Layers whose capacities a GPU has at least: those that are discharged, and one on either side.
+LEAST_WINDOW = 3
+#: Axes of a grid that the kernels know.
+MOST_AXES = 3
+#: Percentage of the free memory that is used, where the caller has set no limit.
+PERCENT_OF_FREE = 90
+
+
+def margin_of(shape: tuple[int, ...]) -> int:
+    """Return the number of planes or rows that a region reads beyond its borders."""
+    return MARGIN_OF_VOLUME if len(shape) == 3 else MARGIN_OF_IMAGE
+
+
+def divide_in_layers(shape: tuple[int, ...], regions: int | tuple[int, ...]) -> Boxes:
+    """Divide a grid along its first axis, between layers of tiles.
+
+    Parameters
+    ----------
+    shape : tuple of int
+    regions : int or tuple of int
+        The number of regions, or that along each axis: 1 but for the first one. There are fewer regions if
+        they would have less than two layers; a grid with one axis is one region.
+    """
+    if isinstance(regions, tuple):
+        if len(regions) != len(shape) or any(count != 1 for count in regions[1:]):
+            raise InvalidInputError(
+                f"regions on GPUs lie along the first axis: give a number or (number, 1, ...), got {regions}"
+            )
+        regions = regions[0]
+    if isinstance(regions, bool) or not isinstance(regions, int) or regions < 1:
+        raise InvalidInputError(f"regions must be a positive number, got {regions!r}")
+    margin = margin_of(shape)
+    layers = -(-shape[0] // margin) if len(shape) > 1 else 1
+    cuts = np.linspace(0, layers, min(regions, max(1, layers // 2)) + 1).astype(np.int64) * margin
+    cuts[-1] = shape[0]
+    return Boxes(shape, (cuts, *(np.array([0, length], dtype=np.int64) for length in shape[1:])))
+
+
+def window_of(device: Device, tilings: Sequence[Tiling], given: int, memory: int | None) -> int | None:
+    """Return how many layers of each region have their capacities on a GPU at a time; None: all.
+
+    Parameters
+    ----------
+    device : Device
+    tilings : sequence of Tiling
+        The regions of this GPU.
+    given : int
+        Bytes of the largest input of a region.
+    memory : int or None
+        The limit of the caller.
+
+    Raises
+    ------
+    DeviceMemoryError
+        Not even labels, bits and the thinnest windows fit.
+    """
+    limit = device.free_bytes * PERCENT_OF_FREE // 100 if memory is None else memory
+    if given + sum(tiling.bytes_on_device for tiling in tilings) <= limit:
+        return None
+    kept = sum(tiling.bytes_kept for tiling in tilings)
+    layer = sum(tiling.padded_size // tiling.layers * tiling.capacity_bytes for tiling in tilings)
+    if kept + LEAST_WINDOW * layer > limit:
+        size = sum(tiling.padded_size for tiling in tilings)
+        raise DeviceMemoryError(
+            f"{device.name}: labels and bits of {size:,} pixels take {kept:,} bytes, and capacities of "
+            f"{LEAST_WINDOW} layers of tiles {LEAST_WINDOW * layer:,}, but the limit is {limit:,}"
+        )
+    return (limit - kept) // layer
+
+
+class _Read(NamedTuple):
+    """A region that has been read: its capacities, those around it, and the constant of :class:`.Loaded`."""
+
+    grid: IntegerGrid
+    sinks: int
+
+
+class GpuExchange:
+    """Regions on the GPUs of this machine.
+
+    Parameters
+    ----------
+    devices : sequence of int, optional
+        The numbers of the GPUs. Default: all.
+    memory : int, optional
+        Bytes that regions may take on each GPU. If they need more, capacities are in the memory of the host,
+        and are copied to the GPU a few layers at a time. Default: nine tenths of the free memory.
+
+    Attributes
+    ----------
+    sweeps : int
+
+    Raises
+    ------
+    InvalidInputError
+        An argument is malformed.
+
+    Notes
+    -----
+    A GPU keeps about 4 bytes a pixel with 6 neighbours, and if it has room the capacities, 16 to 28 more. The
+    result keeps them until it is deleted.
+
+    Examples
+    --------
+    >>> host = preflow.distributed.GpuExchange(devices=[0, 1], memory=10**10)
+    >>> preflow.distributed.grid_cut(source, sink, 20, exchange=host)  # doctest: +SKIP
+    """
+
+    def __init__(self, *, devices: Sequence[int] | None = None, memory: int | None = None) -> None:
+        numbers = None if devices is None else list(devices)
+        if numbers is not None and not (numbers and all(type(number) is int for number in numbers)):
+            raise InvalidInputError(f"devices must be numbers of GPUs, got {devices!r}")
+        if memory is not None and (type(memory) is not int or memory <= 0):
+            raise InvalidInputError(f"memory must be a positive number of bytes, got {memory!r}")
+        self.sweeps = 0
+        self._numbers, self._memory = numbers, memory
+        self._tasks: list[GridTask] = []
+        self._parts: list[Part] = []
+        self._sinks: list[int] = []
+        self._owner: list[int] = []
+        self._devices: list[Device] = []
+        self._is_exact = False
+
+    @property
+    def num_devices(self) -> int:
+        """Number of GPUs.
+
+        Raises
+        ------
+        DeviceUnavailableError
+            There is none, none with such a number, or software to use it is missing.
+        """
+        return len(runtime.find_devices(self._numbers))
+
+    def scatter(self, tasks: Sequence[RegionTask], control: Control) -> list[Report]:
+        """Read the regions, copy them to the GPUs, and search them."""
+        self._tasks = [task for task in tasks if isinstance(task, GridTask)]
+        if len(self._tasks) < len(tasks):
+            raise InvalidInputError("regions on GPUs are parts of a grid, not of a network")
+        if len(self._tasks[0].source.shape) > MOST_AXES:
+            raise UnsuitableMethodError(f"methods on a GPU take up to {MOST_AXES} axes")
+        self.sweeps, self._control, self._parts = 0, control, []
+        self._devices = runtime.find_devices(self._numbers)[: len(tasks)]
+        self._owner = [i * len(self._devices) // len(tasks) for i in range(len(tasks))]
+        regions = self._on_devices(_read, self._tasks)
+        self._sinks = [region.sinks for region in regions]
+        self._build([region.grid for region in regions])
+        self._search()
+        return self._reports()
+
+    def _build(self, grids: list[IntegerGrid]) -> None:
+        """Copy all regions to the GPUs; `grids` is empty afterwards."""
+        dtypes = [(grid.residual_dtype, grid.excess_dtype) for grid in grids]
+        residual, excess = (max(each, key=lambda dtype: dtype.itemsize) for each in zip(*dtypes, strict=True))
+        owners = [self._devices[owner] for owner in self._owner]
+        tilings = [
+            tiling_for(device, grid.shape, grid.offsets, residual, excess)
+            for device, grid in zip(owners, grids, strict=True)
+        ]
+        if len({tiling.tile for tiling in tilings}) > 1:
+            raise UnsuitableMethodError("the GPUs have different sizes of shared memory: use equal ones")
+        windows = []
+        for number, device in enumerate(self._devices):
+            mine = [i for i, owner in enumerate(self._owner) if owner == number]
+            given = max(_given_bytes(grids[i]) for i in mine)
+            with device.current():
+                windows.append(window_of(device, [tilings[i] for i in mine], given, self._memory))
+        last = len(grids) - 1
+
+        def build(number: int) -> Part:
+            task, tiling, grid = self._tasks[number], tilings[number], grids[number]
+            place = place_of(task, tiling, (number > 0, number < last))
+            turns = TiledOptions().turns(tiling)
+            window = windows[self._owner[number]]
+            part = Part(owners[number], tiling, place, grid, window, turns, self._control)
+            grids[number] = None  # type: ignore[call-overload]
+            return part
+
+        self._parts = self._on_devices(build, range(len(grids)))
+
+    def sweep(self, order: Order) -> list[Report]:
+        """Discharge all windows of layers, then search."""
+        self._control.check_wanted()
+        for number in range(max(len(part.windows) for part in self._parts)):
+            if self._control.stopped:
+                break
+            sent = self._on_devices(lambda part, k=number: part.discharge(k), self._parts)  # type: ignore[misc]
+            if any(sent):
+                self._hand_over(sent, Part.receive)
+                self._hand_over(self._changed(), Part.take_labels)
+        self._search()
+        self.sweeps += 1
+        return self._reports()
+
+    def _search(self) -> None:
+        """Make all labels exact, unless the solve is stopped."""
+        self._is_exact = False
+        self._on_devices(Part.begin_search, self._parts)
+        while not self._control.stopped:
+            changed = self._changed()
+            if not any(changed):
+                self._is_exact = all(part.is_searched for part in self._parts)
+                break
+            self._hand_over(changed, Part.take_news)
+            self._on_devices(Part.go_on_searching, self._parts)
+
+    def _changed(self) -> list[dict[int, AnyArray]]:
+        """Return the labels at the borders of each region that have changed."""
+        return self._on_devices(Part.changed_labels, self._parts)
+
+    def _hand_over(self, sent: Sequence[Mapping[int, Item]], take: Callable[[Part, int, Item], None]) -> None:
+        """Let each region take what its neighbours have sent over their borders."""
+
+        def run(number: int) -> None:
+            part = self._parts[number]
+            if number > 0 and AFTER in sent[number - 1]:
+                take(part, BEFORE, sent[number - 1][AFTER])
+            if number + 1 < len(self._parts) and BEFORE in sent[number + 1]:
+                take(part, AFTER, sent[number + 1][BEFORE])
+
+        self._on_devices(run, range(len(self._parts)))
+
+    def _reports(self) -> list[Report]:
+        reports = []
+        labels, links = np.zeros(1, dtype=np.int32), np.zeros((0, 3), dtype=np.int32)
+        measured = self._on_devices(Part.measure, self._parts)
+        for number, (part, sinks) in enumerate(zip(self._parts, self._sinks, strict=True)):
+            deficits, excess = measured[number]
+            is_ready = part.is_active or not self._is_exact
+            active = excess if is_ready else 0
+            reports.append(Report(number, labels, links, sinks + deficits, active, is_ready))
+        return reports
+
+    def collect(self, ask: Callable[[Worker], Answer]) -> Iterator[Answer]:
+        """Yield an answer for each region; its arrays are copied to the host if the answer needs them."""
+        for task, part in zip(self._tasks, self._parts, strict=True):
+            yield ask(PartWorker(task, part))
+
+    def close(self) -> None:
+        """Do nothing: a proof later needs the regions."""
+
+    def _on_devices(self, function: Callable[[Item], Answer], items: Sequence[Item]) -> list[Answer]:
+        """Call a function for an item of each region, on its GPU: one GPU in each thread."""
+
+        def run(number: int) -> list[Answer]:
+            device = self._devices[number]
+            with device.current():
+                mine = [item for item, owner in zip(items, self._owner, strict=True) if owner == number]
+                answers = [function(item) for item in mine]
+                device.synchronize()
+            return answers
+
+        numbers = range(len(self._devices))
+        if len(numbers) == 1:
+            return run(0)
+        with ThreadPoolExecutor(len(numbers), "preflow-gpu") as pool:
+            return list(chain.from_iterable(pool.map(run, numbers)))
+
+
+def _read(task: GridTask) -> _Read:
+    """Read a region and its margin."""
+    task = replace(task, margin=margin_of(task.source.shape))
+    loaded = task.load()
+    sink = loaded.grid.sink[task.own]
+    total = exact_sum(sink) if sink.dtype.itemsize == 8 else sink.sum(dtype=np.int64)
+    return _Read(loaded.grid, loaded.constant + int(total))
+
+
+def _given_bytes(grid: IntegerGrid) -> int:
+    """Return the bytes of the input of a region on a GPU."""
+    return sum(int(values.nbytes) for values in (grid.source, grid.sink, grid.neighbor))
+
+
+def place_of(task: GridTask, tiling: Tiling, has: tuple[bool, bool]) -> Place:
+    """Return the layers of a region among those that it reads."""
+    margin = margin_of(task.source.shape) // tiling.thickness
+    first, end = (margin if side else 0 for side in has)
+    return Place(first, tiling.layers - end, has)
+
+
+class PartRegion:
+    """A region on a GPU as one on the host, to which it is copied when a proof needs it."""
+
+    def __init__(self, task: GridTask, part: Part) -> None:
+        self._task, self._part = task, part
+
+    @cached_property
+    def on_host(self) -> GridRegion:
+        """The region with the flow and the sink's side that the GPU has."""
+        region = self._task.build()
+        with self._part.device.current():
+            region.take_flow(*self._part.flow(), self._part.sink_side())
+        return region
+
+    @property
+    def border(self) -> Border:
+        """Its border arcs."""
+        return self.on_host.border
+
+    def sink_side(self) -> NDArray[np.bool_]:
+        """Return which pixels are on the sink's side: see :class:`preflow.distributed.exchange.Region`."""
+        with self._part.device.current():
+            side: NDArray[np.bool_] = self._part.sink_side()
+        return side
+
+    def border_sides(self) -> NDArray[np.bool_]:
+        """Return for each border arc whether its own end is on the sink's side."""
+        return self.on_host.border_sides()
+
+    def capacity(self, theirs: Proof) -> int | float:
+        """Return the region's share of the capacity of the cut."""
+        return self.on_host.capacity(theirs)
+
+    def verify(self, theirs: Proof, gain: Amounts, optimal: bool) -> int:
+        """Prove the region's part of the flow and of the cut."""
+        return self.on_host.verify(theirs, gain, optimal)
+
+    def discharge(self, gain: Amounts, label: Labels, limit: int, control: Control) -> Discharged:
+        """Augment on the host."""
+        return self.on_host.discharge(gain, label, limit, control)
+
+    def state(self) -> dict[str, Array]:
+        """Return the arrays of the host."""
+        return self.on_host.state()
+
+    def restore(self, state: Mapping[str, Array]) -> None:
+        """Continue from arrays of the host."""
+        self.on_host.restore(state)
+
+    def unload(self) -> None:
+        """Forget the arrays of the host."""
+        self.__dict__.pop("on_host", None)
+
+
+class PartWorker(Worker):
+    """Answers for a region on a GPU; its border is read when a proof needs it."""
+
+    def __init__(self, task: GridTask, part: Part) -> None:
+        self.number = task.number
+        self.region = self._on_gpu = PartRegion(task, part)
+
+    def proofs(self) -> dict[int, Proof]:
+        """Return what each neighbour needs to verify the cut."""
+        return self._on_host().proofs()
+
+    def verify(self, proofs: Mapping[int, Proof], optimal: bool) -> int:
+        """Verify the region's part."""
+        return self._on_host().verify(proofs, optimal)
+
+    def capacity(self, proofs: Mapping[int, Proof]) -> int | float:
+        """Return the region's share of the capacity of the cut, as the caller gave capacities."""
+        return self._on_host().capacity(proofs)
+
+    def _on_host(self) -> Worker:
+        worker = Worker(self.number, self._on_gpu.on_host)
+        worker.take_flow(self._on_gpu.on_host.residual_of_border())
+        return worker

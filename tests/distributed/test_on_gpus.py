@@ -1,0 +1,253 @@
+"""Regions on GPUs: the kernels on CPU threads everywhere, and on real GPUs where there are any."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+import preflow
+from preflow.cuda import runtime
+from preflow.distributed.grid_source import GridSource, grid_tasks
+from preflow.distributed.on_gpus import GpuExchange, divide_in_layers, margin_of
+from preflow.errors import (
+    DeviceMemoryError,
+    DeviceUnavailableError,
+    InvalidInputError,
+    UnsuitableMethodError,
+)
+from preflow.gridcut.cuda_tiled.parts import Part
+from tests.support.cuda_on_cpu.device import CpuDevice, Sanitizer
+
+REAL_DEVICES = runtime.find_devices
+Arrays = tuple[NDArray[Any], NDArray[Any], Any]
+
+
+@pytest.fixture(autouse=True)
+def devices(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Three devices of two warps on CPU threads; for tests that are marked so, all GPUs."""
+    if request.node.get_closest_marker("gpu") is None:
+        found: list[Any] = [CpuDevice() for _ in range(3)]
+        monkeypatch.setattr(
+            runtime, "find_devices", lambda numbers=None: [found[i] for i in numbers or (0, 1, 2)]
+        )
+        return found
+    try:
+        return list(REAL_DEVICES())
+    except DeviceUnavailableError as error:
+        pytest.skip(str(error))
+
+
+def random_grid(shape: tuple[int, ...], seed: int, most: int = 20, pairs: int = 0) -> Arrays:
+    """Return source, sink and neighbour capacities, some of them zero."""
+    rng = np.random.default_rng(seed)
+    source, sink = (rng.integers(0, 2 * most, shape) * (rng.random(shape) < 0.4) for _ in range(2))
+    rows = (pairs or len(shape), *shape)
+    return source, sink, rng.integers(0, most, rows) * (rng.random(rows) < 0.8)
+
+
+def check(arrays: Arrays, **arguments: Any) -> preflow.distributed.RegionCutResult:
+    """Solve on GPUs, prove the cut, and compare it with that of grid_cut."""
+    arguments = {"exchange": "gpus"} | arguments
+    result = preflow.distributed.grid_cut(*arrays, **arguments)
+    connectivity = arguments.get("connectivity")
+    expected = preflow.grid_cut(*arrays, connectivity=connectivity, method="serial-incremental-bfs")
+    assert np.array_equal(result.labels, expected.labels)
+    assert result.value == expected.value
+    assert result.gap == expected.gap
+    result.verify()
+    assert result.stats.device == "cuda"
+    return result
+
+
+def parts_of(result: preflow.distributed.RegionCutResult) -> list[Part]:
+    host = result._exchange
+    assert isinstance(host, GpuExchange)
+    return host._parts
+
+
+@given(
+    seed=st.integers(0, 2**32),
+    shape=st.sampled_from([(1, 1), (70, 3), (200, 5), (130, 40), (17, 2, 3), (40, 9, 5), (33, 3, 34), (9,)]),
+    most=st.sampled_from((3, 20, 2**20, 2**40)),
+    regions=st.integers(1, 27),
+    is_float=st.booleans(),
+)
+@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_the_answer_is_that_of_grid_cut(
+    seed: int, shape: tuple[int, ...], most: int, regions: int, is_float: bool
+) -> None:
+    source, sink, neighbor = random_grid(shape, seed, most)
+    if is_float:
+        source, neighbor = source / 4, neighbor / 8
+    check((source, sink, neighbor), regions=regions)
+
+
+@pytest.mark.parametrize(
+    ("shape", "connectivity", "regions"),
+    [((140, 20), 8, 2), ((40, 4, 5), 18, 2), ((33, 3, 3), 26, 2), ((1800, 3), 4, 27)],
+)
+def test_neighbourhoods_and_many_regions(shape: tuple[int, ...], connectivity: int, regions: int) -> None:
+    arrays = random_grid(shape, 1, pairs=connectivity // 2)
+    assert check(arrays, regions=regions, connectivity=connectivity).regions == regions
+
+
+def path_through_all_rows(height: int, width: int) -> Arrays:
+    """Return an image with one path from its first to its last column, up and down all others."""
+    neighbor = np.zeros((2, height, width), dtype=np.int16)
+    neighbor[1, :-1, ::2] = 7
+    for column in range(0, width - 2, 2):
+        row = height - 1 if column % 4 == 0 else 0
+        neighbor[0, row, column : column + 2] = 9
+    source, sink = np.zeros((2, height, width), dtype=np.int16)
+    source[0, 0] = 5
+    last = (width - 1) // 2 * 2
+    sink[height - 1 if last % 4 == 0 else 0, last] = 8
+    return source, sink, neighbor
+
+
+def test_a_path_that_crosses_all_borders_many_times() -> None:
+    result = check(path_through_all_rows(200, 5), regions=3)
+    assert result.value == 5
+    assert result.regions == 3
+
+
+@pytest.mark.parametrize("shape", [(300, 6), (96, 5, 5)])
+def test_capacities_that_do_not_fit(shape: tuple[int, ...]) -> None:
+    """Below the memory for all capacities they are on the host, down to three layers of tiles on the GPU."""
+    arrays = random_grid(shape, 3)
+    parts = parts_of(check(arrays, regions=1))
+    assert all(part._window is None for part in parts)
+    needed = parts[0].tiling.bytes_on_device
+    for regions, memory in ((1, needed * 3 // 4), (2, needed * 2 // 5)):
+        host = GpuExchange(devices=[0] if regions == 1 else [0, 1], memory=memory)
+        result = check(arrays, exchange=host, regions=regions)
+        assert all(part._window is not None for part in parts_of(result))
+    with pytest.raises(DeviceMemoryError, match="but the limit is 10,000"):
+        preflow.distributed.grid_cut(*arrays, exchange="gpus", memory=10_000)
+
+
+def test_several_regions_on_one_gpu() -> None:
+    result = check(random_grid((260, 3), 5), exchange=GpuExchange(devices=[1]), regions=4)
+    assert result.regions == 4
+    assert len({id(part.device) for part in parts_of(result)}) == 1
+
+
+def test_each_gpu_has_a_region() -> None:
+    result = check(random_grid((200, 3), 6))
+    assert result.regions == 3
+    assert len({id(part.device) for part in parts_of(result)}) == 3
+
+
+@pytest.mark.parametrize("sanitizer", ["address", "thread"])
+def test_sanitizers_have_nothing_to_report(sanitizer: Sanitizer, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = [CpuDevice(sanitizer=sanitizer) for _ in range(2)]
+    monkeypatch.setattr(runtime, "find_devices", lambda numbers=None: found)
+    check(random_grid((130, 2), 2, most=6))
+
+
+def test_labels_never_fall(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Distances at the borders after a search are no smaller than after the one before."""
+    seen: dict[int, list[NDArray[Any]]] = {}
+    measure = Part.measure
+
+    def watch(part: Part) -> tuple[int, int]:
+        labels = np.concatenate([part._labels(side) for side, has in enumerate(part.place.has) if has])
+        before = seen.setdefault(id(part), [])
+        if before:
+            assert (labels >= before[-1]).all()
+        before.append(labels)
+        return measure(part)
+
+    monkeypatch.setattr(Part, "measure", watch)
+    result = check(random_grid((200, 6), 8), regions=3)
+    assert len(seen) == 3
+    assert all(len(labels) == result.sweeps + 1 for labels in seen.values())
+
+
+def test_a_time_limit_leaves_valid_bounds() -> None:
+    arrays = path_through_all_rows(260, 17)
+    result = preflow.distributed.grid_cut(*arrays, exchange="gpus", time_limit=1e-3)
+    assert result.status == "time-limit"
+    assert result.lower_bound <= 5 <= result.upper_bound
+    result.verify()
+
+
+def test_layers() -> None:
+    assert [cut.tolist() for cut in divide_in_layers((50, 4, 4), 2).cuts] == [[0, 24, 50], [0, 4], [0, 4]]
+    assert divide_in_layers((50, 4, 4), (1, 1, 1)).counts == (1, 1, 1)
+    assert divide_in_layers((15, 4, 4), 9).counts == (1, 1, 1)
+    assert divide_in_layers((1000,), 9).counts == (1,)
+    boxes = divide_in_layers((1000, 4), 5)
+    assert all(cut % margin_of((1000, 4)) == 0 for cut in boxes.cuts[0][:-1])
+    task = grid_tasks(GridSource.of(np.zeros((1000, 4)), 1, 1, None), boxes)[1]
+    assert task.around == (slice(191, 385), slice(0, 4))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"regions": (2, 2, 1)}, InvalidInputError, "along the first axis"),
+        ({"regions": 0}, InvalidInputError, "positive number"),
+        ({"folder": "states"}, InvalidInputError, "folder belongs to"),
+        ({"connectivity": [(9, 0, 0)]}, UnsuitableMethodError, "up to 7 apart"),
+    ],
+)
+def test_wrong_arguments(arguments: dict[str, Any], error: type[Exception], message: str) -> None:
+    source, sink, _ = random_grid((20, 4, 4), 0)
+    with pytest.raises(error, match=message):
+        preflow.distributed.grid_cut(source, sink, 1, exchange="gpus", **arguments)
+
+
+def test_too_many_axes_and_networks() -> None:
+    with pytest.raises(UnsuitableMethodError, match="up to 3 axes"):
+        preflow.distributed.grid_cut(np.ones((2, 2, 2, 2)), 1, 1, exchange="gpus")
+    with pytest.raises(InvalidInputError, match="exchange must be one of memory, files, ray"):
+        preflow.distributed.min_cut([[0, 1, 1]], 0, 1, partition=[0, 0], exchange="gpus")
+    with pytest.raises(InvalidInputError, match="devices must be numbers"):
+        GpuExchange(devices=["first"])  # type: ignore[list-item]
+    with pytest.raises(InvalidInputError, match="memory must be a positive"):
+        GpuExchange(memory=0)
+
+
+def test_no_pixels() -> None:
+    result = preflow.distributed.grid_cut(np.zeros((0, 3)), np.zeros((0, 3)), 1, exchange="gpus")
+    assert (result.value, result.labels.shape) == (0, (0, 3))
+
+
+# On real GPUs.
+
+
+def noisy_volume(shape: tuple[int, ...], seed: int = 0) -> Arrays:
+    rng = np.random.default_rng(seed)
+    data = np.rint(100 * rng.standard_normal(shape)).astype(np.int16)
+    ramp = np.linspace(-40, 40, shape[0]).astype(np.int16)
+    data += ramp.reshape(-1, *[1] * (len(shape) - 1))
+    return np.maximum(data, 0), np.maximum(-data, 0), np.int16(60)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("regions", [1, 2, 5])
+def test_volumes_on_gpus(regions: int) -> None:
+    arrays = noisy_volume((100, 90, 80))
+    result = check(arrays, regions=regions)
+    needed = sum(part.tiling.bytes_on_device for part in parts_of(result))
+    for memory in (needed // 2, needed // 3):
+        check(arrays, regions=regions, memory=memory)
+
+
+@pytest.mark.gpu
+def test_random_grids_on_gpus() -> None:
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        shape = tuple(rng.integers(1, 200 if seed % 2 else 60, 2 + seed % 2).tolist())
+        check(random_grid(shape, seed, most=(3, 100, 2**20, 2**40)[seed % 4]), regions=1 + seed % 7)
+
+
+@pytest.mark.gpu
+def test_long_paths_on_gpus() -> None:
+    assert check(path_through_all_rows(400, 300), regions=4).value == 5
