@@ -245,32 +245,40 @@ def _build_pairs(
 ) -> _Built:
     """Return the pairs, with memory for `width` bytes a residual arc.
 
-    The sorted arcs were stored in a part of that memory; no page of the rest has been touched.
+    The sorted arcs were stored in that memory.
     """
     first = np.zeros(num_inner + 1, dtype=arcs.inner.dtype)
     csr_build.count_by_smaller_end(arcs, first)
     np.cumsum(first, out=first)
     count = int(first[-1])
-    room = np.empty(2 * count * width, dtype=np.uint8)
-    order = room[: count * first.itemsize].view(first.dtype)
-    csr_build.sort_by_smaller_end(arcs, first, order, num_inner)
+    room = np.empty(2 * count * max(width, first.itemsize), dtype=np.uint8)
+    order, larger_end = _halves(room, count, first.dtype)
+    csr_build.sort_by_smaller_end(arcs, first, order, larger_end, num_inner)
     check_wanted()
     group_end = first[:-1]
     first_out = np.zeros(num_inner + 1, dtype=first.dtype)
     latest = np.zeros_like(group_end)
-    csr_build.count_pairs(arcs, group_end, order, latest, first_out)
+    csr_build.count_pairs(group_end, larger_end, latest, first_out)
     check_wanted()
-    del order
+    del order, larger_end
     num_arcs = int(first_out[-1])
-    room.resize(max(count * first.itemsize, num_arcs * width), refcheck=False)
-    order = room[: count * first.itemsize].view(first.dtype)
+    room.resize(max(2 * count * first.itemsize, num_arcs * width), refcheck=False)
+    order, larger_end = _halves(room, count, first.dtype)
     head = np.empty(num_arcs, dtype=first.dtype)
     reverse = np.empty_like(head)
     most_arcs = int(np.diff(first_out).max(initial=0))
     rank = np.empty(len(arcs.tail), dtype=np.min_scalar_type(most_arcs))
     pairs = csr_build.Pairs(first_out, head, reverse, rank)
-    csr_build.place_pairs(arcs, group_end, order, first_out[:-1].copy(), latest, pairs)
-    return _Built(pairs, room[: num_arcs * width], False)
+    csr_build.place_pairs(group_end, order, larger_end, first_out[:-1].copy(), latest, pairs)
+    del order, larger_end
+    room.resize(num_arcs * width, refcheck=False)
+    return _Built(pairs, room, False)
+
+
+def _halves(room: NDArray[np.uint8], count: int, dtype: np.dtype[Any]) -> tuple[Array, Array]:
+    """Return two arrays of `count` indices that lie in `room`, one behind the other."""
+    both: Array = room[: 2 * count * dtype.itemsize].view(dtype)
+    return both[:count], both[count:]
 
 
 def _residual_capacities(

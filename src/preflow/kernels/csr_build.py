@@ -1,8 +1,9 @@
 """Build the residual network's arrays from input arcs by counting sort, in O(n + m).
 
 An input arc between two inner vertices belongs to the pair of its ends. The arcs are sorted by the smaller
-end of their pair. A walk over each group then merges the arcs of one pair and gives the pair two residual
-arcs. Beside the arrays that are returned, this takes one index for each input arc and two for each vertex.
+end of their pair; the larger end is stored beside each, so that later steps read both in order. A walk over
+each group then merges the arcs of one pair and gives the pair two residual arcs. Beside the arrays that are
+returned, this takes two indices for each input arc and two for each vertex.
 
 The residual arc of an input arc is stored as its rank among the residual arcs of its tail, which is a byte
 if degrees are small.
@@ -153,10 +154,13 @@ def take_through_capacity(
 
 
 @kernel
-def sort_by_smaller_end(arcs: InputArcs, first: Indices, order: Indices, num_inner: int) -> None:
-    """Write into `order` the arcs between inner vertices, sorted by the smaller end of their pair.
+def sort_by_smaller_end(
+    arcs: InputArcs, first: Indices, order: Indices, larger_end: Indices, num_inner: int
+) -> None:
+    """Sort the arcs between inner vertices by the smaller end of their pair.
 
-    On entry ``first[v]`` is the start of the group of `v`, on return its end.
+    An entry of `order` is twice the number of the arc, plus one if its tail is the larger end. On entry
+    ``first[v]`` is the start of the group of `v`, on return its end.
     """
     n = np.uint64(num_inner)
     for i in range(len(arcs.tail)):
@@ -164,14 +168,14 @@ def sort_by_smaller_end(arcs: InputArcs, first: Indices, order: Indices, num_inn
         v = np.uint64(arcs.inner[arcs.head[i]])
         if u < n and v < n and u != v:
             low = min(u, v)
-            order[first[low]] = i
-            first[low] += 1
+            k = np.uint64(first[low])
+            order[k] = 2 * np.uint64(i) + (ONE if u > v else ZERO)
+            larger_end[k] = max(u, v)
+            first[low] = k + ONE
 
 
 @kernel
-def count_pairs(
-    arcs: InputArcs, group_end: Indices, order: Indices, seen: Indices, first_out: Indices
-) -> None:
+def count_pairs(group_end: Indices, larger_end: Indices, seen: Indices, first_out: Indices) -> None:
     """Set ``first_out[v + 1]`` to the number of neighbours of `v`; `seen` is scratch, zero on entry."""
     n = np.uint64(len(group_end))
     k = ZERO
@@ -179,10 +183,7 @@ def count_pairs(
         mark = np.uint64(low) + ONE
         end = np.uint64(group_end[low])
         while k < end:
-            i = np.uint64(order[k])
-            u = np.uint64(arcs.inner[arcs.tail[i]])
-            v = np.uint64(arcs.inner[arcs.head[i]])
-            high = max(u, v)
+            high = np.uint64(larger_end[k])
             if seen[high] != mark:
                 seen[high] = mark
                 first_out[mark] += 1
@@ -194,7 +195,7 @@ def count_pairs(
 
 @kernel
 def place_pairs(
-    arcs: InputArcs, group_end: Indices, order: Indices, free: Indices, latest: Indices, pairs: Pairs
+    group_end: Indices, order: Indices, larger_end: Indices, free: Indices, latest: Indices, pairs: Pairs
 ) -> None:
     """Give every pair its two residual arcs, and every input arc the rank of its residual arc.
 
@@ -209,10 +210,8 @@ def place_pairs(
         first = np.uint64(first_out[lower])
         end = np.uint64(group_end[low])
         while k < end:
-            i = np.uint64(order[k])
-            u = np.uint64(arcs.inner[arcs.tail[i]])
-            v = np.uint64(arcs.inner[arcs.head[i]])
-            high = max(u, v)
+            entry = np.uint64(order[k])
+            high = np.uint64(larger_end[k])
             forward = np.uint64(latest[high])
             if forward < begin or forward >= np.uint64(free[lower]) or np.uint64(head[forward]) != high:
                 forward = np.uint64(free[lower])
@@ -224,7 +223,10 @@ def place_pairs(
                 head[backward] = lower
                 reverse[forward] = backward
                 reverse[backward] = forward
-            rank[i] = forward - first if u == lower else np.uint64(reverse[forward]) - np.uint64(first_out[u])
+            if entry & ONE == ZERO:
+                rank[entry >> ONE] = forward - first
+            else:
+                rank[entry >> ONE] = np.uint64(reverse[forward]) - np.uint64(first_out[high])
             k += ONE
 
 
