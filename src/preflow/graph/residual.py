@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from ..arrays import Array, Number
+from ..arrays import Array, DType, Number
 from ..errors import CapacityOverflowError
 from ..kernels import csr_build
 from ..parallel.pieces import run_pieces
@@ -275,7 +275,7 @@ def _build_pairs(
     return _Built(pairs, room, False)
 
 
-def _halves(room: NDArray[np.uint8], count: int, dtype: np.dtype[Any]) -> tuple[Array, Array]:
+def _halves(room: NDArray[np.uint8], count: int, dtype: DType) -> tuple[Array, Array]:
     """Return two arrays of `count` indices that lie in `room`, one behind the other."""
     both: Array = room[: 2 * count * dtype.itemsize].view(dtype)
     return both[:count], both[count:]

@@ -70,7 +70,7 @@ from numpy.typing import NDArray
 
 from ..arrays import Array, Indices, Int64, Integers
 from ..graph.residual import ResidualArrays
-from ..kernels.atomics import relaxed_load
+from ..kernels.atomics import prefetch, relaxed_load
 from ..kernels.bfs import distances_to_sink
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
@@ -88,6 +88,13 @@ DEPTH = 4
 CURSORS = 6
 #: Initial length of `Forests.first_orphan`; it doubles when the forests become deeper.
 LEVELS = 1024
+#: How many vertices ahead on the queue the first arc is looked up, the arcs are fetched, and the labels of
+#: their heads. With all three, and the arcs of the next orphan, a solve takes 0.73 to 0.88 of the time
+#: (grids, volumes, a surface of 200,000 triangles). In prototypes that took 0.82; without orphans 0.87,
+#: without labels, too, 0.93.
+LOOK_UP, FETCH_ARCS, FETCH_LABELS = 16, 8, 4
+#: The number of arcs of a vertex whose heads' labels are fetched.
+MOST_LABELS = 16
 
 
 @dataclass(frozen=True)
@@ -185,6 +192,31 @@ def plant(net: ResidualArrays, forests: Forests, monitor: Monitor) -> None:
 
 
 @kernel
+def fetch_arcs(net: ResidualArrays, v: np.uint64) -> None:
+    """Ask for the cache lines of the first arcs of a vertex."""
+    a = np.uint64(net.first_out[v])
+    prefetch(net.head, a)
+    prefetch(net.reverse, a)
+    prefetch(net.residual, a)
+
+
+@kernel
+def fetch_ahead(net: ResidualArrays, forests: Forests, forest: Int64, waiting: np.uint64) -> None:
+    """Ask for the cache lines that the next vertices of a queue need, where the ring does not end before."""
+    head = forests.cursor[HEAD + forest]
+    if waiting <= np.uint64(LOOK_UP) or head + np.uint64(LOOK_UP) >= np.uint64(len(forests.label)):
+        return
+    prefetch(net.first_out, np.uint64(forests.queue[forest, head + np.uint64(LOOK_UP)]))
+    fetch_arcs(net, np.uint64(forests.queue[forest, head + np.uint64(FETCH_ARCS)]))
+    v = np.uint64(forests.queue[forest, head + np.uint64(FETCH_LABELS)])
+    a = np.uint64(net.first_out[v])
+    end = min(np.uint64(net.first_out[v + ONE]), a + np.uint64(MOST_LABELS))
+    while a < end:
+        prefetch(forests.label, np.uint64(net.head[a]))
+        a += ONE
+
+
+@kernel
 def adopt(
     net: ResidualArrays, forests: Forests, source: bool, deepest: Int64, first: np.uint64, monitor: Monitor
 ) -> np.uint64:
@@ -220,6 +252,9 @@ def adopt(
         forests.first_orphan[level] = forests.next_orphan[v]
         waiting -= ONE
         orphans += ONE
+        following = np.uint64(forests.first_orphan[level])
+        if following != none:
+            fetch_arcs(net, following)
         # Choose a parent: the first one that keeps the label, else the nearest that is at most two levels
         # farther away and neither a child nor an orphan.
         least = np.int64(deepest)
@@ -286,6 +321,7 @@ def grow(net: ResidualArrays, forests: Forests, source: bool, monitor: Monitor) 
     orphans = ZERO
     while waiting > ZERO and relaxed_load(stop, 0) == 0:
         waiting -= ONE
+        fetch_ahead(net, forests, forest, waiting)
         v = dequeue(forests, forest)
         here = sign * np.int64(label[v])
         if here <= 0:
