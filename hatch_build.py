@@ -45,8 +45,10 @@ class KernelHook(BuildHookInterface):  # type: ignore[misc]
     PLUGIN_NAME = "custom"
 
     def dependencies(self) -> list[str]:
-        """Return what a build with kernels needs."""
-        return [] if obstacle(self.root) else list(self.config["compiler"])
+        """Return what a build with kernels needs: the compiler, and what preflow imports when it compiles."""
+        if obstacle(self.root):
+            return []
+        return [*self.config["compiler"], *self.metadata.core.dependencies]
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Build the library, but for an editable install: there ``native/build.py`` does, on demand."""

@@ -9,7 +9,9 @@ import os
 import re
 import subprocess
 import tomllib
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -85,10 +87,28 @@ def test_the_recipe_has_the_requirements_of_the_package() -> None:
     built = PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["hooks"]["custom"]["compiler"]
     host = recipe.split("  host:\n")[1].split("  run:\n")[0]
     run = recipe.split("  run:\n")[1].split("  run_constraints:\n")[0]
-    for requirements, part in (((*built, *PROJECT["build-system"]["requires"]), host), (needed, run)):
+    # The build imports preflow, as hatch_build.py says to pip.
+    for requirements, part in (
+        ((*built, *needed, *PROJECT["build-system"]["requires"]), host),
+        (needed, run),
+    ):
         for each in requirements:
             name, bound = re.fullmatch(r"(\w+)([<>=].+)", each).groups()  # type: ignore[union-attr]
             assert f"- {name.replace('_', '-')} {bound}\n" in part, each
+
+
+def test_a_build_in_isolation_has_what_preflow_imports() -> None:
+    """pip installs nothing else into the environment in which it compiles the kernels."""
+    spec = spec_from_file_location("hatch_build", ROOT / "hatch_build.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    settings = PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["hooks"]["custom"]
+    metadata = SimpleNamespace(core=SimpleNamespace(dependencies=PROJECT["project"]["dependencies"]))
+    module.obstacle = lambda root: None
+    hook = module.KernelHook(str(ROOT), settings, None, metadata, "", "wheel")
+    assert {*PROJECT["project"]["dependencies"], *settings["compiler"]} <= {*hook.dependencies()}
 
 
 #: Each row of the table of platforms: the runner of the tests, and the wheel that cibuildwheel makes.
