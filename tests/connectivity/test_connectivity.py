@@ -8,6 +8,7 @@ from typing import Any
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
@@ -175,9 +176,19 @@ def test_inputs() -> None:
         assert preflow.gomory_hu_tree(what).min_cut_value(0, 1) == 4
         assert preflow.edge_connectivity(what).value == 2
         assert preflow.vertex_connectivity(what).value == 2
-    assert preflow.global_min_cut(graph).value == 2
+    assert preflow.global_min_cut(graph).value == 3
     assert preflow.global_min_cut(graph, weight="weight").value == 3
+    assert preflow.global_min_cut(graph, weight=False).value == 2
     assert preflow.global_min_cut((tail, head), weight=[5, 5, 1]).value == 6
+    both = nx.Graph([("a", "b", {"weight": 2, "capacity": 7})])
+    assert preflow.global_min_cut(both).value == nx.stoer_wagner(both)[0] == 2
+    assert preflow.gomory_hu_tree(both).min_cut_value("a", "b") == 7
+    assert nx.gomory_hu_tree(both)["a"]["b"]["weight"] == 7
+    lengths = nx.Graph([("a", "b", {"length": 7})])
+    with pytest.raises(InvalidInputError, match=r"'capacity'; weight='length'\? \(weight=False"):
+        preflow.gomory_hu_tree(lengths)
+    table = pd.DataFrame({"source": ["a"], "target": ["b"], "capacity": [7], "name": ["A1"]})
+    assert preflow.global_min_cut(table).value == preflow.gomory_hu_tree(table).min_cut_value("a", "b") == 7
     labelled = nx.relabel_nodes(graph, {0: "a", 1: "b", 2: "c"})
     tree = preflow.gomory_hu_tree(labelled, weight="weight")
     assert tree.min_cut_value("a", "c") == 3

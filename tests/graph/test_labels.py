@@ -148,11 +148,23 @@ class TestMatching:
             preflow.matching(edges)
         table = pd.DataFrame(self.FRIENDS, columns=["source", "target", "metres"])
         assert preflow.matching(table, weight="metres").weight == 6
-        assert preflow.matching(table).cardinality == 2
+        assert preflow.matching(table, weight=False).cardinality == 2
+        for graph in (table, nx.Graph(edges)):
+            with pytest.raises(InvalidInputError, match=r"'metres'\? \(weight=False counts each edge as 1"):
+                preflow.matching(graph)
         with pytest.raises(InvalidInputError, match="names an attribute"):
             preflow.matching(([0], [1]), weight="metres")
         with pytest.raises(InvalidInputError, match="weight='metres'"):
             preflow.matching(nx.Graph(edges), weight="length")
+
+    def test_weights_by_default(self) -> None:
+        """A graph of NetworkX, its dictionaries and its edges have the same weights."""
+        graph = nx.Graph([(u, v, {"weight": w, "colour": "red"}) for u, v, w in self.FRIENDS])
+        for what in (graph, nx.to_dict_of_dicts(graph), list(graph.edges(data=True))):
+            assert preflow.matching(what).weight == preflow.matching(list(self.FRIENDS)).weight == 6
+        plain = nx.Graph([(u, v, {"colour": "red", "open": True}) for u, v, _ in self.FRIENDS])
+        for what in (plain, nx.to_dict_of_dicts(plain), list(plain.edges(data=True))):
+            assert preflow.matching(what).graph.weight is None
 
     def test_a_dictionary_that_contradicts_itself(self) -> None:
         with pytest.raises(InvalidInputError, match="between 'b' and 'a' has weight 1 from one end and 2"):

@@ -13,7 +13,7 @@ import numpy as np
 import preflow
 
 graph = nx.karate_club_graph()  # who met whom outside the club, and how often
-tree = preflow.gomory_hu_tree(graph, weight="weight")
+tree = preflow.gomory_hu_tree(graph)
 tree.verify()
 print(tree)
 
@@ -27,7 +27,7 @@ side = tree.partition(0, 33)
 # %%
 # The smallest cut of all only cuts off one member who met others rarely:
 
-cut = preflow.global_min_cut(graph, weight="weight")
+cut = preflow.global_min_cut(graph)
 cut.verify()
 print(cut, np.flatnonzero(cut.side), preflow.vertex_connectivity(graph))
 

@@ -215,7 +215,7 @@ def global_min_cut(graph: GraphInput, *, weight: WeightInput = None) -> GlobalMi
     Parameters
     ----------
     graph, weight
-        As in :func:`preflow.gomory_hu_tree`.
+        As in :func:`preflow.gomory_hu_tree`, but "weight" comes before "capacity", as in NetworkX.
 
     Returns
     -------
@@ -240,7 +240,7 @@ def global_min_cut(graph: GraphInput, *, weight: WeightInput = None) -> GlobalMi
     (2, [3])
     >>> cut.verify()
     """
-    read = read_weighted_graph(graph, weight)
+    read = read_weighted_graph(graph, weight, ("weight", "capacity"))
     assert read.weight is not None
     whole = whole_weights(read.weight)
     control = Control()

@@ -195,9 +195,11 @@ def gomory_hu_tree(graph: GraphInput, *, weight: WeightInput = None) -> GomoryHu
     graph : UndirectedGraph, FlowNetwork, (tail, head), (tail, head, weight), matrix, or NetworkX graph
         Parallel edges add up; loops are in no cut. Of a FlowNetwork, the reverse capacities must equal the
         capacities. A sparse matrix is symmetric, or one triangle of a symmetric matrix.
-    weight : str or array_like, optional
-        The name of an attribute of a NetworkX graph, or one weight for each edge, not negative. Default: the
-        weights of the graph if it has some, otherwise 1 for each edge.
+    weight : str, array_like, False or None
+        The name of an attribute of a NetworkX graph or of a column of a table, or one weight for each edge,
+        not negative. Default: the weights of the graph if it has some, otherwise 1 for each edge. The weights
+        of a NetworkX graph or a table are "capacity", as in NetworkX, or if there is none, "weight"; edges
+        without it have weight 1. False: 1 for each edge.
 
     Returns
     -------
@@ -206,7 +208,8 @@ def gomory_hu_tree(graph: GraphInput, *, weight: WeightInput = None) -> GomoryHu
     Raises
     ------
     InvalidInputError
-        The graph is directed, has less than two vertices, or a weight is negative or infinite.
+        The graph is directed, has less than two vertices, or a weight is negative or infinite. Or `weight` is
+        left out, and edges have numbers, but none with a usual name.
     CapacityOverflowError
         The weights sum past 2**61.
 
@@ -224,7 +227,7 @@ def gomory_hu_tree(graph: GraphInput, *, weight: WeightInput = None) -> GomoryHu
     (2, [False, False, False, True, True])
     >>> tree.verify()
     """
-    read = read_weighted_graph(graph, weight)
+    read = read_weighted_graph(graph, weight, ("capacity", "weight"))
     assert read.weight is not None
     whole = whole_weights(read.weight)
     n = read.num_vertices

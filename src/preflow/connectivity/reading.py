@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -54,11 +55,14 @@ def whole_weights(weight: Array) -> WholeWeights:
     return WholeWeights(np.floor(np.ldexp(weight, exponent)).astype(np.int64), error)
 
 
-def read_weighted_graph(graph: GraphInput, weight: WeightInput) -> UndirectedGraph:
-    """Return an undirected graph with weights that are not negative; without weights each edge counts 1."""
+def read_weighted_graph(graph: GraphInput, weight: WeightInput, usual: Sequence[str]) -> UndirectedGraph:
+    """Return an undirected graph with weights that are not negative; without weights each edge counts 1.
+
+    `usual` has the names of attributes of which the first one found is the weight if `weight` is None.
+    """
     if isinstance(graph, FlowNetwork):
         graph = _undirected(graph)
-    read = as_undirected_graph(graph, weight).plain()
+    read = as_undirected_graph(graph, weight, usual).plain()
     if read.weight is None:
         read = read.with_weights(np.ones(read.num_edges, dtype=np.int64))
     assert read.weight is not None

@@ -74,8 +74,9 @@ def matching(
         and perhaps "weight", and in a NetworkX graph.
     weight : str, array_like, False or None
         The name of an attribute of a NetworkX graph (edges without it have weight 1) or of a column of a
-        table, or one weight for each edge. Default: the weights of the graph, if it has any. False: leave
-        them out. Without weights, the matching has as many pairs as possible.
+        table, or one weight for each edge. Default: the weights of the graph, if it has any; those of a
+        NetworkX graph or a table are "weight". False: leave them out. Without weights, the matching has as
+        many pairs as possible.
     maximize : bool
         False: minimum weight. Unless the matching must be perfect or of maximum cardinality, only edges of
         negative weight are then of use.
@@ -99,7 +100,8 @@ def matching(
     Raises
     ------
     InvalidInputError
-        The graph or an argument is malformed.
+        The graph or an argument is malformed. Or `weight` is left out, and edges have numbers, but none with
+        the name "weight": a hint says which.
     InfeasibleMatchingError
         With `perfect`: there is no perfect matching. The error has a set of vertices that proves it (Tutte).
     CostOverflowError

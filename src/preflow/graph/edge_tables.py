@@ -54,6 +54,10 @@ class Numbered(NamedTuple):
     second: NDArray[np.int64]
 
 
+#: What a caller may do whose edges have numbers that are no weights.
+COUNT_EDGES = "(weight=False counts each edge as 1)"
+
+
 def is_edge_list(values: object) -> bool:
     """Return whether a list has a tuple for each edge. A list of lists is a matrix."""
     return isinstance(values, list) and bool(values) and all(isinstance(edge, tuple) for edge in values)
@@ -262,11 +266,55 @@ def check_attribute(data: Sequence[Mapping[str, Untyped]], attribute: str, argum
     """
     if not data or any(attribute in each for each in data):
         return
-    others = attributes_with_numbers(data)
-    hint = f"; {argument}={others[0]!r}?" if len(others) == 1 else ""
-    if len(others) > 1:
-        hint = f"; they have {', '.join(map(repr, others))}: name one as {argument}="
+    hint = _perhaps_meant(argument, attributes_with_numbers(data))
     raise InvalidInputError(f"no edge has the attribute {attribute!r}{hint}")
+
+
+def _perhaps_meant(argument: str, others: Sequence[Hashable]) -> str:
+    """Return a hint at the names that a caller could give an argument."""
+    if len(others) > 1:
+        return f"; they have {', '.join(map(repr, others))}: name one as {argument}="
+    return f"; {argument}={others[0]!r}?" if others else ""
+
+
+def usual_attribute(data: Sequence[Mapping[str, Untyped]], usual: Sequence[str]) -> str | None:
+    """Return the first of the usual names of weights that is an attribute of some edge.
+
+    None: edges have no numbers, so each of them counts 1.
+
+    Raises
+    ------
+    InvalidInputError
+        Edges have numbers, but none with a usual name.
+    """
+    for name in usual:
+        if any(name in each for each in data):
+            return name
+    others = attributes_with_numbers(data)
+    if not others:
+        return None
+    hint = _perhaps_meant("weight", others)
+    raise InvalidInputError(f"no edge has the attribute {usual[0]!r}{hint} {COUNT_EDGES}")
+
+
+def usual_column(table: TableInput, usual: Sequence[str], ends: Sequence[str]) -> str | None:
+    """Return the first of the usual names of weights that is a column of a table: see `usual_attribute`."""
+    reader = _reader_of(table)
+    assert reader is not None
+    for name in usual:
+        if name in reader.names:
+            return name
+    others = [
+        name
+        for name in dict.fromkeys(reader.names)
+        if name not in ends
+        and reader.names.count(name) == 1
+        and np.asarray(reader.numbers(name)).dtype.kind in "iuf"
+    ]
+    if not others:
+        return None
+    hint = _perhaps_meant("weight", others)
+    raise InvalidInputError(f"the table has no column {usual[0]!r}{hint} {COUNT_EDGES}")
 
 
 def attributes_with_numbers(data: Sequence[Mapping[str, Untyped]]) -> list[str]:

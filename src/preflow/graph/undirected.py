@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,6 +20,7 @@ from ..arrays import (
     Number,
     Restorer,
     TableInput,
+    Untyped,
     WeightInput,
 )
 from ..errors import CapacityOverflowError, InvalidInputError
@@ -30,7 +31,6 @@ from .edge_tables import (
     Attribute,
     EdgeColumns,
     check_attribute,
-    has_columns,
     is_edge_list,
     is_table,
     listed_once,
@@ -38,9 +38,11 @@ from .edge_tables import (
     read_dict,
     read_table,
     read_tuples,
+    usual_attribute,
+    usual_column,
 )
 from .network import check_ends, column_values, frozen, read_capacities, vertex_ids
-from .networkx_edges import is_networkx, read_networkx
+from .networkx_edges import GraphEdges, is_networkx, read_networkx
 from .placement import HostArrays, restorer_of
 from .sparse_input import read_sparse
 from .vertex_names import VertexNames, numbers_of_labels
@@ -262,9 +264,11 @@ class UndirectedGraph(VertexNames, HostArrays, ReadOnlyArrays):
         InvalidInputError
             The graph is directed, or no edge has the attribute.
         """
-        edges = read_networkx(graph)
-        if graph.is_directed():
-            raise InvalidInputError("the graph is directed: matching takes undirected graphs (to_undirected)")
+        _refuse_directed(graph)
+        return cls._of_networkx(read_networkx(graph), weight)
+
+    @classmethod
+    def _of_networkx(cls, edges: GraphEdges, weight: str | None) -> UndirectedGraph:
         values = None
         if weight is not None:
             check_attribute(edges.data, weight, "weight")
@@ -326,6 +330,11 @@ def read_weights(values: Any, count: int) -> Array:
     return weight
 
 
+def _refuse_directed(graph: GraphInput) -> None:
+    if graph.is_directed():
+        raise InvalidInputError("the graph is directed: matching takes undirected graphs (to_undirected)")
+
+
 def _attributes(weight: str | None) -> list[Attribute]:
     return [] if weight is None else [Attribute("weight", weight, 1)]
 
@@ -337,7 +346,9 @@ def _weights(values: AnyArray, name: str) -> Array:
     return weight
 
 
-def as_undirected_graph(graph: GraphInput, weight: WeightInput) -> UndirectedGraph:
+def as_undirected_graph(
+    graph: GraphInput, weight: WeightInput, usual: Sequence[str] = ("weight",)
+) -> UndirectedGraph:
     """Return what a caller gives as a graph; its weights say whether the matching is weighted.
 
     Parameters
@@ -348,10 +359,18 @@ def as_undirected_graph(graph: GraphInput, weight: WeightInput) -> UndirectedGra
     weight : str, array_like, False or None
         The name of an attribute of the edges of a NetworkX graph, a list or a dictionary, or of a column of a
         table; or one weight for each edge. False: leave the weights out. None: the weights of the graph, if
-        it has any; a NetworkX graph then has none.
+        it has any.
+    usual : sequence of str
+        The attributes, or columns, of which the first one that the graph has is the weight if `weight` is
+        None.
+
+    Raises
+    ------
+    InvalidInputError
+        `weight` is None, and edges have numbers, but none with a usual name.
     """
     name = weight if isinstance(weight, str) else None
-    read = _labelled_graph(graph, weight)
+    read = _labelled_graph(graph, weight, usual)
     if read is not None:
         given = name is not None or weight is None or weight is False
         return read if given else read.with_weights(weight)
@@ -381,25 +400,41 @@ def as_undirected_graph(graph: GraphInput, weight: WeightInput) -> UndirectedGra
     return read.without_weights() if weight is False else read.with_weights(weight)
 
 
-def _labelled_graph(graph: GraphInput, weight: WeightInput) -> UndirectedGraph | None:
+def _labelled_graph(graph: GraphInput, weight: WeightInput, usual: Sequence[str]) -> UndirectedGraph | None:
     """Return the graph of an object whose vertices have labels; None for other objects.
 
     Its weights are those that `weight` names, and its own if that is None.
     """
     name = weight if isinstance(weight, str) else None
+    by_default = weight is None
     if isinstance(graph, UndirectedGraph):
         return None
     if is_networkx(graph):
-        return UndirectedGraph.from_networkx(graph, weight=name)
-    attribute = "weight" if weight is None else name
+        _refuse_directed(graph)
+        edges = read_networkx(graph)
+        return UndirectedGraph._of_networkx(edges, usual_attribute(edges.data, usual) if by_default else name)
     if is_edge_list(graph):
-        return UndirectedGraph.from_edges(graph, weight=attribute)
+        if by_default:
+            name = _name_of_weight((edge[2] for edge in graph if len(edge) == 3), usual)
+        return UndirectedGraph.from_edges(graph, weight=name)
     if isinstance(graph, Mapping) and not hasattr(graph, "tocsr"):
-        return UndirectedGraph.from_dict(graph, weight=attribute)
+        if by_default:
+            rows = [row for row in graph.values() if isinstance(row, Mapping)]
+            name = _name_of_weight((number for row in rows for number in row.values()), usual)
+        return UndirectedGraph.from_dict(graph, weight=name)
     if is_table(graph):
-        column = "weight" if weight is None and has_columns(graph, ["weight"]) else name
-        return UndirectedGraph.from_pandas(graph, weight=column)
+        if by_default:
+            name = usual_column(graph, usual, ("source", "target"))
+        return UndirectedGraph.from_pandas(graph, weight=name)
     return None
+
+
+def _name_of_weight(numbers: Iterable[Untyped], usual: Sequence[str]) -> str | None:
+    """Return the attribute with the weights, if edges have mappings of attributes instead of weights."""
+    given = list(numbers)
+    if given and all(isinstance(each, Mapping) for each in given):
+        return usual_attribute(given, usual)
+    return usual[0]
 
 
 @kernel
