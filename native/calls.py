@@ -217,6 +217,7 @@ def grids() -> Iterator[Call]:
     factors = {"int32": 1, "int64": 2**33, "float": 0.37}
     for shape, (kind, factor) in product(neighbours, factors.items()):
         source, sink = (rng.integers(0, 100, shape) * factor for _ in range(2))
+        source.flat[0] += kind == "int64"  # else 32 bits do: the factor is in all
         for number, form in product(neighbours[shape], ("one", "symmetric", "both ways")):
             rows = (number // 2 if form == "symmetric" else number, *shape)
             neighbor = 20 * factor if form == "one" else rng.integers(0, 30, rows) * factor
@@ -224,6 +225,11 @@ def grids() -> Iterator[Call]:
                 given: dict[str, Any] = {"connectivity": number, "method": method, "threads": threads}
                 what = f"grid_cut {shape} {kind} {form} {given}"
                 yield what, partial(cut_and_cut_again, source, sink, neighbor, **given)
+    for factor, threads in product((1, 2**33), (1, 2)):  # blocks are joined before they merge
+        ends = [factor * rng.integers(0, 100, (40, 50)) + 1 for _ in range(2)]
+        given = {"method": "multicore-merging", "threads": threads, "options": {"blocks": 200}}
+        what = f"grid_cut of many blocks factor={factor} threads={threads}"
+        yield what, partial(verified, preflow.grid_cut, *ends, 20 * factor, **given)
     wide = rng.integers(0, 100, (40, 60))
     for view, threads in product((wide[::2, ::3], wide.T, wide[::-1]), (1, 2)):
         what = f"grid_cut, a view with strides {view.strides} threads={threads}"
@@ -340,6 +346,13 @@ def assignments() -> Iterator[Call]:
                 f"linear_assignment {name} {given}",
                 partial(verified, preflow.linear_assignment, cost, **given),
             )
+    for dtype, threads in product((np.int64, np.float64, np.float32), (1, 2, 4)):  # wide enough for lists
+        cost = (1000 * rng.random((140, 140))).astype(dtype)
+        for method, least in placements("linear_assignment"):
+            named: dict[str, Any] = {"method": method, "threads": max(least, threads)}
+            if least > 1 or threads == 1:
+                what = f"linear_assignment 140 x 140 {np.dtype(dtype)} {named}"
+                yield what, partial(verified, preflow.linear_assignment, cost, **named)
     for factor, threads in product((1, 0.37), (1, 2)):  # auto looks at the costs
         cost = sparse_costs(2000, factor)
         what = f"linear_assignment sparse n=2000 factor={factor} threads={threads}"
