@@ -14,7 +14,7 @@ import preflow
 MOST = {
     "serial-network-simplex": (47, 80),
     "serial-cost-scaling": (58, 60),
-    "multicore-cost-scaling": (66, 115),
+    "multicore-cost-scaling": (58, 66),
     "serial-capacity-scaling": (136, 72),
     "serial-shortest-path": (136, 72),
 }

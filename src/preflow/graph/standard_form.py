@@ -179,7 +179,7 @@ def standardise(network: CostNetwork, supply: Array) -> Standardised:
         _check_sum(supply, 0)
         capacity, endless = _as_integers(network.capacity)
         lower = None if network.lower is None else network.lower.astype(np.int64)
-        supplies = supply.astype(np.int64)
+        supplies = supply.astype(np.int64, copy=False)
         _check_room(capacity, endless, lower)
         whole = _with_integers(network, capacity, endless, lower)
         limit = flow_limit(whole, supplies)

@@ -20,6 +20,7 @@ from ...parallel.inboxes import make_inboxes
 from ...parallel.thread_pool import run_solver
 from ...parallel.totals import make_totals
 from ...solving.run import Control
+from ..price_update import Ranks
 from ..residual import Residual
 from ..serial_cost_scaling import CostScaling, CostScalingOptions
 from ..solution import Ending, FlowState
@@ -57,8 +58,9 @@ class LockFreeCostScaling(CostScaling):
             excess=self.work.excess,
             rank=self.work.ranks.rank,
             next_arc=self.work.next_arc,
-            listed=np.zeros(n, dtype=np.uint32),
-            lists=make_inboxes(threads, n, np.uint32),
+            # Price refinement, which has one thread, uses these two between refines.
+            listed=self.work.queue,
+            lists=make_inboxes(threads, 0, np.uint32)._replace(after=self.work.ranks.settled),
             signals=np.zeros(2 * int(PADDING), dtype=np.uint64),
             found=np.zeros(threads * int(PADDING), dtype=np.int64),
             barrier=make_barrier(threads),
@@ -68,6 +70,13 @@ class LockFreeCostScaling(CostScaling):
             period=np.uint64(PERIOD * n + 1),
             delays=control.delays,
         )
+
+    def new_ranks(self) -> Ranks:
+        """Return the state of price updates, whose lists only price refinement uses: as the ranks' memory."""
+        n = len(self.form.supply)
+        rank = np.zeros(n, dtype=np.int64)
+        halves = rank.view(np.uint32)
+        return Ranks(rank, halves[:n], halves[n:], np.zeros(n, dtype=np.uint32))
 
     def residual(self, flow: NDArray[np.int64]) -> Residual:
         """Return the residual network of a flow."""
@@ -84,7 +93,7 @@ class LockFreeCostScaling(CostScaling):
 
     def proved(self, most_passes: np.uint64) -> FlowState | None:
         """Return the state if the flow is optimal and this many passes find potentials that prove it."""
-        potential = self.work.potential >> self.shift
+        potential = np.right_shift(self.work.potential, self.shift, out=self.work.excess)
         net = self.net._replace(live=self.net.first[:-1])
         if count_together(net, potential, np.int64(0), self.pass_threads) == 0:
             return self.end(potential, "optimal")

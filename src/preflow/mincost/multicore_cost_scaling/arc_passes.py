@@ -12,13 +12,11 @@ Pseudo-code of fixing::
 
     for each vertex:                                                                   move_arcs
         exchange arcs until those whose length exceeds the limit are behind the others
-        note the new place of each arc
+        note the new place of each arc once no exchange will move it again
     for each arc: its mate is where that has gone, if any arc has moved                point_to_mates
 """
 
 from __future__ import annotations
-
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,24 +30,9 @@ from ...parallel.pieces import run_pieces
 from ..residual import COST, FIELDS, LEFT, MATE, Residual, empty_residual, length_of
 
 
-class Moves(NamedTuple):
-    """Where arcs have gone. The number of an arc is its place divided by FIELDS.
-
-    Attributes
-    ----------
-    now : ndarray of uint32, shape (2m,)
-        For the number of an arc before the pass, the number after it.
-    before : ndarray of uint32, shape (2m,)
-        The other way around; scratch.
-    """
-
-    now: NDArray[np.uint32]
-    before: NDArray[np.uint32]
-
-
-def new_moves(net: Residual) -> Moves:
-    """Return the arrays for a network."""
-    return Moves(np.empty(len(net.origin), dtype=np.uint32), np.empty(len(net.origin), dtype=np.uint32))
+def new_moves(net: Residual) -> NDArray[np.uint32]:
+    """Return room for the new place of each arc."""
+    return np.empty(len(net.origin), dtype=np.uint32)
 
 
 @kernel
@@ -113,63 +96,69 @@ def move_arcs(
     potential: NDArray[np.int64],
     shift: Int64,
     most: Int64,
-    moves: Moves,
+    now: NDArray[np.uint32],
     begin: np.uint64,
     end: np.uint64,
 ) -> np.uint64:
-    """Fix the live arcs of some vertices whose length exceeds `most` in size; return how many moved."""
-    arcs, origin, now, before = net.arcs, net.origin, moves.now, moves.before
+    """Fix the live arcs of some vertices whose length exceeds `most` in size; return how many moved.
+
+    The *number* of an arc is its place divided by FIELDS. For that before the pass, `now` gets the one after.
+    """
+    arcs, origin = net.arcs, net.origin
     moved = ZERO
     for u in range(begin, end):
-        number, past = net.first[u] // FIELDS, net.first[u + ONE] // FIELDS
+        arc, live = net.first[u], net.live[u]
+        number, past = live // FIELDS, net.first[u + ONE] // FIELDS
         while number < past:
             now[number] = number
-            before[number] = number
             number += ONE
-        arc, live = net.first[u], net.live[u]
+        # The number that the arc at the place `arc` had. Exchanges bring it arcs from the end, one by one.
+        number = arc // FIELDS
         while arc < live:
             if abs(length_of(net, potential, shift, u, arc)) <= most:
+                now[number] = arc // FIELDS
                 arc += FIELDS
+                number = arc // FIELDS
                 continue
             live -= FIELDS
+            now[number] = live // FIELDS
             if arc == live:
                 break
             for field in range(FIELDS):
                 arcs[arc + field], arcs[live + field] = arcs[live + field], arcs[arc + field]
-            i, j = arc // FIELDS, live // FIELDS
-            origin[i], origin[j] = origin[j], origin[i]
-            before[i], before[j] = before[j], before[i]
+            i, number = arc // FIELDS, live // FIELDS
+            origin[i], origin[number] = origin[number], origin[i]
             moved += ONE
-        if live < net.live[u]:
-            number = net.first[u] // FIELDS
-            while number < past:
-                now[before[number]] = number
-                number += ONE
-            net.live[u] = live
+        net.live[u] = live
     return moved
 
 
 @kernel
-def point_to_mates(net: Residual, moves: Moves, begin: np.uint64, end: np.uint64) -> None:
+def point_to_mates(net: Residual, now: NDArray[np.uint32], begin: np.uint64, end: np.uint64) -> None:
     """Write the new places of the mates of some arcs."""
     arcs = net.arcs
     for number in range(begin, end):
         mate = number * FIELDS + MATE
-        arcs[mate] = np.uint64(moves.now[np.uint64(arcs[mate]) // FIELDS]) * FIELDS
+        arcs[mate] = np.uint64(now[np.uint64(arcs[mate]) // FIELDS]) * FIELDS
 
 
 def fix_together(
-    net: Residual, potential: NDArray[np.int64], shift: np.int64, most: np.int64, moves: Moves, threads: int
+    net: Residual,
+    potential: NDArray[np.int64],
+    shift: np.int64,
+    most: np.int64,
+    now: NDArray[np.uint32],
+    threads: int,
 ) -> None:
-    """Fix the live arcs whose length exceeds `most` or is below its negative."""
+    """Fix the live arcs whose length exceeds `most` or is below its negative; `now` is from new_moves."""
     moved = run_pieces(
-        lambda begin, end: move_arcs(net, potential, shift, most, moves, np.uint64(begin), np.uint64(end)),
+        lambda begin, end: move_arcs(net, potential, shift, most, now, np.uint64(begin), np.uint64(end)),
         len(potential),
         threads,
     )
     if any(moved):
         run_pieces(
-            lambda begin, end: point_to_mates(net, moves, np.uint64(begin), np.uint64(end)),
+            lambda begin, end: point_to_mates(net, now, np.uint64(begin), np.uint64(end)),
             len(net.origin),
             threads,
         )

@@ -38,7 +38,7 @@ from ...stats import PHASES
 from .. import serial_capacity_scaling
 from ..infeasible import excesses
 from ..price_refinement import REFINED, new_refinement, refine_prices
-from ..price_update import new_ranks
+from ..price_update import Ranks, new_ranks
 from ..residual import Residual, build_residual
 from ..serial_capacity_scaling import CapacityScalingOptions
 from ..solution import Ending, FlowState
@@ -112,7 +112,7 @@ class CostScaling:
             np.zeros(n, dtype=np.uint8),
             np.zeros(int(MOST) + 1, dtype=np.uint64),
             np.zeros(int(MOST) + 1, dtype=np.uint64),
-            new_ranks(n),
+            self.new_ranks(),
         )
         self.refinement = new_refinement(self.work.ranks, self.work.next_arc, self.work.queue)
         self.monitor = control.monitor()
@@ -171,6 +171,10 @@ class CostScaling:
             elif not self.release_arcs():
                 return True
 
+    def new_ranks(self) -> Ranks:
+        """Return the state of price updates."""
+        return new_ranks(len(self.form.supply))
+
     def residual(self, flow: NDArray[np.int64]) -> Residual:
         """Return the residual network of a flow."""
         return build_residual(self.form, flow)
@@ -195,13 +199,19 @@ class CostScaling:
         return refine(self.net, self.work, self.shift, np.int64(level), period, self.monitor)
 
     def proved(self, most_passes: np.uint64) -> FlowState | None:
-        """Return the state if the flow is optimal and this many passes find potentials that prove it."""
-        net = self.net
+        """Return the state if the flow is optimal and this many passes find potentials that prove it.
+
+        No vertex has excess, so the potentials are kept in the array of the excess.
+        """
+        net, excess = self.net, self.work.excess
         net = net._replace(live=net.first[1:])
-        potential = self.work.potential >> self.shift
+        potential = np.right_shift(self.work.potential, self.shift, out=excess)
         zero = np.int64(0)
         ending = refine_prices(net, potential, self.refinement, zero, zero, most_passes, self.monitor)
-        return self.end(potential, "optimal") if ending == REFINED else None
+        if ending == REFINED:
+            return self.end(potential, "optimal")
+        excess[:] = 0
+        return None
 
     def ended(self) -> FlowState:
         """Return the state of a solve that was stopped or is infeasible."""
