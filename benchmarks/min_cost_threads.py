@@ -1,13 +1,13 @@
 """Measure minimum-cost flow and transport on one CPU thread and on all.
 
-Usage: python benchmarks/min_cost_threads.py FILE. It writes FILE.
+Usage: python benchmarks/min_cost_threads.py FILE [networks | transport]. It writes FILE.
 """
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -54,22 +54,33 @@ def measured(name: str, solve: Callable[..., Any], serial: str) -> dict[str, Any
     }
 
 
-def main() -> None:
-    """Measure all instances and write the file."""
-    scaling, simplex = "serial-cost-scaling", "serial-network-simplex"
-    small = netgen(1000)
-    preflow.min_cost_flow(small, method="multicore-cost-scaling")
-    rows = []
+def networks() -> Iterator[dict[str, Any]]:
+    """Yield the times of networks."""
+    preflow.min_cost_flow(netgen(1000), method="multicore-cost-scaling")
     for name, network in (
         ("NETGEN-8, 1,000,000 arcs", partial(netgen, 125_000)),
         ("GOTO, 786,432 arcs", partial(goto, 131_072)),
         ("grid 512 x 512", partial(cost_grid, 512, 512)),
     ):
-        rows.append(measured(name, partial(preflow.min_cost_flow, network()), scaling))
+        yield measured(name, partial(preflow.min_cost_flow, network()), "serial-cost-scaling")
+
+
+def transports() -> Iterator[dict[str, Any]]:
+    """Yield the times of transports."""
+    preflow.transport(*transport_masses(100), method="multicore-cost-scaling")
     for size in (4000, 10_000):
-        random, points = transport_masses(size), squared_distances(transport_points(size))
-        rows.append(measured(f"transport {size}, uniform", partial(preflow.transport, *random), simplex))
-        rows.append(measured(f"transport {size}, squared", partial(preflow.transport, *points), simplex))
+        for name, problem in (
+            ("uniform", transport_masses(size)),
+            ("squared", squared_distances(transport_points(size))),
+        ):
+            solve = partial(preflow.transport, *problem)
+            yield measured(f"transport {size}, {name}", solve, "serial-network-simplex")
+
+
+def main() -> None:
+    """Measure what is asked for and write the file."""
+    parts = {"networks": networks, "transport": transports}
+    rows = [row for name in sys.argv[2:] or parts for row in parts[name]()]
     write_rows(sys.argv[1], rows, ())
 
 

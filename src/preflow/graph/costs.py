@@ -298,7 +298,7 @@ def fit(values: Array, threads: int = 1) -> bool:
     """Return whether integers are small enough for solvers to add up."""
     if values.size == 0:
         return values.dtype == np.int64
-    least, most = (values.min(), values.max()) if values.dtype.kind in "uO" else _ends(values, threads)
+    least, most = (values.min(), values.max()) if values.dtype.kind in "uO" else ends_of(values, threads)
     return values.dtype == np.int64 and max(-int(least), int(most)) <= LARGEST_INTEGER
 
 
@@ -307,7 +307,7 @@ def wide(values: Array) -> Array:
     return values.astype(np.float64) if values.dtype == np.float32 else values
 
 
-def _ends(values: Array, threads: int) -> tuple[Number, Number]:
+def ends_of(values: Array, threads: int) -> tuple[Number, Number]:
     """Return the smallest and the largest value; NaN if one is NaN."""
     if not values.flags.c_contiguous:
         return values.min(), values.max()
@@ -330,7 +330,7 @@ def check_costs(values: Array, maximize: bool, size: int, threads: int = 1) -> N
     """Raise InvalidInputError unless solvers can add the costs up, if they are floats."""
     if values.size == 0 or values.dtype.kind != "f":
         return
-    least, most = _ends(values, threads)
+    least, most = ends_of(values, threads)
     if values.dtype.kind == "f" and not (np.isfinite(least) and np.isfinite(most)):
         finite = values[np.isfinite(values)]
         low, high = (finite.min(), finite.max()) if len(finite) else (0.0, 0.0)

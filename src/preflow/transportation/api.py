@@ -140,7 +140,9 @@ class TransportCall(Call[Any]):
         shape = (len(a), len(b)) if isinstance(cost, tuple) else None  # type: ignore[arg-type]
         seconds: dict[str, float] = {}
         with timed(seconds, "build"):
-            costs: TransportCosts = as_costs(with_edges_read(cost, shape=shape), False)
+            costs: TransportCosts = as_costs(
+                with_edges_read(cost, shape=shape), False, threads=request.most_threads
+            )
         if getattr(costs, "base", None) is not None:
             raise InvalidInputError("integer costs are at most 2**59 in size")
         items, n, m = costs.shape

@@ -43,19 +43,24 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Array
+from ..arrays import AnyArray, Array, Int64, Numbers
 from ..graph.costs import DenseCosts, SparseCosts
 from ..graph.point_costs import PointCosts
 from ..graph.standard_form import StandardForm
+from ..kernels.atomics import fetch_add, relaxed_load
+from ..kernels.constants import ONE, ZERO
+from ..kernels.kernel import kernel
 from ..mincost.multicore_cost_scaling import LockFreeCostScaling, LockFreeOptions
 from ..mincost.serial_cost_scaling import CostScaling
 from ..mincost.serial_network_simplex.tree import ARTIFICIAL
 from ..mincost.solution import FlowState
 from ..parallel.pieces import run_pieces
+from ..parallel.thread_pool import NativePool, address_of, entry_of, run_in_pool, run_natively, share_of
 from ..solving.options import check_positive_integer
 from ..solving.run import Control
 from .forest import spanning_forest
@@ -65,7 +70,7 @@ from .serial_network_simplex import (
     north_west,
     solve_sparse,
 )
-from .smoothing import cheapest_rows, smoothed
+from .smoothing import smoothed
 from .solution import TransportFound
 
 #: The epsilon of the refine, as a part of the last temperature. In a prototype (docs/notebook has it) 0.2 and
@@ -120,6 +125,115 @@ class ScaledTransportOptions(TransportSimplexOptions):
         check_positive_integer("steps", self.steps)
 
 
+class ColumnSearch(NamedTuple):
+    """A search of the rows of each group for the cheapest pair of each column.
+
+    Attributes
+    ----------
+    cost : ndarray, shape (n, m)
+    price : ndarray, shape (n,)
+    value : ndarray, shape (groups, m)
+        The least cost plus price.
+    found : ndarray of int64, shape (groups, m)
+        The row; -1 if there is none.
+    turn : ndarray of uint64, shape (1,)
+        The first group that no thread has taken.
+    stop : ndarray
+        The stop flag.
+    """
+
+    cost: Numbers
+    price: Numbers
+    value: Numbers
+    found: NDArray[np.int64]
+    turn: NDArray[np.uint64]
+    stop: AnyArray
+
+
+@kernel
+def cheapest_rows(
+    cost: Numbers,
+    price: Numbers,
+    first: Int64,
+    begin: np.uint64,
+    end: np.uint64,
+    value: Numbers,
+    found: NDArray[np.int64],
+) -> None:
+    """Lower `value` of each column to the least cost plus price of some rows; keep the row in `found`.
+
+    Row `i` of `cost` has number `first + i`.
+    """
+    m = np.uint64(len(value))
+    for i in range(begin, end):
+        row = first + np.int64(i)
+        for j in range(m):
+            reduced = cost[i, j] + price[i]
+            if reduced < value[j]:
+                value[j] = reduced
+                found[j] = row
+
+
+@kernel
+def columns_share(thread: np.uint64, search: ColumnSearch) -> None:
+    """Search one group of rows after the other, until there are none or the solve is to stop."""
+    n, groups = np.uint64(len(search.cost)), np.uint64(len(search.value))
+    while relaxed_load(search.stop, ZERO) == 0:
+        group = fetch_add(search.turn, ZERO, ONE)
+        if group >= groups:
+            break
+        begin, end = share_of(n, group, groups)
+        value, found = search.value[group], search.found[group]
+        cheapest_rows(search.cost, search.price, np.int64(0), begin, end, value, found)
+
+
+@kernel
+def columns_together(pool: NativePool, num_threads: np.uint64, search: ColumnSearch) -> None:
+    """Search all groups of rows on `num_threads` threads."""
+    run_in_pool(pool, num_threads, entry_of(columns_share, search), address_of(search))
+
+
+@kernel
+def merge_pairs(
+    found: NDArray[np.int64],
+    row: NDArray[np.int64],
+    column: NDArray[np.int64],
+    first: NDArray[np.uint64],
+    by_row: NDArray[np.int64],
+    seen: NDArray[np.int64],
+    pairs: NDArray[np.int64],
+) -> np.uint64:
+    """Write the rows and columns of pairs to `pairs`, each pair once; return how many there are.
+
+    The pairs are the columns of each row in `found`, up to one of -1, and others, of which row ``i`` has
+    ``first[i + 1] - first[i]``. `by_row` is room for these, `seen`, one number a column, is zero.
+    """
+    for k in range(np.uint64(len(row))):
+        place = first[row[k]]
+        by_row[place] = column[k]
+        first[row[k]] = place + ONE
+    count, begin = ZERO, ZERO
+    for i in range(np.uint64(len(found))):
+        mark = np.int64(i) + 1
+        for k in range(np.uint64(found.shape[1])):
+            j = found[i, k]
+            if j < 0:
+                break
+            seen[j] = mark
+            pairs[0, count], pairs[1, count] = np.int64(i), j
+            count += ONE
+        # The places of the row's other pairs have moved `first` to where the next row begins.
+        end = first[i]
+        while begin < end:
+            j = by_row[begin]
+            if seen[j] != mark:
+                seen[j] = mark
+                pairs[0, count], pairs[1, count] = np.int64(i), j
+                count += ONE
+            begin += ONE
+    return count
+
+
 class ScaledColumnGeneration(ColumnGeneration):
     """The solve of one item."""
 
@@ -137,7 +251,8 @@ class ScaledColumnGeneration(ColumnGeneration):
         """List the cheapest pairs of each row."""
         pricing = self.pricing
         most = max(self.options.listed, pricing.m // COLUMNS_PER_PAIR)
-        self.list_pairs(pricing.cheapest(np.zeros(pricing.m, dtype=pricing.kind), pricing.no_limit, most))
+        found = pricing.search(np.zeros(pricing.m, dtype=pricing.kind), pricing.no_limit, most)
+        self.list_pairs(found, north_west(self.a, self.b))
         return None, 0.0
 
     def list_by_smoothed_prices(self) -> tuple[NDArray[np.int64], float]:
@@ -149,41 +264,52 @@ class ScaledColumnGeneration(ColumnGeneration):
         )
         exponent = pricing.exponent
         column_price = (np.rint(smooth.price) if exponent is None else smooth.price).astype(pricing.kind)
-        row, column = pricing.cheapest(column_price, pricing.no_limit, options.listed)
+        found = pricing.search(column_price, pricing.no_limit, options.listed)
         # The first pair of each row has the least reduced cost.
         row_price = np.zeros(pricing.n, dtype=pricing.kind)
-        rows, first = np.unique(row, return_index=True)
-        row_price[rows] = column_price[column[first]] - pricing.costs.at(0, rows, column[first])
-        self.list_pairs((row, column), self.cheapest_of_columns(row_price))
+        rows = np.flatnonzero(found[:, 0] >= 0)
+        column = found[rows, 0]
+        row_price[rows] = column_price[column] - pricing.costs.at(0, rows, column)
+        self.list_pairs(found, self.cheapest_of_columns(row_price), north_west(self.a, self.b))
         prices = np.concatenate([row_price, column_price])
         if exponent is not None:
             prices = np.rint(np.ldexp(prices, exponent)).astype(np.int64)
         return prices, EPSILON * math.ldexp(smooth.temperature, exponent or 0)
 
-    def list_pairs(self, *pairs: tuple[Array, Array]) -> None:
-        """List pairs and those of the north-west corner rule.
+    def list_pairs(self, found: NDArray[np.int64], *others: tuple[Array, Array]) -> None:
+        """List the columns that a search has found for each row, and other pairs.
 
         Each pair once: their capacities at a vertex then sum to little more than all masses.
         """
-        m = self.pricing.m
-        parts = (*pairs, north_west(self.a, self.b))
-        code = np.unique(np.concatenate([row.astype(np.int64) * m + column for row, column in parts]))
-        self.add(code // m, code % m)
+        n, m = self.pricing.n, self.pricing.m
+        row, column = (np.concatenate(side).astype(np.int64) for side in zip(*others, strict=True))
+        first = np.zeros(n + 1, dtype=np.uint64)
+        np.cumsum(np.bincount(row, minlength=n), out=first[1:])
+        pairs = np.empty((2, found.size + len(row)), dtype=np.int64)
+        room = np.empty(len(row), dtype=np.int64), np.zeros(m, dtype=np.int64)
+        end = merge_pairs(found, row, column, first, *room, pairs)
+        self.add(pairs[0, :end], pairs[1, :end])
 
     def cheapest_of_columns(self, row_price: Array) -> tuple[Array, Array]:
         """Return the cheapest pairs of each column: one for each of some groups of rows."""
         pricing, (n, m) = self.pricing, (self.pricing.n, self.pricing.m)
-        groups = min(GROUPS, n)
+        groups, threads = min(GROUPS, n), self.control.threads
         value = np.full((groups, m), pricing.no_limit[0], dtype=pricing.kind)
         found = np.full((groups, m), -1, dtype=np.int64)
+        if pricing.dense is not None:
+            turn = np.zeros(1, dtype=np.uint64)
+            search = ColumnSearch(pricing.dense, row_price, value, found, turn, self.control.stop)
+            run_natively(columns_together, columns_share, search, threads)
+        else:
 
-        def price_columns(begin: int, end: int) -> None:
-            for group in range(begin, end):
-                for first, cost in pricing.blocks(group * n // groups, (group + 1) * n // groups):
-                    price = row_price[first : first + len(cost)]
-                    cheapest_rows(cost, price, np.uint64(first), value[group], found[group])
+            def price_columns(begin: int, end: int) -> None:
+                for group in range(begin, end):
+                    for first, cost in pricing.blocks(group * n // groups, (group + 1) * n // groups):
+                        rows = np.int64(first), np.uint64(0), np.uint64(len(cost))
+                        price = row_price[first : first + len(cost)]
+                        cheapest_rows(cost, price, *rows, value[group], found[group])
 
-        run_pieces(price_columns, groups, self.control.threads, each=1)
+            run_pieces(price_columns, groups, threads, each=1)
         parts = np.array_split(np.arange(groups), min(LISTED_BY_COLUMNS, groups))
         every = np.arange(m)
         row = np.concatenate([found[part[value[part].argmin(axis=0)], every] for part in parts])

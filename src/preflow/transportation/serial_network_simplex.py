@@ -32,20 +32,23 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import AnyArray, Array, Number, Numbers
+from ..arrays import AnyArray, Array, Numbers
 from ..errors import CostOverflowError, SolverError
-from ..graph.costs import DenseCosts, SparseCosts
+from ..graph.costs import DenseCosts, SparseCosts, ends_of
 from ..graph.point_costs import PointCosts
 from ..graph.standard_form import COST_BITS, MOST, StandardForm
+from ..kernels.atomics import fetch_add, relaxed_load
 from ..kernels.branch_free import smaller
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..mincost.serial_network_simplex import Simplex
 from ..parallel.pieces import run_pieces
+from ..parallel.thread_pool import NativePool, address_of, entry_of, run_in_pool, run_natively
 from ..solving.options import check_positive_integer
 from ..solving.run import Control
 from ..stats import ARC_SCANS, PHASES
@@ -62,6 +65,8 @@ MOST_INTEGER = np.iinfo(np.int64).max
 BLOCK = np.uint64(16)
 #: Rows of costs of points that are computed together.
 POINT_ROWS = 128
+#: Rows of dense costs that a thread takes in turn.
+TURN = np.uint64(16)
 #: Block of the pricing of listed pairs, as a multiple of the root of their number.
 PRICING_BLOCK = 3.0
 
@@ -88,24 +93,47 @@ class TransportSimplexOptions:
         check_positive_integer("added", self.added)
 
 
-@kernel
-def cheapest_pairs(
-    cost: Numbers,
-    price: Numbers,
-    limit: Numbers,
-    most: np.uint64,
-    reduced: Numbers,
-    least: Numbers,
-    found: NDArray[np.int64],
-) -> Number:
-    """Write the columns with the smallest cost less price, below a row's limit, to ``found[row]``.
+class Search(NamedTuple):
+    """A search of all rows for pairs of small reduced cost; threads have rows of `reduced` and `least`.
 
-    At most `most` columns a row, each from another block of columns; -1 after the last.
+    Attributes
+    ----------
+    cost : ndarray, shape (n, m)
+    price : ndarray, shape (m,)
+    limit : ndarray, shape (n,)
+        Only pairs whose cost less price is below the limit of the row count.
+    most : uint64
+        The most pairs of a row.
+    reduced : ndarray, shape (threads, at least m)
+    least : ndarray, shape (threads, blocks)
+    found : ndarray of int64, shape (n, most)
+        The columns of each row, from the least cost less price on; -1 after the last.
+    turn : ndarray of uint64, shape (1,)
+        The first row that no thread has taken.
+    stop : ndarray
+        The stop flag.
     """
-    m = np.uint64(len(price))
-    blocks = np.uint64(len(least))
-    for i in range(np.uint64(len(cost))):
-        smallest = limit[i]
+
+    cost: Numbers
+    price: Numbers
+    limit: Numbers
+    most: np.uint64
+    reduced: Numbers
+    least: Numbers
+    found: NDArray[np.int64]
+    turn: NDArray[np.uint64]
+    stop: AnyArray
+
+
+@kernel
+def search_rows(search: Search, thread: np.uint64, begin: np.uint64, end: np.uint64) -> None:
+    """Write the cheapest pairs of some rows, each from another block of columns."""
+    cost, price, most, found = search.cost, search.price, search.most, search.found
+    reduced, least = search.reduced[thread], search.least[thread]
+    m, blocks = np.uint64(len(price)), np.uint64(len(least))
+    for i in range(begin, end):
+        limit = search.limit[i]
+        smallest = limit
         for b in range(blocks):
             first = b * BLOCK
             last = min(first + BLOCK, m)
@@ -117,21 +145,37 @@ def cheapest_pairs(
             smallest = smaller(lowest, smallest)
         for k in range(most):
             found[i, k] = -1
-        if smallest >= limit[i]:
+        if smallest >= limit:
             continue
         for k in range(most):
             best = ZERO
             for b in range(ONE, blocks):
                 if least[b] < least[best]:
                     best = np.uint64(b)
-            if least[best] >= limit[i]:
+            if least[best] >= limit:
                 break
             for j in range(best * BLOCK, min(best * BLOCK + BLOCK, m)):
                 if reduced[j] == least[best]:
                     found[i, k] = np.int64(j)
                     break
-            least[best] = limit[i]
-    return m
+            least[best] = limit
+
+
+@kernel
+def search_share(thread: np.uint64, search: Search) -> None:
+    """Search rows, TURN at a time, until there are none or the solve is to stop."""
+    n = np.uint64(len(search.cost))
+    while relaxed_load(search.stop, ZERO) == 0:
+        begin = fetch_add(search.turn, ZERO, TURN)
+        if begin >= n:
+            break
+        search_rows(search, thread, begin, min(begin + TURN, n))
+
+
+@kernel
+def search_together(pool: NativePool, num_threads: np.uint64, search: Search) -> None:
+    """Search all rows on `num_threads` threads."""
+    run_in_pool(pool, num_threads, entry_of(search_share, search), address_of(search))
 
 
 class Pricing:
@@ -151,8 +195,7 @@ class Pricing:
         self.costs, self.control = costs, control
         _, self.n, self.m = costs.shape
         vertices = self.n + self.m + 1
-        extremes = list(chain.from_iterable(run_pieces(self._extremes, self.n, control.threads))) or [0]
-        self.extremes = min(extremes), max(extremes)
+        self.extremes = self._extremes()
         largest: float = max(-self.extremes[0], self.extremes[1])
         self.exponent: int | None = None
         if costs.dtype.kind == "f":
@@ -171,17 +214,22 @@ class Pricing:
         #: For each row, a limit that all allowed pairs are below.
         self.no_limit = np.full(self.n, MOST_INTEGER if self.exponent is None else np.inf, dtype=self.kind)
 
-    def _extremes(self, begin: int, end: int) -> list[float]:
-        """Return the least and the largest finite cost of some rows; nothing if there are none."""
-        if begin == end:
-            return []
-        if isinstance(self.costs, PointCosts):
-            return [float(end) for _, cost in self.blocks(begin, end) for end in (cost.min(), cost.max())]
-        values = self._rows(begin, end)
-        if self.costs.dtype.kind == "i":
-            return [int(values.min()), int(values.max())]
-        finite = values if np.isfinite(values.sum()) else values[np.isfinite(values)]
-        return [float(finite.min()), float(finite.max())] if finite.size else []
+    def _extremes(self) -> tuple[float, float]:
+        """Return the least and the largest finite cost; zeros if there are none."""
+        costs, threads = self.costs, self.control.threads
+        if isinstance(costs, PointCosts):
+            parts = chain.from_iterable(run_pieces(self._extremes_of_points, self.n, threads))
+            least, most = zip(*parts, strict=True)
+            return min(least), max(most)
+        values = costs.values[0]
+        ends = tuple(end.item() for end in ends_of(values, threads))
+        if not all(map(math.isfinite, ends)):
+            finite = values[np.isfinite(values)]
+            ends = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
+        return ends[0], ends[1]
+
+    def _extremes_of_points(self, begin: int, end: int) -> list[tuple[float, float]]:
+        return [(float(cost.min()), float(cost.max())) for _, cost in self.blocks(begin, end)]
 
     def blocks(self, first: int, last: int) -> Iterator[tuple[int, Array]]:
         """Yield the first row and the costs of rows that are priced together, while the solve is wanted."""
@@ -213,25 +261,44 @@ class Pricing:
         allowed = np.isfinite(values)
         return allowed, np.rint(np.ldexp(values[allowed].astype(np.float64), self.exponent)).astype(np.int64)
 
-    def cheapest(self, price: Array, limit: Array, most: int) -> tuple[Array, Array]:
-        """Return pairs whose cost less price is below the limit of the row: the least, up to `most` a row.
+    def search(self, price: Array, limit: Array, most: int) -> NDArray[np.int64]:
+        """Return, for each row, the columns whose cost less price is below its limit, the least ones first.
 
-        Each thread takes some rows after the other.
+        At most `most` of them: shape (n, most), with -1 after the last column of a row.
         """
+        threads = self.control.threads
         found = np.full((self.n, most), -1, dtype=np.int64)
+        turn, stop = np.zeros(1, dtype=np.uint64), self.control.stop
+        self.control.counts[ARC_SCANS] += np.uint64(self.n * self.m)
 
-        def price_rows(first: int, last: int) -> int:
-            reduced = np.empty(self.m, dtype=self.kind)
-            least = np.empty(-(-self.m // int(BLOCK)), dtype=self.kind)
-            scans = 0
+        def search_in(cost: Array, rows: slice, room: tuple[Array, Array]) -> Search:
+            return Search(cost, price, limit[rows], np.uint64(most), *room, found[rows], turn, stop)
+
+        if self.dense is not None:
+            search = search_in(self.dense, slice(None), self._room(threads))
+            run_natively(search_together, search_share, search, threads)
+            return found
+
+        def search_blocks(first: int, last: int) -> None:
+            room = self._room(1)
             for begin, cost in self.blocks(first, last):
-                part = slice(begin, begin + len(cost))
-                cheapest_pairs(cost, price, limit[part], np.uint64(most), reduced, least, found[part])
-                scans += cost.size
-            return scans
+                search = search_in(cost, slice(begin, begin + len(cost)), room)
+                search_rows(search, ZERO, ZERO, np.uint64(len(cost)))
 
-        scans = run_pieces(price_rows, self.n, self.control.threads)
-        self.control.counts[ARC_SCANS] += np.uint64(sum(scans))
+        run_pieces(search_blocks, self.n, threads)
+        return found
+
+    def _room(self, threads: int) -> tuple[Array, Array]:
+        """Return room for the reduced costs of a row for each thread, and for the least of each block."""
+        blocks = -(-self.m // int(BLOCK))
+        return (
+            np.empty((threads, blocks * int(BLOCK)), dtype=self.kind),
+            np.empty((threads, blocks), dtype=self.kind),
+        )
+
+    def cheapest(self, price: Array, limit: Array, most: int) -> tuple[Array, Array]:
+        """Return the pairs that :meth:`search` finds."""
+        found = self.search(price, limit, most)
         row, place = np.nonzero(found >= 0)
         return row, found[row, place]
 

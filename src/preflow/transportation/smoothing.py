@@ -9,6 +9,7 @@ units of the *extent*, the largest cost less the least one. Costs are counted fr
 
 Pseudo-code::
 
+    each thread, for some rows: write the costs in units of the extent, in single precision      narrow_rows
     for each temperature, a few times:
         each thread, for some rows (at first a sample of them):                           smooth_rows
             scale the weights of the row such that they sum to its mass
@@ -18,6 +19,9 @@ Pseudo-code::
 Departures from the paper:
 
 - The scaled weights of a row are the summands of the columns. So a step reads the costs once, not twice.
+- The costs are narrowed once. A step is limited by the memory if there are many threads, and it then reads
+  half as much. AVX2 has no instruction for the conversion of int64. Costs of points are computed, and
+  narrowed, in each step: they are never stored.
 - ``exp(x)`` is ``(1 + x / 256)**256``, eight products that become vector instructions, and at least
   ``FLOOR**256``: without it a column that no row wants would have weights of zero.
 """
@@ -75,15 +79,23 @@ class Smooth(NamedTuple):
     temperature: float
 
 
-class Step(NamedTuple):
-    """A step of smoothing; threads have rows of `weight` and `sums` of their own.
-
-    `unit` is one over the extent, and `scale` one over the temperature.
-    """
+class Narrowing(NamedTuple):
+    """Costs, the least of them, one over the extent, and where they are written in units of the extent."""
 
     cost: Numbers
     least: np.float64
     unit: np.float64
+    found: Floats
+    num_threads: np.uint64
+
+
+class Step(NamedTuple):
+    """A step of smoothing; threads have rows of `weight` and `sums` of their own.
+
+    `cost` is in units of the extent, and `scale` is one over the temperature.
+    """
+
+    cost: Floats
     price: Floats
     scale: np.float32
     mass: Floats
@@ -95,23 +107,47 @@ class Step(NamedTuple):
 
 
 @kernel
+def narrow_rows(
+    cost: Numbers, least: np.float64, unit: np.float64, found: Floats, begin: np.uint64, end: np.uint64
+) -> None:
+    """Write the costs of some rows, counted from the least one, in units of the extent."""
+    m = np.uint64(cost.shape[1])
+    for i in range(begin, end):
+        for j in range(m):
+            found[i, j] = np.float32((np.float64(cost[i, j]) - least) * unit)
+
+
+@kernel
+def narrow_share(thread: np.uint64, narrowing: Narrowing) -> None:
+    """Write the costs of a thread's share of the rows in units of the extent."""
+    cost, least, unit, found, num_threads = narrowing
+    begin, end = share_of(np.uint64(len(cost)), thread, num_threads)
+    narrow_rows(cost, least, unit, found, begin, end)
+
+
+@kernel
+def narrow_together(pool: NativePool, num_threads: np.uint64, narrowing: Narrowing) -> None:
+    """Write costs in units of the extent on `num_threads` threads."""
+    run_in_pool(pool, num_threads, entry_of(narrow_share, narrowing), address_of(narrowing))
+
+
+@kernel
 def smooth_rows(step: Step, weight: Floats, sums: Floats, begin: np.uint64, end: np.uint64) -> None:
     """Scale the weights of some rows to their masses, and add them to the sums of the columns.
 
     The rows are those from `begin` to `end`, every `stride`-th one; `weight` has room for a row.
     """
     cost, price, mass = step.cost, step.price, step.mass
-    least, unit, scale = step.least, step.unit, step.scale
     m = np.uint64(len(price))
     for i in range(begin, end, step.stride):
         # The least reduced cost without the price of the row.
         lowest = FAR
         for j in range(m):
-            weight[j] = np.float32((np.float64(cost[i, j]) - least) * unit) - price[j]
+            weight[j] = cost[i, j] - price[j]
             lowest = smaller(weight[j], lowest)
         if lowest >= FAR:
             continue
-        slope = scale * PART
+        slope = step.scale * PART
         total = NONE
         for j in range(m):
             # The larger of two numbers is the smaller of their negatives.
@@ -129,20 +165,6 @@ def smooth_rows(step: Step, weight: Floats, sums: Floats, begin: np.uint64, end:
         share = mass[i] / total
         for j in range(m):
             sums[j] += share * weight[j]
-
-
-@kernel
-def cheapest_rows(
-    cost: Numbers, price: Numbers, first: np.uint64, value: Numbers, found: NDArray[np.int64]
-) -> None:
-    """Lower `value` of each column to the least cost plus price of these rows; keep the row in `found`."""
-    m = np.uint64(len(value))
-    for i in range(np.uint64(len(cost))):
-        for j in range(m):
-            reduced = cost[i, j] + price[i]
-            if reduced < value[j]:
-                value[j] = reduced
-                found[j] = np.int64(first + i)
 
 
 @kernel
@@ -164,7 +186,7 @@ def smooth_together(pool: NativePool, num_threads: np.uint64, step: Step) -> Non
 
 def sums_of_block_columns(
     blocks: Blocks,
-    origin: tuple[float, float],
+    origin: tuple[np.float64, np.float64],
     price: Floats,
     temperature: float,
     mass: Floats,
@@ -177,10 +199,12 @@ def sums_of_block_columns(
     """
     room: Floats = np.zeros((2, 1, len(price)), dtype=np.float32)
     sums, weight = room
-    least, unit, scale = np.float64(origin[0]), np.float64(origin[1]), np.float32(1 / temperature)
+    scale = np.float32(1 / temperature)
     for first, cost in blocks(begin, end):
+        narrowed: Floats = np.empty(cost.shape, dtype=np.float32)
+        narrow_rows(cost, *origin, narrowed, ZERO, np.uint64(len(cost)))
         part = mass[first : first + len(cost)]
-        step = Step(cost, least, unit, price, scale, part, weight, sums, ZERO, ONE, ONE)
+        step = Step(narrowed, price, scale, part, weight, sums, ZERO, ONE, ONE)
         smooth_rows(step, weight[0], sums[0], ZERO, np.uint64(len(cost)))
     found: Floats = sums[0]
     return found
@@ -201,7 +225,7 @@ def smoothed(
     blocks : function
         Returns the first row and the costs of consecutive blocks of a range of rows.
     dense : ndarray of shape (n, m), or None
-        All costs, if they are stored.
+        All costs, if they are stored. The function keeps a copy in single precision while it runs.
     extremes : (float, float)
         The least and the largest finite cost.
     masses : two arrays of int64
@@ -222,20 +246,24 @@ def smoothed(
     threads = control.threads
     width = -(-m // int(LINE)) * int(LINE)
     room = np.empty((2, threads, width), dtype=np.float32)
+    origin = np.float64(least), np.float64(1 / extent)
+    if dense is not None:
+        narrowed: Floats = np.empty((n, m), dtype=np.float32)
+        narrowing = Narrowing(dense, *origin, narrowed, np.uint64(threads))
+        run_natively(narrow_together, narrow_share, narrowing, threads)
     for number, temperature in enumerate(np.repeat(temperatures, shape[1])):
         if dense is None:
-            share = partial(sums_of_block_columns, blocks, (least, 1 / extent), column, temperature, mass)
+            share = partial(sums_of_block_columns, blocks, origin, column, temperature, mass)
             sums = np.sum(run_pieces(share, n, threads, PIECES), axis=0, dtype=np.float64)
         else:
             sampled = temperature * max(n, m) >= HOT
             step = Step(
-                dense, np.float64(least), np.float64(1 / extent), column, np.float32(1 / temperature), mass,
-                room[0], room[1],
+                narrowed, column, np.float32(1 / temperature), mass, room[0], room[1],
                 np.uint64(SAMPLES[number % STRIDE] if sampled else 0),
                 np.uint64(STRIDE if sampled else 1), np.uint64(threads),
             )  # fmt: skip
             run_natively(smooth_together, smooth_share, step, threads)
-            sums = room[1, :, :m].sum(axis=0, dtype=np.float64)
+            sums = room[1, :, :m].sum(axis=0).astype(np.float64)
             if sampled:
                 sums /= sums.sum()
         if control.stopped:
