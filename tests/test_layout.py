@@ -38,7 +38,7 @@ LAYERS = [
     ["maxflow", "gridcut", "bipartite", "general_matching", "assignment", "mincost"],
     ["transportation"],
     ["registry", "cuts"],
-    ["comparison"],
+    ["comparison", "citations"],
     ["reductions", "connectivity"],
     ["io"],
     ["generators"],

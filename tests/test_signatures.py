@@ -192,6 +192,7 @@ DATA = {
     "box": "shape corner opposite",
     "cheriyan": "n m c",
     "co_authorship": "n degree",
+    "cite": "what",
     "compare": "problem",
     "contrast_capacity": "image",
     "cost_grid": "height width",

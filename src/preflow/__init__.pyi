@@ -10,6 +10,7 @@ from .bipartite.decomposition import (
     zero_free_diagonal,
 )
 from .bipartite.result import MatchingResult
+from .citations import cite
 from .comparison import Comparison, compare
 from .connectivity.global_cut import GlobalMinCut, global_min_cut
 from .connectivity.gomory_hu import GomoryHuTree, gomory_hu_tree
@@ -86,6 +87,7 @@ __all__ = [
     "UndirectedGraph",
     "VertexConnectivity",
     "bipartite_matching",
+    "cite",
     "compare",
     "contrast_capacity",
     "distributed",
