@@ -11,7 +11,7 @@ from preflow.bench.runner import InstanceRecord
 from tests.support.paths import ROOT
 
 RESULTS = ROOT / "benchmarks" / "results"
-PAGE = (ROOT / "docs" / "reproducing.md").read_text("utf-8")
+PAGE = "\n".join(path.read_text("utf-8") for path in sorted((ROOT / "docs" / "reproducing").glob("*.md")))
 NOTEBOOK = (ROOT / "docs" / "notebook" / "2026-11-24-cuda-push-relabel.md").read_text("utf-8")
 
 

@@ -20,8 +20,11 @@ those of :mod:`.cuda_lockfree`, whose kernel this is. Departures beside those of
   again after each exact search, and the end is that no other vertex has excess, which is the same.
 - Steep arcs, ``h(u) > h(v) + 1``. The papers cancel them before the search, by a push of the whole residual
   capacity. Exact distances are a valid labelling whatever was there before, so this is not needed, and it
-  is an option. It pushes no more than the excess, which could otherwise become negative, and the changes go
-  to the GPU, where in print (Algorithm 1, line 4) only the heights do.
+  is an option. It pushes no more than the excess. With the height n of vertices that the last search did not
+  reach (Łupińska's gap), the steep arcs of a vertex never have more room than the vertex has excess, and both
+  amounts are the same. Without it (Wu, He and Hong) excess becomes negative in some runs. The changes go to
+  the GPU; in print (Algorithm 1, line 4) only the heights do, and some runs never end.
+  ``benchmarks/reproduce/printed_hybrid.py`` simulates all readings.
 """
 
 from __future__ import annotations
