@@ -82,11 +82,12 @@ class InfeasibleFlowError(InfeasibleError):
 
     def __init__(self, vertices: tuple[Any, ...], excess: float) -> None:
         self.vertices, self.excess = vertices, excess
-        PreflowError.__init__(
-            self,
-            f"no feasible flow: {len(vertices):,} vertices together supply {excess:,} more than the arcs out "
-            f"of the set can carry: {_some(vertices)}",
+        several = (
+            f"{len(vertices):,} vertices together supply {excess:,} more than the arcs out of the set can"
         )
+        single = f"vertex {_some(vertices)} supplies {excess:,} more than the arcs out of it can carry"
+        text = single if len(vertices) == 1 else f"{several} carry: {_some(vertices)}"
+        PreflowError.__init__(self, f"no feasible flow: {text}")
 
 
 class InfeasibleMatchingError(InfeasibleError):

@@ -23,7 +23,6 @@ PAGES = ("README.md", "docs/problems/files.md", "docs/problems/vision.md")
 LEFT_OUT = (
     "preflow paint",
     "preflow bench",
-    "brain.nii.gz",
     "brain.zarr",
     "problem.asn.gz",
     "assign100.txt",
@@ -116,7 +115,7 @@ def test_demos_take_further_options(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert [path.name for path in tmp_path.iterdir()] == ["pairs.csv"]
     done = CliRunner().invoke(app, ["segment", "--demo", "dog"])
     assert done.exit_code == 2
-    assert "no demo 'dog': there are astronaut, cat" in done.stderr
+    assert "no demo 'dog': there are astronaut, cat, brain" in done.stderr
     missing = CliRunner().invoke(app, ["assign"]).stderr
     assert "Missing argument 'FILE'. Without a file, --demo hours shows" in missing
     assert "--demo NAME" in CliRunner().invoke(app, ["segment", "--help"]).stdout

@@ -25,6 +25,10 @@ NAMES = st.sampled_from(["a", "b", 3, (1, 2), "c", 7])
 
 
 class TestMinCostFlow:
+    def test_a_supply_that_is_missing_is_named(self) -> None:
+        with pytest.raises(InvalidInputError, match="the supply of 'c' is nan"):
+            preflow.min_cost_flow(SHIPMENTS, pd.Series({"a": 6, "c": np.nan}))
+
     def check(self, network: Any, supply: Any = None) -> None:
         result = preflow.min_cost_flow(network, supply)
         result.verify()
@@ -289,6 +293,26 @@ class TestAssignment:
             result.verify()
             assert result.cost == expected.cost
             assert sorted(result.pairs()) == sorted(expected.pairs())
+
+    def test_a_missing_cost_is_named(self) -> None:
+        table = pd.DataFrame(
+            [("ada", "sew", 1.0), ("bob", "cook", np.nan)], columns=["row", "column", "cost"]
+        )
+        for costs in ({"ada": {"sew": 1.0}, "bob": {"cook": np.nan}}, table):
+            with pytest.raises(
+                InvalidInputError, match=r"row 'bob' and column 'cook' is NaN: .* costs inf|row 1"
+            ):
+                preflow.linear_assignment(costs)
+        with pytest.raises(InvalidInputError, match=r"row 1 and column 0 is NaN: .* costs -inf"):
+            preflow.linear_assignment(([0, 1], [1, 0], [1.0, np.nan]), maximize=True)
+
+    def test_a_table_of_pairs_with_other_names(self) -> None:
+        table = pd.DataFrame({"worker": ["ada", "bob"], "job": ["sew", "cook"], "hours": [1, 2]})
+        for costs in (table, pytest.importorskip("polars").from_pandas(table)):
+            with pytest.raises(
+                InvalidInputError, match=r"'worker' of the costs has text: .* 'row', 'column'"
+            ):
+                preflow.linear_assignment(costs)
 
     def test_a_list_of_tuples_of_numbers_is_refused(self) -> None:
         with pytest.raises(InvalidInputError, match="edges as three arrays"):

@@ -368,6 +368,17 @@ class TestFiles:
         write_image(tmp_path / "picture.png", np.full((4, 6, 4), 9, np.uint8))
         assert read_image(tmp_path / "picture.png").shape == (4, 6, 3)
 
+    def test_pixels_that_no_file_holds_are_named(self, tmp_path):
+        for pixels, what in (
+            (np.ones((4, 6)), r"dtype float64: .* uint8, such as \(255 \* pixels\)"),
+            (np.ones((4, 6, 3), np.uint16), "dtype uint16"),
+            (np.zeros((4, 6, 5), np.uint8), r"shape \(4, 6, 5\), expected"),
+        ):
+            with pytest.raises(InvalidInputError, match=what):
+                write_image(tmp_path / "picture.png", pixels)
+        with pytest.raises(InvalidInputError, match=r"of type '.jpg' \(cannot write mode RGBA as JPEG"):
+            write_image(tmp_path / "picture.jpg", np.zeros((4, 6, 4), np.uint8))
+
     @pytest.mark.parametrize("name", ["picture.xyz", "picture"])
     def test_unknown_format_is_named_and_nothing_written(self, tmp_path, name):
         with pytest.raises(InvalidInputError, match="cannot be written as an image"):

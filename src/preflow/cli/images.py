@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     demos={
         "astronaut": "photo.jpg --box 130,5,329,229 --out demo-astronaut.png",
         "cat": "cat.jpg --scribbles painted.png --out demo-cat.png",
+        "brain": 'brain.nii.gz --foreground ">195" --background "<185" --model mixture --smoothness 0.7 '
+        "--sigma inf --connectivity 6 --prior 0.2 --out demo-brain.png",
     },
 )
 @click.argument(

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     demos={
         "astronaut": "photo.jpg",
         "cat": "cat.jpg",
+        "brain": "brain.nii.gz",
     },
 )
 @click.argument("image", metavar="IMAGE", help="PNG, JPEG, TIFF ...; grey or colour. Or a NIfTI volume.")

@@ -41,7 +41,9 @@ PICTURES = (
     "frame11.png",
     "flow10.flo",
 )
-ALL = (*TABLES, *MATRICES, *ARRAYS, *PICTURES)
+#: A volume that is drawn: the head of nobody.
+VOLUME = "brain.nii.gz"
+ALL = (*TABLES, *MATRICES, *ARRAYS, *PICTURES, VOLUME)
 
 
 def write_sample(name: str, path: str) -> None:
@@ -69,6 +71,14 @@ def write_sample(name: str, path: str) -> None:
         flow[0], flow[1] = MOTION
         write_flo(path, flow)
         return
+    elif name == VOLUME:
+        import numpy as np
+
+        from ..vision import Volume, write_labels
+
+        head = _head()
+        write_labels(path, head, Volume(head, np.diag([*SIDES, 1.0])))
+        return
     else:
         from ..vision import write_image
 
@@ -82,6 +92,27 @@ def write_sample(name: str, path: str) -> None:
 MOTION = (2, -3)
 #: Disparities of the wall and of the box before it in left.png and right.png.
 FAR, NEAR = 4, 12
+
+
+#: Of the voxels of brain.nii.gz along x, y and z, in millimetres.
+SIDES = (3.0, 3.0, 4.0)
+
+
+def _head() -> Array:
+    """Return a drawn scan, [z, y, x]: skull, fluid, grey matter with folds, and white matter, with noise."""
+    import numpy as np
+
+    z, y, x = np.meshgrid(*(np.linspace(-1, 1, size) for size in (44, 60, 50)), indexing="ij")
+    radius = np.sqrt((x / 0.86) ** 2 + (y / 0.92) ** 2 + (z / 0.9) ** 2)
+    folds = 0.05 * np.sin(9 * x + 2 * z) * np.cos(8 * y - 3 * z) * np.sin(7 * z + x)
+    depth = radius + 1.6 * folds
+    scan = np.zeros(radius.shape)
+    for within, level in ((1.0, 120), (0.93, 60), (0.87, 160), (0.68, 215)):
+        scan[(depth if level > 150 else radius) < within] = level
+    for side in (-1, 1):  # the ventricles
+        scan[((x - 0.14 * side) / 0.09) ** 2 + (y / 0.35) ** 2 + ((z - 0.05) / 0.2) ** 2 < 1] = 60
+    noise = np.random.default_rng(0).normal(0, 9, scan.shape)
+    return (scan + noise * (radius < 1)).clip(0, 255).astype(np.uint8)
 
 
 def _matrix(name: str) -> bytes:

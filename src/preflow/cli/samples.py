@@ -22,7 +22,8 @@ def samples(names: Sequence[str], *, folder: str, only_list: bool) -> None:
 
     The photographs are those of scikit-image (the extra vision): an
     astronaut, a cat, a cameraman; both views and both frames are made from
-    them. Files that exist are left as they are.
+    them. The brain is drawn, not scanned. Files that exist are left as they
+    are.
 
     For example:
 

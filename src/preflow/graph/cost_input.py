@@ -6,6 +6,7 @@ on the host and :class:`.DeviceCosts` on a GPU.
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -29,7 +30,7 @@ from .costs import (
     wide,
 )
 from .device.costs import DeviceCosts, costs_on_device
-from .edge_tables import is_frame
+from .edge_tables import is_frame, is_table, table_columns
 from .network import EXACT_FLOAT
 from .placement import exact_array, restorer_of, without_gradient
 from .point_costs import PointCosts
@@ -71,6 +72,8 @@ def as_costs(
     if np.ma.is_masked(cost):
         raise InvalidInputError("cost is masked: a pair that is not allowed costs inf (-inf with maximize)")
     values = exact_array(cost, "cost")
+    if values.dtype.kind == "O" and (labels is not None or is_table(cost)):
+        _refuse_text(table_columns(cost) if labels is None else labels[1], values)
     leading, items, n, m = batch_shape(values)
     values = _as_numbers(values, threads)
     checked = checked_sizes(sizes, leading, n, m)
@@ -91,10 +94,7 @@ def _matrix_of_frame(frame: TableInput, maximize: bool) -> tuple[Array, SideLabe
     missing = frame.isna().to_numpy()
     if missing.any():
         i, j = (int(place[0]) for place in np.nonzero(missing))
-        raise InvalidInputError(
-            f"the cost of row {labels[0][i]!r} and column {labels[1][j]!r} is NaN: a pair that is not "
-            f"allowed costs {'-inf' if maximize else 'inf'}"
-        )
+        _refuse_missing(labels[0][i], labels[1][j], maximize)
     frame = frame.infer_objects()
     kinds = {dtype.kind for dtype in frame.dtypes}
     values: Array = frame.to_numpy()
@@ -107,6 +107,23 @@ def _matrix_of_frame(frame: TableInput, maximize: bool) -> tuple[Array, SideLabe
                 "the costs mix columns of floats with integers past 2**53, which float64 cannot represent"
             )
     return values, labels
+
+
+def _refuse_missing(row: Hashable, column: Hashable, maximize: bool) -> None:
+    raise InvalidInputError(
+        f"the cost of row {row!r} and column {column!r} is NaN: a pair that is not allowed costs "
+        f"{'-inf' if maximize else 'inf'}"
+    )
+
+
+def _refuse_text(columns: Sequence[Hashable], values: Array) -> None:
+    """Raise InvalidInputError if a table of costs has a column of text: it may be a table of pairs."""
+    for name, column in zip(columns, values.T, strict=True):
+        if any(isinstance(entry, str) for entry in column):
+            raise InvalidInputError(
+                f"column {name!r} of the costs has text: a table of pairs has the columns 'row', 'column' "
+                "and 'cost', and in a matrix the names of rows are the index of a DataFrame of pandas"
+            )
 
 
 def _from_scipy(matrix: AnyArray, maximize: bool) -> SparseCosts:
@@ -130,6 +147,10 @@ def _from_edges(edges: CostEdges, maximize: bool) -> SparseCosts:
     n, m = edges.shape
     _check_columns(m)
     values = wide(_as_numbers(edges.cost))
+    if values.dtype.kind == "f" and np.isnan(values).any():
+        edge = int(np.isnan(values).argmax())
+        rows, columns = edges.labels or (range(n), range(m))
+        _refuse_missing(rows[int(edges.row[edge])], columns[int(edges.column[edge])], maximize)
     check_costs(values, maximize, min(n, m))
     best = np.maximum if maximize else np.minimum
     first, column, values = _by_rows(edges.row, edges.column, values, edges.shape, best)

@@ -446,6 +446,8 @@ class CostNetwork(VertexNames, HostArrays, ReadOnlyArrays):
         if isinstance(supply, Mapping) or (self.labels is not None and hasattr(supply, "items")):
             values: list[Any] = [0] * self.num_vertices
             for name, value in supply.items():
+                if isinstance(value, float | np.floating) and not np.isfinite(value):
+                    raise InvalidInputError(f"the supply of {name!r} is {value}: it must be finite")
                 values[self.vertex(name)] = value
             supply = values
         return read_supply(supply, self.num_vertices)

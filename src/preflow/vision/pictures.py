@@ -133,20 +133,32 @@ def write_image(path: str | Path, pixels: NDArray[np.uint8]) -> None:
     ----------
     path : path
     pixels : ndarray of uint8, shape (h, w), (h, w, 3) or (h, w, 4)
+        Without channels also of bool or uint16, where the format has them.
 
     Raises
     ------
     InvalidInputError
-        The suffix names no image format, or the file cannot be written.
+        The suffix names no image format, or the format does not have such pixels.
     MissingDependencyError
         ImageIO is not installed.
     """
     imageio = _imageio("writing images")
     suffix = Path(path).suffix.lower()
+    pixels = np.asarray(pixels)
+    is_grey = pixels.ndim == 2
+    if not is_grey and not (pixels.ndim == 3 and pixels.shape[-1] in (3, 4)):
+        raise InvalidInputError(
+            f"pixels has shape {pixels.shape}, expected (height, width), or with 3 or 4 channels behind these"
+        )
+    if pixels.dtype not in ((np.uint8, np.uint16, np.bool_) if is_grey else (np.uint8,)):
+        hint = ", such as (255 * pixels).round().astype('uint8')" if pixels.dtype.kind == "f" else ""
+        raise InvalidInputError(f"pixels has dtype {pixels.dtype}: an image file holds uint8{hint}")
     try:
         encoded = imageio.imwrite("<bytes>", pixels, plugin="pillow", extension=suffix)
-    except (OSError, IndexError) as error:
-        raise InvalidInputError(f"{path}: cannot be written as an image of type {suffix!r}") from error
+    except (OSError, IndexError, TypeError) as error:
+        raise InvalidInputError(
+            f"{path}: cannot be written as an image of type {suffix!r} ({error})"
+        ) from error
     with replacing(path) as file:
         file.write(encoded)
 
