@@ -47,7 +47,7 @@ Pseudo-code
                 above each vertex that cannot send all that it has            send_up
         otherwise the root has label d + 1 now: append it to its bucket
 
-Time: O(n m log n) with dynamic trees; here O(n**2 m). Memory beside the network: 7 indices a vertex, and 3
+Time: O(n m log n) with dynamic trees; here O(n**2 m). Memory beside the network: 9 indices a vertex, and 3
 for each label that occurs.
 """
 
@@ -58,9 +58,9 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from ..arrays import Array, Indices
+from ..arrays import Array, DType, Indices
 from ..graph.residual import ResidualArrays
-from ..kernels.atomics import relaxed_load
+from ..kernels.atomics import prefetch, relaxed_load
 from ..kernels.bfs import distances_to_sink
 from ..kernels.clock import now
 from ..kernels.constants import ONE, ZERO
@@ -107,7 +107,9 @@ class PseudoflowOptions:
 
 #: Columns of Forest.vertex. A step reads most of them, so they lie side by side. Labels are apart: a scan
 #: reads those of all neighbours, and nothing else of them.
-UP, CHILD, FOLLOWING, PREVIOUS, CURRENT, NEXT = (np.uint64(k) for k in range(6))
+UP, PARENT, CHILD, FOLLOWING, PREVIOUS, CURRENT, END, NEXT = (np.uint64(k) for k in range(8))
+#: A record of eight indices of 32 bits begins at a multiple of this, so that it lies in one cache line.
+CACHE_LINE = 64
 
 
 class Forest(NamedTuple):
@@ -116,11 +118,11 @@ class Forest(NamedTuple):
     Attributes
     ----------
     label : ndarray, shape (n,)
-    vertex : ndarray, shape (n, 6)
-        UP: the residual arc from a vertex to its parent; the number of arcs at a root. CHILD: its first
-        child. FOLLOWING, PREVIOUS: the children of its parent after and before it. CURRENT: arcs before this
-        one lead to no vertex that is one level lower. NEXT: in a search, the next child to visit; for a root
-        in a bucket, the next root in it.
+    vertex : ndarray, shape (n, 8)
+        UP: the residual arc from a vertex to its parent; the number of arcs at a root. PARENT: its parent,
+        unless it is a root. CHILD: its first child. FOLLOWING, PREVIOUS: the children of its parent after and
+        before it. CURRENT: arcs before this one lead to no vertex that is one level lower. END: the end of
+        its arcs. NEXT: in a search, the next child to visit; for a root in a bucket, the next root in it.
     first_root, last_root : ndarray, shape (n + 2,)
         The queue of strong roots of each label; in `first_root`, one more than the number, 0 for none.
     population : ndarray, shape (n + 2,)
@@ -165,6 +167,26 @@ def check_invariants(net: ResidualArrays, forest: Forest) -> None:
     assert sorted(listed) == child.tolist(), "a child is not listed once"
 
 
+def make_records(n: int, dtype: DType) -> Array:
+    """Allocate `Forest.vertex`."""
+    room = np.empty(n * 8 * dtype.itemsize + CACHE_LINE, dtype=np.uint8)
+    begin = -room.ctypes.data % CACHE_LINE
+    records: Array = room[begin : begin + n * 8 * dtype.itemsize].view(dtype).reshape(n, 8)
+    return records
+
+
+@kernel
+def fetch_ahead(net: ResidualArrays, forest: Forest, v: np.uint64) -> None:
+    """Ask for what is read when the next root is taken, and for the record of the one behind it."""
+    a = np.uint64(forest.vertex[v, CURRENT])
+    prefetch(net.head, a)
+    prefetch(net.residual, a)
+    behind = np.uint64(forest.vertex[v, NEXT])
+    if behind != ZERO:
+        prefetch(forest.vertex[behind - ONE], ZERO)
+        prefetch(forest.label, behind - ONE)
+
+
 @kernel
 def add_root(forest: Forest, v: np.uint64, first_out: bool) -> None:
     """Append a strong root to the bucket of its label, or put it first; a dead one is left out."""
@@ -205,6 +227,7 @@ def hang(forest: Forest, v: np.uint64, parent: np.uint64, arc: np.uint64) -> Non
     none = np.uint64(len(forest.label))
     first = np.uint64(forest.vertex[parent, CHILD])
     forest.vertex[v, UP] = arc
+    forest.vertex[v, PARENT] = parent
     forest.vertex[v, FOLLOWING] = first
     forest.vertex[v, PREVIOUS] = none
     if first != none:
@@ -222,7 +245,7 @@ def merge(net: ResidualArrays, forest: Forest, v: np.uint64, arc: np.uint64) -> 
         if old == no_arc:
             hang(forest, v, parent, arc)
             break
-        above = np.uint64(net.head[old])
+        above = np.uint64(forest.vertex[v, PARENT])
         take_from_parent(forest, v, above)
         hang(forest, v, parent, arc)
         parent = v
@@ -246,7 +269,7 @@ def send_up(
         arc = np.uint64(forest.vertex[v, UP])
         if arc == no_arc:
             break
-        parent = np.uint64(net.head[arc])
+        parent = np.uint64(forest.vertex[v, PARENT])
         capacity = np.int64(net.residual[arc])
         amount = min(carried, capacity)
         net.residual[arc] = capacity - amount
@@ -288,7 +311,11 @@ def next_child_of(net: ResidualArrays, forest: Forest, v: np.uint64, counts: Ind
     child = np.uint64(forest.vertex[v, NEXT])
     while child != none:
         if forest.label[child] == label:
-            forest.vertex[v, NEXT] = forest.vertex[child, FOLLOWING]
+            following = np.uint64(forest.vertex[child, FOLLOWING])
+            forest.vertex[v, NEXT] = following
+            if following != none:
+                prefetch(forest.vertex[following], ZERO)
+                prefetch(forest.label, following)
             return child
         child = np.uint64(forest.vertex[child, FOLLOWING])
     forest.vertex[v, NEXT] = none
@@ -303,7 +330,7 @@ def next_child_of(net: ResidualArrays, forest: Forest, v: np.uint64, counts: Ind
 @kernel
 def find_arc(net: ResidualArrays, forest: Forest, v: np.uint64, counts: Indices) -> np.uint64:
     """Return a residual arc from v to a vertex one level lower, or the end of its arcs."""
-    arc, end = np.uint64(forest.vertex[v, CURRENT]), np.uint64(net.first_out[v + ONE])
+    arc, end = np.uint64(forest.vertex[v, CURRENT]), np.uint64(forest.vertex[v, END])
     below = np.uint64(forest.label[v]) - ONE
     begin = arc
     while arc < end:
@@ -330,7 +357,7 @@ def find_merger(
     forest.vertex[v, NEXT] = forest.vertex[v, CHILD]
     while relaxed_load(monitor.stop, 0) == 0:
         arc = find_arc(net, forest, v, counts)
-        if arc < np.uint64(net.first_out[v + ONE]):
+        if arc < np.uint64(forest.vertex[v, END]):
             return v, arc
         # Go to the next vertex of the search: down, or up over all whose search has ended.
         while True:
@@ -341,7 +368,7 @@ def find_merger(
                 break
             if np.uint64(forest.vertex[v, UP]) == no_arc:
                 return none, no_arc
-            v = np.uint64(net.head[forest.vertex[v, UP]])
+            v = np.uint64(forest.vertex[v, PARENT])
     return none, no_arc
 
 
@@ -365,7 +392,7 @@ def lift(net: ResidualArrays, forest: Forest, root: np.uint64, counts: Indices) 
         forest.label[v] = none + ONE
         if v == root:
             break
-        v = np.uint64(net.head[forest.vertex[v, UP]])
+        v = np.uint64(forest.vertex[v, PARENT])
 
 
 @kernel
@@ -378,6 +405,7 @@ def cut_trees(net: ResidualArrays, forest: Forest, monitor: Monitor) -> None:
         forest.vertex[v, UP] = len(net.head)
         forest.vertex[v, CHILD] = n
         forest.vertex[v, CURRENT] = net.first_out[v]
+        forest.vertex[v, END] = net.first_out[v + ONE]
         forest.population[forest.label[v]] += ONE
         if np.uint64(forest.label[v]) <= n:
             left += net.excess[v]
@@ -445,7 +473,10 @@ def run(
             if label > n:
                 break
         root = np.uint64(forest.first_root[label]) - ONE
-        forest.first_root[label] = forest.vertex[root, NEXT]
+        following = np.uint64(forest.vertex[root, NEXT])
+        forest.first_root[label] = following
+        if following != ZERO:
+            fetch_ahead(net, forest, following - ONE)
         if label > ONE and forest.population[label - ONE] == ZERO:
             monitor.progress[0] -= net.excess[root]
             lift(net, forest, root, counts)
@@ -467,7 +498,7 @@ def solve(net: ResidualArrays, options: PseudoflowOptions, control: Control) -> 
     control.excess[:] = net.excess.sum(dtype=np.float64)
     n, dtype = len(net.excess), net.head.dtype
     height = np.full(n, n + 1, dtype=dtype)
-    vertex = np.empty((n, 6), dtype=dtype)
+    vertex = make_records(n, dtype)
     order = vertex.reshape(-1)[:n]
     monitor = control.monitor()
     _, pushes = distances_to_sink(net, height, order, ZERO, ZERO, ZERO, True)
