@@ -35,15 +35,17 @@ def median_of(solve: Callable[..., Any], method: str, threads: int | None) -> tu
     return result, float(np.median(seconds)), sorted(seconds)
 
 
-def measured(name: str, solve: Callable[..., Any], serial: str) -> dict[str, Any]:
-    """Return the times of the serial method and of the one on all threads."""
-    threads = usable_cpus()
+def measured(name: str, solve: Callable[..., Any], serial: str, threads: int) -> dict[str, Any]:
+    """Return the times of the serial method and of the one on several threads."""
     alone, before, each_before = median_of(solve, serial, None)
     together, after, each_after = median_of(solve, "multicore-cost-scaling", threads)
     together.verify()
     if alone.cost != together.cost:
         raise AssertionError(f"{name}: costs {alone.cost} and {together.cost}")
-    print(f"{name:40} {before:8.3f} {after:8.3f} s {before / after:6.1f} times as fast", flush=True)
+    print(
+        f"{name:40} {threads:3} threads {before:8.3f} {after:8.3f} s {before / after:6.1f} times as fast",
+        flush=True,
+    )
     return {
         "instance": name,
         "serial": serial,
@@ -62,19 +64,31 @@ def networks() -> Iterator[dict[str, Any]]:
         ("GOTO, 786,432 arcs", partial(goto, 131_072)),
         ("grid 512 x 512", partial(cost_grid, 512, 512)),
     ):
-        yield measured(name, partial(preflow.min_cost_flow, network()), "serial-cost-scaling")
+        solve = partial(preflow.min_cost_flow, network())
+        yield measured(name, solve, "serial-cost-scaling", usable_cpus())
 
 
 def transports() -> Iterator[dict[str, Any]]:
     """Yield the times of transports."""
     preflow.transport(*transport_masses(100), method="multicore-cost-scaling")
-    for size in (4000, 10_000):
+    for size, threads in (
+        (1000, 1),
+        (1000, 4),
+        (1000, usable_cpus()),
+        (2000, 1),
+        (2000, 4),
+        (2000, usable_cpus()),
+        (4000, 1),
+        (4000, usable_cpus()),
+        (10_000, usable_cpus()),
+    ):
         for name, problem in (
             ("uniform", transport_masses(size)),
             ("squared", squared_distances(transport_points(size))),
         ):
             solve = partial(preflow.transport, *problem)
-            yield measured(f"transport {size}, {name}", solve, "serial-network-simplex")
+            solve(method="multicore-cost-scaling", threads=threads)  # starts the threads
+            yield measured(f"transport {size}, {name}", solve, "serial-network-simplex", threads)
 
 
 def main() -> None:

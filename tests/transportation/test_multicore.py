@@ -15,7 +15,7 @@ from preflow.generators import squared_distances, transport_masses, transport_po
 from preflow.graph.costs import DenseCosts
 from preflow.mincost.serial_network_simplex import check_invariants
 from preflow.solving.run import Control
-from preflow.transportation import multicore_cost_scaling
+from preflow.transportation import multicore_cost_scaling, smoothing
 from preflow.transportation.forest import spanning_forest
 from preflow.transportation.multicore_cost_scaling import (
     ScaledColumnGeneration,
@@ -83,6 +83,32 @@ def test_smoothed_prices_are_those_of_sinkhorn(kind: Any, threads: int, stored: 
     expected = reference_smoothing(cost.astype(float), a, b, (6, 20))
     np.testing.assert_allclose(found.price, expected, atol=30)
     assert found.temperature == pytest.approx(COLDEST / 20 * (cost.max() - cost.min()))
+
+
+@pytest.mark.parametrize("stored", [True, False])
+def test_lists_leave_smoothed_prices_as_they_are(stored: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pairs that leave the lists have no weight, however many threads share the rows."""
+    problem = squared_distances(transport_points(300, 200))
+    cost, masses = problem.cost, (problem.a, problem.b)
+    extremes = float(cost.min()), float(cost.max())
+    blocks = lambda begin, end: iter([(begin, cost[begin:end].astype(np.float64))])  # noqa: E731
+    prices = []
+    for share, threads in ((5, 1), (5, 4), (10**6, 4)):
+        monkeypatch.setattr(smoothing, "SHARE", share)
+        found = smoothed(blocks, cost if stored else None, extremes, masses, (8, 4), Control(threads=threads))
+        prices.append(found.price)
+    for price in prices[:2]:
+        np.testing.assert_allclose(price, prices[2], atol=found.temperature / 2)
+
+
+def test_a_stopped_smoothing_ends() -> None:
+    """All threads leave together, with the prices so far."""
+    cost = np.arange(1200.0).reshape(30, 40)
+    control = Control(threads=3)
+    control.stop[0] = 1
+    masses = np.full(30, 4), np.full(40, 3)
+    found = smoothed(lambda begin, end: iter([]), cost, (0.0, 1199.0), masses, (4, 2), control)
+    assert (found.price == 0).all()
 
 
 def test_smoothed_prices_leave_few_pivots() -> None:

@@ -13,11 +13,18 @@ FEW, MANY = "serial-network-simplex", "multicore-cost-scaling"
 
 
 @pytest.mark.parametrize(
-    ("rows", "columns", "threads", "expected"),
-    [(1000, 1000, 16, FEW), (4000, 4000, 16, MANY), (4000, 4000, 2, FEW), (10_000, 10_000, 1, MANY)],
+    ("size", "threads", "stored", "points"),
+    [
+        (900, 16, FEW, FEW),
+        (1000, 1, MANY, FEW),
+        (1000, 16, MANY, FEW),
+        (4000, 2, MANY, FEW),
+        (4000, 16, MANY, MANY),
+        (10_000, 1, MANY, MANY),
+    ],
 )
-def test_the_choice_of_auto(rows: int, columns: int, threads: int, expected: str) -> None:
-    points = PointCosts(np.zeros((rows, 1)), np.zeros((columns, 1)))
-    costs = DenseCosts(np.broadcast_to(np.int64(1), (1, rows, columns)))
-    assert policy.choose(points, threads=threads).method == expected
-    assert policy.choose(costs, threads=threads).method == expected
+def test_the_choice_of_auto(size: int, threads: int, stored: str, points: str) -> None:
+    costs = DenseCosts(np.broadcast_to(np.int64(1), (1, size, size)))
+    assert policy.choose(costs, threads=threads).method == stored
+    pairs = PointCosts(np.zeros((size, 1)), np.zeros((size, 1)))
+    assert policy.choose(pairs, threads=threads).method == points

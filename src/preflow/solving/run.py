@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from operator import length_hint
 from typing import Any, TypeVar
 
@@ -77,6 +77,12 @@ class Control:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "thread_counts", np.zeros((self.threads, COUNTER_ROW), dtype=np.uint64))
+
+    def part(self, threads: int) -> Control:
+        """Return the control of a part of the solve that runs on fewer threads; they share all else."""
+        found = replace(self, threads=threads)
+        object.__setattr__(found, "thread_counts", self.thread_counts[:threads])
+        return found
 
     @property
     def counts(self) -> NDArray[np.uint64]:

@@ -23,7 +23,7 @@ Pseudo-code::
     each thread, for some rows: find the pairs that are cheap by these prices
     each thread, for some rows: find the cheapest of these rows for each column
     list these pairs, and a plan by the north-west corner rule
-    refine a flow of them, on all threads, for an epsilon of a part of the last temperature
+    refine a flow of them, on some threads, for an epsilon of a part of the last temperature
     cancel the cycles of the pairs with mass: a forest is left
     make it the tree of a simplex
     loop:
@@ -33,10 +33,8 @@ Pseudo-code::
         list these pairs
 
 A cycle is cancelled in any direction, as reduced costs differ little from zero; the simplex repairs what
-that loses. If the listed pairs are too few to send all masses, the simplex starts from nothing. With fewer
-than SMOOTHING_THREADS threads, prices are not smoothed: each row lists its cheapest pairs, and the whole of
-:mod:`preflow.mincost.serial_cost_scaling` solves the reduced problem, with rounded costs. A sparse matrix is
-left to the simplex of one thread.
+that loses. If the listed pairs are too few to send all masses, the simplex starts from nothing. A sparse
+matrix is left to the simplex of one thread.
 """
 
 from __future__ import annotations
@@ -77,20 +75,15 @@ from .solution import TransportFound
 #: 0.6 left 1,073 and 1,486 pivots on squared distances of 4000 rows, 149 and 495 on random costs, and took
 #: 209,000 and 161,000 relabels, 170,000 and 83,000.
 EPSILON = 0.4
-#: With fewer threads the serial cost scaling is faster. On a Xeon, the reduced problems of random costs and
-#: of squared distances, of 10,000 rows and columns, took 0.43 and 1.3 s by the serial method, 0.41 and 1.6 s
-#: on 4 threads, 0.22 and 0.9 s on 8, 0.18 and 0.9 s on 16; by network simplex 3.8 and 2.6 s.
+#: With fewer threads the refine of serial cost scaling is faster. On a Xeon, the whole cost scaling of random
+#: costs and of squared distances, of 10,000 rows and columns, took 0.43 and 1.3 s by the serial method, 0.41
+#: and 1.6 s on 4 threads, 0.22 and 0.9 s on 8, 0.18 and 0.9 s on 16.
 MANY_THREADS = 6
-#: With fewer threads smoothing takes longer than it saves. For 4000 x 4000 pairs a Xeon smoothed prices in
-#: 1.0 s on one thread, where the serial simplex took 0.5 s, and in 0.25 s on four.
-SMOOTHING_THREADS = 4
-#: With fewer threads, costs are rounded to this many bits for cost scaling: a guess. Each four bits take one
-#: more refine.
-ROUNDED_BITS = 24
-#: With fewer threads, a row lists at least one pair of this number of columns at first. With 20 and 40 pairs
-#: of 10,000 columns, 16 cores of two Xeons took 0.70 and 0.90 s on random costs, 5.0 and 2.1 s on squared
-#: distances.
-COLUMNS_PER_PAIR = 250
+#: A refine from smoothed prices has at most one thread for this number of rows and columns. On 1, 8 and 16
+#: threads of a quiet Xeon, the refine of 4000 x 4000 pairs took 43, 27 and 19 ms on random costs, 57, 42 and
+#: 28 ms on squared distances. In a busy hour 16 threads, which wait for each other, took 100 to 400 ms, and 8
+#: took 90.
+VERTICES_PER_THREAD = 1000
 #: Rows are searched in this number of groups for the cheapest one of each column, and of as many groups
 #: together as leave LISTED_BY_COLUMNS.
 GROUPS, LISTED_BY_COLUMNS = 64, 8
@@ -241,19 +234,12 @@ class ScaledColumnGeneration(ColumnGeneration):
 
     def begin(self) -> None:
         """List the first pairs, and start the simplex from a flow that is nearly optimal."""
-        control, is_small = self.control, 0 < self.a.sum() <= MOST_MASS
-        smooth = is_small and control.threads >= SMOOTHING_THREADS
-        prices, epsilon = self.list_by_smoothed_prices() if smooth else self.list_cheapest()
-        if is_small and not control.stopped:
+        if not 0 < self.a.sum() <= MOST_MASS:
+            super().begin()
+            return
+        prices, epsilon = self.list_by_smoothed_prices()
+        if not self.control.stopped:
             self.start_simplex(prices, epsilon)
-
-    def list_cheapest(self) -> tuple[None, float]:
-        """List the cheapest pairs of each row."""
-        pricing = self.pricing
-        most = max(self.options.listed, pricing.m // COLUMNS_PER_PAIR)
-        found = pricing.search(np.zeros(pricing.m, dtype=pricing.kind), pricing.no_limit, most)
-        self.list_pairs(found, north_west(self.a, self.b))
-        return None, 0.0
 
     def list_by_smoothed_prices(self) -> tuple[NDArray[np.int64], float]:
         """List the pairs that are cheap by smoothed prices; return these and epsilon, in integer costs."""
@@ -316,7 +302,7 @@ class ScaledColumnGeneration(ColumnGeneration):
         column = np.tile(every, len(parts))
         return row[row >= 0], column[row >= 0]
 
-    def start_simplex(self, prices: NDArray[np.int64] | None, epsilon: float) -> None:
+    def start_simplex(self, prices: NDArray[np.int64], epsilon: float) -> None:
         """Find a flow of the reduced problem, and make it the tree of the simplex, if it sends all."""
         n, m = self.pricing.n, self.pricing.m
         row, column = self.lists[0]
@@ -331,29 +317,22 @@ class ScaledColumnGeneration(ColumnGeneration):
         self.simplex.start_from(parent.astype(np.uint32), by.astype(np.uint32), state.potential)
 
     def state_from(
-        self, row: Array, column: Array, prices: NDArray[np.int64] | None, epsilon: float
+        self, row: Array, column: Array, prices: NDArray[np.int64], epsilon: float
     ) -> FlowState | None:
-        """Return a flow of the reduced problem that is nearly optimal; None if none sends all masses.
-
-        It comes from one refine for `epsilon` if there are prices, else from cost scaling.
-        """
-        cost = self.simplex.arcs.cost[: self.simplex.end]
-        dropped = max(self.pricing.largest.bit_length() - ROUNDED_BITS, 0) if prices is None else 0
+        """Return a flow of the reduced problem that is optimal for epsilon; None if none sends all masses."""
+        control = self.control
         form = StandardForm(
             row.astype(np.uint32),
             (self.pricing.n + column).astype(np.uint32),
             np.minimum(self.a[row], self.b[column]) + 1,
-            cost >> dropped,
+            self.simplex.arcs.cost[: self.simplex.end],
             np.concatenate([self.a, -self.b]),
         )
-        method = LockFreeCostScaling if self.control.threads >= MANY_THREADS else CostScaling
-        if prices is not None:
-            start = FlowState(np.zeros(len(row), dtype=np.int64), prices)
-            return method(form, start, LockFreeOptions(), self.control).refined(epsilon)
-        state = method(form, None, LockFreeOptions(), self.control).solve()
-        if state.ending != "optimal":
-            return None
-        return state._replace(potential=state.potential << dropped)
+        start = FlowState(np.zeros(len(row), dtype=np.int64), prices)
+        threads = min(control.threads, len(form.supply) // VERTICES_PER_THREAD)
+        if threads < MANY_THREADS:
+            return CostScaling(form, start, LockFreeOptions(), control).refined(epsilon)
+        return LockFreeCostScaling(form, start, LockFreeOptions(), control.part(threads)).refined(epsilon)
 
 
 def hung_by_rows(

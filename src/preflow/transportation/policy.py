@@ -6,18 +6,20 @@ from ..certify.transport import TransportCosts
 from ..cuda.runtime import Device
 from ..graph.costs import SparseCosts
 from ..graph.device.costs import DeviceCosts
+from ..graph.point_costs import PointCosts
 from ..solving.dispatch import Choice
 
 #: From this many pairs on, a GPU is worth copying dense costs to it.
 PAIRS_FOR_GPU = 4_000_000
 #: The same where the process has not used the GPU yet.
 PAIRS_FOR_FIRST_USE = 100_000_000
-#: From this number of pairs of an item on, smoothed prices before the simplex pay with MANY_THREADS threads.
-#: On 4 and 16 cores of a Xeon, random costs of 2000 x 2000 pairs took 0.113 and 0.084 s, squared distances
-#: 0.104 and 0.075 s; network simplex took 0.158 and 0.174 s. Random costs of 1000 x 1000 pairs took 0.047 and
-#: 0.038 s, network simplex 0.037 s.
-MANY_PAIRS, MANY_THREADS = 4_000_000, 4
-#: The same with any number of threads: see MANY_THREADS of `multicore_cost_scaling.py`.
+#: From this number of stored pairs of an item on, smoothed prices before the simplex pay. On one core of an
+#: EPYC, random costs of 700 x 700, 1000 x 1000 and 2000 x 2000 pairs took 15, 25 and 68 ms, network simplex
+#: 14, 22 and 90 ms; squared distances 16, 26 and 86 ms, network simplex 18, 40 and 131 ms.
+MANY_PAIRS = 1_000_000
+#: The same of pairs of points, whose costs each step of smoothing computes, with MANY_THREADS threads, and
+#: with fewer.
+MANY_PAIRS_OF_POINTS, MANY_THREADS = 4_000_000, 4
 MANY_PAIRS_ALONE = 64_000_000
 
 
@@ -40,7 +42,9 @@ def choose(
     if gpu is not None:
         return Choice("cuda-transport", "the costs are enough work for the GPU, transfers included")
     _, n, m = costs.shape
-    few = n * m < (MANY_PAIRS if threads >= MANY_THREADS else MANY_PAIRS_ALONE)
-    if not few and not isinstance(costs, SparseCosts):
-        return Choice("multicore-cost-scaling", f"{n:,} x {m:,} pairs are enough work for cost scaling")
+    enough = MANY_PAIRS
+    if isinstance(costs, PointCosts):
+        enough = MANY_PAIRS_OF_POINTS if threads >= MANY_THREADS else MANY_PAIRS_ALONE
+    if n * m >= enough and not isinstance(costs, SparseCosts):
+        return Choice("multicore-cost-scaling", f"smoothed prices pay for {n:,} x {m:,} pairs")
     return Choice("serial-network-simplex", "network simplex on the pairs of small reduced cost is fastest")
