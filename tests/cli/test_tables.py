@@ -146,6 +146,12 @@ class TestMatchAndAssign:
         assert "5" in text
         assert lines_of(pairs) == ["row,column,cost", "ada,cook,1", "bob,sew,2", "cyd,dig,2"]
 
+    def test_numbers_that_could_be_weights(self, tmp_path: Path) -> None:
+        friends = written(tmp_path, "friends.csv", "who,whom,since,name\nada,bob,3,x\nbob,cyd,9,y\n")
+        error = run("match", friends, "--general").stderr
+        assert "friends.csv:1: there is no column 'weight', and 'since' has numbers" in error
+        assert succeed("match", friends, "--general", "--unweighted", "-o", "-").startswith("source,target\n")
+
     def test_infinite_costs(self, tmp_path: Path) -> None:
         file = written(tmp_path, "x.csv", "who,sew,cook\nada,inf,1\nbob,3,0\n")
         assert succeed("assign", file, "-o", "-").splitlines()[1:] == ["ada,cook,1.0", "bob,sew,3.0"]
@@ -155,6 +161,7 @@ class TestMatchAndAssign:
         result = run("assign", file)
         assert result.exit_code == 2
         assert "rows ada, bob" in result.stderr or "column sew" in result.stderr
+        assert "; --partial leaves some of them over" in result.stderr
 
     def test_columns_with_numbers_as_names(self, tmp_path: Path) -> None:
         file = written(tmp_path, "x.csv", ",101,102\n7,3,1\n8,2,9\n")
@@ -217,8 +224,8 @@ def test_without_pyarrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         ("from,to,capacity\na,b,1_000\n", "'1_000' in column 'capacity' is not a number"),
         ("from,to,capacity\na,,3\n", ":2: no value in column 'to'"),
         ("from,to,capacity\na,b,\n", ":2: no value in column 'capacity'"),
-        ("from,to,capacity\na,b,-3\n", "negative"),
-        ("from,to,capacity\na,b,nan\n", "NaN"),
+        ("from,to,capacity\na,b,-3\n", ":2: the capacity is negative, -3"),
+        ("from,to,capacity\na,b,nan\n", ":2: the capacity is NaN"),
         ("from,to,price\na,b,3\n", "expected a column 'capacity'"),
         ("from,there,capacity\na,b,3\n", "expected columns for both ends"),
         ('from,to,capacity\n"a,b,3\n', "damaged"),

@@ -101,6 +101,13 @@ class Command(click.Command):
         formatter.write(textwrap.indent(inspect.cleandoc(self.help or ""), "  ") + "\n")
 
 
+#: Arguments of Python's functions that errors advise, as options of the commands.
+OPTIONS = {
+    "partial=True": "--partial",
+    "maximum_cardinality=True": "--maximum-cardinality",
+}
+
+
 class ErrorReportingGroup(Command, click.Group):
     """Commands whose deliberate errors become a line on standard error and an exit code.
 
@@ -127,7 +134,10 @@ def _errors_as_exit_codes() -> Iterator[None]:
         finally:
             sys.stdout.flush()
     except PreflowError as error:
-        say(f"error: {error}")
+        text = str(error)
+        for argument, option in OPTIONS.items():
+            text = text.replace(argument, option)
+        say(f"error: {text}")
         raise Exit(exit_code(error)) from error
     except MemoryError as error:
         say(f"error: not enough memory: {error}")

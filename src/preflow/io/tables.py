@@ -96,6 +96,14 @@ class Table(NamedTuple):
                 raise self.error(row, message) from None
         return found
 
+    def has_numbers(self, column: int) -> bool:
+        """Return whether all values of a column are numbers."""
+        try:
+            self.numbers(column)
+        except ParseError:
+            return False
+        return bool(self.columns[column])
+
     def error(self, row: int, message: str) -> ParseError:
         """Return an error in a row; a text file has the header in its first line."""
         if str(self.path).endswith(PARQUET):
@@ -233,6 +241,9 @@ def read_network_table(path: str | Path, *, undirected: bool = False) -> FlowNet
         )
         if column is not None
     }
+    for row, capacity in enumerate([] if "cost" in numbers else numbers.get("capacity", [])):
+        if not capacity >= 0:
+            raise table.error(row, f"the capacity is {f'negative, {capacity}' if capacity < 0 else 'NaN'}")
     with parsing(path, "network"):
         edges = EdgeColumns(first, second, numbers)
         if "cost" in numbers:
@@ -276,10 +287,24 @@ def read_bipartite_table(path: str | Path) -> BipartiteGraph:
 
 
 def read_undirected_table(path: str | Path, *, weights: bool = True) -> UndirectedGraph:
-    """Read an undirected graph with labels, and with the column "weight" if there is one."""
+    """Read an undirected graph with labels, and with the column "weight" if there is one.
+
+    Raises
+    ------
+    ParseError
+        The file is malformed, or it has numbers, but no column "weight", and `weights` are asked for.
+    """
     table = read_columns(path)
-    first, second = (table.labels(column) for column in table.ends())
+    ends = table.ends()
+    first, second = (table.labels(column) for column in ends)
     column = table.find(["weight", "cost"]) if weights else None
+    if weights and column is None:
+        others = [name for at, name in enumerate(table.names) if at not in ends and table.has_numbers(at)]
+        if others:
+            message = (
+                f"there is no column 'weight', and {', '.join(map(repr, others))} has numbers: call it so, "
+            )
+            raise ParseError(path, 1, f"{message}or leave weights out (--unweighted)")
     values = {} if column is None else {"weight": table.numbers(column)}
     with parsing(path, "graph"):
         return UndirectedGraph._from_columns(EdgeColumns(first, second, values))

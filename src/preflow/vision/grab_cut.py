@@ -44,7 +44,7 @@ logger = logging.getLogger("preflow")
 #: Warning of an empty object: it has the colours of its background, or the box is not where it was meant.
 EMPTY = (
     "the object is empty: the box has the colours of what is around it, or is not at the object "
-    "(rows come before columns, and the second corner is the end, not a size)"
+    "(check the order of its four numbers: they are two corners, not a corner and a size)"
 )
 
 
