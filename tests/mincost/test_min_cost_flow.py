@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Any
 
 import networkx as nx
@@ -99,6 +100,38 @@ def test_floats(case: SmallCosts, seed: int) -> None:
     scale = 1 + sum(abs(c) * min(u, 30) for c, u in zip(case.cost, case.capacity, strict=True))
     assert abs(result.cost - expected * by_cost * by_amount) <= 1e-9 * scale * by_cost * by_amount
     assert 0 <= result.gap <= 1e-9 * scale * by_cost * by_amount
+
+
+@given(case=small_costs(), by_cost=st.sampled_from([1, 1 / 16]), by_amount=st.sampled_from([1 / 8, 2.0**-30]))
+@settings(max_examples=60, deadline=None)
+def test_multiples_of_a_power_of_two_are_exact(case: SmallCosts, by_cost: float, by_amount: float) -> None:
+    expected = cheapest(case)
+    if isinstance(expected, str):
+        return
+    network = preflow.CostNetwork.from_arrays(
+        case.tail,
+        case.head,
+        capacity=np.array(case.capacity, dtype=float) * by_amount,
+        cost=np.array(case.cost) * by_cost,
+        lower=np.array(case.lower) * by_amount,
+        supply=np.array(case.supply) * by_amount,
+        num_vertices=case.num_vertices,
+    )
+    result = preflow.min_cost_flow(network)
+    result.verify()
+    assert result.cost == expected * by_cost * by_amount
+    assert result.gap == 0
+
+
+def test_a_cost_that_float64_rounds_has_a_gap() -> None:
+    """The amounts and the costs are exact, but not their product."""
+    amounts, cost = np.array([2.0**45 + 2.0**-6, 0.5]), 1 + 2.0**-20
+    network = [0, 0], [1, 2], amounts, [cost, 1.0]
+    result = preflow.min_cost_flow(network, [amounts.sum(), -amounts[0], -amounts[1]])
+    result.verify()
+    exact = Fraction(cost) * Fraction(amounts[0]) + Fraction(1, 2)
+    assert Fraction(result.cost) != exact
+    assert abs(Fraction(result.cost) - exact) <= Fraction(result.gap) < Fraction(1, 100)
 
 
 def test_amount() -> None:

@@ -234,7 +234,8 @@ def test_on_a_gpu(shape: tuple[int, ...], kind: str) -> None:
     for result in results if len(shape) > 2 else [results]:
         result.verify()
         assert result.status == "optimal"
-        assert (result.gap == 0) == (kind[0] == "i")
+        # Random numbers of single precision are multiples of one power of two.
+        assert result.gap == 0 if kind[0] == "i" else result.gap <= 1e-9 * a.sum()
 
 
 @pytest.mark.gpu

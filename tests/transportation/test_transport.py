@@ -71,6 +71,21 @@ def test_small_problems(method: str, problem: Any, unit: float, price: float) ->
         assert result.gap == 0
 
 
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@given(problem=problems())
+@settings(max_examples=40, deadline=None)
+def test_multiples_of_a_power_of_two_are_exact(kind: Any, problem: Any) -> None:
+    """Pairs that are not allowed are no exception."""
+    cost, a, b = problem
+    expected = cheapest(cost, a, b)
+    if expected is None:
+        return
+    result = preflow.transport((cost / 16).astype(kind), a / 8, b / 8)
+    result.verify()
+    assert result.cost == round(expected) / 128
+    assert result.gap == 0
+
+
 def check_stuck(cost: Any, a: Any, b: Any, vertices: Any) -> None:
     """Check that the rows of an error have no partners but its columns, which take less."""
     rows = [i for side, i in vertices if side == "row"]

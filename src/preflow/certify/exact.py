@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
+from numpy.typing import NDArray
 
 from ..arrays import Array
 from ..graph.network import INT64_MAX
@@ -40,3 +43,34 @@ def exact_words(values: Array) -> list[Array]:
     """Split int64 into three words: value = w0 + w1 * 2**21 + w2 * 2**42, where only w2 may be negative."""
     mask = 2**WORD - 1
     return [values & mask, values >> WORD & mask, values >> 2 * WORD]
+
+
+def scaled_exactly(values: Array, exponent: int | None) -> NDArray[np.int64] | None:
+    """Return values times two to `exponent` (None: 0) as integers; None unless all are some, below 2**62.
+
+    Examples
+    --------
+    >>> scaled_exactly(np.array([0.25, 3]), 2)
+    array([ 1, 12])
+    >>> scaled_exactly(np.array([0.1]), 50) is None
+    True
+    """
+    if values.dtype.kind == "i":
+        return values.astype(np.int64, copy=False) if not exponent else None
+    with np.errstate(over="ignore"):
+        scaled = np.ldexp(values.astype(np.float64, copy=False), exponent or 0)
+    if not (np.abs(scaled) < 2.0**62).all() or (scaled != np.rint(scaled)).any():
+        return None
+    return scaled.astype(np.int64)
+
+
+def distance(value: float, total: int, exponent: int) -> float:
+    """Return by how much `value` differs from `total` divided by two to `exponent`, rounded up.
+
+    Examples
+    --------
+    >>> distance(2.5, 5, 1), distance(2.5, 5 * 2**60 + 1, 61) > 0
+    (0.0, True)
+    """
+    difference = abs(Fraction(value) - Fraction(total) / Fraction(2) ** exponent)
+    return float(difference) * (1 + 2.0**-50)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arrays import Array, NetworkInput, SupplyInput
+from ..certify.exact import distance, exact_dot, scaled_exactly
 from ..certify.min_cost_flow import cost_slack, dual_bound, flow_cost
 from ..errors import CapacityOverflowError, CostOverflowError, InvalidInputError, UnboundedCostError
 from ..graph.cost_network import CostNetwork, as_cost_network
@@ -241,7 +242,10 @@ class MinCostCall(Call[CostNetwork]):
             lower: int | float = flow_cost(network, flow)
             upper = lower
             gap = 0
-            if not exact:
+            scaled = None if exact else _exact_cost(network, supply, standard, flow)
+            if scaled is not None:
+                gap = distance(lower, *scaled)
+            elif not exact:
                 slack = cost_slack(network, supply, flow, potentials)
                 gap = max(0.0, lower - bound) * (1 + ROUNDING) + slack
                 if not math.isfinite(gap):
@@ -263,6 +267,32 @@ class MinCostCall(Call[CostNetwork]):
             _gap=gap,
             _basis=state.basis,
         )
+
+
+def _exact_cost(
+    network: CostNetwork, supply: Array, standard: Standardised, flow: Array
+) -> tuple[int, int] | None:
+    """Return the cost of a flow as an integer over a power of two, None where the standard form is rounded.
+
+    An optimal flow of a standard form that is not rounded is optimal.
+    """
+    amount, cost = standard.amount_exponent, standard.cost_exponent
+    finite = network.capacity[np.isfinite(network.capacity)]
+    limits = [finite, *([] if network.lower is None else [network.lower])]
+    if any(scaled_exactly(values, amount) is None for values in limits):
+        return None
+    costs, carried = scaled_exactly(network.cost, cost), scaled_exactly(flow, amount)
+    left = scaled_exactly(supply, amount)
+    if costs is None or carried is None or left is None:
+        return None
+    left = left.copy()
+    np.subtract.at(left, network.tail, carried)
+    np.add.at(left, network.head, carried)
+    if left.any():  # supplies that rounding alone was taken to make infeasible
+        return None
+    if network.undirected is not None:
+        carried = np.where(network.undirected, np.abs(carried), carried)
+    return int(exact_dot(costs, carried)), (cost or 0) + (amount or 0)
 
 
 def _check_start(network: CostNetwork, start: MinCostFlowResult) -> None:

@@ -81,8 +81,8 @@ class MinCostFlowResult(BoundedResult):
     def gap(self) -> int | float:
         """A proved bound of the difference between `cost` and the optimum of the input.
 
-        0 for integers, and for floats that are all integers. Other costs are rounded to integers of up to 48
-        bits, other amounts to 52 bits.
+        0 for integers, and for floats that are integers after multiplication by a power of two, unless
+        float64 has to round the cost. Other costs are rounded to up to 48 bits, other amounts to 52 bits.
         """
         return self._gap
 

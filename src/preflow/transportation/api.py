@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import AnyArray, Array
-from ..certify.transport import TransportCosts, plan_cost, plan_gap, price_bound
+from ..certify.exact import distance, exact_dot, scaled_exactly
+from ..certify.transport import CHUNK, TransportCosts, plan_cost, plan_gap, price_bound
 from ..cuda.runtime import Device, is_on_gpu
 from ..errors import (
     CapacityOverflowError,
@@ -21,7 +22,7 @@ from ..errors import (
 )
 from ..graph.cost_edges import with_edges_read
 from ..graph.cost_input import as_costs
-from ..graph.costs import SparseCosts
+from ..graph.costs import DenseCosts, SparseCosts
 from ..graph.device.costs import DeviceCosts, copied_to_device
 from ..graph.device.points import DevicePoints, points_on_device
 from ..graph.edge_tables import labels_of
@@ -243,7 +244,11 @@ class TransportCall(Call[Any]):
         if finished:
             lower = upper = plan_cost(costs, 0, found.row, found.column, mass)
             if not exact:
-                gap = plan_gap(costs, a, b, (found.row, found.column, mass), v, self.threads)
+                scaled = _exact_cost(costs, a, b, found, exponent)
+                if scaled is not None:
+                    gap = distance(lower, *scaled)
+                else:
+                    gap = plan_gap(costs, a, b, (found.row, found.column, mass), v, self.threads)
         else:
             lower, upper = price_bound(costs, 0, a, b, v, self.threads), math.inf
             gap = math.inf
@@ -272,6 +277,34 @@ class TransportCall(Call[Any]):
     def _exponent(self, item: int) -> int | None:
         """Return the power of two of the unit of an item's masses; None if the caller gave integers."""
         return None if self.exponents is None else self.exponents[item] or 0
+
+
+def _exact_cost(
+    costs: TransportCosts, a: Array, b: Array, found: TransportFound, exponent: int | None
+) -> tuple[int, int] | None:
+    """Return the cost of an optimal plan as an integer over a power of two, None where something was rounded.
+
+    `exponent` is that of the unit of the masses.
+    """
+    if not isinstance(costs, DenseCosts | SparseCosts):
+        return None
+    masses = tuple(scaled_exactly(side, exponent) for side in (a, b))
+    unit = -(math.frexp(found.rounding)[1] - 1) if found.rounding else 0
+    values = costs.values.reshape(-1)
+    for begin in range(0, len(values), CHUNK):
+        part = values[begin : begin + CHUNK]
+        finite = part if part.dtype.kind == "i" else part[np.isfinite(part)]
+        if scaled_exactly(finite, unit) is None:
+            return None
+    for ends, side in zip((found.row, found.column), masses, strict=True):
+        if side is None:
+            return None
+        left = side.copy()
+        np.subtract.at(left, ends, found.mass)
+        if left.any():
+            return None
+    price = scaled_exactly(costs.at(0, found.row, found.column), unit)
+    return None if price is None else (int(exact_dot(price, found.mass)), unit + (exponent or 0))
 
 
 def _one(costs: TransportCosts, item: int) -> TransportCosts:

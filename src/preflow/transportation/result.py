@@ -74,7 +74,11 @@ class TransportResult(BoundedResult):
 
     @property
     def gap(self) -> int | float:
-        """A proved bound of the difference between `cost` and the optimum of the input; 0 for integers."""
+        """A proved bound of the difference between `cost` and the optimum of the input.
+
+        0 for integers, and on the CPU for stored costs and masses that are integers after multiplication by a
+        power of two, unless float64 has to round the cost.
+        """
         return self._gap
 
     def matrix(self) -> Array:
