@@ -472,7 +472,7 @@ def smoothed(
                 break
             raised: Floats = np.empty(m, dtype=np.float32)
             highest = set_prices(raised, price, sums, wanted, step.scale, ZERO, np.uint64(m))
-            lift_prices(raised, highest, price)
+            lift_prices(raised, np.float32(highest), price)
     return Smooth(price.astype(np.float64) * extent, float(temperatures[-1] * extent))
 
 
