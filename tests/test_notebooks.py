@@ -9,6 +9,7 @@ import pytest
 
 import preflow
 import preflow.vision
+from preflow.progress import ProgressReport, reporting
 
 PNG = b"\x89PNG\r\n"
 
@@ -41,6 +42,20 @@ def test_every_problem(result) -> None:  # type: ignore[no-untyped-def]
     assert table.count("<tr>") == 4
     assert f"<caption>{type(found).__name__}</caption>" in table
     assert "<td></td>" not in table
+
+
+def test_progress_is_one_line_of_text(capsys: pytest.CaptureFixture[str]) -> None:
+    """It is drawn over itself, says what is compiled, and needs no widgets."""
+    with reporting(True) as report:
+        assert report is not None
+        report(ProgressReport(1.0, 0.0, 0, 0, compiling="max_flow for int64"))
+        report(ProgressReport(9.0, 0.5, 1000, 20))
+    text = capsys.readouterr().err
+    assert "\n" not in text
+    lines = [line.rstrip() for line in text.split("\r")]
+    assert any(line.startswith("compiling max_flow for int64 |") for line in lines)
+    assert any(line.startswith("settled |") and " 50.0 %" in line for line in lines)
+    assert "ipywidgets" not in sys.modules
 
 
 def test_pictures(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ import pickle
 import signal
 import subprocess
 import sys
+import warnings
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
@@ -186,6 +187,16 @@ def test_ctrl_c(method: str) -> None:
         process.send_signal(signal.SIGINT)
         assert process.stdout.readline() == "interrupted optimal\n"
     assert process.returncode == 0
+
+
+def test_a_remark_on_colours() -> None:
+    costs = np.ones((16, 16, 3), dtype=np.int64)
+    with pytest.warns(UserWarning, match=r"shape \(16, 16, 3\), so the grid is a volume"):
+        preflow.grid_cut(costs, costs, 1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        preflow.grid_cut(costs[:15], costs[:15], 1)
+        preflow.grid_cut(costs[..., 0], costs[..., 0], 1)
 
 
 def test_results_can_be_pickled() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,6 +15,7 @@ from ..certify.grid import energy_size, labelling_energy, lower_bound, one_sided
 from ..cuda.runtime import Device
 from ..errors import InvalidInputError, UnsuitableMethodError
 from ..graph.grid import PARALLEL_SIZE, DeviceGridNetwork, GridNetwork
+from ..graph.grid_input import looks_like_channels
 from ..graph.integer_grid import IntegerGrid, integer_grid
 from ..graph.placement import gpu_of_method, gpu_worth_using
 from ..graph.scaling import Rule, accepted_gap, proved_gap, solve_within_gap
@@ -129,6 +131,13 @@ def grid_cut(
     network = as_grid_network(
         source_capacity, sink_capacity, neighbor_capacity, connectivity, looking, periodic
     )
+    # Other capacities than one number mostly come from contrast_capacity, which has a remark of its own.
+    if isinstance(neighbor_capacity, int | float | np.number) and looks_like_channels(network.shape):
+        warnings.warn(
+            f"source_capacity has shape {network.shape}, so the grid is a volume; an image has one capacity "
+            "for each pixel, not for each colour",
+            stacklevel=2,
+        )
     return cut_of_grid(network, request, warm_start)
 
 
