@@ -78,7 +78,8 @@ def test_kinds_of_networks(monkeypatch: pytest.MonkeyPatch) -> None:
     assert chosen("cheriyan", "10x10x10", threads=16) == "serial-hi-pr"
     monkeypatch.setattr(policy, "MANY_ARCS", 1000)
     assert chosen("rmf-wide", "8x8") == "multicore-paths"
-    assert chosen("grid-2d", "30x30", threads=2) == "multicore-paths"
+    assert chosen("grid-2d", "30x30", threads=2) == "serial-incremental-bfs"
+    assert chosen("rlg-wide", "64x8", threads=2) == "multicore-paths"
 
 
 @pytest.mark.parametrize("threads", [1, 4])
