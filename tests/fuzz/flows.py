@@ -48,7 +48,7 @@ OPTIONS: dict[str, dict[str, list[Any]]] = {
     },
     "serial-dinic": {"both_ends": [True, False], "hi_pr_after": [None, 0.1]},
     "serial-incremental-bfs": {},
-    "serial-boykov-kolmogorov": {},
+    "serial-boykov-kolmogorov": {"incremental_after": [None, 0.5]},
     "serial-edmonds-karp": {"scaling": [True, False]},
     "serial-capacity-scaling": {},
     "multicore-synchronous": {**RELABELS, "few_active": [1, 128]},

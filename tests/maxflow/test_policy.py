@@ -80,6 +80,19 @@ def test_kinds_of_networks(monkeypatch: pytest.MonkeyPatch) -> None:
     assert chosen("rmf-wide", "8x8") == "multicore-paths"
     assert chosen("grid-2d", "30x30", threads=2) == "serial-incremental-bfs"
     assert chosen("rlg-wide", "64x8", threads=2) == "multicore-paths"
+    monkeypatch.setattr(policy, "ARCS_OF_LARGE_ENERGY", 1000)
+    assert chosen("grid-2d", "30x30") == "serial-boykov-kolmogorov"
+
+
+@pytest.mark.parametrize("share", [1e-6, 0.5, 50.0])
+def test_incremental_search_goes_on_where_paths_are_long(share: float) -> None:
+    problem = FAMILIES["grid-2d"].generate("12x12", seed=3)
+    result = preflow.max_flow(
+        problem, method="serial-boykov-kolmogorov", options={"incremental_after": share}
+    )
+    result.verify()
+    assert result.value == preflow.max_flow(problem, method="serial-fifo").value
+    assert ("serial-incremental-bfs went on" in result.stats.reason) == (share < 1)
 
 
 @pytest.mark.parametrize("threads", [1, 4])

@@ -63,8 +63,10 @@ from ..kernels.bfs import distances_to_sink
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..solving.monitor import Monitor
+from ..solving.options import UNLIMITED, check_positive_number, limit
 from ..solving.run import Control
 from ..stats import ARC_SCANS, PUSHES, RELABELS
+from . import serial_incremental_bfs
 from .tree_paths import path_capacity, push_path, serve_at_vertices
 
 FREE, SOURCE, SINK = 0, 1, 2
@@ -81,7 +83,20 @@ LAST_TIME = np.uint64(2**32 - 1)
 
 @dataclass(frozen=True)
 class BoykovKolmogorovOptions:
-    """Options of the method of Boykov and Kolmogorov: none."""
+    """Options of the method of Boykov and Kolmogorov.
+
+    Attributes
+    ----------
+    incremental_after : float or None
+        After ``incremental_after * (n + m)`` arc scans and pushes, `serial-incremental-bfs` goes on from the
+        flow found so far; None: never.
+    """
+
+    incremental_after: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.incremental_after is not None:
+            check_positive_number("incremental_after", self.incremental_after)
 
 
 class Trees(NamedTuple):
@@ -311,11 +326,16 @@ def augment(net: ResidualArrays, trees: Trees, arc: np.uint64, monitor: Monitor)
 
 
 @kernel
-def grow(net: ResidualArrays, trees: Trees, monitor: Monitor) -> None:
-    """Grow both trees until neither can grow, and push flow wherever they meet."""
-    side, vertex = trees.side, trees.vertex
+def grow(net: ResidualArrays, trees: Trees, work_limit: np.uint64, monitor: Monitor) -> bool:
+    """Grow both trees until neither can grow, and push flow wherever they meet; return False at the limit.
+
+    There are no orphans then, so that another method may go on.
+    """
+    side, vertex, counts = trees.side, trees.vertex, monitor.counts
     size = np.uint64(len(trees.queue))
     while trees.cursor[LENGTH] > ZERO and relaxed_load(monitor.stop, 0) == 0:
+        if counts[ARC_SCANS] + counts[PUSHES] > work_limit:
+            return False
         head = trees.cursor[HEAD]
         v = np.uint64(trees.queue[head])
         trees.cursor[HEAD] = head + ONE if head + ONE < size else ZERO
@@ -347,6 +367,7 @@ def grow(net: ResidualArrays, trees: Trees, monitor: Monitor) -> None:
                 vertex[w, DISTANCE] = vertex[v, DISTANCE] + ONE
                 vertex[w, TIME] = vertex[v, TIME]
                 a += ONE
+    return True
 
 
 def solve(net: ResidualArrays, options: BoykovKolmogorovOptions, control: Control) -> Array:
@@ -355,7 +376,11 @@ def solve(net: ResidualArrays, options: BoykovKolmogorovOptions, control: Contro
     trees = make_trees(net)
     monitor = control.monitor()
     plant(net, trees, monitor)
-    grow(net, trees, monitor)
+    share = options.incremental_after
+    work_limit = UNLIMITED if share is None else limit(share * (len(net.excess) + len(net.head)))
+    if not grow(net, trees, np.uint64(work_limit), monitor):
+        control.remarks.append("paths are long, so serial-incremental-bfs went on")
+        return serial_incremental_bfs.solve(net, serial_incremental_bfs.IncrementalBfsOptions(), control)
     height = np.full(len(net.excess), len(net.excess) + 1, dtype=net.head.dtype)
     distances_to_sink(net, height, trees.queue, ZERO, ZERO, ZERO, False)
     return height
