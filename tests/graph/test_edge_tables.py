@@ -304,6 +304,10 @@ def test_arrays_with_dlpack_only() -> None:
 def test_an_attribute_that_no_edge_has() -> None:
     graph = nx.DiGraph()
     graph.add_edge("a", "b", weight=3)
+    with pytest.raises(
+        InvalidInputError, match=r"'weight'\? \(FlowNetwork.from_networkx takes other names\)$"
+    ):
+        preflow.max_flow(graph, "a", "b")
     with pytest.raises(InvalidInputError, match="no edge has the attribute 'capacity'; capacity='weight'"):
         preflow.max_flow(graph, "a", "b")
     graph.add_edge("b", "c", capacity=1)

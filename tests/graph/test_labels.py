@@ -161,6 +161,15 @@ class TestMatching:
         with pytest.raises(InvalidInputError, match="weight='metres'"):
             preflow.matching(nx.Graph(edges), weight="length")
 
+    def test_ends_with_other_names(self) -> None:
+        table = pd.DataFrame(self.FRIENDS, columns=["who", "whom", "weight"])
+        with pytest.raises(
+            InvalidInputError, match=r"'weight' \(UndirectedGraph.from_pandas takes other names\)$"
+        ):
+            preflow.matching(table)
+        with pytest.raises(InvalidInputError, match=r"no column 'source'; it has: 'who', 'whom', 'since'"):
+            preflow.matching(table.rename(columns={"weight": "since"}))
+
     def test_weights_by_default(self) -> None:
         """A graph of NetworkX, its dictionaries and its edges have the same weights."""
         graph = nx.Graph([(u, v, {"weight": w, "colour": "red"}) for u, v, w in self.FRIENDS])

@@ -17,7 +17,7 @@ import numpy as np
 from ..arrays import AnyArray, Array, NetworkInput, TableInput, Vertices
 from ..errors import InvalidInputError
 from .bipartite import BipartiteGraph
-from .edge_tables import has_columns, is_edge_list, is_frame, is_table
+from .edge_tables import has_columns, is_edge_list, is_frame, is_table, other_names_by
 from .grid import GridNetwork
 from .grid_input import check_not_masked
 from .network import FlowNetwork, MaxFlowProblem
@@ -70,13 +70,17 @@ def as_flow_network(network: NetworkInput) -> FlowNetwork:
     if hasattr(network, "tocsr"):
         return FlowNetwork.from_scipy(network)
     if is_networkx(network):
-        return FlowNetwork.from_networkx(network)
+        with other_names_by("FlowNetwork.from_networkx"):
+            return FlowNetwork.from_networkx(network)
     if is_edge_list(network):
-        return FlowNetwork.from_edges(network)
+        with other_names_by("FlowNetwork.from_edges"):
+            return FlowNetwork.from_edges(network)
     if isinstance(network, Mapping):
-        return FlowNetwork.from_dict(network)
+        with other_names_by("FlowNetwork.from_dict"):
+            return FlowNetwork.from_dict(network)
     if is_table(network) and not _is_labelled_square(network, ("source", "target", "capacity")):
-        return FlowNetwork.from_pandas(network)
+        with other_names_by("FlowNetwork.from_pandas"):
+            return FlowNetwork.from_pandas(network)
     if _is_dense(network):
         matrix = _dense_matrix(network, "network", ("tail", "head", "capacity"))
         if matrix.shape[0] != matrix.shape[1]:
@@ -129,7 +133,8 @@ def as_bipartite_graph(graph: Any) -> BipartiteGraph:
     if isinstance(graph, Mapping):
         return BipartiteGraph.from_dict(graph)
     if is_table(graph) and (not is_frame(graph) or has_columns(graph, ("row", "column"))):
-        return BipartiteGraph.from_pandas(graph)
+        with other_names_by("BipartiteGraph.from_pandas"):
+            return BipartiteGraph.from_pandas(graph)
     if _is_dense(graph):
         matrix = _dense_matrix(graph, "graph", ("row", "column"))
         if matrix.dtype.kind not in "biuf":

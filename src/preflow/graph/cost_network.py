@@ -30,6 +30,7 @@ from .edge_tables import (
     is_edge_list,
     is_table,
     number_together,
+    other_names_by,
     read_dict,
     read_table,
     read_tuples,
@@ -487,14 +488,18 @@ def as_cost_network(network: NetworkInput) -> CostNetwork:
     if hasattr(network, "tocsr"):
         return CostNetwork.from_scipy(network)
     if is_networkx(network):
-        return CostNetwork.from_networkx(network)
+        with other_names_by("CostNetwork.from_networkx"):
+            return CostNetwork.from_networkx(network)
     if is_edge_list(network):
-        return CostNetwork.from_edges(network)
+        with other_names_by("CostNetwork.from_edges"):
+            return CostNetwork.from_edges(network)
     if isinstance(network, Mapping):
-        return CostNetwork.from_dict(network)
+        with other_names_by("CostNetwork.from_dict"):
+            return CostNetwork.from_dict(network)
     if is_table(network):
         limits = "capacity" if has_columns(network, ["capacity"]) else None
-        return CostNetwork.from_pandas(network, capacity=limits)
+        with other_names_by("CostNetwork.from_pandas"):
+            return CostNetwork.from_pandas(network, capacity=limits)
     raise InvalidInputError(
         "a network with costs is a CostNetwork, what read_dimacs returns for a .min file, a tuple "
         "(tail, head, capacity, cost) of arrays, a list of such tuples, a table, a dictionary, a sparse "

@@ -12,7 +12,8 @@ order in which they appear first, edge by edge.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from difflib import get_close_matches
 from itertools import chain
 from typing import NamedTuple
@@ -52,6 +53,19 @@ class Numbered(NamedTuple):
     labels: tuple[Hashable, ...]
     first: NDArray[np.int64]
     second: NDArray[np.int64]
+
+
+class UnknownNameError(InvalidInputError):
+    """There is no column or attribute with the name that was given, or with the usual one."""
+
+
+@contextmanager
+def other_names_by(constructor: str) -> Iterator[None]:
+    """Let errors about the usual names say which constructor takes other names."""
+    try:
+        yield
+    except UnknownNameError as error:
+        raise InvalidInputError(f"{error} ({constructor} takes other names)") from None
 
 
 #: What a caller may do whose edges have numbers that are no weights.
@@ -116,7 +130,7 @@ def read_table(
     for name in (*ends, *wanted.values()):
         if name not in names:
             listed = ", ".join(map(repr, names)) or "none"
-            raise InvalidInputError(f"the table has no column {name!r}; it has: {listed}{_hint(name, names)}")
+            raise UnknownNameError(f"the table has no column {name!r}; it has: {listed}{_hint(name, names)}")
         if names.count(name) > 1:
             raise InvalidInputError(f"the table has several columns {name!r}")
         missing = reader.missing(name)
@@ -267,7 +281,7 @@ def check_attribute(data: Sequence[Mapping[str, Untyped]], attribute: str, argum
     if not data or any(attribute in each for each in data):
         return
     hint = _perhaps_meant(argument, attributes_with_numbers(data))
-    raise InvalidInputError(f"no edge has the attribute {attribute!r}{hint}")
+    raise UnknownNameError(f"no edge has the attribute {attribute!r}{hint}")
 
 
 def _perhaps_meant(argument: str, others: Sequence[Hashable]) -> str:
@@ -304,6 +318,8 @@ def usual_column(table: TableInput, usual: Sequence[str], ends: Sequence[str]) -
     for name in usual:
         if name in reader.names:
             return name
+    if not {*ends} <= {*reader.names}:
+        return None  # the error about the ends comes first
     others = [
         name
         for name in dict.fromkeys(reader.names)

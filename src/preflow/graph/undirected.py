@@ -35,6 +35,7 @@ from .edge_tables import (
     is_table,
     listed_once,
     number_together,
+    other_names_by,
     read_dict,
     read_table,
     read_tuples,
@@ -425,7 +426,8 @@ def _labelled_graph(graph: GraphInput, weight: WeightInput, usual: Sequence[str]
     if is_table(graph):
         if by_default:
             name = usual_column(graph, usual, ("source", "target"))
-        return UndirectedGraph.from_pandas(graph, weight=name)
+        with other_names_by("UndirectedGraph.from_pandas"):
+            return UndirectedGraph.from_pandas(graph, weight=name)
     return None
 
 
