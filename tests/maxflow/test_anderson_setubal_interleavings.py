@@ -20,12 +20,14 @@ from preflow.maxflow import multicore_anderson_setubal as solver
 from preflow.maxflow.multicore_anderson_setubal import (
     LOCKED,
     PADDING,
+    TAIL,
     Rules,
     State,
     batches,
     discharge_batch,
+    help_search,
     make_state,
-    relabel_globally,
+    start_search,
     work,
 )
 from preflow.maxflow.multicore_anderson_setubal.batches import (
@@ -186,6 +188,8 @@ def explore_solve(
         front, size = (int(state.active.shared[k]) for k in (batches.FRONT, batches.SIZE))
         queued += [int(state.active.ring[(front + k) % len(state.active.ring)]) for k in range(size)]
         assert len(set(queued)) == len(queued), f"queued twice: {queued}"
+        visited = state.search.order[: int(state.pieces[TAIL])].tolist()
+        assert len(set(visited)) == len(visited), f"visited twice: {visited}"
         for v, height in enumerate(state.height):
             if net.excess[v] > 0 and height <= len(exact):
                 assert v in queued, f"vertex {v} is lost"
@@ -194,7 +198,7 @@ def explore_solve(
 
 
 def rules_with(relabel_limit: np.uint64) -> Rules:
-    return Rules(alone=False, patience=IMPATIENT, relabel_limit=relabel_limit)
+    return Rules(alone=False, patience=IMPATIENT, relabel_limit=relabel_limit, piece=ONE)
 
 
 def discharging(thread: int) -> Thread:
@@ -205,7 +209,30 @@ def discharging(thread: int) -> Thread:
 
 
 def searching(shared: Solve) -> None:
-    relabel_globally(shared.net, shared.state, ONE, ONE, rules_with(ONE), shared.monitor)
+    rules = rules_with(ONE)._replace(piece=np.uint64(64))
+    start_search(shared.state, ONE)
+    while help_search(shared.net, shared.state, ONE, rules, shared.monitor):
+        pass
+
+
+def helping(thread: int) -> Thread:
+    """Return a thread that does pieces of a global relabel that has begun, until none is on offer."""
+
+    def run(shared: Solve) -> None:
+        while help_search(shared.net, shared.state, np.uint64(thread), rules_with(ONE), shared.monitor):
+            pass
+
+    return run
+
+
+def begin_search(*vertices: int) -> Callable[[Solve], None]:
+    """Return what begins a global relabel, and puts vertices into the in-queue of thread 0."""
+
+    def start(shared: Solve) -> None:
+        hand_out(list(vertices))(shared)
+        start_search(shared.state, ONE)
+
+    return start
 
 
 def hand_out(*batches_of_vertices: list[int]) -> Callable[[Solve], None]:
@@ -217,6 +244,11 @@ def hand_out(*batches_of_vertices: list[int]) -> Callable[[Solve], None]:
             shared.state.active.ends[thread, 1] = len(vertices)
 
     return start
+
+
+def discharging_and_helping(shared: Solve) -> None:
+    discharging(0)(shared)
+    helping(0)(shared)
 
 
 def working(thread: int, relabel_limit: int) -> Thread:
@@ -248,6 +280,8 @@ DYING = Network([(3, 0, 1), (3, 1, 1), (0, 1, 2), (2, 4, 1)], [2, 1, 1])
 PATH = Network([(2, 0, 1), (0, 1, 1), (1, 3, 1)], [2, 1])
 #: The arc from 1 to the sink is too narrow.
 NARROW = Network([(2, 0, 2), (0, 1, 2), (1, 3, 1)], [2, 1])
+#: Vertices 0 and 1 are found from the sink, 2 from both of them; it cannot be 3 levels away.
+FORKED = Network([(3, 2, 1), (2, 0, 1), (2, 1, 1), (0, 4, 1), (1, 4, 1)], [1, 1, 1])
 #: There are two ways to the sink, and arcs between them.
 BRAIDED = Network(
     [(3, 0, 2), (0, 1, 1), (0, 2, 2), (1, 0, 1), (1, 2, 2), (2, 0, 2), (1, 4, 1), (2, 4, 1)], [2, 1, 1]
@@ -282,13 +316,14 @@ CASES: Cases = {
     "push-too-early": lambda: explore_solve(PATH, [discharging(0), searching], hand_out([0])),
     "relabel-and-search": lambda: explore_solve(TURNING, [discharging(0), searching], hand_out([1, 0])),
     "search-random": lambda: search_random(8),
+    "search-together": lambda: explore_solve(FORKED, [helping(0), helping(1)], begin_search(2)),
+    "help-and-push": lambda: explore_solve(PATH, [discharging_and_helping, helping(1)], begin_search(0)),
     "work-narrow": lambda: explore_solve(NARROW, [working(0, 1), working(1, 1)], queue_all(0)),
     "work-braided": lambda: explore_solve(BRAIDED, [working(0, 2), working(1, 2)], queue_all(0), batch=1),
 }
 
-LOCK = "    while not compare_exchange(wave, w, entry, entry | LOCKED):"
 RECEIVE = """lock_below(
-                        wave, height, w, h, entry, rules, monitor
+                        wave, height, w, h, entry, alone
                     ):"""
 CREDIT = """                        before = net.excess[w]
                         net.excess[w] = before + amount
@@ -329,7 +364,7 @@ MUTANTS: Mutants = {
     ),
     "push: the receiver is not locked": (
         "two-pushes",
-        mutate(solver.lock_below, "the-receiver-is-not-locked", "while False:"),
+        mutate(solver.lock_below, "the-receiver-is-not-locked", "if False:"),
         "data race",
     ),
     "push: the receiver is unlocked before it has its excess": (
@@ -353,15 +388,6 @@ MUTANTS: Mutants = {
         mutate(solver.lock_below, "the-receiver-s-height-is-not-looked-at-again", "if False:"),
         "is steep",
     ),
-    "push: waits for a receiver that is no longer below": (
-        "to-and-fro",
-        mutate(
-            solver.lock_below,
-            "waits-for-a-receiver-that-is-no-longer-below",
-            "if relaxed_load(monitor.stop, ZERO) != 0:",
-        ),
-        "deadlock",
-    ),
     "discharge: a refused vertex is forgotten": (
         "push-too-early",
         mutate(discharge_batch, "a-refused-vertex-is-forgotten", "if False:"),
@@ -372,9 +398,21 @@ MUTANTS: Mutants = {
         mutate(discharge_batch, "the-receiver-is-always-queued", "if True:"),
         "queued twice",
     ),
+    "search: opens a level too early": (
+        "search-together",
+        mutate(
+            solver.help_search, "opens-a-level-too-early", "if begin + ONE == np.uint64(load(pieces, LIMIT)):"
+        ),
+        "data race",
+    ),
+    "search: visits a vertex twice": (
+        "search-together",
+        mutate(solver.visit, "visits-a-vertex-twice", "if False:"),
+        "visited twice",
+    ),
     "search: without locks": (
         "relabel-and-search",
-        mutate(solver.visit, "without-locks", "if relaxed_load(monitor.stop, ZERO) != 0:"),
+        mutate(solver.visit, "without-locks", "seen = np.uint32(relaxed_load(state.wave, v)) & ~LOCKED"),
         "is steep",
     ),
 }
@@ -390,6 +428,7 @@ def test_expressions_hide_no_value() -> None:
     stepping = {name for name, value in vars(atomics).items() if callable(value) and name[0] != "_"}
     stepping |= {"put", "acquire", "release", "flush_locked", "flush", "append", "pop", "waiting", "fetch"}
     stepping |= {"lock", "lock_below", "unlock", "lowest_neighbour_now", "discharge_batch", "visit"}
+    stepping |= {"find", "help_search", "open_level", "start_search"}
     for module in (batches, solver):
         assert hidden_values(module, stepping) == []
 
