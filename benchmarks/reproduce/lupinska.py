@@ -5,6 +5,9 @@ Goldberg and Kennedy (5.1), the mixed one (5.2), each without and with price upd
 the lock-free one (5.4) on threads and on a GPU. "flow" has grids and the systems of section 4: Hong's
 algorithm, which never relabels globally, the same with global relabels, and the hybrid of CPU and GPU.
 "alpha" has other divisors of epsilon than the paper's 10, and the lock-free method without arc fixing.
+"updates" has the lock-free method with price updates once and often in a refine: as printed, after CYCLE =
+500,000 steps, they never run. "growth" compares operations with the bound O(n**2 m) as instances grow.
+"blocks" has other numbers of threads per block than the paper's 32 x 16.
 
 The paper's numbers are few: it calls 1/20 of a second real time, and reaches it for assignments of 30 to 30.
 """
@@ -14,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from statistics import fmean
 from types import MappingProxyType
 
 from preflow.bench.assignment_instance import AssignmentInstance
@@ -36,6 +40,9 @@ SIDES, SMALL_SIDES = (60, 250, 1000), (15, 30, 60)
 SEEDS = 3
 #: What the paper says of the seconds of an instance.
 PUBLISHED: Mapping[str, str] = MappingProxyType({"complete 30": "1/20 s"})
+#: Sizes of the assignments and sides of the grids whose operations are compared with their bound.
+GROWING, SMALL_GROWING = (25, 50, 100, 200, 400, 800), (10, 20, 40)
+GROWING_SIDES, SMALL_GROWING_SIDES = (15, 30, 60, 120, 240, 480), (8, 15, 30)
 
 #: The algorithms of section 5 as they are printed: epsilon is divided by alpha each time.
 AS_PRINTED = "skip=False,double_push=False"
@@ -55,6 +62,21 @@ ALPHA_METHODS = (
     *(f"multicore-lockfree[alpha={alpha}]" for alpha in ALPHAS),
     "multicore-lockfree[arc_fixing=False]",
 )
+#: Discharges of a thread between two updates: as printed, and two and ten for each row of the paper's size.
+CYCLES = (500_000, 60, 300)
+#: More updates than a refine has meetings.
+OFTEN = 1_000_000
+UPDATE_METHODS = (
+    "multicore-lockfree",
+    *(f"multicore-lockfree[price_updates=1,cycles={cycles}]" for cycles in CYCLES),
+    *(f"multicore-lockfree[price_updates={OFTEN},cycles={cycles}]" for cycles in CYCLES[1:]),
+    "cuda-lockfree",
+    f"cuda-lockfree[price_updates={OFTEN},cycles=100]",
+)
+#: Threads per block on a GPU; the paper has 512.
+BLOCK_METHODS = tuple(f"cuda-lockfree[block_threads={threads}]" for threads in (64, 128, 256, 512, 1024))
+GROWTH_METHODS = (f"serial-cost-scaling[form=csa,{AS_PRINTED}]", "multicore-lockfree")
+GROWTH_FLOW_METHODS = ("multicore-lockfree", "serial-generic")
 FLOW_METHODS = ("multicore-lockfree", "multicore-lockfree-arg", "cuda-hybrid", "cuda-lockfree", "auto")
 COUNTS = ("pushes", "relabels", "global_relabels")
 
@@ -112,19 +134,64 @@ def tables(records: Sequence[InstanceRecord]) -> list[Table]:
     return [Table(title, ["instances", "contestant", "solved", "seconds", *names, "published"], rows)]
 
 
+def growth_table(records: Sequence[InstanceRecord]) -> list[Table]:
+    """Return pushes and relabels over n**2 m, which the paper's bound is, and over m, as instances grow."""
+    rows = []
+    for group, members in by_group(records).items():
+        vertices, arcs = _vertices_and_arcs(members[0])
+        for contestant in own_contestants(members):
+            solved = [each for record in members if (each := record.of(contestant)) and each.seconds]
+            if not solved:
+                continue
+            operations = fmean(each.detail["pushes"] + each.detail["relabels"] for each in solved)
+            share, each_arc = operations / (vertices**2 * arcs), operations / arcs
+            rows.append(
+                [
+                    contestant,
+                    group,
+                    *(f"{number:,.0f}" for number in (vertices, arcs, operations)),
+                    *(f"{ratio:.3g}" for ratio in (share, each_arc)),
+                ]
+            )
+    rows.sort(key=lambda row: row[0])
+    title = "Pushes and relabels as instances grow, beside the bound O(n**2 m)"
+    header = ["contestant", "instances", "n", "m", "operations", "over n**2 m", "for each arc"]
+    return [Table(title, header, rows)]
+
+
+def _vertices_and_arcs(record: InstanceRecord) -> tuple[int, int]:
+    """Return the sizes of the flow network of an instance, without terminals for an assignment."""
+    if "vertices" in record.sizes:
+        return record.sizes["vertices"], record.sizes["arcs"]
+    return record.sizes["rows"] + record.sizes["columns"], record.sizes["pairs"]
+
+
 def suites(selection: Selection) -> dict[str, Suite]:
     """Return the suites of assignments and of grids."""
     seeds = SEEDS if selection.seeds is None else selection.seeds
-    sizes, sides = (SMALL_SIZES, SMALL_SIDES) if selection.small else (SIZES, SIDES)
+    small = selection.small
+    sizes, sides = (SMALL_SIZES, SMALL_SIDES) if small else (SIZES, SIDES)
     found = {}
+    if selection.parts == ("growth",):
+        growing, growing_sides = (SMALL_GROWING, SMALL_GROWING_SIDES) if small else (GROWING, GROWING_SIDES)
+        make_grids = partial(grids, sides=growing_sides, seeds=seeds)
+        make = partial(assignments, sizes=growing, seeds=seeds)
+        found["max_flow"] = Suite(make_grids, GROWTH_FLOW_METHODS, (1,), growth_table)
+        found["linear_assignment"] = Suite(make, GROWTH_METHODS, (1,), growth_table)
+        return found
     if selection.wants("flow"):
-        methods = (*FLOW_METHODS, "Hong") if selection.small else FLOW_METHODS
+        methods = (*FLOW_METHODS, "Hong") if small else FLOW_METHODS
         found["max_flow"] = Suite(partial(grids, sides=sides, seeds=seeds), methods, tables=tables)
-    wanted = {"assignment": ASSIGNMENT_METHODS, "alpha": ALPHA_METHODS}
+    wanted = {
+        "assignment": ASSIGNMENT_METHODS,
+        "alpha": ALPHA_METHODS,
+        "updates": UPDATE_METHODS,
+        "blocks": BLOCK_METHODS,
+    }
     solvers = [method for part, methods in wanted.items() if selection.wants(part) for method in methods]
     if solvers:
         make = partial(assignments, sizes=sizes, seeds=seeds)
-        found["linear_assignment"] = Suite(make, tuple(solvers), tables=tables)
+        found["linear_assignment"] = Suite(make, tuple(dict.fromkeys(solvers)), tables=tables)
     return found
 
 
@@ -135,6 +202,9 @@ PAPER = Paper(
             "flow": "section 4: Hong's algorithm (--small only), global relabels, the hybrid on grids",
             "alpha": "section 5: divisors of epsilon, and no arc fixing on threads",
             "assignment": "section 5: the three forms, heuristics, lock-free, 1/20 s at 30 to 30",
+            "updates": "section 5.5: price updates never, once and often in a refine",
+            "growth": "operations over the bound O(n^2 m); only if it is the only part",
+            "blocks": "section 5.5: threads per block on a GPU",
         }
     ),
     suites,

@@ -9,7 +9,13 @@ import numpy as np
 
 from preflow.assignment import multicore_auction as auction
 from preflow.assignment import multicore_lockfree as lockfree
-from preflow.assignment.lockfree_scaling import Arcs, Flow, check_invariants, make_flow
+from preflow.assignment.lockfree_scaling import (
+    Arcs,
+    Flow,
+    check_invariants,
+    make_flow,
+    reduced_costs,
+)
 from preflow.assignment.search_state import Lists, State, make_state
 from preflow.kernels import atomics
 from preflow.parallel import inboxes
@@ -64,8 +70,26 @@ def check_flow(arcs: Arcs, epsilon: int, shared: Refine, results: list[None]) ->
     check_invariants(arcs, shared.flow, epsilon)
 
 
-def refine(costs: Costs, epsilon: int, num_threads: int = 2) -> Outcome:
-    """One refine, from prices of zero."""
+def check_meeting(arcs: Arcs, epsilon: int, shared: Refine, results: list[None]) -> None:
+    """The threads met, or the refine is over and they know it."""
+    flow, over = shared.flow, shared.state.signals[lockfree.OVER]
+    assert over in (ONE, np.uint64(2))
+    if over == ONE:
+        check_invariants(arcs, flow, epsilon)
+    else:
+        assert flow.excess.min() < 0, "the refine is over, and no thread knows it"
+        for x, word in enumerate(flow.at):  # what PriceUpdate.saturate does
+            if word != lockfree.NOWHERE:
+                k, y = int(word >> lockfree.HALF), int(word & lockfree.COLUMN)
+                if arcs.cost[k] + flow.row_price[x] - flow.column_price[y] > epsilon:
+                    flow.at[x] = lockfree.NOWHERE
+                    flow.excess[y] -= 1
+                    assert flow.excess[y] >= 0
+        assert reduced_costs(arcs, flow).min() >= -epsilon
+
+
+def refine(costs: Costs, epsilon: int, num_threads: int = 2, cycles: int = 0) -> Outcome:
+    """One refine, from prices of zero; the threads meet after a number of discharges of one, 0 for never."""
     arcs = arcs_of(costs, 1)
     size = len(costs)
 
@@ -85,6 +109,7 @@ def refine(costs: Costs, epsilon: int, num_threads: int = 2) -> Outcome:
         state = lockfree.State(
             lists=lists,
             signals=np.zeros(2 * int(lockfree.PADDING), np.uint64),
+            cycles=np.uint64(cycles),
             barrier=barrier,
             stop=stop,
             counts=uncounted(num_threads, COUNTER_ROW),
@@ -95,7 +120,7 @@ def refine(costs: Costs, epsilon: int, num_threads: int = 2) -> Outcome:
             lockfree.list_rows(flow, state, np.uint64(thread), np.uint64(num_threads))
         return Refine(arcs, flow, state), [member(thread) for thread in range(num_threads)]
 
-    return explore(make_case, None, partial(check_flow, arcs, epsilon))
+    return explore(make_case, None, partial(check_meeting if cycles else check_flow, arcs, epsilon))
 
 
 # The auction
@@ -172,6 +197,8 @@ CASES: Cases = {
     "refine-chain": lambda: refine(CHAIN, 4),
     "refine-three": lambda: refine(THREE, 3),
     "refine-far-3": lambda: refine(FAR, 3, num_threads=3),
+    "refine-meets": lambda: refine(EQUAL, 1, cycles=3),
+    "refine-three-meets": lambda: refine(THREE, 3, cycles=3),
     "sale-same": lambda: sale(SAME, 1.0),
     "sale-far": lambda: sale(FAR, 1.0),
     "sale-equal": lambda: sale(EQUAL, 0.5),
@@ -214,6 +241,15 @@ MUTANTS: Mutants = {
             "relaxed_store(flow.column_price, y, -(least + 3 * epsilon))",
         ),
         "a residual arc has the reduced cost",
+    ),
+    "meeting: hides that the refine is over": (
+        "refine-meets",
+        mutate(
+            lockfree.push_and_relabel,
+            "hides-that-the-refine-is-over",
+            "relaxed_store(state.signals, OVER, TWO)",
+        ),
+        "no thread knows it",
     ),
     "bid: looks, then sets": (
         "sale-three",

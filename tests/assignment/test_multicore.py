@@ -261,7 +261,8 @@ def test_every_refine_ends_epsilon_optimal(
     ) -> bool:
         def checked(epsilon: int, threshold: int) -> bool:
             done = refine(epsilon, threshold)
-            cells = dict(zip(refine.__code__.co_freevars, refine.__closure__, strict=True))
+            step = refine.__closure__[refine.__code__.co_freevars.index("until_meeting")].cell_contents
+            cells = dict(zip(step.__code__.co_freevars, step.__closure__, strict=True))
             arcs, flow = cells["arcs"].cell_contents, cells["flow"].cell_contents
             lockfree_scaling.check_invariants(arcs, flow, epsilon)
             seen.append(int(arcs.size.sum()))
@@ -302,7 +303,7 @@ def test_price_updates_keep_the_flow_epsilon_optimal() -> None:
     for seed in range(60):
         epsilon = (1, 20, 300)[seed % 3]
         arcs, flow = interrupted(seed, epsilon)
-        update = cuda_lockfree.PriceUpdate(arcs)
+        update = lockfree_scaling.PriceUpdate(arcs)
         assert update.saturate(flow, epsilon) == 0
         before = np.concatenate([flow.row_price, flow.column_price])
         update.update(flow, epsilon)
@@ -320,7 +321,7 @@ def test_units_on_arcs_that_are_too_cheap_are_sent_back() -> None:
     column = int(flow.at[matched[0]] & COLUMN)
     flow.column_price[column] -= 10**6
     on_it = (flow.at[matched] & COLUMN) == column
-    assert cuda_lockfree.PriceUpdate(arcs).saturate(flow, 20) == on_it.sum()
+    assert lockfree_scaling.PriceUpdate(arcs).saturate(flow, 20) == on_it.sum()
     assert flow.excess[column] == -1
 
 
@@ -334,7 +335,7 @@ def test_fixed_arcs_carry_no_flow() -> None:
         state = multicore_lockfree.make_state(12, Control())
         zero, one, step = np.uint64(0), np.uint64(1), np.int64(epsilon)
         multicore_lockfree.refine_share(
-            found.arcs, flow, state, zero, one, step, np.int64(fixing_threshold(12, epsilon))
+            found.arcs, flow, state, zero, one, step, np.int64(fixing_threshold(12, epsilon)), False
         )
         ends = zip(found.arcs.first.tolist(), found.arcs.size.tolist(), strict=False)
         left = np.full((12, 12), 10**6)
@@ -434,3 +435,40 @@ def test_an_auction_without_pairs() -> None:
     assert len(result.row) == 0
     with pytest.raises(InfeasibleError):
         preflow.linear_assignment(nothing, method="multicore-auction")
+
+
+@pytest.mark.parametrize("price_updates", [1, 1000])
+@pytest.mark.parametrize("kind", KINDS)
+def test_price_updates_of_lock_free_threads(kind: str, price_updates: int) -> None:
+    for seed in range(4):
+        costs = random_costs((9, 9), kind, seed)
+        for threads, cycles in ((1, 1), (1, 7), (2, 3), (3, 10)):
+            check(
+                costs,
+                expected_cost(costs),
+                method="multicore-lockfree",
+                threads=threads,
+                options={"price_updates": price_updates, "cycles": cycles},
+            )
+
+
+def test_price_updates_save_operations_where_they_run() -> None:
+    """No refine of the paper's size has 500,000 steps; with meetings after 60 discharges half of them go."""
+    costs = preflow.generators.costs.uniform_integer_costs(30, largest=100, seed=0)
+
+    def stats(**options: Any) -> Any:
+        result = preflow.linear_assignment(costs, method="multicore-lockfree", threads=1, options=options)
+        result.verify()
+        return result.stats
+
+    without, printed = stats(), stats(price_updates=1)
+    once, often = stats(price_updates=1, cycles=60), stats(price_updates=1000, cycles=60)
+    assert (printed.global_relabels, printed.pushes) == (0, without.pushes)
+    assert 0 < once.global_relabels < often.global_relabels
+    assert often.pushes < once.pushes < without.pushes
+
+
+@pytest.mark.parametrize("options", [{"price_updates": True}, {"price_updates": -1}, {"cycles": 0}])
+def test_bad_options_of_lock_free_threads(options: dict[str, object]) -> None:
+    with pytest.raises(InvalidInputError):
+        preflow.linear_assignment([[1]], method="multicore-lockfree", options=options)

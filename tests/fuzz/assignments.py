@@ -35,7 +35,12 @@ OPTIONS: dict[str, dict[str, list[Any]]] = {
     },
     "multicore-shortest-path": {},
     "multicore-auction": {"alpha": [2.0, 10.0], "effort": [0.1, 20.0]},
-    "multicore-lockfree": {"alpha": [2.0, 10.0], "arc_fixing": [True, False]},
+    "multicore-lockfree": {
+        "alpha": [2.0, 10.0],
+        "arc_fixing": [True, False],
+        "price_updates": [0, 1, 1000],
+        "cycles": [3, 60],
+    },
 }
 POINT_OPTIONS = {"serial-shortest-path": OPTIONS["serial-shortest-path"]}
 METRICS = ["euclidean", "sqeuclidean", "cityblock", "chebyshev"]

@@ -37,7 +37,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..arrays import AnyArray, Array
+from ..arrays import AnyArray
 from ..cuda import runtime
 from ..cuda.runtime import Device
 from ..errors import SolverError
@@ -46,16 +46,14 @@ from ..solving.options import check_alpha, check_count, check_flag, check_positi
 from ..solving.run import Control
 from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABELS
 from .lockfree_scaling import (
-    COLUMN,
-    NOWHERE,
     Arcs,
     Flow,
+    PriceUpdate,
     Scaled,
     make_flow,
     refine_all,
     solve_items,
 )
-from .push_relabel import Network, Step, make_network, update_prices
 from .solution import Solution
 
 SOURCE = Path(__file__).with_suffix(".cu")
@@ -108,57 +106,6 @@ class Arguments(NamedTuple):
     filled: AnyArray
     counts: AnyArray
     stop: AnyArray
-
-
-class PriceUpdate:
-    """The price update of Algorithm 5.3, on all arcs: fixed arcs do not harm an update."""
-
-    def __init__(self, arcs: Arcs) -> None:
-        size = len(arcs.size)
-        costs = SparseCosts(arcs.first, arcs.column.copy(), arcs.cost.copy(), size)
-        self.keys = costs.row * size + costs.column
-        self.cost = costs.values
-        self.network: Network = make_network(costs, 0, 1, np.int64, np.zeros(1, np.int64))
-
-    def used(self, flow: Flow) -> tuple[Array, Array, Array]:
-        """Return the rows whose units are at columns, these columns, and the places of their arcs."""
-        rows = np.flatnonzero(flow.at != NOWHERE)
-        columns = (flow.at[rows] & COLUMN).astype(np.int64)
-        return rows, columns, np.searchsorted(self.keys, rows * len(flow.at) + columns)
-
-    def saturate(self, flow: Flow, epsilon: int) -> int:
-        """Send units back whose arcs violate epsilon-optimality; return their number."""
-        rows, columns, places = self.used(flow)
-        back = flow.column_price[columns] - flow.row_price[rows] - self.cost[places]
-        spoiling = back < -epsilon
-        flow.at[rows[spoiling]] = NOWHERE
-        np.subtract.at(flow.excess, columns[spoiling], 1)
-        return int(spoiling.sum())
-
-    def update(self, flow: Flow, epsilon: int) -> None:
-        """Lower the prices of an epsilon-optimal flow by distances to columns without a unit."""
-        network, size = self.network, len(flow.at)
-        _, _, places = self.used(flow)
-        network.residual[:] = network.forward
-        network.residual[places] = 0  # arcs of rows come first, in their order
-        network.residual[network.reverse[places]] = 1
-        network.excess[:size] = flow.at == NOWHERE
-        network.excess[size:] = flow.excess
-        network.price[:size], network.price[size:] = flow.row_price, flow.column_price
-        update_prices(
-            network,
-            Step(
-                delta=np.int64(epsilon),
-                offset=np.int64(0),
-                floor=np.int64(-(2**62)),
-                rows=np.uint64(size),
-                columns=np.uint64(size),
-                keep_flow=True,
-                newest_first=False,
-                updates=True,
-            ),
-        )
-        flow.row_price[:], flow.column_price[:] = network.price[:size], network.price[size:]
 
 
 class OnDevice:

@@ -39,7 +39,7 @@ Pseudo-code
         each thread:                                                       refine_share
             take back the units of its share of rows, set their prices     start_refine
             list the rows that it owns, all of which are active            list_rows
-            until every column has a unit:                                 push_and_relabel
+            until every column has a unit, or the threads are to meet:     push_and_relabel
                 take an active vertex from its list or its inbox
                 row: find the arc of the least partially reduced cost      discharge_row
                      if it is not admissible: relabel the row
@@ -48,6 +48,7 @@ Pseudo-code
                      find the unit with the least partially reduced cost
                      if the arc back is not admissible: relabel the column
                      send the unit back; activate its row
+            after a meeting: update prices (Algorithm 5.3), go on          PriceUpdate, list_active
             fix arcs                                                       fix_arcs
 
 Departures
@@ -59,8 +60,10 @@ Departures
 - If some pairs are not allowed, the solver first looks for a matching of all rows, since a refine without a
   solution never ends.
 - Arcs are fixed after a refine, not during it.
-- There is no price update (Algorithm 5.3). The paper makes it when it interrupts the kernel; this kernel is
-  not interrupted.
+- The paper interrupts its kernel after CYCLE = 500,000 steps of each vertex, and then updates prices, once a
+  refine. No refine of its sizes takes that long, so the update never runs. Here the threads meet after
+  `cycles` discharges of one of them, and the number of updates in a refine is an option.
+- A price update (Algorithm 5.3, :class:`.lockfree_scaling.PriceUpdate`) is made by one thread.
 """
 
 from __future__ import annotations
@@ -73,22 +76,31 @@ from numpy.typing import NDArray
 
 from ..arrays import Int64
 from ..graph.costs import DenseCosts, SparseCosts
-from ..kernels.atomics import PADDING, fetch_add, load, relaxed_load, relaxed_store, store
-from ..kernels.constants import ONE, ZERO
+from ..kernels.atomics import (
+    PADDING,
+    compare_exchange,
+    fetch_add,
+    load,
+    relaxed_load,
+    relaxed_store,
+    store,
+)
+from ..kernels.constants import ONE, TWO, ZERO
 from ..kernels.kernel import kernel
 from ..parallel import inboxes
 from ..parallel.barrier import make_barrier, wait
 from ..parallel.delays import delay
 from ..parallel.thread_pool import run_solver, share_of
-from ..solving.options import check_alpha, check_flag
+from ..solving.options import check_alpha, check_count, check_flag, check_positive_integer
 from ..solving.run import Control
-from ..stats import ARC_SCANS, PUSHES, RELABELS, WAITS
+from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABELS, WAITS
 from .lockfree_scaling import (
     COLUMN,
     HALF,
     NOWHERE,
     Arcs,
     Flow,
+    PriceUpdate,
     Scaled,
     fix_arcs,
     make_flow,
@@ -101,7 +113,8 @@ from .solution import Solution
 
 #: A thread owns at least this number of blocks of consecutive rows, if there are enough rows.
 BLOCKS = 2
-#: Positions in State.signals: a flag that the refine is over; the number of columns with a unit.
+#: Positions in State.signals: whether the refine is over (ONE) or the threads are to meet (TWO); the number
+#: of columns with a unit.
 OVER, FILLED = np.uint64(0), PADDING
 
 
@@ -115,14 +128,23 @@ class LockFreeOptions:
         The divisor of epsilon before each refine.
     arc_fixing : bool
         Leave out arcs whose flow cannot change in later refines.
+    price_updates : int
+        The number of meetings, at the start of each refine, after which prices are updated.
+    cycles : int
+        While there are price updates to come, the threads meet when one of them has made this many
+        discharges: the paper's CYCLE of 500,000 steps of each vertex. At its sizes no refine takes that long.
     """
 
     alpha: float = 10.0
     arc_fixing: bool = True
+    price_updates: int = 0
+    cycles: int = 500_000
 
     def __post_init__(self) -> None:
         check_alpha(self.alpha)
         check_flag("arc_fixing", self.arc_fixing)
+        check_count("price_updates", self.price_updates)
+        check_positive_integer("cycles", self.cycles)
 
 
 class State(NamedTuple):
@@ -134,6 +156,8 @@ class State(NamedTuple):
         The active vertices of each thread.
     signals : ndarray of uint64
         Whether the refine is over; the number of columns with a unit: see OVER and FILLED.
+    cycles : uint64
+        The threads meet after this many discharges of one of them; 0 for never.
     barrier, stop, counts : ndarray
     block_bits : uint64
         A block of ``2 ** block_bits`` consecutive vertices has one owner.
@@ -143,6 +167,7 @@ class State(NamedTuple):
 
     lists: inboxes.Inboxes
     signals: NDArray[np.uint64]
+    cycles: np.uint64
     barrier: NDArray[np.int64]
     stop: NDArray[np.int64]
     counts: NDArray[np.uint64]
@@ -156,6 +181,7 @@ def make_state(size: int, control: Control) -> State:
     return State(
         lists=inboxes.make_inboxes(threads, 2 * size, np.uint32),
         signals=np.zeros(2 * int(PADDING), dtype=np.uint64),
+        cycles=ZERO,
         barrier=make_barrier(threads),
         stop=control.stop,
         counts=control.thread_counts,
@@ -166,7 +192,7 @@ def make_state(size: int, control: Control) -> State:
 
 @kernel
 def over(state: State) -> bool:
-    """Return whether the refine is over, or the solve is to stop."""
+    """Return whether the refine is over, the threads are to meet, or the solve is to stop."""
     return bool(relaxed_load(state.signals, OVER) != ZERO or relaxed_load(state.stop, ZERO) != 0)
 
 
@@ -236,7 +262,7 @@ def discharge_column(
     y: np.uint64,
     epsilon: Int64,
 ) -> None:
-    """Send units of column `y` back until it has no excess, or the refine is over."""
+    """Send units of column `y` back until it has no excess, or the threads meet."""
     size = np.uint64(len(flow.at))
     while not over(state):
         if load(flow.excess, y) <= 0:  # reads the excess before the units
@@ -270,8 +296,9 @@ def discharge_column(
 def push_and_relabel(
     arcs: Arcs, flow: Flow, state: State, thread: np.uint64, num_threads: np.uint64, epsilon: Int64
 ) -> None:
-    """Discharge active vertices until every column has exactly one unit; one thread's share."""
+    """Discharge active vertices until every column has one unit or the threads meet; one thread's share."""
     size = np.uint64(len(flow.at))
+    discharges = ZERO
     while not over(state):
         inboxes.receive(state.lists, thread)
         if inboxes.is_empty(state.lists, thread):
@@ -284,6 +311,25 @@ def push_and_relabel(
             discharge_row(arcs, flow, state, thread, num_threads, vertex, epsilon)
         else:
             discharge_column(arcs, flow, state, thread, num_threads, vertex - size, epsilon)
+        discharges += ONE
+        if discharges == state.cycles:
+            compare_exchange(state.signals, OVER, ZERO, TWO)  # mutant: hides-that-the-refine-is-over
+
+
+@kernel
+def list_active(flow: Flow, state: State, thread: np.uint64, num_threads: np.uint64) -> None:
+    """List the active vertices that the thread owns, after a meeting; thread 0 resets the signal."""
+    inboxes.clear(state.lists, thread)
+    size = np.uint64(len(flow.at))
+    v = ZERO
+    while v < TWO * size:
+        if owner_of(state, v, num_threads) == thread:
+            is_active = flow.at[v] == NOWHERE if v < size else flow.excess[v - size] > 0
+            if is_active:
+                inboxes.append(state.lists, thread, v)
+        v += ONE
+    if thread == ZERO:
+        relaxed_store(state.signals, OVER, ZERO)
 
 
 @kernel
@@ -312,15 +358,24 @@ def refine_share(
     num_threads: np.uint64,
     epsilon: Int64,
     threshold: Int64,
+    goes_on: bool,
 ) -> None:
-    """Do one thread's share of a refine: see `Refine` in :mod:`.lockfree_scaling`."""
+    """Do one thread's share of a refine, to its end or a meeting: see `Refine` in :mod:`.lockfree_scaling`.
+
+    `goes_on` says that the threads have met before in this refine.
+    """
     begin, end = share_of(np.uint64(len(flow.at)), thread, num_threads)
-    start_refine(arcs, flow, epsilon, begin, end)
-    list_rows(flow, state, thread, num_threads)
+    if goes_on:
+        list_active(flow, state, thread, num_threads)
+    else:
+        start_refine(arcs, flow, epsilon, begin, end)
+        list_rows(flow, state, thread, num_threads)
     if not wait(state.barrier, num_threads):
         return
     push_and_relabel(arcs, flow, state, thread, num_threads, epsilon)
-    if wait(state.barrier, num_threads) and threshold > 0 and relaxed_load(state.stop, ZERO) == 0:
+    if not wait(state.barrier, num_threads) or relaxed_load(state.stop, ZERO) != 0:
+        return
+    if threshold > 0 and relaxed_load(state.signals, OVER) == ONE:
         fix_arcs(arcs, flow, threshold, begin, end)
 
 
@@ -330,20 +385,35 @@ def cost_scaling(scaled_costs: Scaled, options: LockFreeOptions, control: Contro
     size, threads = len(arcs.size), control.threads
     flow = make_flow(size)
     state = make_state(size, control)
+    price_update = PriceUpdate(arcs) if options.price_updates > 0 else None
 
-    def refine(epsilon: int, threshold: int) -> bool:
+    def until_meeting(epsilon: int, threshold: int, meetings: int) -> None:
+        """Start a refine, or go on after a number of meetings, until it is over or the threads meet."""
+        cycles = np.uint64(options.cycles if meetings < options.price_updates else 0)
+
         def share(thread: int) -> None:
             refine_share(
                 arcs,
                 flow,
-                state,
+                state._replace(cycles=cycles),
                 np.uint64(thread),
                 np.uint64(threads),
                 np.int64(epsilon),
                 np.int64(threshold),
+                meetings > 0,
             )
 
         run_solver(share, control, state.barrier)
+
+    def refine(epsilon: int, threshold: int) -> bool:
+        meetings = 0
+        until_meeting(epsilon, threshold, meetings)
+        while not control.stopped and price_update is not None and state.signals[OVER] == TWO:
+            price_update.saturate(flow, epsilon)
+            price_update.update(flow, epsilon)
+            control.counts[GLOBAL_RELABELS] += 1
+            meetings += 1
+            until_meeting(epsilon, threshold, meetings)
         return not control.stopped
 
     largest, fixing = scaled_costs.largest, options.arc_fixing
@@ -372,8 +442,8 @@ def solve(
     Notes
     -----
     O(n**2 e min(log(n C), e log n)) operations for n columns, e arcs and integer costs up to C. Memory
-    besides the costs: 28 bytes per arc. Floats are rounded to 32 bits or fewer; shortest augmenting paths
-    then make the assignment exact.
+    besides the costs: 28 bytes per arc, 85 with price updates. Floats are rounded to 32 bits or fewer;
+    shortest augmenting paths then make the assignment exact.
     """
 
     def run(scaled_costs: Scaled) -> Flow | None:
