@@ -665,9 +665,41 @@ def filter_table(records: Sequence[InstanceRecord]) -> list[Table]:
     return [Table(title, ["matrix", *FILTER_METHODS, "kept"], rows)] if rows else []
 
 
+#: The methods whose operations are counted, by the paper's names.
+COUNTED = {"cuda-push-relabel": "G-PR", "cuda-hkdw": "G-HKDW", "multicore-disjoint-bfs": "P-DBFS"}
+
+
+def counts_table(records: Sequence[InstanceRecord]) -> list[Table]:
+    """Return the operations of the parallel methods, and what a barrier of those on a GPU takes."""
+    rows = []
+    for record in records:
+        for measured in record.measurements:
+            method, options, _ = _registered(measured.contestant)
+            detail, seconds = measured.detail, measured.median(SEARCH)
+            if method not in COUNTED or options or not seconds:
+                continue
+            barriers = detail.get("barriers", 0)
+            numbers = [detail.get(name, 0) for name in ("phases", "barriers", "pushes", "arc_scans")]
+            rows.append(
+                [
+                    record.name,
+                    COUNTED[method],
+                    seconds_text(seconds),
+                    *(f"{number:,}" if number else "" for number in numbers),
+                    f"{1e6 * seconds / barriers:.1f}" if barriers else "",
+                    f"{numbers[-1] / record.sizes['edges']:.2f}",
+                ]
+            )
+    title = (
+        "Operations. Phases are global relabels of G-PR; a published code launches a kernel for each barrier"
+    )
+    header = ["graph", "method", "seconds", "phases", "barriers", "pushes", "edges read"]
+    return [Table(title, [*header, "µs a barrier", "edges read over edges"], rows)] if rows else []
+
+
 def tables(records: Sequence[InstanceRecord]) -> list[Table]:
     """Return the tables of the report."""
-    found = table_one(records) + shares_table(records) + filter_table(records)
+    found = table_one(records) + shares_table(records) + filter_table(records) + counts_table(records)
     if speed_ups := speed_ups_over_pr(records):
         rows = [[row.contestant, str(row.instances), f"{row.speed_up:.3g}"] for row in speed_ups]
         found.append(
@@ -699,6 +731,7 @@ PARTS: Mapping[str, tuple[str, tuple[str, ...]]] = MappingProxyType(
         "table-1": ("sizes, matchings and seconds of the four methods", TABLE_METHODS),
         "figure-1": ("forms of G-PR and strategies of global relabels", METHODS[3:21]),
         "figure-2": ("speed-up profile over PR", TABLE_METHODS),
+        "counts": ("operations, barriers and edges read of the parallel methods", PARALLEL_METHODS),
         "figure-3": ("performance profile of the parallel methods", PARALLEL_METHODS),
         "figure-4": (
             "speed-up of G-PR over PR, graph by graph",

@@ -17,6 +17,8 @@ PHASES, AUGMENTATIONS = RELABEL_NANOSECONDS + 1, RELABEL_NANOSECONDS + 2
 MATCHING_COUNTERS = ("phases", "augmentations")
 #: Position of what only network simplex counts.
 PIVOTS = AUGMENTATIONS + 1
+#: Position of the barriers of a kernel on a GPU.
+BARRIERS = PIVOTS + 1
 
 #: Gives a context for a part of a solve, named as in :attr:`SolveStats.seconds`, that takes its time.
 Phase = Callable[[str], AbstractContextManager[None]]
@@ -62,6 +64,10 @@ class SolveStats:
     global_relabel_seconds : float
         Wall-clock time of the global relabels beside which nothing else runs, a part of "solve"; 0 where the
         method does not take it.
+    active : tuple of int
+        The numbers of active vertices in the course of the solve, where the option `record_active` asks for
+        them: the largest number that the first thread saw after its discharges, in each of up to 256 parts
+        of its discharges, which are equally long but for the last.
     per_thread : tuple of mappings of str to int
         The counts of each thread; empty for serial methods.
     seconds : mapping of str to float
@@ -85,6 +91,7 @@ class SolveStats:
     steals: int = 0
     waits: int = 0
     global_relabel_seconds: float = 0.0
+    active: tuple[int, ...] = ()
     per_thread: tuple[Mapping[str, int], ...] = ()
     seconds: Mapping[str, float] = field(default_factory=dict)
 
@@ -112,18 +119,23 @@ class MatchingStats(SolveStats):
         Rounds of searches, or of pushes between two global relabels.
     augmentations : int
         By how much the solver itself enlarged the matching.
+    barriers : int
+        On a GPU, barriers of all threads: a level of a search or a round of pushes ends with one. Published
+        codes launch a kernel for each.
     """
 
     COUNTED: ClassVar[Mapping[str, int]] = {
         **SolveStats.COUNTED,
         "phases": PHASES,
         "augmentations": AUGMENTATIONS,
+        "barriers": BARRIERS,
     }
 
     initial: str = "none"
     initial_cardinality: int = 0
     phases: int = 0
     augmentations: int = 0
+    barriers: int = 0
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,10 @@ from ..cuda.runtime import Device
 from ..graph.bipartite import DeviceBipartiteGraph, size_in_words
 from ..graph.placement import require_memory
 from ..solving.run import Control
-from ..stats import ARC_SCANS, AUGMENTATIONS, PHASES
+from ..stats import ARC_SCANS, AUGMENTATIONS, BARRIERS, PHASES
+
+#: The word of a kernel's state that counts its barriers.
+ROUND = 2
 
 
 def require_room(
@@ -71,6 +74,7 @@ def run_phases(
         finished = bool(state[PHASE] == done)
         control.excess[0] = count_free()
         control.counts[PHASES] = state[num_phases]
+        control.counts[BARRIERS] = state[ROUND]
         control.counts[ARC_SCANS] = edge_scans()
         control.counts[AUGMENTATIONS] = int(control.excess[1]) - int(control.excess[0])
     return finished

@@ -63,8 +63,8 @@ from ...errors import InvalidInputError
 from ...graph.bipartite import DeviceBipartiteGraph
 from ...solving.options import check_choice, check_flag, check_positive_number
 from ...solving.run import Control
-from ...stats import ARC_SCANS, AUGMENTATIONS, GLOBAL_RELABELS, PHASES, PUSHES
-from ..device_launches import count_free, require_room
+from ...stats import ARC_SCANS, AUGMENTATIONS, BARRIERS, GLOBAL_RELABELS, PHASES, PUSHES
+from ..device_launches import ROUND, count_free, require_room
 from ..match_arrays import Matching
 
 SOURCE = Path(__file__).with_name("push_relabel_matching.cu")
@@ -229,6 +229,7 @@ def solve(
     for state in launches(device, SOURCE, "push_relabel_matching_slice", arguments, DONE):
         control.counts[[PUSHES, ARC_SCANS]] = device.to_host(arguments.counts)
         control.counts[[PHASES, GLOBAL_RELABELS]] = state[RELABELS]
+        control.counts[BARRIERS] = state[ROUND]
         if control.stopped and state[PHASE] != DONE:
             arguments.stops[0] = 1
     if is_concurrent:
