@@ -29,6 +29,7 @@ from preflow.io.dimacs import read_max_flow
 from preflow.maxflow.methods import METHODS as MAX_FLOW_METHODS
 from preflow.solving.dispatch import find_method
 
+from .activity import RECORDED, activity_table
 from .means import Mean, mean_seconds
 from .selection import Paper, Selection
 
@@ -48,6 +49,18 @@ METHODS = (
     "HI_PRW",
     "serial-hi-prw",
     "auto",
+)
+#: F_PRF and Cihan with the numbers of active vertices: section 5.4 says that these limit the speed-up.
+ACTIVITY_METHODS = (f"serial-fifo[{RECORDED}]", f"multicore-fifo[{RECORDED}]")
+#: The other parallel systems, of chapter 3: pulses; Anderson and Setubal; Bader and Sachdeva, also without
+#: gaps and with vertices in the order of a search.
+RELATED_METHODS = (
+    "multicore-fifo",
+    "multicore-synchronous",
+    "multicore-anderson-setubal",
+    "multicore-highest-label-gap",
+    "multicore-highest-label-gap[gap=False]",
+    "multicore-highest-label-gap[order=search]",
 )
 THREADS = (1, 2, 4, 8, 16)
 #: The thesis has the times of Cihan on eight cores in its tables.
@@ -413,6 +426,7 @@ def _code(contestant: str) -> str | None:
     method, _ = method_and_threads(contestant)
     if method == AS_PRINTED:
         return "Cihan"
+    method = method.removesuffix(f"[{RECORDED}]")
     if method == "auto" or "[" in method:
         return None
     codes = next(iter(TABLES.values())).rows
@@ -450,6 +464,11 @@ def operation_tables(records: Sequence[InstanceRecord]) -> list[Table]:
     return [Table(title, [*header, "table", *published], rows)]
 
 
+def report_tables(records: Sequence[InstanceRecord]) -> list[Table]:
+    """Return the table of operations, and that of active vertices if they were recorded."""
+    return operation_tables(records) + activity_table(records, {})
+
+
 def _published_cells(row: Published | None) -> list[str]:
     return [""] * 4 if row is None else [f"{row.seconds:g}", *(f"{count:,}" for count in row[1:])]
 
@@ -457,31 +476,44 @@ def _published_cells(row: Published | None) -> list[str]:
 #: The suites by name.
 SUITES: Mapping[str, Suite] = MappingProxyType(
     {
-        "cihan": Suite(cases, METHODS, THREADS, operation_tables),
-        "cihan-small": Suite(small_cases, METHODS, THREADS, operation_tables),
+        "cihan": Suite(cases, METHODS, THREADS, report_tables),
+        "cihan-small": Suite(small_cases, METHODS, THREADS, report_tables),
     }
 )
 
 # Selection
 
-SPEED_UP = "speed-up"
+SPEED_UP, ACTIVE, RELATED = "speed-up", "active", "related"
+#: The parts that have all families, the methods of each, and its numbers of threads.
+WHOLE: Mapping[str, tuple[str, tuple[str, ...], tuple[int, ...]]] = MappingProxyType(
+    {
+        SPEED_UP: (
+            "speed-up of Cihan by threads, in total and of the global relabels",
+            METHODS[:2],
+            THREADS,
+        ),
+        ACTIVE: ("how many vertices are active in F_PRF and Cihan", ACTIVITY_METHODS, TABLE_THREADS),
+        RELATED: ("the other parallel systems, of chapter 3", RELATED_METHODS, THREADS),
+    }
+)
 
 
 def suites(selection: Selection) -> dict[str, Suite]:
-    """Return the suite of the selected tables, and of the speed-ups."""
+    """Return the suite of the selected tables, speed-ups, active vertices and related systems."""
     make = small_cases if selection.small else cases
     seeds = SEEDS if selection.seeds is None else selection.seeds
+    whole = [name for name in WHOLE if selection.wants(name)]
+    has_tables = any(selection.wants(table.number) for table in TABLES.values())
 
     def chosen(files: Sequence[str]) -> list[Case]:
         every = make(files, seeds)
         groups = dict.fromkeys(case.group for case in every)
         numbers = dict(zip(groups, (table.number for table in TABLES.values()), strict=True))
-        whole = selection.wants(SPEED_UP)
         return [case for case in every if whole or selection.wants(numbers[case.group])]
 
-    methods = METHODS[:2] if selection.parts == (SPEED_UP,) else METHODS
-    threads = THREADS if selection.wants(SPEED_UP) else TABLE_THREADS
-    return {"max_flow": Suite(chosen, methods, threads, operation_tables)}
+    methods = [*(METHODS if has_tables else ()), *(each for name in whole for each in WHOLE[name][1])]
+    threads = {*(TABLE_THREADS if has_tables else ()), *(each for name in whole for each in WHOLE[name][2])}
+    return {"max_flow": Suite(chosen, tuple(dict.fromkeys(methods)), tuple(sorted(threads)), report_tables)}
 
 
 PAPER = Paper(
@@ -489,7 +521,7 @@ PAPER = Paper(
     MappingProxyType(
         {
             **{table.number: f"seconds and operations on {group}" for group, table in TABLES.items()},
-            SPEED_UP: "speed-up of Cihan by threads, in total and of the global relabels",
+            **{name: text for name, (text, _, _) in WHOLE.items()},
         }
     ),
     suites,

@@ -21,6 +21,7 @@ from preflow.bench.profiles import panels
 from preflow.bench.runner import InstanceRecord
 from preflow.bench.scaling import own_contestants, part_seconds
 
+from .activity import RECORDED, activity_table
 from .selection import Paper, Selection
 
 METHODS = (
@@ -31,6 +32,14 @@ METHODS = (
     "cuda-lockfree",
     "cuda-push-relabel",
     "serial-hi-pr",
+)
+#: The part about active vertices: section 5.3 counts them on a network of 262,144 vertices and 1,276,928
+#: arcs, which is that of the family rmf-long of this size.
+ACTIVE, COUNTED, SMALL_COUNTED = "active", ("rmf-long", "32x256"), ("rmf-long", "8x32")
+ACTIVITY_METHODS = (f"serial-fifo[{RECORDED}]", f"multicore-fifo[{RECORDED}]")
+#: What the paper says there.
+PUBLISHED_ACTIVITY: Mapping[str, str] = MappingProxyType(
+    {" ".join(COUNTED): "at most 1,400 at a time, at first and most of the time hundreds"}
 )
 #: The sizes of each family.
 SIZES: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -176,10 +185,11 @@ def _shown(contestant: str) -> str:
 
 
 def tables(records: Sequence[InstanceRecord]) -> list[Table]:
-    """Return the table of the ratios, and that of their ranges with the paper's."""
+    """Return the table of the ratios, that of their ranges with the paper's, and that of active vertices."""
+    counted = activity_table(records, PUBLISHED_ACTIVITY)
     rows = ratios(records, PROBLEMS[records[0].problem].score)
     if not rows:
-        return []
+        return counted
     heads = [f"{row.first} / {row.second}" for row in rows]
     single = [
         [
@@ -203,6 +213,7 @@ def tables(records: Sequence[InstanceRecord]) -> list[Table]:
     return [
         Table("Time of one method over that of another, instance by instance", ["instance", *heads], single),
         Table("The same, all instances that both solved", columns, ranges),
+        *counted,
     ]
 
 
@@ -215,18 +226,29 @@ SUITES: Mapping[str, Suite] = MappingProxyType(
 
 
 def suites(selection: Selection) -> dict[str, Suite]:
-    """Return the suite of the selected families."""
+    """Return the suite of the selected families, and of the network whose active vertices are counted."""
+    families = [name for name in SIZES if selection.wants(name)]
+    sizes = SMALL_SIZES if selection.small else SIZES
+    counted = SMALL_COUNTED if selection.small else COUNTED
 
     def chosen(files: Sequence[str]) -> list[Case]:
-        sizes = SMALL_SIZES if selection.small else SIZES
-        return [family_case(name, size) for name in sizes if selection.wants(name) for size in sizes[name]]
+        found = [family_case(name, size) for name in families for size in sizes[name]]
+        if selection.wants(ACTIVE) and " ".join(counted) not in [case.name for case in found]:
+            found.append(family_case(*counted))
+        return found
 
-    return {"max_flow": Suite(chosen, METHODS, THREADS, tables, draw)}
+    methods = [*(METHODS if families else ()), *(ACTIVITY_METHODS if selection.wants(ACTIVE) else ())]
+    return {"max_flow": Suite(chosen, tuple(methods), THREADS, tables, draw)}
 
 
 PAPER = Paper(
     "Wu, He and Hong, Efficient CUDA Algorithms for the Maximum Network Flow Problem (2011)",
-    MappingProxyType({name: f"seconds by size and ratios of the systems on {name}" for name in SIZES}),
+    MappingProxyType(
+        {
+            **{name: f"seconds by size and ratios of the systems on {name}" for name in SIZES},
+            ACTIVE: "how many vertices are active at a time (section 5.3)",
+        }
+    ),
     suites,
     seeded=False,
     full="hours with a GPU; without one its methods are left out and named",

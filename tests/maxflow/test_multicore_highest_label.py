@@ -16,6 +16,7 @@ from preflow.generators import FAMILIES
 from preflow.graph.residual import ResidualArrays
 from preflow.kernels import atomics
 from preflow.maxflow import multicore_discharge as discharge
+from preflow.maxflow import multicore_highest_label_gap as highest_label
 from preflow.maxflow.multicore_discharge import Rules, State, make_state, work_until_relabel
 from preflow.parallel import buckets as in_buckets
 from preflow.parallel import idle, queues
@@ -50,11 +51,33 @@ ZERO, ONE = np.uint64(0), np.uint64(1)
     threads=st.sampled_from(THREADS),
     gap=st.booleans(),
     period=st.sampled_from([0.01, 1.0, 1e300]),
+    order=st.sampled_from(["given", "search"]),
 )
 @settings(max_examples=100)
-def test_agrees_with_oracle(problem: SmallProblem, threads: int, gap: bool, period: float) -> None:
-    options = {"gap": gap, "relabel_period": period}
+def test_agrees_with_oracle(
+    problem: SmallProblem, threads: int, gap: bool, period: float, order: str
+) -> None:
+    options = {"gap": gap, "relabel_period": period, "order": order}
     check_against_oracle(problem, method=METHOD, threads=threads, options=options)
+
+
+def test_order_of_the_search() -> None:
+    """Vertices are numbered by their distance to the sink, and the network is the same."""
+    net = residual_of([(5, 0, 3), (0, 3, 2), (3, 1, 2), (1, 6, 2), (2, 4, 1), (0, 1, 1)])
+    order = highest_label.search_order(net)
+    distance = np.array(distances(net))[order]
+    assert sorted(order.tolist()) == list(range(5))
+    assert (np.diff(distance) >= 0).all()
+    assert order[0] == 1
+    copy, arc = highest_label.reordered(net, order)
+    tail = np.repeat(np.arange(5), np.diff(copy.first_out).astype(int))
+    tail_before = np.repeat(np.arange(5), np.diff(net.first_out).astype(int))
+    assert np.array_equal(order[tail], tail_before[arc])
+    assert np.array_equal(order[copy.head], net.head[arc])
+    assert np.array_equal(copy.residual, net.residual[arc])
+    assert np.array_equal(arc[copy.reverse], net.reverse[arc])
+    assert np.array_equal(copy.excess, net.excess[order])
+    assert np.array_equal(copy.sink_residual, net.sink_residual[order])
 
 
 @pytest.mark.parametrize("threads", [1, 3])

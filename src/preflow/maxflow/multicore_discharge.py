@@ -65,8 +65,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Array, Indices
+from ..arrays import Array, Indices, Int64
 from ..graph.residual import ResidualArrays
+from ..kernels.activity import Activity, make_activity, note, records, taken
 from ..kernels.atomics import PADDING, add, exchange, fetch_add, fetch_min, load, relaxed_load, relaxed_store
 from ..kernels.clock import now
 from ..kernels.constants import ONE, ZERO
@@ -128,6 +129,10 @@ class State(NamedTuple):
         that all threads agree on whether to stop.
     active : ndarray of float64, shape (threads * PADDING,)
         Total excess of the active vertices that each thread found in the last global relabel.
+    activity : Activity
+        Samples that thread 0 takes, if the numbers of active vertices are recorded.
+    num_active : ndarray of int64, shape (1,)
+        The number of active vertices, if it is recorded.
     delays : ndarray of uint64, or None
         For stress tests, see parallel/delays.py.
     """
@@ -141,6 +146,8 @@ class State(NamedTuple):
     population: NDArray[np.int64]
     signals: NDArray[np.uint64]
     active: NDArray[np.float64]
+    activity: Activity
+    num_active: NDArray[np.int64]
     delays: NDArray[np.uint64] | None = None
 
 
@@ -179,6 +186,7 @@ def make_state(
     gap: bool,
     delays: NDArray[np.uint64] | None = None,
     by_levels: bool = False,
+    record_active: bool = False,
 ) -> State:
     """Return the state before the first global relabel, with all vertices dead."""
     num_threads, dtype = int(search.num_threads[0]), search.order.dtype
@@ -192,6 +200,8 @@ def make_state(
         population=np.zeros(num_vertices + 2 if gap else 0, dtype=np.int64),
         signals=np.zeros(3 * PADDING, dtype=np.uint64),
         active=np.zeros(num_threads * PADDING, dtype=np.float64),
+        activity=make_activity(record_active),
+        num_active=np.zeros(1, dtype=np.int64),
         delays=delays,
     )
 
@@ -258,6 +268,13 @@ def own(
 
 
 @kernel
+def count_active(state: State, amount: Int64) -> None:
+    """Add to the number of active vertices, if it is recorded."""
+    if records(state.activity):
+        fetch_add(state.num_active, ZERO, amount)
+
+
+@kernel
 def next_owned(queues: Queues | None, buckets: Buckets | None, thread: np.uint64) -> np.uint64:
     """Remove and return the vertex that the thread discharges next, from those that it owns."""
     v = ZERO
@@ -313,7 +330,10 @@ def work_until_relabel(
     pushes = ZERO
     scans = ZERO
     relabels = ZERO
+    recording = thread == ZERO and records(state.activity)
     while relaxed_load(signals, OVER) == ZERO and relaxed_load(stop, ZERO) == 0:
+        if recording:
+            note(state.activity, relaxed_load(state.num_active, ZERO))
         # A thread without vertices waits for a donation; the others donate to threads that wait.
         if num_owned(queues, buckets, thread) == ZERO:
             if alone:
@@ -332,6 +352,7 @@ def work_until_relabel(
         if h > relaxed_load(signals, TOP):
             relaxed_store(height, v, dead)
             counts[GAP_VERTICES] += ONE
+            count_active(state, -1)
             continue
         # Discharge it: `excess` is the part of the excess that is not pushed yet, `pushed` the part that is
         # pushed but not yet debited.
@@ -365,6 +386,7 @@ def work_until_relabel(
                         # mutant: both-pushers-hold-the-vertex, no-pusher-holds-the-vertex
                         if add(alone, net.excess, w, amount) == 0:
                             own(queues, buckets, thread, w, height_w)
+                            count_active(state, 1)
                         excess -= amount
                         pushed += amount
                         pushes += ONE
@@ -378,6 +400,7 @@ def work_until_relabel(
                 delay(state.delays, thread)
                 excess = add(alone, net.excess, v, -pushed) - pushed
                 if excess == 0:
+                    count_active(state, -1)
                     break
                 pushed = np.int64(0)
                 continue
@@ -405,6 +428,8 @@ def work_until_relabel(
                 state.current[v] = a
                 # mutant: does-not-debit-what-it-pushed-before-the-relabel-was-due
                 add(alone, net.excess, v, -pushed)
+                if h == dead:
+                    count_active(state, -1)
                 break
         # Report relabels; the thread that reaches the limit ends the phase.
         if relabels >= report_limit:
@@ -438,6 +463,7 @@ def start_phase(
         if net.excess[v] > 0:
             active += net.excess[v]
             own(state.queues, state.buckets, thread, v, h)
+            count_active(state, 1)
     open_phase(state, thread, active)
 
 
@@ -474,6 +500,7 @@ def found(
     excess = net.excess[v]
     if excess > 0:
         own(state.queues, state.buckets, thread, v, h)
+        count_active(state, 1)
     return float(excess)
 
 
@@ -548,6 +575,8 @@ def first_stage(net: ResidualArrays, state: State, thread: np.uint64, rules: Rul
     num_threads = search.num_threads[0]
     while True:
         started = now()
+        if thread == ZERO:
+            state.num_active[0] = 0  # before the first barrier of the search, after which threads count
         if rules.by_levels:
             if not search_by_levels(net, state, thread, rules):
                 return
@@ -582,6 +611,7 @@ def run_first_stage(
     relabel_period: float,
     by_levels: bool = False,
     most_donated: int = int(MOST_DONATED),
+    record_active: bool = False,
 ) -> Array:
     """Run the first stage in place; one of `queues` and `buckets` has no vertices yet, the other is None.
 
@@ -597,7 +627,7 @@ def run_first_stage(
     if num_threads == 1:
         report_limit = ONE
     search = make_search(num_threads, n, m, net.head.dtype)
-    state = make_state(search, queues, buckets, n, gap, control.delays, by_levels)
+    state = make_state(search, queues, buckets, n, gap, control.delays, by_levels, record_active)
     rules = Rules(num_threads == 1, gap, relabel_limit, report_limit, by_levels, np.uint64(most_donated))
     control.excess[:] = net.excess.sum(dtype=np.float64)
 
@@ -605,4 +635,5 @@ def run_first_stage(
         first_stage(net, state, np.uint64(thread), rules, control.monitor(thread))
 
     run_solver(share, control, search.barrier)
+    control.active.extend(taken(state.activity))
     return state.height

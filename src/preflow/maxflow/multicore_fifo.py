@@ -48,15 +48,20 @@ class MulticoreFifoOptions:
         markers between its parts, two barriers after each level. It takes O(threads * n) memory.
     donation : {"half", "oldest"}
         What a thread donates to an idle one: up to half of its queue, or its oldest vertex, as in the thesis.
+    record_active : bool
+        Record the numbers of active vertices: `stats.active` of the result. It costs an atomic addition for
+        each vertex that becomes active.
     """
 
     gap: bool = False
     relabel_period: float = 1.0
     search: Literal["owners", "jump-queues"] = "owners"
     donation: Literal["half", "oldest"] = "half"
+    record_active: bool = False
 
     def __post_init__(self) -> None:
         check_flag("gap", self.gap)
+        check_flag("record_active", self.record_active)
         check_choice("search", self.search, ("owners", "jump-queues"))
         check_choice("donation", self.donation, ("half", "oldest"))
         check_relabel_rule("relabels", self.relabel_period)
@@ -79,5 +84,13 @@ def solve(net: ResidualArrays, options: MulticoreFifoOptions, control: Control) 
     most_donated = 1 if options.donation == "oldest" else int(MOST_DONATED)
     by_levels = options.search == "jump-queues"
     return run_first_stage(
-        net, control, queues, None, options.gap, options.relabel_period, by_levels, most_donated
+        net,
+        control,
+        queues,
+        None,
+        options.gap,
+        options.relabel_period,
+        by_levels,
+        most_donated,
+        options.record_active,
     )

@@ -53,6 +53,7 @@ from numpy.typing import NDArray
 
 from ..arrays import Array, Indices
 from ..graph.residual import ResidualArrays
+from ..kernels.activity import Activity, make_activity, note, records, taken
 from ..kernels.atomics import relaxed_load
 from ..kernels.bfs import distances_to_sink
 from ..kernels.clock import now
@@ -97,6 +98,8 @@ class FifoOptions:
         Push excess along the arcs over which a global relabel finds vertices.
     hold : bool
         Leave a vertex that was twice lifted by more than one level until the next global relabel.
+    record_active : bool
+        Record the numbers of active vertices: `stats.active` of the result.
     """
 
     gap: bool = False
@@ -104,9 +107,10 @@ class FifoOptions:
     relabel_period: float = 1.0
     drain: bool = False
     hold: bool = False
+    record_active: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("gap", "drain", "hold"):
+        for name in ("gap", "drain", "hold", "record_active"):
             check_flag(name, getattr(self, name))
         check_relabel_rule(self.relabel_rule, self.relabel_period)
 
@@ -123,6 +127,7 @@ class State(NamedTuple):
     jumps : ndarray of uint8, shape (n,)
         How often each vertex was lifted by more than one level since the last global relabel.
     levels : Levels
+    activity : Activity
     """
 
     height: Indices
@@ -131,6 +136,7 @@ class State(NamedTuple):
     queue: Indices
     jumps: NDArray[np.uint8]
     levels: Levels
+    activity: Activity
 
 
 class Rules(NamedTuple):
@@ -187,7 +193,7 @@ def first_stage(net: ResidualArrays, state: State, rules: Rules, monitor: Monito
 
     On return the heights are exact, also after the stop flag was raised.
     """
-    gap, hold = rules.gap, rules.hold
+    gap, hold, recording = rules.gap, rules.hold, records(state.activity)
     stop, counts = monitor.stop, monitor.counts
     n = np.uint64(len(net.excess))
     dead = n + ONE
@@ -323,6 +329,8 @@ def first_stage(net: ResidualArrays, state: State, rules: Rules, monitor: Monito
             elif gap and h != start_height:
                 log_vertex(levels, v, h, log_end)
                 log_end += ONE
+            if recording:
+                note(state.activity, waiting + ONE if excess > 0 and h != dead else waiting)
         counts[PUSHES] += pushes
         counts[RELABELS] += relabels
         counts[ARC_SCANS] += scans
@@ -352,8 +360,10 @@ def solve(net: ResidualArrays, options: FifoOptions, control: Control) -> Array:
         queue=np.empty(n, dtype=dtype),
         jumps=np.empty(n, dtype=np.uint8),
         levels=make_levels(n, log_size, dtype),
+        activity=make_activity(options.record_active),
     )
     control.excess[:] = net.excess.sum(dtype=np.float64)
     rules = Rules(options.gap, options.drain, options.hold, relabel_limit, work_limit)
     first_stage(net, state, rules, control.monitor())
+    control.active.extend(taken(state.activity))
     return state.height

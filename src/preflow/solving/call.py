@@ -233,6 +233,7 @@ class Call(Generic[Instance]):
             device=self.method.device,
             threads=self.threads,
             global_relabel_seconds=float(control.counts[RELABEL_NANOSECONDS]) * 1e-9,
+            active=tuple(control.active),
             per_thread=per_thread if self.method.parallel else (),
             seconds=self.seconds,  # not a copy: the phase that wraps the result is still being timed
             **{name: sum(counts[name] for counts in per_thread) for name in positions},

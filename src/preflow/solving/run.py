@@ -62,6 +62,8 @@ class Control:
         What the solver adds to the reason for its choice.
     unproved : list of str
         Rules of the method that ended the solve without a proof.
+    active : list of int
+        The numbers of active vertices that a solver recorded: `active` of :class:`preflow.stats.SolveStats`.
     interrupted : list of bool
         Has an entry once Ctrl-C has interrupted the caller.
     """
@@ -73,6 +75,7 @@ class Control:
     delays: NDArray[np.uint64] | None = None
     remarks: list[str] = field(default_factory=list)
     unproved: list[str] = field(default_factory=list)
+    active: list[int] = field(default_factory=list)
     interrupted: list[bool] = field(default_factory=list)
 
     def __post_init__(self) -> None:
