@@ -492,12 +492,9 @@ def work(net: ResidualArrays, state: State, thread: np.uint64, rules: Rules, mon
         if not fetch(active, thread, patience, monitor):
             return
         pushes, relabels = discharge_batch(net, state, thread, rules, monitor)
-        if pushes + relabels > ZERO:
-            looks = 0
+        looks = 0 if pushes + relabels > ZERO else back_off(looks, patience)
         if searching != ZERO and searching == relaxed_load(signals, SEARCHING):
             state.pushes_while_searching[thread * PADDING] += pushes
-            if pushes + relabels == ZERO:
-                looks = back_off(looks, patience)
         # Begin a global relabel if it is due.
         if relabels > ZERO:
             before = fetch_add(signals, TOTAL_RELABELS, relabels)
