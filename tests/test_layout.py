@@ -23,7 +23,7 @@ PACKAGE = Path(preflow.__file__).parent
 
 #: Later entries may import earlier ones only; entries of one row never import each other.
 LAYERS = [
-    ["errors"],
+    ["errors", "lazy"],
     ["arrays", "method_names"],
     ["checks"],
     ["drawing"],
@@ -128,6 +128,8 @@ def test_public_names_exist_and_unknown_ones_do_not() -> None:
         _ = preflow.maximum_flow  # type: ignore[attr-defined]
     with pytest.raises(AttributeError, match=r"attribute xyzzy$"):
         _ = preflow.xyzzy  # type: ignore[attr-defined]
+    with pytest.raises(AttributeError, match=r"attribute segmnt; did you mean segment\?"):
+        _ = preflow.vision.segmnt  # type: ignore[attr-defined]
     assert not hasattr(preflow, "__wrapped__")
 
 

@@ -4,6 +4,6 @@ Functions on arrays need NumPy and SciPy only; reading and writing files of imag
 ``preflow[vision]``. A name of ``__init__.pyi`` is loaded when it is first used.
 """
 
-import lazy_loader
+from ..lazy import names_of_stub
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = names_of_stub(__name__, __file__)

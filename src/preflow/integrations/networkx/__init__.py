@@ -5,6 +5,6 @@ With preflow installed, ``nx.maximum_flow(G, s, t, backend="preflow")`` asks for
 functions, `info.py` what NetworkX reads to know them when it is imported, which loads nothing else.
 """
 
-import lazy_loader
+from ...lazy import names_of_stub
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = names_of_stub(__name__, __file__)
