@@ -52,16 +52,16 @@ def scaled_exactly(values: Array, exponent: int | None) -> NDArray[np.int64] | N
     --------
     >>> scaled_exactly(np.array([0.25, 3]), 2)
     array([ 1, 12])
-    >>> scaled_exactly(np.array([0.1]), 50) is None
+    >>> scaled_exactly(np.array([0.1]), 50) is None and scaled_exactly(np.array([1e-300]), -900) is None
     True
     """
     if values.dtype.kind == "i":
         return values.astype(np.int64, copy=False) if not exponent else None
-    with np.errstate(over="ignore"):
-        scaled = np.ldexp(values.astype(np.float64, copy=False), exponent or 0)
-    if not (np.abs(scaled) < 2.0**62).all() or (scaled != np.rint(scaled)).any():
-        return None
-    return scaled.astype(np.int64)
+    with np.errstate(over="ignore", under="ignore"):
+        given = values.astype(np.float64, copy=False)
+        scaled = np.rint(np.ldexp(given, exponent or 0))
+        same = np.ldexp(scaled, -(exponent or 0)) == given  # not if the product is rounded to zero
+    return scaled.astype(np.int64) if same.all() and (np.abs(scaled) < 2.0**62).all() else None
 
 
 def distance(value: float, total: int, exponent: int) -> float:

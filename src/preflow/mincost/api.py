@@ -242,7 +242,8 @@ class MinCostCall(Call[CostNetwork]):
             lower: int | float = flow_cost(network, flow)
             upper = lower
             gap = 0
-            scaled = None if exact else _exact_cost(network, supply, standard, flow)
+            rounds = not exact and math.isfinite(lower)
+            scaled = _exact_cost(network, supply, standard, flow) if rounds else None
             if scaled is not None:
                 gap = distance(lower, *scaled)
             elif not exact:

@@ -244,7 +244,7 @@ class TransportCall(Call[Any]):
         if finished:
             lower = upper = plan_cost(costs, 0, found.row, found.column, mass)
             if not exact:
-                scaled = _exact_cost(costs, a, b, found, exponent)
+                scaled = _exact_cost(costs, a, b, found, exponent) if math.isfinite(lower) else None
                 if scaled is not None:
                     gap = distance(lower, *scaled)
                 else:
