@@ -108,7 +108,7 @@ METHODS = (
         "multicore-anderson-setubal",
         "maxflow.multicore_anderson_setubal",
         "AndersonSetubalOptions",
-        "a shared queue, vertex locks, a global relabel by one thread while the others go on",
+        "a shared queue, vertex locks, a global relabel by all threads while they push",
         "Anderson and Setubal 1992; Cihan 2010, chapter 3",
         parallel=True,
     ),
