@@ -69,6 +69,15 @@ def test_cite_a_result() -> None:
     assert preflow.cite(segmentation) == preflow.cite(segmentation.cut)
 
 
+def test_results_that_hold_another_result() -> None:
+    jobs = preflow.reductions.assign_jobs([[1, 2], [3, 1]], limit=1)
+    assert preflow.cite(jobs) == preflow.cite(jobs.result)
+    denoised = preflow.vision.denoise(np.arange(16, dtype=np.uint8).reshape(4, 4), 1)
+    assert preflow.cite(denoised) == preflow.cite(denoised.cuts[0])
+    grey = preflow.vision.denoise(np.zeros((4, 4), dtype=np.uint8), 1)
+    assert preflow.cite(grey) == preflow.cite()  # nothing was cut
+
+
 def test_methods_of_one_name_in_two_problems() -> None:
     """A result has the source of its own problem's method."""
     assignment = preflow.linear_assignment([[1, 2], [3, 1]], method="multicore-lockfree", threads=1)

@@ -44,6 +44,13 @@ def test_every_problem(result) -> None:  # type: ignore[no-untyped-def]
     assert "<td></td>" not in table
 
 
+def test_a_block_triangular_form_is_a_table() -> None:
+    table = preflow.dulmage_mendelsohn(np.array([[1, 1, 0], [0, 0, 1]]))._repr_html_()
+    assert table.startswith("<table><caption>DulmageMendelsohn</caption>")
+    assert "<tr><th>horizontal</th><td>1 x 2</td></tr><tr><th>square</th><td>1 x 1</td></tr>" in table
+    assert "<tr><th>blocks</th><td>2</td></tr><tr><th>matched</th><td>2</td></tr>" in table
+
+
 def test_progress_is_one_line_of_text(capsys: pytest.CaptureFixture[str]) -> None:
     """It is drawn over itself, says what is compiled, and needs no widgets."""
     with reporting(True) as report:

@@ -623,7 +623,8 @@ def cite(what: object = None, *, style: Literal["bibtex", "text"] = "bibtex") ->
     ----------
     what : str, Method or result, optional
         The name of a method, also one of those that papers use, in all problems that have such a method; a
-        method that :func:`preflow.methods` lists; or the result of a solve. Default: preflow alone.
+        method that :func:`preflow.methods` lists; or the result of a solve or of a reduction. Default:
+        preflow alone.
     style : {"bibtex", "text"}
         Entries of a BibTeX file, or of a list of references.
 
@@ -688,9 +689,13 @@ def _sources_of(what: object) -> Iterator[str]:
         yield from _sources_by_name(what, None)
     else:
         of_class = OF_RESULTS.get(type(what).__name__)
-        solved = what if hasattr(what, "stats") else getattr(what, "cut", None)
-        name = getattr(getattr(solved, "stats", None), "method", None)
-        if of_class is None and not isinstance(name, str):
+        parts = getattr(what, "__dict__", {}).values()
+        # Some results hold the result of another solve, or a tuple of them.
+        held = (part[0] if isinstance(part, tuple) and part else part for part in parts)
+        solved = next((each for each in (what, *held) if isinstance(_method_name(each), str)), None)
+        name = _method_name(solved)
+        is_ours = type(what).__module__.startswith("preflow.")
+        if of_class is None and not isinstance(name, str) and not is_ours:
             raise InvalidInputError(
                 f"cite takes the name of a method, a Method or a result, not {type(what).__name__}"
             )
@@ -698,6 +703,10 @@ def _sources_of(what: object) -> Iterator[str]:
         if isinstance(name, str):
             folder = type(solved).__module__.split(".")[1:2]
             yield from _sources_by_name(name, PROBLEMS.get("".join(folder)))
+
+
+def _method_name(result: object) -> object:
+    return getattr(getattr(result, "stats", None), "method", None)
 
 
 def _sources_by_name(name: str, problem: str | None) -> Iterator[str]:

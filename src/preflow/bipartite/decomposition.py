@@ -101,6 +101,15 @@ class DulmageMendelsohn:
             (self.coarse_rows, self.coarse_columns),
         )
 
+    def _repr_html_(self) -> str:
+        """Return the decomposition as a small table, which notebooks show."""
+        rows, columns = np.diff(self.coarse_rows).tolist(), np.diff(self.coarse_columns).tolist()
+        parts = ("vertical", "square", "horizontal") if self.lower else ("horizontal", "square", "vertical")
+        shown = [(part, f"{n:,} x {m:,}") for part, n, m in zip(parts, rows, columns, strict=True)]
+        shown += [("blocks", f"{self.num_blocks:,}"), ("matched", f"{self.matching.cardinality:,}")]
+        body = "".join(f"<tr><th>{name}</th><td>{text}</td></tr>" for name, text in shown)
+        return f"<table><caption>{type(self).__name__}</caption><tbody>{body}</tbody></table>"
+
     def __repr__(self) -> str:
         parts = " + ".join(
             f"{rows}x{columns}"
