@@ -75,7 +75,7 @@ def test_smoothed_prices_are_those_of_sinkhorn(kind: Any, threads: int, stored: 
     b[0] += a.sum() - b.sum() + 100
     a[0] += 100
     cost = (rng.integers(0, 1000, (20, 20)) + 5000).astype(kind)
-    blocks = lambda begin, end: iter([(begin, cost[begin:end])])  # noqa: E731
+    blocks = lambda begin, end, stride: iter([(begin, cost[begin:end:stride])])  # noqa: E731
     dense = cost if stored else None
     found = smoothed(
         blocks, dense, (float(cost.min()), float(cost.max())), (a, b), (6, 20), Control(threads=threads)
@@ -91,7 +91,7 @@ def test_lists_leave_smoothed_prices_as_they_are(stored: bool, monkeypatch: pyte
     problem = squared_distances(transport_points(300, 200))
     cost, masses = problem.cost, (problem.a, problem.b)
     extremes = float(cost.min()), float(cost.max())
-    blocks = lambda begin, end: iter([(begin, cost[begin:end].astype(np.float64))])  # noqa: E731
+    blocks = lambda *rows: iter([(rows[0], cost[slice(*rows)].astype(np.float64))])  # noqa: E731
     prices = []
     for share, threads in ((5, 1), (5, 4), (10**6, 4)):
         monkeypatch.setattr(smoothing, "SHARE", share)
@@ -107,7 +107,7 @@ def test_a_stopped_smoothing_ends() -> None:
     control = Control(threads=3)
     control.stop[0] = 1
     masses = np.full(30, 4), np.full(40, 3)
-    found = smoothed(lambda begin, end: iter([]), cost, (0.0, 1199.0), masses, (4, 2), control)
+    found = smoothed(lambda *rows: iter([]), cost, (0.0, 1199.0), masses, (4, 2), control)
     assert (found.price == 0).all()
 
 

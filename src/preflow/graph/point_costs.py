@@ -148,12 +148,12 @@ class PointCosts(HostCosts):
         """Return itself, the only item."""
         return self
 
-    def block(self, begin: int, end: int) -> NDArray[np.float64]:
-        """Return the costs of the rows from `begin` to `end` with all columns; by SciPy."""
+    def block(self, begin: int, end: int, *, stride: int = 1) -> NDArray[np.float64]:
+        """Return the costs of every `stride`-th row from `begin` to `end` with all columns; by SciPy."""
         from scipy.spatial.distance import cdist
 
         points, others = self.embedded
-        found: NDArray[np.float64] = cdist(points[begin:end], others, SCIPY_NAMES[self.kind])
+        found: NDArray[np.float64] = cdist(points[begin:end:stride], others, SCIPY_NAMES[self.kind])
         found *= self.factor
         return found
 

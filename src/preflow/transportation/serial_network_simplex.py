@@ -231,23 +231,26 @@ class Pricing:
     def _extremes_of_points(self, begin: int, end: int) -> list[tuple[float, float]]:
         return [(float(cost.min()), float(cost.max())) for _, cost in self.blocks(begin, end)]
 
-    def blocks(self, first: int, last: int) -> Iterator[tuple[int, Array]]:
-        """Yield the first row and the costs of rows that are priced together, while the solve is wanted."""
-        step = POINT_ROWS if isinstance(self.costs, PointCosts) else max(last - first, 1)
+    def blocks(self, first: int, last: int, stride: int = 1) -> Iterator[tuple[int, Array]]:
+        """Yield the first row and the costs of rows that are priced together, while the solve is wanted.
+
+        They are those from `first` to `last`, every `stride`-th one.
+        """
+        step = POINT_ROWS * stride if isinstance(self.costs, PointCosts) else max(last - first, 1)
         for begin in range(first, last, step):
             if self.control.stopped:
                 return
-            yield begin, self._rows(begin, min(begin + step, last))
+            yield begin, self._rows(begin, min(begin + step, last), stride)
 
     @property
     def dense(self) -> Array | None:
         """All costs, if they are stored."""
         return self.costs.values[0] if isinstance(self.costs, DenseCosts) else None
 
-    def _rows(self, begin: int, end: int) -> Array:
+    def _rows(self, begin: int, end: int, stride: int) -> Array:
         if isinstance(self.costs, PointCosts):
-            return self.costs.block(begin, end)
-        return self.costs.values[0, begin:end]
+            return self.costs.block(begin, end, stride=stride)
+        return self.costs.values[0, begin:end:stride]
 
     def in_costs(self, integers: NDArray[np.int64]) -> Array:
         """Return sums of integer costs in the caller's unit."""

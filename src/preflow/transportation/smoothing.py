@@ -44,7 +44,7 @@ from numpy.typing import NDArray
 from ..arrays import AnyArray, Array, Numbers
 from ..kernels.atomics import fetch_add, relaxed_load
 from ..kernels.branch_free import plus, smaller
-from ..kernels.constants import ZERO
+from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..parallel.barrier import make_barrier, wait
 from ..parallel.pieces import run_pieces
@@ -52,8 +52,8 @@ from ..parallel.thread_pool import NativePool, address_of, entry_of, run_in_pool
 from ..solving.run import Control
 
 Floats = NDArray[np.float32]
-#: Calls ``work(cost, first)`` for the rows from `first` on, a block after the other, of a range of rows.
-Blocks = Callable[[int, int], Iterator[tuple[int, Array]]]
+#: Takes the first row, the end and a stride; returns the first row and the costs of each block in turn.
+Blocks = Callable[[int, int, int], Iterator[tuple[int, Array]]]
 
 NONE, UNIT = np.float32(0), np.float32(1)
 #: One over the power in the exponential function, and the least base: its power is 2e-28.
@@ -72,7 +72,7 @@ LOWEST = np.float32(-2)
 LEAST_EXTENT = 2.0**-1000
 #: Pieces of the rows of points for each thread.
 PIECES = 2
-#: Every STRIDE-th row of dense costs is looked at as long as the temperature, divided by the extent and times
+#: Every STRIDE-th row is looked at as long as the temperature, divided by the extent and times
 #: the number of rows, is at least HOT: the weights then are sums of many rows. Steps take SAMPLES in turn.
 HOT, STRIDE, SAMPLES = 30, 4, (0, 2, 1, 3)
 #: A row lists the pairs whose reduced costs exceed its least one by at most REACH temperatures, if these are
@@ -394,28 +394,31 @@ def sums_of_block_columns(
     if (rows.lists.size[begin:end] >= 0).all():
         smooth_rows(rows, step, price, weight, sums, np.uint64(begin), np.uint64(end))
         return sums
-    for first, cost in blocks(begin, end):
-        part = slice(first, first + len(cost))
+    stride = int(step.stride)
+    start = begin + (int(step.first) - begin) % stride
+    for first, cost in blocks(start, end, stride):
+        part = slice(first, first + stride * len(cost), stride)
         narrowed: Floats = np.empty(cost.shape, dtype=np.float32)
         narrow_rows(cost, *origin, narrowed, ZERO, np.uint64(len(cost)))
+        # Rows that are sampled have no lists yet.
         size, column, listed = rows.lists
-        block = Rows(narrowed, rows.mass[part], Lists(size[part], column[part], listed[part]))
-        smooth_rows(block, step, price, weight, sums, ZERO, np.uint64(len(cost)))
+        own = slice(first, first + len(cost))
+        block = Rows(narrowed, rows.mass[part].copy(), Lists(size[own], column[own], listed[own]))
+        smooth_rows(block, step._replace(stride=ONE), price, weight, sums, ZERO, np.uint64(len(cost)))
     return sums
 
 
-def steps_at(temperatures: AnyArray, repeats: int, size: int, may_sample: bool) -> list[Step]:
-    """Return `repeats` steps at each temperature, for `size` rows or columns; `may_sample` allows samples."""
+def steps_at(temperatures: AnyArray, repeats: int, size: int) -> list[Step]:
+    """Return `repeats` steps at each temperature, for `size` rows or columns."""
     steps = []
     for number, temperature in enumerate(np.repeat(temperatures, repeats)):
         hot = temperature * size >= HOT
-        sampled = hot and may_sample
         steps.append(
             Step(
                 scale=np.float32(1 / temperature),
                 reach=REACH * np.float32(0 if hot or number % repeats else temperature),
-                first=np.uint64(SAMPLES[number % STRIDE] if sampled else 0),
-                stride=np.uint64(STRIDE if sampled else 1),
+                first=np.uint64(SAMPLES[number % STRIDE] if hot else 0),
+                stride=np.uint64(STRIDE if hot else 1),
             )
         )
     return steps
@@ -434,7 +437,7 @@ def smoothed(
     Parameters
     ----------
     blocks : function
-        Returns the first row and the costs of consecutive blocks of a range of rows.
+        Takes the first row, the end and a stride; returns the first rows and the costs of blocks.
     dense : ndarray of shape (n, m), or None
         All costs, if they are stored. The function keeps a copy in single precision while it runs.
     extremes : (float, float)
@@ -452,7 +455,7 @@ def smoothed(
         largest = max(-least, float(extremes[1])) if extent else 0.0
         return Smooth(np.zeros(m), largest * COLDEST / max(n, m))
     temperatures = np.geomspace(HOTTEST, COLDEST / max(n, m), shape[0]) if shape[0] > 1 else [HOTTEST]
-    steps = steps_at(temperatures, shape[1], max(n, m), dense is not None)
+    steps = steps_at(temperatures, shape[1], max(n, m))
     mass = np.maximum(a, LEAST_MASS).astype(np.float32)
     wanted = np.log(np.maximum(b, LEAST_MASS)).astype(np.float32)
     most = min(max(1, m // SHARE), MOST)
