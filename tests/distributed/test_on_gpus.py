@@ -96,6 +96,11 @@ def test_neighbourhoods_and_many_regions(shape: tuple[int, ...], connectivity: i
     assert check(arrays, regions=regions, connectivity=connectivity).regions == regions
 
 
+def test_no_arcs_over_the_borders() -> None:
+    arrays = random_grid((130, 4), 2, pairs=1)
+    assert check(arrays, regions=2, connectivity=[(0, 1)]).regions == 2
+
+
 def path_through_all_rows(height: int, width: int) -> Arrays:
     """Return an image with one path from its first to its last column, up and down all others."""
     neighbor = np.zeros((2, height, width), dtype=np.int16)
@@ -111,19 +116,20 @@ def path_through_all_rows(height: int, width: int) -> Arrays:
 
 
 def test_a_path_that_crosses_all_borders_many_times() -> None:
-    result = check(path_through_all_rows(200, 5), regions=3)
+    result = check(path_through_all_rows(140, 5), regions=2)
     assert result.value == 5
-    assert result.regions == 3
+    assert result.regions == 2
 
 
-@pytest.mark.parametrize("shape", [(300, 6), (96, 5, 5)])
-def test_capacities_that_do_not_fit(shape: tuple[int, ...]) -> None:
+@pytest.mark.parametrize(("shape", "percent"), [((300, 6), (75, 40)), ((48, 4, 4), (80, 60))])
+def test_capacities_that_do_not_fit(shape: tuple[int, ...], percent: tuple[int, int]) -> None:
     """Below the memory for all capacities they are on the host, down to three layers of tiles on the GPU."""
     arrays = random_grid(shape, 3)
     parts = parts_of(check(arrays, regions=1))
     assert all(part._window is None for part in parts)
     needed = parts[0].tiling.bytes_on_device
-    for regions, memory in ((1, needed * 3 // 4), (2, needed * 2 // 5)):
+    for regions in (1, 2):
+        memory = needed * percent[regions - 1] // 100
         host = GpuExchange(devices=[0] if regions == 1 else [0, 1], memory=memory)
         result = check(arrays, exchange=host, regions=regions)
         assert all(part._window is not None for part in parts_of(result))
@@ -235,9 +241,10 @@ def noisy_volume(shape: tuple[int, ...], seed: int = 0) -> Arrays:
 def test_volumes_on_gpus(regions: int) -> None:
     arrays = noisy_volume((100, 90, 80))
     result = check(arrays, regions=regions)
-    needed = sum(part.tiling.bytes_on_device for part in parts_of(result))
-    for memory in (needed // 2, needed // 3):
-        check(arrays, regions=regions, memory=memory)
+    needed = max(part.tiling.bytes_on_device for part in parts_of(result))
+    if regions <= len(REAL_DEVICES()):
+        result = check(arrays, regions=regions, memory=needed * 4 // 5)
+        assert all(part._window is not None for part in parts_of(result))
 
 
 @pytest.mark.gpu

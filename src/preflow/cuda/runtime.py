@@ -12,6 +12,7 @@ threads in the tests.
 from __future__ import annotations
 
 import logging
+import math
 import os
 import re
 import sys
@@ -27,7 +28,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import AnyArray, Array
+from ..arrays import AnyArray, Array, DType
 from ..errors import DeviceMemoryError, DeviceUnavailableError
 from ..solving.run import Control
 from ..solving.timing import counted_as_compiling
@@ -156,6 +157,21 @@ class Device:
         GPUs with peer access copy directly; otherwise the driver copies through pinned memory of the host.
         """
         out.data.copy_from_device(source.data, source.nbytes)
+
+    def empty_on_host(self, shape: tuple[int, ...], dtype: DType) -> Array:
+        """Return an array in pinned memory of the host, which copies to and from the GPU much faster."""
+        size = math.prod(shape)
+        memory = self.xp.cuda.alloc_pinned_memory(max(1, size * dtype.itemsize))
+        array: Array = np.frombuffer(memory, dtype, size).reshape(shape)
+        return array
+
+    def upload(self, out: AnyArray, host: Array) -> None:
+        """Copy an array of the host to one on the GPU; both are contiguous."""
+        out.set(host)
+
+    def download(self, out: Array, array: AnyArray) -> None:
+        """Copy an array on the GPU to one of the host; both are contiguous."""
+        array.get(out=out)
 
     def from_dlpack(self, array: AnyArray) -> AnyArray:
         """Return a CuPy array over the memory of an array that is on this GPU."""

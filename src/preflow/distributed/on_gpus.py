@@ -28,7 +28,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from typing import NamedTuple, TypeVar
 
@@ -42,7 +42,7 @@ from ..errors import DeviceMemoryError, InvalidInputError, UnsuitableMethodError
 from ..graph.integer_grid import IntegerGrid
 from ..graph.network import exact_sum
 from ..gridcut.cuda_tiled import TiledOptions
-from ..gridcut.cuda_tiled.parts import AFTER, BEFORE, MARGIN_OF_IMAGE, MARGIN_OF_VOLUME, Part, Place
+from ..gridcut.cuda_tiled.parts import AFTER, BEFORE, MARGIN_OF_IMAGE, MARGIN_OF_VOLUME, Part, Place, Sent
 from ..gridcut.cuda_tiled.tiling import Tiling, tiling_for
 from ..solving.run import Control
 from .exchange import Amounts, Answer, Border, Discharged, Labels, Order, Proof, RegionTask, Report, Worker
@@ -122,6 +122,13 @@ def window_of(device: Device, tilings: Sequence[Tiling], given: int, memory: int
     return (limit - kept) // layer
 
 
+class News(NamedTuple):
+    """What a region sends after a step, by border: flow, and labels that have changed."""
+
+    flow: dict[int, Sent]
+    labels: dict[int, AnyArray]
+
+
 class _Read(NamedTuple):
     """A region that has been read: its capacities, those around it, and the constant of :class:`.Loaded`."""
 
@@ -174,6 +181,7 @@ class GpuExchange:
         self._owner: list[int] = []
         self._devices: list[Device] = []
         self._is_exact = False
+        self._pool: ThreadPoolExecutor | None = None
 
     @property
     def num_devices(self) -> int:
@@ -199,7 +207,7 @@ class GpuExchange:
         regions = self._on_devices(_read, self._tasks)
         self._sinks = [region.sinks for region in regions]
         self._build([region.grid for region in regions])
-        self._search()
+        self._search(self._no_news())
         return self._reports()
 
     def _build(self, grids: list[IntegerGrid]) -> None:
@@ -216,7 +224,7 @@ class GpuExchange:
         windows = []
         for number, device in enumerate(self._devices):
             mine = [i for i, owner in enumerate(self._owner) if owner == number]
-            given = max(_given_bytes(grids[i]) for i in mine)
+            given = max(grids[i].bytes_placed for i in mine)
             with device.current():
                 windows.append(window_of(device, [tilings[i] for i in mine], given, self._memory))
         last = len(grids) - 1
@@ -235,44 +243,47 @@ class GpuExchange:
     def sweep(self, order: Order) -> list[Report]:
         """Discharge all windows of layers, then search."""
         self._control.check_wanted()
+        news = self._no_news()
         for number in range(max(len(part.windows) for part in self._parts)):
-            if self._control.stopped:
-                break
-            sent = self._on_devices(lambda part, k=number: part.discharge(k), self._parts)  # type: ignore[misc]
-            if any(sent):
-                self._hand_over(sent, Part.receive)
-                self._hand_over(self._changed(), Part.take_labels)
-        self._search()
+            if not self._control.stopped:
+                news = self._step(news, partial(Part.discharge, number=number), Part.take_labels)
+        self._search(news)
         self.sweeps += 1
         return self._reports()
 
-    def _search(self) -> None:
-        """Make all labels exact, unless the solve is stopped."""
+    def _search(self, news: Sequence[News]) -> None:
+        """Make all labels exact, unless the solve is stopped; `news` is from the last discharge."""
         self._is_exact = False
-        self._on_devices(Part.begin_search, self._parts)
-        while not self._control.stopped:
-            changed = self._changed()
-            if not any(changed):
-                self._is_exact = all(part.is_searched for part in self._parts)
-                break
-            self._hand_over(changed, Part.take_news)
-            self._on_devices(Part.go_on_searching, self._parts)
+        news = self._step(news, Part.begin_search, Part.take_labels)
+        while any(each.labels for each in news):
+            if self._control.stopped:
+                return
+            news = self._step(news, Part.go_on_searching, Part.take_news)
+        self._is_exact = all(part.is_searched for part in self._parts)
 
-    def _changed(self) -> list[dict[int, AnyArray]]:
-        """Return the labels at the borders of each region that have changed."""
-        return self._on_devices(Part.changed_labels, self._parts)
+    def _no_news(self) -> list[News]:
+        return [News({}, {})] * len(self._parts)
 
-    def _hand_over(self, sent: Sequence[Mapping[int, Item]], take: Callable[[Part, int, Item], None]) -> None:
-        """Let each region take what its neighbours have sent over their borders."""
+    def _step(
+        self,
+        news: Sequence[News],
+        act: Callable[[Part], dict[int, Sent]],
+        take: Callable[[Part, int, AnyArray], None],
+    ) -> list[News]:
+        """Let each region take the news of its neighbours, then act; return its own news."""
 
-        def run(number: int) -> None:
+        def run(number: int) -> News:
             part = self._parts[number]
-            if number > 0 and AFTER in sent[number - 1]:
-                take(part, BEFORE, sent[number - 1][AFTER])
-            if number + 1 < len(self._parts) and BEFORE in sent[number + 1]:
-                take(part, AFTER, sent[number + 1][BEFORE])
+            for side, other in ((BEFORE, number - 1), (AFTER, number + 1)):
+                if 0 <= other < len(news):
+                    flow, labels = (each.get(1 - side) for each in news[other])
+                    if flow is not None:
+                        part.receive(side, flow)
+                    if labels is not None:
+                        take(part, side, labels)
+            return News(act(part), part.changed_labels())
 
-        self._on_devices(run, range(len(self._parts)))
+        return self._on_devices(run, range(len(self._parts)))
 
     def _reports(self) -> list[Report]:
         reports = []
@@ -291,7 +302,10 @@ class GpuExchange:
             yield ask(PartWorker(task, part))
 
     def close(self) -> None:
-        """Do nothing: a proof later needs the regions."""
+        """End the threads; the regions stay on the GPUs, because a proof later needs them."""
+        if self._pool is not None:
+            self._pool.shutdown()
+            self._pool = None
 
     def _on_devices(self, function: Callable[[Item], Answer], items: Sequence[Item]) -> list[Answer]:
         """Call a function for an item of each region, on its GPU: one GPU in each thread."""
@@ -304,11 +318,11 @@ class GpuExchange:
                 device.synchronize()
             return answers
 
-        numbers = range(len(self._devices))
-        if len(numbers) == 1:
+        if len(self._devices) == 1:
             return run(0)
-        with ThreadPoolExecutor(len(numbers), "preflow-gpu") as pool:
-            return list(chain.from_iterable(pool.map(run, numbers)))
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(len(self._devices), "preflow-gpu")
+        return list(chain.from_iterable(self._pool.map(run, range(len(self._devices)))))
 
 
 def _read(task: GridTask) -> _Read:
@@ -318,11 +332,6 @@ def _read(task: GridTask) -> _Read:
     sink = loaded.grid.sink[task.own]
     total = exact_sum(sink) if sink.dtype.itemsize == 8 else sink.sum(dtype=np.int64)
     return _Read(loaded.grid, loaded.constant + int(total))
-
-
-def _given_bytes(grid: IntegerGrid) -> int:
-    """Return the bytes of the input of a region on a GPU."""
-    return sum(int(values.nbytes) for values in (grid.source, grid.sink, grid.neighbor))
 
 
 def place_of(task: GridTask, tiling: Tiling, has: tuple[bool, bool]) -> Place:

@@ -153,6 +153,16 @@ class IntegerGrid:
         given: int | float = unscaled(amount, self.scale_exponent, is_float=is_float)
         return given + self.constant_flow
 
+    @property
+    def bytes_placed(self) -> int:
+        """Bytes of the arrays that :meth:`placed` makes."""
+        sizes = (
+            (2 * self.size, self.largest_terminal),
+            (len(self.neighbor) * self.size, self.largest_neighbor),
+        )
+        dtypes = [_fitting(RESIDUAL_DTYPES, largest) or np.dtype(np.int64) for _, largest in sizes]
+        return sum(size * dtype.itemsize for (size, _), dtype in zip(sizes, dtypes, strict=True))
+
     def placed(self, xp: ArrayModule, place: Callable[[Any], Any]) -> IntegerGrid:
         """Return the grid with its arrays moved by `place`, in C order and in the array module `xp`."""
 

@@ -129,6 +129,18 @@ class CpuDevice:
         assert out.dtype == source.dtype
         out[...] = source
 
+    def empty_on_host(self, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
+        """Return an array without content."""
+        return np.empty(shape, dtype)
+
+    def upload(self, out: NDArray[Any], host: NDArray[Any]) -> None:
+        """Copy an array, as to a GPU."""
+        self.copy_between(out, host)
+
+    def download(self, out: NDArray[Any], array: NDArray[Any]) -> None:
+        """Copy an array, as from a GPU."""
+        self.copy_between(out, array)
+
     def from_dlpack(self, array: Any) -> NDArray[Any]:
         """Return an array that claims to be on a GPU as what it is."""
         return array if isinstance(array, np.ndarray) else np.from_dlpack(array)

@@ -11,9 +11,8 @@ GPU a window of layers at a time, as in :mod:`.slabs`. The labels and the words 
 Order of steps
 --------------
 All parts do the same step at the same time; :mod:`preflow.distributed.on_gpus` has the pseudo-code. The
-layers of a part with neighbours form two windows or more, which are discharged one after the other. So tiles
-on both sides of a border are never discharged at the same time, and the invariants of :mod:`.cuda_tiled` hold
-for the whole grid.
+last layer of a part is discharged after all others. So tiles on both sides of a border are never discharged
+at the same time, and the invariants of :mod:`.cuda_tiled` hold for the whole grid.
 """
 
 from __future__ import annotations
@@ -46,6 +45,10 @@ BEFORE, AFTER = 0, 1
 SIDES = (BEFORE, AFTER)
 #: Planes of a volume beyond each border, and rows of an image: a multiple of the planes or rows of any tile.
 MARGIN_OF_VOLUME, MARGIN_OF_IMAGE = 8, 32
+
+
+#: The kernel's count of the tiles that a search crossed begins with this number.
+HOPS_AT_LEAST = 2
 
 
 class Sent(NamedTuple):
@@ -112,6 +115,7 @@ class Part:
         self._reach = max(abs(offset[self._axis]) for offset in tiling.offsets)
         self._arrays = make_arrays(device, tiling)
         self._faces = self._arrays.faces_y if self._axis else self._arrays.faces_z
+        self._sides = [side for side in SIDES if place.has[side] and self._reach]
         self._begin = 0
         self._window: Window | None = None
         self._sums: dict[int, tuple[int, int]] = {}
@@ -121,7 +125,7 @@ class Part:
             self._fill_in_windows(grid, window)
         self._launcher = Launcher(device, tiling, self._arrays, turns, Control(stop=control.stop))
         self._launcher.searched = self._tiles(place.first, place.end)
-        self._known = {side: self._labels(side).copy() for side in SIDES if place.has[side]}
+        self._known = {side: self._labels(side).copy() for side in self._sides}
         self._hops, self._active, self._has_news = 0, True, False
         self.windows = self._divide(window)
 
@@ -151,7 +155,7 @@ class Part:
 
     def _fill_in_windows(self, grid: IntegerGrid, window: int) -> None:
         """Write capacities and excess in the host's memory, and the words on the GPU."""
-        state = host_state(self.tiling, grid, None)
+        state = host_state(self.device, self.tiling, grid, None)
         for begin, end in self._beyond():
             pixels = slice(begin * self._layer, end * self._layer)
             state.residual[:, pixels] = 0
@@ -170,13 +174,15 @@ class Part:
         return [(0, self.place.first), (self.place.end, self.tiling.layers)]
 
     def _divide(self, window: int | None) -> list[tuple[int, int]]:
-        """Return the layers that are discharged together: all where there are no neighbours, else a half."""
+        """Return the layers that are discharged together.
+
+        The last layer of a part waits while the neighbour discharges its first one, and the other way round.
+        """
         first, end, has = self.place
-        number = 2 if any(has) else 1
-        if window is not None:
-            number = max(number, -(-(end - first) // (window - 2)))
-        cuts = np.linspace(first, end, min(number, end - first) + 1).astype(int).tolist()
-        return list(pairwise(cuts))
+        last = end - 1 if has[AFTER] else end
+        number = 1 if window is None else -(-(last - first) // (window - 2))
+        cuts = np.linspace(first, last, number + 1).astype(int).tolist()
+        return list(pairwise([*cuts, end] if has[AFTER] else cuts))
 
     def _load(self, begin: int, end: int) -> None:
         """Copy the capacities of layers to the GPU, unless all are there."""
@@ -215,24 +221,25 @@ class Part:
 
     # Searches.
 
-    def begin_search(self) -> None:
-        """Search the part as if nothing beyond its borders could reach the sink."""
-        for side in SIDES:
-            if self.place.has[side]:
-                self._labels_beyond(side)[:] = NONE
-                self._known[side][:] = NONE
+    def begin_search(self) -> dict[int, Sent]:
+        """Search the part as if nothing beyond its borders could reach the sink; no flow leaves."""
+        for side in self._sides:
+            self._labels_beyond(side)[:] = NONE
+            self._known[side][:] = NONE
         self._hops = 0
         state = self._launcher.launch((0, 0, 0), self._residual, self._terminal, discharges=False)
         self._take_state(state)
+        return {}
 
-    def go_on_searching(self) -> None:
-        """Search again where labels beyond the borders have changed."""
+    def go_on_searching(self) -> dict[int, Sent]:
+        """Search again where labels beyond the borders have changed; no flow leaves."""
         if self._has_news:
             self._has_news = False
             self._take_state(self._launcher.search_further(self._residual, self._terminal))
+        return {}
 
     def _take_state(self, state: AnyArray) -> None:
-        self._hops += int(state[LAST_SEARCH])
+        self._hops += int(state[LAST_SEARCH]) - (HOPS_AT_LEAST if self._hops else 0)
         self._active = bool(state[ACTIVE_TILES])
 
     def changed_labels(self) -> dict[int, AnyArray]:
@@ -273,7 +280,9 @@ class Part:
     # Discharges.
 
     def discharge(self, number: int) -> dict[int, Sent]:
-        """Discharge a window of layers, if it has work; return the flow that left over each border."""
+        """Discharge a window, if there is one and it has work; return the flow that left over each border."""
+        if number >= len(self.windows):
+            return {}
         begin, end = self.windows[number]
         if self._window and not has_work(self.tiling, self._tiles(begin, end), self._arrays.words):
             return {}
@@ -283,11 +292,8 @@ class Part:
         state = self._launcher.discharge(place, self._residual, self._terminal, self._hops)
         if not state[ACTIVE_HERE]:
             return {}
-        sent = {}
-        if begin == self.place.first and self.place.has[BEFORE]:
-            sent[BEFORE] = self._send(BEFORE)
-        if end == self.place.end and self.place.has[AFTER]:
-            sent[AFTER] = self._send(AFTER)
+        at_border = (begin == self.place.first, end == self.place.end)
+        sent = {side: self._send(side) for side in self._sides if at_border[side]}
         if self._window is not None:
             self._measure(first, last)
             self._store(first, last)

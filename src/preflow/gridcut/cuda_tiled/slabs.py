@@ -22,8 +22,6 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from ...arrays import AnyArray, Array
 from ...cuda.runtime import Device
 from ...graph.integer_grid import IntegerGrid
@@ -69,12 +67,12 @@ class Window:
     def copy_to_gpu(self, begin: int, end: int) -> None:
         """Copy layers to the GPU."""
         for gpu, host in self._pairs(begin, end):
-            gpu[:] = self.device.xp.asarray(host)
+            self.device.upload(gpu, host)
 
     def copy_to_host(self, begin: int, end: int) -> None:
         """Copy layers to the host."""
         for gpu, host in self._pairs(begin, end):
-            host[:] = self.device.to_host(gpu)
+            self.device.download(host, gpu)
 
 
 def solve_in_slabs(
@@ -100,7 +98,7 @@ def solve_in_slabs(
     control.remarks.append(
         f"capacities stay on the host and are copied in slabs of up to {layers} layers of tiles"
     )
-    state = host_state(tiling, grid, start)
+    state = host_state(device, tiling, grid, start)
     arrays = make_arrays(device, tiling)
     window = Window(device, tiling, state, layers)
     for begin in range(0, tiling.layers, layers):
@@ -153,9 +151,10 @@ def has_work(tiling: Tiling, tiles: tuple[int, int], words: AnyArray) -> bool:
     return bool((active & reached).any())
 
 
-def host_state(tiling: Tiling, grid: IntegerGrid, start: GridFlow | None) -> HostState:
+def host_state(device: Device, tiling: Tiling, grid: IntegerGrid, start: GridFlow | None) -> HostState:
     """Return capacities and excess before the solve."""
-    residual = np.zeros((tiling.directions, *tiling.padded), dtype=tiling.residual)
-    terminal = np.zeros(tiling.padded, dtype=tiling.excess)
+    residual = device.empty_on_host((tiling.directions, *tiling.padded), tiling.residual)
+    terminal = device.empty_on_host(tiling.padded, tiling.excess)
+    residual[...], terminal[...] = 0, 0
     tiling.image(residual)[...], tiling.image(terminal)[...] = initial_state(grid, start)
     return HostState(residual.reshape(tiling.directions, -1), terminal.reshape(-1))

@@ -1,0 +1,194 @@
+"""Measure the hosts of regions on one machine: GPUs beside one GPU, Ray beside threads.
+
+    python -m benchmarks.scale.hosts gpus FILE.json 512          one and two GPUs, and a limit on memory
+    python -m benchmarks.scale.hosts ray FILE.json 400 2 4       2 and 4 actors beside "multicore-merging"
+
+Times are those of whole calls, from arrays of NumPy to labels. "read" is the part until all regions are read
+and on their GPUs, and "sweeps" what follows until the cut is proved.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+import preflow
+from preflow.bench.machine import describe_machine
+from preflow.distributed import GpuExchange, RayExchange
+from preflow.distributed.exchange import Order, RegionTask, Report
+from preflow.graph.integer_grid import IntegerGrid
+from preflow.solving.run import Control
+
+REPEATS = 3
+#: Share of the bytes of all capacities that is the limit on a GPU's memory.
+LIMIT = 0.55
+#: Seconds after which no further solve begins.
+MOST_SECONDS = 150.0
+
+
+class Instance(NamedTuple):
+    """A volume: its name, its terminal capacities and that between all neighbours."""
+
+    name: str
+    source: NDArray[np.int16]
+    sink: NDArray[np.int16]
+    neighbor: int
+
+
+def noisy_ball(side: int, noise: float, contrast: float, neighbor: int, name: str) -> Instance:
+    """Return a ball seen through noise."""
+    rng = np.random.default_rng(side)
+    squares = (np.arange(side, dtype=np.float32) - side / 2) ** 2
+    inside = squares[:, None, None] + squares[:, None] + squares < (side / 3) ** 2
+    difference = rng.standard_normal((side,) * 3, dtype=np.float32)
+    difference *= noise
+    difference += np.where(inside, np.float32(contrast), np.float32(-contrast))
+    whole = np.rint(difference, out=difference).astype(np.int16)
+    return Instance(name, np.maximum(whole, 0), np.maximum(-whole, 0), neighbor)
+
+
+def instances(side: int) -> Iterator[Instance]:
+    """Yield a volume in which noise decides most pixels, and two in which flow has farther to go."""
+    yield noisy_ball(side, 40, 15, 20, "noisy ball")
+    yield noisy_ball(side, 40, 5, 28, "noisy ball, little contrast")
+    yield noisy_ball(side, 40, 3, 32, "noisy ball, least contrast")
+
+
+class TimedExchange(GpuExchange):
+    """GPUs, with the time at which regions are read."""
+
+    read_at = 0.0
+
+    def _build(self, grids: list[IntegerGrid]) -> None:
+        super()._build(grids)
+        self.read_at = time.perf_counter()
+
+    def sweep(self, order: Order) -> list[Report]:
+        """Run one sweep."""
+        reports = super().sweep(order)
+        self.swept_at = time.perf_counter()
+        return reports
+
+    def scatter(self, tasks: Sequence[RegionTask], control: Control) -> list[Report]:
+        """Read the regions."""
+        reports = super().scatter(tasks, control)
+        self.swept_at = time.perf_counter()
+        return reports
+
+
+def solved_on_gpus(instance: Instance, devices: list[int], memory: int | None) -> dict[str, object]:
+    """Return the times of one solve."""
+    host = TimedExchange(devices=devices, memory=memory)
+    begin = time.perf_counter()
+    result = preflow.distributed.grid_cut(
+        instance.source, instance.sink, instance.neighbor, exchange=host, time_limit=60
+    )
+    end = time.perf_counter()
+    return {
+        "status": result.status,
+        "value": int(result.value),
+        "labels": int(result.labels.sum()),
+        "sweeps": result.sweeps,
+        "windows": len(host._parts[0].windows),
+        "whole call": end - begin,
+        "read": host.read_at - begin,
+        "sweeps seconds": host.swept_at - host.read_at,
+    }
+
+
+def measure_gpus(path: Path, side: int) -> None:
+    """Measure one and two GPUs."""
+    import cupy
+
+    began = time.perf_counter()
+    rows: list[dict[str, object]] = []
+    small = noisy_ball(64, 40, 15, 20, "small")
+    for devices in ([0], [0, 1]):
+        solved_on_gpus(small, devices, None)
+    print("compiled", time.perf_counter() - began, flush=True)
+    for instance in instances(side):
+        given = [cupy.asarray(values) for values in (instance.source, instance.sink)]
+        for _ in range(2):
+            alone = preflow.grid_cut(given[0], given[1], instance.neighbor, method="cuda-tiled")
+        seconds = dict(alone.stats.seconds)
+        rows.append({"instance": instance.name, "how": "cuda-tiled", "value": int(alone.value), **seconds})
+        print(rows[-1], flush=True)
+        del given, alone
+        cupy.get_default_memory_pool().free_all_blocks()
+        limit = int(LIMIT * 16 * side**3)
+        for how, devices, memory in (
+            ("one GPU", [0], None),
+            ("two GPUs", [0, 1], None),
+            ("one GPU with a limit", [0], limit),
+            ("two GPUs with a limit", [0, 1], limit // 2),
+        ):
+            for _ in range(REPEATS if memory is None else 1):
+                if time.perf_counter() - began > MOST_SECONDS:
+                    break
+                row = solved_on_gpus(instance, devices, memory)
+                rows.append({"instance": instance.name, "how": how, "memory": memory, **row})
+                print(rows[-1], flush=True)
+                write(path, side, rows)
+
+
+def solved_on_host(instance: Instance, how: str, count: int) -> dict[str, object]:
+    """Solve by threads or actors; return the answer's numbers and the seconds of its phases."""
+    found: preflow.GridCutResult | preflow.distributed.RegionCutResult
+    row: dict[str, object] = {}
+    if how == "multicore-merging":
+        found = preflow.grid_cut(*instance[1:], method=how, threads=count)
+    else:
+        host = RayExchange(workers=count) if how == "ray" else "memory"
+        found = preflow.distributed.grid_cut(*instance[1:], exchange=host, regions=count, threads=count)
+        row = {"sweeps": found.sweeps, "regions": found.regions}
+    row |= {"value": int(found.value), "labels": int(found.labels.sum())}
+    return row | {f"of which {name}": value for name, value in found.stats.seconds.items()}
+
+
+def measure_ray(path: Path, side: int, counts: list[int]) -> None:
+    """Measure threads, then as many actors of Ray."""
+    from preflow.distributed.batches.ray_tasks import start_ray
+
+    began = time.perf_counter()
+    instance = next(instances(side))
+    start_ray(None, max(counts))
+    rows: list[dict[str, object]] = []
+    for count in counts:
+        for how in ("multicore-merging", "memory", "ray"):
+            for _ in range(2):
+                if time.perf_counter() - began > MOST_SECONDS:
+                    break
+                gc.collect()  # actors of the last result have the CPUs
+                begin = time.perf_counter()
+                row = solved_on_host(instance, how, count)
+                row |= {"how": how, "workers": count, "seconds": time.perf_counter() - begin}
+                rows.append(row)
+                print(row, flush=True)
+                write(path, side, rows)
+
+
+def write(path: Path, side: int, rows: list[dict[str, object]]) -> None:
+    """Write what has been measured so far."""
+    record = {"machine": describe_machine(), "side": side, "rows": rows}
+    path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+
+
+def main() -> None:
+    """Measure."""
+    path, side = Path(sys.argv[2]), int(sys.argv[3])
+    if sys.argv[1] == "gpus":
+        measure_gpus(path, side)
+    else:
+        measure_ray(path, side, [int(count) for count in sys.argv[4:]])
+
+
+if __name__ == "__main__":
+    main()
