@@ -123,7 +123,7 @@ def window_of(device: Device, tilings: Sequence[Tiling], given: int, memory: int
 
 
 class News(NamedTuple):
-    """What a region sends after a step, by border: flow, and labels that have changed."""
+    """The news of a region after a step, by border: flow, and labels that have changed."""
 
     flow: dict[int, Sent]
     labels: dict[int, AnyArray]
