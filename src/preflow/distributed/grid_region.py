@@ -137,8 +137,12 @@ class GridRegion:
         ghosts, self._first_of, ghost_of = np.unique(head, return_index=True, return_inverse=True)
         self._rim, self._ghosts = rim.astype(np.uint64), ghosts.astype(np.uint64)
         self._rim_of, self._ghost_of = rim_of.astype(np.int32), ghost_of.astype(np.int32)
-        self._arcs = tail * len(offsets) + arcs.direction
-        self._opposites = head * len(offsets) + (arcs.direction ^ 1)
+        # The borders of all regions are in memory at the same time, so their arrays are narrow.
+        numbers = (2 * pad + math.prod(self._shape)) * len(offsets)
+        narrow = np.int32 if numbers <= np.iinfo(np.int32).max else np.int64
+        self._first_of = self._first_of.astype(narrow)
+        self._arcs = (tail * len(offsets) + arcs.direction).astype(narrow)
+        self._opposites = (head * len(offsets) + (arcs.direction ^ 1)).astype(narrow)
         self.border = Border(arcs.neighbours, arcs.first, np.zeros(len(tail), dtype=np.int64))
         self._sinks = 0
         self._state = NOTHING
