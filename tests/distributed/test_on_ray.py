@@ -341,6 +341,18 @@ def test_ray_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         preflow.distributed.RayExchange()
 
 
+def test_results_that_hold_all_cpus_are_named(ray_cluster: None) -> None:
+    arrays = np.ones((6, 6), dtype=np.int64), np.eye(6, dtype=np.int64), 1
+    first = preflow.distributed.grid_cut(*arrays, exchange=RayExchange(workers=CPUS), regions=CPUS)
+    with pytest.raises(
+        InvalidInputError, match="2 actors need 2 CPUs, but results of earlier solves hold 3 of 3"
+    ):
+        preflow.distributed.grid_cut(*arrays, exchange=RayExchange(workers=2), regions=2)
+    first.verify()
+    del first
+    preflow.distributed.grid_cut(*arrays, exchange=RayExchange(workers=2), regions=2).verify()
+
+
 def test_bad_arguments(tmp_path: Path) -> None:
     for name in ("workers", "threads", "every"):
         with pytest.raises(InvalidInputError, match=f"{name} must be a positive integer, got 0"):

@@ -16,6 +16,7 @@ that Ray stored on it.
 
 from __future__ import annotations
 
+import gc
 import math
 import os
 import weakref
@@ -174,6 +175,10 @@ class Stored(NamedTuple):
     insides: list[ObjectRef[State]]
 
 
+#: Exchanges that have actors; each ends its own when it is deleted.
+_WITH_ACTORS: weakref.WeakSet[RayExchange] = weakref.WeakSet()
+
+
 class RayExchange:
     """Regions on the actors of a Ray cluster: an exchange for :func:`preflow.distributed.grid_cut`.
 
@@ -238,6 +243,7 @@ class RayExchange:
             raise InvalidInputError(f"gpus must not be negative, got {gpus!r}")
         self.sweeps = 0
         self.replaced = 0
+        self._node: str | None = None
         self._address, self._count, self._threads, self._gpus = address, workers, threads, gpus
         self._checkpoint = None if checkpoint is None else Checkpoint(Path(checkpoint))
         self._every = every
@@ -265,7 +271,7 @@ class RayExchange:
             cpus = self._threads * self._count if self._count else max(self._threads, usable_cpus())
             start_ray(self._address, cpus, math.ceil(self._gpus * (self._count or 1)) or None)
             weakref.finalize(self, ray.shutdown)
-        count = max(1, min(len(tasks), self._count or self._fitting()))
+        count = self._fitting(len(tasks))
         self._of_actor = [part.tolist() for part in np.array_split(np.arange(len(tasks)), count)]
         self._tasks = ray.put(list(tasks))
         self._actors = [self._new_actor(home) for home in range(count)]
@@ -338,11 +344,36 @@ class RayExchange:
                 ray.kill(actor)
         self._actors.clear()
 
-    def _fitting(self) -> int:
-        """Return how many actors fit the cluster."""
-        resources = ray.cluster_resources()
-        kind, each = ("GPU", self._gpus) if self._gpus else ("CPU", self._threads)
-        return int(resources.get(kind, 1) / each)
+    def _fitting(self, most: int) -> int:
+        """Return how many actors to start: what was asked for, or what fits the cluster; at most `most`.
+
+        Raises
+        ------
+        InvalidInputError
+            Results of earlier solves hold what these actors need: Ray would wait for it without end.
+        """
+        self._node = ray.get_runtime_context().get_node_id()
+        kind, each = ("GPUs", self._gpus) if self._gpus else ("CPUs", self._threads)
+        total = float(ray.cluster_resources().get(kind[:-1], 1))
+        for attempt in range(2):
+            others = (other for other in _WITH_ACTORS if other is not self and other._node == self._node)
+            held = sum(other._held(kind) for other in others)
+            count = min(most, self._count or max(1, int((total - held) / each)))
+            if not held or held + count * each <= total:
+                break
+            if attempt == 0:
+                gc.collect()
+        else:
+            raise InvalidInputError(
+                f"{count} actors need {count * each:g} {kind}, but results of earlier solves hold {held:g} "
+                f"of {total:g} until they are deleted: their proofs ask their actors"
+            )
+        _WITH_ACTORS.add(self)
+        return count
+
+    def _held(self, kind: str) -> float:
+        """Return how many "CPUs" or "GPUs" its actors hold."""
+        return len(self._actors) * (self._threads if kind == "CPUs" else self._gpus)
 
     def _new_actor(self, home: int) -> ActorHandle[Actor]:
         homes = {number: owner for owner, numbers in enumerate(self._of_actor) for number in numbers}
