@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from pathlib import Path
 from typing import Any
 
@@ -80,14 +81,28 @@ class InfeasibleFlowError(InfeasibleError):
         The amount by which they do.
     """
 
-    def __init__(self, vertices: tuple[Any, ...], excess: float) -> None:
+    def __init__(self, vertices: tuple[Any, ...], excess: float, message: str | None = None) -> None:
         self.vertices, self.excess = vertices, excess
         several = (
             f"{len(vertices):,} vertices together supply {excess:,} more than the arcs out of the set can"
         )
         single = f"vertex {_some(vertices)} supplies {excess:,} more than the arcs out of it can carry"
         text = single if len(vertices) == 1 else f"{several} carry: {_some(vertices)}"
-        PreflowError.__init__(self, f"no feasible flow: {text}")
+        PreflowError.__init__(self, message or f"no feasible flow: {text}")
+
+    @classmethod
+    def of_plan(cls, vertices: tuple[tuple[str, Hashable], ...], excess: float) -> InfeasibleFlowError:
+        """Return the error of a transport plan, whose vertices are ("row", label) and ("column", label)."""
+        rows, columns = (tuple(name for side, name in vertices if side == of) for of in ("row", "column"))
+        several = len(rows) > 1
+        who = f"{'rows' if several else 'row'} {_some(rows)} {'have' if several else 'has'}"
+        them = "them" if several else "it"
+        if columns:
+            where = f"{'columns' if len(columns) > 1 else 'column'} {_some(columns)}"
+            what = f"{excess:,} more than {where} can take, and no other column may take from {them}"
+        else:
+            what = f"{excess:,}, and no column may take from {them}"
+        return cls(vertices, excess, f"no transport plan: {who} {what}")
 
 
 class InfeasibleMatchingError(InfeasibleError):

@@ -61,13 +61,13 @@ def test_floats(folder: Path) -> None:
         ("a.npy", [5, 3], "sum"),
         ("a.npy", [5, 2, 0], "a"),
         ("a.npy", [8, -1], "negative"),
-        ("cost.npy", [[np.inf] * 3, [0, 0, 0]], "(row, 1)"),
+        ("cost.npy", [[np.inf] * 3, [0, 0, 0]], "row 1 has 5, and no column may take from it"),
     ],
 )
 def test_bad_input(folder: Path, file: str, content: list[object], message: str) -> None:
     np.save(file, np.array(content))
     found = fail("transport", "cost.npy", *MASSES)
-    assert message.replace("(row, 1)", "('row', 1)") in found
+    assert message in found
 
 
 def test_bad_files(folder: Path) -> None:

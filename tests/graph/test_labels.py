@@ -394,3 +394,15 @@ class TestTransport:
         with pytest.raises(InfeasibleFlowError) as caught:
             preflow.transport(cost, [5, 1], [2, 4])
         assert ("row", "north") in caught.value.vertices
+
+    @pytest.mark.parametrize(
+        ("second", "message"),
+        [
+            ([np.inf, np.inf], "row w2 has 2, and no column may take from it"),
+            ([2, np.inf], "rows w1, w2 have 1 more than column a can take, and no other column may take"),
+        ],
+    )
+    def test_infeasible_masses_are_told_in_words(self, second: list[float], message: str) -> None:
+        costs = pd.DataFrame([[1, np.inf], second], index=["w1", "w2"], columns=["a", "b"])
+        with pytest.raises(InfeasibleFlowError, match=message):
+            preflow.transport(costs, [3, 2], [4, 1])

@@ -177,7 +177,7 @@ def _numbered_as_in_file(problem: CostFile) -> Iterator[None]:
     except InfeasibleFlowError as error:
         names = {"row": problem.rows, "column": problem.columns}
         vertices = tuple((side, names[side].tolist()[i]) for side, i in error.vertices)
-        raise InfeasibleFlowError(vertices, error.excess) from None
+        raise InfeasibleFlowError.of_plan(vertices, error.excess) from None
 
 
 def _write_plan(file: str, problem: CostFile, result: TransportResult, to_table: bool) -> None:

@@ -410,4 +410,4 @@ def _infeasible(
         for side, numbers, known in (("row", rows, labels[0]), ("column", columns, labels[1]))
         for label in labels_of(known, numbers).tolist()
     ]
-    return InfeasibleFlowError(tuple(names), amount)
+    return InfeasibleFlowError.of_plan(tuple(names), amount)
