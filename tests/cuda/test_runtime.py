@@ -135,7 +135,7 @@ def test_slow_compilations_are_said(
     path = Path(preflow.__file__).parent / "maxflow" / "cuda_lockfree.cu"
     for kernel, patience in (("quick", 20.0), ("slow", 0.001)):
         monkeypatch.setattr(runtime, "LONGEST_CACHE_HIT", patience)
-        runtime._function.__wrapped__(path, kernel, (), False)
+        runtime._function.__wrapped__(path, kernel, (), False, 0)
         assert caplog.text.count("compiling cuda_lockfree.cu for the GPU") == (kernel == "slow")
     assert shown == ["cuda_lockfree.cu for the GPU"] * 2
 

@@ -163,6 +163,7 @@ class GpuExchange:
 
     Examples
     --------
+    >>> import preflow.distributed
     >>> host = preflow.distributed.GpuExchange(devices=[0, 1], memory=10**10)
     >>> preflow.distributed.grid_cut(source, sink, 20, exchange=host)  # doctest: +SKIP
     """
