@@ -97,7 +97,7 @@ def test_suites_and_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     assert all("would store more than" in str(reason) for reason in reasons)
     large = AssignmentInstance(scipy.sparse.csr_array([[2_000_000]]))
     fit = [peer.name for peer in ASSIGNMENT_PEERS if peer.unfit(large) is None]
-    assert fit == ["ortools", "scipy", "fastlap"]
+    assert fit == ["ortools", "scipy", "fastlap", "kwok"]
     monkeypatch.setattr(machine, "memory_bytes", lambda: 2**20)
     with pytest.raises(TooLargeError, match="GiB of memory"):
         assignment(())[0].make()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from importlib import import_module
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +17,8 @@ from .problem import Contestant, Outcome, Stopwatch
 PARTS = 10**9
 #: The most pairs of points for peers that store the costs of all pairs.
 STORED_PAIRS = 50_000_000
+#: The most pairs for peers that take Python lists of tuples.
+LISTED_PAIRS = 2_000_000
 #: The sparse solver of lap takes costs below this.
 LAPMOD_LARGEST = 1_000_000
 
@@ -162,6 +165,48 @@ def _run_fastlap(prepared: Prepared) -> Outcome:
     return Outcome(prepared.instance.total(columns), clock.seconds)
 
 
+def _unfit_kwok(instance: AssignmentInstance) -> str | None:
+    if instance.sizes["pairs"] > LISTED_PAIRS:
+        return f"would store more than {LISTED_PAIRS:,} pairs as tuples of Python"
+    n, m = instance.sizes["rows"], instance.sizes["columns"]
+    return f"takes no more rows than columns, got {n:,} x {m:,}" if n > m else None
+
+
+def _prepare_kwok(instance: AssignmentInstance) -> Prepared:
+    """Return the pairs of each row with weights, of which the heaviest matching is a cheapest assignment.
+
+    Weights are so large that a matching with one more pair is heavier.
+    """
+    if instance.kind == "points":
+        points = instance.costs
+        parts = [AssignmentInstance(points.block(0, len(points.rows)))]
+    elif instance.kind == "batch":
+        parts = [AssignmentInstance(costs) for costs in instance.costs]
+    else:
+        parts = [instance]
+    rows = []
+    for part in parts:
+        row, column, cost = part.arcs()
+        least, most = cost.min(), cost.max()
+        weight = (most - least) * part.sizes["rows"] + most + 1 - cost
+        if part.sizes["rows"] * weight.max() >= 2**31:
+            weight = weight + 0.5  # its whole numbers have 32 bits, also the sum, and it finds nothing beyond
+        pairs = list(zip(column.tolist(), weight.tolist(), strict=True))
+        ends = np.searchsorted(row, np.arange(part.sizes["rows"] + 1)).tolist()
+        rows.append([pairs[begin:end] for begin, end in pairwise(ends)])
+    return Prepared(instance, rows)
+
+
+def _run_kwok(prepared: Prepared) -> Outcome:
+    from kwok import kwok
+
+    clock = Stopwatch()
+    columns = [kwok(rows).left_pairs for rows in prepared.costs]
+    clock.lap("solve")
+    is_batch = prepared.instance.kind == "batch"
+    return Outcome(prepared.instance.total(columns if is_batch else columns[0]), clock.seconds)
+
+
 def _as_integers(costs: Any) -> Any:
     if costs.dtype.kind == "i":
         return costs.astype(np.int64)
@@ -243,4 +288,13 @@ ASSIGNMENT_PEERS: tuple[Contestant, ...] = (
         for name in ("laprust", "lapcpp")
     ),
     Contestant("fastlap", "fastlap", "fastlap", _run_fastlap, _prepare_lap, _unfit_points),
+    Contestant(
+        "kwok",
+        "kwok",
+        "kwok",
+        _run_kwok,
+        _prepare_kwok,
+        _unfit_kwok,
+        "solves matching of the largest weight; its lists, also of points, are built before the clock starts",
+    ),
 )
