@@ -100,9 +100,12 @@ class SolveStats:
         return replace(self, seconds=added_up(seconds, self.seconds))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the record as plain Python values, for JSON."""
-        per_thread = [dict(counts) for counts in self.per_thread]
-        return {**asdict(self), "per_thread": per_thread, "seconds": dict(self.seconds)}
+        """Return the record as plain Python values, for JSON, in which tuples are lists."""
+        values = asdict(self) | {
+            "per_thread": [dict(counts) for counts in self.per_thread],
+            "seconds": dict(self.seconds),
+        }
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
 
 @dataclass(frozen=True)

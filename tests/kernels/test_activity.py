@@ -52,7 +52,7 @@ def test_methods_record(method: str, options: dict[str, object]) -> None:
     assert (result.value, result.stats.pushes) == (plain.value, plain.stats.pushes)
     assert 0 < max(result.stats.active) < problem.network.num_vertices
     assert min(result.stats.active) >= 0
-    assert result.stats.to_dict()["active"] == result.stats.active
+    assert result.stats.to_dict()["active"] == list(result.stats.active)
 
 
 def test_bad_option() -> None:
