@@ -863,3 +863,16 @@ def test_a_time_limit_ends_the_proof_of_large_prices() -> None:
     stopping: Any = SimpleNamespace(solve=solve_and_stop)
     found = solve_proved(stopping, DenseCosts(costs[None]), method.make_options(None), control)
     assert found.ending.tolist() == [STOPPED]
+
+
+def test_large_costs_leave_no_pair_out_of_a_hall_set() -> None:
+    """A distance of 2**61 is not one of no path: column 3 may also take row 2."""
+    largest = 2**59
+    row, column = [0, 2, 2, 4, 4, 4], [0, 2, 3, 1, 2, 3]
+    cost = np.array([0, 4, largest - 2, 5, 3, -largest])
+    costs = scipy.sparse.csr_array((cost, (row, column)), shape=(5, 4))
+    with pytest.raises(InfeasibleError) as caught:
+        preflow.linear_assignment(costs, method="serial-cost-scaling")
+    assert (caught.value.violating, caught.value.allowed) == ((1, 2, 3), (2, 4))
+    with pytest.raises(InvalidInputError, match="the range of the costs is too large"):
+        preflow.linear_assignment(costs, method="serial-shortest-path")

@@ -45,9 +45,9 @@ class Limits(NamedTuple):
     zero: Number
 
 
-#: With costs up to 2**59, distances up to 2**59 and prices down to -2**60, no sum in a search exceeds 2**63,
-#: and no sum with a masked price is below 2**61.
-INTEGER_LIMITS = Limits(np.int64(2**62), np.int64(2**61), np.int64(2**59), np.int64(0))
+#: In a search, sums are cost - price - (cost - price - distance). With costs up to 2**59, distances up to
+#: 2**59 and prices down to -2**60 they are at most 2.5 * 2**60, with a masked price from 3.5 to 7.5 * 2**60.
+INTEGER_LIMITS = Limits(np.int64(6 * 2**60), np.int64(3 * 2**60), np.int64(2**59), np.int64(0))
 FLOAT_LIMITS = Limits(*(np.float64(np.inf),) * 3, np.float64(0))
 
 
