@@ -26,6 +26,7 @@ from preflow.errors import (
     UnboundedCostError,
     VerificationError,
 )
+from preflow.mincost import serial_capacity_scaling
 from tests.support.min_cost import SmallCosts, cheapest, check_against_oracle, small_costs
 
 METHODS = [method for method in preflow.methods("min_cost_flow") if method.device == "cpu"]
@@ -331,3 +332,22 @@ def test_a_stopped_solve(method: str) -> None:
         assert result.lower_bound <= result.upper_bound <= math.inf
         with pytest.raises(NotOptimalError):
             _ = result.cost
+
+
+@pytest.mark.parametrize("direct", [3, 2])
+def test_a_stop_between_phases_is_no_answer(direct: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first phase finds no path, of an instance that has a flow or not."""
+    send = serial_capacity_scaling.send_along_paths
+
+    def send_and_stop(*arguments: Any) -> Any:
+        ending = send(*arguments)
+        arguments[-1].stop[0] = 1
+        return ending
+
+    monkeypatch.setattr(serial_capacity_scaling, "send_along_paths", send_and_stop)
+    arcs = [0, 1, 0], [1, 2, 2], [7, 3, direct], [5, 6, 20]
+    result = preflow.min_cost_flow(arcs, [6, 0, -6], method="serial-capacity-scaling", time_limit=1000)
+    assert result.status == "time-limit"
+    assert result.lower_bound <= 93
+    assert result.upper_bound == math.inf
+    result.verify()

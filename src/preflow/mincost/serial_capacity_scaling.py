@@ -90,6 +90,7 @@ def solve(
         sources = np.flatnonzero(excess >= delta).astype(np.uint64)
         ending = int(send_along_paths(net, tail, potential, excess, sources, delta, search, monitor))
         control.counts[PHASES] += np.uint64(1)
-        if control.stopped:
-            break
+        if control.stopped and bit > 0:
+            # A phase that ends without a path to its amount says nothing of smaller amounts.
+            return FlowState(net.flow(instance.capacity), potential, "stopped")
     return FlowState(net.flow(instance.capacity), potential, ENDINGS[ending])
