@@ -1,4 +1,4 @@
-"""What `cite` returns: preflow, and the papers of methods and results."""
+"""Tests of `cite`: it names preflow, and the papers of methods and results."""
 
 from __future__ import annotations
 

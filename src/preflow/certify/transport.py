@@ -63,11 +63,17 @@ def price_bound(
     costs: TransportCosts, item: int, a: Array, b: Array, v: Array, threads: int = 1
 ) -> int | float:
     """Return the least cost of plans that prices of the columns prove; exact for integers."""
+    v = _from_largest(v, b)
     least = least_less_price(costs, item, v, threads)
     sends = a > 0
     if costs.dtype.kind == "f" and np.isinf(least[sends]).any():
         return float("inf")
     return exact_dot(least[sends], a[sends]) + exact_dot(v, b)
+
+
+def _from_largest(v: Array, b: Array) -> Array:
+    """Return prices less that of the column of the largest mass: they prove the same, by smaller products."""
+    return v - v[int(b.argmax())] if len(v) else v
 
 
 def plan_cost(costs: TransportCosts, item: int, row: Array, column: Array, mass: Array) -> int | float:
@@ -167,9 +173,9 @@ def rounding_slack(costs: TransportCosts, item: int, a: Array, b: Array, v: Arra
     """Return by how much rounding may change a cost or a bound: 0 for integers."""
     if costs.dtype.kind == "i" and a.dtype.kind == "i":
         return 0
-    total = float(a.sum())
+    total, v = float(a.sum()), _from_largest(v, b)
     least = np.abs(least_less_price(costs, item, v, threads)[a > 0])
-    largest = float(np.abs(v).max(initial=0)) + float(least.max(initial=0, where=np.isfinite(least)))
+    largest = float(np.abs(v[b > 0]).max(initial=0)) + float(least.max(initial=0, where=np.isfinite(least)))
     # The larger number first: nothing underflows that counts.
     return (len(a) + len(b) + 2) * 2.0**-50 * max(total, largest) * min(total, largest)
 

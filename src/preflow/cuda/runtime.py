@@ -159,7 +159,7 @@ class Device:
         out.data.copy_from_device(source.data, source.nbytes)
 
     def empty_on_host(self, shape: tuple[int, ...], dtype: DType) -> Array:
-        """Return an array in pinned memory of the host, which copies to and from the GPU much faster."""
+        """Return an array in pinned memory of the host: the GPU copies it much faster than other memory."""
         size = math.prod(shape)
         memory = self.xp.cuda.alloc_pinned_memory(max(1, size * dtype.itemsize))
         array: Array = np.frombuffer(memory, dtype, size).reshape(shape)
