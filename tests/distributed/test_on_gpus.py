@@ -22,6 +22,7 @@ from preflow.errors import (
 )
 from preflow.gridcut.cuda_tiled.parts import Part
 from tests.support.cuda_on_cpu.device import CpuDevice, Sanitizer
+from tests.support.long_paths import serpentine
 
 REAL_DEVICES = runtime.find_devices
 Arrays = tuple[NDArray[Any], NDArray[Any], Any]
@@ -101,22 +102,8 @@ def test_no_arcs_over_the_borders() -> None:
     assert check(arrays, regions=2, connectivity=[(0, 1)]).regions == 2
 
 
-def path_through_all_rows(height: int, width: int) -> Arrays:
-    """Return an image with one path from its first to its last column, up and down all others."""
-    neighbor = np.zeros((2, height, width), dtype=np.int16)
-    neighbor[1, :-1, ::2] = 7
-    for column in range(0, width - 2, 2):
-        row = height - 1 if column % 4 == 0 else 0
-        neighbor[0, row, column : column + 2] = 9
-    source, sink = np.zeros((2, height, width), dtype=np.int16)
-    source[0, 0] = 5
-    last = (width - 1) // 2 * 2
-    sink[height - 1 if last % 4 == 0 else 0, last] = 8
-    return source, sink, neighbor
-
-
 def test_a_path_that_crosses_all_borders_many_times() -> None:
-    result = check(path_through_all_rows(140, 5), regions=2)
+    result = check(serpentine(140, 5), regions=2)
     assert result.value == 5
     assert result.regions == 2
 
@@ -176,7 +163,7 @@ def test_labels_never_fall(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_time_limit_leaves_valid_bounds() -> None:
-    arrays = path_through_all_rows(260, 17)
+    arrays = serpentine(260, 17)
     result = preflow.distributed.grid_cut(*arrays, exchange="gpus", time_limit=1e-3)
     assert result.status == "time-limit"
     assert result.lower_bound <= 5 <= result.upper_bound
@@ -259,4 +246,4 @@ def test_random_grids_on_gpus() -> None:
 @pytest.mark.gpu
 def test_long_paths_on_gpus() -> None:
     """A sweep carries flow over few borders, and searches along the whole path."""
-    assert check(path_through_all_rows(400, 40), regions=4).value == 5
+    assert check(serpentine(400, 40), regions=4).value == 5

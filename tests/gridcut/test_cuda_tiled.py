@@ -27,6 +27,7 @@ from preflow.solving.run import Control
 from preflow.stats import GLOBAL_RELABELS
 from tests.support.cuda_on_cpu.arrays import most_taken
 from tests.support.cuda_on_cpu.device import CpuDevice, Sanitizer
+from tests.support.long_paths import SERPENTINE_VALUE, serpentine
 
 pytestmark = pytest.mark.usefixtures("device")
 
@@ -57,18 +58,9 @@ def random_grid(
     )
 
 
-def serpentine(height: int, width: int) -> tuple[GridNetwork, int]:
-    """Return an image with one path from its first to its last column, up and down all others; its value."""
-    neighbor = np.zeros((2, height, width), dtype=np.int16)
-    neighbor[1, :-1, ::2] = 7  # along even columns
-    for column in range(0, width - 2, 2):
-        row = height - 1 if column % 4 == 0 else 0
-        neighbor[0, row, column : column + 2] = 9
-    source, sink = np.zeros((2, height, width), dtype=np.int16)
-    source[0, 0] = 5
-    last = (width - 1) // 2 * 2
-    sink[height - 1 if last % 4 == 0 else 0, last] = 8
-    return GridNetwork.from_arrays(source, sink, neighbor, connectivity=4), 5
+def image_of_one_path(height: int, width: int) -> tuple[GridNetwork, int]:
+    """Return an image with one path up and down, and the value of its cut."""
+    return GridNetwork.from_arrays(*serpentine(height, width), connectivity=4), SERPENTINE_VALUE
 
 
 def check(network: GridNetwork, oracle: str = "serial-hi-pr", **arguments: Any) -> preflow.GridCutResult:
@@ -138,7 +130,7 @@ def test_visits_that_end_before_their_work_is_done(monkeypatch: pytest.MonkeyPat
 def test_searches_in_several_launches(monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]) -> None:
     """Where each launch may do no more searches than it has to, the next one goes on with them."""
     monkeypatch.setattr(launches, "NANOSECONDS_OF_LAUNCH", 0)
-    network, value = serpentine(70, 5)
+    network, value = image_of_one_path(70, 5)
     result = check(network, options=options)
     assert result.value == value
 
@@ -146,7 +138,7 @@ def test_searches_in_several_launches(monkeypatch: pytest.MonkeyPatch, options: 
 def test_a_stop_within_a_search(device: CpuDevice, monkeypatch: pytest.MonkeyPatch) -> None:
     """The launch that follows goes on with the search, and finds no tile in the queue twice."""
     monkeypatch.setattr(launches, "NANOSECONDS_OF_LAUNCH", 0)
-    network, _ = serpentine(70, 9)
+    network, _ = image_of_one_path(70, 9)
     control = Control()
     launch, queued = launches.Launcher._launch, []
 
@@ -176,13 +168,13 @@ def test_one_capacity_for_both_ways() -> None:
 
 def test_distances_beyond_the_bits_of_seeds() -> None:
     """Labels on one side of a tile that differ by more than a search takes at once."""
-    network, value = serpentine(34, 18)
+    network, value = image_of_one_path(34, 18)
     result = check(network)
     assert result.value == value
 
 
 def test_more_levels_than_labels_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    network, value = serpentine(34, 18)  # tiles have hundreds of levels
+    network, value = image_of_one_path(34, 18)  # tiles have hundreds of levels
     assert check(network, options=HASTY).value == value
 
 
@@ -360,7 +352,7 @@ def test_images_on_a_gpu(shape: tuple[int, ...]) -> None:
 
 @pytest.mark.gpu
 def test_long_paths_on_a_gpu() -> None:
-    network, value = serpentine(200, 300)
+    network, value = image_of_one_path(200, 300)
     result = preflow.grid_cut(network, method=METHOD)
     result.verify()
     assert result.value == value
@@ -397,7 +389,7 @@ def test_frames_of_a_video_on_a_gpu() -> None:
 @pytest.mark.gpu
 def test_a_solve_on_a_gpu_can_be_stopped() -> None:
     """A stop flag that another thread raises, as Ctrl-C and the time limit do."""
-    network, _ = serpentine(2000, 2000)
+    network, _ = image_of_one_path(2000, 2000)
     control = Control()
     timer = threading.Timer(0.2, lambda: control.stop.__setitem__(0, 1))
     grid = integer_grid(network)

@@ -41,6 +41,22 @@ def test_small_networks(method: str, case: SmallCosts) -> None:
     check_against_oracle(case, method=method)
 
 
+def solved_as_floats(case: SmallCosts, by_cost: float, by_amount: float) -> preflow.MinCostFlowResult:
+    """Solve a case whose costs and amounts are multiplied, and prove the result."""
+    network = preflow.CostNetwork.from_arrays(
+        case.tail,
+        case.head,
+        capacity=np.array(case.capacity, dtype=float) * by_amount,
+        cost=np.array(case.cost) * by_cost,
+        lower=np.array(case.lower) * by_amount,
+        supply=np.array(case.supply) * by_amount,
+        num_vertices=case.num_vertices,
+    )
+    result = preflow.min_cost_flow(network)
+    result.verify()
+    return result
+
+
 @given(case=small_costs(), seed=st.integers(0, 2**32 - 1))
 @settings(max_examples=100, deadline=None)
 def test_undirected_arcs(case: SmallCosts, seed: int) -> None:
@@ -87,17 +103,7 @@ def test_floats(case: SmallCosts, seed: int) -> None:
         return
     rng = np.random.default_rng(seed)
     by_cost, by_amount = rng.random(2) * [1e6, 1e-3] + 1e-4
-    network = preflow.CostNetwork.from_arrays(
-        case.tail,
-        case.head,
-        capacity=np.array(case.capacity, dtype=float) * by_amount,
-        cost=np.array(case.cost) * by_cost,
-        lower=np.array(case.lower) * by_amount,
-        supply=np.array(case.supply) * by_amount,
-        num_vertices=case.num_vertices,
-    )
-    result = preflow.min_cost_flow(network)
-    result.verify()
+    result = solved_as_floats(case, by_cost, by_amount)
     scale = 1 + sum(abs(c) * min(u, 30) for c, u in zip(case.cost, case.capacity, strict=True))
     assert abs(result.cost - expected * by_cost * by_amount) <= 1e-9 * scale * by_cost * by_amount
     assert 0 <= result.gap <= 1e-9 * scale * by_cost * by_amount
@@ -109,17 +115,7 @@ def test_multiples_of_a_power_of_two_are_exact(case: SmallCosts, by_cost: float,
     expected = cheapest(case)
     if isinstance(expected, str):
         return
-    network = preflow.CostNetwork.from_arrays(
-        case.tail,
-        case.head,
-        capacity=np.array(case.capacity, dtype=float) * by_amount,
-        cost=np.array(case.cost) * by_cost,
-        lower=np.array(case.lower) * by_amount,
-        supply=np.array(case.supply) * by_amount,
-        num_vertices=case.num_vertices,
-    )
-    result = preflow.min_cost_flow(network)
-    result.verify()
+    result = solved_as_floats(case, by_cost, by_amount)
     assert result.cost == expected * by_cost * by_amount
     assert result.gap == 0
 
