@@ -20,6 +20,7 @@ from ..graph.bipartite import Adjacency, BipartiteGraph
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..method_names import DeviceName
+from ..solving.notebook_table import notebook_table
 from .api import bipartite_matching
 from .cover import reachable_from_rows
 from .match_arrays import Matching
@@ -107,8 +108,7 @@ class DulmageMendelsohn:
         parts = ("vertical", "square", "horizontal") if self.lower else ("horizontal", "square", "vertical")
         shown = [(part, f"{n:,} x {m:,}") for part, n, m in zip(parts, rows, columns, strict=True)]
         shown += [("blocks", f"{self.num_blocks:,}"), ("matched", f"{self.matching.cardinality:,}")]
-        body = "".join(f"<tr><th>{name}</th><td>{text}</td></tr>" for name, text in shown)
-        return f"<table><caption>{type(self).__name__}</caption><tbody>{body}</tbody></table>"
+        return notebook_table(type(self).__name__, shown)
 
     def __repr__(self) -> str:
         parts = " + ".join(

@@ -3,6 +3,6 @@
 Importing loads nothing; a name of ``__init__.pyi`` is loaded when it is first used.
 """
 
-import lazy_loader
+from ..lazy import names_of_stub
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = names_of_stub(__name__, __file__)

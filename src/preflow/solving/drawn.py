@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import TYPE_CHECKING
 
+from .notebook_table import notebook_table
 from .read_only import ReadOnlyArrays
 
 if TYPE_CHECKING:
@@ -26,9 +26,8 @@ class DrawnResult(ReadOnlyArrays):
 
     def _repr_html_(self) -> str:
         """Return the result as a small table, which notebooks show."""
-        rows = (part.partition(" ") for part in self._summary().split(", "))
-        body = "".join(f"<tr><th>{escape(name)}</th><td>{escape(text)}</td></tr>" for name, _, text in rows)
-        return f"<table><caption>{type(self).__name__}</caption><tbody>{body}</tbody></table>"
+        parts = (part.partition(" ") for part in self._summary().split(", "))
+        return notebook_table(type(self).__name__, ((name, text) for name, _, text in parts))
 
     def plot(self, *, ax: Axes | None = None) -> Axes:
         """Draw a small result: what was chosen is red, and the two sides of a cut are blue and orange.

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from html import escape
 from typing import Literal, NoReturn
 
 from ..errors import NotOptimalError
 from ..stats import SolveStats
+from .notebook_table import notebook_table
 from .read_only import ReadOnlyArrays
 from .timing import solving_seconds
 
@@ -109,8 +109,7 @@ class BoundedResult(ReadOnlyArrays):
             "method": f"{used.method} on {used.device}{threads}: {used.reason}",
             "seconds": ", ".join(f"{phase} {taken:.3g}" for phase, taken in used.seconds.items()),
         }
-        body = "".join(f"<tr><th>{title}</th><td>{escape(text)}</td></tr>" for title, text in rows.items())
-        return f"<table><caption>{name}</caption><tbody>{body}</tbody></table>"
+        return notebook_table(name, rows.items())
 
     def _raise_not_optimal(self) -> NoReturn:
         raise NotOptimalError(
