@@ -147,7 +147,7 @@ def test_the_name_of_the_host(ray_cluster: None, tmp_path: Path) -> None:
     assert np.array_equal(result.labels, EXPECTED.labels)
     assert (tmp_path / "checkpoint.json").exists()
     result._exchange._end()  # type: ignore[attr-defined]
-    with pytest.raises(InvalidInputError, match="memory and folder belong to"):
+    with pytest.raises(InvalidInputError, match="memory belongs to exchange"):
         preflow.distributed.grid_cut(GRID, exchange="ray", memory=10**6)
 
 
