@@ -151,7 +151,9 @@ class TransportCall(Call[Any]):
         a, b = _by_label(a, "a", rows), _by_label(b, "b", columns)
         first, second = _masses(a, "a", costs.leading, n), _masses(b, "b", costs.leading, m)
         if not items or not n or not m:
-            raise InvalidInputError(f"there is nothing to move: the costs have shape {costs.shape}")
+            raise InvalidInputError(
+                f"there is nothing to move: the costs have shape {(*costs.leading, n, m)}"
+            )
         masses, exponents = _integer_masses(first, second)
         if exponents is not None:
             first, second = first.astype(np.float64), second.astype(np.float64)
