@@ -23,6 +23,7 @@ PAGES = ("README.md", "docs/problems/files.md", "docs/problems/vision.md")
 LEFT_OUT = (
     "preflow paint",
     "preflow bench",
+    "preflow fetch",
     "brain.zarr",
     "problem.asn.gz",
     "assign100.txt",

@@ -9,6 +9,7 @@ from .assignment import assign
 from .benchmarks import bench
 from .correspondence import optical_flow, stereo
 from .denoising import denoise
+from .fetching import fetch
 from .images import segment
 from .instances import generate
 from .kernels import warm_up
@@ -72,6 +73,7 @@ for command in (
     optical_flow,
     methods,
     samples,
+    fetch,
     warm_up,
     bench,
 ):
