@@ -181,7 +181,7 @@ class DeviceMemoryError(MemoryError, PreflowError):
 
 
 class StorageError(PreflowError, OSError):
-    """A file or an address cannot be read or written: the disk is full, say, or there is no network."""
+    """A file cannot be read or written: the disk is full, say, or the folder is read-only."""
 
 
 class WorkerDiedError(PreflowError, RuntimeError):
