@@ -4,11 +4,65 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, Self
+
+
+class Advice(NamedTuple):
+    """An argument with which a caller may call the function again, after an error.
+
+    Attributes
+    ----------
+    argument : str
+        The name of the argument.
+    value : bool, int, float or str
+    effect : str
+        What the argument does, as in "leaves some of them over".
+    """
+
+    argument: str
+    value: bool | float | str
+    effect: str
+
+    def __str__(self) -> str:
+        return f"{self.argument}={self.value!r} {self.effect}"
 
 
 class PreflowError(Exception):
-    """Base class of all errors raised by preflow. They can be pickled and copied, with their attributes."""
+    """Base class of all errors raised by preflow. They can be pickled and copied, with their attributes.
+
+    Attributes
+    ----------
+    problem : str
+        The message without the advice.
+    advice : tuple of Advice
+        Arguments that help. Commands say the same with their own options.
+
+    Examples
+    --------
+    >>> import preflow
+    >>> try:
+    ...     preflow.linear_assignment([[1, float("inf")], [2, float("inf")]])
+    ... except preflow.errors.PreflowError as error:
+    ...     print(error.problem, error.advice[0].argument, error.advice[0].value, sep="; ")
+    no assignment: rows 0, 1 are allowed 1 column together: 0; partial; True
+    """
+
+    advice: tuple[Advice, ...] = ()
+
+    def advising(self, argument: str, value: bool | float | str, effect: str) -> Self:
+        """Add a piece of advice, and return the error."""
+        self.advice = (*self.advice, Advice(argument, value, effect))
+        return self
+
+    @property
+    def problem(self) -> str:
+        """The message without the advice."""
+        return super().__str__()
+
+    def __str__(self) -> str:
+        problem = self.problem
+        link = " " if problem.endswith("?") else "; "
+        return link.join([problem, "; ".join(map(str, self.advice))]) if self.advice else problem
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _made_again, (type(self), self.args), self.__dict__
@@ -64,9 +118,9 @@ class InfeasibleError(PreflowError, ValueError):
             f"{len(allowed) or 'no'} {other}{'s' if len(allowed) > 1 else ''}{' together' if several else ''}"
         )
         super().__init__(
-            f"{where}no assignment: {who} allowed {what}{': ' + _some(allowed) if allowed else ''}; "
-            "partial=True leaves some of them over"
+            f"{where}no assignment: {who} allowed {what}{': ' + _some(allowed) if allowed else ''}"
         )
+        self.advising("partial", True, "leaves some of them over")
 
 
 class InfeasibleFlowError(InfeasibleError):
@@ -124,9 +178,9 @@ class InfeasibleMatchingError(InfeasibleError):
         odd = "1 component" if len(components) == 1 else f"{len(components):,} components"
         PreflowError.__init__(
             self,
-            f"no perfect matching: {without}the graph has {odd} with an odd number of vertices; "
-            "maximum_cardinality=True leaves some vertices over",
+            f"no perfect matching: {without}the graph has {odd} with an odd number of vertices",
         )
+        self.advising("maximum_cardinality", True, "leaves some vertices over")
 
 
 class CostOverflowError(InvalidInputError, OverflowError):

@@ -188,7 +188,7 @@ def test_bad_input(unmatched: Any, message: str) -> None:
 
 
 def test_what_is_not_taken() -> None:
-    with pytest.raises(InvalidInputError, match="give one"):
+    with pytest.raises(InvalidInputError, match="give partial or unmatched_cost"):
         preflow.linear_assignment([[1]], unmatched_cost=1, partial=True)
     with pytest.raises(InvalidInputError, match="at most 2"):
         preflow.linear_assignment([[2**70, 1], [1, 2]], unmatched_cost=1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import subprocess
 import sys
@@ -12,6 +13,10 @@ import pytest
 from click.testing import CliRunner
 
 from preflow.cli import app
+from preflow.cli.assignment import assign
+from preflow.cli.problem_files import solve
+from preflow.cli.session import as_told_by
+from preflow.errors import InvalidInputError
 from preflow.generators import FAMILIES
 from preflow.io.npz import save_npz
 
@@ -243,3 +248,18 @@ def test_errors_without_a_terminal_to_say_them(tmp_path: Path) -> None:
             [*PROGRAM, "info", str(tmp_path / "none")], stdout=full, stderr=full, timeout=120
         )
     assert done.returncode == 2
+
+
+def test_advice_is_told_as_options() -> None:
+    """Advice names the options of the command that the user called; what it has no option for is left out."""
+    error = InvalidInputError("no").advising("partial", True, "helps").advising("weight", False, "counts")
+    error.advising("device", "cpu", "can").advising("unmatched_cost", 3, "pays").advising(
+        "maximize", False, "x"
+    )
+    assert str(error).startswith("no; partial=True helps; weight=False counts; device='cpu' can;")
+    assert as_told_by(assign, error) == "no; --partial helps; --device cpu can; --unmatched-cost 3 pays"
+    assert as_told_by(solve, error) == "no; --device cpu can"
+    assert copy.deepcopy(error).advice == error.advice
+    assert str(copy.copy(error)) == str(error)
+    question = InvalidInputError("cost='weight'?").advising("weight", False, "counts")
+    assert str(question) == "cost='weight'? weight=False counts"

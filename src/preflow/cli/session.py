@@ -101,13 +101,6 @@ class Command(click.Command):
         formatter.write(textwrap.indent(inspect.cleandoc(self.help or ""), "  ") + "\n")
 
 
-#: Arguments of Python's functions that errors advise, as options of the commands.
-OPTIONS = {
-    "partial=True": "--partial",
-    "maximum_cardinality=True": "--maximum-cardinality",
-}
-
-
 class ErrorReportingGroup(Command, click.Group):
     """Commands whose deliberate errors become a line on standard error and an exit code.
 
@@ -121,12 +114,32 @@ class ErrorReportingGroup(Command, click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
-        with _errors_as_exit_codes(), _messages_on_stderr():
+        with _errors_as_exit_codes(lambda: self._called(ctx)), _messages_on_stderr():
             return super().invoke(ctx)
+
+    def _called(self, ctx: click.Context) -> click.Command:
+        """Return the command that the user has called."""
+        name = ctx.invoked_subcommand
+        return self if name is None else self.get_command(ctx, name) or self
+
+
+def as_told_by(command: click.Command, error: PreflowError) -> str:
+    """Return the text of an error for those who called a command: advice has options in place of arguments.
+
+    Advice for which the command has no option is left out.
+    """
+    said = [error.problem]
+    for argument, value, effect in error.advice:
+        option = next((each for each in command.params if each.name == argument), None)
+        if not isinstance(option, click.Option) or (option.is_flag and value is not True):
+            continue
+        spelled = max(option.opts, key=len) + ("" if option.is_flag else f" {value}")
+        said.append(f"{spelled} {effect}")
+    return "; ".join(said)
 
 
 @contextmanager
-def _errors_as_exit_codes() -> Iterator[None]:
+def _errors_as_exit_codes(called: Callable[[], click.Command] | None = None) -> Iterator[None]:
     """Turn a deliberate error into a line on standard error and an exit code."""
     try:
         try:
@@ -134,10 +147,7 @@ def _errors_as_exit_codes() -> Iterator[None]:
         finally:
             sys.stdout.flush()
     except PreflowError as error:
-        text = str(error)
-        for argument, option in OPTIONS.items():
-            text = text.replace(argument, option)
-        say(f"error: {text}")
+        say(f"error: {error.problem if called is None else as_told_by(called(), error)}")
         raise Exit(exit_code(error)) from error
     except MemoryError as error:
         say(f"error: not enough memory: {error}")

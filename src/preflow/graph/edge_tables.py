@@ -68,10 +68,6 @@ def other_names_by(constructor: str) -> Iterator[None]:
         raise InvalidInputError(f"{error} ({constructor} takes other names)") from None
 
 
-#: What a caller may do whose edges have numbers that are no weights.
-COUNT_EDGES = "(weight=False counts each edge as 1)"
-
-
 def is_edge_list(values: object) -> bool:
     """Return whether a list has a tuple for each edge. A list of lists is a matrix."""
     return isinstance(values, list) and bool(values) and all(isinstance(edge, tuple) for edge in values)
@@ -308,7 +304,7 @@ def usual_attribute(data: Sequence[Mapping[str, Untyped]], usual: Sequence[str])
     if not others:
         return None
     hint = _perhaps_meant("weight", others)
-    raise InvalidInputError(f"no edge has the attribute {usual[0]!r}{hint} {COUNT_EDGES}")
+    raise _without_weights(f"no edge has the attribute {usual[0]!r}{hint}")
 
 
 def usual_column(table: TableInput, usual: Sequence[str], ends: Sequence[str]) -> str | None:
@@ -330,7 +326,12 @@ def usual_column(table: TableInput, usual: Sequence[str], ends: Sequence[str]) -
     if not others:
         return None
     hint = _perhaps_meant("weight", others)
-    raise InvalidInputError(f"the table has no column {usual[0]!r}{hint} {COUNT_EDGES}")
+    raise _without_weights(f"the table has no column {usual[0]!r}{hint}")
+
+
+def _without_weights(problem: str) -> InvalidInputError:
+    """Return the error about edges with numbers that may be no weights."""
+    return InvalidInputError(problem).advising("weight", False, "counts each edge as 1")
 
 
 def attributes_with_numbers(data: Sequence[Mapping[str, Untyped]]) -> list[str]:

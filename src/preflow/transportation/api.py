@@ -225,9 +225,8 @@ class TransportCall(Call[Any]):
         if isinstance(costs, PointCosts):
             return points_on_device(costs, device)
         if costs.dtype.kind == "f" and not math.isfinite(float(costs.values.max())):
-            raise UnsuitableMethodError(
-                "a method on a GPU takes finite costs; with pairs that are not allowed use device='cpu'"
-            )
+            error = UnsuitableMethodError("a method on a GPU takes finite costs")
+            raise error.advising("device", "cpu", "takes pairs that are not allowed")
         return costs if isinstance(costs, DeviceCosts) else copied_to_device(costs, device)
 
     def _result(self, item: int, found: TransportFound) -> TransportResult:

@@ -140,7 +140,9 @@ def linear_assignment(
     if not isinstance(partial, bool):
         raise InvalidInputError(f"partial must be True or False, got {partial!r}")
     if partial and unmatched_cost is not None:
-        raise InvalidInputError("partial=True asks for the most pairs, unmatched_cost for the best: give one")
+        raise InvalidInputError(
+            "give partial or unmatched_cost: the first asks for the most pairs, the second for the best"
+        )
     seconds: dict[str, float] = {}
     with timed(seconds, "build"):
         cost = with_edges_read(cost, shape=shape, weight=weight, rows=rows)

@@ -69,8 +69,8 @@ def color_edges(net: ResidualArrays) -> EdgeColoring:
         raise UnsuitableMethodError(
             f"a vertex has {degree:,} neighbours beside the terminals: too many to colour the arcs of "
             f"{num_vertices:,} vertices, where {MOST_DEGREE:,} neighbours and {MOST_MASK_BYTES >> 20:,} MiB "
-            f"of colours seen (here {mask_bytes >> 20:,}) are the most; use method='cuda-push-relabel'"
-        )
+            f"of colours seen (here {mask_bytes >> 20:,}) are the most"
+        ).advising("method", "cuda-push-relabel", "has no such limit")
     color = np.empty(len(net.head), dtype=np.min_scalar_type(most_colors - 1))
     color_pairs(net, np.uint64(words), np.zeros(words * num_vertices, dtype=np.uint64), color)
     sizes = np.bincount(color).astype(np.int64, copy=False)
