@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 from itertools import chain, compress
+from operator import itemgetter, methodcaller
 from typing import NamedTuple
 
 import numpy as np
@@ -33,9 +34,17 @@ class GraphEdges(NamedTuple):
     head: NDArray[np.int64]
     data: list[Mapping[str, Untyped]]
 
+    def ends(self, edge: int) -> str:
+        """Return the labels of the two ends of an edge, for messages."""
+        u, v = (self.labels[int(end[edge])] for end in (self.tail, self.head))
+        return f"({u!r}, {v!r})"
+
     def values(self, attribute: str, default: object) -> list[Untyped]:
         """Return an attribute of every edge."""
-        return [data.get(attribute, default) for data in self.data]
+        try:
+            return list(map(itemgetter(attribute), self.data))
+        except KeyError:
+            return [data.get(attribute, default) for data in self.data]
 
 
 def is_networkx(graph: object) -> bool:
@@ -61,11 +70,12 @@ def read_networkx(graph: GraphInput) -> GraphEdges:
     if labels != tuple(range(len(labels))):
         heads = map(number.__getitem__, heads)
     head = np.fromiter(heads, dtype=np.int64, count=len(tail))
-    data: list[Untyped] = list(chain.from_iterable(found.values() for found in neighbours))
+    attributes: Iterable[Untyped] = chain.from_iterable(map(methodcaller("values"), neighbours))
     if not graph.is_directed():
         # Each edge lies in two lists; graph.edges has it where its first vertex comes.
         kept = head >= tail
-        tail, head, data = tail[kept], head[kept], list(compress(data, kept.tolist()))
+        tail, head, attributes = tail[kept], head[kept], compress(attributes, kept.tobytes())
+    data = list(attributes)
     if graph.is_multigraph():
         several = _sizes(data)
         tail, head = np.repeat(tail, several), np.repeat(head, several)

@@ -88,7 +88,7 @@ def numbers_of_labels(
     """Return the number of the vertex with each label; check that all labels differ."""
     if labels is None:
         return None
-    numbers = {label: i for i, label in enumerate(labels)}
+    numbers = dict(zip(labels, range(len(labels)), strict=True))
     if not len(numbers) == len(labels) == num_vertices:
         raise InvalidInputError(f"{len(numbers)} different labels for {num_vertices} vertices")
     return numbers
