@@ -141,3 +141,16 @@ def test_sparse_matrices(tmp_path: Path) -> None:
     assert "no sparse matrix" in run("assign", str(path)).output
     path.write_bytes(b"PK\x03\x04")
     assert "no NumPy archive" in run("assign", str(path)).output
+
+
+def test_singles_have_a_cost(tmp_path: Path) -> None:
+    table = tmp_path / "hours.csv"
+    table.write_text("name,x,y\np,1,9\nq,2,8\n")
+    assert (
+        succeed("assign", str(table), "--unmatched-cost", "3", "--output", "-") == "row,column,cost\np,x,1\n"
+    )
+    assert json.loads(succeed("assign", str(table), "--unmatched-cost", "3,2.5", "--json"))["cost"] == 6.5
+    for wrong in ("a", "1,2,3", ""):
+        result = run("assign", str(table), "--unmatched-cost", wrong)
+        assert result.exit_code == 2
+        assert "--unmatched-cost is COST or ROWS,COLUMNS" in result.stderr

@@ -43,6 +43,12 @@ if TYPE_CHECKING:
 )
 @click.option("--maximize", is_flag=True, help="Find the largest total.")
 @click.option("--partial", is_flag=True, help="If not all rows can be paired, pair as many as possible.")
+@click.option(
+    "--unmatched-cost",
+    metavar="COST",
+    help="What each row and each column without a partner costs; ROWS,COLUMNS where these differ. "
+    "Pairs that cost more are not made.",
+)
 @method_option
 @device_option
 @threads_option
@@ -56,6 +62,7 @@ def assign(
     *,
     maximize: bool,
     partial: bool,
+    unmatched_cost: str | None,
     method: str,
     device: DeviceName,
     threads: int | None,
@@ -82,6 +89,7 @@ def assign(
       preflow assign assign100.txt --output pairs.txt
       preflow assign costs.npy --maximize --json
       preflow assign hours.csv --output pairs.csv
+      preflow assign hours.csv --unmatched-cost 3
     """
     from ..assignment.api import linear_assignment
     from ..io.costs import read_costs
@@ -95,6 +103,7 @@ def assign(
     check_outputs([output], [file])
     to_table = check_table_name(output, is_table(file))
     options = dict(name_and_value(text) for text in option)
+    singles = None if unmatched_cost is None else _costs_of_singles(unmatched_cost)
     seconds: dict[str, float] = {}
     with timed(seconds, "read", f"reading {file}"):
         problem = read_costs(file)
@@ -106,6 +115,7 @@ def assign(
             device=device,
             threads=threads,
             partial=partial,
+            unmatched_cost=singles,
             options=options,
             time_limit=time_limit,
             progress=progress,
@@ -126,6 +136,19 @@ def assign(
     click.echo("\n".join(lines), err=output == STREAM)
     if result.status != "optimal":
         raise Exit(TIME_LIMIT_REACHED)
+
+
+def _costs_of_singles(text: str) -> float | tuple[float, float]:
+    """Read the cost of a single row and that of a single column, or one number for both."""
+    try:
+        numbers = [
+            int(part) if part.strip().lstrip("+-").isdigit() else float(part) for part in text.split(",")
+        ]
+    except ValueError:
+        numbers = []
+    if len(numbers) not in (1, 2):
+        raise InvalidInputError(f"--unmatched-cost is COST or ROWS,COLUMNS, got {text!r}")
+    return numbers[0] if len(numbers) == 1 else (numbers[0], numbers[1])
 
 
 @contextmanager

@@ -90,7 +90,12 @@ def read_table_problem(file: str, terminals: Terminals) -> MaxFlowProblem | Cost
 
     network = read_network(file, undirected=terminals.undirected)
     if isinstance(network, CostNetwork):
-        if terminals.source or terminals.sink or terminals.supply is None:
+        if terminals.source or terminals.sink:
+            raise InvalidInputError(
+                f"{file} has a column of costs, 'cost' or 'weight', and a maximum flow has none: call it "
+                "'capacity' or leave it out; for a cheapest flow give --supply FILE in place of the terminals"
+            )
+        if terminals.supply is None:
             raise InvalidInputError(
                 f"{file} has costs: give the supplies of the vertices as a table, --supply FILE"
             )
