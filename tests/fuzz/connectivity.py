@@ -66,7 +66,7 @@ def check_weights(case: Case, tally: Tally) -> None:
     for u, v in combinations(range(n), 2):
         exact = min(each for each, side in weights if (u in side) != (v in side))
         require(tree.min_cut_value(u, v) == exact, "a wrong cut between two vertices", f"{u}, {v}")
-        part = set(np.flatnonzero(tree.partition(u, v)).tolist())
+        part = set(np.flatnonzero(tree.side(u, v)).tolist())
         require(v in part and u not in part, "a partition that does not separate")
         require(weight_of(edges, part) == exact, "a partition of another weight")
     if case["verify"]:

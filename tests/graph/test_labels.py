@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import networkx as nx
 import numpy as np
@@ -154,7 +154,7 @@ class TestMatching:
         assert preflow.matching(table, weight="metres").weight == 6
         assert preflow.matching(table, weight=False).cardinality == 2
         for graph in (table, nx.Graph(edges)):
-            with pytest.raises(InvalidInputError, match=r"'metres'\? \(weight=False counts each edge as 1"):
+            with pytest.raises(InvalidInputError, match=r"'metres'\? weight=False counts each edge as 1"):
                 preflow.matching(graph)
         with pytest.raises(InvalidInputError, match="names an attribute"):
             preflow.matching(([0], [1]), weight="metres")
@@ -406,3 +406,88 @@ class TestTransport:
         costs = pd.DataFrame([[1, np.inf], second], index=["w1", "w2"], columns=["a", "b"])
         with pytest.raises(InfeasibleFlowError, match=message):
             preflow.transport(costs, [3, 2], [4, 1])
+
+
+class TestOtherResults:
+    """Results of problems that have no folder of labels of their own."""
+
+    RING: ClassVar = [("a", "b", 3), ("b", "c", 2), ("c", "d", 4), ("d", "a", 1)]
+
+    def test_transport(self) -> None:
+        result = preflow.transport(COSTS, [2, 1, 1], [1, 1, 1, 1])
+        assert result.pairs() == list(
+            zip(*(result.to_pandas()[side] for side in ("row", "column")), strict=True)
+        )
+        assert {row for row, _ in result.pairs()} == set(WORKERS)
+        plain = preflow.transport(COSTS.to_numpy(), [2, 1, 1], [1, 1, 1, 1])
+        assert plain.pairs() == list(zip(plain.row.tolist(), plain.column.tolist(), strict=True))
+
+    def test_singles(self) -> None:
+        result = preflow.linear_assignment(COSTS, unmatched_cost=0.75)
+        paired = {name for pair in result.pairs() for name in pair}
+        rows, columns = result.singles()
+        assert set(rows) == set(WORKERS) - paired
+        assert set(columns) == set(JOBS) - paired
+        assert preflow.linear_assignment([[9]], unmatched_cost=1).singles() == ([0], [0])
+        with pytest.raises(InvalidInputError, match="batch"):
+            preflow.linear_assignment([[[9]]], unmatched_cost=1).singles()
+
+    def test_cuts_of_graphs(self) -> None:
+        smallest = preflow.global_min_cut(self.RING)
+        assert smallest.value == 3
+        assert sorted(smallest.cut_edges()) == [("b", "c"), ("d", "a")]
+        assert [self.RING[edge][:2] for edge in smallest.edges] == smallest.cut_edges()
+        tree = preflow.gomory_hu_tree(self.RING)
+        one, other = tree.partition("b", "c")
+        assert "b" in one
+        assert "c" in other
+        assert one | other == set("abcd")
+        assert {name for name, side in zip("abcd", tree.side("b", "c"), strict=True) if side} == other
+        table = nx.from_pandas_edgelist(tree.to_pandas(), edge_attr="weight")
+        assert nx.is_tree(table)
+        assert min(weight for _, _, weight in table.edges(data="weight")) == 3
+        edges = preflow.edge_connectivity(self.RING, source="a", sink="c")
+        assert len(edges.cut_edges()) == 2
+        assert "a" in edges.partition()[0]
+        assert "c" in edges.partition()[1]
+        assert sorted(preflow.vertex_connectivity(self.RING, source="a", sink="c").cut_vertices()) == [
+            "b",
+            "d",
+        ]
+        cuts = preflow.minimum_cuts(self.RING, "a", "d")
+        for side in cuts:
+            on_source_side, on_sink_side = cuts.partition(side)
+            assert set(cuts.cut_edges(side)) == {
+                (u, v) for u, v, _ in self.RING if u in on_source_side and v in on_sink_side
+            }
+
+    def test_flows_of_reductions(self) -> None:
+        network = preflow.CostNetwork.from_edges([("a", "b", 4, 1), ("a", "c", 4, 5), ("b", "c", 4, 2)])
+        assert preflow.reductions.feasible_flow(network, {"a": 2, "b": -2}).flow_dict()["a"]["b"] >= 2
+        roads = preflow.FlowNetwork.from_edges([("s", "v", 5), ("v", "t", 5), ("s", "t", 1)])
+        found = preflow.reductions.VertexCapacities.of(roads, {"v": 2}, "s", "t").solve()
+        assert found.flow_dict() == {"s": {"v": 2, "t": 1}, "v": {"t": 2}, "t": {}}
+        assert found.cut() == ([("s", "t")], ["v"])
+
+    def test_blocks(self) -> None:
+        pattern = pd.DataFrame([[1, 1, 0], [0, 1, 0], [0, 1, 1]], index=list("pqr"), columns=list("xyz"))
+        parts = preflow.dulmage_mendelsohn(pattern)
+        blocks = parts.blocks()
+        assert sorted(map(str, blocks)) == ["(['p'], ['x'])", "(['q'], ['y'])", "(['r'], ['z'])"]
+        assert blocks[-1] == (["q"], ["y"])  # the others need its column
+        assert preflow.dulmage_mendelsohn(np.ones((2, 2))).blocks()[0][0] in ([0, 1], [1, 0])
+        assert all(part == ([], []) for part in preflow.dulmage_mendelsohn(np.zeros((0, 0))).blocks())
+
+    @pytest.mark.parametrize("solve", [preflow.gomory_hu_tree, preflow.global_min_cut])
+    def test_a_capacity_that_is_missing(self, solve: Any) -> None:
+        """A capacity that is missing is infinite in NetworkX; a weight that is missing is 1."""
+        graph = nx.Graph([("a", "b", {"capacity": 3}), ("b", "c")])
+        for edges in (graph, list(graph.edges(data=True)), nx.to_dict_of_dicts(graph)):
+            with pytest.raises(
+                InvalidInputError, match=r"edge (\('b', 'c'\)|\d) has no attribute 'capacity'"
+            ):
+                solve(edges)
+            assert solve(edges, weight=False).graph.weight.tolist() == [1, 1]
+        weights = nx.Graph([("a", "b", {"weight": 3}), ("b", "c")])
+        for edges in (weights, list(weights.edges(data=True)), nx.to_dict_of_dicts(weights)):
+            assert solve(edges).graph.weight.tolist() == [3, 1]

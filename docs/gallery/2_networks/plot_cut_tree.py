@@ -22,7 +22,7 @@ print(tree)
 # administrator (33), whose quarrel split the club, it has the weight
 
 print(tree.min_cut_value(0, 33))
-side = tree.partition(0, 33)
+side = tree.side(0, 33)
 
 # %%
 # The smallest cut of all only cuts off one member who met others rarely:

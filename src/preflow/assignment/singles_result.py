@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,7 +11,8 @@ import numpy as np
 
 from ..arrays import AnyArray, Array, Number
 from ..certify.singles import Singles, check_singles, proved_bound, rounding_of, total_cost
-from ..errors import VerificationError
+from ..errors import InvalidInputError, VerificationError
+from ..graph.edge_tables import labels_of
 from .result import AssignmentResult
 
 
@@ -46,6 +47,22 @@ class AssignmentWithSinglesResult(AssignmentResult):
     def unmatched_columns(self) -> AnyArray:
         """Which columns are single: an array of bool, shape (m,)."""
         return self._unmatched(self.column, 1)
+
+    def singles(self) -> tuple[list[Hashable], list[Hashable]]:
+        """Return the rows and the columns of a single matrix without partners, with the caller's labels.
+
+        Raises
+        ------
+        InvalidInputError
+            The costs are a batch of matrices.
+        """
+        if self.costs.leading:
+            raise InvalidInputError("singles() is for one matrix of costs, these are a batch")
+        rows, columns = self.costs.labels or (None, None)
+        single_rows, single_columns = (
+            np.flatnonzero(self._by_item(side)[0]) for side in (self.unmatched_rows, self.unmatched_columns)
+        )
+        return labels_of(rows, single_rows).tolist(), labels_of(columns, single_columns).tolist()
 
     def _unmatched(self, names: AnyArray, side: int) -> AnyArray:
         paired, costs = self._by_item(names), self.costs

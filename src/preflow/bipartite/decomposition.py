@@ -6,7 +6,7 @@ TOMS 16 (1990); Tarjan (1972) for the strongly connected components, without rec
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypedDict, Unpack
 
@@ -17,6 +17,7 @@ from ..arrays import AnyArray, Indices
 from ..drawing.pairs import draw_blocks
 from ..errors import InvalidInputError
 from ..graph.bipartite import Adjacency, BipartiteGraph
+from ..graph.edge_tables import labels_of
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..method_names import DeviceName
@@ -72,6 +73,20 @@ class DulmageMendelsohn:
         """Whether every row and every column is matched, so that the square part is everything."""
         rows, columns = self.matching.graph.shape
         return rows == columns == self.matching.cardinality
+
+    def blocks(self) -> list[tuple[list[Hashable], list[Hashable]]]:
+        """Return the rows and the columns of each diagonal block, with the caller's labels.
+
+        Examples
+        --------
+        >>> import preflow
+        >>> preflow.dulmage_mendelsohn([("p", "x"), ("q", "x"), ("q", "y"), ("r", "y"), ("q", "z")]).blocks()
+        [(['q'], ['z']), (['r'], ['y']), (['p'], ['x'])]
+        """
+        graph = self.matching.graph
+        rows = np.split(labels_of(graph.row_labels, self.row_order), self.row_blocks[1:-1])
+        columns = np.split(labels_of(graph.column_labels, self.column_order), self.column_blocks[1:-1])
+        return [(row.tolist(), column.tolist()) for row, column in zip(rows, columns, strict=True)]
 
     def plot(self, *, ax: Axes | None = None) -> Axes:
         """Draw the entries of the matrix in block triangular form, with its blocks outlined.

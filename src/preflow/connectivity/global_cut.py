@@ -50,7 +50,7 @@ from ..certify.contraction import (
 from ..drawing.axes import number
 from ..drawing.networks import draw_graph, side_colours
 from ..errors import VerificationError
-from ..graph.edge_tables import labels_of
+from ..graph.edge_tables import labelled_pairs, labelled_sides
 from ..graph.network import exact_sum
 from ..graph.scaling import float_sum, sum_slack
 from ..graph.undirected import UndirectedGraph
@@ -143,9 +143,14 @@ class GlobalMinCut(DrawnResult):
         self.side.flags.writeable = False
 
     @property
-    def cut_edges(self) -> NDArray[np.int64]:
+    def edges(self) -> NDArray[np.int64]:
         """The indices of the edges across the cut, ascending."""
         return np.flatnonzero(self.side[self.graph.tail] != self.side[self.graph.head])
+
+    def cut_edges(self) -> list[tuple[Hashable, Hashable]]:
+        """Return the edges across the cut as pairs of vertices, with the caller's labels, as given."""
+        graph, edges = self.graph, self.edges
+        return labelled_pairs(graph.labels, graph.tail[edges], graph.head[edges])
 
     def partition(self) -> tuple[set[Hashable], set[Hashable]]:
         """Return the vertices of :attr:`side` and the others, with the caller's labels.
@@ -154,14 +159,10 @@ class GlobalMinCut(DrawnResult):
         --------
         >>> import preflow
         >>> cut = preflow.global_min_cut([("a", "b", 3), ("b", "c", 2)])
-        >>> sorted(map(sorted, cut.partition()))
-        [['a', 'b'], ['c']]
+        >>> sorted(map(sorted, cut.partition())), cut.cut_edges()
+        ([['a', 'b'], ['c']], [('b', 'c')])
         """
-        one, other = (
-            set(labels_of(self.graph.labels, np.flatnonzero(side)).tolist())
-            for side in (self.side, ~self.side)
-        )
-        return one, other
+        return labelled_sides(self.graph.labels, ~self.side)
 
     def verify(self) -> None:
         """Prove that the cut has its value and no cut is smaller, independently of the solver.
@@ -178,13 +179,13 @@ class GlobalMinCut(DrawnResult):
         if self.side.shape != (graph.num_vertices,) or self.side.all() or not self.side.any():
             raise VerificationError("the side of the cut does not fit the graph")
         assert graph.weight is not None
-        total = _sum(graph.weight[self.cut_edges])
+        total = _sum(graph.weight[self.edges])
         if abs(total - self.value) > sum_slack(total, self.value):
             raise VerificationError(f"the cut has weight {total}, not {self.value}")
         if total == 0:
             return
         whole = whole_weights(graph.weight)
-        least = int(exact_sum(whole.weight[self.cut_edges]))
+        least = int(exact_sum(whole.weight[self.edges]))
         check_contractions(_rows(graph, whole.weight), least, self._rounds, self._order)
         if self.gap < whole.error:
             raise VerificationError(f"the gap is {self.gap}, and rounding may have changed {whole.error}")
@@ -236,7 +237,7 @@ def global_min_cut(graph: GraphInput, *, weight: WeightInput = None) -> GlobalMi
     --------
     >>> import preflow
     >>> cut = preflow.global_min_cut(([0, 0, 1, 2, 3], [1, 2, 2, 3, 4], [3, 1, 4, 2, 5]))
-    >>> cut.value, cut.cut_edges.tolist()
+    >>> cut.value, cut.edges.tolist()
     (2, [3])
     >>> cut.verify()
     """

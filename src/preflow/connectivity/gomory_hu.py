@@ -19,6 +19,7 @@ from ..arrays import Array, GraphInput, WeightInput
 from ..drawing.axes import number
 from ..drawing.networks import draw_graph, matched_colours
 from ..errors import InvalidInputError, VerificationError
+from ..graph.edge_tables import data_frame, labelled_sides, labels_of
 from ..graph.network import FlowNetwork, exact_sum
 from ..graph.scaling import float_sum, sum_slack
 from ..graph.undirected import UndirectedGraph
@@ -29,6 +30,7 @@ from .pair_flows import gusfield, make_network, make_work
 from .reading import read_weighted_graph, whole_weights
 
 if TYPE_CHECKING:
+    import pandas
     from matplotlib.axes import Axes
 
 
@@ -104,7 +106,11 @@ class GomoryHuTree(DrawnResult):
         value: int | float = self.weight[self._lightest(u, v)].item()
         return value
 
-    def partition(self, u: Hashable, v: Hashable) -> NDArray[np.bool_]:
+    def partition(self, u: Hashable, v: Hashable) -> tuple[set[Hashable], set[Hashable]]:
+        """Return the two sides of a minimum cut, that of `u` first, with the caller's labels; O(n)."""
+        return labelled_sides(self.graph.labels, self.side(u, v))
+
+    def side(self, u: Hashable, v: Hashable) -> NDArray[np.bool_]:
         """Return a minimum cut between two vertices: True for each vertex on the side of `v`; O(n)."""
         below = np.zeros(len(self.parent), dtype=bool)
         below[self._lightest(u, v)] = True
@@ -113,6 +119,39 @@ class GomoryHuTree(DrawnResult):
             if not below[vertex]:
                 below[vertex] = below[self.parent[vertex]]
         return below if below[self.graph.vertex(v)] else ~below
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return the tree as a table with a row for each of its edges.
+
+        Returns
+        -------
+        DataFrame
+            The columns "source" and "target" have a vertex and its parent, with the caller's labels, and
+            "weight" the weight of a minimum cut between them. ``networkx.from_pandas_edgelist`` takes it.
+
+        Raises
+        ------
+        MissingDependencyError
+            pandas is not installed.
+
+        Examples
+        --------
+        >>> import preflow
+        >>> print(preflow.gomory_hu_tree([("a", "b", 3), ("b", "c", 2)]).to_pandas())
+          source target  weight
+        0      b      a       3
+        1      c      b       2
+        """
+        return data_frame(self.to_columns())
+
+    def to_columns(self) -> dict[str, Array]:
+        """Return the columns of :meth:`to_pandas` as arrays; ``polars.DataFrame`` takes them, too."""
+        labels = self.graph.labels
+        return {
+            "source": labels_of(labels, np.arange(1, len(self.parent))),
+            "target": labels_of(labels, self.parent[1:]),
+            "weight": self.weight[1:],
+        }
 
     def verify(self) -> None:
         """Prove that each edge is a cut of its weight, and by a maximum flow that this cut is minimum.
@@ -198,8 +237,9 @@ def gomory_hu_tree(graph: GraphInput, *, weight: WeightInput = None) -> GomoryHu
     weight : str, array_like, False or None
         The name of an attribute of a NetworkX graph or of a column of a table, or one weight for each edge,
         not negative. Default: the weights of the graph if it has some, otherwise 1 for each edge. The weights
-        of a NetworkX graph or a table are "capacity", as in NetworkX, or if there is none, "weight"; edges
-        without it have weight 1. False: 1 for each edge.
+        of a NetworkX graph or a table are "capacity", as in NetworkX, or if there is none, "weight". Edges
+        without "weight" have weight 1; with another name, all edges need the attribute. False: 1 for each
+        edge.
 
     Returns
     -------
@@ -208,8 +248,9 @@ def gomory_hu_tree(graph: GraphInput, *, weight: WeightInput = None) -> GomoryHu
     Raises
     ------
     InvalidInputError
-        The graph is directed, has less than two vertices, or a weight is negative or infinite. Or `weight` is
-        left out, and edges have numbers, but none with a usual name.
+        The graph is directed, has less than two vertices, or a weight is negative or infinite. Or an edge has
+        no capacity, which is an infinite one in NetworkX. Or `weight` is left out, and edges have numbers,
+        but none with a usual name.
     CapacityOverflowError
         The weights sum past 2**61.
 
@@ -223,8 +264,8 @@ def gomory_hu_tree(graph: GraphInput, *, weight: WeightInput = None) -> GomoryHu
     >>> tree = preflow.gomory_hu_tree(([0, 0, 1, 2, 3], [1, 2, 2, 3, 4], [3, 1, 4, 2, 5]))
     >>> tree.parent.tolist(), tree.weight.tolist()
     ([0, 0, 1, 2, 3], [0, 4, 5, 2, 5])
-    >>> tree.min_cut_value(0, 4), tree.partition(0, 4).tolist()
-    (2, [False, False, False, True, True])
+    >>> tree.min_cut_value(0, 4), tree.partition(0, 4)
+    (2, ({0, 1, 2}, {3, 4}))
     >>> tree.verify()
     """
     read = read_weighted_graph(graph, weight, ("capacity", "weight"))

@@ -62,7 +62,7 @@ def read_weighted_graph(graph: GraphInput, weight: WeightInput, usual: Sequence[
     """
     if isinstance(graph, FlowNetwork):
         graph = _undirected(graph)
-    read = as_undirected_graph(graph, weight, usual).plain()
+    read = as_undirected_graph(graph, weight, usual, everywhere=True).plain()
     if read.weight is None:
         read = read.with_weights(np.ones(read.num_edges, dtype=np.int64))
     assert read.weight is not None

@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 from ..arrays import GraphInput
 from ..drawing.networks import draw_graph, removed_colours, side_colours
 from ..errors import InvalidInputError, VerificationError
+from ..graph.edge_tables import labelled_pairs, labelled_sides, labels_of
 from ..graph.network import FlowNetwork
 from ..graph.undirected import UndirectedGraph
 from ..maxflow.api import max_flow
@@ -74,6 +75,23 @@ class EdgeConnectivity(DrawnResult):
     def __post_init__(self) -> None:
         for array in (self.edges, self.side):
             array.flags.writeable = False
+
+    def cut_edges(self) -> list[tuple[Hashable, Hashable]]:
+        """Return the edges to remove as pairs of vertices, with the caller's labels, as given.
+
+        Examples
+        --------
+        >>> import preflow
+        >>> cut = preflow.edge_connectivity([("a", "b"), ("b", "c"), ("c", "a"), ("c", "d")])
+        >>> cut.cut_edges(), sorted(map(sorted, cut.partition()))
+        ([('c', 'd')], [['a', 'b', 'c'], ['d']])
+        """
+        graph, edges = self.graph, self.edges
+        return labelled_pairs(graph.labels, graph.tail[edges], graph.head[edges])
+
+    def partition(self) -> tuple[set[Hashable], set[Hashable]]:
+        """Return the vertices before and behind the edges to remove, with the caller's labels."""
+        return labelled_sides(self.graph.labels, self.side)
 
     def verify(self) -> None:
         """Prove that the edges disconnect the graph, and that fewer do not.
@@ -148,6 +166,18 @@ class VertexConnectivity(DrawnResult):
     def __post_init__(self) -> None:
         for array in (self.vertices, self.side):
             array.flags.writeable = False
+
+    def cut_vertices(self) -> list[Hashable]:
+        """Return the vertices to remove, with the caller's labels.
+
+        Examples
+        --------
+        >>> import preflow
+        >>> preflow.vertex_connectivity([("a", "b"), ("b", "c"), ("c", "d")]).cut_vertices() in (["b"], ["c"])
+        True
+        """
+        names: list[Hashable] = labels_of(self.graph.labels, self.vertices).tolist()
+        return names
 
     def verify(self) -> None:
         """Prove that the vertices disconnect the graph, and that fewer do not.

@@ -258,9 +258,17 @@ def _attributes(
         if needed:
             check_attribute(data, name, what)
         values[what] = [each.get(name, default) for each in data]
-        if default is None and None in values[what]:
-            raise InvalidInputError(f"edge {values[what].index(None)} has no attribute {name!r}")
+        if default is None:
+            check_everywhere(values[what], name, str)
     return values
+
+
+def check_everywhere(values: Sequence[Untyped], name: str, edge: Callable[[int], str]) -> None:
+    """Raise InvalidInputError if an attribute has the value None; `edge` names an edge by its number."""
+    if None in values:
+        raise InvalidInputError(
+            f"edge {edge(values.index(None))} has no attribute {name!r}, but others have it"
+        )
 
 
 def check_attribute(data: Sequence[Mapping[str, Untyped]], attribute: str, argument: str) -> None:
@@ -462,6 +470,45 @@ def labels_of(labels: Sequence[Hashable] | None, numbers: AnyArray) -> Array:
         return np.asarray(numbers, dtype=np.int64)
     found: Array = objects(labels, len(labels))[np.asarray(numbers, dtype=np.int64)]
     return found
+
+
+def labelled_sides(
+    labels: Sequence[Hashable] | None, side: NDArray[np.bool_]
+) -> tuple[set[Hashable], set[Hashable]]:
+    """Return the labels of the vertices with False, and of those with True; numbers if there are none."""
+    false, true = (set(labels_of(labels, np.flatnonzero(chosen)).tolist()) for chosen in (~side, side))
+    return false, true
+
+
+def labelled_pairs(
+    labels: Sequence[Hashable] | None, tail: AnyArray, head: AnyArray
+) -> list[tuple[Hashable, Hashable]]:
+    """Return pairs of vertices by their labels; by their numbers if there are none."""
+    return list(zip(*(labels_of(labels, ends).tolist() for ends in (tail, head)), strict=True))
+
+
+def labelled_flow(
+    labels: Sequence[Hashable] | None,
+    num_vertices: int,
+    arcs: tuple[AnyArray, AnyArray],
+    flow: Array,
+    two_way: AnyArray,
+) -> dict[Hashable, dict[Hashable, int | float]]:
+    """Return a flow as ``{tail: {head: flow}}``, with an entry for each vertex and each arc.
+
+    `two_way` says which arcs may carry flow from the head to the tail: they have two entries. Flows of
+    parallel arcs are summed.
+    """
+    names = range(num_vertices) if labels is None else labels
+    flows: dict[Hashable, dict[Hashable, int | float]] = {name: {} for name in names}
+    both_ways = np.broadcast_to(two_way, flow.shape).tolist()
+    columns = (*(end.tolist() for end in arcs), flow.tolist(), both_ways)
+    for u, v, amount, both in zip(*columns, strict=True):
+        out, back = flows[names[u]], flows[names[v]]
+        out[names[v]] = out.get(names[v], 0) + (max(amount, 0) if both else amount)
+        if both:
+            back[names[u]] = back.get(names[u], 0) + max(-amount, 0)
+    return flows
 
 
 def data_frame(columns: Mapping[str, AnyArray]) -> Untyped:

@@ -31,6 +31,7 @@ from .edge_tables import (
     Attribute,
     EdgeColumns,
     check_attribute,
+    check_everywhere,
     is_edge_list,
     is_table,
     listed_once,
@@ -269,11 +270,14 @@ class UndirectedGraph(VertexNames, HostArrays, ReadOnlyArrays):
         return cls._of_networkx(read_networkx(graph), weight)
 
     @classmethod
-    def _of_networkx(cls, edges: GraphEdges, weight: str | None) -> UndirectedGraph:
+    def _of_networkx(cls, edges: GraphEdges, weight: str | None, default: int | None = 1) -> UndirectedGraph:
         values = None
         if weight is not None:
             check_attribute(edges.data, weight, "weight")
-            values = _weights(edges.values(weight, 1), weight)
+            numbers = edges.values(weight, default)
+            if default is None:
+                check_everywhere(numbers, weight, edges.ends)
+            values = _weights(numbers, weight)
         return cls(len(edges.labels), edges.tail, edges.head, values, labels=edges.labels)
 
     @classmethod
@@ -336,8 +340,8 @@ def _refuse_directed(graph: GraphInput) -> None:
         raise InvalidInputError("the graph is directed: matching takes undirected graphs (to_undirected)")
 
 
-def _attributes(weight: str | None) -> list[Attribute]:
-    return [] if weight is None else [Attribute("weight", weight, 1)]
+def _attributes(weight: str | None, default: int | None = 1) -> list[Attribute]:
+    return [] if weight is None else [Attribute("weight", weight, default)]
 
 
 def _weights(values: AnyArray, name: str) -> Array:
@@ -348,7 +352,7 @@ def _weights(values: AnyArray, name: str) -> Array:
 
 
 def as_undirected_graph(
-    graph: GraphInput, weight: WeightInput, usual: Sequence[str] = ("weight",)
+    graph: GraphInput, weight: WeightInput, usual: Sequence[str] = ("weight",), *, everywhere: bool = False
 ) -> UndirectedGraph:
     """Return what a caller gives as a graph; its weights say whether the matching is weighted.
 
@@ -364,6 +368,9 @@ def as_undirected_graph(
     usual : sequence of str
         The attributes, or columns, of which the first one that the graph has is the weight if `weight` is
         None.
+    everywhere : bool
+        Whether each edge needs the attribute, unless it is called "weight". Otherwise edges without it have
+        weight 1, as in NetworkX.
 
     Raises
     ------
@@ -371,7 +378,7 @@ def as_undirected_graph(
         `weight` is None, and edges have numbers, but none with a usual name.
     """
     name = weight if isinstance(weight, str) else None
-    read = _labelled_graph(graph, weight, usual)
+    read = _labelled_graph(graph, weight, usual, everywhere)
     if read is not None:
         given = name is not None or weight is None or weight is False
         return read if given else read.with_weights(weight)
@@ -401,7 +408,9 @@ def as_undirected_graph(
     return read.without_weights() if weight is False else read.with_weights(weight)
 
 
-def _labelled_graph(graph: GraphInput, weight: WeightInput, usual: Sequence[str]) -> UndirectedGraph | None:
+def _labelled_graph(
+    graph: GraphInput, weight: WeightInput, usual: Sequence[str], everywhere: bool
+) -> UndirectedGraph | None:
     """Return the graph of an object whose vertices have labels; None for other objects.
 
     Its weights are those that `weight` names, and its own if that is None.
@@ -413,22 +422,30 @@ def _labelled_graph(graph: GraphInput, weight: WeightInput, usual: Sequence[str]
     if is_networkx(graph):
         _refuse_directed(graph)
         edges = read_networkx(graph)
-        return UndirectedGraph._of_networkx(edges, usual_attribute(edges.data, usual) if by_default else name)
+        name = usual_attribute(edges.data, usual) if by_default else name
+        return UndirectedGraph._of_networkx(edges, name, _default(name, everywhere))
     if is_edge_list(graph):
         if by_default:
             name = _name_of_weight((edge[2] for edge in graph if len(edge) == 3), usual)
-        return UndirectedGraph.from_edges(graph, weight=name)
+        columns = read_tuples(graph, ("u", "v"), _attributes(name, _default(name, everywhere)))
+        return UndirectedGraph._from_columns(columns)
     if isinstance(graph, Mapping) and not hasattr(graph, "tocsr"):
         if by_default:
             rows = [row for row in graph.values() if isinstance(row, Mapping)]
             name = _name_of_weight((number for row in rows for number in row.values()), usual)
-        return UndirectedGraph.from_dict(graph, weight=name)
+        columns = read_dict(graph, _attributes(name, _default(name, everywhere)))
+        return UndirectedGraph._from_columns(columns, merge=True)
     if is_table(graph):
         if by_default:
             name = usual_column(graph, usual, ("source", "target"))
         with other_names_by("UndirectedGraph.from_pandas"):
             return UndirectedGraph.from_pandas(graph, weight=name)
     return None
+
+
+def _default(name: str | None, everywhere: bool) -> int | None:
+    """Return the weight of an edge without the attribute; None: each edge needs it."""
+    return None if everywhere and name != "weight" else 1
 
 
 def _name_of_weight(numbers: Iterable[Untyped], usual: Sequence[str]) -> str | None:

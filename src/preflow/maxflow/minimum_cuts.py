@@ -9,7 +9,7 @@ minimum cut, those that reach the sink on the sink side of every one. The rest a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Unpack
 
@@ -17,9 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Array, NetworkInput, Vertices
+from ..certify.cut import crossing_arcs
 from ..certify.flow import tolerance
 from ..drawing.networks import component_colours
 from ..errors import InvalidInputError, VerificationError
+from ..graph.edge_tables import labelled_pairs, labelled_sides
 from ..graph.network import FlowNetwork
 from ..solving.call import Arguments
 from ..solving.drawn import DrawnResult
@@ -183,14 +185,15 @@ class MinimumCuts(DrawnResult):
         arcs: NDArray[np.int64] = np.flatnonzero(apart & crossing)
         return arcs
 
-    def cut_edges(self, sink_side: NDArray[np.bool_]) -> list[tuple[object, object]]:
+    def partition(self, sink_side: NDArray[np.bool_]) -> tuple[set[Hashable], set[Hashable]]:
+        """Return the vertices on the source side of a cut and those on its sink side, with their labels."""
+        return labelled_sides(self.result.network.labels, sink_side)
+
+    def cut_edges(self, sink_side: NDArray[np.bool_]) -> list[tuple[Hashable, Hashable]]:
         """Return the arcs over a cut as pairs of vertices, with the caller's labels.
 
         Each leads from the source side to the sink side and has capacity.
         """
-        from ..certify.cut import crossing_arcs
-        from ..graph.edge_tables import labels_of
-
         network = self.result.network.on_host()
         forward, backward = crossing_arcs(network, sink_side)
         forward = forward[network.capacity[forward] > 0]
@@ -200,8 +203,7 @@ class MinimumCuts(DrawnResult):
         order = np.argsort(arcs, kind="stable")
         tail = np.append(network.tail[forward], network.head[backward])[order]
         head = np.append(network.head[forward], network.tail[backward])[order]
-        ends = (labels_of(network.labels, end).tolist() for end in (tail, head))
-        return list(zip(*ends, strict=True))
+        return labelled_pairs(network.labels, tail, head)
 
     def verify(self) -> None:
         """Prove that these are all minimum cuts, in linear time.

@@ -14,7 +14,7 @@ from ..arrays import AnyArray, Array
 from ..certify.cut import check_flow_and_cut, check_no_residual_path, crossing_arcs
 from ..certify.flow import check_flow_limit
 from ..drawing.networks import Arcs, draw_flow, flow_texts, side_colours
-from ..graph.edge_tables import data_frame, labels_of
+from ..graph.edge_tables import data_frame, labelled_flow, labelled_pairs, labelled_sides, labels_of
 from ..graph.network import DeviceFlowNetwork, FlowNetwork
 from ..solving.result import BoundedResult
 from ..solving.timing import timed
@@ -101,8 +101,7 @@ class MinCutResult(BoundedResult):
         turned = self.network.to_host(self.sink_side)[network.tail[arcs]]
         tail = np.where(turned, network.head[arcs], network.tail[arcs])
         head = np.where(turned, network.tail[arcs], network.head[arcs])
-        ends = (labels_of(network.labels, end).tolist() for end in (tail, head))
-        return list(zip(*ends, strict=True))
+        return labelled_pairs(network.labels, tail, head)
 
     def partition(self) -> tuple[set[Hashable], set[Hashable]]:
         """Return the vertices on the source side and those on the sink side, with the caller's labels.
@@ -116,12 +115,7 @@ class MinCutResult(BoundedResult):
         >>> sorted(source_side), sorted(sink_side)
         (['a', 'b'], ['c'])
         """
-        in_sink_side = self.network.to_host(self.sink_side)
-        source_side, sink_side = (
-            set(labels_of(self.network.labels, np.flatnonzero(side)).tolist())
-            for side in (~in_sink_side, in_sink_side)
-        )
-        return source_side, sink_side
+        return labelled_sides(self.network.labels, self.network.to_host(self.sink_side))
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return a table with a row for each arc, in input order.
@@ -379,17 +373,9 @@ class MaxFlowResult(MinCutResult):
         Every vertex and every arc has an entry, even without flow; parallel arcs are summed.
         """
         network = self.network.on_host()
-        labels = network.labels or range(network.num_vertices)
-        flows: dict[Hashable, dict[Hashable, int | float]] = {label: {} for label in labels}
-        two_way = network.reverse_capacity is not None
-        flow = self.network.to_host(self.flow)
-        columns = (network.tail.tolist(), network.head.tolist(), flow.tolist())
-        for u, v, amount in zip(*columns, strict=True):
-            out, back = flows[labels[u]], flows[labels[v]]
-            out[labels[v]] = out.get(labels[v], 0) + max(amount, 0)
-            if two_way:
-                back[labels[u]] = back.get(labels[u], 0) + max(-amount, 0)
-        return flows
+        two_way, flow = network.reverse_capacity is not None, self.network.to_host(self.flow)
+        ends = network.tail, network.head
+        return labelled_flow(network.labels, network.num_vertices, ends, flow, two_way)
 
     def verify(self) -> None:
         """Prove flow and cut optimal, independently of the solver, in linear time.

@@ -13,7 +13,7 @@ from ..certify.min_cost_flow import check_min_cost_flow, reduced_costs
 from ..drawing.axes import number
 from ..drawing.networks import Arcs, draw_flow, supply_colours
 from ..graph.cost_network import CostNetwork
-from ..graph.edge_tables import data_frame, labels_of
+from ..graph.edge_tables import data_frame, labelled_flow, labels_of
 from ..graph.network import exact_sum
 from ..solving.result import BoundedResult
 
@@ -103,16 +103,9 @@ class MinCostFlowResult(BoundedResult):
         Every vertex and every arc has an entry, even without flow; parallel arcs are summed.
         """
         network = self.network
-        labels = network.labels or range(network.num_vertices)
-        flows: dict[Hashable, dict[Hashable, int | float]] = {label: {} for label in labels}
-        two_way = [False] * network.num_arcs if network.undirected is None else network.undirected.tolist()
-        columns = (network.tail.tolist(), network.head.tolist(), network.to_host(self.flow).tolist(), two_way)
-        for u, v, amount, both in zip(*columns, strict=True):
-            out, back = flows[labels[u]], flows[labels[v]]
-            out[labels[v]] = out.get(labels[v], 0) + (max(amount, 0) if both else amount)
-            if both:
-                back[labels[u]] = back.get(labels[u], 0) + max(-amount, 0)
-        return flows
+        two_way = False if network.undirected is None else network.undirected
+        ends, flow = (network.tail, network.head), network.to_host(self.flow)
+        return labelled_flow(network.labels, network.num_vertices, ends, flow, two_way)
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return a table with a row for each arc, in input order.

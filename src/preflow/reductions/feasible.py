@@ -8,6 +8,7 @@ repairs the balance of every vertex. Else the source side of a minimum cut has m
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self, Unpack
 
@@ -18,6 +19,7 @@ from ..certify.min_cost_flow import check_flow_of_network
 from ..drawing.networks import Arcs, draw_flow, flow_texts, supply_colours
 from ..errors import InfeasibleFlowError, InvalidInputError
 from ..graph.cost_network import CostNetwork, as_cost_network
+from ..graph.edge_tables import labelled_flow
 from ..graph.network import FlowNetwork
 from ..maxflow.result import MaxFlowResult
 from ..solving.call import Arguments
@@ -59,6 +61,16 @@ class FeasibleFlow(DrawnResult):
 
     def __post_init__(self) -> None:
         freeze(self.flow, self.supply)
+
+    def flow_dict(self) -> dict[Hashable, dict[Hashable, int | float]]:
+        """Return the flow as ``{tail: {head: flow}}`` with the caller's labels, as NetworkX does.
+
+        Every vertex and every arc has an entry, even without flow; parallel arcs are summed.
+        """
+        network = self.network
+        two_way = False if network.undirected is None else network.undirected
+        ends = network.tail, network.head
+        return labelled_flow(network.labels, network.num_vertices, ends, self.flow, two_way)
 
     def verify(self) -> None:
         """Check the bounds of every arc and the balance of every vertex, in linear time.

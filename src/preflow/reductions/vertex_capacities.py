@@ -6,7 +6,7 @@ network consists of arcs and of vertices whose copies it separates.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
@@ -17,6 +17,7 @@ from ..arrays import Array, NetworkInput, Vertices
 from ..certify.flow import check_flow
 from ..drawing.networks import Arcs, draw_flow, flow_texts, removed_colours
 from ..errors import InvalidInputError, VerificationError
+from ..graph.edge_tables import labelled_flow, labelled_pairs, labels_of
 from ..graph.network import FlowNetwork, read_capacities
 from ..maxflow.result import MaxFlowResult, MinCutResult
 from ..solving.drawn import DrawnResult
@@ -58,6 +59,21 @@ class VertexFlow(DrawnResult):
 
     def __post_init__(self) -> None:
         freeze(self.flow, self.cut_arcs, self.cut_vertices, self.limit)
+
+    def flow_dict(self) -> dict[Hashable, dict[Hashable, int | float]]:
+        """Return the flow as ``{tail: {head: flow}}`` with the caller's labels, as NetworkX does.
+
+        Every vertex and every arc has an entry, even without flow; parallel arcs are summed.
+        """
+        network = self.network
+        ends, two_way = (network.tail, network.head), network.reverse_capacity is not None
+        return labelled_flow(network.labels, network.num_vertices, ends, self.flow, two_way)
+
+    def cut(self) -> tuple[list[tuple[Hashable, Hashable]], list[Hashable]]:
+        """Return the arcs of the cut as pairs of vertices, as given, and its vertices, by their labels."""
+        network, arcs = self.network, self.cut_arcs
+        pairs = labelled_pairs(network.labels, network.tail[arcs], network.head[arcs])
+        return pairs, labels_of(network.labels, self.cut_vertices).tolist()
 
     def verify(self) -> None:
         """Prove the flow maximum and the cut minimum, in linear time.

@@ -94,6 +94,15 @@ class TransportResult(BoundedResult):
         """Return an array of the caller's kind as a NumPy array."""
         return self.costs.to_host(values)
 
+    def pairs(self) -> list[tuple[Hashable, Hashable]]:
+        """Return the pairs (row, column) that carry mass, with the caller's labels if the costs have some.
+
+        They have the order of :attr:`row`, :attr:`column` and :attr:`mass`.
+        """
+        rows, columns = self.costs.labels or (None, None)
+        row, column, _ = self._plan()
+        return list(zip(labels_of(rows, row).tolist(), labels_of(columns, column).tolist(), strict=True))
+
     def flow_dict(self) -> dict[Hashable, dict[Hashable, int | float]]:
         """Return the plan as ``{row: {column: mass}}`` with the caller's labels, numbers if there are none.
 
