@@ -151,12 +151,37 @@ class Device:
         host: Array = self.xp.asnumpy(array)
         return host
 
-    def copy_between(self, out: AnyArray, source: AnyArray) -> None:
-        """Copy an array that may be on another GPU to one on this GPU; both are contiguous.
+    @cached_property
+    def _step_stream(self) -> Any:
+        return self.xp.cuda.Stream(non_blocking=True)
 
-        GPUs with peer access copy directly; otherwise the driver copies through pinned memory of the host.
+    @contextmanager
+    def steps(self) -> Iterator[None]:
+        """Launch kernels and copies within the context on a stream that waits for no other GPU.
+
+        A copy to another GPU on the default stream waits for all work of both GPUs, and they for it. The
+        caller waits for what was launched before the context, and at its end where that matters.
         """
-        out.data.copy_from_device(source.data, source.nbytes)
+        with self._step_stream:
+            yield
+
+    def send(self, out: AnyArray, source: AnyArray) -> None:
+        """Copy an array on this GPU to one that may be on another GPU; both are contiguous.
+
+        The copy comes after the kernels launched so far on this GPU, and the host does not wait. GPUs with
+        peer access copy directly; otherwise the driver copies through pinned memory of the host.
+        """
+        out.data.copy_from_device_async(source.data, source.nbytes)
+
+    def mark(self) -> object:
+        """Return a mark that :meth:`wait_for` knows: all that was launched so far on this GPU is done."""
+        event = self.xp.cuda.Event(block=False, disable_timing=True)
+        event.record()
+        return event
+
+    def wait_for(self, mark: object) -> None:
+        """Let what is launched from now on wait for a mark of any GPU; the host does not wait."""
+        self.xp.cuda.get_current_stream().wait_event(mark)
 
     def empty_on_host(self, shape: tuple[int, ...], dtype: DType) -> Array:
         """Return an array in pinned memory of the host: the GPU copies it much faster than other memory."""
@@ -228,13 +253,25 @@ class Device:
         path: Path,
         kernel: str,
         num_items: int,
-        arguments: Any,
+        arguments: tuple[object, ...],
         constants: tuple[tuple[str, int], ...] = (),
     ) -> None:
         """Launch a kernel whose threads share `num_items` items; thread k of n takes every n-th from k on."""
+        self.bind_sharing(path, kernel, num_items, arguments, constants)()
+
+    def bind_sharing(
+        self,
+        path: Path,
+        kernel: str,
+        num_items: int,
+        arguments: tuple[object, ...],
+        constants: tuple[tuple[str, int], ...] = (),
+    ) -> Callable[[], None]:
+        """Return a function that calls :meth:`share` with these arguments, with less work at each call."""
         blocks = min(-(-num_items // SHARING_THREADS), SHARING_BLOCKS * self.num_multiprocessors)
-        if blocks:
-            self.launch(path, kernel, blocks, SHARING_THREADS, arguments, constants=constants)
+        if not blocks:
+            return _nothing
+        return self.bind(path, kernel, blocks, SHARING_THREADS, arguments, constants=constants)
 
     def launch(
         self,
@@ -242,7 +279,7 @@ class Device:
         kernel: str,
         blocks: int,
         threads: int,
-        arguments: Any,
+        arguments: tuple[object, ...],
         *,
         shared_bytes: int = 0,
         constants: tuple[tuple[str, int], ...] = (),
@@ -265,19 +302,55 @@ class Device:
             All blocks run at the same time, so that they can wait for each other. There are at most as many
             as the GPU has room for.
         """
+        self.bind(
+            path,
+            kernel,
+            blocks,
+            threads,
+            arguments,
+            shared_bytes=shared_bytes,
+            constants=constants,
+            cooperative=cooperative,
+        )()
+
+    def bind(
+        self,
+        path: Path,
+        kernel: str,
+        blocks: int,
+        threads: int,
+        arguments: tuple[object, ...],
+        *,
+        shared_bytes: int = 0,
+        constants: tuple[tuple[str, int], ...] = (),
+        cooperative: bool = False,
+    ) -> Callable[[], None]:
+        """Return a function that calls :meth:`launch` with these arguments, with less work at each call.
+
+        It keeps the arrays.
+        """
         function = _function(path, kernel, constants, cooperative, self.number)
         if shared_bytes > 48 * 1024:
             function.max_dynamic_shared_size_bytes = shared_bytes
         if cooperative:
             blocks = min(blocks, self._blocks_together(function, threads, shared_bytes))
-        words = np.array([_word(argument) for argument in flat_arguments(arguments)], dtype=np.uint64)
-        function((blocks,), (threads,), (words.view(_struct(len(words))),), shared_mem=shared_bytes)
+        flat = list(flat_arguments(arguments))
+        words = np.array([_word(argument) for argument in flat], dtype=np.uint64).view(_struct(len(flat)))
+
+        def launch(kept: Sequence[object] = flat) -> None:
+            function((blocks,), (threads,), (words,), shared_mem=shared_bytes)
+
+        return launch
 
     def _blocks_together(self, function: Any, threads: int, shared_bytes: int) -> int:
         """Return how many blocks of a kernel the GPU can run at the same time."""
         driver = _import_cupy().cuda.driver
         each = driver.occupancyMaxActiveBlocksPerMultiprocessor(function.kernel.ptr, threads, shared_bytes)
         return max(1, int(each)) * self.num_multiprocessors
+
+
+def _nothing() -> None:
+    """Launch no kernel: there are no items."""
 
 
 def is_on_gpu(array: AnyArray) -> bool:

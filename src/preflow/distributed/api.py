@@ -322,7 +322,10 @@ class _Solve:
         out = np.empty(self.source.shape, dtype=bool) if self.out is None else self.out
         for box, side in zip(self.boxes.boxes(), exchange.collect(sink_side_of), strict=True):
             self.control.check_wanted()
-            out[box] = ~side
+            if isinstance(out, np.ndarray) and out.dtype == np.bool_:
+                np.logical_not(side, out=out[box])
+            else:
+                out[box] = ~side
         if self.out is None:
             out.flags.writeable = False
         return out

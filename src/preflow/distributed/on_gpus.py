@@ -9,12 +9,19 @@ Pseudo-code of a sweep
 ----------------------
 ::
 
-    for each window of layers, on all GPUs at the same time:
-        discharge it; take the flow that has left over the borders of the region
+    for a few rounds, for each half of the colors of tiles, on all GPUs at the same time:
+        discharge the listed tiles of these colors; take the flow that has left over the borders of the region
         hand this flow, and the labels at the borders, to the neighbours
-    search each region alone                                                                global relabel
+    for the rounds that are left, a few at a time: the same with windows of layers
+    search each tile alone; hand the labels at borders to the neighbours                    global relabel
+    search each region given the labels beyond its borders
     while labels at borders have changed:
         hand them to the neighbours; search these further
+
+So in the first rounds each tile has its turn as on a single GPU. In later rounds few tiles have work, and an
+exchange after each turn would take longer than the turn. Where capacities do not fit, all rounds are those of
+windows.
+The host launches several steps ahead, and reads once or twice a sweep what they found.
 
 After the search all labels are exact, and the regions have the sink's side of a cut. It is minimum when no
 excess can reach the sink; the labels are those of :func:`preflow.grid_cut`.
@@ -29,20 +36,21 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cached_property, partial
-from itertools import chain
+from itertools import chain, pairwise
 from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import AnyArray, Array
+from ..arrays import Array
 from ..cuda import runtime
 from ..cuda.runtime import Device
 from ..errors import DeviceMemoryError, InvalidInputError, UnsuitableMethodError
 from ..graph.integer_grid import IntegerGrid
 from ..graph.network import exact_sum
 from ..gridcut.cuda_tiled import TiledOptions
-from ..gridcut.cuda_tiled.parts import AFTER, BEFORE, MARGIN_OF_IMAGE, MARGIN_OF_VOLUME, Part, Place, Sent
+from ..gridcut.cuda_tiled.launches import MOST_NEWS, Stages, Turns
+from ..gridcut.cuda_tiled.parts import AFTER, BEFORE, MARGIN_OF_IMAGE, MARGIN_OF_VOLUME, Part, Place
 from ..gridcut.cuda_tiled.tiling import Tiling, tiling_for
 from ..solving.run import Control
 from .exchange import Amounts, Answer, Border, Discharged, Labels, Order, Proof, RegionTask, Report, Worker
@@ -56,6 +64,10 @@ Item = TypeVar("Item")
 LEAST_WINDOW = 3
 #: Axes of a grid that the kernels know.
 MOST_AXES = 3
+#: Rounds of a sweep in which each half of the colors has a step of its own, and rounds in a step after that.
+ROUNDS_IN_TURNS, ROUNDS_OF_WINDOW = 12, 4
+#: Steps of a search that are launched before the host reads whether labels still change.
+STEPS_AHEAD = 4
 #: Percentage of the free memory that is used, where the caller has set no limit.
 PERCENT_OF_FREE = 90
 
@@ -122,13 +134,6 @@ def window_of(device: Device, tilings: Sequence[Tiling], given: int, memory: int
     return (limit - kept) // layer
 
 
-class News(NamedTuple):
-    """The news of a region after a step, by border: flow, and labels that have changed."""
-
-    flow: dict[int, Sent]
-    labels: dict[int, AnyArray]
-
-
 class _Read(NamedTuple):
     """A region that has been read: its capacities, those around it, and the constant of :class:`.Loaded`."""
 
@@ -181,6 +186,7 @@ class GpuExchange:
         self._sinks: list[int] = []
         self._owner: list[int] = []
         self._devices: list[Device] = []
+        self._turns = Turns(1, 1, 0)
         self._is_exact = False
         self._pool: ThreadPoolExecutor | None = None
 
@@ -208,7 +214,7 @@ class GpuExchange:
         regions = self._on_devices(_read, self._tasks)
         self._sinks = [region.sinks for region in regions]
         self._build([region.grid for region in regions])
-        self._search(self._no_news())
+        self._search()
         return self._reports()
 
     def _build(self, grids: list[IntegerGrid]) -> None:
@@ -228,68 +234,114 @@ class GpuExchange:
             given = max(grids[i].bytes_placed for i in mine)
             with device.current():
                 windows.append(window_of(device, [tilings[i] for i in mine], given, self._memory))
-        last = len(grids) - 1
+        last, self._turns = len(grids) - 1, TiledOptions().turns(tilings[0])
 
         def build(number: int) -> Part:
             task, tiling, grid = self._tasks[number], tilings[number], grids[number]
             place = place_of(task, tiling, (number > 0, number < last))
-            turns = TiledOptions().turns(tiling)
             window = windows[self._owner[number]]
-            part = Part(owners[number], tiling, place, grid, window, turns, self._control)
+            part = Part(owners[number], tiling, place, grid, window, self._turns, self._control)
             grids[number] = None  # type: ignore[call-overload]
             return part
 
         self._parts = self._on_devices(build, range(len(grids)))
+        for before, after in pairwise(self._parts):
+            before.connect(AFTER, after)
+            after.connect(BEFORE, before)
+
+    @property
+    def _are_on_gpus(self) -> bool:
+        """Whether all capacities are on GPUs."""
+        return all(part.is_on_gpu for part in self._parts)
+
+    @property
+    def _are_connected(self) -> bool:
+        """Whether arcs lead from region to region."""
+        return any(part.sides for part in self._parts)
 
     def sweep(self, order: Order) -> list[Report]:
-        """Discharge all windows of layers, then search."""
+        """Discharge all tiles with work for some rounds, then search."""
         self._control.check_wanted()
-        news = self._no_news()
-        for number in range(max(len(part.windows) for part in self._parts)):
-            if not self._control.stopped:
-                news = self._step(news, partial(Part.discharge, number=number), Part.take_labels)
-        self._search(news)
+        hops = max(part.hops for part in self._parts)
+        rounds = max(self._turns.rounds, self._turns.rounds_percent * hops // 100)
+        together = rounds
+        if self._are_on_gpus and self._are_connected:
+            in_turns, together = min(rounds, ROUNDS_IN_TURNS), ROUNDS_OF_WINDOW
+            for number in range(in_turns):
+                for half in (0, 1):
+                    self._step(partial(Part.discharge_turn, half=half, resumes=number + half > 0))
+            rounds -= in_turns
+        while rounds > 0 and not self._control.stopped:
+            self._discharge_windows(min(rounds, together))
+            rounds -= together
+            if rounds > 0:
+                self._read_states()
+                if not any(part.is_active for part in self._parts):
+                    break
+        self._search()
         self.sweeps += 1
         return self._reports()
 
-    def _search(self, news: Sequence[News]) -> None:
-        """Make all labels exact, unless the solve is stopped; `news` is from the last discharge."""
-        self._is_exact = False
-        news = self._step(news, Part.begin_search, Part.take_labels)
-        while any(each.labels for each in news):
+    def _discharge_windows(self, rounds: int) -> None:
+        """Discharge all windows of layers, each for some rounds."""
+        for number in range(max(len(part.windows) for part in self._parts)):
+            if not self._control.stopped:
+                self._step(partial(Part.discharge, number=number, rounds=rounds))
+
+    def _search(self) -> None:
+        """Make all labels exact, unless the solve is stopped."""
+        self._is_exact, steps = False, 0
+        ahead = STEPS_AHEAD if self._are_connected else 0
+        if ahead:
+            self._search_once(Stages.ALONE)
+            self._search_once(Stages.ALL_BUT_ALONE)
+        else:
+            self._search_once(Stages.ALL)
+        while True:
+            for number in range(steps, steps + ahead):
+                self._search_once(Stages.ALL, number % MOST_NEWS)
+            self._read_states()
+            steps += ahead
+            last = (steps - 1) % MOST_NEWS
+            if not any(part.is_searching or (ahead and part.had_news(last)) for part in self._parts):
+                break
             if self._control.stopped:
                 return
-            news = self._step(news, Part.go_on_searching, Part.take_news)
-        self._is_exact = all(part.is_searched for part in self._parts)
+            ahead = STEPS_AHEAD
+        self._is_exact = True
 
-    def _no_news(self) -> list[News]:
-        return [News({}, {})] * len(self._parts)
+    def _search_once(self, stages: Stages, news: int | None = None) -> None:
+        """Let each region take the labels of its neighbours and search."""
+        self._step(partial(Part.search, stages=stages), stages, news)
 
     def _step(
-        self,
-        news: Sequence[News],
-        act: Callable[[Part], dict[int, Sent]],
-        take: Callable[[Part, int, AnyArray], None],
-    ) -> list[News]:
-        """Let each region take the news of its neighbours, then act; return its own news."""
+        self, act: Callable[[Part], None], stages: Stages = Stages.NONE, news: int | None = None
+    ) -> None:
+        """Let each region take what its neighbours have sent, then act, then send."""
 
-        def run(number: int) -> News:
-            part = self._parts[number]
-            for side, other in ((BEFORE, number - 1), (AFTER, number + 1)):
-                if 0 <= other < len(news):
-                    flow, labels = (each.get(1 - side) for each in news[other])
-                    if flow is not None:
-                        part.receive(side, flow)
-                    if labels is not None:
-                        take(part, side, labels)
-            return News(act(part), part.changed_labels())
+        def run(part: Part) -> None:
+            with part.device.steps():
+                part.take(stages, news)
+                act(part)
+                part.send()
 
-        return self._on_devices(run, range(len(self._parts)))
+        if not self._are_on_gpus:
+            self._on_devices(run, self._parts)
+            return
+        for part in self._parts:
+            with part.device.current():
+                run(part)
+
+    def _read_states(self) -> None:
+        """Wait for all GPUs, and read what they have found."""
+        for part in self._parts:
+            with part.device.current(), part.device.steps():
+                part.read_state()
 
     def _reports(self) -> list[Report]:
         reports = []
         labels, links = np.zeros(1, dtype=np.int32), np.zeros((0, 3), dtype=np.int32)
-        measured = self._on_devices(Part.measure, self._parts)
+        measured = self._on_devices(partial(Part.measure, is_exact=self._is_exact), self._parts)
         for number, (part, sinks) in enumerate(zip(self._parts, self._sinks, strict=True)):
             deficits, excess = measured[number]
             is_ready = part.is_active or not self._is_exact
@@ -299,8 +351,12 @@ class GpuExchange:
 
     def collect(self, ask: Callable[[Worker], Answer]) -> Iterator[Answer]:
         """Yield an answer for each region; its arrays are copied to the host if the answer needs them."""
-        for task, part in zip(self._tasks, self._parts, strict=True):
-            yield ask(PartWorker(task, part))
+        workers = [PartWorker(task, part) for task, part in zip(self._tasks, self._parts, strict=True)]
+        if len(self._devices) <= 1:
+            yield from map(ask, workers)
+            return
+        with ThreadPoolExecutor(len(self._devices), "preflow-gpu") as pool:
+            yield from pool.map(ask, workers)
 
     def close(self) -> None:
         """End the threads; the regions stay on the GPUs, because a proof later needs them."""
@@ -339,7 +395,8 @@ def place_of(task: GridTask, tiling: Tiling, has: tuple[bool, bool]) -> Place:
     """Return the layers of a region among those that it reads."""
     margin = margin_of(task.source.shape) // tiling.thickness
     first, end = (margin if side else 0 for side in has)
-    return Place(first, tiling.layers - end, has)
+    layer = task.boxes.boxes()[task.number][0].start // tiling.thickness
+    return Place(first, tiling.layers - end, has, (layer - first) % 2)
 
 
 class PartRegion:

@@ -14,7 +14,7 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from threading import Thread
 from typing import Any, Literal, NamedTuple
@@ -122,12 +122,18 @@ class CpuDevice:
         """Return a copy, as from a GPU."""
         return array.copy()
 
-    def copy_between(self, out: NDArray[Any], source: NDArray[Any]) -> None:
-        """Copy an array, as from another GPU."""
+    def send(self, out: NDArray[Any], source: NDArray[Any]) -> None:
+        """Copy an array, as to another GPU."""
         assert out.flags.c_contiguous
         assert source.flags.c_contiguous
         assert out.dtype == source.dtype
         out[...] = source
+
+    def mark(self) -> None:
+        """Do nothing: all that was launched is done."""
+
+    def wait_for(self, mark: None) -> None:
+        """Do nothing."""
 
     def empty_on_host(self, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
         """Return an array without content."""
@@ -135,11 +141,11 @@ class CpuDevice:
 
     def upload(self, out: NDArray[Any], host: NDArray[Any]) -> None:
         """Copy an array, as to a GPU."""
-        self.copy_between(out, host)
+        self.send(out, host)
 
     def download(self, out: NDArray[Any], array: NDArray[Any]) -> None:
         """Copy an array, as from a GPU."""
-        self.copy_between(out, array)
+        self.send(out, array)
 
     def from_dlpack(self, array: Any) -> NDArray[Any]:
         """Return an array that claims to be on a GPU as what it is."""
@@ -182,6 +188,18 @@ class CpuDevice:
         if num_items:
             blocks = min(2, -(-num_items // 32))
             self.launch(path, kernel, blocks, 32, arguments, constants=constants)
+
+    def bind_sharing(self, *arguments: Any) -> Callable[[], None]:
+        """Return a function that calls :meth:`share`."""
+        return partial(self.share, *arguments)
+
+    def bind(self, *arguments: Any, **named: Any) -> Callable[[], None]:
+        """Return a function that calls :meth:`launch`."""
+        return partial(self.launch, *arguments, **named)
+
+    def steps(self) -> AbstractContextManager[None]:
+        """Do nothing: a launch returns when the kernel is done."""
+        return nullcontext()
 
     def synchronize(self) -> None:
         """Run what no launch has run beside it; any other launch returned when the kernel was done."""

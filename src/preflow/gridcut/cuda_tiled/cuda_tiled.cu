@@ -34,8 +34,6 @@ struct Workers {
     __device__ explicit Workers(const Arguments& args) : team(args.arrivals), broadcast(&args.state[BROADCAST]) {}
 
     __device__ bool is_first() const { return alone ? threadIdx.x == 0 : team.is_first(); }
-    __device__ u32 warp() const { return alone ? threadIdx.x / WARP : team.warp(); }
-    __device__ u32 num_warps(u32 of_block) const { return alone ? of_block : of_block * team.num_blocks; }
     __device__ void wait() {
         if (alone) __syncthreads();
         else team.wait([] {});
@@ -242,8 +240,8 @@ struct Solver {
 
     // Lists a tile for the next turn of its color after the turn of `from`.
     __device__ __forceinline__ void list(const Tile& from, u32 round, u32 index) {
-        const u32 color = Tile(shape, index).color();
-        const u32 when = round + (color <= from.color());
+        const u32 color = Tile(shape, index).color(args);
+        const u32 when = round + (color <= from.color(args));
         if (args.first_tile <= index && index < args.end_tile)
             lists.append(color, when, when + 1, index);
     }
@@ -256,7 +254,8 @@ struct Solver {
         constexpr u32 ALONE = 0, ALL = 1, NOTIFIED = 2;
         u32 most_hops = 0;
         bool has_searched = false;
-        for (u32 stage = state[IS_SEARCHING] ? ALL : ALONE; stage <= NOTIFIED; ++stage) {
+        const u32 last = args.searches == ALONE_ONLY ? ALONE : NOTIFIED;
+        for (u32 stage = state[IS_SEARCHING] || args.searches == ALL_BUT_ALONE ? ALL : ALONE; stage <= last; ++stage) {
             if (stage == ALONE && team.is_first()) {
                 for (u32 number = 0; number < COUNTERS; ++number) relaxed_store(counter(args, number), 0u);
             }
@@ -296,16 +295,33 @@ struct Solver {
     __device__ __forceinline__ void list_active(const GridTeam& team, u32 round) {
         for (u32 t = team.warp(); t < shape.num_tiles(); t += team.num_warps()) {
             const Tile tile(shape, t);
-            Rows work;
-#pragma unroll
-            for (u32 k = 0; k < ROWS_A_LANE; ++k)
-                work[k] = tile.words(args, ACTIVE)[row_of(k)] & tile.words(args, REACHED)[row_of(k)];
-            if (!any_of_warp(work) || lane_id() != 0) continue;
+            if (!has_listed_work(tile) || lane_id() != 0) continue;
             relaxed_fetch_add(&args.state[ACTIVE_TILES], 1ull);
             if (t < args.first_tile || t >= args.end_tile) continue;
             relaxed_fetch_add(&args.state[ACTIVE_HERE], 1ull);
-            lists.append(tile.color(), round, round + 1, t);
+            lists.append(tile.color(args), round, round + 1, t);
         }
+    }
+
+    // Lists the tiles that have received excess from a part on another device, for the next turn of their color.
+    __device__ __forceinline__ void list_received(const GridTeam& team, u32 round) {
+        for (u32 t = team.warp() + static_cast<u32>(args.first_tile); t < args.end_tile; t += team.num_warps()) {
+            if (t >= args.end_received && t < args.first_received) continue;
+            const Tile tile(shape, t);
+            const u32 color = tile.color(args);
+            if (!has_listed_work(tile) || lane_id() != 0) continue;
+            const u32 when = round + (color < args.first_color);
+            lists.append(color, when, when + 1, t);
+        }
+    }
+
+    // Returns whether a tile has excess that could reach the sink in its last search.
+    __device__ __forceinline__ bool has_listed_work(const Tile& tile) const {
+        Rows work;
+#pragma unroll
+        for (u32 k = 0; k < ROWS_A_LANE; ++k)
+            work[k] = tile.words(args, ACTIVE)[row_of(k)] & tile.words(args, REACHED)[row_of(k)];
+        return any_of_warp(work);
     }
 
     // The color and round of a list; colors follow each other within a round.
@@ -318,11 +334,11 @@ struct Solver {
             return {static_cast<u32>(number % COLORS), static_cast<u32>(number / COLORS)};
         }
     };
-    // Moves `turn` to the next list that is not empty, before round `end`; returns its size, 0 if there is none.
-    __device__ u32 find_work(Turn& turn, u32 end, bool clears) const {
+    // Moves `turn` to the next list that is not empty, before turn `end`; returns its size, 0 if there is none.
+    __device__ u32 find_work(Turn& turn, u64 end, bool clears) const {
         u32 idle = 0;
-        while (turn.round < end && idle <= COLORS) {
-            if (clears) relaxed_store(lists.size(turn.color, turn.round + 2), 0u);
+        while (turn.number() < end && idle <= COLORS) {
+            if (clears) lists.clear(turn.color, turn.round + 2);
             const u32 size = relaxed_load(lists.size(turn.color, turn.round));
             if (size > 0) return size;
             turn.next();
@@ -331,14 +347,15 @@ struct Solver {
         return 0;
     }
 
-    // Discharges listed tiles, color by color, for some rounds or until none has work. Returns the work done, in tiles.
+    // Discharges listed tiles, color by color, for some rounds or until none has work; or only those of the colors of
+    // one turn. Returns the work done, in tiles.
     __device__ __forceinline__ u64 discharge_all(Workers& workers, u64* state) {
         const u32 dischargers = static_cast<u32>(args.dischargers);
-        Turn turn{0, static_cast<u32>(state[ROUND])};
+        Turn turn{static_cast<u32>(args.first_color), static_cast<u32>(state[ROUND])};
         // Labels that crossed many tiles in the search mean that excess must cross as many to reach the sink.
         const u64 as_searched = args.rounds_percent * state[LAST_SEARCH] / 100;
         const u64 rounds = as_searched > args.rounds ? as_searched : args.rounds;
-        const u32 end = turn.round + static_cast<u32>(rounds);
+        const u64 end = args.end_color > 0 ? turn.round * u64{COLORS} + args.end_color : (turn.round + rounds) * COLORS;
         u64 work = 0;
         Turn together = turn;
         while (true) {
@@ -357,11 +374,9 @@ struct Solver {
             }
             if (size == 0) break;
             // Discharge the tiles of the list, a warp each.
-            if (threadIdx.x / WARP < dischargers) {
-                const u32 step = workers.num_warps(dischargers);
-                for (u32 i = workers.warp(); i < size; i += step)
-                    discharge(lists.list(turn.color, turn.round)[i], turn.round);
-            }
+            u32 tile;
+            if (threadIdx.x / WARP < dischargers)
+                while (lists.take(turn.color, turn.round, size, tile)) discharge(tile, turn.round);
             turn.next();
             if (!workers.alone) {
                 work += size;
@@ -389,13 +404,17 @@ KERNEL(push_relabel_tiles, Arguments) {
         }
         state[IS_DONE] = 0;
         if (args.searches && !solver.search_all(team, state)) break;
-        state[ROUND] += 3;  // so that old lists, also of the last launch, are never read
-        solver.list_active(team, static_cast<u32>(state[ROUND]));
+        if (args.resumes) {
+            solver.list_received(team, static_cast<u32>(state[ROUND]));
+        } else {
+            state[ROUND] += 3;  // so that old lists, also of the last launch, are never read
+            solver.list_active(team, static_cast<u32>(state[ROUND]));
+        }
         team.wait([] {});
         state[ACTIVE_TILES] = relaxed_load(&args.state[ACTIVE_TILES]);
         state[IS_DONE] = state[ACTIVE_TILES] == 0;
         state[ACTIVE_HERE] = relaxed_load(&args.state[ACTIVE_HERE]);
-        if (state[ACTIVE_HERE] == 0 || args.rounds == 0 || work > args.work_of_launch) break;
+        if ((state[ACTIVE_HERE] == 0 && !args.resumes) || args.rounds == 0 || work > args.work_of_launch) break;
         work += 1 + solver.discharge_all(workers, state);
         if (!args.repeats) break;
     }

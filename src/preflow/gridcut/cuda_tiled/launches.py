@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from enum import IntEnum
 from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
@@ -16,14 +18,16 @@ from ...stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, RE
 from .tiling import LISTS, WARP, Tiling
 
 SOURCE = Path(__file__).with_name("cuda_tiled.cu")
-#: Words of the kernel's state; of the state and the counts after it; and positions of both.
-STATE_WORDS, STATUS_WORDS = 12, 16
+BORDERS = Path(__file__).with_name("borders.cu")
+#: Words of the kernel's state; of the state, the counts and the news of parts; and positions of these.
+STATE_WORDS, NEWS, MOST_NEWS = 12, 16, 32
+STATUS_WORDS = NEWS + MOST_NEWS
 IS_DONE, ACTIVE_TILES, NUM_RELABELS, SEARCH_ROUNDS, PHASES, NANOSECONDS = range(6)
 IS_SEARCHING, FAILED, LAST_SEARCH, ACTIVE_HERE = 6, 8, 10, 11
 NUM_PUSHES, NUM_SEARCHES, NUM_VISITS, NUM_WAVES = range(4)
-#: Number of counters, and words per counter: one for each list and four of the search queue, each in its own
-#: line of memory.
-COUNTERS, COUNTER_WORDS = LISTS + 4, 32
+#: Number of counters, and words per counter: two for each list and four of the search queue, each in its own
+#: line of memory. The last one is the number of tiles that changes of labels have crossed in a search.
+COUNTERS, COUNTER_WORDS = 2 * LISTS + 4, 32
 #: Content of an empty slot of the search queue.
 EMPTY = 2**64 - 1
 #: Tiles that a launch may discharge before it returns to the host (0.2 s on an H200 in volumes), and the time
@@ -63,14 +67,33 @@ class Arguments(NamedTuple):
     terminal: AnyArray
     arrays: TileArrays
     waves: int
-    rounds: int
-    rounds_percent: int
+    rounds: tuple[int, int]
     searches: int
     repeats: int
     work_of_launch: int
     nanoseconds_of_launch: int
     num_slots: int
     dischargers: int
+    parity: int
+    colors: tuple[int, int]
+    resumes: int
+    received: tuple[int, int]
+
+
+class PrepareArguments(NamedTuple):
+    """``PrepareArguments`` in ``borders.cu``."""
+
+    slots: AnyArray
+    num_slots: int
+    notices: AnyArray
+    num_notices: int
+    counters: AnyArray
+    num_counters: int
+    arrivals: AnyArray
+    news: AnyArray
+    num_news: int
+    is_searching: AnyArray
+    searches_further: int
 
 
 def make_arrays(device: Device, tiling: Tiling) -> TileArrays:
@@ -108,6 +131,34 @@ class Turns(NamedTuple):
     rounds_percent: int
 
 
+class Stages(IntEnum):
+    """The stages of a global relabel that a launch begins with.
+
+    ALONE searches each tile without its neighbours. ALL_BUT_ALONE searches each tile given the labels around
+    it, then those next to changes; ALL does both. A search that goes on searches tiles with notices only.
+    """
+
+    NONE = 0
+    ALL = 1
+    ALONE = 2
+    ALL_BUT_ALONE = 3
+
+
+class Turn(NamedTuple):
+    """A turn of some colors.
+
+    Attributes
+    ----------
+    colors : tuple of int
+        The first color, and one past the last.
+    resumes : bool
+        Whether the tiles listed in the launch before count, and those that have received flow since.
+    """
+
+    colors: tuple[int, int]
+    resumes: bool
+
+
 class Launcher:
     """Launches the persistent kernel until it is done, or has no work left in the tiles on the GPU."""
 
@@ -117,7 +168,12 @@ class Launcher:
         self.device, self.tiling, self.arrays, self.control = device, tiling, arrays, control
         self.turns = turns
         self.searched = 0, tiling.num_tiles  # the tiles that are searched; the labels of others are given
+        self.parity = 0  # of the first layer in the whole grid
+        self.received = 0, tiling.num_tiles  # only tiles before the former, or from the latter on, get flow
         self.is_searching = False  # whether the last launch ended within a search
+        # Launches that were made before; all have the same capacities and the same excess.
+        self._bound: dict[tuple[object, ...], Callable[[], None]] = {}
+        self._prepared: dict[tuple[int | None, ...], Callable[[], None]] = {}
         self.warps, self.dischargers = tiling.warps_of_block(device)
         control.excess[:] = tiling.num_tiles
 
@@ -139,31 +195,96 @@ class Launcher:
             if not self.is_searching or self.control.stopped:
                 return state
 
-    def search_further(self, residual: AnyArray, terminal: AnyArray) -> AnyArray:
-        """Go on with a search that was complete, from the tiles that have notices; return the state."""
-        self.arrays.status[IS_SEARCHING] = self.is_searching = True
-        self.arrays.counters[: LISTS * COUNTER_WORDS] = 0
-        return self.launch((0, 0, 0), residual, terminal, discharges=False)
+    def prepare_search(self, news: int | None) -> None:
+        """Prepare a search; with a number for its news, one that goes on from the tiles that get notices.
+
+        The number of tiles that changes have crossed is the largest since the first stage of the search.
+        """
+        arrays = self.arrays
+        notices = arrays.notices.size if news is None else 0
+        self._prepare(arrays.slots.size, notices, arrays.counters.size - COUNTER_WORDS, news)
+
+    def search(self, residual: AnyArray, terminal: AnyArray, stages: Stages) -> None:
+        """Begin a search that was prepared; do not wait."""
+        self._begin((0, 0, 0), residual, terminal, stages, rounds=(0, 0))
 
     def discharge(
-        self, window: tuple[int, int, int], residual: AnyArray, terminal: AnyArray, hops: int
-    ) -> AnyArray:
-        """Discharge tiles once, by the labels of a search that crossed `hops` tiles; return the state."""
-        self.arrays.status[LAST_SEARCH] = hops
-        self.arrays.counters[:] = 0
-        return self._launch(window, residual, terminal, True, alone=True)
-
-    def _launch(
         self,
         window: tuple[int, int, int],
         residual: AnyArray,
         terminal: AnyArray,
-        discharges: bool,
-        alone: bool = False,
+        rounds: int,
+        turn: Turn | None = None,
+    ) -> None:
+        """Begin to discharge tiles, for some rounds or for one turn of some colors; do not wait."""
+        resumes = turn is not None and turn.resumes
+        self._prepare(0, 0, 0 if resumes else self.arrays.counters.size, None)
+        self._begin(window, residual, terminal, Stages.NONE, rounds=(rounds, 0), turn=turn)
+
+    def _prepare(self, slots: int, notices: int, counters: int, news: int | None) -> None:
+        key = (slots, notices, counters, news)
+        if key not in self._prepared:
+            self._prepared[key] = self._bind_preparation(*key)
+        self._prepared[key]()
+
+    def _bind_preparation(
+        self, slots: int, notices: int, counters: int, news: int | None
+    ) -> Callable[[], None]:
+        """Return the function that launches "prepare_launch"."""
+        arrays = self.arrays
+        arguments = PrepareArguments(
+            arrays.slots,
+            slots,
+            arrays.notices,
+            notices,
+            arrays.counters,
+            counters,
+            arrays.arrivals,
+            arrays.status[NEWS + (news or 0) :],
+            int(news is not None),
+            arrays.status[IS_SEARCHING:],
+            int(news is not None),
+        )
+        num_items = max(slots, notices, counters, 2)
+        constants = self.tiling.constants
+        return self.device.bind_sharing(BORDERS, "prepare_launch", num_items, arguments, constants)
+
+    def _launch(
+        self, window: tuple[int, int, int], residual: AnyArray, terminal: AnyArray, discharges: bool
     ) -> AnyArray:
-        """Launch the kernel; `alone`: without a search before the discharges or after them."""
-        first_tile, end_tile, first_pixel = window
+        """Launch the kernel with a search first, and wait for its state."""
         self.arrays.arrivals.fill(0)
+        rounds = (self.turns.rounds, self.turns.rounds_percent) if discharges else (0, 0)
+        self._begin(window, residual, terminal, Stages.ALL, rounds=rounds)
+        return self.read_state()
+
+    def _begin(
+        self,
+        window: tuple[int, int, int],
+        residual: AnyArray,
+        terminal: AnyArray,
+        stages: Stages,
+        *,
+        rounds: tuple[int, int],
+        turn: Turn | None = None,
+    ) -> None:
+        """Launch the kernel."""
+        key = (window, stages, rounds, turn)
+        if key not in self._bound:
+            self._bound[key] = self._bind(window, residual, terminal, stages, rounds, turn)
+        self._bound[key]()
+
+    def _bind(
+        self,
+        window: tuple[int, int, int],
+        residual: AnyArray,
+        terminal: AnyArray,
+        stages: Stages,
+        rounds: tuple[int, int],
+        turn: Turn | None,
+    ) -> Callable[[], None]:
+        """Return the function that launches the kernel."""
+        first_tile, end_tile, first_pixel = window
         arguments = Arguments(
             self.tiling.tiles,
             first_tile,
@@ -175,16 +296,19 @@ class Launcher:
             terminal,
             self.arrays,
             self.turns.waves,
-            self.turns.rounds if discharges else 0,
-            self.turns.rounds_percent,
-            int(not alone),
-            int(not alone),
+            rounds,
+            int(stages),
+            int(stages != Stages.NONE),
             WORK_OF_LAUNCH,
             NANOSECONDS_OF_LAUNCH,
             self.arrays.slots.size,
             self.dischargers,
+            self.parity,
+            (0, 0) if turn is None else turn.colors,
+            int(turn is not None and turn.resumes),
+            self.received,
         )
-        self.device.launch(
+        return self.device.bind(
             SOURCE,
             "push_relabel_tiles",
             self.device.num_multiprocessors,
@@ -194,7 +318,17 @@ class Launcher:
             constants=self.tiling.constants,
             cooperative=True,
         )
-        state, counts = np.split(self.device.to_host(self.arrays.status), [STATE_WORDS])
+
+    def read_state(self) -> AnyArray:
+        """Wait for all launches; return the state, the counts and the news.
+
+        Raises
+        ------
+        SolverError
+            The kernel gave up, which is an error of it.
+        """
+        state = self.device.to_host(self.arrays.status)
+        counts = state[STATE_WORDS:NEWS]
         if state[FAILED] or state[NUM_RELABELS] > MOST_RELABELS:
             raise SolverError(f"cuda-tiled gave up: state {state.tolist()}, counts {counts.tolist()}")
         self.control.counts[[PUSHES, RELABELS, ARC_SCANS]] = counts[[NUM_PUSHES, NUM_SEARCHES, NUM_VISITS]]

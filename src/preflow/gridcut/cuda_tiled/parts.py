@@ -10,13 +10,22 @@ GPU a window of layers at a time, as in :mod:`.slabs`. The labels and the words 
 
 Order of steps
 --------------
-All parts do the same step at the same time; :mod:`preflow.distributed.on_gpus` has the pseudo-code. The
-last layer of a part is discharged after all others. So tiles on both sides of a border are never discharged
-at the same time, and the invariants of :mod:`.cuda_tiled` hold for the whole grid.
+All parts do the same step at the same time; :mod:`preflow.distributed.on_gpus` has the pseudo-code. A step
+is :meth:`Part.take`, then a search or a discharge, then :meth:`Part.send`. The host launches the steps ahead
+and waits for none of them: a GPU waits for its neighbours' last step (``Device.wait_for``). What a part sends
+is written to its neighbour's :class:`Inbox`, which has room for two steps. The neighbour reads the inbox of a
+step in its next step. The part writes to the same place again two steps later, and before that has waited for
+this next step.
+
+Tiles on both sides of a border are never discharged at the same time, so the invariants of :mod:`.cuda_tiled`
+hold for the whole grid. Where all capacities are on GPUs, a step discharges the tiles of half of the colors,
+which all parts count alike; adjacent layers have different halves. Where they are not, the last layer of a
+part is discharged after all others.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -26,7 +35,18 @@ from ...arrays import AnyArray, Array
 from ...cuda.runtime import Device
 from ...graph.integer_grid import IntegerGrid
 from ...solving.run import Control
-from .launches import ACTIVE_HERE, ACTIVE_TILES, LAST_SEARCH, Launcher, Turns, make_arrays
+from .launches import (
+    ACTIVE_TILES,
+    BORDERS,
+    IS_SEARCHING,
+    LAST_SEARCH,
+    NEWS,
+    Launcher,
+    Stages,
+    Turn,
+    Turns,
+    make_arrays,
+)
 from .slabs import Window, has_work, host_state
 from .tiling import (
     MarkArguments,
@@ -47,21 +67,74 @@ SIDES = (BEFORE, AFTER)
 MARGIN_OF_VOLUME, MARGIN_OF_IMAGE = 8, 32
 
 
-#: The kernel's count of the tiles that a search crossed begins with this number.
-HOPS_AT_LEAST = 2
-
-
-class Sent(NamedTuple):
+class Flow(NamedTuple):
     """The flow that a part has sent over a border, for the pixels of the neighbour at which it arrives.
 
     Attributes
     ----------
+    memory : array of uint8
+        The other two arrays are parts of it.
     residual : array, shape (directions back over the border, pixels)
     excess : array, shape (pixels,)
     """
 
+    memory: AnyArray
     residual: AnyArray
     excess: AnyArray
+
+
+class Inbox(NamedTuple):
+    """The memory of a part for what a neighbour sends: even steps and odd steps have their own.
+
+    Attributes
+    ----------
+    labels : pair of arrays of uint32
+    flow : pair of Flow
+    """
+
+    labels: tuple[AnyArray, AnyArray]
+    flow: tuple[Flow, Flow]
+
+
+class Sent(NamedTuple):
+    """A message of a part to its neighbours in a step.
+
+    Attributes
+    ----------
+    mark : mark of a Device
+        The end of the step.
+    flow : pair of bool
+        Whether flow was sent over each border, beside labels.
+    """
+
+    mark: object
+    flow: tuple[bool, bool]
+
+
+class TakeArguments(NamedTuple):
+    """``TakeArguments`` in ``borders.cu``."""
+
+    tiles: tuple[int, int]
+    size: int
+    came: AnyArray
+    beyond: AnyArray
+    first_tile: int
+    notices: AnyArray
+    news: AnyArray
+    notifies: int
+
+
+class SendArguments(NamedTuple):
+    """``SendArguments`` in ``borders.cu``."""
+
+    residual: AnyArray
+    direction_stride: int
+    terminal: AnyArray
+    first: int
+    size: int
+    directions: int
+    sent_residual: AnyArray
+    sent_excess: AnyArray
 
 
 class Place(NamedTuple):
@@ -73,11 +146,14 @@ class Place(NamedTuple):
         Its own layers; there is at least one more before or after them where it has a neighbour.
     has : tuple of bool
         Whether there is a part before it, and one after it.
+    parity : int
+        Of the number of the first layer in the whole grid.
     """
 
     first: int
     end: int
     has: tuple[bool, bool]
+    parity: int
 
 
 class Part:
@@ -115,7 +191,7 @@ class Part:
         self._reach = max(abs(offset[self._axis]) for offset in tiling.offsets)
         self._arrays = make_arrays(device, tiling)
         self._faces = self._arrays.faces_y if self._axis else self._arrays.faces_z
-        self._sides = [side for side in SIDES if place.has[side] and self._reach]
+        self.sides = [side for side in SIDES if place.has[side] and self._reach]
         self._begin = 0
         self._window: Window | None = None
         self._sums: dict[int, tuple[int, int]] = {}
@@ -124,20 +200,36 @@ class Part:
         else:
             self._fill_in_windows(grid, window)
         self._launcher = Launcher(device, tiling, self._arrays, turns, Control(stop=control.stop))
-        self._launcher.searched = self._tiles(place.first, place.end)
-        self._known = {side: self._labels(side).copy() for side in self._sides}
-        self._hops, self._active, self._has_news = 0, True, False
+        self._launcher.searched = first, end = self._tiles(place.first, place.end)
+        self._launcher.parity = place.parity
+        of_layer = tiling.num_tiles // tiling.layers
+        self._launcher.received = (
+            first + (of_layer if BEFORE in self.sides else 0),
+            end - (of_layer if AFTER in self.sides else 0),
+        )
+        self._inboxes = {side: self._make_inbox(side) for side in self.sides}
+        self._outboxes = {side: self._make_flow(1 - side) for side in self.sides}
+        self._neighbours: dict[int, Part] = {}
+        self._steps, self._has_sent = 0, (False, False)
+        self._sent = [Sent(None, self._has_sent)] * 2
+        self._bound: dict[tuple[object, ...], Callable[[], None]] = {}
+        self._state: AnyArray = np.zeros(0, dtype=np.uint64)
         self.windows = self._divide(window)
+
+    def connect(self, side: int, neighbour: Part) -> None:
+        """Tell the part its neighbour beyond a border."""
+        if side in self.sides:
+            self._neighbours[side] = neighbour
+
+    @property
+    def is_on_gpu(self) -> bool:
+        """Whether all capacities are on the GPU."""
+        return self._window is None
 
     @property
     def is_active(self) -> bool:
         """Whether the last search found excess that can reach the sink."""
-        return self._active
-
-    @property
-    def is_searched(self) -> bool:
-        """Whether the last search was not stopped."""
-        return not self._launcher.is_searching
+        return bool(self._state[ACTIVE_TILES])
 
     # The arrays.
 
@@ -178,7 +270,7 @@ class Part:
 
         The last layer of a part waits while the neighbour discharges its first one, and the other way round.
         """
-        first, end, has = self.place
+        first, end, has, _ = self.place
         last = end - 1 if has[AFTER] else end
         number = 1 if window is None else -(-(last - first) // (window - 2))
         cuts = np.linspace(first, last, number + 1).astype(int).tolist()
@@ -219,48 +311,131 @@ class Part:
         """Add up the deficits and the excess of layers."""
         self._sums |= measure_layers(self.device, self.tiling, self._marked(begin, end), reached_only)
 
-    # Searches.
+    # Steps.
 
-    def begin_search(self) -> dict[int, Sent]:
-        """Search the part as if nothing beyond its borders could reach the sink; no flow leaves."""
-        for side in self._sides:
-            self._labels_beyond(side)[:] = NONE
-            self._known[side][:] = NONE
-        self._hops = 0
-        state = self._launcher.launch((0, 0, 0), self._residual, self._terminal, discharges=False)
-        self._take_state(state)
-        return {}
+    def take(self, stages: Stages = Stages.NONE, news: int | None = None) -> None:
+        """Begin a step: take the flow and the labels that the neighbours sent in the last one.
 
-    def go_on_searching(self) -> dict[int, Sent]:
-        """Search again where labels beyond the borders have changed; no flow leaves."""
-        if self._has_news:
-            self._has_news = False
-            self._take_state(self._launcher.search_further(self._residual, self._terminal))
-        return {}
+        Parameters
+        ----------
+        stages : Stages
+            Of the search that comes next. With the first stage the labels beyond the borders are none.
+        news : int, optional
+            In a search that goes on, a number of the step below MOST_NEWS: tiles next to changed labels are
+            searched again.
+        """
+        last = (self._steps + 1) % 2
+        if self._steps:
+            for neighbour in self._neighbours.values():
+                if neighbour.device is not self.device:
+                    self.device.wait_for(neighbour._sent[last].mark)
+        if stages:
+            self._launcher.prepare_search(news)
+        for side, neighbour in self._neighbours.items():
+            inbox = self._inboxes[side]
+            if neighbour._sent[last].flow[1 - side]:
+                self._receive(side, inbox.flow[last])
+            if stages == Stages.ALONE:
+                self._labels_beyond(side).fill(NONE)
+            elif self._steps:
+                self._take_labels(side, inbox.labels[last], news)
 
-    def _take_state(self, state: AnyArray) -> None:
-        self._hops += int(state[LAST_SEARCH]) - (HOPS_AT_LEAST if self._hops else 0)
-        self._active = bool(state[ACTIVE_TILES])
+    def send(self) -> None:
+        """End a step: send the neighbours the labels at the borders and the flow over them."""
+        now = self._steps % 2
+        for side, neighbour in self._neighbours.items():
+            inbox = neighbour._inboxes[1 - side]
+            self.device.send(inbox.labels[now], self._labels(side))
+            if self._has_sent[side]:
+                self.device.send(inbox.flow[now].memory, self._outboxes[side].memory)
+        self._sent[now] = Sent(self.device.mark(), self._has_sent)
+        self._has_sent = (False, False)
+        self._steps += 1
 
-    def changed_labels(self) -> dict[int, AnyArray]:
-        """Return copies of the labels at the borders where they are not as they were the last time."""
-        changed = {}
-        for side, known in self._known.items():
-            now = self._labels(side)
-            if bool((now != known).any()):
-                changed[side] = self._known[side] = now.copy()
-        return changed
+    def search(self, stages: Stages) -> None:
+        """Search the part; no flow leaves."""
+        self._launcher.search(self._residual, self._terminal, stages)
 
-    def take_labels(self, side: int, labels: AnyArray) -> None:
-        """Take over the labels that the neighbour has found."""
-        self.device.copy_between(self._labels_beyond(side), labels)
+    def discharge_turn(self, half: int, *, resumes: bool) -> None:
+        """Discharge listed tiles of half of the colors."""
+        half_of = self.tiling.colors // 2
+        colors = (half * half_of, (half + 1) * half_of)
+        place = (*self._tiles(self.place.first, self.place.end), 0)
+        self._launcher.discharge(place, self._residual, self._terminal, 1, Turn(colors, resumes))
+        self._take_away(self.sides)
 
-    def take_news(self, side: int, labels: AnyArray) -> None:
-        """Take over the labels that the neighbour has found, to go on searching from them."""
-        self.take_labels(side, labels)
-        begin = self.place.first if side == BEFORE else self.place.end - 1
-        self._arrays.notices[slice(*self._tiles(begin, begin + 1))] = 1
-        self._has_news = True
+    def discharge(self, number: int, rounds: int) -> None:
+        """Discharge a window for some rounds, if there is one and it has work."""
+        if number >= len(self.windows):
+            return
+        begin, end = self.windows[number]
+        if self._window and not has_work(self.tiling, self._tiles(begin, end), self._arrays.words):
+            return
+        first, last = max(0, begin - 1), min(self.tiling.layers, end + 1)
+        self._load(first, last)
+        place = (*self._tiles(begin, end), self._begin * self._layer)
+        self._launcher.discharge(place, self._residual, self._terminal, rounds)
+        at_border = (begin == self.place.first, end == self.place.end)
+        self._take_away([side for side in self.sides if at_border[side]])
+        if self._window is not None:
+            self._measure(first, last)
+            self._store(first, last)
+
+    def read_state(self) -> None:
+        """Wait for all steps so far, and read what they found."""
+        self._state = self._launcher.read_state()
+
+    def had_news(self, news: int) -> bool:
+        """Return whether labels beyond the borders had changed before a step of the search."""
+        return bool(self._state[NEWS + news])
+
+    @property
+    def is_searching(self) -> bool:
+        """Whether the last step of the search ended early."""
+        return bool(self._state[IS_SEARCHING])
+
+    @property
+    def hops(self) -> int:
+        """Number of tiles that a change of labels crossed in the last search."""
+        return int(self._state[LAST_SEARCH])
+
+    # Borders.
+
+    def _make_flow(self, side: int) -> Flow:
+        """Return memory for the flow over a border, for the pixels of the part on that side of it."""
+        size, directions = self._reach * self._plane, len(self._directions(side))
+        excess, residual = self.tiling.excess, self.tiling.residual
+        end = size * excess.itemsize
+        memory = self.device.xp.empty(end + size * directions * residual.itemsize, dtype=np.uint8)
+        return Flow(memory, memory[end:].view(residual).reshape(directions, size), memory[:end].view(excess))
+
+    def _make_inbox(self, side: int) -> Inbox:
+        labels = self._labels(side)
+        first, second = (self.device.xp.empty(labels.shape, dtype=labels.dtype) for _ in range(2))
+        return Inbox((first, second), (self._make_flow(side), self._make_flow(side)))
+
+    def _take_labels(self, side: int, labels: AnyArray, news: int | None) -> None:
+        """Take over the labels of a neighbour."""
+        key = ("take", side, id(labels), news)
+        if key not in self._bound:
+            self._bound[key] = self._bind_taking(side, labels, news)
+        self._bound[key]()
+
+    def _bind_taking(self, side: int, labels: AnyArray, news: int | None) -> Callable[[], None]:
+        """Return the function that launches "take_labels"."""
+        tiling = self.tiling
+        layer = self.place.first if side == BEFORE else self.place.end - 1
+        arguments = TakeArguments(
+            (tiling.tiles[1], tiling.tiles[2]),
+            labels.size,
+            labels,
+            self._labels_beyond(side),
+            self._tiles(layer, layer)[0],
+            self._arrays.notices,
+            self._arrays.status[NEWS + (news or 0) :],
+            int(news is not None),
+        )
+        return self.device.bind_sharing(BORDERS, "take_labels", labels.size, arguments, tiling.constants)
 
     def _labels(self, side: int) -> AnyArray:
         """Return the labels at a border, of the part's own pixels."""
@@ -277,41 +452,30 @@ class Part:
         size = self._reach * self._plane
         return self._faces[first * size : (first + 1) * size]
 
-    # Discharges.
+    def _take_away(self, sides: list[int]) -> None:
+        """Take the flow that has arrived beyond some borders, to send it."""
+        self._has_sent = (BEFORE in sides, AFTER in sides)
+        for side in sides:
+            key = ("send", side, self._begin)
+            if key not in self._bound:
+                self._bound[key] = self._bind_sending(side)
+            self._bound[key]()
 
-    def discharge(self, number: int) -> dict[int, Sent]:
-        """Discharge a window, if there is one and it has work; return the flow that left over each border."""
-        if number >= len(self.windows):
-            return {}
-        begin, end = self.windows[number]
-        if self._window and not has_work(self.tiling, self._tiles(begin, end), self._arrays.words):
-            return {}
-        first, last = max(0, begin - 1), min(self.tiling.layers, end + 1)
-        self._load(first, last)
-        place = (*self._tiles(begin, end), self._begin * self._layer)
-        state = self._launcher.discharge(place, self._residual, self._terminal, self._hops)
-        if not state[ACTIVE_HERE]:
-            return {}
-        at_border = (begin == self.place.first, end == self.place.end)
-        sent = {side: self._send(side) for side in self._sides if at_border[side]}
-        if self._window is not None:
-            self._measure(first, last)
-            self._store(first, last)
-        return sent
-
-    def _send(self, side: int) -> Sent:
-        """Take the flow that has arrived beyond a border."""
-        size = self._reach * self._plane
+    def _bind_sending(self, side: int) -> Callable[[], None]:
+        """Return the function that launches "send_flow"."""
+        size, flow = self._reach * self._plane, self._outboxes[side]
         begin = self.place.first * self._layer - size if side == BEFORE else self.place.end * self._layer
-        begin -= self._begin * self._layer
-        pixels = slice(begin, begin + size)
-        residual, excess = self._residual[:, pixels], self._terminal[pixels]
-        directions = self._directions(1 - side)
-        sent = Sent(self.device.xp.stack([residual[d] for d in directions]), excess.copy())
-        for d in directions:
-            residual[d] = 0
-        excess[:] = 0
-        return sent
+        arguments = SendArguments(
+            self._residual,
+            self._terminal.size,
+            self._terminal,
+            begin - self._begin * self._layer,
+            size,
+            sum(1 << d for d in self._directions(1 - side)),
+            flow.residual,
+            flow.excess,
+        )
+        return self.device.bind_sharing(BORDERS, "send_flow", size, arguments, self.tiling.constants)
 
     def _directions(self, side: int) -> list[int]:
         """Return the directions that lead over a border."""
@@ -319,29 +483,31 @@ class Part:
         steps = [sign * offset[self._axis] for offset in self.tiling.offsets]
         return [d for d in range(self.tiling.directions) if (-1) ** d * steps[d // 2] > 0]
 
-    def receive(self, side: int, sent: Sent) -> None:
+    def _receive(self, side: int, flow: Flow) -> None:
         """Add flow that has arrived over a border."""
-        residual, excess = (self.device.xp.empty(part.shape, dtype=part.dtype) for part in sent)
-        self.device.copy_between(residual, sent.residual)
-        self.device.copy_between(excess, sent.excess)
         layer = self.place.first if side == BEFORE else self.place.end - 1
-        first = self.place.first * self._layer
-        if side == AFTER:
-            first = self.place.end * self._layer - excess.size
         self._load(layer, layer + 1)
-        tiles = self._marked(layer, layer + 1)
-        receive_flow(self.device, self.tiling, tiles, first, self._directions(side), residual, excess)
+        key = ("receive", side, id(flow))
+        if key not in self._bound:
+            first = self.place.first * self._layer
+            if side == AFTER:
+                first = self.place.end * self._layer - flow.excess.size
+            tiles, directions = self._marked(layer, layer + 1), self._directions(side)
+            self._bound[key] = receive_flow(
+                self.device, self.tiling, tiles, first, directions, flow.residual, flow.excess
+            )
+        self._bound[key]()
         if self._window is not None:
             self._measure(layer, layer + 1)
             self._store(layer, layer + 1)
 
     # The outcome.
 
-    def measure(self) -> tuple[int, int]:
+    def measure(self, *, is_exact: bool) -> tuple[int, int]:
         """Return the sum of the deficits, not positive, and that of the excess that may reach the sink."""
-        first, end, _ = self.place
+        first, end = self.place.first, self.place.end
         if self._window is None:
-            self._measure(first, end, reached_only=self.is_searched)
+            self._measure(first, end, reached_only=is_exact)
         deficits, excess = zip(*(self._sums[layer] for layer in range(first, end)), strict=True)
         return sum(deficits), sum(excess)
 

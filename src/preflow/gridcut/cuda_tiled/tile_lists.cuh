@@ -2,8 +2,9 @@
 #include "tile_state.cuh"
 
 constexpr u32 NUM_LISTS = 3 * MOST_COLORS;
-// Counters, each in its own line of memory: the sizes of the lists, and four of the queue.
-constexpr u32 COUNTERS = NUM_LISTS + 4, COUNTER_WORDS = 32;
+// Counters, each in its own line of memory: the sizes of the lists; how many of its tiles warps have taken; and four of
+// the queue.
+constexpr u32 FIRST_TAKEN = NUM_LISTS, FIRST_OF_QUEUE = 2 * NUM_LISTS, COUNTERS = FIRST_OF_QUEUE + 4, COUNTER_WORDS = 32;
 
 __device__ __forceinline__ u32* counter(const Arguments& args, u32 number) {
     return &args.counters[number * COUNTER_WORDS];
@@ -18,8 +19,25 @@ struct TileLists {
     __device__ u32* size(u32 color, u32 round) const {
         return counter(args, color * 3 + round % 3);
     }
+    __device__ u32* taken(u32 color, u32 round) const {
+        return counter(args, FIRST_TAKEN + color * 3 + round % 3);
+    }
     __device__ u32* list(u32 color, u32 round) const {
         return args.lists + static_cast<u64>(color * 3 + round % 3) * num_tiles;
+    }
+    __device__ void clear(u32 color, u32 round) const {
+        relaxed_store(size(color, round), 0u);
+        relaxed_store(taken(color, round), 0u);
+    }
+    // Takes the next tile of a list for a warp. Visits take unequal times, so no warp has a fixed share. Returns false
+    // after the last of `num_listed` tiles.
+    __device__ __forceinline__ bool take(u32 color, u32 round, u32 num_listed, u32& tile) const {
+        u32 i = 0;
+        if (lane_id() == 0) i = relaxed_fetch_add(taken(color, round), 1u);
+        i = __shfl_sync(ALL_LANES, i, 0);
+        if (i >= num_listed) return false;
+        tile = list(color, round)[i];
+        return true;
     }
     // Appends a tile unless it is on the list. `stamp` is larger for later lists.
     __device__ void append(u32 color, u32 round, u32 stamp, u32 tile) const {
@@ -43,10 +61,10 @@ struct SearchQueue {
 
     const Arguments& args;
 
-    __device__ u32* drawn() const { return counter(args, NUM_LISTS); }
-    __device__ u32* appended() const { return counter(args, NUM_LISTS + 1); }
-    __device__ u32* finished() const { return counter(args, NUM_LISTS + 2); }
-    __device__ u32* most_hops() const { return counter(args, NUM_LISTS + 3); }
+    __device__ u32* drawn() const { return counter(args, FIRST_OF_QUEUE); }
+    __device__ u32* appended() const { return counter(args, FIRST_OF_QUEUE + 1); }
+    __device__ u32* finished() const { return counter(args, FIRST_OF_QUEUE + 2); }
+    __device__ u32* most_hops() const { return counter(args, FIRST_OF_QUEUE + 3); }
 
     // Returns whether no tile is in the queue or with a warp. Both counters only grow, and finished <= appended.
     __device__ bool is_done() const {

@@ -94,6 +94,9 @@ CONSTANT bool is_outer_row(u32 row) {
 // last search.
 constexpr u32 ROOT = DIRECTIONS, ACTIVE = DIRECTIONS + 1, REACHED = DIRECTIONS + 2, KINDS = DIRECTIONS + 3;
 
+// The stages of a global relabel that a launch begins with: see launches.py.
+constexpr u64 ALL_STAGES = 1, ALONE_ONLY = 2, ALL_BUT_ALONE = 3;
+
 struct Arguments {
     u64 tiles_z, tiles_y, tiles_x;
     u64 first_tile, end_tile;           // the tiles that may be discharged
@@ -113,10 +116,15 @@ struct Arguments {
     u32* arrivals;
     u64* state;  // then the counts
     u64 waves, rounds, rounds_percent;
-    u64 searches, repeats;  // whether a launch begins with a global relabel; whether it goes on after discharges
+    u64 searches, repeats;  // the stages of a global relabel at the begin; whether a launch goes on after discharges
     u64 work_of_launch, nanoseconds_of_launch;
     u64 num_slots;
     u64 dischargers;  // warps of a block with room for a tile's capacities
+    // For a grid on several devices, whose parts take turns together: see parts.py.
+    u64 parity;                   // of the first layer of tiles in the whole grid, so that all parts agree on colors
+    u64 first_color, end_color;   // of the one turn of a launch; 0 and 0: all turns of some rounds
+    u64 resumes;                  // whether the lists are those of the last launch, and tiles that received flow
+    u64 end_received, first_received;  // such tiles are before the former, or from the latter on
 };
 
 // Sizes of the padded grid.
@@ -144,8 +152,11 @@ struct Tile {
 
     __device__ u32 offset(u32 row) const { return row / TILE_Y * plane + row % TILE_Y * line; }
     __device__ u64 pixel(u32 row) const { return first + offset(row); }
-    __device__ u32 color() const {
-        return ALONG_AXES ? (z + y + x) & 1 : (REACH_Z > 0 ? (z & 1) * 4 : 0) + (y & 1) * 2 + (x & 1);
+    // Tiles of two layers with arcs between them have colors in different halves of all colors.
+    __device__ u32 color(const Arguments& args) const {
+        const u32 parity = static_cast<u32>(args.parity);
+        const u32 in_z = TILE_Z > 1 ? z + parity : z, in_y = TILE_Z > 1 ? y : y + parity;
+        return ALONG_AXES ? (in_z + in_y + x) & 1 : (REACH_Z > 0 ? (in_z & 1) * 4 : 0) + (in_y & 1) * 2 + (x & 1);
     }
     __device__ u32* words(const Arguments& args, u32 kind) const {
         return args.words + (static_cast<u64>(index) * KINDS + kind) * ROWS;

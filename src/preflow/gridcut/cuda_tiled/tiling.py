@@ -8,7 +8,7 @@ fill tiles and read the cut from them are in ``tiling.cu``.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -122,6 +122,13 @@ class Tiling:
     def rows(self) -> int:
         """Rows of a tile."""
         return self.tile[0] * self.tile[1]
+
+    @property
+    def colors(self) -> int:
+        """Number of colors: the first half is that of every other layer of tiles."""
+        if all(sum(map(bool, offset)) <= 1 for offset in self.offsets):
+            return 2
+        return 8 if any(offset[0] for offset in self.offsets) else 4
 
     @property
     def words_of_tile(self) -> int:
@@ -398,8 +405,8 @@ def receive_flow(
     directions: Sequence[int],
     residual: AnyArray,
     excess: AnyArray,
-) -> None:
-    """Add flow that has arrived to the capacities and the excess of pixels, and to the words of `tiles`.
+) -> Callable[[], None]:
+    """Return a function that adds flow that has arrived to pixels, and to the words of `tiles`.
 
     The pixels are consecutive from `first` on. The capacities of their arcs grow by the rows of `residual`,
     one for each of some directions in increasing order, and their excess grows by `excess`.
@@ -407,7 +414,7 @@ def receive_flow(
     bits = sum(1 << d for d in directions)
     arguments = ReceiveArguments(tiles, first, excess.size, bits, residual, excess)
     num_items = (tiles.end_tile - tiles.first_tile) * tiling.rows * WARP
-    device.share(SOURCE, "receive_flow", num_items, arguments, tiling.constants)
+    return device.bind_sharing(SOURCE, "receive_flow", num_items, arguments, tiling.constants)
 
 
 def measure_layers(
