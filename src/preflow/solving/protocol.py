@@ -58,7 +58,7 @@ Instance = TypeVar("Instance", contravariant=True)
 Gpu = TypeVar("Gpu", contravariant=True)
 Form = TypeVar("Form", contravariant=True)
 State = TypeVar("State")
-Plan = TypeVar("Plan")
+Plans = TypeVar("Plans", covariant=True)
 
 
 class FlowSolver(Protocol[Net, Heights]):
@@ -153,12 +153,12 @@ class MinCostSolver(Protocol[Form, State]):
         ...
 
 
-class TransportSolver(Protocol[Costs, Plan]):
+class TransportSolver(Protocol[Costs, Plans]):
     """A solver of transport problems, one for each item of a batch."""
 
     def __call__(
         self, costs: Costs, a: NDArray[np.int64], b: NDArray[np.int64], options: Any, control: Control
-    ) -> list[Plan]:
+    ) -> Plans:
         """Return the plan and the prices of each item.
 
         `a` and `b` have the masses of the rows and of the columns of each item, shapes (items, n) and

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import AnyArray, Array
+from ..certify.device_transport import proofs_on_device
 from ..certify.exact import distance, exact_dot, scaled_exactly
 from ..certify.transport import CHUNK, TransportCosts, plan_cost, plan_gap, price_bound
 from ..cuda.runtime import Device, is_on_gpu
@@ -36,10 +37,11 @@ from ..solving.call import Call, Request
 from ..solving.dispatch import Choice, thread_count
 from ..solving.timing import timed
 from ..stats import MinCostStats
+from .batch import PlanBatch
 from .methods import METHODS
 from .policy import choose, worth_a_gpu
-from .result import TransportResult
-from .solution import TransportFound
+from .result import TransportResult, result_of_batch
+from .solution import DevicePlans, TransportFound
 
 if TYPE_CHECKING:
     from .methods import DeviceSolver, HostSolver
@@ -186,10 +188,28 @@ class TransportCall(Call[Any]):
         """Solve and wrap the results."""
         with self.current_device():
             found = self._found()
-            if self._sent_but_rounding(found):
+            if isinstance(found, list) and self._sent_but_rounding(found):
                 found = self._found()
             with self.timed("recover"):
+                if isinstance(found, DevicePlans) and isinstance(self.instance, DeviceCosts):
+                    return self._results_of_batch(self.instance, found)
                 return [self._result(item, each) for item, each in enumerate(found)]
+
+    def _results_of_batch(self, costs: DeviceCosts, plans: DevicePlans) -> list[TransportResult]:
+        """Wrap the results of plans on the GPU that has the costs: they are proved there, all at once."""
+        given = self.a, self.b
+        exponents = None if self.exponents is None else [each or 0 for each in self.exponents]
+        proofs = None
+        if plans.is_optimal.all():
+            proofs = proofs_on_device(costs, plans.arrays, given, self.masses, exponents)
+        if proofs is None:
+            return [self._result(item, each) for item, each in enumerate(plans)]
+        batch = PlanBatch(costs, plans.arrays, proofs.sizes, given, exponents)
+        status, stats = self.control.status(self.method, True), self.stats(MinCostStats)
+        return [
+            result_of_batch(batch, item, status=status, cost=cost, gap=gap, stats=stats)
+            for item, (cost, gap) in enumerate(zip(proofs.cost, proofs.gap, strict=True))
+        ]
 
     def _sent_but_rounding(self, found: list[TransportFound]) -> bool:
         """Lower masses that only rounding makes infeasible to what was sent; return whether there are any."""
@@ -207,7 +227,7 @@ class TransportCall(Call[Any]):
                     lowered = True
         return lowered
 
-    def _found(self) -> list[TransportFound]:
+    def _found(self) -> list[TransportFound] | DevicePlans:
         costs = self.instance
         if self.device is None:
             solve: HostSolver = self.method.solve
@@ -224,7 +244,11 @@ class TransportCall(Call[Any]):
         costs = self.instance
         if isinstance(costs, PointCosts):
             return points_on_device(costs, device)
-        if costs.dtype.kind == "f" and not math.isfinite(float(costs.values.max())):
+        if isinstance(costs, DeviceCosts):
+            is_finite = not any(costs.extent.infinite)
+        else:
+            is_finite = costs.dtype.kind != "f" or math.isfinite(float(costs.values.max()))
+        if not is_finite:
             error = UnsuitableMethodError("a method on a GPU takes finite costs")
             raise error.advising("device", "cpu", "takes pairs that are not allowed")
         return costs if isinstance(costs, DeviceCosts) else copied_to_device(costs, device)
@@ -357,41 +381,62 @@ def _integer_masses(
     a: Array, b: Array
 ) -> tuple[tuple[NDArray[np.int64], NDArray[np.int64]], list[int | None] | None]:
     """Return masses as integers with equal sums, and the exponents of the powers of two of their units."""
+    is_whole = np.ones(len(a), dtype=bool)
+    for side in (a, b):
+        if side.dtype.kind == "f":
+            is_whole &= ((side == np.rint(side)) & (side < 2.0**53)).all(axis=1)
     masses = np.zeros(a.shape, dtype=np.int64), np.zeros(b.shape, dtype=np.int64)
-    exponents: list[int | None] = []
-    for item in range(len(a)):
-        *whole, exponent = _integer_masses_of_item(a[item], b[item])
-        for side, values in zip(masses, whole, strict=True):
-            side[item] = values
-        exponents.append(exponent)
+    exponents: list[int | None] = [None] * len(a)
+    for items, convert in ((np.flatnonzero(is_whole), _whole_masses), (np.flatnonzero(~is_whole), _rounded)):
+        if not len(items):
+            continue
+        *sides, found = convert(a[items], b[items])
+        for side, values in zip(masses, sides, strict=True):
+            side[items] = values
+        for item, exponent in zip(items.tolist(), found, strict=True):
+            exponents[item] = exponent
     return masses, None if a.dtype.kind == b.dtype.kind == "i" else exponents
 
 
-def _integer_masses_of_item(a: Array, b: Array) -> tuple[NDArray[np.int64], NDArray[np.int64], int | None]:
-    """Return masses of an item as integers with equal sums, and the exponent, None if they are integers."""
-    if all(
-        part.dtype.kind == "i" or bool(((part == np.rint(part)) & (part < 2.0**53)).all()) for part in (a, b)
-    ):
-        first, second = a.astype(np.int64), b.astype(np.int64)
-        sums = exact_sum(first), exact_sum(second)
+def _whole_masses(a: Array, b: Array) -> tuple[NDArray[np.int64], NDArray[np.int64], list[int | None]]:
+    """Return masses of items that are integers as int64."""
+    first, second = a.astype(np.int64), b.astype(np.int64)
+    for sums in zip(_exact_sums(first), _exact_sums(second), strict=True):
         if sums[0] != sums[1]:
             raise InvalidInputError(f"the masses have different sums: {sums[0]:,} and {sums[1]:,}")
         if sums[0] >= MOST:
             raise CapacityOverflowError("the masses sum to 2**62 or more")
-        return first, second, None
+    return first, second, [None] * len(a)
+
+
+def _exact_sums(masses: NDArray[np.int64]) -> list[int]:
+    """Return the sum of each item, also where int64 would wrap."""
+    if int(masses.max(initial=0)) * masses.shape[1] < MOST:
+        sums: list[int] = masses.sum(axis=1).tolist()
+        return sums
+    return [int(exact_sum(each)) for each in masses]
+
+
+def _rounded(a: Array, b: Array) -> tuple[NDArray[np.int64], NDArray[np.int64], list[int | None]]:
+    """Return float masses of items as integers with equal sums, and the exponents of their units."""
     with np.errstate(over="ignore"):
-        totals = float(a.sum(dtype=np.float64)), float(b.sum(dtype=np.float64))
-    if not all(map(math.isfinite, totals)):
+        totals = np.stack([side.sum(axis=1, dtype=np.float64) for side in (a, b)])
+    if not np.isfinite(totals).all():
         raise CapacityOverflowError("the masses sum to more than float64 can represent")
-    slack = (len(a) + len(b) + 2) * 2.0**-50 * max(totals)
-    if abs(totals[0] - totals[1]) > slack:
-        raise InvalidInputError(f"the masses have different sums: {totals[0]} and {totals[1]}")
-    exponent = AMOUNT_BITS - math.frexp(max(totals))[1]
-    first, second = (np.rint(np.ldexp(side.astype(np.float64), exponent)).astype(np.int64) for side in (a, b))
-    surplus = int(first.sum() - second.sum())
-    larger = second if surplus > 0 else first
-    larger[int(larger.argmax())] += abs(surplus)
-    return first, second, exponent
+    most = totals.max(axis=0)
+    slack = (a.shape[1] + b.shape[1] + 2) * 2.0**-50 * most
+    differ = np.abs(totals[0] - totals[1]) > slack
+    if differ.any():
+        first, second = totals[:, int(differ.argmax())].tolist()
+        raise InvalidInputError(f"the masses have different sums: {first} and {second}")
+    exponents = AMOUNT_BITS - np.frexp(most)[1].astype(np.int64)
+    sides = [
+        np.rint(np.ldexp(side.astype(np.float64), exponents[:, None])).astype(np.int64) for side in (a, b)
+    ]
+    surplus = sides[0].sum(axis=1) - sides[1].sum(axis=1)
+    for side, short in zip(sides, (-surplus, surplus), strict=True):
+        side[np.arange(len(side)), side.argmax(axis=1)] += np.maximum(short, 0)
+    return sides[0], sides[1], exponents.tolist()
 
 
 def _infeasible(

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from ..graph.point_costs import PointCosts
     from ..solving.protocol import Chooser, GpuPolicy, TransportSolver
     from . import cuda_transport, multicore_cost_scaling, policy, serial_network_simplex
-    from .solution import TransportFound
+    from .solution import DevicePlans, TransportFound
 
-    HostSolver = TransportSolver[DenseCosts | SparseCosts | PointCosts, TransportFound]
-    DeviceSolver = TransportSolver[DeviceCosts | DevicePoints, TransportFound]
+    HostSolver = TransportSolver[DenseCosts | SparseCosts | PointCosts, list[TransportFound]]
+    DeviceSolver = TransportSolver[DeviceCosts | DevicePoints, DevicePlans]
     HOST_SOLVERS: tuple[HostSolver, ...] = (serial_network_simplex.solve, multicore_cost_scaling.solve)
     DEVICE_SOLVERS: tuple[DeviceSolver, ...] = (cuda_transport.solve,)
     CHOOSE: Chooser[TransportCosts, Device] = policy.choose

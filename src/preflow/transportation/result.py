@@ -13,7 +13,9 @@ from ..certify.transport import TransportCosts, check_transport
 from ..drawing.pairs import check_cells, draw_plan
 from ..graph.device.costs import DeviceCosts
 from ..graph.edge_tables import data_frame, labels_of
-from ..solving.result import BoundedResult
+from ..solving.result import BoundedResult, Status
+from ..stats import MinCostStats
+from .batch import PlanBatch
 
 if TYPE_CHECKING:
     import pandas
@@ -56,6 +58,33 @@ class TransportResult(BoundedResult):
         for array in (self.row, self.column, self.mass, self.u, self.v, self.a, self.b):
             if isinstance(array, np.ndarray):
                 array.flags.writeable = False
+
+    def _fill(self) -> None:
+        """Make the arrays of a result of a batch."""
+        part = self.__dict__.get("_part")
+        if part is not None:
+            batch, item = part
+            self.__dict__.update(batch.fields(item))
+            self.__post_init__()
+            self.__dict__.pop("_part", None)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> object:
+            # Python looks here for what is missing.
+            if name in type(self).__dataclass_fields__:
+                self._fill()
+                if name in self.__dict__:
+                    return self.__dict__[name]
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+
+    def __dir__(self) -> list[str]:
+        self._fill()
+        return list(super().__dir__())
+
+    def __getstate__(self) -> dict[str, object]:
+        self._fill()
+        return self.__dict__
 
     def _plan(self) -> tuple[Array, Array, Array]:
         """Return rows, columns and masses as NumPy arrays."""
@@ -216,3 +245,23 @@ class TransportResult(BoundedResult):
         return (
             f"<TransportResult: {self._headline()}, {len(self._plan()[0]):,} pairs of {size}, {self._how()}>"
         )
+
+
+def result_of_batch(
+    batch: PlanBatch,
+    item: int,
+    *,
+    status: Status,
+    cost: int | float,
+    gap: int | float,
+    stats: MinCostStats,
+) -> TransportResult:
+    """Return the result of an item of a batch on a GPU, whose arrays are made when one is read.
+
+    A view of an array on a GPU takes microseconds, and of a hundred results few are read.
+    """
+    result = object.__new__(TransportResult)
+    result.__dict__.update(
+        status=status, lower_bound=cost, upper_bound=cost, stats=stats, _gap=gap, _part=(batch, item)
+    )
+    return result

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import AnyArray
+from ..arrays import AnyArray, Array
+from ..certify.device_transport import PlanArrays
+from ..cuda.runtime import Device
 
 
 class TransportFound(NamedTuple):
@@ -35,3 +40,46 @@ class TransportFound(NamedTuple):
     ending: Literal["optimal", "infeasible", "stopped"]
     rounding: float = 0.0
     reached: NDArray[np.bool_] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class DevicePlans:
+    """The plans of all items of a batch, in the memory of a GPU; an item of it is a plan on the host.
+
+    Attributes
+    ----------
+    device : Device
+    arrays : PlanArrays
+    num_rows : int
+    is_optimal : ndarray of bool, shape (items,)
+        Whether the solve of an item ended; otherwise it has prices only.
+    rounding : float
+        As in :class:`TransportFound`.
+    """
+
+    device: Device
+    arrays: PlanArrays
+    num_rows: int
+    is_optimal: NDArray[np.bool_]
+    rounding: float
+
+    @cached_property
+    def _on_host(self) -> tuple[Array, ...]:
+        """Pairs, masses, their numbers and prices in the host's memory, copied at first use."""
+        parts = self.arrays
+        with self.device.current():
+            wanted = parts.row, parts.column, parts.mass, parts.count, parts.price
+            return tuple(self.device.to_host(part) for part in wanted)
+
+    def __len__(self) -> int:
+        return len(self.is_optimal)
+
+    def __getitem__(self, item: int) -> TransportFound:
+        row, column, mass, count, price = self._on_host
+        size, n = int(count[item]), self.num_rows
+        ending: Literal["optimal", "stopped"] = "optimal" if self.is_optimal[item] else "stopped"
+        row, column, mass = (part[item, :size] for part in (row, column, mass))
+        return TransportFound(row, column, mass, price[item, :n], price[item, n:], ending, self.rounding)
+
+    def __iter__(self) -> Iterator[TransportFound]:
+        return (self[item] for item in range(len(self)))

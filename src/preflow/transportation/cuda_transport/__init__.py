@@ -60,7 +60,6 @@ Departures
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -69,6 +68,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import AnyArray, Array
+from ...certify.device_transport import PlanArrays
 from ...cuda.runtime import Device
 from ...errors import CostOverflowError, InvalidInputError, SolverError
 from ...graph.device.costs import DeviceCosts
@@ -77,10 +77,11 @@ from ...graph.placement import require_memory
 from ...solving.options import check_count, check_flag
 from ...solving.run import Control
 from ...stats import ARC_SCANS, PIVOTS
-from ..solution import TransportFound
+from ..solution import DevicePlans
 from .refined import refined_tree
 
 SOURCE = Path(__file__).with_name("simplex.cu")
+LISTING = Path(__file__).with_name("plans.cu")
 #: Types of costs, in the order of COST_KIND in dense_costs.cuh.
 KINDS = ("i4", "i8", "f4", "f8")
 #: Bytes of shared memory that a block needs besides arrays of vertices, as in state.cuh: for vertices with
@@ -98,6 +99,9 @@ ARRIVAL_WORDS = 32
 MOST_PRICE = 2**60
 #: The largest float cost is rounded to an integer of at most this many bits.
 COST_BITS = 40
+#: Float costs are multiplied by two to the power of at most MOST_EXPONENT; MOST_SINGLE_EXPONENT where kernels
+#: multiply in single precision.
+MOST_EXPONENT, MOST_SINGLE_EXPONENT = 1000, 120
 #: The largest option percent.
 MOST_PERCENT = 90
 #: Vertices of an item from which on cost scaling makes its first tree, if it is alone.
@@ -114,6 +118,8 @@ FEW_STEPS, MANY_STEPS = 3, 8
 FEW_VERTICES, FEW_THREADS = 2048, 512
 #: Most pairs that a thread lists.
 MOST_LISTED = 4
+#: Threads of a block that lists the pairs of a plan.
+LISTING_THREADS = 512
 #: Columns of a part of a row, at least; rows that a warp prices together; and the tasks of a warp.
 LEAST_COLUMNS, ROWS_AT_ONCE, PARTS_A_WARP = 256, 4, 2
 #: Most pivots of a launch, which takes up to 0.4 s; and launches after which the solve gives up (hours).
@@ -208,6 +214,24 @@ class Arguments(NamedTuple):
     stop: AnyArray
 
 
+class Listing(NamedTuple):
+    """The struct ``Arguments`` of plans.cu."""
+
+    num_items: int
+    num_rows: int
+    num_vertices: int
+    exponent: int
+    words: AnyArray
+    parent: AnyArray
+    flow: AnyArray
+    price: AnyArray
+    row: AnyArray
+    column: AnyArray
+    mass: AnyArray
+    count: AnyArray
+    found_price: AnyArray
+
+
 class Prepared(NamedTuple):
     """Costs as the kernel reads them.
 
@@ -242,7 +266,7 @@ def _prepare(costs: DeviceCosts | DevicePoints) -> Prepared:
     bits = min(COST_BITS, MOST_PRICE.bit_length() - 2 - (n + m).bit_length())
     if isinstance(costs, DevicePoints):
         largest = _largest_distance(xp, costs)
-        exponent = bits - int(np.frexp(largest)[1])
+        exponent = min(bits - int(np.frexp(largest)[1]), MOST_EXPONENT - int(np.frexp(costs.factor)[1]))
         of_points = (("COST_KIND", len(KINDS) + costs.kind), ("DIMENSION", costs.rows.shape[1]))
         whole = int(np.ldexp(largest, exponent)) + 1
         factor = _word(np.ldexp(costs.factor, exponent))
@@ -252,14 +276,17 @@ def _prepare(costs: DeviceCosts | DevicePoints) -> Prepared:
     if is_narrow and costs.device.has_room(values.nbytes):
         # The kernel reads all costs hundreds of times.
         values = values.astype(np.int32)
-    name = values.dtype.str[1:]
-    constants = (("COST_KIND", KINDS.index(name)),)
-    found = Costs(values, values, m, 0)
-    if name[0] == "i":
+    if values.dtype.kind == "i":
         largest_integer = max(abs(int(least)), abs(int(most)))
+        constants = (("COST_KIND", KINDS.index(values.dtype.str[1:])),)
+        found = Costs(values, values, m, 0)
         return Prepared(found, constants, largest_integer, float(int(most) - int(least)), None)
     largest = max(abs(float(least)), abs(float(most)))
-    exponent = bits - int(np.frexp(largest)[1])
+    exponent = min(bits - int(np.frexp(largest)[1]), MOST_EXPONENT)
+    if values.dtype == np.float32 and abs(exponent) > MOST_SINGLE_EXPONENT:
+        values = values.astype(np.float64)
+    constants = (("COST_KIND", KINDS.index(values.dtype.str[1:])),)
+    found = Costs(values, values, m, 0)
     extent = np.ldexp(float(most) - float(least), exponent)
     whole = int(np.ldexp(largest, exponent)) + 1
     return Prepared(found._replace(factor=_word(np.ldexp(1.0, exponent))), constants, whole, extent, exponent)
@@ -437,7 +464,7 @@ def solve(
     b: NDArray[np.int64],
     options: CudaTransportOptions,
     control: Control,
-) -> list[TransportFound]:
+) -> DevicePlans:
     """Find a plan of least cost for every item.
 
     Parameters
@@ -472,31 +499,32 @@ def solve(
         coldest = prepared.extent * options.coldest / max(costs.shape[1:])
         epsilon = max(1, int(coldest * EPSILON))
         endings = _run(device, arguments, prepared.constants, (a[0], b[0]), epsilon, control)
-        parents, flows, prices = (
-            device.to_host(part) for part in (arguments.parent, arguments.flow, arguments.price)
-        )
+        plans = _listed(device, arguments, prepared.exponent)
     control.excess[0] = 0
-    rounding = 0.0
-    if prepared.exponent is not None:
-        prices = np.ldexp(prices.astype(np.float64), -prepared.exponent)
-        rounding = float(np.ldexp(1.0, -prepared.exponent))
-    optimal = endings == OPTIMAL
-    vertices = flows.shape[1]
-    # Of a solve that was stopped there may be no tree.
-    place = np.flatnonzero((flows > 0) & optimal[:, None])
-    bounds = np.searchsorted(place, np.arange(len(a) + 1) * vertices).tolist()
-    vertex, parent = place % vertices, parents.ravel()[place].astype(np.int64)
-    row, column = np.minimum(vertex, parent), np.maximum(vertex, parent) - n
-    mass = flows.ravel()[place]
-    return [
-        TransportFound(
-            row[begin:end],
-            column[begin:end],
-            mass[begin:end],
-            prices[k, :n],
-            prices[k, n:],
-            "optimal" if optimal[k] else "stopped",
-            rounding,
-        )
-        for k, (begin, end) in enumerate(itertools.pairwise(bounds))
-    ]
+    rounding = 0.0 if prepared.exponent is None else float(np.ldexp(1.0, -prepared.exponent))
+    return DevicePlans(device, plans, n, endings == OPTIMAL, rounding)
+
+
+def _listed(device: Device, arguments: Arguments, exponent: int | None) -> PlanArrays:
+    """List the pairs of all trees that have flow; of a solve that was stopped there may be no tree."""
+    xp, (items, vertices) = device.xp, arguments.price.shape
+    found = PlanArrays(
+        row=xp.empty((items, vertices), dtype=np.int64),
+        column=xp.empty((items, vertices), dtype=np.int64),
+        mass=xp.empty((items, vertices), dtype=np.int64),
+        count=xp.empty(items, dtype=np.uint64),
+        price=xp.empty((items, vertices), dtype=np.int64 if exponent is None else np.float64),
+        given=arguments.mass,
+    )
+    listing = Listing(
+        items, arguments.num_rows, vertices, exponent or 0,
+        arguments.words, arguments.parent, arguments.flow, arguments.price,
+        found.row, found.column, found.mass, found.count, found.price,
+    )  # fmt: skip
+    threads = min(LISTING_THREADS, device.block_threads)
+    blocks = min(items, device.most_threads // threads)
+    constants = (("IS_FLOAT", int(exponent is not None)),)
+    device.launch(
+        LISTING, "list_plans", blocks, threads, listing, shared_bytes=threads // 8, constants=constants
+    )
+    return found

@@ -66,12 +66,14 @@ struct Costs {
         return rounded(product(same_bits<double>(factor), distance(row, column)));
 #endif
     }
-    // The cost in single precision.
+    // The cost in single precision. A cost or the factor may lie outside of its range, unless costs are float32.
     __device__ __forceinline__ float about(u64 row, u64 column) const {
 #if COST_KIND <= 1
         return static_cast<float>(stored(row, column));
-#elif COST_KIND <= 3
-        return static_cast<float>(stored(row, column)) * static_cast<float>(same_bits<double>(factor));
+#elif COST_KIND == 2
+        return stored(row, column) * static_cast<float>(same_bits<double>(factor));
+#elif COST_KIND == 3
+        return static_cast<float>(product(stored(row, column), same_bits<double>(factor)));
 #else
         return static_cast<float>(same_bits<double>(factor) * distance(row, column));
 #endif

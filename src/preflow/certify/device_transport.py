@@ -1,0 +1,185 @@
+"""The proof of :mod:`.transport` for the plans of a batch in the memory of a GPU, all items at once.
+
+A plan moves masses that are integers, after multiplication by a power of two. They may differ from the given
+masses by rounding, in sum by `rest`. A plan for the given masses follows from it if mass is taken away where
+there is too much, and added over any pair where it is missing: three times `rest` at most, or a bit more
+where the sums of the given masses differ by rounding.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..arrays import AnyArray, Array
+from ..errors import CostOverflowError, VerificationError
+from ..graph.device.costs import DeviceCosts
+from .transport import INT64_MAX
+
+SOURCE = Path(__file__).with_suffix(".cu")
+#: Types of costs, in the order of COST_KIND in the ``.cu`` file.
+KINDS = ("i4", "i8", "f4", "f8")
+#: Threads of a block.
+THREADS = 512
+#: Words of an item, and the places of some, as in the ``.cu`` file.
+WORDS = 8
+WRONG, COUNT, COST, BOUND, LARGEST_PRICE, LARGEST_LEAST = range(6)
+#: How often the mass that rounding moves is counted, at the largest cost.
+TIMES_MOVED = 8
+
+
+class PlanArrays(NamedTuple):
+    """Plans and prices of a batch in the memory of a GPU, each item with one row.
+
+    Attributes
+    ----------
+    row, column, mass : array of int64, shape (items, n + m)
+        Of item k the first ``count[k]`` numbers are those of its pairs; the others mean nothing.
+    count : array of uint64, shape (items,)
+    price : array of int64 or float64, shape (items, n + m)
+        Of rows, then of columns.
+    given : array of int64, shape (items, n + m)
+        The masses of rows, then of columns.
+    """
+
+    row: AnyArray
+    column: AnyArray
+    mass: AnyArray
+    count: AnyArray
+    price: AnyArray
+    given: AnyArray
+
+
+class PlanProofs(NamedTuple):
+    """Proved costs of the plans of a batch.
+
+    Attributes
+    ----------
+    sizes : list of int
+        Numbers of pairs.
+    cost : list of int or float
+    gap : list of int or float
+        By how much a cost may differ from the least cost of the given masses; 0 for integers.
+    """
+
+    sizes: list[int]
+    cost: list[int] | list[float]
+    gap: list[int] | list[float]
+
+
+class _Arguments(NamedTuple):
+    """The struct ``Arguments`` of the ``.cu`` file."""
+
+    values: AnyArray
+    num_items: int
+    num_rows: int
+    num_columns: int
+    weighed: int
+    row: AnyArray
+    column: AnyArray
+    mass: AnyArray
+    count: AnyArray
+    price: AnyArray
+    given: AnyArray
+    scale: AnyArray
+    left: AnyArray
+    least: AnyArray
+    words: AnyArray
+
+
+def proofs_on_device(
+    costs: DeviceCosts,
+    plans: PlanArrays,
+    given: tuple[Array, Array],
+    masses: tuple[NDArray[np.int64], NDArray[np.int64]],
+    exponents: list[int] | None,
+) -> PlanProofs | None:
+    """Prove the costs and the gaps of all plans of a batch.
+
+    Parameters
+    ----------
+    costs : DeviceCosts
+        All finite.
+    plans : PlanArrays
+    given : (array, array)
+        Masses of the rows and of the columns as the caller gave them, shapes (items, n) and (items, m).
+    masses : (ndarray of int64, ndarray of int64)
+        The masses that the plans are to move.
+    exponents : list of int, or None
+        The masses of an item are the given ones times two to this power, rounded; None for integers.
+
+    Returns
+    -------
+    PlanProofs or None
+        None if the sum of an item might not fit int64.
+
+    Raises
+    ------
+    VerificationError
+        A plan does not move its masses.
+    CostOverflowError
+        Floats are so large that a cost or a bound is infinite.
+    """
+    device, xp, (items, n, m) = costs.device, costs.xp, costs.shape
+    weighed = costs.dtype.kind == "f" or exponents is not None
+    largest = max(abs(costs.extent.least.item()), abs(costs.extent.most.item()))
+    if not weighed and largest * int(masses[0].sum(axis=1).max()) > INT64_MAX:
+        return None
+    scale = np.zeros((items, 2), dtype=np.int64)
+    scale[:, 0] = 0 if exponents is None else exponents
+    # Prices less that of the column of the largest mass prove the same, by smaller products.
+    scale[:, 1] = masses[1].argmax(axis=1)
+    kind = np.int64 if costs.dtype.kind == "i" else np.float64
+    arguments = _Arguments(
+        costs.values, items, n, m, int(weighed), *plans, xp.asarray(scale),
+        left=xp.empty((items, n + m), dtype=np.int64),
+        least=xp.empty((items, n), dtype=kind),
+        words=xp.empty((items, WORDS), dtype=np.uint64),
+    )  # fmt: skip
+    constants = (("COST_KIND", KINDS.index(costs.dtype.str[1:])),)
+    if weighed:
+        device.share(SOURCE, "least_of_rows", 32 * items * n, arguments, constants=constants)
+    threads = min(THREADS, device.block_threads)
+    blocks = min(items, device.most_threads // threads)
+    device.launch(
+        SOURCE, "check_plans", blocks, threads, arguments, shared_bytes=threads // 4, constants=constants
+    )
+    words = device.to_host(arguments.words)
+    if words[:, WRONG].any():
+        raise VerificationError(f"the plan of item {int(words[:, WRONG].argmax())} does not move its masses")
+    sizes = words[:, COUNT].tolist()
+    if not weighed:
+        return PlanProofs(sizes, words[:, COST].view(np.int64).tolist(), [0] * items)
+    found = words.view(np.float64)
+    cost = found[:, COST]
+    return PlanProofs(sizes, cost.tolist(), _gaps(found, largest, given, masses, exponents).tolist())
+
+
+def _gaps(
+    found: NDArray[np.float64],
+    largest: float,
+    given: tuple[Array, Array],
+    masses: tuple[NDArray[np.int64], NDArray[np.int64]],
+    exponents: list[int] | None,
+) -> NDArray[np.float64]:
+    """Return the gap of each item from the words of the kernel."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = given[0].sum(axis=1, dtype=np.float64)
+        price = found[:, LARGEST_PRICE] + found[:, LARGEST_LEAST]
+        size = sum(side.shape[1] for side in given) + 2
+        # The larger number first: nothing underflows that counts.
+        slack = size * 2.0**-50 * np.maximum(total, price) * np.minimum(total, price)
+        gap: NDArray[np.float64] = np.maximum(0.0, found[:, COST] - found[:, BOUND]) + slack
+        if exponents is not None:
+            powers = -np.array(exponents)[:, None]
+            rest = sum(
+                np.abs(side - np.ldexp(whole.astype(np.float64), powers)).sum(axis=1)
+                for side, whole in zip(given, masses, strict=True)
+            )
+            gap += rest * (price + TIMES_MOVED * largest)
+    if not np.isfinite(gap).all():
+        raise CostOverflowError("costs times masses are more than float64 can represent")
+    return gap
