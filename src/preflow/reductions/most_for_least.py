@@ -153,11 +153,22 @@ class MaxFlowMinCostResult(MinCostFlowResult):
 
 
 def spread_of_potentials(result: MaxFlowMinCostResult) -> int | float:
-    """Return by how much other shares of the amount might lower the cost, by the potentials."""
-    sent = difference(result.supply, result.own_supply)
+    """Return by how much other shares of the amount might lower the cost, by the potentials.
+
+    Sources send, and sinks receive, no less than nothing, but for rounding.
+    """
     source, sink = result.potentials[result.sources], result.potentials[result.sinks]
-    loss = exact_dot(source.max() - source, np.maximum(sent[result.sources], 0))
-    return loss + exact_dot(sink - sink.min(), np.maximum(-sent[result.sinks], 0))
+    own, supply = result.own_supply, result.supply
+    return _loss(source.max() - source, supply[result.sources], own[result.sources]) + _loss(
+        sink - sink.min(), own[result.sinks], supply[result.sinks]
+    )
+
+
+def _loss(spread: Array, larger: Array, smaller: Array) -> int | float:
+    """Return the sum of ``spread * (larger - smaller)``; differences of integers may not fit int64."""
+    if larger.dtype.kind == smaller.dtype.kind == "i":
+        return exact_dot(spread, larger) - exact_dot(spread, smaller)
+    return exact_dot(spread, np.maximum(larger - smaller, 0))
 
 
 def cut_bound(network: CostNetwork, supply: Array, sink_side: NDArray[np.bool_]) -> int | float:
