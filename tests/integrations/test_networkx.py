@@ -18,6 +18,7 @@ nx = pytest.importorskip("networkx")
 
 from networkx.algorithms import bipartite  # noqa: E402
 
+import preflow  # noqa: E402
 from preflow.integrations.networkx import backend, residual  # noqa: E402
 from preflow.integrations.networkx.info import WORTH_IT, get_info  # noqa: E402
 
@@ -224,6 +225,37 @@ def test_edits_are_never_missed() -> None:
     assert backend.maximum_flow_value(kept, "s", "t") == 4
 
 
+LANES: dict[Any, Any] = {("s", "a"): 2, ("a", "t"): 3, ("s", "t"): 1, ("a", "a"): 5}
+
+
+def lanes(u: Any, v: Any, data: Any) -> Any:
+    """Return a capacity as NetworkX 3.7 has it: a number, or None to hide the edge; no loop is asked for."""
+    assert u != v
+    return None if (u, v) == ("s", "t") else data["lanes"] * 9
+
+
+@pytest.mark.parametrize("kind", [nx.DiGraph, nx.Graph])
+def test_capacity_as_a_function(kind: Any) -> None:
+    """What a function returns counts as an attribute would; NetworkX 3.7 itself is the oracle where it is."""
+    graph = kind([(u, v, {"lanes": count}) for (u, v), count in LANES.items()])
+    stored = kind([(u, v, {"capacity": count * 9}) for (u, v), count in LANES.items()])
+    stored["s"]["t"]["capacity"] = 0
+    assert backend.maximum_flow(graph, "s", "t", capacity=lanes) == nx.maximum_flow(stored, "s", "t")
+    assert backend.maximum_flow_value(graph, "s", "t", capacity=lanes) == 18
+    assert backend.minimum_cut(graph, "s", "t", capacity=lanes) == (18, ({"s"}, {"a", "t"}))
+    assert backend.minimum_cut_value(graph, "s", "t", capacity=lanes) == 18
+    if kind is nx.Graph:
+        found = backend.gomory_hu_tree(graph, capacity=lanes)
+        assert sorted(weight for _, _, weight in found.edges(data="weight")) == [18, 27]
+    network = preflow.FlowNetwork.from_networkx(graph, capacity=lanes)
+    assert preflow.max_flow(network, "s", "t").value == 18
+    if "string or function" in nx.maximum_flow.__doc__:
+        assert nx.maximum_flow_value(graph, "s", "t", capacity=lanes, backend="networkx") == 18
+        assert nx.maximum_flow_value(graph, "s", "t", capacity=lanes, flow_func=residual) == 18
+    with pytest.raises(KeyError):
+        backend.maximum_flow(stored, "s", "t", capacity=lanes)
+
+
 def test_reasons() -> None:
     graph = nx.path_graph(3, create_using=nx.DiGraph)
     assert backend.can_run("maximum_flow", (graph, 0, 2), {}) is True
@@ -262,7 +294,8 @@ def entry_points(folder: Path) -> str:
 
 def test_networkx_dispatches(tmp_path: Path) -> None:
     script = (
-        "import networkx as nx, sys\n"
+        "import networkx as nx, sys, warnings\n"
+        "warnings.simplefilter('error')\n"
         "loaded = {name for name in sys.modules if name.startswith('preflow.')} - {'preflow.lazy'}\n"
         "assert all('integrations' in name for name in loaded), loaded\n"
         "graph = nx.DiGraph([('s', 't', {'capacity': 2})])\n"
@@ -270,6 +303,10 @@ def test_networkx_dispatches(tmp_path: Path) -> None:
         "with nx.config.backend_priority(algos=['preflow']):\n"
         "    large = nx.path_graph(500)\n"
         "    assert len(nx.max_weight_matching(large)) == 250\n"
+        "graph['s']['t']['capacity'] = 4\n"
+        "assert nx.maximum_flow_value(graph, 's', 't', backend='preflow') == 4\n"
+        "five = lambda u, v, data: 5\n"
+        "assert nx.maximum_flow_value(graph, 's', 't', capacity=five, backend='preflow') == 5\n"
         "assert 'preflow.general_matching.api' in sys.modules\n"
     )
     environment = os.environ | {"PYTHONPATH": entry_points(tmp_path)}

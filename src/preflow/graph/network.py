@@ -32,7 +32,7 @@ from .edge_tables import (
     read_table,
     read_tuples,
 )
-from .networkx_edges import read_networkx
+from .networkx_edges import EdgeFunction, read_networkx
 from .placement import (
     DeviceArrays,
     HostArrays,
@@ -337,7 +337,9 @@ class FlowNetwork(VertexNames, HostArrays, ReadOnlyArrays):
         )
 
     @classmethod
-    def from_networkx(cls, graph: networkx.Graph[Any], *, capacity: str | None = "capacity") -> FlowNetwork:
+    def from_networkx(
+        cls, graph: networkx.Graph[Any], *, capacity: str | EdgeFunction | None = "capacity"
+    ) -> FlowNetwork:
         """Build a network from a NetworkX graph, keeping its labels.
 
         Parameters
@@ -345,10 +347,11 @@ class FlowNetwork(VertexNames, HostArrays, ReadOnlyArrays):
         graph : Graph, DiGraph, MultiGraph or MultiDiGraph
             Arcs come in the order of ``graph.edges``. An undirected edge may carry flow either way, up
             to its capacity.
-        capacity : str or None, default "capacity"
+        capacity : str, function or None, default "capacity"
             Edge attribute; an edge without it has infinite capacity, as in NetworkX. Integers of any size
-            and bools are exact. Fractions become floats, unless all are integers. None: all capacities are
-            infinite.
+            and bools are exact. Fractions become floats, unless all are integers. A function gets the two
+            ends and the attributes of an edge, as in NetworkX 3.7, and returns its capacity, or None for
+            none. None: all capacities are infinite.
 
         Raises
         ------
@@ -367,8 +370,10 @@ class FlowNetwork(VertexNames, HostArrays, ReadOnlyArrays):
         if capacity is None:
             values, saturated = np.full(len(edges.tail), np.inf), False
         else:
-            check_attribute(edges.data, capacity, "capacity")
-            values, saturated = edge_values(edges.values(capacity, np.inf), capacity)
+            if not callable(capacity):
+                check_attribute(edges.data, capacity, "capacity")
+            name = "capacity" if callable(capacity) else capacity
+            values, saturated = edge_values(edges.values(capacity, np.inf), name)
         reverse = None if graph.is_directed() else values
         return cls(
             len(edges.labels),

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from itertools import chain, compress
 from operator import itemgetter, methodcaller
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import GraphInput, Untyped
 from ..errors import InvalidInputError
+
+#: A number of an edge by its two ends and its attributes, as NetworkX 3.7 takes it for a capacity. None hides
+#: the edge.
+EdgeFunction: TypeAlias = Callable[[Hashable, Hashable, Mapping[str, Untyped]], Untyped]
 
 
 class GraphEdges(NamedTuple):
@@ -39,8 +43,12 @@ class GraphEdges(NamedTuple):
         u, v = (self.labels[int(end[edge])] for end in (self.tail, self.head))
         return f"({u!r}, {v!r})"
 
-    def values(self, attribute: str, default: object) -> list[Untyped]:
-        """Return an attribute of every edge."""
+    def values(self, attribute: str | EdgeFunction, default: object) -> list[Untyped]:
+        """Return an attribute of every edge; of a function, what it returns, and 0 for a loop or for None."""
+        if callable(attribute):
+            names, ends = self.labels, zip(self.tail.tolist(), self.head.tolist(), self.data, strict=True)
+            found = (None if u == v else attribute(names[u], names[v], data) for u, v, data in ends)
+            return [0 if value is None else value for value in found]
         try:
             return list(map(itemgetter(attribute), self.data))
         except KeyError:

@@ -44,9 +44,15 @@ class BackendGraph:
 
 
 def original(graph: Untyped) -> Graph:
-    """Return the graph of the caller."""
-    read: Graph = graph.original if isinstance(graph, BackendGraph) else graph
-    return read
+    """Return the graph of the caller, and forget the converted one.
+
+    NetworkX would keep it, and warn at the next call that edits might be missed. They never are.
+    """
+    if not isinstance(graph, BackendGraph):
+        return graph
+    kept: Untyped = getattr(graph.original, "__networkx_cache__", None) or {}
+    kept.get("backends", {}).pop("preflow", None)
+    return graph.original
 
 
 class NotTakenError(Exception):

@@ -49,7 +49,7 @@ from .connectivity import (
     stoer_wagner,
 )
 from .info import WORTH_IT
-from .values import flow_values, read_values
+from .values import Capacity, flow_values, read_capacities_of, read_values
 
 Number = int | float
 Flows = dict[Node, dict[Node, Untyped]]
@@ -136,15 +136,15 @@ SIMPLE = {
 
 
 def _read_flow(
-    graph: Graph, s: Node, t: Node, capacity: object, flow_func: object, more: Mapping[str, object]
+    graph: Graph, s: Node, t: Node, capacity: Capacity, flow_func: object, more: Mapping[str, object]
 ) -> tuple[GraphEdges, FlowNetwork, bool]:
     """Return the edges, the network, and whether flows are floats; refuse what NetworkX is to answer."""
-    if flow_func is not None or more or graph.is_multigraph() or not isinstance(capacity, str):
+    if flow_func is not None or more or graph.is_multigraph():
         raise NotTakenError
     if s not in graph or t not in graph or s == t:
         raise NotTakenError
     edges = read_networkx(graph)
-    capacities, rounded = read_values(edges.values(capacity, INFINITE), capacity)
+    capacities, rounded = read_capacities_of(edges, capacity)
     reverse = None if graph.is_directed() else capacities
     network = FlowNetwork(
         len(edges.labels), edges.tail, edges.head, capacities, reverse_capacity=reverse, labels=edges.labels
@@ -184,7 +184,7 @@ def _flow_dict(graph: Graph, edges: GraphEdges, flow: Array, rounded: bool) -> F
 
 @answers(flow.maximum_flow)
 def maximum_flow(
-    graph: Graph, s: Node, t: Node, capacity: str = "capacity", flow_func: object = None, **more: object
+    graph: Graph, s: Node, t: Node, capacity: Capacity = "capacity", flow_func: object = None, **more: object
 ) -> tuple[Number, Flows]:
     edges, network, rounded = _read_flow(graph, s, t, capacity, flow_func, more)
     result = _solved(lambda: max_flow(network, s, t))
@@ -193,7 +193,7 @@ def maximum_flow(
 
 @answers(flow.maximum_flow_value)
 def maximum_flow_value(
-    graph: Graph, s: Node, t: Node, capacity: str = "capacity", flow_func: object = None, **more: object
+    graph: Graph, s: Node, t: Node, capacity: Capacity = "capacity", flow_func: object = None, **more: object
 ) -> Number:
     _, network, rounded = _read_flow(graph, s, t, capacity, flow_func, more)
     return _number(_solved(lambda: min_cut(network, s, t)).value, rounded)
@@ -201,7 +201,7 @@ def maximum_flow_value(
 
 @answers(flow.minimum_cut)
 def minimum_cut(
-    graph: Graph, s: Node, t: Node, capacity: str = "capacity", flow_func: object = None, **more: object
+    graph: Graph, s: Node, t: Node, capacity: Capacity = "capacity", flow_func: object = None, **more: object
 ) -> tuple[Number, tuple[Nodes, Nodes]]:
     edges, network, rounded = _read_flow(graph, s, t, capacity, flow_func, more)
     result = _solved(lambda: min_cut(network, s, t))
@@ -213,7 +213,7 @@ def minimum_cut(
 
 @answers(flow.minimum_cut_value)
 def minimum_cut_value(
-    graph: Graph, s: Node, t: Node, capacity: str = "capacity", flow_func: object = None, **more: object
+    graph: Graph, s: Node, t: Node, capacity: Capacity = "capacity", flow_func: object = None, **more: object
 ) -> Number:
     _, network, rounded = _read_flow(graph, s, t, capacity, flow_func, more)
     return _number(_solved(lambda: min_cut(network, s, t)).value, rounded)

@@ -37,7 +37,7 @@ from ...graph.networkx_edges import GraphEdges, read_networkx
 from ...graph.undirected import UndirectedGraph
 from ...solving.run import Control, run_interruptibly
 from .answers import Graph, Node, Nodes, NotTakenError, Pairs, answers
-from .values import flow_values, read_values
+from .values import Capacity, flow_values, read_capacities_of, read_values
 
 Paths = Iterator[list[Node]]
 
@@ -416,12 +416,12 @@ def _paths(network: PairNetwork, source: int, sink: int, most: int) -> Iterator[
 
 
 @answers(nx.gomory_hu_tree)
-def gomory_hu_tree(graph: Graph, capacity: str = "capacity", flow_func: object = None) -> Graph:
+def gomory_hu_tree(graph: Graph, capacity: Capacity = "capacity", flow_func: object = None) -> Graph:
     _refuse(flow_func)
     if graph.is_directed() or graph.is_multigraph():
         raise NotTakenError
     edges = read_networkx(graph)
-    weight, rounded = read_values(edges.values(capacity, float("inf")), capacity)
+    weight, rounded = read_capacities_of(edges, capacity)
     found = cut_tree(UndirectedGraph(len(edges.labels), edges.tail, edges.head, weight))
     tree, labels = nx.Graph(), edges.labels
     tree.add_nodes_from(graph)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import numpy as np
 
 from ...arrays import Array, Untyped
 from ...errors import InvalidInputError
 from ...graph.network import EXACT_FLOAT, edge_values
+from ...graph.networkx_edges import EdgeFunction, GraphEdges
+
+Capacity: TypeAlias = str | EdgeFunction
 
 #: Types whose sums NetworkX and preflow compute alike. NetworkX is exact with Fractions and Decimals.
 KINDS = (int, float, np.integer, np.floating, np.bool_)
@@ -38,6 +43,16 @@ def read_values(values: list[Untyped], name: str, *, signed: bool = False) -> tu
     ):
         raise InvalidInputError(f"{name} mixes integers past 2**53 with infinity")
     return array, rounded
+
+
+def read_capacities_of(edges: GraphEdges, capacity: Capacity) -> tuple[Array, bool]:
+    """Return the capacities of edges, and whether NetworkX's results with them are floats.
+
+    An edge without the attribute has infinite capacity. A function is called once for each edge but loops, as
+    NetworkX does; None is no capacity.
+    """
+    name = "capacity" if callable(capacity) else str(capacity)
+    return read_values(edges.values(capacity, float("inf")), name)
 
 
 def flow_values(flow: Array, rounded: bool) -> list[Untyped]:
