@@ -134,6 +134,27 @@ def test_random_multigraphs(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     check_builds(*random_network(seed), [*THREADS, 16])
 
 
+@pytest.mark.parametrize("scattered", [False, True])
+def test_scattered_arcs_are_filled_in_by_blocks(scattered: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both ways to fill in capacities give the same, whatever the order of the arcs."""
+    for seed in range(12):
+        network, sources, sinks = random_network(seed)
+        expected = build_residual(network, sources, sinks)
+        with monkeypatch.context() as patch:
+            patch.setattr(residual, "_scattered", lambda _: scattered)
+            check_builds(network, sources, sinks, [2])
+            found = build_residual(network, sources, sinks)
+            check_same(network, expected, found)
+            assert np.array_equal(found.initial_residual(network), expected.initial_residual(network))
+
+
+def test_order_of_arcs_is_recognised() -> None:
+    tail = np.arange(200_000, dtype=np.uint32)
+    assert not residual._scattered(tail)
+    assert residual._scattered(np.random.default_rng(0).permutation(tail))
+    assert not residual._scattered(tail[:0])
+
+
 def test_one_thread_of_a_team_builds_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     for seed in range(12):
         network, sources, sinks = random_network(seed)
@@ -352,7 +373,7 @@ class Sums(NamedTuple):
     sink_capacity: NDArray[Any]
 
 
-def explore_sums(ends: list[tuple[int, int]]) -> Outcome:
+def explore_sums(ends: list[tuple[int, int]], by_blocks: bool) -> Outcome:
     network, built = tiny_build(ends)
     n, m = built.num_vertices, network.num_arcs
     arcs = hold_constant(built.input_arcs(network))
@@ -360,11 +381,12 @@ def explore_sums(ends: list[tuple[int, int]]) -> Outcome:
     pairs = hold_constant(Pairs(arrays.first_out, arrays.head, arrays.reverse, built.rank))
     from_source = [sum(i + 1 for i, end in enumerate(ends) if end == (n, v)) for v in range(n)]
     limit = np.int64(999)
+    block = np.empty(3 if by_blocks else 0, dtype=np.uint64)
 
     def member(thread: int) -> Thread:
         def run(sums: Sums) -> None:
             begin, end = share_of(m, thread, 2)
-            fill_residual(arcs, pairs, begin, end, False, sums.residual, limit)
+            fill_residual(arcs, pairs, begin, end, False, sums.residual, limit, block.copy())
             terminal_capacities(arcs, begin, end, False, sums.source_capacity, sums.sink_capacity, limit)
 
         return run
@@ -384,7 +406,8 @@ def explore_sums(ends: list[tuple[int, int]]) -> Outcome:
 
 CASES: Cases = {
     "pairs": lambda: explore_pairs([(1, 0), (0, 1), (3, 0), (0, 2), (1, 0), (2, 1), (1, 4)]),
-    "capacities": lambda: explore_sums([(0, 1), (2, 0), (0, 3), (0, 1), (1, 0)] * 4),
+    "capacities": lambda: explore_sums([(0, 1), (2, 0), (0, 3), (0, 1), (1, 0)] * 4, False),
+    "capacities by blocks": lambda: explore_sums([(0, 1), (2, 0), (0, 3), (0, 1), (1, 0)] * 4, True),
 }
 
 WAIT = "    wait(builders.barrier, num_threads)\n    exclusive_scan"

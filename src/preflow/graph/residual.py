@@ -25,6 +25,11 @@ from .solved_capacities import SolvedCapacities, solved_capacities
 
 #: Input arcs per building thread: on an EPYC two threads are faster from 200,000 to 360,000 arcs on.
 ARCS_A_THREAD = 150_000
+#: Input arcs are scattered if in a sample of SAMPLE arcs more than half leave a vertex whose number is more
+#: than NEAR away from that of the arc before. Capacities of such arcs are filled in by blocks of BLOCK arcs.
+#: That took 0.4 of the time on 0.8 million arcs between superpixels in random order, and 1.3 to 1.7 on sorted
+#: arcs. Fewer than FEWEST_SCATTERED arcs fit in a cache.
+SAMPLE, NEAR, BLOCK, FEWEST_SCATTERED = 256, 64, 64, 100_000
 
 
 class ResidualArrays(NamedTuple):
@@ -112,6 +117,7 @@ class ResidualNetwork:
             True,
             initial,
             np.int64(INT64_MAX),
+            np.empty(BLOCK if _scattered(network.tail) else 0, dtype=np.uint64),
         )
         return initial
 
@@ -269,7 +275,11 @@ def _build_pairs(
     most_arcs = int(np.diff(first_out).max(initial=0))
     rank = np.empty(len(arcs.tail), dtype=np.min_scalar_type(most_arcs))
     pairs = csr_build.Pairs(first_out, head, reverse, rank)
-    csr_build.place_pairs(group_end, order, larger_end, first_out[:-1].copy(), latest, pairs)
+    free = first_out[:-1].copy()
+    if num_arcs == 2 * count:
+        csr_build.place_distinct_pairs(group_end, order, larger_end, free, pairs)
+    else:
+        csr_build.place_pairs(group_end, order, larger_end, free, latest, pairs)
     del order, larger_end
     room.resize(num_arcs * width, refcheck=False)
     return _Built(pairs, room, False)
@@ -309,13 +319,25 @@ def _fill(
     arcs: csr_build.InputArcs, built: _Built, residual: Array, limit: Number, threads: int
 ) -> tuple[int, bool, bool]:
     alone = threads == 1 or built.distinct
+    size = BLOCK if _scattered(arcs.tail) else 0
     filled = run_pieces(
-        lambda begin, end: csr_build.fill_residual(arcs, built.pairs, begin, end, alone, residual, limit),
+        lambda begin, end: csr_build.fill_residual(
+            arcs, built.pairs, begin, end, alone, residual, limit, np.empty(size, dtype=np.uint64)
+        ),
         len(built.pairs.rank),
         threads,
     )
     largest, fits, shared = zip(*filled, strict=True)
     return max(largest), all(fits), any(shared)
+
+
+def _scattered(tail: Array) -> bool:
+    """Whether most arcs leave a vertex far from that of the arc before them, judged from a sample."""
+    if len(tail) < FEWEST_SCATTERED:
+        return False
+    sample = np.arange(0, len(tail) - 1, len(tail) // SAMPLE)
+    steps = tail[sample + 1].astype(np.int64) - tail[sample].astype(np.int64)
+    return bool(2 * np.count_nonzero(np.abs(steps) > NEAR) > len(steps))
 
 
 def _pairs_within(residual: Array, reverse: Array, limit: Number, threads: int) -> bool:

@@ -17,9 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Indices, Int64, Integers, Number, Numbers
-from .atomics import add
+from .atomics import add, prefetch, prefetch_to_write
 from .constants import ONE, ZERO
 from .kernel import kernel
+
+#: How many input arcs ahead the places of residual arcs are prefetched. The step took 0.7 to 0.8 of the time
+#: on dense networks, superpixels and RMAT graphs, where these places are scattered, and 1.2 on grids.
+AHEAD = np.uint64(12)
 
 
 class InputArcs(NamedTuple):
@@ -203,6 +207,7 @@ def place_pairs(
     vertex, with any content.
     """
     first_out, head, reverse, rank = pairs.first_out, pairs.head, pairs.reverse, pairs.rank
+    last = np.uint64(len(larger_end)) - ONE
     k = ZERO
     for low in range(len(group_end)):
         lower = np.uint64(low)
@@ -210,6 +215,7 @@ def place_pairs(
         first = np.uint64(first_out[lower])
         end = np.uint64(group_end[low])
         while k < end:
+            prefetch_pair(larger_end, min(k + AHEAD, last), free, head, reverse)
             entry = np.uint64(order[k])
             high = np.uint64(larger_end[k])
             forward = np.uint64(latest[high])
@@ -228,6 +234,45 @@ def place_pairs(
             else:
                 rank[entry >> ONE] = np.uint64(reverse[forward]) - np.uint64(first_out[high])
             k += ONE
+
+
+@kernel
+def place_distinct_pairs(
+    group_end: Indices, order: Indices, larger_end: Indices, free: Indices, pairs: Pairs
+) -> None:
+    """Do as :func:`place_pairs` where no two arcs belong to the same pair."""
+    first_out, head, reverse, rank = pairs.first_out, pairs.head, pairs.reverse, pairs.rank
+    last = np.uint64(len(larger_end)) - ONE
+    k = ZERO
+    for low in range(len(group_end)):
+        lower = np.uint64(low)
+        forward = np.uint64(free[lower])
+        first = np.uint64(first_out[lower])
+        end = np.uint64(group_end[low])
+        while k < end:
+            prefetch_pair(larger_end, min(k + AHEAD, last), free, head, reverse)
+            entry = np.uint64(order[k])
+            high = np.uint64(larger_end[k])
+            backward = np.uint64(free[high])
+            free[high] = backward + ONE
+            head[forward] = high
+            head[backward] = lower
+            reverse[forward] = backward
+            reverse[backward] = forward
+            if entry & ONE == ZERO:
+                rank[entry >> ONE] = forward - first
+            else:
+                rank[entry >> ONE] = backward - np.uint64(first_out[high])
+            forward += ONE
+            k += ONE
+
+
+@kernel
+def prefetch_pair(larger_end: Indices, k: np.uint64, free: Indices, head: Indices, reverse: Indices) -> None:
+    """Prefetch about where the arc back from the larger end of the k-th arc will be placed."""
+    backward = np.uint64(free[larger_end[k]])
+    prefetch_to_write(head, backward)
+    prefetch_to_write(reverse, backward)
 
 
 @kernel
@@ -250,11 +295,12 @@ def fill_residual(
     alone: bool,
     residual: Integers,
     limit: Int64,
+    block: NDArray[np.uint64],
 ) -> tuple[Int64, bool, bool]:
     """Add the capacities of some input arcs to their residual arcs.
 
     Unless `alone`, other threads do so for other arcs at the same time, and may add to the same residual
-    arcs. No capacity may be above the limit.
+    arcs. No capacity may be above the limit. `block` is scratch for arcs in random order, empty for others.
 
     Returns
     -------
@@ -262,6 +308,8 @@ def fill_residual(
     fits : whether all stayed within `limit`
     shared : whether any residual arc got capacity from two input arcs
     """
+    if len(block) > 0:
+        return fill_scattered(arcs, pairs, begin, end, alone, residual, limit, block)
     has_reverse = len(arcs.reverse_capacity) > 0
     largest = np.int64(0)
     shared = False
@@ -278,6 +326,56 @@ def fill_residual(
                         return largest, False, shared
                     shared = shared or bool(before > 0)
                     largest = max(largest, before + amount)
+    return largest, True, shared
+
+
+@kernel
+def fill_scattered(
+    arcs: InputArcs,
+    pairs: Pairs,
+    begin: Int64,
+    end: Int64,
+    alone: bool,
+    residual: Integers,
+    limit: Int64,
+    block: NDArray[np.uint64],
+) -> tuple[Int64, bool, bool]:
+    """Do as :func:`fill_residual` for input arcs in random order, by blocks of ``len(block)`` arcs.
+
+    The residual arcs of a block are found first and prefetched, so that the processor waits for many of them
+    at the same time.
+    """
+    has_reverse = len(arcs.reverse_capacity) > 0
+    none = np.uint64(len(residual))
+    largest = np.int64(0)
+    shared = False
+    start, last = np.uint64(begin), np.uint64(end)
+    while start < last:
+        count = min(np.uint64(len(block)), last - start)
+        for k in range(count):
+            a, inside = residual_arc(arcs, pairs.rank, pairs.first_out, start + k)
+            block[k] = a if inside else none
+            prefetch_to_write(residual, a)
+            if has_reverse:
+                prefetch(pairs.reverse, a)
+        for direction in range(2 if has_reverse else 1):
+            if direction == 1:
+                for k in range(count):
+                    if block[k] < none:
+                        block[k] = pairs.reverse[block[k]]
+                        prefetch_to_write(residual, block[k])
+            for k in range(count):
+                a = block[k]
+                if a < none:
+                    i = start + k
+                    amount = np.int64(arcs.capacity[i] if direction == 0 else arcs.reverse_capacity[i])
+                    if amount > 0:
+                        before = np.int64(add(alone, residual, a, amount))
+                        if amount > limit - before:
+                            return largest, False, shared
+                        shared = shared or bool(before > 0)
+                        largest = max(largest, before + amount)
+        start += count
     return largest, True, shared
 
 
