@@ -135,6 +135,47 @@ def test_searches_in_several_launches(monkeypatch: pytest.MonkeyPatch, options: 
     assert result.value == value
 
 
+@pytest.mark.parametrize("factor", [1, 0.37])
+def test_narrow_searches_leave_the_rest_to_the_cpu(factor: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The CPU goes on from the flow that the GPU found, and the next solve starts from its result."""
+    monkeypatch.setattr(launches, "WORK_OF_LAUNCH", 0)
+    monkeypatch.setattr(launches, "NARROW_NANOSECONDS", 0)
+    monkeypatch.setattr(launches, "NARROW_TILES", 10**9)
+    network = random_grid((5, 70), 4)
+    network = GridNetwork.from_arrays(
+        network.source_capacity * factor,
+        network.sink_capacity * factor,
+        network.neighbor_capacity * factor,
+        connectivity=4,
+    )
+    stays = preflow.grid_cut(network, method=METHOD, options=HASTY)
+    assert stats_of(stays) == METHOD
+    found = preflow.grid_cut(network, method=METHOD, options=HASTY | {"while_wide": True})
+    found.verify()
+    assert abs(found.value - stays.value) <= found.gap + stays.gap
+    assert stats_of(found) == "serial-incremental-bfs"
+    assert f"but {METHOD} kept few tiles busy, so serial-incremental-bfs went on" in found.stats.reason
+    assert 0 < found.stats.global_relabels < stays.stats.global_relabels
+    again = preflow.grid_cut(network, method=METHOD, warm_start=found)
+    again.verify()
+    assert abs(again.value - found.value) <= again.gap + found.gap
+
+
+def stats_of(result: preflow.GridCutResult) -> str:
+    """Return the method that finished, after checking where it ran."""
+    on_gpu = result.stats.method.startswith("cuda")
+    assert result.stats.device == ("cuda" if on_gpu else "cpu")
+    return result.stats.method
+
+
+def test_wide_searches_stay_on_the_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(launches, "WORK_OF_LAUNCH", 0)
+    monkeypatch.setattr(launches, "NARROW_NANOSECONDS", 0)
+    monkeypatch.setattr(launches, "NARROW_TILES", 0)
+    result = check(random_grid((5, 70), 4), options=HASTY | {"while_wide": True})
+    assert stats_of(result) == METHOD
+
+
 def test_a_stop_within_a_search(device: CpuDevice, monkeypatch: pytest.MonkeyPatch) -> None:
     """The launch that follows goes on with the search, and finds no tile in the queue twice."""
     monkeypatch.setattr(launches, "NANOSECONDS_OF_LAUNCH", 0)

@@ -28,7 +28,7 @@ from ..stats import SolveStats
 from .methods import METHODS
 from .policy import FOR_ALL_ON_GPU, MOST_AXES_ON_GPU, bytes_on_gpu, choose, worth_a_gpu
 from .result import GridCutResult
-from .solution import GridSolution, initial_state
+from .solution import GridFlow, GridSolution, initial_state
 
 if TYPE_CHECKING:
     from .methods import Solver
@@ -239,11 +239,14 @@ class GridCall(Call[GridNetwork]):
     warm_start : GridCutResult or None
     automatic : bool
         Whether the method was chosen by "auto".
+    most_threads : int
+        CPU threads that the caller allows.
     """
 
     device: Device | None
     warm_start: GridCutResult | None
     automatic: bool
+    most_threads: int
 
     @classmethod
     def prepare(
@@ -271,6 +274,7 @@ class GridCall(Call[GridNetwork]):
             threads=thread_count(method, chosen.threads, network.size),
             warm_start=warm_start,
             automatic=request.method == "auto",
+            most_threads=request.most_threads,
         )
 
     def grid_cut(self) -> GridCutResult:
@@ -327,7 +331,26 @@ class GridCall(Call[GridNetwork]):
                 return grid, self.solve_grid(grid, self.method.solve_streamed), None
             with self.timed("upload"):
                 grid = grid.placed(self.device.xp, self.device.xp.asarray)
-        return grid, self.run_on_device(grid), self.device
+        solution = self.run_on_device(grid)
+        if not solution.finished and not self.control.stopped:
+            with self.timed("download"):
+                grid = grid.placed(np, self.device.to_host)
+                residual = self.device.to_host(solution.residual)
+            return grid, self.go_on_on_cpu(grid, GridFlow(grid, residual)), None
+        return grid, solution, self.device
+
+    def go_on_on_cpu(self, grid: IntegerGrid, flow: GridFlow) -> GridSolution:
+        """Solve a grid on the CPU from the flow that a method on a GPU found."""
+        left, network = self.method.name, self.instance.on_host()
+        chosen = choose(network, "cpu", self.most_threads)
+        self.method, self.device = find_method(METHODS, chosen.method), None
+        self.options = self.method.make_options(chosen.options)
+        self.threads = thread_count(self.method, chosen.threads, network.size)
+        self.control.extend(self.threads)
+        self.control.remarks.append(f"but {left} kept few tiles busy, so {self.method.name} went on")
+        solve: Solver = self.method.solve
+        with self.timed("solve"):
+            return solve(grid, flow, self.options, self.control)
 
     def run_on_device(self, grid: IntegerGrid) -> GridSolution:
         """Solve a grid on a GPU; where "auto" chose what does not take it, by what takes all."""

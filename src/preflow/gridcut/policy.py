@@ -15,6 +15,9 @@ FOR_ALL_ON_GPU = "cuda-lockfree"
 #: and 5.0 ms, with 8 neighbours (180,000) 15, 12 and 11 ms; 300 x 300 pixels with 8 neighbours (720,000) 60,
 #: 41 and 25 ms; 40 x 40 x 40 voxels (384,000) 49, 34 and 26 ms.
 ARCS_FOR_THREADS, ARCS_A_THREAD = 80_000, 40_000
+#: Where the caller leaves open where the solve runs, it leaves a GPU that has little to do at a time: a
+#: spiral of 520 x 520 pixels took 410 to 425 ms on an H200, 82 to 220 on 16 threads.
+WHILE_WIDE = {"while_wide": True}
 #: With more neighbours than this, push-relabel is faster than searches on a GPU, and on MANY_THREADS or more.
 #: 90 x 90 x 90 voxels with 18 neighbours took 70 ms by "cuda-blocking" and 44 by "cuda-lockfree" on an H200,
 #: 60 x 60 x 60 voxels 34 and 30, by "cuda-tiled" 119 with another seed. Two volumes of 50 x 50 x 50 voxels
@@ -64,14 +67,16 @@ def choose(network: GridNetwork, device: str = "auto", threads: int = 1, gpu: De
     """Return the method for a grid: see :class:`preflow.solving.protocol.Chooser`."""
     far = len(network.offsets) > FEW_NEIGHBOURS
     on_gpu = FOR_ALL_ON_GPU if far else "cuda-tiled"
+    left_open = None if far else WHILE_WIDE
     fastest = f"the fastest method on a GPU with {len(network.offsets)} neighbours"
     if device == "cuda":
         return Choice(on_gpu, f"device='cuda': {fastest}")
     fits_kernels = len(network.shape) <= MOST_AXES_ON_GPU
     if device == "auto" and isinstance(network, DeviceGridNetwork) and fits_kernels:
-        return Choice(on_gpu, f"the grid is on a GPU: {fastest}")
+        return Choice(on_gpu, f"the grid is on a GPU: {fastest}", left_open)
     if gpu is not None and _fits(network, gpu):
-        return Choice(on_gpu, f"{network.size:,} pixels are enough work for the GPU, transfers included")
+        reason = f"{network.size:,} pixels are enough work for the GPU, transfers included"
+        return Choice(on_gpu, reason, left_open)
     arcs = network.size * len(network.offsets)
     used = threads_for(arcs, threads)
     if used > 1 and arcs >= ARCS_FOR_THREADS:

@@ -87,6 +87,13 @@ class Control:
         object.__setattr__(found, "thread_counts", self.thread_counts[:threads])
         return found
 
+    def extend(self, threads: int) -> None:
+        """Let a second solver go on, which runs on `threads` threads and adds to the counts of the first."""
+        rows = np.zeros((threads, COUNTER_ROW), dtype=np.uint64)
+        rows[0] = self.thread_counts.sum(axis=0)
+        object.__setattr__(self, "threads", threads)
+        object.__setattr__(self, "thread_counts", rows)
+
     @property
     def counts(self) -> NDArray[np.uint64]:
         """The counters of a serial solver."""

@@ -78,7 +78,7 @@ import numpy as np
 from ...cuda import runtime
 from ...graph.integer_grid import IntegerGrid
 from ...graph.placement import require_memory
-from ...solving.options import check_count, check_positive_integer
+from ...solving.options import check_count, check_flag, check_positive_integer
 from ...solving.run import Control
 from ..solution import GridFlow, GridSolution
 from .launches import IS_DONE, Launcher, Turns, make_arrays
@@ -117,8 +117,10 @@ class TiledOptions:
     rounds: int | None = None
     rounds_percent: int = 15
     slab_bytes: int = 0
+    while_wide: bool = False
 
     def __post_init__(self) -> None:
+        check_flag("while_wide", self.while_wide)
         for name in ("waves", "rounds"):
             value = getattr(self, name)
             if value is not None:
@@ -134,6 +136,8 @@ class TiledOptions:
 
 def solve(grid: IntegerGrid, start: GridFlow | None, options: TiledOptions, control: Control) -> GridSolution:
     """Solve a grid that is on the GPU; return the solution on the GPU.
+
+    With the option `while_wide` it may be unfinished although nothing stopped the solve.
 
     Raises
     ------
@@ -165,7 +169,7 @@ def solve(grid: IntegerGrid, start: GridFlow | None, options: TiledOptions, cont
     while True:
         discharges = not control.stopped
         state = launcher.launch((0, tiling.num_tiles, 0), residual, terminal, discharges)
-        if state[IS_DONE] or not discharges:
+        if state[IS_DONE] or not discharges or (options.while_wide and launcher.is_narrow(state)):
             break
     return GridSolution(
         write_sides(device, tiling, arrays.words),
