@@ -103,6 +103,8 @@ def test_networks_with_hubs(monkeypatch: pytest.MonkeyPatch, threads: int, share
     monkeypatch.setattr(policy, "DINIC_SHARE", share)
     monkeypatch.setattr(features, "ENDS", 1024)
     network = scale_free(9)
+    assert policy.choose(network, "cpu", threads).method == "serial-dinic"
+    monkeypatch.setattr(policy, "ARCS_WITH_HUBS_FOR_MANY_THREADS", 100)
     result = preflow.max_flow(network, 1, 2, threads=threads)
     result.verify()
     assert result.value == preflow.max_flow(network, 1, 2, method="serial-fifo").value

@@ -44,6 +44,10 @@ MANY_ARCS = 1_000_000
 #: time on networks with 150,000 arcs and more, with sixteen 0.2 to 0.7.
 ARCS_FOR_MANY_THREADS = 100_000
 MANY_THREADS = 4
+#: The same with hubs. What Dinic's algorithm leaves of smaller networks takes one thread less time than 16
+#: need to begin: 3.2 and 5.6 to 8.0 ms on an RMAT graph of 0.23 million arcs. With 0.48 million, 16 threads
+#: take as long to solve and build faster: 24 and 36 ms in all.
+ARCS_WITH_HUBS_FOR_MANY_THREADS = 400_000
 #: From this many arcs on, a GPU is faster for a network on the host, transfers included. On an H200
 #: max_flow took 33 ms on rmf-wide 64x16 (0.3 million arcs), where serial-hi-pr took 85 ms on that machine.
 #: It took 0.25, 0.13 and 0.43 s on rmf-wide 136x68, rlg-wide 32768x64 and a 4000x4000 grid, whose first
@@ -81,7 +85,8 @@ def choose(network: FlowNetwork, device: str = "auto", threads: int = 1, gpu: De
     hubs = arcs >= ARCS_FOR_MANY_THREADS and has_hubs(network)
     if not hubs and threads < MANY_THREADS and is_energy_on_a_plane(network):
         return _on_a_plane(arcs)
-    if arcs >= (ARCS_FOR_MANY_THREADS if threads >= MANY_THREADS else MANY_ARCS) and threads > 1:
+    enough = ARCS_WITH_HUBS_FOR_MANY_THREADS if hubs else ARCS_FOR_MANY_THREADS
+    if threads > 1 and arcs >= (enough if threads >= MANY_THREADS else MANY_ARCS):
         reason = f"{arcs:,} arcs are enough work for {threads} threads"
         return Choice("multicore-paths", reason, options={"dinic_share": DINIC_SHARE} if hubs else None)
     if hubs:
