@@ -29,6 +29,7 @@ from preflow.connectivity.pair_flows import flow_of_pair, values_of_pairs
 from preflow.connectivity.removal import SimpleArcs, split_network
 from preflow.graph import residual
 from preflow.graph.undirected import EDGES_FOR_THREADS
+from preflow.gridcut import cuda_hybrid as grid_hybrid
 from preflow.gridcut import policy as grid_policy
 from preflow.kernels.bfs import distances_to_sink
 from preflow.kernels.kinds import KINDS
@@ -457,11 +458,23 @@ def between_launches(net: Any) -> None:
     edge_coloring.color_edges(net)
 
 
+def between_rounds(number: type[np.signedinteger[Any]]) -> None:
+    """Call the kernels that run between two launches on a grid, as the method ``cuda-hybrid`` does."""
+    residual = np.array([[1, 1, 0], [0, 0, 0]], dtype=number)
+    step = np.array([1, -1]).astype(np.uint64)
+    level, order, height = np.zeros((3, 3), dtype=np.uint32)
+    grid = grid_hybrid.HostGrid(residual, np.array([1, 0, 0]), np.array([0, 0, 1]), height, step)
+    grid_hybrid.cancel_steep_arcs(grid, True)
+    grid_hybrid.exact_heights(grid, level, order)
+
+
 def beside_gpus() -> Iterator[Call]:
     """Yield calls of kernels that only solvers on a GPU need."""
     for capacities, degree in product(("int32", "int64", "float"), (2, 300)):
         built = residual.build_residual(star(degree, capacities), np.array([0]), np.array([1]))
         yield f"between launches {capacities} degree={degree}", partial(between_launches, built.arrays)
+    for number in (np.int32, np.int64):
+        yield f"between rounds on a grid {number.__name__}", partial(between_rounds, number)
     pairs = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1]), np.array([3, 1, 1, 3])
     yield "cycles of a plan", partial(spanning_forest, *pairs, 2, 2)
     yield "the tree of a plan", partial(spanning_tree, pairs, pairs[:2], 0, 2, 2)

@@ -58,6 +58,7 @@ GridMethodName: TypeAlias = Literal[
     "multicore-merging",
     "multicore-lockfree",
     "cuda-lockfree",
+    "cuda-hybrid",
     "cuda-blocking",
     "cuda-tiled",
 ]

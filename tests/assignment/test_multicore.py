@@ -386,6 +386,15 @@ def test_cuda_lockfree_agrees_with_scipy(cycles: int, monkeypatch: pytest.Monkey
         check(costs, expected_cost(costs), method="cuda-lockfree", options=options)
 
 
+def test_sparse_costs_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    use(monkeypatch)
+    costs = scipy.sparse.csr_array(np.diag([3, 1, 2, 4]) + np.diag([1, 1, 5], 1) + np.diag([2, 2, 2], -1))
+    result = preflow.linear_assignment(costs, device="cuda")
+    result.verify()
+    assert result.stats.method == "cuda-lockfree"
+    assert result.cost == preflow.linear_assignment(costs, device="cpu").cost
+
+
 def test_more_vertices_than_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     use(monkeypatch)
     costs = random_costs((40, 40), "integer", 0)

@@ -78,6 +78,8 @@ def choose(costs: Costs, device: str = "auto", threads: int = 1, gpu: Device | N
     items, size = costs.shape[0], max(costs.shape[1:])
     name, how = choose_on_gpu(items, SIZE_FOR_ALL_BLOCKS if isinstance(costs, PointCosts) else size)
     if device == "cuda":
+        if isinstance(costs, SparseCosts):
+            return Choice("cuda-lockfree", "device='cuda': the method that takes sparse costs")
         return Choice(name, f"device='cuda': {how}")
     if isinstance(costs, PointCosts):
         return Choice(

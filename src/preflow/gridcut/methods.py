@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ..solving.protocol import Chooser, GpuPolicy, GridSolver
     from . import (
         cuda_blocking,
+        cuda_hybrid,
         cuda_lockfree,
         cuda_tiled,
         multicore_lockfree,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     )
     DEVICE_SOLVERS: tuple[Solver, ...] = (
         cuda_blocking.solve,
+        cuda_hybrid.solve,
         cuda_lockfree.solve,
         cuda_tiled.solve,
     )
@@ -84,6 +86,18 @@ METHODS = (
         "one thread per pixel pushes to the lowest neighbour; global and gap relabels every few cycles",
         HONG_ON_GRIDS,
         device="cuda",
+    ),
+    Method(
+        "cuda-hybrid",
+        "gridcut.cuda_hybrid",
+        "GridHybridOptions",
+        "one thread per pixel pushes to the lowest neighbour on the GPU; global and gap relabels on the CPU",
+        "Hong and He 2010; Łupińska, sections 4.5 and 4.6",
+        device="cuda",
+        variants={
+            "Lupinska": {"upload": False, "stopping": "published"},
+            "CPU-GPU-Hybrid": {"gap": False, "upload": False, "stopping": "published"},
+        },
     ),
     Method(
         "cuda-blocking",
