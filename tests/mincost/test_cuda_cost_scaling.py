@@ -43,6 +43,35 @@ def test_more_vertices_than_threads(alpha: float, monkeypatch: pytest.MonkeyPatc
     prove(form, solve(form, CudaCostScalingOptions(alpha=alpha, pushing=20_000, searching=8_000)))
 
 
+@pytest.mark.parametrize("updates", [1, 60])
+@pytest.mark.parametrize("rounds", [1, 3])
+@pytest.mark.parametrize("seed", range(3))
+def test_repairs_from_prices_that_are_not_exact(
+    seed: int, rounds: int, updates: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use(monkeypatch)
+    monkeypatch.setattr(cuda_cost_scaling, "TRIAL_EPSILON", 16)
+    monkeypatch.setattr(cuda_cost_scaling, "TRIAL_ROUNDS", rounds)
+    monkeypatch.setattr(cuda_cost_scaling, "REPAIR_UPDATES", updates)
+    repaired: list[bool] = []
+    repair = cuda_cost_scaling._repaired
+    monkeypatch.setattr(
+        cuda_cost_scaling, "_repaired", lambda *args: repaired.append(repair(*args)) or repaired[-1]
+    )
+    form = random_form(np.random.default_rng(seed), 40, 160)
+    found, best = solve(form), expected(form)
+    prove(form, found)
+    assert (found.flow * form.cost).sum() == (best.flow * form.cost).sum()
+    if rounds == 1:
+        assert repaired
+        assert repaired[-1] or updates == 1
+
+
+def test_prices_that_may_overflow_are_not_repaired() -> None:
+    exact = np.array([0, -(2**62) // 3])
+    assert not cuda_cost_scaling._repaired(None, exact, 1)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_infeasible(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     use(monkeypatch)

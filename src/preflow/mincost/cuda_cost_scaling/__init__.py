@@ -36,7 +36,10 @@ Pseudo-code
                     vertex with excess
                 for about as long as this took, without barriers: each vertex with excess     step
                     pushes along its admissible arcs, then is relabelled if excess is left
-        if epsilon is small, and some rounds of a search find exact prices: done              exact_prices
+        if epsilon is at most one unit of cost:
+            some rounds of a search for exact prices; if they are enough: done                exact_prices
+            refine from these prices for the last epsilon, with few price updates:            refine
+                if they are enough, go to the last step
     divide the prices by n + 1, and lower them by shortest distances under the real costs     exact_prices
 
 A search is label correcting: each vertex whose distance fell relaxes the arcs into it. It has a limit: only
@@ -51,6 +54,13 @@ round, 0.6 s with 128, and 0.55 s with rounds of 40 and 50 microseconds.
 A refine does not know that the flow is optimal already: it saturates arcs and moves flow all over the
 network, whatever epsilon is. Exact prices prove it. They often exist soon after epsilon has fallen below 1 in
 the caller's units, long before the 1 / n of the theory.
+
+Where they do not exist, few cycles of negative cost are left. On NETGEN-8 with a million arcs, the flow for
+an epsilon of a quarter of a unit costs 41 more than the optimum of 4,294,240,188, that for a sixteenth of
+this 2 more. Further refines would move all flow again to find these cycles. A search that is stopped leaves
+few residual arcs of negative reduced cost, all near such cycles, so a refine for the last epsilon from its
+prices saturates these arcs only. On an H200 this refine took 35 to 59 ms there, and replaced two that took 73
+and 75.
 
 Departures
 ----------
@@ -69,6 +79,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...arrays import AnyArray
 from ...cuda import runtime
 from ...errors import CostOverflowError
 from ...graph.standard_form import StandardForm
@@ -79,7 +90,9 @@ from .engine import INFEASIBLE, OPTIMAL, STOPPED, Engine, Tuning, check_options
 
 #: After refines for an epsilon of at most TRIAL_EPSILON, in the caller's units, a search looks for exact
 #: prices in TRIAL_ROUNDS rounds; it takes up to 8 ms.
-TRIAL_EPSILON, TRIAL_ROUNDS = 4, 100
+TRIAL_EPSILON, TRIAL_ROUNDS = 1, 100
+#: Price updates of the refine from prices that are almost exact.
+REPAIR_UPDATES = 60
 #: Prices stay below this number.
 MOST_PRICE = 2**62
 
@@ -172,10 +185,25 @@ def solve(
             if 1 < epsilon <= TRIAL_EPSILON * (n + 1):
                 exact = price // (n + 1)
                 proved = engine.exact_prices(exact, cost, TRIAL_ROUNDS) == OPTIMAL
-                if proved:
+                if proved or _repaired(engine, exact, epsilon):
                     break
         if not proved:
             exact = price // (n + 1)
             proved = not control.stopped and engine.exact_prices(exact, cost) == OPTIMAL
         flow = device.to_host(engine.flow())
         return FlowState(flow, device.to_host(exact), "optimal" if proved else "stopped")
+
+
+def _repaired(engine: Engine, exact: AnyArray, epsilon: int) -> bool:
+    """Refine for the last epsilon from prices that are almost exact; return whether the flow is optimal.
+
+    `epsilon` is that of the last refine. If the flow is not optimal after a few price updates, the next
+    refine goes on from what is there.
+    """
+    n = len(exact)
+    # The search may have lowered prices by much near a cycle of negative cost.
+    least = int(exact.min()) * (n + 1)
+    if least <= 6 * n * epsilon - MOST_PRICE:
+        return False
+    engine.price[:] = exact * (n + 1)
+    return engine.refine(1, REPAIR_UPDATES) == OPTIMAL

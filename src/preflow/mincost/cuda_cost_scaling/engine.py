@@ -28,8 +28,11 @@ SUM_WORDS = 3 * 16
 SHARED_BYTES = 128
 #: Threads of a vertex, as in refine.cu.
 LANES = 8
-#: The first limit of the distances of a search, which doubles.
-FIRST_REACH = 8
+#: The first limit of the distances of a search, which doubles. It is at least FIRST_REACH, and at least the
+#: farthest distance of the last search divided by CARRY. On an H200, solves of NETGEN-8 and GOTO-8 with about
+#: a million arcs took 224 and 121 ms with FIRST_REACH alone, 180 and 113 with a CARRY of 2, 172 and 111 with
+#: 4, 193 and 117 with 16.
+FIRST_REACH, CARRY = 8, 4
 #: Most rounds of a search. It has a few for each vertex of a path, so this ends only searches that meet a
 #: cycle of negative length.
 MOST_ROUNDS = 2**22
@@ -68,6 +71,7 @@ class Arguments(NamedTuple):
     searching: int
     percent: int
     reach: int
+    carry: int
     updates: int
     exact: int
     rounds: int
@@ -158,7 +162,7 @@ class Engine:
         subtract_at(xp, vertices.excess, tail, flow)
         subtract_at(xp, vertices.excess, head, -flow)
         self.arguments = Arguments(
-            net, vertices, n, 1, *tuning, FIRST_REACH, UPDATES_A_LAUNCH, 0, MOST_ROUNDS,
+            net, vertices, n, 1, *tuning, FIRST_REACH, CARRY, UPDATES_A_LAUNCH, 0, MOST_ROUNDS,
             xp.zeros(2, dtype=np.uint32),
             xp.zeros(SUM_WORDS, dtype=np.uint64),
             xp.zeros(WORDS, dtype=np.uint64),
@@ -174,15 +178,22 @@ class Engine:
         """Return the flow of each arc."""
         return self.capacity - self.arguments.net.residual[self.place]
 
-    def refine(self, epsilon: int) -> int:
+    def refine(self, epsilon: int, updates: int | None = None) -> int:
         """Make the flow feasible and epsilon-optimal; return OPTIMAL, INFEASIBLE or STOPPED.
+
+        With a number of `updates` it gives up after as many price updates, and returns OVER. The flow then is
+        between zero and the capacities, but vertices may have excess.
 
         Raises
         ------
         SolverError
             The refine took MOST_LAUNCHES launches.
         """
-        ending = self._run(self.arguments._replace(epsilon=epsilon))
+        arguments = self.arguments._replace(epsilon=epsilon)
+        if updates is None:
+            ending = self._run(arguments)
+        else:
+            ending = self._launched(arguments._replace(updates=updates))
         self.control.counts[PHASES] += 1
         return ending
 
@@ -196,7 +207,7 @@ class Engine:
         cost : array of int64, shape (m,)
             Of the arcs, not multiplied.
         rounds : int
-            The most rounds of the search. With fewer than needed the prices stay as they are: UNPROVED.
+            The most rounds of the search. With fewer than needed some reduced costs stay negative: UNPROVED.
         """
         xp, net = self.device.xp, self.arguments.net
         costs = xp.empty(len(net.head), dtype=np.int64)
@@ -212,36 +223,31 @@ class Engine:
         )
 
     def _run(self, arguments: Arguments) -> int:
-        device, counts = self.device, self.control.counts
         for _ in range(MOST_LAUNCHES):
-            if self.control.stopped:
-                return STOPPED
-            arguments.arrivals[:] = 0
-            arguments.sums[:] = 0
-            arguments.words[:] = 0
-            device.launch(
-                SOURCE,
-                "refine_slice",
-                max(
-                    1,
-                    min(
-                        device.num_multiprocessors, -(-LANES * arguments.num_vertices // device.block_threads)
-                    ),
-                ),
-                device.block_threads,
-                arguments,
-                shared_bytes=SHARED_BYTES,
-                cooperative=True,
-            )
-            words = device.to_host(arguments.words)
-            counts[[PUSHES, RELABELS, ARC_SCANS, GLOBAL_RELABELS]] += words[
-                [NUM_PUSHES, NUM_RELABELS, NUM_SCANS, NUM_UPDATES]
-            ]
-            self.words = words
-            ending = int(words[ENDING])
+            ending = self._launched(arguments)
             if ending != OVER:
                 return ending
         raise SolverError(f"cost scaling gave up after {MOST_LAUNCHES:,} launches of one refine")
+
+    def _launched(self, arguments: Arguments) -> int:
+        """Launch the kernel once; return how it ended."""
+        device, counts = self.device, self.control.counts
+        if self.control.stopped:
+            return STOPPED
+        arguments.arrivals[:] = 0
+        arguments.sums[:] = 0
+        arguments.words[:] = 0
+        threads = device.block_threads
+        blocks = min(device.num_multiprocessors, -(-LANES * arguments.num_vertices // threads))
+        device.launch(
+            SOURCE, "refine_slice", max(1, blocks), threads, arguments,
+            shared_bytes=SHARED_BYTES, cooperative=True,
+        )  # fmt: skip
+        words = device.to_host(arguments.words)
+        counts[[PUSHES, RELABELS, ARC_SCANS, GLOBAL_RELABELS]] += words[
+            [NUM_PUSHES, NUM_RELABELS, NUM_SCANS, NUM_UPDATES]
+        ]
+        return int(words[ENDING])
 
 
 def subtract_at(xp: AnyArray, values: AnyArray, places: AnyArray, amounts: AnyArray) -> None:

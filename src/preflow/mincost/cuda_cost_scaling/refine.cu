@@ -28,7 +28,8 @@ struct Arguments {
     u64 pushing;      // nanoseconds of pushes and relabels between two barriers
     u64 searching;    // most nanoseconds of relaxations between two barriers
     u64 percent;      // time of pushes and relabels, of that of a price update
-    u64 reach;        // the first limit of the distances of a search
+    u64 reach;        // the least first limit of the distances of a search
+    u64 carry;        // the first limit is at least the farthest distance of the last search, divided by this
     u64 updates;      // most price updates of a launch
     u64 exact;        // 1: only find potentials for which no residual arc has negative reduced cost
     u64 rounds;       // most rounds of a search
@@ -224,11 +225,12 @@ __device__ bool relax(const Arguments& args, u32 v, bool has, i64 limit) {
 // Distances to vertices with a deficit, up to those of all vertices with excess. Label correcting: vertices within
 // the limit relax until no distance within it falls; then the limit grows, until it passes the distances of all
 // vertices with excess. Larger distances are upper bounds. Returns OPTIMAL when all distances are found.
-__device__ Ending search(const Arguments& args, Meeting& meeting) {
+// `first` is the first limit.
+__device__ Ending search(const Arguments& args, Meeting& meeting, i64 first) {
     const Vertices& all = args.vertices;
     const u64 n = args.num_vertices;
     const bool exact = args.exact != 0;
-    i64 limit = exact ? NEVER : static_cast<i64>(args.reach), reach = limit;
+    i64 limit = exact ? NEVER : first, reach = limit;
     u64 slice = args.searching / 8;
     for (u64 round = 0; round < args.rounds; ++round) {
         if (meeting.team.is_first()) ++args.words[ROUNDS];
@@ -299,6 +301,7 @@ __device__ void refine(const Arguments& args, Meeting& meeting, Counts& counts, 
     const u64 n = args.num_vertices;
     const auto any = [](u32) { return true; };
     u64 active = 0;
+    i64 first = static_cast<i64>(args.reach);
     for (u64 update = 0; update < args.updates; ++update) {
         const u64 began = nanoseconds();
         // measure: an epsilon-optimal flow, and lengths
@@ -320,13 +323,13 @@ __device__ void refine(const Arguments& args, Meeting& meeting, Counts& counts, 
         if (args.exact == 0 && active == 0) return end(args, meeting, OPTIMAL, 0);
 
         // search
-        const Ending ending = search(args, meeting);
+        const Ending ending = search(args, meeting, first);
+        if (args.exact != 0 && (ending == OPTIMAL || ending == UNPROVED)) {
+            for (u64 v = meeting.team.thread(); v < n; v += meeting.team.num_threads()) all.price[v] -= all.distance[v];
+            return end(args, meeting, ending, 0);
+        }
         if (ending != OPTIMAL) return end(args, meeting, ending, active);
         if (meeting.team.is_first()) ++args.words[UPDATES];
-        if (args.exact != 0) {
-            for (u64 v = meeting.team.thread(); v < n; v += meeting.team.num_threads()) all.price[v] -= all.distance[v];
-            return end(args, meeting, OPTIMAL, 0);
-        }
         u64 farthest = 0, unreached = 0;
         for (u64 v = meeting.team.thread(); v < n; v += meeting.team.num_threads()) {
             if (all.excess[v] <= 0) continue;
@@ -345,6 +348,7 @@ __device__ void refine(const Arguments& args, Meeting& meeting, Counts& counts, 
         meeting.wait();
         if (meeting.last(UNREACHED) > 0) return end(args, meeting, INFEASIBLE, active);
         const i64 most = static_cast<i64>(meeting.last(FARTHEST));
+        first = max(static_cast<i64>(args.reach), most / static_cast<i64>(args.carry));
         for (u64 v = meeting.team.thread(); v < n; v += meeting.team.num_threads())
             all.price[v] -= args.epsilon * min(relaxed_load(&all.distance[v]), most);
         meeting.wait();
