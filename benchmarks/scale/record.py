@@ -19,7 +19,7 @@ import numpy as np
 
 from preflow.arrays import Array
 from preflow.bench.machine import describe_machine
-from preflow.distributed.exchange import Message, Order, RegionTask, Report, Worker
+from preflow.distributed.exchange import Message, Order, RegionTask, Report, Worker, stored
 from preflow.distributed.grid_source import GridSource, grid_tasks
 from preflow.distributed.partition import divide
 from preflow.distributed.sweeps import run_sweeps
@@ -90,9 +90,9 @@ class RecordingExchange:
         ):
             states = [worker.state()]
             if changed:
-                states.append(worker.region.state())
-            stored = sum(array.nbytes for state in states for array in state.values())
-            row.append(RegionSweep(discharge, fuse, {to: size_of(each) for to, each in sent.items()}, stored))
+                states.append(stored(worker.region.state()))
+            size = sum(array.nbytes for state in states for array in state.values())
+            row.append(RegionSweep(discharge, fuse, {to: size_of(each) for to, each in sent.items()}, size))
         self.rows.append(row)
         self.sweeps += 1
         return reports

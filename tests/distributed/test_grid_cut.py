@@ -18,6 +18,9 @@ from numpy.typing import NDArray
 
 import preflow
 from preflow.distributed import files
+from preflow.distributed.exchange import Narrow
+from preflow.distributed.grid_source import mapped_again
+from preflow.distributed.partition import border_of, divide
 from preflow.errors import InvalidInputError, ParseError, StorageError, VerificationError
 from preflow.progress import ProgressReport
 
@@ -150,16 +153,16 @@ def test_a_changed_answer_is_found() -> None:
 def fail_at(number: int, error: BaseException, patch: pytest.MonkeyPatch) -> None:
     """Let the n-th write of a state fail after it has written something."""
     calls = [0]
-    write = np.lib.format.write_array
+    write = files.write_array
 
-    def wrong(file: Any, values: NDArray[Any], **options: Any) -> None:
+    def wrong(file: Any, values: NDArray[Any], crc: int) -> int:
         calls[0] += 1
         if calls[0] == number:
             file.write(b"partial")
             raise error
-        write(file, values, **options)
+        return write(file, values, crc)
 
-    patch.setattr(np.lib.format, "write_array", wrong)
+    patch.setattr(files, "write_array", wrong)
 
 
 @pytest.mark.parametrize("number", [1, 12, 60, 75, 110])
@@ -347,3 +350,69 @@ def test_sums_that_do_not_fit_int64(exchange: str) -> None:
     assert np.array_equal(result.labels, expected.labels)
     assert result.upper_bound - result.lower_bound < 1e-9
     result.verify()
+
+
+@given(
+    lengths=st.lists(st.integers(1, 7), min_size=1, max_size=3),
+    seed=st.integers(0, 2**32),
+    count=st.integers(1, 6),
+)
+def test_border_arcs_are_those_that_leave_a_box(lengths: list[int], seed: int, count: int) -> None:
+    """Both boxes list the arcs between them in one order, and each arc once."""
+    rng = np.random.default_rng(seed)
+    shape = tuple(lengths)
+    half = {tuple(row) for row in rng.integers(-3, 4, (3, len(shape))).tolist() if any(row)}
+    half = {max(row, tuple(-step for step in row)) for row in half} | {(0,) * (len(shape) - 1) + (1,)}
+    offsets = np.array([(row, [-step for step in row]) for row in sorted(half)], dtype=np.int64)
+    offsets = offsets.reshape(-1, len(shape))
+    boxes = divide(shape, count)
+    owner = np.zeros(shape, dtype=int)
+    for number, box in enumerate(boxes.boxes()):
+        owner[box] = number
+    for number in range(len(boxes.boxes())):
+        found = border_of(boxes, number, offsets)
+        arcs = {
+            (d, *tail)
+            for d, offset in enumerate(offsets.tolist())
+            for tail in np.argwhere(owner == number).tolist()
+            if all(0 <= t + o < n for t, o, n in zip(tail, offset, shape, strict=True))
+            and owner[tuple(np.add(tail, offset))] != number
+        }
+        rows = [found.direction.tolist(), *(part.tolist() for part in found.tail)]
+        assert sorted(zip(*rows, strict=True)) == sorted(arcs)
+        for i, other in enumerate(found.neighbours):
+            theirs = border_of(boxes, other, offsets)
+            j = theirs.neighbours.index(number)
+            mine, back = slice(*found.first[i : i + 2]), slice(*theirs.first[j : j + 2])
+            assert np.array_equal(np.stack(found.head)[:, mine], np.stack(theirs.tail)[:, back])
+            assert np.array_equal(found.direction[mine] ^ 1, theirs.direction[back])
+
+
+def test_narrow_arrays_on_files(tmp_path: Path) -> None:
+    """They are stored in pieces, and read as they were in memory."""
+    store = files.Store(tmp_path)
+    wide = np.arange(-30_000, 30_000, dtype=np.int32).repeat(5)
+    state = {"wide": wide, "narrow": Narrow(wide, np.dtype(np.int16)), "none": np.zeros((0, 3))}
+    entry = store.write("region", state)
+    again = store.read(entry)
+    assert (tmp_path / entry.name).stat().st_size < wide.nbytes * 3 // 2 + 200
+    for name, expected in (("wide", wide), ("narrow", wide), ("none", state["none"])):
+        assert np.array_equal(again[name], expected)
+        assert again[name].dtype == expected.dtype
+        assert again[name].flags.writeable
+
+
+def test_mapped_files_are_mapped_for_each_box(tmp_path: Path) -> None:
+    """A slice of a mapped file is read as it is, a whole file by a map of its own."""
+    values = np.arange(60, dtype=np.int16).reshape(3, 4, 5)
+    np.save(tmp_path / "a.npy", np.asfortranarray(values))
+    mapped = np.load(tmp_path / "a.npy", mmap_mode="r")
+    again = mapped_again(mapped)
+    assert again is not mapped
+    assert np.array_equal(again[1:, :2], values[1:, :2])
+    assert mapped_again(mapped[1:]) is not None
+    part = mapped[1:]
+    assert mapped_again(part) is part
+    copied = np.load(tmp_path / "a.npy", mmap_mode="c")
+    copied[0, 0, 0] = 7
+    assert mapped_again(copied)[:1, :1, :1] == 7

@@ -120,7 +120,7 @@ def grid_cut(
     Notes
     -----
     At most ``2 B**2 + 1`` sweeps for B border vertices; 3 to 15 are usual. Memory on files: for D neighbours
-    about ``6 D + 70`` bytes for each pixel of two regions, and 78 bytes for each arc between regions. Disk:
+    about ``6 D + 70`` bytes for each pixel of two regions, and 26 bytes for each arc between regions. Disk:
     ``2 D + 8`` bytes for each pixel where capacities fit 14 bits, otherwise ``4 D + 8``, and the same again
     during a sweep.
 

@@ -32,7 +32,7 @@ from typing import NamedTuple, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Array
+from ..arrays import Array, DType
 from ..graph.network import exact_sum
 from ..solving.run import Control
 
@@ -40,7 +40,7 @@ from ..solving.run import Control
 INFINITE = 1 << 30
 
 Labels = NDArray[np.int32]
-Amounts = NDArray[np.int64]
+Amounts = NDArray[np.signedinteger]
 Answer = TypeVar("Answer")
 
 
@@ -54,12 +54,39 @@ def from_array(values: Array) -> list[int]:
     return [(high << 60) + low for high, low in values.tolist()]
 
 
+class Narrow(NamedTuple):
+    """An array of integers whose entries fit a narrower dtype, in which it is stored.
+
+    Attributes
+    ----------
+    values : ndarray
+    dtype : dtype
+    """
+
+    values: Array
+    dtype: DType
+
+    def stored(self) -> Array:
+        """Return the array in the narrower dtype."""
+        narrow: Array = self.values.astype(self.dtype, copy=False)
+        return narrow
+
+
+#: The arrays of a region, by name.
+State = Mapping[str, Array | Narrow]
+
+
+def stored(state: State) -> dict[str, Array]:
+    """Return arrays as they are stored."""
+    return {name: each.stored() if isinstance(each, Narrow) else each for name, each in state.items()}
+
+
 class Message(NamedTuple):
     """The message of a region to one neighbour after a discharge; an entry for each arc between the two.
 
     Attributes
     ----------
-    push : ndarray of int64
+    push : ndarray of int16, int32 or int64
         Flow that the region has sent over each arc.
     label : ndarray of int32
         Label of the region's own end of each arc.
@@ -137,8 +164,9 @@ class Border(NamedTuple):
         The regions that share arcs with this one, in increasing order.
     first : ndarray of int64, shape (neighbours + 1,)
         The arcs to ``neighbours[i]`` are ``first[i]`` to ``first[i + 1]``.
-    capacity : ndarray of int64
-        Capacity of each arc away from the region.
+    capacity : ndarray of int16, int32 or int64
+        Capacity of each arc away from the region. The sum with that of the opposite arc fits the dtype. It
+        has no entries while the region is unloaded.
     """
 
     neighbours: tuple[int, ...]
@@ -151,7 +179,7 @@ class Discharged(NamedTuple):
 
     Attributes
     ----------
-    push : ndarray of int64
+    push : ndarray of integers
         Flow sent over each border arc.
     label : ndarray of int32
         Label of the region's own end of each border arc.
@@ -168,6 +196,11 @@ class Discharged(NamedTuple):
     bound: int
     waiting: int
     complete: bool
+
+
+def total(amounts: Amounts) -> int:
+    """Return the exact sum of amounts."""
+    return int(exact_sum(amounts) if amounts.dtype == np.int64 else amounts.sum(dtype=np.int64))
 
 
 def search_by_label(
@@ -235,7 +268,7 @@ class Region(Protocol):
 
         Parameters
         ----------
-        gain : ndarray of int64
+        gain : ndarray of int16, int32 or int64
             For each border arc the flow that arrives against it: it adds to the arc's residual capacity and
             to the excess of the region's own end.
         label : ndarray of int32
@@ -246,11 +279,11 @@ class Region(Protocol):
             A raised stop flag ends the discharge early. Then labels do not change.
         """
 
-    def state(self) -> dict[str, Array]:
+    def state(self) -> State:
         """Return the arrays from which :meth:`restore` continues."""
 
     def restore(self, state: Mapping[str, Array]) -> None:
-        """Continue from the arrays that :meth:`state` returned."""
+        """Continue from the arrays that :meth:`state` returned, narrow or not; the region keeps them."""
 
     def unload(self) -> None:
         """Forget the arrays of :meth:`state`, and all others that are as large as the region."""
@@ -337,13 +370,13 @@ class Worker:
     def __init__(self, number: int, region: Region) -> None:
         self.number = number
         self.region = region
-        self.border = region.border
-        arcs = len(self.border.capacity)
-        self._residual = self.border.capacity.copy()
+        self._residual = region.border.capacity.copy()
+        arcs, kind = len(self._residual), self._residual.dtype
+        self.border = region.border._replace(capacity=self._residual[:0])
         self._label: Labels = np.zeros(arcs, dtype=np.int32)
         self._ghost_label: Labels = np.zeros(arcs, dtype=np.int32)
-        self._push: Amounts = np.zeros(arcs, dtype=np.int64)
-        self._gain: Amounts = np.zeros(arcs, dtype=np.int64)
+        self._push: Amounts = np.zeros(arcs, dtype=kind)
+        self._gain: Amounts = np.zeros(arcs, dtype=kind)
         self._bound = 0
         self._waiting = 0
         self._changed, self._complete = True, False
@@ -359,7 +392,7 @@ class Worker:
             self._push[:] = 0
         else:
             done = self.region.discharge(self._gain, self._ghost_label, limit, control)
-            self._push = done.push
+            self._push = done.push.astype(self._residual.dtype, copy=False)
             self._gain = np.zeros_like(self._gain)
             self._label = np.maximum(self._label, done.label)
             self._bound, self._waiting = done.bound, done.waiting
@@ -372,7 +405,7 @@ class Worker:
     def idle_message(self, neighbour: int) -> Message:
         """Return the message of a region that has sent nothing since the last exchange."""
         part = dict(self._parts())[neighbour]
-        return Message(np.zeros(part.stop - part.start, dtype=np.int64), self._label[part])
+        return Message(np.zeros_like(self._push[part]), self._label[part])
 
     def receive(self, messages: Mapping[int, Message]) -> Report:
         """Fuse the flows over the arcs to all neighbours with those of the messages; return the report."""
@@ -431,7 +464,7 @@ class Worker:
             np.unique(self._label),
             np.array(links, dtype=np.int32).reshape(-1, 3),
             self._bound,
-            self._waiting + int(exact_sum(self._gain)),
+            self._waiting + total(self._gain),
             self.ready,
         )
 

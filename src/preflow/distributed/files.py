@@ -12,6 +12,7 @@ without wait: only their labels could change.
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import tempfile
@@ -20,20 +21,22 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import BinaryIO, NamedTuple, TypeVar
 
 import numpy as np
 
-from ..arrays import Array
+from ..arrays import Array, DType
 from ..errors import InvalidInputError, ParseError, StorageError
 from ..solving.run import Control
-from .exchange import Answer, Message, Order, RegionTask, Report, Worker
+from .exchange import Answer, Message, Narrow, Order, RegionTask, Report, State, Worker
 
 #: Version of the files. A folder of another version is refused.
-FORMAT = 1
+FORMAT = 2
 MANIFEST = "regions.json"
 #: The names of the files of states end with this.
 SUFFIX = ".state"
+#: Bytes that are written or read at once: they stay in a core's cache while their checksum is computed.
+PIECE = 1 << 18
 
 
 Item = TypeVar("Item")
@@ -115,19 +118,18 @@ class Store:
             )
         return sweeps, regions, borders
 
-    def write(self, stem: str, arrays: Mapping[str, Array]) -> Entry:
-        """Write arrays to a new file."""
+    def write(self, stem: str, arrays: State) -> Entry:
+        """Write arrays to a new file: a line of JSON that describes them, then their bytes."""
         self._serial += 1
         path = self.folder / f"{stem}-{self._serial}{SUFFIX}"
         crc = 0
         with _storing(path):
             try:
                 with path.open("wb") as file:
-                    file.write(json.dumps(list(arrays)).encode() + b"\n")
+                    header = {name: _described(values) for name, values in arrays.items()}
+                    file.write(json.dumps(header).encode() + b"\n")
                     for values in arrays.values():
-                        whole = np.ascontiguousarray(values)
-                        np.lib.format.write_array(file, whole, allow_pickle=False)
-                        crc = _crc(whole, crc)
+                        crc = write_array(file, values, crc)
             except BaseException:
                 with suppress(OSError):
                     path.unlink()
@@ -146,13 +148,10 @@ class Store:
         crc = 0
         try:
             with path.open("rb") as file:
-                names = json.loads(file.readline())
-                arrays: dict[str, Array] = {
-                    name: np.lib.format.read_array(file, allow_pickle=False) for name in names
-                }
-            for values in arrays.values():
-                crc = _crc(values, crc)
-        except (OSError, ValueError, TypeError) as error:
+                arrays: dict[str, Array] = {}
+                for name, (shape, kept, stored) in json.loads(file.readline()).items():
+                    arrays[name], crc = read_array(file, tuple(shape), np.dtype(kept), np.dtype(stored), crc)
+        except (OSError, ValueError, TypeError, AttributeError, MemoryError) as error:
             raise ParseError(path, None, f"damaged checkpoint: {error}") from error
         if crc != entry.crc:
             raise ParseError(path, None, "damaged checkpoint: the checksum is wrong")
@@ -317,6 +316,7 @@ class FileExchange:
         self._control.check_wanted()
         self._entries[worker.number] = self._store.write(f"region-{worker.number}", worker.region.state())
         worker.region.unload()
+        return_freed_memory()
 
     def _end_of_sweep(self) -> list[Report]:
         self._control.check_wanted()
@@ -331,9 +331,57 @@ class FileExchange:
         return [worker.report() for worker in self._workers]
 
 
-def _crc(values: Array, crc: int) -> int:
-    """Return the CRC-32 of what came before and of the bytes of an array."""
-    return zlib.crc32(values.reshape(-1).view(np.uint8).data, crc)
+def return_freed_memory() -> None:
+    """Return memory that was freed to the system, where the C library keeps it and can be told: in glibc.
+
+    Without this, what a thread has freed stays with it, and two threads kept twice what their regions need.
+    """
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if os.name == "posix" else None
+    if trim is not None:
+        trim(0)
+
+
+def _described(values: Array | Narrow) -> tuple[tuple[int, ...], str, str]:
+    """Return the shape of an array, its dtype in memory and that in the file."""
+    wide, dtype = values if isinstance(values, Narrow) else (values, values.dtype)
+    return wide.shape, wide.dtype.str, dtype.str
+
+
+def write_array(file: BinaryIO, values: Array | Narrow, crc: int) -> int:
+    """Write the bytes of an array, a piece at a time; return the CRC-32 of what came before and of them."""
+    wide, dtype = values if isinstance(values, Narrow) else (values, values.dtype)
+    flat = np.ascontiguousarray(wide).reshape(-1)
+    step = PIECE // dtype.itemsize
+    for begin in range(0, len(flat), step):
+        piece = flat[begin : begin + step].astype(dtype, copy=False).view(np.uint8).data
+        file.write(piece)
+        crc = zlib.crc32(piece, crc)
+    return crc
+
+
+def read_array(
+    file: BinaryIO, shape: tuple[int, ...], kept: DType, stored: DType, crc: int
+) -> tuple[Array, int]:
+    """Return the array that comes next in a file, and the checksum as :func:`write_array` does.
+
+    Raises
+    ------
+    ValueError
+        The file ends before.
+    """
+    values: Array = np.empty(shape, kept)
+    flat = values.reshape(-1)
+    step = PIECE // stored.itemsize
+    for begin in range(0, len(flat), step):
+        part = flat[begin : begin + step]
+        piece = part if kept == stored else np.empty(len(part), stored)
+        data = piece.view(np.uint8).data
+        if file.readinto(data) != len(data):  # type: ignore[attr-defined]
+            raise ValueError("the file is too short")
+        crc = zlib.crc32(data, crc)
+        if piece is not part:
+            part[:] = piece
+    return values, crc
 
 
 def _of(states: Mapping[str, Array], number: int) -> dict[str, Array]:

@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import cached_property
 from typing import NamedTuple, Protocol, Self
 
 import numpy as np
@@ -60,7 +61,9 @@ from .exchange import (
     Border,
     Discharged,
     Labels,
+    Narrow,
     Proof,
+    State,
     as_array,
     from_array,
     search_by_label,
@@ -133,22 +136,49 @@ class GridRegion:
         start = np.array([side.start for side in around], dtype=np.int64)[:, None]
         tail = np.ravel_multi_index(tuple(np.stack(arcs.tail) - start), self._shape) + pad
         head = np.ravel_multi_index(tuple(np.stack(arcs.head) - start), self._shape) + pad
-        rim, rim_of = np.unique(tail, return_inverse=True)
-        ghosts, self._first_of, ghost_of = np.unique(head, return_index=True, return_inverse=True)
-        self._rim, self._ghosts = rim.astype(np.uint64), ghosts.astype(np.uint64)
-        self._rim_of, self._ghost_of = rim_of.astype(np.int32), ghost_of.astype(np.int32)
-        # The borders of all regions are in memory at the same time, so their arrays are narrow.
+        rim_of = np.unique(tail, return_inverse=True)[1]
+        ghost_of = np.unique(head, return_inverse=True)[1]
+        # The borders of all regions are in memory at the same time, so their arrays are narrow and few.
         numbers = (2 * pad + math.prod(self._shape)) * len(offsets)
         narrow = np.int32 if numbers <= np.iinfo(np.int32).max else np.int64
-        self._first_of = self._first_of.astype(narrow)
+        self._rim_of, self._ghost_of = rim_of.astype(np.int32), ghost_of.astype(np.int32)
         self._arcs = (tail * len(offsets) + arcs.direction).astype(narrow)
-        self._opposites = (head * len(offsets) + (arcs.direction ^ 1)).astype(narrow)
         self.border = Border(arcs.neighbours, arcs.first, np.zeros(len(tail), dtype=np.int64))
         self._sinks = 0
         self._state = NOTHING
-        self._narrow = False
         self._forests: Forests | None = None
         self._sink_side: NDArray[np.bool_] | None = None
+
+    # Arrays of the border that other ones determine: they are made when the region is loaded.
+
+    @cached_property
+    def _rim(self) -> NDArray[np.uint64]:
+        """The pixels at the border."""
+        return _first_values(self._rim_of, self._arcs.astype(np.int64) // len(self._step)).astype(np.uint64)
+
+    @cached_property
+    def _heads(self) -> NDArray[np.int64]:
+        """The ghost of each border arc."""
+        tail, direction = np.divmod(self._arcs.astype(np.int64), len(self._step))
+        heads: NDArray[np.int64] = tail + self._step.view(np.int64)[direction]
+        return heads
+
+    @cached_property
+    def _ghosts(self) -> NDArray[np.uint64]:
+        """All ghosts."""
+        return _first_values(self._ghost_of, self._heads).astype(np.uint64)
+
+    @cached_property
+    def _first_of(self) -> NDArray[np.int64]:
+        """The first border arc to each ghost."""
+        return _first_values(self._ghost_of, np.arange(len(self._ghost_of)))
+
+    @cached_property
+    def _opposites(self) -> NDArray[np.int64]:
+        """The arc opposite to each border arc."""
+        degree = len(self._step)
+        opposites: NDArray[np.int64] = self._heads * degree + (self._arcs % degree ^ 1)
+        return opposites
 
     def build(self) -> Self:
         """Read the capacities; there is no flow."""
@@ -161,13 +191,15 @@ class GridRegion:
                 residual=state.residual.astype(np.int64), terminal=state.terminal.astype(np.int64)
             )
         self._state = state
-        self._narrow = 2 * grid.largest_neighbor <= np.iinfo(np.int16).max
+        most = 2 * grid.largest_neighbor
+        kinds = (kind for kind in (np.int16, np.int32) if most <= np.iinfo(kind).max)
         outside = np.ones(self._shape, dtype=bool)
         outside[self._own] = False
         self._terminals(state)[outside] = 0
         state.residual.reshape(-1, len(state.step))[self._first : self._last][outside.ravel()] = 0
-        self.border = self.border._replace(capacity=self.residual_of_border())
-        self._sinks = constant + int(exact_sum(grid.sink[self._own].astype(np.int64)))
+        capacity = state.residual[self._arcs].astype(next(kinds, np.int64))
+        self.border = self.border._replace(capacity=capacity)
+        self._sinks = constant + _sum(grid.sink[self._own])
         return self
 
     def take_flow(self, residual: Array, terminal: Array, sink_side: NDArray[np.bool_]) -> None:
@@ -278,16 +310,18 @@ class GridRegion:
         inner: Array = self._terminals(self._state)[self._own]
         return inner
 
-    def state(self) -> dict[str, Array]:
+    def state(self) -> State:
         """Return the flow, the sink's side, the capacities of the border, and the forests without queues."""
         residual, forests = self._state.residual, self._forests
-        label, parent = NOTHING.terminal, NOTHING.terminal
+        narrow, is_narrow = np.dtype(np.int16), self.border.capacity.dtype == np.int16
+        label: Array | Narrow = NOTHING.terminal
+        parent: Array = NOTHING.terminal
         if forests is not None:
             label, parent = forests.label, forests.parent
             deepest = max(int(label.max(initial=0)), -int(label.min(initial=0)))
-            label = label.astype(np.int16) if deepest <= np.iinfo(np.int16).max else label
+            label = Narrow(label, narrow) if deepest <= np.iinfo(narrow).max else label
         return {
-            "residual": residual.astype(np.int16) if self._narrow else residual,
+            "residual": Narrow(residual, narrow) if is_narrow else residual,
             "terminal": self._state.terminal,
             "sink_side": np.packbits(self.sink_side()),
             "capacity": self.border.capacity,
@@ -297,13 +331,12 @@ class GridRegion:
         }
 
     def restore(self, state: Mapping[str, Array]) -> None:
-        """Continue from the arrays that :meth:`state` returned.
+        """Continue from the arrays that :meth:`state` returned, narrow or not; the region keeps them.
 
         The queues are empty. After a search that of the sink is empty, too, and that of the source only saves
         time: the sink's forest grows over all that has left a forest.
         """
         terminal = np.require(state["terminal"], requirements="W")
-        self._narrow = state["residual"].dtype == np.int16
         residual = np.require(state["residual"], terminal.dtype, "W")
         self._state = GridState(residual, terminal, self._step)
         self.border = self.border._replace(capacity=state["capacity"])
@@ -313,13 +346,16 @@ class GridRegion:
         self._sink_side, self._forests = side.view(np.bool_).reshape(lengths), None
         if len(state["tree_label"]):
             forests = make_forests(self._state, int(self._last - self._first))
-            forests.label[:] = state["tree_label"]
-            forests.parent[:] = state["tree_parent"]
-            self._forests = with_room(forests)
+            label = np.require(state["tree_label"], np.int32, "W")
+            parent = np.require(state["tree_parent"], requirements="W")
+            self._forests = with_room(forests._replace(label=label, parent=parent))
 
     def unload(self) -> None:
-        """Forget all arrays of the size of the box."""
+        """Forget all arrays of the size of the box, and those of the border that can be made again."""
         self._state, self._forests, self._sink_side = NOTHING, None, None
+        self.border = self.border._replace(capacity=self.border.capacity[:0].copy())
+        for name in ("_rim", "_heads", "_ghosts", "_first_of", "_opposites"):
+            self.__dict__.pop(name, None)
 
     def sink_side(self) -> NDArray[np.bool_]:
         """Return which pixels of the box reach the sink, over ghosts or inside."""
@@ -424,6 +460,13 @@ class GridRegion:
     def _bound(self) -> int:
         """Return the part of the flow's value that the region proves."""
         return self._sinks + _sum(np.minimum(self._own_terminals, 0))
+
+
+def _first_values(place: NDArray[np.int32], values: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return for each place the first value that belongs to it; each place has some."""
+    found = np.empty(int(place.max(initial=-1)) + 1, dtype=np.int64)
+    found[place[::-1]] = values[::-1]
+    return found
 
 
 def with_room(forests: Forests) -> Forests:

@@ -6,7 +6,8 @@ import math
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, runtime_checkable
+from mmap import mmap
+from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -199,13 +200,22 @@ class GridSource:
             return np.asarray(values)
         lengths = values.shape[1:]
         inside = [slice(0, 1) if n == 1 else side for n, side in zip(lengths, box, strict=True)]
-        part: Array = np.asarray(values[(slice(None), *inside)])
+        part: Array = np.asarray(mapped_again(values)[(slice(None), *inside)])
         return part
 
 
 def _part(values: Sliceable, box: Box) -> Array:
-    part: Array = np.asarray(values[box] if values.shape else values)
+    part: Array = np.asarray(mapped_again(values)[box] if values.shape else values)
     return part
+
+
+def mapped_again(values: Sliceable) -> Sliceable:
+    """Return a memory map of its own for a whole mapped file, so that no pages stay when it is forgotten."""
+    base: object = getattr(values, "base", None)
+    if isinstance(values, np.memmap) and isinstance(base, mmap) and values.filename and values.mode != "c":
+        order: Literal["C", "F"] = "C" if values.flags.c_contiguous else "F"
+        return np.memmap(values.filename, values.dtype, "r", values.offset, values.shape, order)
+    return values
 
 
 @dataclass(frozen=True)

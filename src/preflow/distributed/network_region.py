@@ -30,7 +30,7 @@ from ..maxflow.warm.search_trees import (
 )
 from ..solving.options import UNLIMITED
 from ..solving.run import Control
-from .exchange import INFINITE, Amounts, Border, Discharged, Labels, Proof, search_by_label
+from .exchange import INFINITE, Amounts, Border, Discharged, Labels, Proof, State, search_by_label
 
 NOTHING = ResidualArrays(*(np.zeros(0, dtype=np.int64) for _ in range(6)))
 
@@ -233,7 +233,7 @@ class NetworkRegion:
         """Return the flow into the sink."""
         return self._demand - int(exact_sum(self._net.sink_residual[: self._size]))
 
-    def state(self) -> dict[str, Array]:
+    def state(self) -> State:
         """Return the flow, the sink's side and the capacities of the border."""
         net, size = self._net, self._size
         return {

@@ -53,7 +53,19 @@ from ..gridcut.cuda_tiled.launches import MOST_NEWS, Stages, Turns
 from ..gridcut.cuda_tiled.parts import AFTER, BEFORE, MARGIN_OF_IMAGE, MARGIN_OF_VOLUME, Part, Place
 from ..gridcut.cuda_tiled.tiling import Tiling, tiling_for
 from ..solving.run import Control
-from .exchange import Amounts, Answer, Border, Discharged, Labels, Order, Proof, RegionTask, Report, Worker
+from .exchange import (
+    Amounts,
+    Answer,
+    Border,
+    Discharged,
+    Labels,
+    Order,
+    Proof,
+    RegionTask,
+    Report,
+    State,
+    Worker,
+)
 from .grid_region import GridRegion
 from .grid_source import GridTask
 from .partition import Boxes
@@ -440,7 +452,7 @@ class PartRegion:
         """Augment on the host."""
         return self.on_host.discharge(gain, label, limit, control)
 
-    def state(self) -> dict[str, Array]:
+    def state(self) -> State:
         """Return the arrays of the host."""
         return self.on_host.state()
 

@@ -33,7 +33,7 @@ from ..errors import InvalidInputError, MissingDependencyError, WorkerDiedError
 from ..solving.dispatch import usable_cpus
 from ..solving.run import POLL_INTERVAL, Control
 from .checkpoint import Checkpoint
-from .exchange import Message, Order, RegionTask, Report, Worker
+from .exchange import Message, Order, RegionTask, Report, Worker, stored
 
 try:
     import ray
@@ -53,7 +53,7 @@ ATTEMPTS = 20
 PATIENCE = 30.0
 #: Messages of the regions of one actor to those of another: (from, to) -> message.
 Messages = dict[tuple[int, int], Message]
-State = dict[str, Array]
+States = dict[str, Array]
 
 
 class LostError(Exception):
@@ -112,7 +112,7 @@ class Actor:
         """Return a checksum of each region's part of the problem."""
         found = []
         for number, worker in self._workers.items():
-            arrays = {"": worker.border.capacity, **self.inside(number)[0]}
+            arrays = {"": worker.region.border.capacity, **self.inside(number)[0]}
             found.append(
                 zlib.crc32(b"".join(name.encode() + arrays[name].tobytes() for name in sorted(arrays)))
             )
@@ -130,7 +130,7 @@ class Actor:
                 by_actor.get(self._homes[to], self._local)[number, to] = message
         return [None, *by_actor.values()]
 
-    def receive(self, _: None, *messages: Messages) -> tuple[Sweep, dict[int, State]]:
+    def receive(self, _: None, *messages: Messages) -> tuple[Sweep, dict[int, States]]:
         """Give each region its messages; return the reports, and the states of the borders."""
         came: dict[int, dict[int, Message]] = {number: {} for number in self._workers}
         for part in (self._local, *messages):
@@ -144,15 +144,15 @@ class Actor:
         """Return the report of each region as of now."""
         return [worker.report() for worker in self._workers.values()]
 
-    def borders(self) -> tuple[dict[int, State], None]:
+    def borders(self) -> tuple[dict[int, States], None]:
         """Return the states of the borders of all regions."""
         return {number: worker.state() for number, worker in self._workers.items()}, None
 
-    def inside(self, number: int) -> tuple[State, None]:
+    def inside(self, number: int) -> tuple[States, None]:
         """Return the state of the inside of a region, and None, which says that it is stored."""
-        return dict(self._workers[number].region.state()), None
+        return stored(self._workers[number].region.state()), None
 
-    def restore(self, borders: Mapping[int, State], *insides: State) -> None:
+    def restore(self, borders: Mapping[int, States], *insides: States) -> None:
         """Continue from copies of states: arrays in Ray's memory cannot be written to."""
         self._control.stop[0] = 0
         for worker, inside in zip(self._workers.values(), insides, strict=True):
@@ -171,8 +171,8 @@ class Actor:
 class Stored(NamedTuple):
     """References to the states after a complete sweep: of the borders by actor, of the insides by region."""
 
-    borders: list[ObjectRef[dict[int, State]]]
-    insides: list[ObjectRef[State]]
+    borders: list[ObjectRef[dict[int, States]]]
+    insides: list[ObjectRef[States]]
 
 
 #: Exchanges that have actors; each ends its own when it is deleted.
@@ -487,7 +487,7 @@ class RayExchange:
         """Write the stored states, a region at a time."""
         with checkpoint.writing(self.sweeps) as write:
             for home, numbers in enumerate(self._of_actor):
-                borders: dict[int, State] = ray.get(self._stored.borders[home])
+                borders: dict[int, States] = ray.get(self._stored.borders[home])
                 for number in numbers:
                     write(number, borders[number], ray.get(self._stored.insides[number]))
 

@@ -143,20 +143,22 @@ def border_of(boxes: Boxes, number: int, offsets: NDArray[np.int64]) -> GridBord
     shape, box = boxes.shape, boxes.boxes()[number]
     tails, directions = [], []
     for d, offset in enumerate(offsets.tolist()):
-        lengths = [side.stop - side.start for side in box]
-        leaving = np.zeros(lengths, dtype=bool)
-        inside = np.ones(lengths, dtype=bool)
-        for axis, (side, step, length) in enumerate(zip(box, offset, shape, strict=True)):
-            there = np.arange(side.start, side.stop) + step
-            along = [1] * len(shape)
-            along[axis] = -1
-            leaving |= ((there < side.start) | (there >= side.stop)).reshape(along)
-            inside &= ((there >= 0) & (there < length)).reshape(along)
-        found = np.nonzero(leaving & inside)
-        tails.append(np.stack(found).astype(np.int64))
-        directions.append(np.full(len(found[0]), d, dtype=np.int64))
-    start = np.array([side.start for side in box], dtype=np.int64)
-    tail = np.concatenate(tails, axis=1) + start[:, None]
+        # The pixels of the box from which the arc stays in the grid, and those where it stays in the box.
+        inside, staying = [], []
+        for side, step, length in zip(box, offset, shape, strict=True):
+            inside.append((max(side.start, -step), min(side.stop, length - step)))
+            staying.append((max(side.start, side.start - step), min(side.stop, side.stop - step)))
+        # Along each axis in turn those that leave the box along it, and along no axis before.
+        for axis in range(len(shape)):
+            (begin, end), (stays, ends) = inside[axis], staying[axis]
+            for leaving in ((begin, min(end, stays)), (max(begin, ends, min(end, stays)), end)):
+                ranges = [*map(_both, inside[:axis], staying[:axis]), leaving, *inside[axis + 1 :]]
+                lengths = [max(0, last - first) for first, last in ranges]
+                corner = np.array([[first] for first, _ in ranges], dtype=np.int64)
+                found = np.indices(lengths).reshape(len(shape), -1) + corner
+                tails.append(found.astype(np.int64, copy=False))
+                directions.append(np.full(found.shape[1], d, dtype=np.int64))
+    tail = np.concatenate(tails, axis=1)
     direction = np.concatenate(directions)
     head = tail + offsets[direction].T
     neighbour = boxes.box_of(tuple(head))
@@ -175,6 +177,11 @@ def border_of(boxes: Boxes, number: int, offsets: NDArray[np.int64]) -> GridBord
         tuple(tail[:, order]),
         tuple(head[:, order]),
     )
+
+
+def _both(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int]:
+    """Return the numbers that are in two ranges."""
+    return max(one[0], other[0]), min(one[1], other[1])
 
 
 def halo(box: Box, shape: tuple[int, ...], offsets: NDArray[np.int64]) -> Box:
