@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from ..arrays import AnyArray, Array
 from ..errors import CostOverflowError, VerificationError
 from ..graph.device.costs import DeviceCosts
+from .exact import times_powers
 from .transport import INT64_MAX
 
 SOURCE = Path(__file__).with_suffix(".cu")
@@ -174,9 +175,9 @@ def _gaps(
         slack = size * 2.0**-50 * np.maximum(total, price) * np.minimum(total, price)
         gap: NDArray[np.float64] = np.maximum(0.0, found[:, COST] - found[:, BOUND]) + slack
         if exponents is not None:
-            powers = -np.array(exponents)[:, None]
+            powers = -np.array(exponents)
             rest = sum(
-                np.abs(side - np.ldexp(whole.astype(np.float64), powers)).sum(axis=1)
+                np.abs(side - times_powers(whole, powers)).sum(axis=1)
                 for side, whole in zip(given, masses, strict=True)
             )
             gap += rest * (price + TIMES_MOVED * largest)

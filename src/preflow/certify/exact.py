@@ -12,6 +12,8 @@ from ..graph.network import INT64_MAX
 
 #: Bits of a word of :func:`exact_dot`.
 WORD = 21
+#: Float64 represents two to the power of this, and of minus this.
+LARGEST_POWER = 1000
 
 
 def exact_dot(first: Array, second: Array) -> int | float:
@@ -62,6 +64,21 @@ def scaled_exactly(values: Array, exponent: int | None) -> NDArray[np.int64] | N
         scaled = np.rint(np.ldexp(given, exponent or 0))
         same = np.ldexp(scaled, -(exponent or 0)) == given  # not if the product is rounded to zero
     return scaled.astype(np.int64) if same.all() and (np.abs(scaled) < 2.0**62).all() else None
+
+
+def times_powers(values: Array, exponents: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return each row of a matrix times two to its power, as np.ldexp does in ten times the time.
+
+    Examples
+    --------
+    >>> times_powers(np.array([[3, 5], [1, 2]]), np.array([-1, 1])).tolist()
+    [[1.5, 2.5], [2.0, 4.0]]
+    """
+    rows, powers = values.astype(np.float64, copy=False), exponents[:, None]
+    if np.abs(exponents).max(initial=0) <= LARGEST_POWER:
+        return rows * np.ldexp(1.0, powers)
+    found: NDArray[np.float64] = np.ldexp(rows, powers)
+    return found
 
 
 def distance(value: float, total: int, exponent: int) -> float:

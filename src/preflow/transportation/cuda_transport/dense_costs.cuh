@@ -29,11 +29,16 @@ __device__ __forceinline__ double sum_of(double a, double b) { return __dadd_rn(
 __device__ __forceinline__ i64 rounded(double a) { return __double2ll_rn(a); }
 #endif
 
+// HAS_COPY 1: there are the costs in single precision as well, times the factor.
+#ifndef HAS_COPY
+#define HAS_COPY 0
+#endif
+
 // Matrices of all items, one after the other, each stored by rows; or the points of rows and of columns, with
 // DIMENSION coordinates each. Floats are multiplied by `factor`, the word of a float64, and rounded.
 struct Costs {
     const void* rows;
-    const double* columns; // of points
+    const void* columns; // of points; or a copy of the costs
     u64 num_columns;
     u64 factor;
 
@@ -43,7 +48,7 @@ struct Costs {
 #pragma unroll
         for (u32 axis = 0; axis < DIMENSION; ++axis) {
             const double difference =
-                sum_of(static_cast<const double*>(rows)[row * DIMENSION + axis], -columns[column * DIMENSION + axis]);
+                sum_of(static_cast<const double*>(rows)[row * DIMENSION + axis], -static_cast<const double*>(columns)[column * DIMENSION + axis]);
             const double gap = difference < 0 ? -difference : difference;
             if (COST_KIND == 7)
                 total = gap > total ? gap : total;
@@ -72,6 +77,8 @@ struct Costs {
         return static_cast<float>(stored(row, column));
 #elif COST_KIND == 2
         return stored(row, column) * static_cast<float>(same_bits<double>(factor));
+#elif COST_KIND == 3 && HAS_COPY
+        return static_cast<const float*>(columns)[row * num_columns + column];
 #elif COST_KIND == 3
         return static_cast<float>(product(stored(row, column), same_bits<double>(factor)));
 #else
@@ -83,6 +90,9 @@ struct Costs {
         Costs part = *this;
 #if COST_KIND <= 3
         part.rows = static_cast<const Stored*>(rows) + item * num_rows * num_columns;
+#endif
+#if HAS_COPY
+        part.columns = static_cast<const float*>(columns) + item * num_rows * num_columns;
 #endif
         return part;
     }
