@@ -1,4 +1,4 @@
-"""Measure minimum-cost flow and transport on a GPU, the former beside LEMON on one CPU thread.
+"""Measure minimum-cost flow and transport on a GPU, the former beside methods on one CPU thread.
 
 Usage: python benchmarks/min_cost_gpu.py FILE [PROGRAM | transport]. It writes FILE and needs CuPy. PROGRAM is
 ``benchmarks/lemon/min_cost.cpp``, compiled; with ``transport``, networks are left out. Costs of transports
@@ -87,6 +87,10 @@ def networks(program: str | None) -> Iterator[dict[str, Any]]:
 
         seconds = {"cuda-cost-scaling": median_seconds(again)}
         seconds["cuda-cost-scaling, solve only"] = float(np.median(solves[1:]))
+        start = time.perf_counter()
+        alone = preflow.min_cost_flow(network, method="serial-cost-scaling")
+        seconds["serial-cost-scaling, one run"] = time.perf_counter() - start
+        assert alone.cost == result.cost
         if program is not None:
             seconds |= lemon_seconds(program, network, result.cost)
         yield {"problem": name, "arcs": network.num_arcs, "cost": result.cost, "seconds": seconds}
@@ -131,6 +135,9 @@ def transports() -> Iterator[dict[str, Any]]:
     def floats(items: int, n: int) -> Any:
         return cupy.asarray(rng.random((items, n, n), dtype=np.float32))
 
+    def doubles(items: int, n: int) -> Any:
+        return cupy.asarray(rng.random((items, n, n)))
+
     def points(items: int, n: int) -> Any:
         return squared(rng.random((items, n, 2)), rng.random((items, n, 2)), 1e5 if n <= 5000 else 3e4)
 
@@ -142,6 +149,8 @@ def transports() -> Iterator[dict[str, Any]]:
         ("uniform integers below 10**6", uniform, 64, 512),
         ("squared distances in a square", points, 64, 512),
         ("squared distances of normal clouds", clouds, 64, 512),
+        ("uniform float32", floats, 64, 512),
+        ("uniform float64", doubles, 64, 512),
         ("uniform integers below 10**6", uniform, 1, 5000),
         ("uniform float32", floats, 1, 5000),
         ("squared distances in a square", points, 1, 5000),
