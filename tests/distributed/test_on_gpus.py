@@ -146,17 +146,18 @@ def test_sanitizers_have_nothing_to_report(sanitizer: Sanitizer, monkeypatch: py
 def test_labels_never_fall(monkeypatch: pytest.MonkeyPatch) -> None:
     """Distances at the borders after a search are no smaller than after the one before."""
     seen: dict[int, list[NDArray[Any]]] = {}
-    measure = Part.measure
+    search = GpuExchange._search
 
-    def watch(part: Part, *, is_exact: bool) -> tuple[int, int]:
-        labels = np.concatenate([part._labels(side) for side, has in enumerate(part.place.has) if has])
-        before = seen.setdefault(id(part), [])
-        if before:
-            assert (labels >= before[-1]).all()
-        before.append(labels)
-        return measure(part, is_exact=is_exact)
+    def watch(host: GpuExchange) -> None:
+        search(host)
+        for part in host._parts:
+            labels = np.concatenate([part._labels(side) for side, has in enumerate(part.place.has) if has])
+            before = seen.setdefault(id(part), [])
+            if before:
+                assert (labels >= before[-1]).all()
+            before.append(labels)
 
-    monkeypatch.setattr(Part, "measure", watch)
+    monkeypatch.setattr(GpuExchange, "_search", watch)
     result = check(random_grid((200, 6), 8), regions=3)
     assert len(seen) == 3
     assert all(len(labels) == result.sweeps + 1 for labels in seen.values())

@@ -32,6 +32,8 @@ and distances never fall, as on a single GPU.
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -49,7 +51,7 @@ from ..errors import DeviceMemoryError, InvalidInputError, UnsuitableMethodError
 from ..graph.integer_grid import IntegerGrid
 from ..graph.network import exact_sum
 from ..gridcut.cuda_tiled import TiledOptions
-from ..gridcut.cuda_tiled.launches import MOST_NEWS, Stages, Turns
+from ..gridcut.cuda_tiled.launches import Stages, Turns
 from ..gridcut.cuda_tiled.parts import AFTER, BEFORE, MARGIN_OF_IMAGE, MARGIN_OF_VOLUME, Part, Place
 from ..gridcut.cuda_tiled.tiling import Tiling, tiling_for
 from ..solving.run import Control
@@ -78,6 +80,10 @@ LEAST_WINDOW = 3
 MOST_AXES = 3
 #: Rounds of a sweep in which each half of the colors has a step of its own, and rounds in a step after that.
 ROUNDS_IN_TURNS, ROUNDS_OF_WINDOW = 12, 4
+#: With fewer tiles that have work, no round is one of turns: launching a turn takes longer than its work.
+LEAST_FOR_TURNS = 256
+#: Seconds between two times that excess and deficits are added up while there is work.
+MEASURE_INTERVAL = 0.1
 #: Steps of a search that are launched before the host reads whether labels still change.
 STEPS_AHEAD = 4
 #: Percentage of the free memory that is used, where the caller has set no limit.
@@ -199,6 +205,8 @@ class GpuExchange:
         self._owner: list[int] = []
         self._devices: list[Device] = []
         self._turns = Turns(1, 1, 0)
+        self._measured: list[tuple[int, int]] = []
+        self._measured_at = -math.inf
         self._is_exact = False
         self._pool: ThreadPoolExecutor | None = None
 
@@ -221,6 +229,7 @@ class GpuExchange:
         if len(self._tasks[0].source.shape) > MOST_AXES:
             raise UnsuitableMethodError(f"methods on a GPU take up to {MOST_AXES} axes")
         self.sweeps, self._control, self._parts = 0, control, []
+        self._measured_at = -math.inf
         self._devices = runtime.find_devices(self._numbers)[: len(tasks)]
         self._owner = [i * len(self._devices) // len(tasks) for i in range(len(tasks))]
         regions = self._on_devices(_read, self._tasks)
@@ -278,7 +287,9 @@ class GpuExchange:
         rounds = max(self._turns.rounds, self._turns.rounds_percent * hops // 100)
         together = rounds
         if self._are_on_gpus and self._are_connected:
-            in_turns, together = min(rounds, ROUNDS_IN_TURNS), ROUNDS_OF_WINDOW
+            active = sum(part.num_active for part in self._parts)
+            in_turns = min(rounds, ROUNDS_IN_TURNS) if active >= LEAST_FOR_TURNS else 0
+            together = ROUNDS_OF_WINDOW
             for number in range(in_turns):
                 for half in (0, 1):
                     self._step(partial(Part.discharge_turn, half=half, resumes=number + half > 0))
@@ -302,7 +313,7 @@ class GpuExchange:
 
     def _search(self) -> None:
         """Make all labels exact, unless the solve is stopped."""
-        self._is_exact, steps = False, 0
+        self._is_exact = False
         ahead = STEPS_AHEAD if self._are_connected else 0
         if ahead:
             self._search_once(Stages.ALONE)
@@ -310,30 +321,26 @@ class GpuExchange:
         else:
             self._search_once(Stages.ALL)
         while True:
-            for number in range(steps, steps + ahead):
-                self._search_once(Stages.ALL, number % MOST_NEWS)
+            for _ in range(ahead):
+                self._search_once(Stages.ALL, further=True)
             self._read_states()
-            steps += ahead
-            last = (steps - 1) % MOST_NEWS
-            if not any(part.is_searching or (ahead and part.had_news(last)) for part in self._parts):
+            if not any(part.is_searching or part.had_news for part in self._parts):
                 break
             if self._control.stopped:
                 return
             ahead = STEPS_AHEAD
         self._is_exact = True
 
-    def _search_once(self, stages: Stages, news: int | None = None) -> None:
+    def _search_once(self, stages: Stages, *, further: bool = False) -> None:
         """Let each region take the labels of its neighbours and search."""
-        self._step(partial(Part.search, stages=stages), stages, news)
+        self._step(partial(Part.search, stages=stages), stages, further)
 
-    def _step(
-        self, act: Callable[[Part], None], stages: Stages = Stages.NONE, news: int | None = None
-    ) -> None:
+    def _step(self, act: Callable[[Part], None], stages: Stages = Stages.NONE, further: bool = False) -> None:
         """Let each region take what its neighbours have sent, then act, then send."""
 
         def run(part: Part) -> None:
             with part.device.steps():
-                part.take(stages, news)
+                part.take(stages, further=further)
                 act(part)
                 part.send()
 
@@ -351,15 +358,19 @@ class GpuExchange:
                 part.read_state()
 
     def _reports(self) -> list[Report]:
-        reports = []
+        """Return the reports: sums that were true earlier still bound the cut."""
         labels, links = np.zeros(1, dtype=np.int32), np.zeros((0, 3), dtype=np.int32)
-        measured = self._on_devices(partial(Part.measure, is_exact=self._is_exact), self._parts)
-        for number, (part, sinks) in enumerate(zip(self._parts, self._sinks, strict=True)):
-            deficits, excess = measured[number]
-            is_ready = part.is_active or not self._is_exact
-            active = excess if is_ready else 0
-            reports.append(Report(number, labels, links, sinks + deficits, active, is_ready))
-        return reports
+        is_ready = [part.is_active or not self._is_exact for part in self._parts]
+        now = time.monotonic()
+        if not any(is_ready) or self._control.stopped or now > self._measured_at + MEASURE_INTERVAL:
+            self._measured_at = now
+            self._measured = self._on_devices(partial(Part.measure, is_exact=self._is_exact), self._parts)
+        return [
+            Report(number, labels, links, sinks + deficits, excess if any(is_ready) else 0, ready)
+            for number, (sinks, (deficits, excess), ready) in enumerate(
+                zip(self._sinks, self._measured, is_ready, strict=True)
+            )
+        ]
 
     def collect(self, ask: Callable[[Worker], Answer]) -> Iterator[Answer]:
         """Yield an answer for each region; its arrays are copied to the host if the answer needs them."""

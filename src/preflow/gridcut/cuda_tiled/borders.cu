@@ -10,7 +10,6 @@ struct PrepareArguments {
     u64 num_counters;
     u32* arrivals;
     u64* news;
-    u64 num_news;
     u64* is_searching;
     u64 searches_further;
 };
@@ -21,9 +20,10 @@ KERNEL(prepare_launch, PrepareArguments) {
     for (u64 i = first; i < args.num_slots; i += step) args.slots[i] = ~u64{0};
     for (u64 i = first; i < args.num_notices; i += step) args.notices[i] = 0;
     for (u64 i = first; i < args.num_counters; i += step) args.counters[i] = 0;
-    for (u64 i = first; i < args.num_news; i += step) args.news[i] = 0;
     for (u64 i = first; i < 2; i += step) args.arrivals[i] = 0;
-    if (first == 0) *args.is_searching = args.searches_further;
+    if (first != 0) return;
+    *args.news = 0;
+    *args.is_searching = args.searches_further;
 }
 
 struct TakeArguments {

@@ -19,9 +19,8 @@ from .tiling import LISTS, WARP, Tiling
 
 SOURCE = Path(__file__).with_name("cuda_tiled.cu")
 BORDERS = Path(__file__).with_name("borders.cu")
-#: Words of the kernel's state; of the state, the counts and the news of parts; and positions of these.
-STATE_WORDS, NEWS, MOST_NEWS = 12, 16, 32
-STATUS_WORDS = NEWS + MOST_NEWS
+#: Words of the kernel's state; of the state, the counts and the news of parts; and the position of the news.
+STATE_WORDS, STATUS_WORDS, NEWS = 12, 17, 16
 IS_DONE, ACTIVE_TILES, NUM_RELABELS, SEARCH_ROUNDS, PHASES, NANOSECONDS = range(6)
 IS_SEARCHING, FAILED, LAST_SEARCH, ACTIVE_HERE = 6, 8, 10, 11
 NUM_PUSHES, NUM_SEARCHES, NUM_VISITS, NUM_WAVES = range(4)
@@ -95,7 +94,6 @@ class PrepareArguments(NamedTuple):
     num_counters: int
     arrivals: AnyArray
     news: AnyArray
-    num_news: int
     is_searching: AnyArray
     searches_further: int
 
@@ -177,7 +175,7 @@ class Launcher:
         self.is_searching = False  # whether the last launch ended within a search
         # Launches that were made before; all have the same capacities and the same excess.
         self._bound: dict[tuple[object, ...], Callable[[], None]] = {}
-        self._prepared: dict[tuple[int | None, ...], Callable[[], None]] = {}
+        self._prepared: dict[tuple[int, ...], Callable[[], None]] = {}
         self.warps, self.dischargers = tiling.warps_of_block(device)
         control.excess[:] = tiling.num_tiles
 
@@ -209,14 +207,14 @@ class Launcher:
             bool(state[NANOSECONDS] >= NARROW_NANOSECONDS) and crossing < NARROW_TILES * state[SEARCH_ROUNDS]
         )
 
-    def prepare_search(self, news: int | None) -> None:
-        """Prepare a search; with a number for its news, one that goes on from the tiles that get notices.
+    def prepare_search(self, *, further: bool) -> None:
+        """Prepare a search, or one that goes on from the tiles that get notices.
 
         The number of tiles that changes have crossed is the largest since the first stage of the search.
         """
         arrays = self.arrays
-        notices = arrays.notices.size if news is None else 0
-        self._prepare(arrays.slots.size, notices, arrays.counters.size - COUNTER_WORDS, news)
+        notices = 0 if further else arrays.notices.size
+        self._prepare(arrays.slots.size, notices, arrays.counters.size - COUNTER_WORDS, further)
 
     def search(self, residual: AnyArray, terminal: AnyArray, stages: Stages) -> None:
         """Begin a search that was prepared; do not wait."""
@@ -232,18 +230,16 @@ class Launcher:
     ) -> None:
         """Begin to discharge tiles, for some rounds or for one turn of some colors; do not wait."""
         resumes = turn is not None and turn.resumes
-        self._prepare(0, 0, 0 if resumes else self.arrays.counters.size, None)
+        self._prepare(0, 0, 0 if resumes else self.arrays.counters.size, False)
         self._begin(window, residual, terminal, Stages.NONE, rounds=(rounds, 0), turn=turn)
 
-    def _prepare(self, slots: int, notices: int, counters: int, news: int | None) -> None:
-        key = (slots, notices, counters, news)
+    def _prepare(self, slots: int, notices: int, counters: int, further: bool) -> None:
+        key = (slots, notices, counters, further)
         if key not in self._prepared:
             self._prepared[key] = self._bind_preparation(*key)
         self._prepared[key]()
 
-    def _bind_preparation(
-        self, slots: int, notices: int, counters: int, news: int | None
-    ) -> Callable[[], None]:
+    def _bind_preparation(self, slots: int, notices: int, counters: int, further: bool) -> Callable[[], None]:
         """Return the function that launches "prepare_launch"."""
         arrays = self.arrays
         arguments = PrepareArguments(
@@ -254,10 +250,9 @@ class Launcher:
             arrays.counters,
             counters,
             arrays.arrivals,
-            arrays.status[NEWS + (news or 0) :],
-            int(news is not None),
+            arrays.status[NEWS:],
             arrays.status[IS_SEARCHING:],
-            int(news is not None),
+            int(further),
         )
         num_items = max(slots, notices, counters, 2)
         constants = self.tiling.constants

@@ -229,7 +229,7 @@ class Part:
     @property
     def is_active(self) -> bool:
         """Whether the last search found excess that can reach the sink."""
-        return bool(self._state[ACTIVE_TILES])
+        return self.num_active > 0
 
     # The arrays.
 
@@ -313,16 +313,15 @@ class Part:
 
     # Steps.
 
-    def take(self, stages: Stages = Stages.NONE, news: int | None = None) -> None:
+    def take(self, stages: Stages = Stages.NONE, *, further: bool = False) -> None:
         """Begin a step: take the flow and the labels that the neighbours sent in the last one.
 
         Parameters
         ----------
         stages : Stages
             Of the search that comes next. With the first stage the labels beyond the borders are none.
-        news : int, optional
-            In a search that goes on, a number of the step below MOST_NEWS: tiles next to changed labels are
-            searched again.
+        further : bool
+            Whether a search goes on: tiles next to changed labels are searched again.
         """
         last = (self._steps + 1) % 2
         if self._steps:
@@ -330,7 +329,7 @@ class Part:
                 if neighbour.device is not self.device:
                     self.device.wait_for(neighbour._sent[last].mark)
         if stages:
-            self._launcher.prepare_search(news)
+            self._launcher.prepare_search(further=further)
         for side, neighbour in self._neighbours.items():
             inbox = self._inboxes[side]
             if neighbour._sent[last].flow[1 - side]:
@@ -338,7 +337,7 @@ class Part:
             if stages == Stages.ALONE:
                 self._labels_beyond(side).fill(NONE)
             elif self._steps:
-                self._take_labels(side, inbox.labels[last], news)
+                self._take_labels(side, inbox.labels[last], further)
 
     def send(self) -> None:
         """End a step: send the neighbours the labels at the borders and the flow over them."""
@@ -385,9 +384,15 @@ class Part:
         """Wait for all steps so far, and read what they found."""
         self._state = self._launcher.read_state()
 
-    def had_news(self, news: int) -> bool:
-        """Return whether labels beyond the borders had changed before a step of the search."""
-        return bool(self._state[NEWS + news])
+    @property
+    def had_news(self) -> bool:
+        """Whether labels beyond the borders had changed before the last step of a search that went on."""
+        return bool(self._state[NEWS])
+
+    @property
+    def num_active(self) -> int:
+        """Number of tiles that had excess which can reach the sink, when the last launch began."""
+        return int(self._state[ACTIVE_TILES])
 
     @property
     def is_searching(self) -> bool:
@@ -414,14 +419,14 @@ class Part:
         first, second = (self.device.xp.empty(labels.shape, dtype=labels.dtype) for _ in range(2))
         return Inbox((first, second), (self._make_flow(side), self._make_flow(side)))
 
-    def _take_labels(self, side: int, labels: AnyArray, news: int | None) -> None:
+    def _take_labels(self, side: int, labels: AnyArray, further: bool) -> None:
         """Take over the labels of a neighbour."""
-        key = ("take", side, id(labels), news)
+        key = ("take", side, id(labels), further)
         if key not in self._bound:
-            self._bound[key] = self._bind_taking(side, labels, news)
+            self._bound[key] = self._bind_taking(side, labels, further)
         self._bound[key]()
 
-    def _bind_taking(self, side: int, labels: AnyArray, news: int | None) -> Callable[[], None]:
+    def _bind_taking(self, side: int, labels: AnyArray, further: bool) -> Callable[[], None]:
         """Return the function that launches "take_labels"."""
         tiling = self.tiling
         layer = self.place.first if side == BEFORE else self.place.end - 1
@@ -432,8 +437,8 @@ class Part:
             self._labels_beyond(side),
             self._tiles(layer, layer)[0],
             self._arrays.notices,
-            self._arrays.status[NEWS + (news or 0) :],
-            int(news is not None),
+            self._arrays.status[NEWS:],
+            int(further),
         )
         return self.device.bind_sharing(BORDERS, "take_labels", labels.size, arguments, tiling.constants)
 
