@@ -27,6 +27,7 @@ from preflow.distributed.checkpoint import Checkpoint
 from preflow.distributed.exchange import Order, Report, Worker
 from preflow.distributed.grid_source import GridSource, grid_tasks
 from preflow.distributed.partition import divide
+from preflow.distributed.result import sink_side_of
 from preflow.distributed.sweeps import Progress, run_sweeps
 from preflow.errors import InvalidInputError, MissingDependencyError, ParseError, WorkerDiedError
 from preflow.solving.run import Control
@@ -161,8 +162,9 @@ def test_networks(ray_cluster: None) -> None:
     result._exchange._end()  # type: ignore[attr-defined]
 
 
-def test_killed_actors_lose_nothing(ray_cluster: None) -> None:
-    exchange = FaultyExchange(1, 0.3, workers=3)
+@pytest.mark.parametrize("interval", [0.0, 30.0])
+def test_killed_actors_lose_nothing(ray_cluster: None, interval: float) -> None:
+    exchange = FaultyExchange(1, 0.3, workers=3, interval=interval)
     labels, progress = solved(GRID, 5, exchange)
     assert exchange.kills
     assert exchange.replaced
@@ -187,6 +189,42 @@ def test_actors_that_are_killed_before_and_after_the_sweeps(ray_cluster: None) -
     sides = list(exchange.collect(sink_side))
     assert sum(side.sum() for side in sides) == (~EXPECTED.labels).sum()
     exchange.close()
+
+
+@pytest.mark.parametrize("interval", [0.0, 30.0])
+def test_actors_that_are_killed_before_the_proof(ray_cluster: None, interval: float) -> None:
+    """Before any state is stored the solve starts over; a proof is of one flow."""
+    exchange = RayExchange(workers=2, interval=interval)
+    result = preflow.distributed.grid_cut(GRID, exchange=exchange, regions=4)
+    assert (exchange._stored is None) == (interval > 0)
+    ray.kill(exchange.actors[0])
+    result.verify()
+    assert exchange._stored is not None
+    ray.kill(exchange.actors[1])
+    result.verify()
+    assert np.array_equal(result.labels, EXPECTED.labels)
+    assert exchange.replaced == 2
+    exchange._end()
+
+
+@pytest.mark.parametrize("is_stored", [True, False])
+def test_a_stopped_solve_stores_its_states(ray_cluster: None, is_stored: bool) -> None:
+    """An actor may die after that; before, the answer of the stopped solve is lost."""
+    exchange, control = RayExchange(workers=2), Control()
+
+    def report(progress: Progress) -> None:
+        control.stop[0] = 1
+
+    run_sweeps(exchange, tasks_of(GRID, 4), control, report)
+    if is_stored:
+        assert len(list(exchange.collect(sink_side_of))) == 4
+    ray.kill(exchange.actors[0])
+    if is_stored:
+        assert len(list(exchange.collect(sink_side_of))) == 4
+    else:
+        with pytest.raises(WorkerDiedError, match="its last states are lost"):
+            list(exchange.collect(sink_side_of))
+    exchange._end()
 
 
 class InterruptedDriverError(Exception):
@@ -357,8 +395,9 @@ def test_bad_arguments(tmp_path: Path) -> None:
     for name in ("workers", "threads", "every"):
         with pytest.raises(InvalidInputError, match=f"{name} must be a positive integer, got 0"):
             RayExchange(**{name: 0})
-    with pytest.raises(InvalidInputError, match="gpus must not be negative"):
-        RayExchange(gpus=-1.0)
+    for name in ("gpus", "interval"):
+        with pytest.raises(InvalidInputError, match=f"{name} must not be negative"):
+            RayExchange(**{name: -1.0})  # type: ignore[arg-type]
 
 
 def kill_often(kills: int) -> None:
@@ -368,7 +407,7 @@ def kill_often(kills: int) -> None:
     killed = replaced = 0
     start = time.monotonic()
     for seed in range(10**6):
-        exchange = FaultyExchange(seed, 0.25, workers=3)
+        exchange = FaultyExchange(seed, 0.25, workers=3, interval=(0.0, 30.0)[seed % 2])
         labels, progress = solved(grid, 5, exchange)
         assert np.array_equal(labels, expected.labels)
         assert progress.lower == progress.upper == expected.value

@@ -2,12 +2,14 @@
 
 Each actor owns some regions. A sweep is two calls of each actor: the first discharges its regions and returns
 one object for each actor that owns a neighbour; the second takes these objects, which Ray moves from machine
-to machine without the driver, and returns reports, a few numbers for each region, and the new state.
+to machine without the driver, and returns reports, a few numbers for each region.
 
-The state is an object in Ray's memory that outlives the actor. If an actor dies, another one takes over its
-regions, all actors go back to their states after the last complete sweep, and the sweep starts over. So it
-does not matter in which half of a sweep an actor dies, nor whether a discharge would give the same flow a
-second time. Regions that rest keep the state that is stored already.
+From time to time the states of all regions that have changed are stored as objects in Ray's memory, which
+outlive the actors. If an actor dies, another one takes over its regions, and all actors go back to the states
+that were stored last, or read their regions again if none were. The driver goes on from the reports of these
+states, so it does not matter in which half of a sweep an actor dies, nor whether a discharge would give the
+same flow a second time. States are stored before a proof is begun, and when the solve is stopped: the parts
+of a proof must belong to one flow. The labels do not need that, because they are those of every maximum flow.
 
 With a folder for checkpoints, the driver also writes the states to files. A second driver continues from
 there, after the first one was ended; and so does the same driver, if a whole machine is lost with all states
@@ -19,6 +21,7 @@ from __future__ import annotations
 import gc
 import math
 import os
+import time
 import weakref
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -34,6 +37,8 @@ from ..solving.dispatch import usable_cpus
 from ..solving.run import POLL_INTERVAL, Control
 from .checkpoint import Checkpoint
 from .exchange import Message, Order, RegionTask, Report, Worker, stored
+from .result import sink_side_of
+from .sweeps import continue_sweeps
 
 try:
     import ray
@@ -99,6 +104,8 @@ class Actor:
 
     def build(self) -> list[int]:
         """Read the regions of this actor; return the other actors that own neighbours, in order."""
+        self._control.stop[0] = 0
+        self._workers.clear()
         for task in self._tasks:
             if self._homes[task.number] == self._home:
                 self._workers[task.number] = Worker(task.number, task.build())
@@ -130,15 +137,15 @@ class Actor:
                 by_actor.get(self._homes[to], self._local)[number, to] = message
         return [None, *by_actor.values()]
 
-    def receive(self, _: None, *messages: Messages) -> tuple[Sweep, dict[int, States]]:
-        """Give each region its messages; return the reports, and the states of the borders."""
+    def receive(self, _: None, *messages: Messages) -> Sweep:
+        """Give each region its messages; return the reports."""
         came: dict[int, dict[int, Message]] = {number: {} for number in self._workers}
         for part in (self._local, *messages):
             for (begin, to), message in part.items():
                 if to in came:
                     came[to][begin] = message
         reports = [worker.receive(came[number]) for number, worker in self._workers.items()]
-        return Sweep(reports, self._moved), self.borders()[0]
+        return Sweep(reports, self._moved)
 
     def reports(self) -> list[Report]:
         """Return the report of each region as of now."""
@@ -171,6 +178,7 @@ class Actor:
 class Stored(NamedTuple):
     """References to the states after a complete sweep: of the borders by actor, of the insides by region."""
 
+    sweeps: int
     borders: list[ObjectRef[dict[int, States]]]
     insides: list[ObjectRef[States]]
 
@@ -199,6 +207,9 @@ class RayExchange:
         the solve continues from there.
     every : int
         A checkpoint is written after every `every`-th sweep.
+    interval : float
+        States are stored in Ray's memory after the first sweep that ends as many seconds after they were
+        stored last: more than that is seldom lost when an actor dies. Each loss halves it.
 
     Attributes
     ----------
@@ -220,8 +231,8 @@ class RayExchange:
 
     Notes
     -----
-    An actor that dies is replaced, and all go back to the last complete sweep. For that the state of each
-    region that has changed is copied into Ray's memory after each sweep, about 30 bytes a pixel.
+    An actor that dies is replaced, and all go back to the states that were stored last, or start over if none
+    were. To store a state takes about 20 bytes a pixel in Ray's memory, and as long as some sweeps.
 
     The cut is the same for any number of workers, whoever dies.
     """
@@ -235,12 +246,15 @@ class RayExchange:
         gpus: float = 0.0,
         checkpoint: str | os.PathLike[str] | None = None,
         every: int = 1,
+        interval: float = 30.0,
     ) -> None:
         if ray is None:
             raise MissingDependencyError("exchange='ray'", "Ray", "ray")
         _check(workers=workers, threads=threads, every=every)
         if not gpus >= 0:
             raise InvalidInputError(f"gpus must not be negative, got {gpus!r}")
+        if not interval >= 0:
+            raise InvalidInputError(f"interval must not be negative, got {interval!r}")
         self.sweeps = 0
         self.replaced = 0
         self._node: str | None = None
@@ -253,7 +267,9 @@ class RayExchange:
         self._of_actor: list[list[int]] = []
         self._actors: list[ActorHandle[Actor]] = []
         self._near: list[list[int]] = []
-        self._stored = Stored([], [])
+        self._stored: Stored | None = None
+        self._interval, self._stored_at, self._losses = interval, 0.0, 0
+        self._moved: set[int] = set()
 
     @property
     def actors(self) -> list[ActorHandle[Actor]]:
@@ -266,7 +282,8 @@ class RayExchange:
         from .batches.ray_tasks import start_ray
 
         self._end()
-        self.sweeps, self._busy = 0, True
+        self.sweeps, self._busy, self._stored, self._losses = 0, True, None, 0
+        self._moved.clear()
         if not ray.is_initialized():
             cpus = self._threads * self._count if self._count else max(self._threads, usable_cpus())
             start_ray(self._address, cpus, math.ceil(self._gpus * (self._count or 1)) or None)
@@ -281,9 +298,9 @@ class RayExchange:
                 if self._checkpoint is not None:
                     sums: list[list[int]] = self._get([actor.fingerprint.remote() for actor in self._actors])
                     self._checkpoint.identify([each for row in sums for each in row])
-                if not self._from_checkpoint():
-                    self._store_all()
+                self._from_checkpoint()
                 reports = self._reports()
+                self._stored_at = time.monotonic()
                 self._busy = False
                 return reports
             except LostError as error:
@@ -293,30 +310,28 @@ class RayExchange:
         raise AssertionError
 
     def sweep(self, order: Order) -> list[Report]:
-        """Run one sweep; after a loss, start over from the last complete one, or from the checkpoint."""
+        """Run one sweep; after a loss, return the reports of the states that were stored last."""
         self._busy = True
-        for _ in range(ATTEMPTS):
-            try:
-                reports = self._sweep(order)
-            except LostError as error:
-                reason = error
-                if not self._recover():
-                    reports = self._reports()
-                    self._busy = False
-                    return reports
-                continue
-            self._busy = False
+        try:
+            reports = self._sweep(order)
             self.sweeps += 1
-            if self._checkpoint is not None and self.sweeps % self._every == 0 and not self._control.stopped:
-                self._write(self._checkpoint)
-            return reports
-        raise WorkerDiedError(f"sweep {self.sweeps} was lost {ATTEMPTS} times: {reason}") from reason
+            stopped, checkpoint = self._control.stopped, self._checkpoint
+            writes = checkpoint is not None and self.sweeps % self._every == 0 and not stopped
+            if writes or stopped or time.monotonic() >= self._stored_at + self._interval:
+                self._store()
+        except LostError as error:
+            writes, reports = False, self._recover(error)
+        if writes and checkpoint is not None:
+            self._write(checkpoint)
+        self._busy = False
+        return reports
 
     def collect(self, ask: Callable[[Worker], Answer]) -> Iterator[Answer]:
         """Yield what a function returns for the worker of each region, in order."""
+        if ask is not sink_side_of or self._control.stopped:
+            self._store_in_the_end()
         question = ray.put(ask)
         left = [(home, number) for home, numbers in enumerate(self._of_actor) for number in numbers]
-        losses = 0
         while left:
             answers = [self._actors[home].ask.remote(number, question) for home, number in left]
             try:
@@ -325,9 +340,31 @@ class RayExchange:
                     yield found
                     left.pop(0)
             except LostError as error:
-                losses += 1
-                if losses == ATTEMPTS or not self._recover():
-                    raise WorkerDiedError(f"region {left[0][1]} is lost: {error}") from error
+                self._finish(error)
+
+    def _store_in_the_end(self) -> None:
+        """Store the states of a solve that has ended, unless they are stored."""
+        while self._stored is None or self._stored.sweeps < self.sweeps:
+            try:
+                self._store()
+            except LostError as error:
+                self._finish(error)
+
+    def _finish(self, error: LostError) -> None:
+        """After a loss, come again to the end of the solve.
+
+        Raises
+        ------
+        WorkerDiedError
+            The solve was stopped, and an actor died before its states were stored.
+        """
+        sweeps = self.sweeps
+        reports = self._recover(error)
+        if self.sweeps == sweeps:
+            return
+        if self._control.stopped:
+            raise WorkerDiedError(f"the solve was stopped, and its last states are lost: {error}") from error
+        continue_sweeps(self, reports, Control())
 
     def close(self) -> None:
         """End the actors if they are in the middle of a sweep; others end with this object.
@@ -382,7 +419,7 @@ class RayExchange:
         return actor
 
     def _sweep(self, order: Order) -> list[Report]:
-        """Run both halves of a sweep, and store the states."""
+        """Run both halves of a sweep."""
         self._told = False
         messages: dict[tuple[int, int], ObjectRef[Messages]] = {}
         done = []
@@ -394,28 +431,29 @@ class RayExchange:
         ended = []
         for home, (actor, near) in enumerate(zip(self._actors, self._near, strict=True)):
             came = (messages[other, home] for other in near)
-            ended.append(actor.receive.options(num_returns=2).remote(done[home], *came))
-        sweeps: list[Sweep] = self._get([answer for answer, _ in ended])
-        insides = list(self._stored.insides)
-        stored = []
-        for actor, each in zip(self._actors, sweeps, strict=True):
-            for number in each.moved:
-                insides[number], said = actor.inside.options(num_returns=2).remote(number)
-                stored.append(said)
-        self._get(stored)
-        self._stored = Stored([borders for _, borders in ended], insides)
+            ended.append(actor.receive.remote(done[home], *came))
+        sweeps: list[Sweep] = self._get(ended)
+        self._moved.update(number for each in sweeps for number in each.moved)
         return [report for each in sweeps for report in each.reports]
 
-    def _store_all(self) -> None:
-        """Store the states of all regions."""
+    def _store(self) -> None:
+        """Store the states of the borders, and those of the insides of all regions that have changed."""
+        before = self._stored
         borders = [actor.borders.options(num_returns=2).remote() for actor in self._actors]
-        insides = [
-            actor.inside.options(num_returns=2).remote(number)
-            for actor, numbers in zip(self._actors, self._of_actor, strict=True)
-            for number in numbers
-        ]
-        self._get([said for _, said in (*borders, *insides)])
-        self._stored = Stored([state for state, _ in borders], [state for state, _ in insides])
+        insides: list[ObjectRef[States]] = []
+        stored = [said for _, said in borders]
+        for actor, numbers in zip(self._actors, self._of_actor, strict=True):
+            for number in numbers:
+                if before is not None and number not in self._moved:
+                    insides.append(before.insides[number])
+                    continue
+                inside, said = actor.inside.options(num_returns=2).remote(number)
+                insides.append(inside)
+                stored.append(said)
+        self._get(stored)
+        self._stored = Stored(self.sweeps, [state for state, _ in borders], insides)
+        self._moved.clear()
+        self._stored_at, self._losses = time.monotonic(), 0
 
     def _reports(self) -> list[Report]:
         rows: list[list[Report]] = self._get([actor.reports.remote() for actor in self._actors])
@@ -437,36 +475,49 @@ class RayExchange:
         if build:
             self._get([actor.build.remote() for actor in fresh])
 
-    def _recover(self) -> bool:
-        """Go back to the last complete sweep; or else to the checkpoint, and return False.
+    def _recover(self, error: LostError) -> list[Report]:
+        """Go back to the states that were stored last, or else to the checkpoint; return their reports.
 
         Raises
         ------
         WorkerDiedError
-            The states are lost, and there is no checkpoint.
+            The states are lost, and there is no checkpoint; or actors die again and again.
         """
+        self._interval /= 2
         for _ in range(ATTEMPTS):
+            self._losses += 1
+            if self._losses > ATTEMPTS:
+                break
             try:
-                self._replace(build=True)
+                self._replace(build=self._stored is not None)
                 self._restore()
-            except LostError as error:
-                reason = error
-                if not isinstance(error.__cause__, ray.exceptions.ObjectLostError):
+                return self._reports()
+            except LostError as again:
+                error = again
+                if not isinstance(again.__cause__, ray.exceptions.ObjectLostError):
                     continue
+            self._stored = None
+            try:
                 if self._from_checkpoint():
-                    return False
-                raise WorkerDiedError(f"states are lost, and there is no checkpoint: {error}") from error
-            return True
-        raise WorkerDiedError(f"{ATTEMPTS} times in a row an actor ended before it was ready: {reason}")
+                    return self._reports()
+            except LostError as again:
+                error = again
+        raise WorkerDiedError(f"{ATTEMPTS} times in a row an actor or a state was lost: {error}") from error
 
     def _restore(self) -> None:
-        """Let all actors continue from the stored states."""
-        self._get(
-            [
-                actor.restore.remote(self._stored.borders[home], *(self._stored.insides[n] for n in numbers))
-                for home, (actor, numbers) in enumerate(zip(self._actors, self._of_actor, strict=True))
-            ]
-        )
+        """Let all actors continue from the stored states, or read their regions again if there are none."""
+        stored = self._stored
+        if stored is None:
+            self._get([actor.build.remote() for actor in self._actors])
+        else:
+            self._get(
+                [
+                    actor.restore.remote(stored.borders[home], *(stored.insides[n] for n in numbers))
+                    for home, (actor, numbers) in enumerate(zip(self._actors, self._of_actor, strict=True))
+                ]
+            )
+        self.sweeps = 0 if stored is None else stored.sweeps
+        self._moved.clear()
         self._told = False
 
     def _from_checkpoint(self) -> bool:
@@ -474,9 +525,9 @@ class RayExchange:
         found = None if self._checkpoint is None else self._checkpoint.read()
         if found is None:
             return False
-        self.sweeps = found.sweeps
         borders = [{number: found.border(number) for number in numbers} for numbers in self._of_actor]
         self._stored = Stored(
+            found.sweeps,
             [ray.put(each) for each in borders],
             [ray.put(found.inside(number)) for numbers in self._of_actor for number in numbers],
         )
@@ -485,11 +536,13 @@ class RayExchange:
 
     def _write(self, checkpoint: Checkpoint) -> None:
         """Write the stored states, a region at a time."""
-        with checkpoint.writing(self.sweeps) as write:
+        stored = self._stored
+        assert stored is not None
+        with checkpoint.writing(stored.sweeps) as write:
             for home, numbers in enumerate(self._of_actor):
-                borders: dict[int, States] = ray.get(self._stored.borders[home])
+                borders: dict[int, States] = ray.get(stored.borders[home])
                 for number in numbers:
-                    write(number, borders[number], ray.get(self._stored.insides[number]))
+                    write(number, borders[number], ray.get(stored.insides[number]))
 
     def _get(self, references: Sequence[ObjectRef[Outcome]]) -> list[Outcome]:
         """Return objects; pass on the stop flag while they are computed.

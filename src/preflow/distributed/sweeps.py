@@ -117,7 +117,16 @@ def run_sweeps(
     report: Callable[[Progress], None] = lambda progress: None,
 ) -> Progress:
     """Scatter the regions and sweep until the cut is minimum, or until the solve is stopped."""
-    reports = exchange.scatter(tasks, control)
+    return continue_sweeps(exchange, exchange.scatter(tasks, control), control, report)
+
+
+def continue_sweeps(
+    exchange: Exchange,
+    reports: Sequence[Report],
+    control: Control,
+    report: Callable[[Progress], None] = lambda progress: None,
+) -> Progress:
+    """Sweep as :func:`run_sweeps` does, from the last reports of all regions on."""
     best = None
     while True:
         raised = relabel(reports)
