@@ -89,7 +89,12 @@ def paint(page: Page, session: Session) -> list[Stroke]:
         while True:
             assert time.perf_counter() - start < 60, "no proved answer"
             view = session.view
-            if view.answer is not None and not view.answer.exact and view.numbers.mask > before.numbers.mask:
+            if (
+                view.answer is not None
+                and not view.answer.exact
+                and view.busy != "draft"
+                and view.numbers.mask > before.numbers.mask
+            ):
                 previewed = previewed or view
             if view.answer is not None and view.answer.proved and view.numbers.seeds > before.numbers.seeds:
                 break

@@ -14,6 +14,7 @@ from preflow import grid_cut
 from preflow.errors import InvalidInputError
 from preflow.graph.integer_grid import integer_grid
 from preflow.gridcut import incremental_search
+from preflow.gridcut import warm as warm_module
 from preflow.gridcut.incremental_search import check_invariants
 from preflow.gridcut.warm import WarmGrid
 from preflow.solving.run import Control
@@ -283,6 +284,29 @@ def test_a_stopped_preview_is_completed_by_the_next() -> None:
     control.stop[0] = 1
     assert painting.preview(control=control) is None
     check_preview(painting, painting.preview())
+
+
+def test_a_draft_has_the_stroke_and_the_last_mask(monkeypatch: pytest.MonkeyPatch) -> None:
+    painting = started(picture(7))
+    before = painting.solve().mask
+    drafts: list[np.ndarray] = []
+
+    def slowly(work: Any, control: Control, *, progress: Any, interval: float) -> Any:
+        """Report before the work, as a solver that takes long does, and twice after it."""
+        progress(None)
+        found = work()
+        progress(None)
+        return found
+
+    monkeypatch.setattr(warm_module, "run_interruptibly", slowly)
+    painting.stroke([(4, 12), (20, 12)], 1)
+    preview = painting.preview(draft=drafts.append)
+    check_preview(painting, preview)
+    assert len(drafts) == 1
+    assert (drafts[0] == before).all()
+    assert preview is not None
+    assert painting._warm is not None
+    assert (painting._warm.draft() == preview.mask)[painting.labels > 0].all()
 
 
 def test_from_a_cut_that_stopped_early() -> None:

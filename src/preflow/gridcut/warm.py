@@ -39,6 +39,7 @@ from ..graph.integer_grid import IntegerGrid
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..kernels.two_queues import enqueue
+from ..progress import Reporter
 from ..solving.monitor import Monitor
 from ..solving.run import Control, run_interruptibly
 from ..stats import ARC_SCANS, PUSHES, RELABELS, SolveStats
@@ -61,6 +62,9 @@ from .result import GridCutResult
 from .solution import GridSolution
 
 METHOD = "serial-incremental-bfs"
+#: Seconds between two reports. A stroke on a megapixel takes 1 to 70 ms, and a mask should be on the screen
+#: within 100 ms; the rest is the browser's.
+REPORT_INTERVAL = 0.025
 
 
 @kernel
@@ -202,6 +206,8 @@ class WarmGrid:
         missing = net - (grid.source.astype(np.int64) - grid.sink)
         self._terminal[...] = solution.terminal + missing
         self._forests: Forests | None = None
+        #: The forests of the solve that runs, or of the last one.
+        self._growing: Forests | None = None
         self._sink_side: NDArray[np.bool_] = solution.sink_side
 
     @property
@@ -227,6 +233,7 @@ class WarmGrid:
         net: Array | None = None,
         *,
         control: Control | None = None,
+        progress: bool | Reporter = False,
     ) -> SolveStats | None:
         """Change terminal capacities and solve again.
 
@@ -238,6 +245,8 @@ class WarmGrid:
             Their new capacity from the source minus that to the sink.
         control : Control, optional
             Another thread may stop the solve by its stop flag.
+        progress : bool or function
+            A function is called every 25 ms and may look at :meth:`draft`.
 
         Returns
         -------
@@ -250,7 +259,9 @@ class WarmGrid:
             A capacity is above `largest`.
         """
         control = control or Control()
-        seconds = run_interruptibly(lambda: self._solve(pixels, net, control), control)
+        seconds = run_interruptibly(
+            lambda: self._solve(pixels, net, control), control, progress=progress, interval=REPORT_INTERVAL
+        )
         if seconds is None:
             return None
         return SolveStats(
@@ -276,6 +287,7 @@ class WarmGrid:
             if int(np.abs(net, dtype=np.int64).max()) > self.largest:
                 raise InvalidInputError(f"a terminal capacity is above {self.largest}")
             flat = self.net.reshape(-1)
+            self._growing = forests
             amounts = (net - flat[pixels]).astype(flat.dtype)
             flat[pixels] = net
             numbers = pixels.astype(np.uint64) + first
@@ -287,6 +299,7 @@ class WarmGrid:
             forests = make_forests(state, int(last - first))
             set_work_limit(forests, ORPHANS_PER_ARC, int(last - first), len(state.step))
             plant(state, forests, first, last)
+        self._growing = forests
         forests = search_all(state, forests, control.monitor())
         if reached_work_limit(control):
             solution = finish_by_push_relabel(self._grid, state, control)
@@ -305,6 +318,16 @@ class WarmGrid:
     def labels(self) -> NDArray[np.bool_]:
         """True for the pixels on the source's side in the last solve; a new array."""
         return ~self._sink_side
+
+    def draft(self) -> NDArray[np.bool_]:
+        """Return the labels as of now, which a solve in another thread goes on to change.
+
+        Pixels in no forest have the label that they had in the last solve.
+        """
+        if self._growing is None:
+            return self.labels
+        label = self._growing.label[self._first : self._last].reshape(self.net.shape)
+        return np.where(label == 0, ~self._sink_side, label > 0)
 
     @property
     def value(self) -> int:

@@ -146,9 +146,9 @@ def check_time_limit(time_limit: float | None) -> None:
         raise InvalidInputError(f"time_limit must be a positive number of seconds, got {time_limit!r}")
 
 
-def _pause(left: float | None) -> float:
-    """Return how long to wait for a solver that has `left` seconds."""
-    return POLL_INTERVAL if left is None or left <= 0 else min(POLL_INTERVAL, max(left, LEAST_PAUSE))
+def _pause(left: float | None, most: float) -> float:
+    """Return how long to wait for a solver that has `left` seconds, at most `most`."""
+    return most if left is None or left <= 0 else min(most, max(left, LEAST_PAUSE))
 
 
 def run_interruptibly(
@@ -156,8 +156,9 @@ def run_interruptibly(
     control: Control,
     time_limit: float | None = None,
     progress: bool | Reporter = False,
+    interval: float = POLL_INTERVAL,
 ) -> Outcome:
-    """Run `work` in a thread of its own and return what it returns.
+    """Run `work` in a thread of its own and return what it returns; report every `interval` seconds.
 
     After `time_limit` seconds, without those for compiling, the stop flag is raised and `work` returns what
     it has. On Ctrl-C (or an error in the progress function) the flag is raised, `work` ends before its next
@@ -188,7 +189,7 @@ def run_interruptibly(
     tasks = iter([(target, finish)])
     with reporting(progress) as report:
         start, compiled = time.monotonic(), compile_seconds()
-        pause = _pause(time_limit)
+        pause = _pause(time_limit, interval)
         try:
             begin_tasks(tasks)
             while not finished.acquire(timeout=pause):
@@ -197,7 +198,7 @@ def run_interruptibly(
                 left = None if time_limit is None else time_limit - solving
                 if left is not None and left <= 0:
                     control.stop[0] = 1
-                pause = _pause(left)
+                pause = _pause(left, interval)
                 if report is not None:
                     report(control.report(elapsed))
         except BaseException:

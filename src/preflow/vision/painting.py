@@ -473,7 +473,12 @@ class Painting:
         now = _seed_labels(self._labels, self._box)
         return not ((now == UNKNOWN) & (before != UNKNOWN)).any()
 
-    def preview(self, *, control: Control | None = None) -> Preview | None:
+    def preview(
+        self,
+        *,
+        control: Control | None = None,
+        draft: Callable[[NDArray[np.bool_]], None] | None = None,
+    ) -> Preview | None:
         """Cut with the colours as they were last learned.
 
         It calls :meth:`solve` if nothing was learned yet for this box and this smoothness, or if the kept
@@ -483,6 +488,9 @@ class Painting:
         ----------
         control : Control, optional
             Another thread may stop the solve by its stop flag.
+        draft : function, optional
+            Called once, by this thread, with the mask as it is when the solve has taken 25 ms, if it takes
+            so long: the stroke counts, and its effect is incomplete.
 
         Returns
         -------
@@ -515,13 +523,19 @@ class Painting:
         if unknown.any():
             assert self._free is not None
             net[unknown] = self._free.reshape(-1)[changed[unknown]]
-        stats = self._warm.solve(changed, net, control=control)
+        warm, drafts = self._warm, iter(() if draft is None else (draft,))
+
+        def show_draft(report: ProgressReport) -> None:
+            for show in drafts:
+                show(warm.draft())
+
+        stats = warm.solve(changed, net, control=control, progress=show_draft)
         self._warm_labels = now
         if stats is None:
             return None
         self._stats = stats
         seconds = time.perf_counter() - start
-        return Preview(own(self._warm.labels), self._warm.value / CAPACITY_PER_NAT, seconds, self.learned)
+        return Preview(own(warm.labels), warm.value / CAPACITY_PER_NAT, seconds, self.learned)
 
     def prove(self) -> Segmentation:
         """Return the last preview with its proof, verified.

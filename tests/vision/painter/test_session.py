@@ -53,6 +53,36 @@ def test_a_preview_comes_before_the_exact_answer(monkeypatch: pytest.MonkeyPatch
         session.painting.prove()
 
 
+def test_a_long_preview_shows_a_draft_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session_module, "PAUSE", 3600.0)
+    shown: list[tuple[str, bool]] = []
+    preview = Painting.preview
+
+    def slowly(painting: Painting, *, control: Any, draft: Any) -> Any:
+        draft(painting.labels == 1)
+        return preview(painting, control=control)
+
+    with painted(smoothness=5.0) as session:
+        settled(session)
+        monkeypatch.setattr(Painting, "preview", slowly)
+        last = session.view.numbers.mask
+
+        def listen() -> None:
+            view = session.view
+            if view.numbers.mask > last:
+                assert view.mask is not None
+                assert view.answer is not None
+                assert view.answer.size == np.count_nonzero(view.mask)
+                assert not view.answer.exact
+                shown.append((view.busy, bool((view.mask == (view.labels == 1)).all())))
+
+        session.subscribe(listen)
+        session.answer({"do": "stroke", "points": [[45, 20]], "label": 1, "brush": 2})
+        until(lambda: session.view.numbers.mask > last + 1)
+        assert shown[0] == ("draft", True)
+        assert shown[-1] == ("solve", False)
+
+
 class LongCut:
     """Minimum cuts that end only when they are stopped, from `start` on."""
 

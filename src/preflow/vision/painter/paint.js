@@ -479,8 +479,12 @@ export function mount(element, transport, { page = false } = {}) {
       return ["Finding the first cut …"];
     }
     const total = view.shape.reduce((all, length) => all * length, 1);
+    const object = `Object: ${found.size.toLocaleString("en")} pixels, ${((100 * found.size) / total).toFixed(1)} %`;
+    if (view.busy === "draft") {
+      return [object, "Draft, while the stroke takes effect …"];
+    }
     const texts = [
-      `Object: ${found.size.toLocaleString("en")} pixels, ${((100 * found.size) / total).toFixed(1)} %`,
+      object,
       `Energy: ${found.energy.toLocaleString("en", { maximumFractionDigits: 1 })} nats`,
       `${found.exact ? "Solved" : "Preview"} in ${duration(found.seconds)}`,
     ];

@@ -437,7 +437,7 @@ class Session:
         elif painting.can_preview:
             self._control = Control()
             # A change that came before this line has not seen the new flag.
-            found = None if self._waiting else painting.preview(control=self._control)
+            found = None if self._waiting else painting.preview(control=self._control, draft=self._show_draft)
             if found is None:  # stopped by a change
                 self._preview_due = True
                 return
@@ -447,6 +447,13 @@ class Session:
         else:
             self._changed_at = -PAUSE  # no preview: solve at once
             self._publish(busy="solve")
+
+    def _show_draft(self, mask: NDArray[np.bool_]) -> None:
+        """Show the mask of a preview that takes long; the lock is held."""
+        answer = self._view.answer
+        if answer is not None and not self._waiting:
+            answer = replace(answer, size=int(np.count_nonzero(mask)))
+            self._publish(mask=mask, answer=answer, busy="draft")
 
     def _solve(self) -> None:
         """Solve when the user pauses."""
