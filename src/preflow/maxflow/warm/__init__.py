@@ -71,7 +71,7 @@ from ...solving.timing import timed
 from ...stats import SolveStats
 from ..api import FlowCall, max_flow
 from ..methods import METHODS
-from ..policy import choose
+from ..policy import choose, choose_again
 from ..recover_flow import Unused, flow_of_arcs, return_directly, return_upstream, topological_order
 from ..recover_flow.known import KnownFlow
 from ..result import MaxFlowResult
@@ -714,7 +714,11 @@ class MaxFlow:
 
     def _prepare(self, request: Request) -> FlowCall:
         network = self.network
-        method, chosen = request.choose(lambda: choose(network, "cpu", request.most_threads, None))
+        most = request.most_threads
+        again = self._kept is not None or self._flow is not None
+        method, chosen = request.choose(
+            lambda: choose_again(network, most) if again else choose(network, "cpu", most)
+        )
         threads = thread_count(method, chosen.threads, network.num_vertices)
         build_threads = request.most_threads if request.method == "auto" else threads
         return FlowCall(
