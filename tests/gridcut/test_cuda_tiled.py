@@ -136,11 +136,12 @@ def test_searches_in_several_launches(monkeypatch: pytest.MonkeyPatch, options: 
 
 
 @pytest.mark.parametrize("factor", [1, 0.37])
-def test_narrow_searches_leave_the_rest_to_the_cpu(factor: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The CPU goes on from the flow that the GPU found, and the next solve starts from its result."""
-    monkeypatch.setattr(launches, "WORK_OF_LAUNCH", 0)
-    monkeypatch.setattr(launches, "NARROW_NANOSECONDS", 0)
-    monkeypatch.setattr(launches, "NARROW_TILES", 10**9)
+@pytest.mark.parametrize("limit", ["WORK_OF_LAUNCH", "NANOSECONDS_OF_LAUNCH"])
+def test_long_relabels_leave_the_rest_to_the_cpu(
+    factor: float, limit: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The CPU goes on from the flow that the GPU found, between searches or within one."""
+    monkeypatch.setattr(launches, limit, 0)
     network = random_grid((5, 70), 4)
     network = GridNetwork.from_arrays(
         network.source_capacity * factor,
@@ -150,12 +151,12 @@ def test_narrow_searches_leave_the_rest_to_the_cpu(factor: float, monkeypatch: p
     )
     stays = preflow.grid_cut(network, method=METHOD, options=HASTY)
     assert stats_of(stays) == METHOD
-    found = preflow.grid_cut(network, method=METHOD, options=HASTY | {"while_wide": True})
+    found = preflow.grid_cut(network, method=METHOD, options=HASTY | {"leave_after": 1})
     found.verify()
     assert abs(found.value - stays.value) <= found.gap + stays.gap
     assert stats_of(found) == "serial-incremental-bfs"
-    assert f"but {METHOD} kept few tiles busy, so serial-incremental-bfs went on" in found.stats.reason
-    assert 0 < found.stats.global_relabels < stays.stats.global_relabels
+    assert "but its relabels took long, so serial-incremental-bfs went on" in found.stats.reason
+    assert found.stats.global_relabels < stays.stats.global_relabels
     again = preflow.grid_cut(network, method=METHOD, warm_start=found)
     again.verify()
     assert abs(again.value - found.value) <= again.gap + found.gap
@@ -168,11 +169,9 @@ def stats_of(result: preflow.GridCutResult) -> str:
     return result.stats.method
 
 
-def test_wide_searches_stay_on_the_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_short_relabels_stay_on_the_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(launches, "WORK_OF_LAUNCH", 0)
-    monkeypatch.setattr(launches, "NARROW_NANOSECONDS", 0)
-    monkeypatch.setattr(launches, "NARROW_TILES", 0)
-    result = check(random_grid((5, 70), 4), options=HASTY | {"while_wide": True})
+    result = check(random_grid((5, 70), 4), options=HASTY | {"leave_after": 10**9})
     assert stats_of(result) == METHOD
 
 

@@ -341,13 +341,13 @@ class GridCall(Call[GridNetwork]):
 
     def go_on_on_cpu(self, grid: IntegerGrid, flow: GridFlow) -> GridSolution:
         """Solve a grid on the CPU from the flow that a method on a GPU found."""
-        left, network = self.method.name, self.instance.on_host()
+        network = self.instance.on_host()
         chosen = choose(network, "cpu", self.most_threads)
         self.method, self.device = find_method(METHODS, chosen.method), None
         self.options = self.method.make_options(chosen.options)
         self.threads = thread_count(self.method, chosen.threads, network.size)
         self.control.extend(self.threads)
-        self.control.remarks.append(f"but {left} kept few tiles busy, so {self.method.name} went on")
+        self.control.remarks.append(f"but its relabels took long, so {self.method.name} went on")
         solve: Solver = self.method.solve
         with self.timed("solve"):
             return solve(grid, flow, self.options, self.control)

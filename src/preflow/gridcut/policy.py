@@ -15,9 +15,11 @@ FOR_ALL_ON_GPU = "cuda-lockfree"
 #: and 5.0 ms, with 8 neighbours (180,000) 15, 12 and 11 ms; 300 x 300 pixels with 8 neighbours (720,000) 60,
 #: 41 and 25 ms; 40 x 40 x 40 voxels (384,000) 49, 34 and 26 ms.
 ARCS_FOR_THREADS, ARCS_A_THREAD = 80_000, 40_000
-#: Where the caller leaves open where the solve runs, it leaves a GPU that has little to do at a time: a
-#: spiral of 520 x 520 pixels took 410 to 425 ms on an H200, 82 to 220 on 16 threads.
-WHILE_WIDE = {"while_wide": True}
+#: Where the caller leaves open where the solve runs, a small grid leaves the GPU once global relabels have
+#: taken this many nanoseconds a pixel. On an H200 they took 477 of 1,480 ns on a spiral of 520 x 520 pixels,
+#: for which 16 threads need 650 to 1,100, and 1 to 12 of 10 to 40 on noise of 270,000 to 4 million pixels. On
+#: a spiral of 1040 x 1040 the GPU is the faster one.
+LEAVE_AFTER, MOST_PIXELS_TO_LEAVE = 60, 500_000
 #: With more neighbours than this, push-relabel is faster than searches on a GPU, and on MANY_THREADS or more.
 #: 90 x 90 x 90 voxels with 18 neighbours took 70 ms by "cuda-blocking" and 44 by "cuda-lockfree" on an H200,
 #: 60 x 60 x 60 voxels 34 and 30, by "cuda-tiled" 119 with another seed. Two volumes of 50 x 50 x 50 voxels
@@ -67,7 +69,8 @@ def choose(network: GridNetwork, device: str = "auto", threads: int = 1, gpu: De
     """Return the method for a grid: see :class:`preflow.solving.protocol.Chooser`."""
     far = len(network.offsets) > FEW_NEIGHBOURS
     on_gpu = FOR_ALL_ON_GPU if far else "cuda-tiled"
-    left_open = None if far else WHILE_WIDE
+    may_leave = not far and network.size <= MOST_PIXELS_TO_LEAVE
+    left_open = {"leave_after": LEAVE_AFTER} if may_leave else None
     fastest = f"the fastest method on a GPU with {len(network.offsets)} neighbours"
     if device == "cuda":
         return Choice(on_gpu, f"device='cuda': {fastest}")

@@ -78,7 +78,7 @@ import numpy as np
 from ...cuda import runtime
 from ...graph.integer_grid import IntegerGrid
 from ...graph.placement import require_memory
-from ...solving.options import check_count, check_flag, check_positive_integer
+from ...solving.options import check_count, check_positive_integer
 from ...solving.run import Control
 from ..solution import GridFlow, GridSolution
 from .launches import IS_DONE, Launcher, Turns, make_arrays
@@ -111,22 +111,25 @@ class TiledOptions:
         Bytes of GPU memory for capacities and excess. If a grid needs more, they stay on the host, and the
         solver copies slabs (runs of planes of a volume, or of rows of an image) to the GPU one at a time. 0
         sets no limit but the free memory; then a grid that is given on the GPU is never solved in slabs.
+    leave_after : int
+        Leave the rest of the solve to the method that "auto" chooses on the CPU once global relabels have
+        taken this many nanoseconds for each pixel; 0: never. Grids in slabs stay on the GPU.
     """
 
     waves: int | None = None
     rounds: int | None = None
     rounds_percent: int = 15
     slab_bytes: int = 0
-    while_wide: bool = False
+    leave_after: int = 0
 
     def __post_init__(self) -> None:
-        check_flag("while_wide", self.while_wide)
         for name in ("waves", "rounds"):
             value = getattr(self, name)
             if value is not None:
                 check_positive_integer(name, value)
         check_count("rounds_percent", self.rounds_percent)
         check_count("slab_bytes", self.slab_bytes)
+        check_count("leave_after", self.leave_after)
 
     def turns(self, tiling: Tiling) -> Turns:
         """Return the limits on waves and rounds for a grid."""
@@ -137,7 +140,7 @@ class TiledOptions:
 def solve(grid: IntegerGrid, start: GridFlow | None, options: TiledOptions, control: Control) -> GridSolution:
     """Solve a grid that is on the GPU; return the solution on the GPU.
 
-    With the option `while_wide` it may be unfinished although nothing stopped the solve.
+    With the option `leave_after` it may be unfinished although nothing stopped the solve.
 
     Raises
     ------
@@ -166,10 +169,11 @@ def solve(grid: IntegerGrid, start: GridFlow | None, options: TiledOptions, cont
     arrays = make_arrays(device, tiling)
     residual, terminal = fill_tiles(device, tiling, grid, start, arrays.words)
     launcher = Launcher(device, tiling, arrays, options.turns(tiling), control)
+    launcher.leave_after = options.leave_after * grid.size
     while True:
         discharges = not control.stopped
         state = launcher.launch((0, tiling.num_tiles, 0), residual, terminal, discharges)
-        if state[IS_DONE] or not discharges or (options.while_wide and launcher.is_narrow(state)):
+        if state[IS_DONE] or not discharges or launcher.leaves(state):
             break
     return GridSolution(
         write_sides(device, tiling, arrays.words),

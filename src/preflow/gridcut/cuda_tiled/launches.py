@@ -32,10 +32,6 @@ EMPTY = 2**64 - 1
 #: Tiles that a launch may discharge before it returns to the host (0.2 s on an H200 in volumes), and the time
 #: that it may search.
 WORK_OF_LAUNCH, NANOSECONDS_OF_LAUNCH = 2**18, 25_000_000
-#: Global relabels are narrow if they have taken this time and searched fewer tiles at a time than this. A GPU
-#: has thousands of warps. On an H200 a spiral of 520 x 520 pixels spends 99 % of 0.41 s in global relabels,
-#: which cross 75 tiles each, one after the other; images of noise take 5 ms in all.
-NARROW_NANOSECONDS, NARROW_TILES = 20_000_000, 64
 #: More global relabels than any grid needs; reaching it is an error.
 MOST_RELABELS = 10_000_000
 
@@ -173,6 +169,7 @@ class Launcher:
         self.parity = 0  # of the first layer in the whole grid
         self.received = 0, tiling.num_tiles  # only tiles before the former, or from the latter on, get flow
         self.is_searching = False  # whether the last launch ended within a search
+        self.leave_after = 0  # nanoseconds of global relabels after which the CPU goes on; 0: never
         # Launches that were made before; all have the same capacities and the same excess.
         self._bound: dict[tuple[object, ...], Callable[[], None]] = {}
         self._prepared: dict[tuple[int, ...], Callable[[], None]] = {}
@@ -182,7 +179,7 @@ class Launcher:
     def launch(
         self, window: tuple[int, int, int], residual: AnyArray, terminal: AnyArray, discharges: bool
     ) -> AnyArray:
-        """Run the kernel until its search is complete or the solve is stopped; return its state.
+        """Run the kernel until its search is complete, or the solve is stopped or left; return its state.
 
         `window` has the first tile that may be discharged, one past the last, and the first pixel whose
         capacities are on the GPU. Without `discharges` the kernel only makes labels exact.
@@ -194,18 +191,12 @@ class Launcher:
                 self.arrays.counters[LISTS * COUNTER_WORDS :] = 0
             state = self._launch(window, residual, terminal, discharges)
             self.is_searching = bool(state[IS_SEARCHING])
-            if not self.is_searching or self.control.stopped:
+            if not self.is_searching or self.control.stopped or self.leaves(state):
                 return state
 
-    def is_narrow(self, state: AnyArray) -> bool:
-        """Return whether global relabels have taken long and kept few warps busy, given the state.
-
-        Each relabel also searches every tile without regard to the others; that does not count.
-        """
-        crossing = int(self.control.counts[RELABELS]) - int(state[NUM_RELABELS]) * self.tiling.num_tiles
-        return (
-            bool(state[NANOSECONDS] >= NARROW_NANOSECONDS) and crossing < NARROW_TILES * state[SEARCH_ROUNDS]
-        )
+    def leaves(self, state: AnyArray) -> bool:
+        """Return whether global relabels have taken so long that the rest is left to the CPU."""
+        return bool(0 < self.leave_after <= int(state[NANOSECONDS]))
 
     def prepare_search(self, *, further: bool) -> None:
         """Prepare a search, or one that goes on from the tiles that get notices.
