@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import preflow
-from preflow.errors import InvalidInputError, VerificationError
+from preflow.errors import CapacityOverflowError, InvalidInputError, VerificationError
 
 
 @given(st.integers(0, 2**32), st.integers(1, 12), st.sampled_from(("memory", "files")))
@@ -36,6 +36,36 @@ def test_the_answer_is_that_of_min_cut(seed: int, regions: int, exchange: str) -
     result.verify()
     assert result.value == expected.value
     assert np.array_equal(result.sink_side, expected.sink_side)
+
+
+@given(
+    st.integers(0, 2**32),
+    st.integers(1, 12),
+    st.sampled_from(("memory", "files")),
+    st.sampled_from(("thirds", "quarters", "wide", "infinite")),
+)
+@settings(max_examples=40, deadline=None)
+def test_fractional_capacities(seed: int, regions: int, exchange: str, kind: str) -> None:
+    """They are rounded as in min_cut, and the cut is the same."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 30))
+    arcs = int(rng.integers(0, 5 * n))
+    capacity = rng.integers(0, 50, arcs) / {"thirds": 3, "quarters": 4}.get(kind, 7)
+    if kind == "wide":
+        capacity *= 10.0 ** rng.integers(-30, 30, arcs)
+    tail, head = rng.integers(0, n, (2, arcs))
+    source, sink = rng.choice(n, 2, replace=False).tolist()
+    if kind == "infinite":
+        capacity[(rng.random(arcs) < 0.2) & (head != sink)] = np.inf
+    network = preflow.FlowNetwork.from_arrays(tail, head, capacity, num_vertices=n)
+    expected = preflow.min_cut(network, source, sink)
+    result = preflow.distributed.min_cut(
+        network, source, sink, partition=rng.integers(0, regions, n), exchange=exchange
+    )
+    result.verify()
+    assert result.value == pytest.approx(expected.value, rel=1e-12)
+    assert np.array_equal(result.sink_side, expected.sink_side)
+    assert result.gap == pytest.approx(expected.gap)
 
 
 def layers(width: int = 12, depth: int = 12) -> tuple[Any, int, int, Any]:
@@ -99,6 +129,22 @@ def test_wrong_partitions(partition: list[float], message: str) -> None:
         preflow.distributed.min_cut(([0, 1, 2], [1, 2, 3], [1, 1, 1]), 0, 3, partition=partition)
 
 
-def test_fractions_are_refused() -> None:
-    with pytest.raises(InvalidInputError, match="whole numbers"):
-        preflow.distributed.min_cut(([0, 1], [1, 2], [0.1, 0.7]), 0, 2, partition=[0, 0, 0])
+def test_sums_past_int64_are_refused() -> None:
+    network = [0, 0, 1, 2], [1, 2, 3, 3], [2**62, 2**62, 2**62, 2**62]
+    with pytest.raises(CapacityOverflowError, match="sum past int64"):
+        preflow.distributed.min_cut(network, 0, 3, partition=[0, 0, 1, 1])
+
+
+def test_fractions_on_files_go_on_from_their_folders(tmp_path: Path) -> None:
+    """Each rounding has a folder of its own."""
+    (tail, head, capacity), source, sink, partition = layers()
+    scale = 10.0 ** np.random.default_rng(2).integers(-20, 20, len(capacity))
+    network = tail, head, capacity * scale / 3
+    expected = preflow.min_cut(network, source, sink)
+    for _ in range(2):
+        result = preflow.distributed.min_cut(
+            network, source, sink, partition=partition, exchange="files", folder=tmp_path
+        )
+        result.verify()
+        assert np.array_equal(result.sink_side, expected.sink_side)
+    assert list(tmp_path.glob("rounded-*"))

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import os
 import zlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..arrays import AnyArray, NetworkInput, Vertices
-from ..errors import InvalidInputError
+from ..certify.cut import cut_capacity
+from ..certify.flow import COARSE
+from ..errors import CapacityOverflowError, InvalidInputError
 from ..graph.convert import as_flow_problem
-from ..graph.residual import build_residual
+from ..graph.network import FlowNetwork
+from ..graph.residual import ResidualNetwork, build_residual
+from ..graph.scaling import Rule, accepted_gap, proved_gap, solve_within_gap
 from ..progress import Reporter
 from ..solving.dispatch import most_threads
 from ..solving.result import Status
@@ -44,7 +53,7 @@ def min_cut(
     Parameters
     ----------
     network, source, sink
-        As in :func:`preflow.min_cut`. Capacities are integers, or floats that are whole numbers.
+        As in :func:`preflow.min_cut`.
     partition : array_like of int, shape (num_vertices,)
         The region of each vertex: any integers. Those of sources and sinks do not matter. Few arcs between
         regions make few sweeps.
@@ -58,7 +67,7 @@ def min_cut(
     Raises
     ------
     InvalidInputError
-        The network or an argument is malformed, or a capacity is not a whole number.
+        The network or an argument is malformed.
     CapacityOverflowError, UnboundedFlowError
         As in :func:`preflow.min_cut`.
     ParseError, StorageError
@@ -94,71 +103,150 @@ def min_cut(
                 f"partition must have an integer for each of {flow_network.num_vertices:,} vertices, got "
                 f"shape {given.shape} and dtype {given.dtype}"
             )
-        workers = most_threads(threads)
-        residual = build_residual(flow_network, sources, sinks, threads=workers)
-        if residual.solved.scale_exponent is not None:
-            raise InvalidInputError(
-                "capacities must be whole numbers whose sums fit int64 here: scale them, or use min_cut"
-            )
-        inner = residual.inner.astype(np.int64)
-        inside = inner < residual.num_vertices
-        region = np.zeros(residual.num_vertices, dtype=np.int64)
-        names, numbers = np.unique(given[inside], return_inverse=True)
-        region[inner[inside]] = numbers
-        tasks = network_tasks(residual.arrays, region, len(names))
-    host: Exchange
-    if not isinstance(exchange, str):
-        host = exchange
-    elif exchange == "ray":
-        host = RayExchange(workers=threads, checkpoint=folder)
-    elif exchange == "files":
-        crc = 0
-        for values in (*residual.arrays, region):
-            crc = zlib.crc32(np.ascontiguousarray(values).tobytes(), crc)
-        host = FileExchange(folder, ["network", residual.num_vertices, crc], min(workers, TOGETHER))
-    else:
-        host = MemoryExchange(workers)
-    control = SweepControl()
 
-    def run() -> RegionMinCutResult:
-        unit = Unit(constant=residual.constant_flow)
-        try:
-            with timed(seconds, "solve"):
-                done = run_sweeps(host, tasks, control, control.latest.append)
-            control.check_wanted()
-            with timed(seconds, "recover"):
-                lower = unit.given(done.lower)
-                finished = not done.ready
-                upper = lower if finished else capacity_of_cut(host) + unit.constant
-                side = np.zeros(residual.num_vertices, dtype=bool)
-                for task, part in zip(tasks, host.collect(sink_side_of), strict=True):
-                    side[region == task.number] = part
-        finally:
-            host.close()
-        sink_side = np.append(side, [False, True])[inner]
-        sink_side.flags.writeable = False
-        status: Status = "optimal" if finished else "time-limit"
+    def make_exchange(crc: int, attempt: int) -> Exchange:
+        if not isinstance(exchange, str):
+            return exchange
+        # A solve with other rounding has other states.
+        place = folder if folder is None or not attempt else Path(folder) / f"rounded-{attempt}"
+        if exchange == "ray":
+            return RayExchange(workers=threads, checkpoint=place)
+        if exchange == "files":
+            return FileExchange(place, ["network", flow_network.num_vertices, crc], min(workers, TOGETHER))
+        return MemoryExchange(workers)
+
+    workers = most_threads(threads)
+    solve = _Solve(flow_network, (sources, sinks), given, make_exchange, workers, seconds)
+    return run_interruptibly(solve.run, solve.control, time_limit, progress)
+
+
+@dataclass
+class _Found:
+    """The outcome of one solve: an :class:`preflow.graph.scaling.Outcome`."""
+
+    network: FlowNetwork
+    residual: ResidualNetwork
+    exchange: Exchange
+    unit: Unit
+    finished: bool
+    lower: int | float
+    sink_side: NDArray[np.bool_]
+    vertices: list[NDArray[np.int64]]
+
+    @property
+    def scale_exponent(self) -> int | None:
+        return self.residual.solved.scale_exponent
+
+    @property
+    def limit(self) -> float:
+        return self.residual.solved.limit
+
+    @cached_property
+    def upper(self) -> int | float:
+        if self.scale_exponent is not None:
+            return cut_capacity(self.network, self.sink_side)
+        return self.lower if self.finished else capacity_of_cut(self.exchange) + self.unit.constant
+
+    @property
+    def size(self) -> int | float:
+        return self.upper
+
+
+@dataclass
+class _Solve:
+    """One call of min_cut."""
+
+    network: FlowNetwork
+    terminals: tuple[NDArray[np.int64], NDArray[np.int64]]
+    partition: NDArray[np.int64]
+    make_exchange: Callable[[int, int], Exchange]
+    threads: int
+    seconds: dict[str, float]
+    control: SweepControl = field(default_factory=SweepControl)
+    sweeps: int = 0
+    attempts: int = 0
+
+    def run(self) -> RegionMinCutResult:
+        """Solve until the gap is small enough and wrap the result."""
+        solved = solve_within_gap(
+            self.solve,
+            is_float=self.is_float,
+            accepted=accepted_gap(self.network.num_arcs),
+            coarse=COARSE,
+        )
+        upper = solved.upper
+        status: Status = "optimal" if solved.finished else "time-limit"
+        gap: int | float = upper - solved.lower
+        if solved.scale_exponent is not None:
+            gap = proved_gap(upper, solved.lower, upper)
         stats = SolveStats(
             METHOD,
-            f"{len(names)} regions, {done.sweeps} sweeps",
-            threads=workers,
-            global_relabels=done.sweeps,
-            seconds=dict(seconds),
+            f"{len(solved.vertices)} regions, {self.sweeps} sweeps",
+            threads=self.threads,
+            global_relabels=self.sweeps,
+            seconds=dict(self.seconds),
         )
-        vertices = [np.flatnonzero(region == number) for number in range(len(names))]
-        position = np.zeros(residual.num_vertices, dtype=np.int64)
-        position[inner[inside]] = np.flatnonzero(inside)
+        solved.sink_side.flags.writeable = False
         return RegionMinCutResult(
             status,
-            lower,
-            upper,
+            solved.lower,
+            solved.lower if solved.finished else upper,
             stats,
-            sink_side,
-            len(names),
-            done.sweeps,
-            [position[part] for part in vertices],
-            host,
-            unit,
+            solved.sink_side,
+            len(solved.vertices),
+            self.sweeps,
+            gap,
+            solved.vertices,
+            solved.exchange,
+            solved.unit,
+            self.network,
         )
 
-    return run_interruptibly(run, control, time_limit, progress)
+    @property
+    def is_float(self) -> bool:
+        """Whether capacities are floats."""
+        return self.network.capacity.dtype.kind == "f"
+
+    def solve(self, rule: Rule) -> _Found:
+        """Solve with capacities rounded by a rule."""
+        if rule.rounded and not self.is_float:
+            raise CapacityOverflowError("capacities sum past int64: scale them, or use min_cut")
+        with timed(self.seconds, "build"):
+            residual = build_residual(self.network, *self.terminals, threads=self.threads, rule=rule)
+            inner = residual.inner.astype(np.int64)
+            inside = inner < residual.num_vertices
+            region = np.zeros(residual.num_vertices, dtype=np.int64)
+            names, numbers = np.unique(self.partition[inside], return_inverse=True)
+            region[inner[inside]] = numbers
+            tasks = network_tasks(residual.arrays, region, len(names))
+            crc = 0
+            for values in (*residual.arrays, region):
+                crc = zlib.crc32(np.ascontiguousarray(values).tobytes(), crc)
+        host = self.make_exchange(crc, self.attempts)
+        self.attempts += 1
+        unit = Unit(residual.solved.scale_exponent, residual.in_input_units(residual.constant_flow))
+        side = np.zeros(residual.num_vertices, dtype=bool)
+        try:
+            with timed(self.seconds, "solve"):
+                done = run_sweeps(host, tasks, self.control, self.control.latest.append)
+            self.control.check_wanted()
+            with timed(self.seconds, "recover"):
+                for task, part in zip(tasks, host.collect(sink_side_of), strict=True):
+                    side[region == task.number] = part
+                position = np.zeros(residual.num_vertices, dtype=np.int64)
+                position[inner[inside]] = np.flatnonzero(inside)
+                found = _Found(
+                    self.network,
+                    residual,
+                    host,
+                    unit,
+                    not done.ready,
+                    unit.given(done.lower),
+                    np.append(side, [False, True])[inner],
+                    [position[region == task.number] for task in tasks],
+                )
+                _ = found.upper  # the exchange may not be asked after it is closed
+        finally:
+            host.close()
+        self.sweeps += done.sweeps
+        return found

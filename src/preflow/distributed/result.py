@@ -10,8 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import AnyArray
+from ..certify.cut import cut_capacity
 from ..errors import VerificationError
 from ..graph.neighbourhood import Box
+from ..graph.network import FlowNetwork
 from ..graph.scaling import sum_slack
 from ..solving.result import BoundedResult
 from .exchange import Exchange, Proof, Worker
@@ -72,8 +74,10 @@ def sink_side_of(worker: Worker) -> AnyArray:
     return worker.region.sink_side()
 
 
-def check_regions(result: BoundedResult, exchange: Exchange, unit: Unit, beside: int | float = 0) -> None:
-    """Prove the bounds of a result, region by region; `beside` is capacity of the cut outside all regions.
+def check_regions(
+    result: BoundedResult, exchange: Exchange, unit: Unit, capacity: int | float | None = None
+) -> None:
+    """Prove the bounds of a result, region by region; `capacity` is that of the cut, if it is known.
 
     Raises
     ------
@@ -83,11 +87,13 @@ def check_regions(result: BoundedResult, exchange: Exchange, unit: Unit, beside:
     proofs = list(exchange.collect(proofs_of))
     optimal = result.status == "optimal"
     bound = unit.given(sum(exchange.collect(ProvedPart(proofs, optimal))))
-    capacity = capacity_of_cut(exchange) + beside
+    rounded = unit.exponent is not None and capacity is not None  # then both bounds are that of the flow
+    if capacity is None:
+        capacity = capacity_of_cut(exchange)
     slack = sum_slack(abs(capacity))
     if not bound >= result.lower_bound - result.gap - slack:
         raise VerificationError(f"the flow proves {bound}, not {result.lower_bound}")
-    if not abs(capacity - result.upper_bound) <= slack:
+    if not abs(capacity - result.upper_bound) <= slack + (result.gap if rounded and optimal else 0):
         raise VerificationError(f"the cut has capacity {capacity}, not {result.upper_bound}")
     if not capacity - bound <= result.gap + slack:
         raise VerificationError(f"the bounds are {capacity - bound} apart, not {result.gap}")
@@ -185,9 +191,16 @@ class RegionMinCutResult(BoundedResult):
     sink_side: NDArray[np.bool_]
     regions: int
     sweeps: int
+    _gap: int | float
     _vertices: Sequence[NDArray[np.int64]]
     _exchange: Exchange
     _unit: Unit
+    _network: FlowNetwork
+
+    @property
+    def gap(self) -> int | float:
+        """A proved bound on the distance of `value` from the optimum: `MinCutResult.gap`."""
+        return self._gap
 
     def verify(self) -> None:
         """Prove the cut minimum, region by region: see :meth:`RegionCutResult.verify`.
@@ -200,7 +213,11 @@ class RegionMinCutResult(BoundedResult):
         for vertices, side in zip(self._vertices, self._exchange.collect(sink_side_of), strict=True):
             if (self.sink_side[vertices] != side).any():
                 raise VerificationError("the sink's side is not that of the cut that was found")
-        check_regions(self, self._exchange, self._unit, self._unit.constant)
+        if self._unit.exponent is not None:
+            capacity = cut_capacity(self._network, self.sink_side)
+        else:
+            capacity = capacity_of_cut(self._exchange) + self._unit.constant
+        check_regions(self, self._exchange, self._unit, capacity)
 
     def __repr__(self) -> str:
         size = f"{int(np.count_nonzero(self.sink_side)):,} of {len(self.sink_side):,} vertices on its side"
