@@ -110,13 +110,8 @@ LEAST_REFINED = 4096
 EPSILON = 0.2
 #: The first temperature of smoothing, as a part of the range of the costs.
 HOTTEST = 0.1
-#: Steps of smoothing at each temperature, for up to FEW_VERTICES and for more.
-FEW_STEPS, MANY_STEPS = 3, 8
-#: The option percent for up to FEW_VERTICES and for more. On an H200, 64 items of 512 x 512 took 2 to 5% less
-#: time with 5 than with 10, and 20% more with 30.
-FEW_PERCENT, MANY_PERCENT = 5, 10
-#: For up to FEW_VERTICES a block has FEW_THREADS threads. With more of them more time
-#: goes to the steps that every warp repeats. On an H100 a pivot of 512 rows and columns took 3.3 microseconds
+#: For up to FEW_VERTICES a block has FEW_THREADS threads. With more of them more time goes to the steps that
+#: every warp repeats. On an H100 a pivot of 512 rows and columns took 3.3 microseconds
 #: with 1,024 threads, 2.9 with 512 and 3.2 with 256; one of 5,000 took 7.5, 9.0 and 13.6.
 FEW_VERTICES, FEW_THREADS = 2048, 512
 #: Most pairs that a thread lists.
@@ -129,19 +124,34 @@ LEAST_COLUMNS, ROWS_AT_ONCE, PARTS_A_WARP = 256, 4, 2
 PIVOTS_A_LAUNCH, MOST_LAUNCHES = 20_000, 100_000
 
 
+class Schedule(NamedTuple):
+    """Options with the defaults of a size."""
+
+    temperatures: int
+    steps: int
+    coldest: float
+    percent: int
+
+
+#: The defaults for up to FEW_VERTICES and for more. On an H200, 64 items of 512 x 512 took 1 to 3% less time
+#: with FEW than with 12 temperatures, 3 steps and 0.1, and 2 to 5% less with a percent of 5 than of 10.
+FEW, MANY = Schedule(9, 4, 0.2, 5), Schedule(12, 8, 0.1, 10)
+
+
 @dataclass(frozen=True)
 class CudaTransportOptions:
     """Options of transport on a GPU.
 
     Attributes
     ----------
-    temperatures : int
-        The number of temperatures of smoothing; 0 for a start without smoothed prices.
+    temperatures : int or None
+        The number of temperatures of smoothing; 0 for a start without smoothed prices. None chooses it by the
+        size.
     steps : int
         The times that potentials are computed at each temperature. 0 chooses it by the size.
-    coldest : float
+    coldest : float or None
         The last temperature, as a part of the range of the costs divided by the number of rows or columns.
-        The first one is a tenth of the range.
+        The first one is a tenth of the range. None chooses it by the size.
     percent : int
         After a pricing, pairs enter the tree while their reduced costs are at least this part of the least.
         0 chooses it by the size.
@@ -149,21 +159,32 @@ class CudaTransportOptions:
         The first tree of one large item comes from cost scaling; see :mod:`.refined`.
     """
 
-    temperatures: int = 12
+    temperatures: int | None = None
     steps: int = 0
-    coldest: float = 0.1
+    coldest: float | None = None
     percent: int = 0
     refine: bool = True
 
     def __post_init__(self) -> None:
-        check_count("temperatures", self.temperatures)
+        if self.temperatures is not None:
+            check_count("temperatures", self.temperatures)
         check_count("steps", self.steps)
         check_count("percent", self.percent)
         if self.percent > MOST_PERCENT:
             raise InvalidInputError(f"option percent must be at most {MOST_PERCENT}, got {self.percent!r}")
         check_flag("refine", self.refine)
-        if not 0 < self.coldest <= 1:
+        if self.coldest is not None and not 0 < self.coldest <= 1:
             raise InvalidInputError(f"option coldest must be above 0 and at most 1, got {self.coldest!r}")
+
+    def for_size(self, vertices: int) -> Schedule:
+        """Return the numbers for an item with `vertices` rows and columns together."""
+        usual = FEW if vertices <= FEW_VERTICES else MANY
+        return Schedule(
+            usual.temperatures if self.temperatures is None else self.temperatures,
+            self.steps or usual.steps,
+            usual.coldest if self.coldest is None else self.coldest,
+            self.percent or usual.percent,
+        )
 
 
 class Costs(NamedTuple):
@@ -348,7 +369,8 @@ def _padded(size: int) -> int:
 def _is_refined(costs: DeviceCosts | DevicePoints, options: CudaTransportOptions) -> bool:
     """Return whether cost scaling makes the first tree."""
     items, n, m = costs.shape
-    return options.refine and options.temperatures > 0 and items == 1 and n + m >= LEAST_REFINED
+    is_smooth = options.for_size(n + m).temperatures > 0
+    return options.refine and is_smooth and items == 1 and n + m >= LEAST_REFINED
 
 
 def _arguments(
@@ -373,15 +395,16 @@ def _arguments(
     _, taken = _kept(shared_bytes, n + m, half().itemsize)
     needed = items * ((n + m) * 80 + n * parts * 12 + m * chunks * 8)
     require_memory(device, needed, f"trees of {n:,} rows and {m:,} columns")
-    cooling = (options.coldest / (max(n, m) * HOTTEST)) ** (1 / max(1, options.temperatures - 1))
+    schedule = options.for_size(n + m)
+    cooling = (schedule.coldest / (max(n, m) * HOTTEST)) ** (1 / max(1, schedule.temperatures - 1))
     vertices = (items, n + m)
     return Arguments(
         prepared.costs, items, n, m, blocks, parts, chunks,
-        temperatures=options.temperatures,
-        steps=options.steps or (FEW_STEPS if n + m <= FEW_VERTICES else MANY_STEPS),
+        temperatures=schedule.temperatures,
+        steps=schedule.steps,
         hottest=_word(max(prepared.extent, 1.0) * HOTTEST),
         cooling=_word(cooling),
-        percent=options.percent or (FEW_PERCENT if n + m <= FEW_VERTICES else MANY_PERCENT),
+        percent=schedule.percent,
         pivots=PIVOTS_A_LAUNCH,
         pauses=int(bool(a.any()) and _is_refined(costs, options)),
         room=min(n + m, max(0, shared_bytes - taken) // node // 2 * 2),
@@ -506,7 +529,8 @@ def solve(
                 "columns may pass 2**60"
             )
         arguments = _arguments(costs, prepared, a, b, options, control)
-        coldest = prepared.extent * options.coldest / max(costs.shape[1:])
+        schedule = options.for_size(sum(costs.shape[1:]))
+        coldest = prepared.extent * schedule.coldest / max(costs.shape[1:])
         epsilon = max(1, int(coldest * EPSILON))
         endings = _run(device, arguments, prepared.constants, (a[0], b[0]), epsilon, control)
         plans = _listed(device, arguments, prepared.exponent)
