@@ -20,7 +20,7 @@ from ..graph.bipartite import Adjacency, BipartiteGraph
 from ..graph.edge_tables import labels_of
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
-from ..method_names import DeviceName
+from ..method_names import BipartiteMethodName, DeviceName
 from ..solving.notebook_table import notebook_table
 from .api import bipartite_matching
 from .cover import reachable_from_rows
@@ -139,7 +139,7 @@ class DulmageMendelsohn:
 class _Matched(TypedDict, total=False):
     """The arguments of :func:`preflow.bipartite_matching` that the functions here pass on."""
 
-    method: str
+    method: BipartiteMethodName | str
     device: DeviceName
     threads: int | None
     initial: AnyArray

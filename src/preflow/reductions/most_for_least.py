@@ -29,7 +29,7 @@ from ..errors import InvalidInputError, NotOptimalError, VerificationError
 from ..graph.cost_network import CostNetwork, as_cost_network, is_integral
 from ..graph.network import INT64_MAX, FlowNetwork, exact_sum
 from ..maxflow.api import max_flow
-from ..method_names import DeviceName
+from ..method_names import CostFlowMethodName, DeviceName
 from ..mincost.api import min_cost_flow
 from ..mincost.methods import METHODS
 from ..mincost.result import MinCostFlowResult
@@ -197,7 +197,7 @@ def max_flow_min_cost(
     source: Vertices,
     sink: Vertices,
     *,
-    method: str = "auto",
+    method: CostFlowMethodName | str = "auto",
     device: DeviceName = "auto",
     threads: int | None = None,
     time_limit: float | None = None,

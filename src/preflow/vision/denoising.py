@@ -33,7 +33,7 @@ from ..graph.neighbourhood import half_neighbourhood, pair_boxes
 from ..graph.network import EXACT_FLOAT
 from ..gridcut.api import grid_cut
 from ..gridcut.result import GridCutResult
-from ..method_names import DeviceName
+from ..method_names import DeviceName, GridMethodName
 from ..progress import Reporter
 from ..stats import SolveStats
 from .deadline import Deadline
@@ -141,7 +141,7 @@ def denoise(
     levels: int | None = None,
     connectivity: int | None = None,
     channel_axis: int | None = None,
-    method: str = "auto",
+    method: GridMethodName | str = "auto",
     device: DeviceName = "auto",
     threads: int | None = None,
     time_limit: float | None = None,

@@ -24,7 +24,7 @@ from ..errors import CapacityOverflowError, InvalidInputError, VerificationError
 from ..graph.grid_input import as_array
 from ..graph.network import EXACT_FLOAT, FlowNetwork, MaxFlowProblem, exact_sum
 from ..maxflow.result import MinCutResult
-from ..method_names import DeviceName
+from ..method_names import DeviceName, FlowMethodName
 from ..progress import Reporter
 from ..solving.result import BoundedResult
 
@@ -250,7 +250,7 @@ class EnergyMinimum(BoundedResult):
 def minimize_energy(
     energy: BinaryEnergy,
     *,
-    method: str = "auto",
+    method: FlowMethodName | str = "auto",
     device: DeviceName = "auto",
     threads: int | None = None,
     time_limit: float | None = None,

@@ -63,7 +63,7 @@ from ..graph.network import FlowNetwork, MaxFlowProblem
 from ..gridcut.api import grid_cut
 from ..gridcut.methods import METHODS
 from ..gridcut.result import GridCutResult
-from ..method_names import DeviceName
+from ..method_names import DeviceName, FlowMethodName, GridMethodName
 from ..progress import Reporter, Steps, reporting
 from ..solving.dispatch import check_method, check_placement, find_method
 from ..solving.timing import solving_seconds, timed
@@ -182,7 +182,7 @@ def alpha_expansion(
     label_costs: ArrayLike | None = None,
     initial: ArrayLike | None = None,
     max_sweeps: int = MOST_SWEEPS,
-    method: str = "auto",
+    method: FlowMethodName | GridMethodName | str = "auto",
     device: DeviceName = "auto",
     threads: int | None = None,
     time_limit: float | None = None,
@@ -254,7 +254,7 @@ def alpha_beta_swap(
     label_costs: ArrayLike | None = None,
     initial: ArrayLike | None = None,
     max_sweeps: int = MOST_SWEEPS,
-    method: str = "auto",
+    method: FlowMethodName | GridMethodName | str = "auto",
     device: DeviceName = "auto",
     threads: int | None = None,
     time_limit: float | None = None,

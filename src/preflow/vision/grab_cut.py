@@ -24,7 +24,7 @@ from ..graph.contrast import finite_array
 from ..graph.grid_input import as_array
 from ..gridcut.api import grid_cut
 from ..gridcut.result import GridCutResult
-from ..method_names import DeviceName
+from ..method_names import DeviceName, GridMethodName
 from ..progress import Reporter
 from .colour_models import Palette
 from .deadline import Deadline
@@ -79,7 +79,7 @@ def grabcut(
     spacing: Spacing = None,
     iterations: int = 10,
     warm_start: Segmentation | None = None,
-    method: str = "auto",
+    method: GridMethodName | str = "auto",
     device: DeviceName = "auto",
     threads: int | None = None,
     time_limit: float | None = None,

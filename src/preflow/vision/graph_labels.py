@@ -22,7 +22,7 @@ from ..drawing.networks import draw_graph, label_colours
 from ..errors import CapacityOverflowError, InvalidInputError, VerificationError
 from ..graph.grid_input import as_array
 from ..graph.network import check_ends, exact_sum, vertex_ids
-from ..method_names import DeviceName
+from ..method_names import DeviceName, FlowMethodName
 from ..solving.drawn import DrawnResult
 from .deadline import Deadline
 from .energy import BinaryEnergy, minimize_energy
@@ -280,7 +280,7 @@ def label_graph(
     *,
     initial: ArrayLike | None = None,
     max_sweeps: int = MOST_SWEEPS,
-    method: str = "auto",
+    method: FlowMethodName | str = "auto",
     device: DeviceName = "auto",
     threads: int | None = None,
     time_limit: float | None = None,

@@ -28,7 +28,7 @@ from ..graph.contrast import contrast_capacity
 from ..graph.grid_input import as_array, looks_like_channels
 from ..graph.neighbourhood import half_neighbourhood, pair_boxes
 from ..graph.network import EXACT_FLOAT
-from ..method_names import DeviceName
+from ..method_names import DeviceName, FlowMethodName, GridMethodName
 from ..progress import Reporter
 from ..solving.timing import solving_seconds
 from .colour_models import Palette
@@ -146,7 +146,7 @@ def segment_labels(
     model: LabelModel = "histogram",
     components: int = 5,
     max_sweeps: int = MOST_SWEEPS,
-    method: str = "auto",
+    method: FlowMethodName | GridMethodName | str = "auto",
     device: DeviceName = "auto",
     threads: int | None = None,
     time_limit: float | None = None,

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..drawing.images import draw_with_bar
 from ..errors import InvalidInputError
 from ..graph.cost_network import CostNetwork
-from ..method_names import DeviceName
+from ..method_names import DeviceName, FlowMethodName
 from ..mincost.api import min_cost_flow
 from ..mincost.result import MinCostFlowResult
 from ..solving.drawn import DrawnResult
@@ -68,7 +68,7 @@ def unwrap_phase(
     phase: ArrayLike,
     *,
     weights: ArrayLike | None = None,
-    method: str = "auto",
+    method: FlowMethodName | str = "auto",
     device: DeviceName = "auto",
     threads: int | None = None,
     time_limit: float | None = None,

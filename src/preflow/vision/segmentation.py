@@ -30,7 +30,7 @@ from ..graph.neighbourhood import half_neighbourhood
 from ..graph.network import EXACT_FLOAT
 from ..gridcut.api import grid_cut
 from ..gridcut.result import GridCutResult
-from ..method_names import DeviceName
+from ..method_names import DeviceName, GridMethodName
 from ..progress import Reporter
 from .colour_models import Palette
 from .pictures import middle_slice, overlay, png
@@ -135,7 +135,7 @@ def segment(
     components: int = 5,
     prior: float = 0.5,
     warm_start: Segmentation | None = None,
-    method: str = "auto",
+    method: GridMethodName | str = "auto",
     device: DeviceName = "auto",
     threads: int | None = None,
     time_limit: float | None = None,

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..checks import check_integer, check_number, check_positive
 from ..drawing.images import draw_with_bar
 from ..errors import InvalidInputError
-from ..method_names import DeviceName
+from ..method_names import DeviceName, FlowMethodName, GridMethodName
 from ..progress import ProgressReport, Reporter, reporting
 from ..solving.timing import solving_seconds, timed
 from .colours import disparity_picture
@@ -122,7 +122,7 @@ def match_stereo(
     connectivity: int = 4,
     occlusions: bool = True,
     max_sweeps: int = SWEEPS,
-    method: str = "auto",
+    method: FlowMethodName | GridMethodName | str = "auto",
     device: DeviceName = "auto",
     threads: int | None = None,
     time_limit: float | None = None,

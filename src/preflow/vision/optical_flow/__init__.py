@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from ...checks import check_integer, check_number, check_positive
 from ...drawing.images import draw_motion
 from ...errors import InvalidInputError
-from ...method_names import DeviceName
+from ...method_names import AssignmentMethodName, DeviceName, GridMethodName
 from ...progress import Reporter, Steps, reporting
 from ...solving.run import check_time_limit
 from ...solving.timing import solving_seconds, timed
@@ -116,7 +116,7 @@ def find_optical_flow(
     reference_image: ArrayLike,
     moving_image: ArrayLike,
     *,
-    method: str = "expansion",
+    method: Literal["expansion", "assignment"] | str = "expansion",
     max_displacement: int = 16,
     smoothness: float = 50.0,
     sigma: float = 8.0,
@@ -124,7 +124,7 @@ def find_optical_flow(
     max_sweeps: int = 2,
     patch: int = 8,
     radius: int = 3,
-    solver: str = "auto",
+    solver: AssignmentMethodName | GridMethodName | str = "auto",
     device: DeviceName = "auto",
     threads: int | None = None,
     time_limit: float | None = None,
