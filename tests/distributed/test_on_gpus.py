@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 import preflow
 from preflow.cuda import runtime
+from preflow.distributed import on_gpus
 from preflow.distributed.grid_source import GridSource, grid_tasks
 from preflow.distributed.on_gpus import GpuExchange, divide_in_layers, margin_of
 from preflow.errors import (
@@ -19,6 +21,7 @@ from preflow.errors import (
     DeviceUnavailableError,
     InvalidInputError,
     UnsuitableMethodError,
+    VerificationError,
 )
 from preflow.gridcut.cuda_tiled.parts import Part
 from tests.support.cuda_on_cpu.device import CpuDevice, Sanitizer
@@ -143,8 +146,8 @@ def test_sanitizers_have_nothing_to_report(sanitizer: Sanitizer, monkeypatch: py
     check(random_grid((130, 2), 2, most=6))
 
 
-def test_labels_never_fall(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Distances at the borders after a search are no smaller than after the one before."""
+def watch_labels(patch: pytest.MonkeyPatch) -> dict[int, list[NDArray[Any]]]:
+    """Assert that distances at the borders after a search are no smaller than after the one before."""
     seen: dict[int, list[NDArray[Any]]] = {}
     search = GpuExchange._search
 
@@ -154,13 +157,61 @@ def test_labels_never_fall(monkeypatch: pytest.MonkeyPatch) -> None:
             labels = np.concatenate([part._labels(side) for side, has in enumerate(part.place.has) if has])
             before = seen.setdefault(id(part), [])
             if before:
-                assert (labels >= before[-1]).all()
+                assert (labels >= before[-1]).all(), "a distance has fallen"
             before.append(labels)
 
-    monkeypatch.setattr(GpuExchange, "_search", watch)
+    patch.setattr(GpuExchange, "_search", watch)
+    return seen
+
+
+def test_labels_never_fall(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = watch_labels(monkeypatch)
     result = check(random_grid((200, 6), 8), regions=3)
     assert len(seen) == 3
     assert all(len(labels) == result.sweeps + 1 for labels in seen.values())
+
+
+def ignore_parity(patch: pytest.MonkeyPatch) -> None:
+    place_of = on_gpus.place_of
+    patch.setattr(on_gpus, "place_of", lambda *arguments: place_of(*arguments)._replace(parity=0))
+
+
+def notify_nobody(patch: pytest.MonkeyPatch) -> None:
+    take = Part._take_labels
+    patch.setattr(Part, "_take_labels", lambda part, side, labels, further: take(part, side, labels, False))
+
+
+def lose_flow(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Part, "_receive", lambda part, side, flow: None)
+
+
+def forget_received_tiles(patch: pytest.MonkeyPatch) -> None:
+    """Excess that has arrived waits for the next search: the cut is right, but takes more sweeps."""
+    build = Part.__init__
+
+    def wrong(part: Part, *arguments: Any) -> None:
+        build(part, *arguments)
+        part._launcher.received = part._launcher.searched
+
+    patch.setattr(Part, "__init__", wrong)
+
+
+@pytest.mark.parametrize("mutant", [ignore_parity, notify_nobody, lose_flow, forget_received_tiles])
+def test_mutants_are_found(mutant: Callable[[pytest.MonkeyPatch], None]) -> None:
+    """Wrong cuts and proofs, labels that fall, or more sweeps, on one of a few grids."""
+    for seed in range(4):
+        arrays = random_grid((200, 40), seed, most=6)
+        expected = check(arrays, regions=3)
+        with pytest.MonkeyPatch.context() as patch:
+            mutant(patch)
+            watch_labels(patch)
+            try:
+                result = check(arrays, regions=3)
+            except (AssertionError, VerificationError):
+                return
+            if result.sweeps > expected.sweeps:
+                return
+    pytest.fail("no grid told the mutant from the right one")
 
 
 def test_a_time_limit_leaves_valid_bounds() -> None:
