@@ -424,6 +424,13 @@ PAPERS: dict[str, Paper] = {
         1990,
         "19",
     ),
+    "He and Hong 2010": Paper(
+        "inproceedings",
+        "Z. He and B. Hong",
+        "Dynamically tuned push-relabel algorithm for the maximum flow problem on CPU-GPU-hybrid platforms",
+        "IPDPS",
+        2010,
+    ),
     "Hochbaum 2008": Paper(
         "article",
         "D. S. Hochbaum",

@@ -1,6 +1,6 @@
 """Łupińska's system on grids: pushes and relabels on the GPU, global and gap relabels on the CPU.
 
-Łupińska, sections 4.5 and 4.6, Algorithms 4.6 to 4.8: the CPU-GPU-Hybrid of Hong and He (2010), to which she
+Łupińska, sections 4.5 and 4.6, Algorithms 4.6 to 4.8: the CPU-GPU-Hybrid of He and Hong (2010), to which she
 adds gap relabeling. ``gap=False`` is theirs. :mod:`.cuda_lockfree` has the kernel, the definitions and the
 departures that both share; it differs in that it also searches on the GPU.
 

@@ -92,7 +92,7 @@ METHODS = (
         "gridcut.cuda_hybrid",
         "GridHybridOptions",
         "one thread per pixel pushes to the lowest neighbour on the GPU; global and gap relabels on the CPU",
-        "Hong and He 2010; Łupińska, sections 4.5 and 4.6",
+        "He and Hong 2010; Łupińska, sections 4.5 and 4.6",
         device="cuda",
         variants={
             "Lupinska": {"upload": False, "stopping": "published"},

@@ -1,7 +1,7 @@
 """The published hybrid of GPU and CPU: pushes and relabels on the GPU, global relabels on the CPU.
 
 This is gpu-async of Wu, He and Hong ("Efficient CUDA Algorithms for the Maximum Network Flow Problem",
-2011, Algorithms 1, 2 and 4), which is Hong and He's CPU-GPU-Hybrid of 2010; with gap relabeling it is
+2011, Algorithms 1, 2 and 4), which is He and Hong's CPU-GPU-Hybrid of 2010; with gap relabeling it is
 Łupińska's system (2011, Algorithms 4.6 to 4.8, section 4.6).
 
 ::
