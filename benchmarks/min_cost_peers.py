@@ -164,9 +164,14 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     given = parser.parse_intermixed_args()
     rows: list[dict[str, Any]] = []
-    for problem, name, make in cases():
-        if given.patterns and not any(fnmatchcase(f"{problem} {name}", each) for each in given.patterns):
-            continue
+    chosen = [
+        case
+        for case in cases()
+        if not given.patterns or any(fnmatchcase(f"{case[0]} {case[1]}", each) for each in given.patterns)
+    ]
+    if not chosen:
+        parser.error("no instance has such a name: a PATTERN is like 'transport points*'")
+    for problem, name, make in chosen:
         instance = make()
         with tempfile.TemporaryDirectory() as folder:
             runs = entrants(problem, instance, given.lemon, Path(folder))
