@@ -332,7 +332,7 @@ class GridCall(Call[GridNetwork]):
             with self.timed("upload"):
                 grid = grid.placed(self.device.xp, self.device.xp.asarray)
         solution = self.run_on_device(grid)
-        if not solution.finished and not self.control.stopped:
+        if solution.leaves:
             with self.timed("download"):
                 grid = grid.placed(np, self.device.to_host)
                 residual = self.device.to_host(solution.residual)

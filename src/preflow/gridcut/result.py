@@ -137,9 +137,11 @@ class GridCutResult(BoundedResult):
         if self._device is None:
             return self._grid, self._solution
         to_host = self._device.to_host
-        sink_side, finished, residual, terminal = self._solution
+        found = self._solution
         with self._device.current():
-            solution = GridSolution(to_host(sink_side), finished, to_host(residual), to_host(terminal))
+            solution = GridSolution(
+                to_host(found.sink_side), found.finished, to_host(found.residual), to_host(found.terminal)
+            )
             return self._grid.placed(np, to_host), solution
 
     def __repr__(self) -> str:

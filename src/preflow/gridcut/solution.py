@@ -30,12 +30,15 @@ class GridSolution(NamedTuple):
     terminal : array of integers, shape of the grid
         ``source - sink`` minus the net flow to neighbours: excess where positive, a deficit where negative,
         which is the capacity left from the pixel to the sink.
+    leaves : bool
+        Whether the method leaves what is unfinished to another one, on the CPU.
     """
 
     sink_side: Any
     finished: bool
     residual: Any
     terminal: Any
+    leaves: bool = False
 
 
 @dataclass(frozen=True)

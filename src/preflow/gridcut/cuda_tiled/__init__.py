@@ -180,6 +180,7 @@ def solve(grid: IntegerGrid, start: GridFlow | None, options: TiledOptions, cont
         bool(state[IS_DONE]),
         tiling.image(residual),
         tiling.image(terminal),
+        leaves=not state[IS_DONE] and discharges and not control.stopped,
     )
 
 
