@@ -19,7 +19,7 @@ nx = pytest.importorskip("networkx")
 from networkx.algorithms import bipartite  # noqa: E402
 
 import preflow  # noqa: E402
-from preflow.integrations.networkx import backend, residual  # noqa: E402
+from preflow.integrations.networkx import answers, backend, residual  # noqa: E402
 from preflow.integrations.networkx.info import WORTH_IT, get_info  # noqa: E402
 
 AMOUNTS = {
@@ -254,6 +254,18 @@ def test_capacity_as_a_function(kind: Any) -> None:
         assert nx.maximum_flow_value(graph, "s", "t", capacity=lanes, flow_func=residual) == 18
     with pytest.raises(KeyError):
         backend.maximum_flow(stored, "s", "t", capacity=lanes)
+
+
+@pytest.mark.parametrize("value", [-1, Fraction(1, 2), float("nan"), 2**64, "3"])
+def test_capacities_of_functions_that_are_not_taken(value: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before 3.7, NetworkX would take a function for the name of an attribute that no edge has."""
+    graph = nx.DiGraph([("s", "t")])
+    monkeypatch.setattr(answers, "TAKES_FUNCTIONS", False)
+    for call in (backend.maximum_flow, backend.minimum_cut_value):
+        with pytest.raises(preflow.errors.InvalidInputError, match="takes no function as capacity"):
+            call(graph, "s", "t", capacity=lambda u, v, edge: value)
+    with pytest.raises(preflow.errors.InvalidInputError, match="does not answer this call"):
+        backend.maximum_flow(nx.MultiDiGraph(graph), "s", "t", capacity=lambda u, v, edge: 1)
 
 
 def test_reasons() -> None:

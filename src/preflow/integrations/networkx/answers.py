@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 from collections.abc import Callable, Hashable, Iterator
+
+import networkx as nx
 
 from ...arrays import Untyped
 from ...errors import InfeasibleError, InvalidInputError, UnboundedCostError, UnboundedFlowError
@@ -63,6 +66,20 @@ class NotTakenError(Exception):
 REFUSALS = NotTakenError, InvalidInputError, InfeasibleError, UnboundedFlowError, UnboundedCostError
 
 
+#: Whether functions are taken as capacities: before NetworkX 3.7 one is an attribute that no edge has.
+TAKES_FUNCTIONS = tuple(map(int, re.findall(r"\d+", nx.__version__)[:2])) >= (3, 7)
+
+
+def _answer_of_networkx(function: Untyped, given: inspect.BoundArguments, refusal: Exception) -> Untyped:
+    """Call NetworkX's own function, unless it would misread an argument that preflow takes."""
+    if callable(given.arguments.get("capacity")) and not TAKES_FUNCTIONS:
+        reason = f": {refusal}" if str(refusal) else ", and preflow does not answer this call"
+        raise InvalidInputError(
+            f"NetworkX {nx.__version__} takes no function as capacity{reason}"
+        ) from refusal
+    return function(*given.args, **given.kwargs, backend="networkx")
+
+
 def answers(function: Untyped) -> Callable[[Function], Function]:
     """Make a function of this backend call that of NetworkX where preflow does not answer.
 
@@ -83,8 +100,8 @@ def answers(function: Untyped) -> Callable[[Function], Function]:
             given = arguments(*args, **keywords)
             try:
                 return ours(*given.args, **given.kwargs)
-            except REFUSALS:
-                return function(*given.args, **given.kwargs, backend="networkx")
+            except REFUSALS as refusal:
+                return _answer_of_networkx(function, given, refusal)
 
         @functools.wraps(ours)
         def generate(*args: Untyped, **keywords: Untyped) -> Iterator[Untyped]:
@@ -92,8 +109,8 @@ def answers(function: Untyped) -> Callable[[Function], Function]:
             results = ours(*given.args, **given.kwargs)
             try:
                 first = next(results)
-            except REFUSALS:
-                yield from function(*given.args, **given.kwargs, backend="networkx")
+            except REFUSALS as refusal:
+                yield from _answer_of_networkx(function, given, refusal)
                 return
             yield first
             yield from results
