@@ -261,7 +261,7 @@ def test_a_finished_solve_is_read_from_its_folder(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(StorageError, match="file"):
+    with pytest.raises(StorageError, match="is a file"):
         preflow.distributed.grid_cut(*volume(), exchange="files", folder=tmp_path / "file")
 
 

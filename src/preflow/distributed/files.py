@@ -69,12 +69,14 @@ class Store:
     Raises
     ------
     StorageError
-        The folder cannot be made or written to.
+        The folder is a file, or cannot be made or written to.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._serial = 0
+        if folder.exists() and not folder.is_dir():
+            raise StorageError(f"{folder} is a file, and the states of regions need a folder")
         with _storing(folder):
             folder.mkdir(parents=True, exist_ok=True)
             probe = folder / f"probe{SUFFIX}"
