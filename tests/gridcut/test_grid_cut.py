@@ -284,7 +284,7 @@ def test_a_wrong_result_does_not_verify() -> None:
     source, sink = noisy_image(20)
     result = preflow.grid_cut(source, sink, 30)
     result.verify()
-    residual, terminal = (np.array(values) for values in result._solution[2:])
+    residual, terminal = (np.array(values) for values in result._solution[2:4])
     labels = result.labels.copy()
     labels[0, 0] = True
     forged = {
