@@ -7,21 +7,20 @@ other programs may share the cores; each contestant uses one thread.
 
 from __future__ import annotations
 
-import multiprocessing
 import statistics
 import sys
 import time
 from collections.abc import Callable
 from fnmatch import fnmatchcase
 from functools import partial
-from multiprocessing.connection import Connection
 from typing import Any
 
 import numpy as np
+from own_process import outcome_of
 from records import write_rows
 
 from preflow.bench.flow_instance import FlowInstance
-from preflow.bench.problem import Contestant, Outcome, SolverSettings
+from preflow.bench.problem import SolverSettings
 from preflow.bench.problems import PROBLEMS
 from preflow.generators import family, grid_2d, grid_3d
 from preflow.graph.network import MaxFlowProblem
@@ -63,30 +62,6 @@ def cases() -> dict[str, Callable[[], MaxFlowProblem]]:
     }
 
 
-def run_once(contestant: Contestant, prepared: Any, answer: Connection) -> None:
-    """Send the outcome of one run."""
-    answer.send(contestant.run(prepared))
-
-
-def measure(contestant: Contestant, prepared: Any) -> Outcome | None:
-    """Return the outcome of a run in a process of its own, or None if it took too long or failed."""
-    context = multiprocessing.get_context("fork")
-    receive, send = context.Pipe(duplex=False)
-    process = context.Process(target=run_once, args=(contestant, prepared, send))
-    process.start()
-    send.close()
-    outcome: Outcome | None = None
-    if receive.poll(TIME_LIMIT):
-        try:
-            outcome = receive.recv()
-        except EOFError:
-            outcome = None
-    else:
-        process.terminate()
-    process.join()
-    return outcome
-
-
 def main() -> None:
     """Measure all instances and write the file."""
     # Every phase, of preflow and of the peers, is timed by this clock.
@@ -106,7 +81,10 @@ def main() -> None:
             if each.unfit(instance) is None:
                 each.load(instance)
                 entrants[each.name] = (each, each.prepare(instance))
-        first = {entrant: measure(*entrants[entrant]) for entrant in entrants}
+        first = {
+            entrant: outcome_of(partial(contestant.run, prepared), TIME_LIMIT)
+            for entrant, (contestant, prepared) in entrants.items()
+        }
         outcomes = {entrant: [run] for entrant, run in first.items() if run and run.total > SLOW}
         left_out = [entrant for entrant, run in first.items() if run is None]
         quick = [entrant for entrant, run in first.items() if run and run.total <= SLOW]

@@ -10,18 +10,17 @@ be quiet.
 from __future__ import annotations
 
 import argparse
-import multiprocessing
 import statistics
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
 from fnmatch import fnmatchcase
 from functools import partial
-from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from own_process import Run, outcome_of
 from records import write_rows
 
 from preflow.bench.min_cost_instance import MinCostInstance
@@ -47,8 +46,6 @@ PEERS = {
 LEMON = ("network-simplex", "cost-scaling")
 #: A cost of floats may differ by this part between two packages; POT's simplex has a tolerance of its own.
 SPREAD = 1e-3
-
-Run = Callable[[], Outcome]
 
 
 def cases() -> Iterator[tuple[str, str, Callable[[], Any]]]:
@@ -80,29 +77,6 @@ def run_lemon(program: str, file: Path, method: str) -> Outcome:
     return Outcome(int(cost), {"build": float(build), "solve": float(solve)})
 
 
-def run_once(run: Run, answer: Connection) -> None:
-    """Send the outcome of one run."""
-    answer.send(run())
-
-
-def first_outcome(run: Run) -> Outcome | None:
-    """Return the outcome of a run in a process of its own, or None if it took too long or failed."""
-    context = multiprocessing.get_context("fork")
-    receive, send = context.Pipe(duplex=False)
-    process = context.Process(target=run_once, args=(run, send))
-    process.start()
-    send.close()
-    outcome: Outcome | None = None
-    if receive.poll(TIME_LIMIT):
-        try:
-            outcome = receive.recv()
-        except EOFError:
-            outcome = None
-    process.terminate()
-    process.join()
-    return outcome
-
-
 def entrants(problem: str, instance: Any, program: str | None, folder: Path) -> dict[str, Run]:
     """Return what runs each contestant that is installed and fits the instance."""
     found: dict[str, Run] = {}
@@ -120,7 +94,7 @@ def entrants(problem: str, instance: Any, program: str | None, folder: Path) -> 
 
 def measure(runs: dict[str, Run], rounds: int) -> tuple[dict[str, list[Outcome]], list[str]]:
     """Return the outcomes of each contestant, and who took too long."""
-    first = {name: first_outcome(run) for name, run in runs.items()}
+    first = {name: outcome_of(run, TIME_LIMIT) for name, run in runs.items()}
     outcomes = {name: [one] for name, one in first.items() if one is not None and one.total > SLOW}
     quick = [name for name, one in first.items() if one is not None and one.total <= SLOW]
     outcomes |= {name: [] for name in quick}

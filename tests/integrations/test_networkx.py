@@ -236,7 +236,7 @@ def lanes(u: Any, v: Any, data: Any) -> Any:
 
 @pytest.mark.parametrize("kind", [nx.DiGraph, nx.Graph])
 def test_capacity_as_a_function(kind: Any) -> None:
-    """What a function returns counts as an attribute would; NetworkX 3.7 itself is the oracle where it is."""
+    """The result of a function counts like an attribute. NetworkX 3.7, where installed, is the oracle."""
     graph = kind([(u, v, {"lanes": count}) for (u, v), count in LANES.items()])
     stored = kind([(u, v, {"capacity": count * 9}) for (u, v), count in LANES.items()])
     stored["s"]["t"]["capacity"] = 0
