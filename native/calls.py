@@ -389,9 +389,24 @@ def min_cost_flows() -> Iterator[Call]:
                     f"min_cost_flow {kind} {given}",
                     partial(verified, preflow.min_cost_flow, network, **given),
                 )
-        start = preflow.min_cost_flow(limited, method="serial-cost-scaling")
-        given = {"method": "serial-network-simplex", "warm_start": start}
-        yield f"min_cost_flow {n} warm", partial(verified, preflow.min_cost_flow, limited, **given)
+        for kind, network in (("integers", limited), ("floats", rounded)):
+            start = preflow.min_cost_flow(network, method="serial-cost-scaling")
+            for method in ("serial-network-simplex", "serial-cost-scaling", "multicore-cost-scaling"):
+                given = {"method": method, "threads": 2 if "multicore" in method else 1, "warm_start": start}
+                yield (
+                    f"min_cost_flow {kind} {n} warm {method}",
+                    partial(verified, preflow.min_cost_flow, network, **given),
+                )
+    for longest, factor in product((300, 70_000), (1, 0.1)):
+        ends = np.zeros(longest, np.int64), np.ones(longest, np.int64)
+        amounts, cost = rng.integers(1, 50, longest) * factor, rng.integers(-100, 100, longest)
+        sent = np.array([9, -9]) * factor
+        parallel = preflow.CostNetwork.from_arrays(*ends, capacity=amounts, cost=cost, supply=sent)
+        given = {"method": "multicore-cost-scaling", "threads": 2}
+        yield (
+            f"min_cost_flow {longest} parallel arcs times {factor}",
+            partial(verified, preflow.min_cost_flow, parallel, **given),
+        )
     cheap = preflow.CostNetwork.from_arrays([0, 1, 2], [1, 2, 0], cost=[1, -1, 2])
     yield "min_cost_flow, a search for an unbounded cycle", partial(verified, preflow.min_cost_flow, cheap)
 

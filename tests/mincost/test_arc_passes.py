@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,7 +16,16 @@ from preflow.mincost.multicore_cost_scaling.arc_passes import (
     fix_together,
     new_moves,
 )
-from preflow.mincost.residual import COST, FIELDS, LEFT, MATE, Residual, build_residual
+from preflow.mincost.residual import (
+    COST,
+    FIELDS,
+    LEFT,
+    MATE,
+    Residual,
+    build_residual,
+    flow_from,
+    flow_in_place,
+)
 from preflow.mincost.serial_cost_scaling import CostScaling, CostScalingOptions
 from preflow.solving.run import Control
 
@@ -68,6 +78,21 @@ def test_the_same_networks(given_form: Any, threads: int, most: int) -> None:
         fix_together(net, potential, SHIFT, np.int64(limit), moves, threads)
         assert described(net) == described(alone.net)
     loops = form.tail == form.head
-    np.testing.assert_array_equal(net.flow(form, threads)[~loops], flow[~loops])
     short = count_together(net, potential, SHIFT, threads)
     assert (short > 0) == alone.release_arcs()
+    found = flow_from(flow_in_place(net, threads), form, threads)
+    np.testing.assert_array_equal(found[~loops], flow[~loops])
+
+
+@pytest.mark.parametrize("length", [1, 256, 257, 70_000])
+def test_long_lists(length: int) -> None:
+    """Moves within a list are numbers of one, two or four bytes."""
+    tail, head = np.zeros(length, dtype=np.uint32), np.ones(length, dtype=np.uint32)
+    cost = np.random.default_rng(length).integers(-9, 10, length)
+    form = StandardForm(tail, head, np.arange(length), cost, np.zeros(2, dtype=np.int64))
+    net = build_together(form, None, 2)
+    moves = new_moves(net)
+    assert moves.itemsize == {1: 1, 256: 1, 257: 2, 70_000: 4}[length]
+    fix_together(net, np.zeros(2, dtype=np.int64), SHIFT, np.int64(4 << int(SHIFT)), moves, 2)
+    described(net)  # which checks mates
+    assert (net.live - net.first[:-1] == 4 * np.count_nonzero(abs(cost) <= 4)).all()

@@ -69,7 +69,7 @@ def start(case: Case, num_threads: int) -> Shared:
     n = len(case.excess)
     supply = np.array(case.excess, dtype=np.int64)
     form = StandardForm(tail.astype(np.uint32), head.astype(np.uint32), capacity, cost, supply)
-    net = build_residual(form, np.zeros(len(tail), dtype=np.int64))
+    net = build_residual(form, None)
     lists = inboxes.make_inboxes(num_threads, n, np.uint32)
     lists.patience[0] = 0
     state = lockfree.State(

@@ -69,14 +69,16 @@ class Refinement(NamedTuple):
     negative: NDArray[np.uint32]
 
 
-def new_refinement(ranks: Ranks, next_arc: NDArray[np.uint64], queue: NDArray[np.uint32]) -> Refinement:
+def new_refinement(
+    ranks: Ranks, next_arc: NDArray[np.uint64], queue: NDArray[np.uint32], queued: NDArray[np.uint8]
+) -> Refinement:
     """Return the state for a network, in arrays that price updates and refines use at other times."""
     n = len(next_arc)
     return Refinement(
         labelled=ranks.settled,
         order=ranks.after[:n],
         path=ranks.before[:n],
-        label=np.zeros(n, dtype=np.uint8),
+        label=queued,
         seen=np.zeros(n, dtype=np.uint8),
         next_arc=next_arc,
         negative=queue,

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from ..arrays import Index, Int64, Integers
 from ..graph.standard_form import StandardForm, read_only
+from ..kernels.constants import ZERO
 from ..kernels.kernel import kernel
 from ..parallel.pieces import run_pieces
 
@@ -52,26 +53,10 @@ class Residual(NamedTuple):
     arcs: Integers
     origin: NDArray[np.uint32]
 
-    @property
-    def num_arcs(self) -> int:
-        """Number of arcs of the instance."""
-        return len(self.origin) // 2
-
-    def flow(self, form: StandardForm, threads: int = 1) -> NDArray[np.int64]:
-        """Return the flow of each arc of the instance."""
-        flow = np.empty(self.num_arcs, dtype=np.int64)
-        frozen = read_only(form)
-        run_pieces(
-            lambda begin, end: take_flow(self, frozen, flow, np.uint64(begin), np.uint64(end)),
-            len(self.origin),
-            threads,
-        )
-        return flow
-
 
 @kernel
-def place_arcs(net: Residual, form: StandardForm, flow: NDArray[np.int64], free: NDArray[np.uint64]) -> None:
-    """Write the arcs of the instance in both directions; on entry ``free[v]`` is the first place of `v`."""
+def place_arcs(net: Residual, form: StandardForm, free: NDArray[np.uint64]) -> None:
+    """Write the empty arcs of the instance in both directions; on entry ``free[v]`` is `v`'s first place."""
     arcs = net.arcs
     m = np.uint64(len(form.tail))
     for i in range(m):
@@ -83,31 +68,53 @@ def place_arcs(net: Residual, form: StandardForm, flow: NDArray[np.int64], free:
         arcs[forward], arcs[backward] = v, u
         arcs[forward + MATE], arcs[backward + MATE] = backward, forward
         arcs[forward + COST], arcs[backward + COST] = form.cost[i], -form.cost[i]
-        if u == v:
-            arcs[forward + LEFT], arcs[backward + LEFT] = 0, 0
-        else:
-            arcs[forward + LEFT], arcs[backward + LEFT] = form.capacity[i] - flow[i], flow[i]
+        arcs[forward + LEFT], arcs[backward + LEFT] = 0 if u == v else form.capacity[i], 0
         net.origin[forward // FIELDS] = i
         net.origin[backward // FIELDS] = i + m
 
 
 @kernel
-def take_flow(
-    net: Residual, form: StandardForm, flow: NDArray[np.int64], begin: np.uint64, end: np.uint64
+def put_flow(net: Residual, flow: NDArray[np.int64], begin: np.uint64, end: np.uint64) -> None:
+    """Send a flow along those of some residual arcs, all empty, that are no self loops."""
+    arcs = net.arcs
+    m = np.uint64(len(flow))
+    for number in range(begin, end):
+        arc, i = number * FIELDS, np.uint64(net.origin[number])
+        if arcs[arc] == arcs[np.uint64(arcs[arc + MATE])]:
+            continue
+        if i < m:
+            arcs[arc + LEFT] -= flow[i]
+        else:
+            arcs[arc + LEFT] = flow[i - m]
+
+
+@kernel
+def gather_flow(net: Residual, begin: np.uint64, end: np.uint64) -> None:
+    """Write the flow of each arc of the instance, as far as some residual arcs have it, over the i-th mate.
+
+    The flow is the residual capacity of the backward direction. No mate is needed any more.
+    """
+    arcs = net.arcs
+    m = np.uint64(len(net.origin) // 2)
+    for number in range(begin, end):
+        i = np.uint64(net.origin[number])
+        if i >= m:
+            arcs[(i - m) * FIELDS + MATE] = arcs[number * FIELDS + LEFT]
+
+
+@kernel
+def copy_flow(
+    arcs: Integers, form: StandardForm, flow: NDArray[np.int64], begin: np.uint64, end: np.uint64
 ) -> None:
-    """Write the flow of each arc of the instance whose forward direction is one of some residual arcs.
+    """Copy the gathered flow of some arcs of the instance.
 
     A self loop is full if its cost is negative, else empty.
     """
-    m = np.uint64(len(flow))
-    for arc in range(begin, end):
-        i = np.uint64(net.origin[arc])
-        if i >= m:
-            continue
+    for i in range(begin, end):
         if form.tail[i] == form.head[i]:
             flow[i] = form.capacity[i] if form.cost[i] < 0 else 0
         else:
-            flow[i] = form.capacity[i] - np.int64(net.arcs[arc * FIELDS + LEFT])
+            flow[i] = arcs[i * FIELDS + MATE]
 
 
 @kernel
@@ -155,9 +162,35 @@ def empty_residual(form: StandardForm, degree: NDArray[np.int64]) -> Residual:
     )
 
 
-def build_residual(form: StandardForm, flow: NDArray[np.int64]) -> Residual:
-    """Return the residual network of a flow within the capacities, without fixed arcs; linear time."""
+def build_residual(form: StandardForm, flow: NDArray[np.int64] | None) -> Residual:
+    """Return the residual network of a flow within the capacities, without fixed arcs; linear time.
+
+    None is the flow of nothing.
+    """
     n = len(form.supply)
     net = empty_residual(form, np.bincount(form.tail, minlength=n) + np.bincount(form.head, minlength=n))
-    place_arcs(net, read_only(form), flow, net.first[:-1].copy())
+    place_arcs(net, read_only(form), net.first[:-1].copy())
+    if flow is not None:
+        put_flow(net, flow, ZERO, np.uint64(len(net.origin)))
     return net
+
+
+def flow_in_place(net: Residual, threads: int) -> Integers:
+    """Return the arcs of a network, whose mates are now the flow: of the i-th arc of the instance the i-th.
+
+    No other array is needed for it, and the network is of no use any more.
+    """
+    run_pieces(
+        lambda begin, end: gather_flow(net, np.uint64(begin), np.uint64(end)), len(net.origin), threads
+    )
+    return net.arcs
+
+
+def flow_from(arcs: Integers, form: StandardForm, threads: int) -> NDArray[np.int64]:
+    """Return the flow of each arc of the instance from what :func:`flow_in_place` returned."""
+    flow = np.empty(len(form.tail), dtype=np.int64)
+    frozen = read_only(form)
+    run_pieces(
+        lambda begin, end: copy_flow(arcs, frozen, flow, np.uint64(begin), np.uint64(end)), len(flow), threads
+    )
+    return flow

@@ -78,8 +78,8 @@ class LockFreeCostScaling(CostScaling):
         halves = rank.view(np.uint32)
         return Ranks(rank, halves[:n], halves[n:], np.zeros(n, dtype=np.uint32))
 
-    def residual(self, flow: NDArray[np.int64]) -> Residual:
-        """Return the residual network of a flow."""
+    def residual(self, flow: NDArray[np.int64] | None) -> Residual:
+        """Return the residual network of a flow; None is the flow of nothing."""
         return build_together(self.form, flow, self.pass_threads)
 
     def fix_arcs(self, most: np.int64) -> None:
@@ -94,8 +94,10 @@ class LockFreeCostScaling(CostScaling):
     def proved(self, most_passes: np.uint64) -> FlowState | None:
         """Return the state if the flow is optimal and this many passes find potentials that prove it."""
         potential = np.right_shift(self.work.potential, self.shift, out=self.work.excess)
-        net = self.net._replace(live=self.net.first[:-1])
-        if count_together(net, potential, np.int64(0), self.pass_threads) == 0:
+        every = self.net._replace(live=self.net.first[:-1])
+        short = count_together(every, potential, np.int64(0), self.pass_threads)
+        del every  # it shares the memory that the end frees
+        if short == 0:
             return self.end(potential, "optimal")
         return super().proved(most_passes)
 

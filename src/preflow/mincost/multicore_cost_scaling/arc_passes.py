@@ -18,6 +18,8 @@ Pseudo-code of fixing::
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -27,12 +29,19 @@ from ...kernels.atomics import fetch_add
 from ...kernels.constants import ONE, ZERO
 from ...kernels.kernel import kernel
 from ...parallel.pieces import run_pieces
-from ..residual import COST, FIELDS, LEFT, MATE, Residual, empty_residual, length_of
+from ..residual import COST, FIELDS, LEFT, MATE, Residual, empty_residual, length_of, put_flow
+
+#: For each residual arc, where the pass moves it; see :func:`move_arcs`.
+Moves: TypeAlias = NDArray[np.uint8] | NDArray[np.uint16] | NDArray[np.uint32]
 
 
-def new_moves(net: Residual) -> NDArray[np.uint32]:
-    """Return room for the new place of each arc."""
-    return np.empty(len(net.origin), dtype=np.uint32)
+def new_moves(net: Residual) -> Moves:
+    """Return room for the new place of each arc in the list of its tail."""
+    longest = int(np.diff(net.first).max(initial=0)) // int(FIELDS)
+    size = len(net.origin)
+    if longest <= 2**8:
+        return np.empty(size, dtype=np.uint8)
+    return np.empty(size, dtype=np.uint16) if longest <= 2**16 else np.empty(size, dtype=np.uint32)
 
 
 @kernel
@@ -47,14 +56,9 @@ def count_ends(
 
 @kernel
 def place_some(
-    net: Residual,
-    form: StandardForm,
-    flow: NDArray[np.int64],
-    free: NDArray[np.uint64],
-    begin: np.uint64,
-    end: np.uint64,
+    net: Residual, form: StandardForm, free: NDArray[np.uint64], begin: np.uint64, end: np.uint64
 ) -> None:
-    """Write some arcs in both directions; ``free[v]`` is the first place of `v` that no thread has taken."""
+    """Write some empty arcs in both directions; ``free[v]`` is `v`'s first place that no thread has taken."""
     arcs = net.arcs
     m = np.uint64(len(form.tail))
     for i in range(begin, end):
@@ -64,16 +68,13 @@ def place_some(
         arcs[forward], arcs[backward] = v, u
         arcs[forward + MATE], arcs[backward + MATE] = backward, forward
         arcs[forward + COST], arcs[backward + COST] = form.cost[i], -form.cost[i]
-        if u == v:
-            arcs[forward + LEFT], arcs[backward + LEFT] = 0, 0
-        else:
-            arcs[forward + LEFT], arcs[backward + LEFT] = form.capacity[i] - flow[i], flow[i]
+        arcs[forward + LEFT], arcs[backward + LEFT] = 0 if u == v else form.capacity[i], 0
         net.origin[forward // FIELDS] = i
         net.origin[backward // FIELDS] = i + m
 
 
-def build_together(form: StandardForm, flow: NDArray[np.int64], threads: int) -> Residual:
-    """Return the residual network of a flow; the order of the arcs of a vertex is any."""
+def build_together(form: StandardForm, flow: NDArray[np.int64] | None, threads: int) -> Residual:
+    """Return the residual network of a flow, or of none; the order of the arcs of a vertex is any."""
     degree = np.zeros(len(form.supply), dtype=np.int64)
     m = len(form.tail)
     run_pieces(
@@ -84,9 +85,11 @@ def build_together(form: StandardForm, flow: NDArray[np.int64], threads: int) ->
     net = empty_residual(form, degree)
     frozen = read_only(form)
     free = net.first[:-1].copy()
-    run_pieces(
-        lambda begin, end: place_some(net, frozen, flow, free, np.uint64(begin), np.uint64(end)), m, threads
-    )
+    run_pieces(lambda begin, end: place_some(net, frozen, free, np.uint64(begin), np.uint64(end)), m, threads)
+    if flow is not None:
+        run_pieces(
+            lambda begin, end: put_flow(net, flow, np.uint64(begin), np.uint64(end)), len(net.origin), threads
+        )
     return net
 
 
@@ -96,32 +99,34 @@ def move_arcs(
     potential: NDArray[np.int64],
     shift: Int64,
     most: Int64,
-    now: NDArray[np.uint32],
+    now: Moves,
     begin: np.uint64,
     end: np.uint64,
 ) -> np.uint64:
     """Fix the live arcs of some vertices whose length exceeds `most` in size; return how many moved.
 
-    The *number* of an arc is its place divided by FIELDS. For that before the pass, `now` gets the one after.
+    The *number* of an arc is its place divided by FIELDS. For that before the pass, `now` gets the one after,
+    counted from the first arc of its tail.
     """
     arcs, origin = net.arcs, net.origin
     moved = ZERO
     for u in range(begin, end):
         arc, live = net.first[u], net.live[u]
+        start = arc // FIELDS
         number, past = live // FIELDS, net.first[u + ONE] // FIELDS
         while number < past:
-            now[number] = number
+            now[number] = number - start
             number += ONE
         # The number that the arc at the place `arc` had. Exchanges bring it arcs from the end, one by one.
         number = arc // FIELDS
         while arc < live:
             if abs(length_of(net, potential, shift, u, arc)) <= most:
-                now[number] = arc // FIELDS
+                now[number] = arc // FIELDS - start
                 arc += FIELDS
                 number = arc // FIELDS
                 continue
             live -= FIELDS
-            now[number] = live // FIELDS
+            now[number] = live // FIELDS - start
             if arc == live:
                 break
             for field in range(FIELDS):
@@ -134,12 +139,13 @@ def move_arcs(
 
 
 @kernel
-def point_to_mates(net: Residual, now: NDArray[np.uint32], begin: np.uint64, end: np.uint64) -> None:
+def point_to_mates(net: Residual, now: Moves, begin: np.uint64, end: np.uint64) -> None:
     """Write the new places of the mates of some arcs."""
     arcs = net.arcs
     for number in range(begin, end):
-        mate = number * FIELDS + MATE
-        arcs[mate] = np.uint64(now[np.uint64(arcs[mate]) // FIELDS]) * FIELDS
+        arc = number * FIELDS
+        moved = np.uint64(now[np.uint64(arcs[arc + MATE]) // FIELDS])
+        arcs[arc + MATE] = net.first[np.uint64(arcs[arc])] + moved * FIELDS
 
 
 def fix_together(
@@ -147,7 +153,7 @@ def fix_together(
     potential: NDArray[np.int64],
     shift: np.int64,
     most: np.int64,
-    now: NDArray[np.uint32],
+    now: Moves,
     threads: int,
 ) -> None:
     """Fix the live arcs whose length exceeds `most` or is below its negative; `now` is from new_moves."""

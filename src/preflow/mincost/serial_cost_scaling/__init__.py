@@ -39,7 +39,7 @@ from .. import serial_capacity_scaling
 from ..infeasible import excesses
 from ..price_refinement import REFINED, new_refinement, refine_prices
 from ..price_update import Ranks, new_ranks
-from ..residual import Residual, build_residual
+from ..residual import Residual, build_residual, flow_from, flow_in_place
 from ..serial_capacity_scaling import CapacityScalingOptions
 from ..solution import Ending, FlowState
 from .arc_fixing import fix_arcs, release_arcs
@@ -103,10 +103,21 @@ class CostScaling:
         if start is not None:
             largest = max(largest, -int(potential.min(initial=0)) // (n + 1) + 1)
         self.shift = np.int64(shift_of(n, largest))
-        self.net = self.residual(np.zeros(len(form.tail), dtype=np.int64) if start is None else start.flow)
+        violation = largest
+        excess = form.supply.copy()
+        if start is not None:
+            excess = excesses(form, start.flow)
+            length = form.cost + potential[form.tail] - potential[form.head]
+            short = np.where(start.flow < form.capacity, -length, 0).max(initial=0)
+            long = np.where(start.flow > 0, length, 0).max(initial=0)
+            violation = max(int(short), int(long), largest >> WARM if excess.any() else 0)
+            del length
+        self.violation = violation << int(self.shift)
+        potential <<= self.shift
+        self.net = self.residual(None if start is None else start.flow)
         self.work = Work(
-            potential << self.shift,
-            form.supply.copy() if start is None else excesses(form, start.flow),
+            potential,
+            excess,
             np.zeros(n, dtype=np.uint64),
             np.zeros(n, dtype=np.uint32),
             np.zeros(n, dtype=np.uint8),
@@ -114,15 +125,10 @@ class CostScaling:
             np.zeros(int(MOST) + 1, dtype=np.uint64),
             self.new_ranks(),
         )
-        self.refinement = new_refinement(self.work.ranks, self.work.next_arc, self.work.queue)
+        self.refinement = new_refinement(
+            self.work.ranks, self.work.next_arc, self.work.queue, self.work.queued
+        )
         self.monitor = control.monitor()
-        violation = largest
-        if start is not None:
-            length = form.cost + potential[form.tail] - potential[form.head]
-            short = np.where(start.flow < form.capacity, -length, 0).max(initial=0)
-            long = np.where(start.flow > 0, length, 0).max(initial=0)
-            violation = max(int(short), int(long), largest >> WARM if self.work.excess.any() else 0)
-        self.violation = violation << int(self.shift)
 
     def solve(self) -> FlowState:
         """Refine until the flow is optimal."""
@@ -175,8 +181,8 @@ class CostScaling:
         """Return the state of price updates."""
         return new_ranks(len(self.form.supply))
 
-    def residual(self, flow: NDArray[np.int64]) -> Residual:
-        """Return the residual network of a flow."""
+    def residual(self, flow: NDArray[np.int64] | None) -> Residual:
+        """Return the residual network of a flow; None is the flow of nothing."""
         return build_residual(self.form, flow)
 
     def fix_arcs(self, most: np.int64) -> None:
@@ -190,7 +196,9 @@ class CostScaling:
     def end(self, potential: NDArray[np.int64], ending: Ending) -> FlowState:
         """Free the state of the solve, and return the flow with these potentials."""
         del self.work, self.refinement
-        return FlowState(self.net.flow(self.form, self.control.threads), potential, ending)
+        arcs = flow_in_place(self.net, self.control.threads)
+        del self.net  # the flow takes the memory of its other arrays
+        return FlowState(flow_from(arcs, self.form, self.control.threads), potential, ending)
 
     def refine_once(self, level: int) -> int:
         """Refine with the live arcs; return how it ended."""
@@ -203,14 +211,17 @@ class CostScaling:
 
         No vertex has excess, so the potentials are kept in the array of the excess.
         """
-        net, excess = self.net, self.work.excess
-        net = net._replace(live=net.first[1:])
+        excess = self.work.excess
         potential = np.right_shift(self.work.potential, self.shift, out=excess)
         zero = np.int64(0)
-        ending = refine_prices(net, potential, self.refinement, zero, zero, most_passes, self.monitor)
+        ending = refine_prices(
+            self.net._replace(live=self.net.first[1:]),
+            potential, self.refinement, zero, zero, most_passes, self.monitor,
+        )  # fmt: skip
         if ending == REFINED:
             return self.end(potential, "optimal")
         excess[:] = 0
+        self.work.queued[:] = 0
         return None
 
     def ended(self) -> FlowState:
