@@ -1,26 +1,8 @@
 // The kernels of device_transport.py: what the plans of a batch move and cost, and what their prices prove.
 #include "atomics.cuh"
+#include "cost_types.cuh"
 #include "lanes.cuh"
 #include "numbers.cuh"
-
-// COST_KIND 0 to 3: costs are int32, int64, float32, float64.
-#ifndef COST_KIND
-#define COST_KIND 3
-#endif
-#if COST_KIND == 0
-using Stored = int;
-#elif COST_KIND == 1
-using Stored = i64;
-#elif COST_KIND == 2
-using Stored = float;
-#else
-using Stored = double;
-#endif
-#if COST_KIND <= 1
-using Number = i64;
-#else
-using Number = double;
-#endif
 
 struct Arguments {
     const Stored* values;

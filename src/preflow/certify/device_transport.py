@@ -21,8 +21,6 @@ from .exact import times_powers
 from .transport import INT64_MAX
 
 SOURCE = Path(__file__).with_suffix(".cu")
-#: Types of costs, in the order of COST_KIND in the ``.cu`` file.
-KINDS = ("i4", "i8", "f4", "f8")
 #: Threads of a block.
 THREADS = 512
 #: Words of an item, and the places of some, as in the ``.cu`` file.
@@ -140,13 +138,12 @@ def proofs_on_device(
         least=xp.empty((items, n), dtype=kind),
         words=xp.empty((items, WORDS), dtype=np.uint64),
     )  # fmt: skip
-    constants = (("COST_KIND", KINDS.index(costs.dtype.str[1:])),)
     if weighed:
-        device.share(SOURCE, "least_of_rows", 32 * items * n, arguments, constants=constants)
+        device.share(SOURCE, "least_of_rows", 32 * items * n, arguments, constants=costs.macros)
     threads = min(THREADS, device.block_threads)
     blocks = min(items, device.most_threads // threads)
     device.launch(
-        SOURCE, "check_plans", blocks, threads, arguments, shared_bytes=threads // 4, constants=constants
+        SOURCE, "check_plans", blocks, threads, arguments, shared_bytes=threads // 4, constants=costs.macros
     )
     words = device.to_host(arguments.words)
     if words[:, WRONG].any():

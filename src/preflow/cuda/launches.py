@@ -13,7 +13,7 @@ from typing import Any
 
 from ..arrays import Array
 from ..errors import SolverError
-from .runtime import Device
+from .runtime import Device, Macros
 
 #: The first words of every kernel's state: its phase, and the number of barriers left in this launch.
 PHASE, ROUNDS_LEFT = 0, 1
@@ -29,7 +29,7 @@ def launches(
     kernel: str,
     arguments: Any,
     done: int,
-    constants: tuple[tuple[str, int], ...] = (),
+    constants: Macros = (),
 ) -> Iterator[Array]:
     """Launch a kernel until its phase is `done`; yield its state after each launch.
 

@@ -22,7 +22,7 @@ from functools import cached_property, lru_cache
 from importlib import import_module
 from pathlib import Path
 from threading import Timer
-from typing import Any
+from typing import Any, TypeAlias
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -35,6 +35,8 @@ from ..solving.timing import counted_as_compiling
 
 logger = logging.getLogger("preflow")
 
+#: Names and values of macros with which a file is compiled.
+Macros: TypeAlias = tuple[tuple[str, int], ...]
 HEADERS = Path(__file__).parent / "headers"
 INCLUDE = re.compile(r'^#include "([\w.]+)"\n', re.MULTILINE)
 INSTALL = "install it with  pip install 'preflow[cuda]'"
@@ -254,7 +256,7 @@ class Device:
         kernel: str,
         num_items: int,
         arguments: tuple[object, ...],
-        constants: tuple[tuple[str, int], ...] = (),
+        constants: Macros = (),
     ) -> None:
         """Launch a kernel whose threads share `num_items` items; thread k of n takes every n-th from k on."""
         self.bind_sharing(path, kernel, num_items, arguments, constants)()
@@ -265,7 +267,7 @@ class Device:
         kernel: str,
         num_items: int,
         arguments: tuple[object, ...],
-        constants: tuple[tuple[str, int], ...] = (),
+        constants: Macros = (),
     ) -> Callable[[], None]:
         """Return a function that calls :meth:`share` with these arguments, with less work at each call."""
         blocks = min(-(-num_items // SHARING_THREADS), SHARING_BLOCKS * self.num_multiprocessors)
@@ -282,7 +284,7 @@ class Device:
         arguments: tuple[object, ...],
         *,
         shared_bytes: int = 0,
-        constants: tuple[tuple[str, int], ...] = (),
+        constants: Macros = (),
         cooperative: bool = False,
     ) -> None:
         """Start a kernel of a ``.cu`` file; it runs after the kernels started before it.
@@ -322,7 +324,7 @@ class Device:
         arguments: tuple[object, ...],
         *,
         shared_bytes: int = 0,
-        constants: tuple[tuple[str, int], ...] = (),
+        constants: Macros = (),
         cooperative: bool = False,
     ) -> Callable[[], None]:
         """Return a function that calls :meth:`launch` with these arguments, with less work at each call.
@@ -395,9 +397,7 @@ def _word(argument: Any) -> int:
 
 
 @lru_cache
-def _function(
-    path: Path, kernel: str, constants: tuple[tuple[str, int], ...], cooperative: bool, number: int
-) -> Any:
+def _function(path: Path, kernel: str, constants: Macros, cooperative: bool, number: int) -> Any:
     """Return a kernel for the current GPU, whose number is `number`."""
     cupy = _import_cupy()
     options = ("--std=c++17", *(f"-D{name}={value}" for name, value in constants))

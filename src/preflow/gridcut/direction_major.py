@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..arrays import AnyArray
-from ..cuda.runtime import Device
+from ..cuda.runtime import Device, Macros
 from ..errors import InvalidInputError, SolverError
 from ..graph.integer_grid import IntegerGrid
 from ..solving.run import Control
@@ -42,7 +42,7 @@ class DeviceGrid(NamedTuple):
     num_pixels: int
 
     @property
-    def constants(self) -> tuple[tuple[str, int], ...]:
+    def constants(self) -> Macros:
         """Macros that kernels on this grid are compiled with."""
         return (
             ("DIRECTIONS", len(self.residual)),

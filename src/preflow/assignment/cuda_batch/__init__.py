@@ -39,6 +39,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import AnyArray
+from ...cuda.runtime import Macros
 from ...errors import SolverError, UnsuitableMethodError
 from ...graph.device.costs import DeviceCosts
 from ...solving.options import check_count, check_flag
@@ -145,7 +146,7 @@ class Shape(NamedTuple):
     bytes_a_team: int
 
     @property
-    def constants(self) -> tuple[tuple[str, int], ...]:
+    def constants(self) -> Macros:
         """The macros of the compilation."""
         names = ("WARPS", "TEAMS", "COLUMNS", "SOURCE", "NUMBER", "STORED", "VECTOR")
         return tuple(zip(names, self[:7], strict=True))

@@ -59,6 +59,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...arrays import AnyArray
+from ...cuda.runtime import Macros
 from ...errors import InvalidInputError, SolverError
 from ...graph.device.costs import DeviceCosts
 from ...graph.device.points import DevicePoints
@@ -70,8 +71,6 @@ from ..device_solution import DeviceSolution, make_solution
 from ..solution import INFEASIBLE, OVERFLOW, SOLVED, STOPPED
 
 SOURCE = Path(__file__).with_name("shortest_path.cu")
-#: Types of costs, in the order of COST_KIND in costs.cuh.
-KINDS = ("i4", "i8", "f4", "f8")
 #: The number of words of a problem, and the places of some, as in state.cuh.
 PROBLEM_WORDS = 64
 PHASE, ENDING, SEARCHES, FREE_ROWS, SEARCHED = 0, 3, 4, 5, 10
@@ -237,12 +236,10 @@ def _arguments(
 
 def _constants(
     costs: DeviceCosts | DevicePoints, arguments: Arguments, options: CudaShortestPathOptions
-) -> tuple[tuple[str, int], ...]:
+) -> Macros:
     """Return the macros with which the kernel is compiled."""
     lanes = ("LANES_A_ROW", options.lanes or _lanes(costs.device.block_threads, arguments))
-    if isinstance(costs, DevicePoints):
-        return lanes, ("COST_KIND", len(KINDS) + costs.kind), ("DIMENSION", costs.rows.shape[1])
-    return lanes, ("COST_KIND", KINDS.index(costs.dtype.str[1:]))
+    return lanes, *costs.macros
 
 
 def _run(

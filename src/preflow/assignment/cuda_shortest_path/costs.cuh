@@ -1,29 +1,8 @@
 // Costs for the kernel of cuda-shortest-path: the type of numbers, words that compare as numbers do, and rows of costs
 // that are read from a matrix or computed from points.
 #include "atomics.cuh"
+#include "cost_types.cuh"
 #include "numbers.cuh"
-
-// COST_KIND 0 to 3: a matrix of int32, int64, float32, float64. COST_KIND 4 to 7: float64 distances of points,
-// EUCLIDEAN, SQEUCLIDEAN, CITYBLOCK and CHEBYSHEV of graph/point_costs.py.
-#ifndef COST_KIND
-#define COST_KIND 0
-#endif
-
-#if COST_KIND == 0
-using Stored = int;
-#elif COST_KIND == 1
-using Stored = i64;
-#elif COST_KIND == 2
-using Stored = float;
-#else
-using Stored = double;
-#endif
-
-#if COST_KIND <= 1
-using Number = i64;
-#else
-using Number = double;
-#endif
 
 // Words compare as their numbers do, if the numbers are not negative.
 __device__ __forceinline__ u64 word_of(Number value) { return same_bits<u64>(value); }

@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 
 from ...arrays import AnyArray, DType, Number
 from ...cuda import runtime
-from ...cuda.runtime import Device
+from ...cuda.runtime import Device, Macros
 from ...errors import InvalidInputError
 from ..costs import LARGEST_INTEGER, DenseCosts, batch_shape, check_extent, checked_sizes
 from ..placement import DeviceArrays, as_device_array, require_memory, restorer
 
 SOURCE = Path(__file__).with_suffix(".cu")
-#: Dtypes of costs on a GPU by the suffix of their kernels, and the dtypes that others are converted to.
+#: Dtypes of costs on a GPU by the suffix of their kernels, in the order of COST_KIND in ``cost_types.cuh``.
+#: Others are converted to the next.
 KERNELS = {"i4": "int32", "i8": "int64", "f4": "float32", "f8": "float64"}
 WIDER = {"b1": "i4", "i1": "i4", "u1": "i4", "i2": "i4", "u2": "i4", "u4": "i8", "u8": "i8", "f2": "f4"}
 #: Result of a kernel, in words of 64 bits: the largest, the smallest with its bits inverted, and flags.
@@ -89,6 +90,11 @@ class DeviceCosts(DeviceArrays):
         dtype: DType = self.values.dtype
         return dtype
 
+    @property
+    def macros(self) -> Macros:
+        """The macros of :func:`type_macros` for these costs."""
+        return type_macros(self.dtype)
+
     @cached_property
     def extent(self) -> Extent:
         """Properties of the costs, computed at first use, in one pass over them."""
@@ -130,6 +136,11 @@ class DeviceCosts(DeviceArrays):
     def at(self, item: Any, rows: AnyArray, columns: AnyArray) -> AnyArray:
         """Return the costs of pairs; infinite where they are not allowed."""
         return self.values[item, rows, columns]
+
+
+def type_macros(dtype: DType) -> Macros:
+    """Return the macros that tell kernels the type of a matrix of costs: see ``cost_types.cuh``."""
+    return (("COST_KIND", list(KERNELS).index(dtype.str[1:])),)
 
 
 def costs_on_device(cost: AnyArray, maximize: bool, sizes: AnyArray) -> DeviceCosts:

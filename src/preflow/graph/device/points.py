@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ...arrays import AnyArray, DType
-from ...cuda.runtime import Device
+from ...cuda.runtime import Device, Macros
 from ..placement import DeviceArrays, require_memory
 from ..point_costs import PointCosts
+from .costs import KERNELS
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -44,6 +45,11 @@ class DevicePoints(DeviceArrays):
     def dtype(self) -> DType:
         """The dtype of costs, float64."""
         return np.dtype(np.float64)
+
+    @property
+    def macros(self) -> Macros:
+        """Macros for the distance and the number of coordinates: see ``cost_types.cuh``."""
+        return ("COST_KIND", len(KERNELS) + self.kind), ("DIMENSION", self.rows.shape[1])
 
     def to_minimize(self) -> DevicePoints:
         """Return costs to minimise, with no more rows than columns, that have the same best assignments."""

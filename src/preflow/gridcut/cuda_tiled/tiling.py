@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import AnyArray, ArrayModule, DType
-from ...cuda.runtime import Device
+from ...cuda.runtime import Device, Macros
 from ...errors import UnsuitableMethodError
 from ...graph.integer_grid import IntegerGrid
 from ..solution import GridFlow
@@ -188,7 +188,7 @@ class Tiling:
         return padded[(..., *(0,) * missing, *self.inside[missing:])]
 
     @cached_property
-    def constants(self) -> tuple[tuple[str, int], ...]:
+    def constants(self) -> Macros:
         """Macros with which the kernels are compiled."""
         packed = [
             sum((offset[axis] & 15) << 4 * pair for pair, offset in enumerate(self.offsets))

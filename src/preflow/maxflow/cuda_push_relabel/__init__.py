@@ -59,7 +59,7 @@ import numpy as np
 
 from ...arrays import AnyArray, Array
 from ...cuda import runtime
-from ...cuda.runtime import Device
+from ...cuda.runtime import Device, Macros
 from ...errors import InvalidInputError, SolverError, UnsuitableMethodError
 from ...graph.device.residual import ARCS_A_PIECE, DeviceNetwork, search_room
 from ...solving.options import check_count, check_flag, check_positive_integer
@@ -335,9 +335,7 @@ def heights_of(arguments: Arguments) -> AnyArray:
     return arguments.label.view(np.uint32)[::2]
 
 
-def push_until_done(
-    device: Device, arguments: Arguments, constants: tuple[tuple[str, int], ...], control: Control
-) -> Array:
+def push_until_done(device: Device, arguments: Arguments, constants: Macros, control: Control) -> Array:
     """Launch the kernel until it has finished; return its state."""
     net = arguments.net
     threads = device.block_threads

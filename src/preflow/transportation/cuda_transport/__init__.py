@@ -69,9 +69,9 @@ from numpy.typing import NDArray
 
 from ...arrays import AnyArray, Array
 from ...certify.device_transport import PlanArrays
-from ...cuda.runtime import Device
+from ...cuda.runtime import Device, Macros
 from ...errors import CostOverflowError, InvalidInputError, SolverError
-from ...graph.device.costs import DeviceCosts
+from ...graph.device.costs import DeviceCosts, type_macros
 from ...graph.device.points import DevicePoints
 from ...graph.placement import require_memory
 from ...solving.options import check_count, check_flag
@@ -82,8 +82,6 @@ from .refined import refined_tree
 
 SOURCE = Path(__file__).with_name("simplex.cu")
 LISTING = Path(__file__).with_name("plans.cu")
-#: Types of costs, in the order of COST_KIND in dense_costs.cuh.
-KINDS = ("i4", "i8", "f4", "f8")
 #: Bytes of shared memory that a block needs besides arrays of vertices, as in state.cuh: for vertices with
 #: numbers of 16 bits, and of 32 bits.
 SCRATCH_BYTES = {2: 4096 + 6144, 4: 4096 + 12288}
@@ -274,7 +272,7 @@ class Prepared(NamedTuple):
     """
 
     costs: Costs
-    constants: tuple[tuple[str, int], ...]
+    constants: Macros
     largest: int
     extent: float
     exponent: int | None
@@ -292,10 +290,9 @@ def _prepare(costs: DeviceCosts | DevicePoints) -> Prepared:
     if isinstance(costs, DevicePoints):
         largest = _largest_distance(xp, costs)
         exponent = min(bits - int(np.frexp(largest)[1]), MOST_EXPONENT - int(np.frexp(costs.factor)[1]))
-        of_points = (("COST_KIND", len(KINDS) + costs.kind), ("DIMENSION", costs.rows.shape[1]))
         whole = int(np.ldexp(largest, exponent)) + 1
         factor = _word(np.ldexp(costs.factor, exponent))
-        return Prepared(Costs(costs.rows, costs.columns, m, factor), of_points, whole, whole, exponent)
+        return Prepared(Costs(costs.rows, costs.columns, m, factor), costs.macros, whole, whole, exponent)
     values, least, most = costs.values, costs.extent.least, costs.extent.most
     is_narrow = values.dtype == np.int64 and max(abs(int(least)), abs(int(most))) < 2**31
     if is_narrow and costs.device.has_room(values.nbytes):
@@ -304,13 +301,13 @@ def _prepare(costs: DeviceCosts | DevicePoints) -> Prepared:
     if values.dtype.kind == "i":
         largest_integer = max(abs(int(least)), abs(int(most)))
         found = Costs(values, values, m, 0)
-        kind = (("COST_KIND", KINDS.index(values.dtype.str[1:])),)
-        return Prepared(found, kind, largest_integer, float(int(most) - int(least)), None)
+        spread = float(int(most) - int(least))
+        return Prepared(found, type_macros(values.dtype), largest_integer, spread, None)
     largest = max(abs(float(least)), abs(float(most)))
     exponent = min(bits - int(np.frexp(largest)[1]), MOST_EXPONENT)
     if values.dtype == np.float32 and abs(exponent) > MOST_SINGLE_EXPONENT:
         values = values.astype(np.float64)
-    constants: tuple[tuple[str, int], ...] = (("COST_KIND", KINDS.index(values.dtype.str[1:])),)
+    constants = type_macros(values.dtype)
     factor = np.ldexp(1.0, exponent)
     found = Costs(values, values, m, _word(factor))
     if values.dtype == np.float64 and costs.device.has_room(values.nbytes // 2):
@@ -437,7 +434,7 @@ def _arguments(
 def _take_tree(
     device: Device,
     arguments: Arguments,
-    constants: tuple[tuple[str, int], ...],
+    constants: Macros,
     masses: tuple[NDArray[np.int64], NDArray[np.int64]],
     epsilon: int,
     control: Control,
@@ -459,7 +456,7 @@ def _take_tree(
 def _run(
     device: Device,
     arguments: Arguments,
-    constants: tuple[tuple[str, int], ...],
+    constants: Macros,
     masses: tuple[NDArray[np.int64], NDArray[np.int64]],
     epsilon: int,
     control: Control,

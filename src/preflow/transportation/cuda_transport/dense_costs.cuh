@@ -1,22 +1,7 @@
 // Costs of transport as integers: read from a matrix, or computed from points and rounded.
 #include "atomics.cuh"
+#include "cost_types.cuh"
 #include "numbers.cuh"
-
-// COST_KIND 0 to 3: a matrix of int32, int64, float32, float64. COST_KIND 4 to 7: float64 distances of points,
-// EUCLIDEAN, SQEUCLIDEAN, CITYBLOCK and CHEBYSHEV of graph/point_costs.py.
-#ifndef COST_KIND
-#define COST_KIND 0
-#endif
-
-#if COST_KIND == 0
-using Stored = int;
-#elif COST_KIND == 1
-using Stored = i64;
-#elif COST_KIND == 2
-using Stored = float;
-#else
-using Stored = double;
-#endif
 
 // Every kernel must compute the same distance, so the compiler must not fuse products and sums.
 #ifdef PREFLOW_ON_CPU

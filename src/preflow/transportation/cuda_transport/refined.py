@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import AnyArray
-from ...cuda.runtime import Device
+from ...cuda.runtime import Device, Macros
 from ...mincost.cuda_cost_scaling.engine import OPTIMAL, Engine, Tuning
 from ...solving.run import Control
 from .spanning_tree import spanning_tree
@@ -63,7 +63,7 @@ class Pairs(NamedTuple):
 def _listed(
     device: Device,
     costs: tuple[AnyArray, AnyArray, int, int],
-    constants: tuple[tuple[str, int], ...],
+    constants: Macros,
     price: AnyArray,
     masses: tuple[NDArray[np.int64], NDArray[np.int64]],
 ) -> tuple[AnyArray, AnyArray]:
@@ -106,7 +106,7 @@ def _listed(
 def refined_tree(
     device: Device,
     costs: tuple[AnyArray, AnyArray, int, int],
-    constants: tuple[tuple[str, int], ...],
+    constants: Macros,
     smooth: AnyArray,
     masses: tuple[NDArray[np.int64], NDArray[np.int64]],
     root: int,
