@@ -6,18 +6,22 @@ In the root of the repository:
 
 It prints the tables of a paper with the published numbers beside the measured ones, and with --out also
 draws its figures. Without names of tables and figures it measures all of them. The sizes are those of the
-paper, and no run is stopped; --small takes smaller instances and stops a run after 20 seconds.
+paper, no run is stopped, and each method runs without a warm-up run; --small takes smaller instances, stops a
+run after 20 seconds, and lets methods take turns.
 
     --small         Smaller instances of the same kinds: minutes instead of hours.
     --seeds N       Instances of each family of generated networks.
     --repeats N     Timed runs of each method on each instance.
-    --out FOLDER    Write the report and the pictures there. After every instance the record is written.
+    --out FOLDER    Write the report and the pictures there. After every measurement the record is written.
     --resume        Keep what FOLDER has, and measure the rest.
+    --budget S      Begin no measurement after S seconds, and name those that are left for --resume.
     --file FILE     Matrices or volumes of the paper, instead of generated ones of the same kind.
 
 All options of `preflow bench` work as well; `preflow bench --help` lists them. Each paper has its methods and
 numbers of threads unless --method and --threads are given. Other packages take part only if --peer names
-them, and memory is not measured.
+them, and memory is not measured. `--problem min_cut` measures the first stage alone where a suite is one of
+maximum flow. Parts that have instances of their own are measured in runs of their own, which write into
+FOLDER/PART.
 
 For example:
 
@@ -31,15 +35,29 @@ The papers, and their tables and figures:
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from preflow.bench.problems import add_suite
 from preflow.cli import main as run_command
-from preflow.errors import InvalidInputError
+from preflow.cli.session import INTERRUPTED
+from preflow.errors import InvalidInputError, PreflowError
 
 from . import PAPERS
-from .selection import Paper, select
+from .selection import Selection, runs_of, select
+
+#: Problems with the same instances: a suite of one is a suite of the other, too.
+SAME_INSTANCES = ("max_flow", "min_cut")
+
+
+class Request(NamedTuple):
+    """A request of the user: a paper, its parts by the names of their runs, and the other options."""
+
+    paper: str
+    runs: dict[str, Selection]
+    options: list[str]
 
 
 def usage() -> str:
@@ -47,13 +65,13 @@ def usage() -> str:
     lines = [(__doc__ or "").strip()]
     for name, paper in PAPERS.items():
         lines += ["", f"    {name}: {paper.title}", f"        {paper.full}; --small: {paper.small}."]
-        width = max(map(len, paper.parts))
-        lines += [f"        {part:{width}}  {text}" for part, text in paper.parts.items()]
+        width = max(map(len, paper.all_parts))
+        lines += [f"        {part:{width}}  {text}" for part, text in paper.all_parts.items()]
     return "\n".join(lines)
 
 
-def arguments_of_bench(arguments: Sequence[str]) -> list[str]:
-    """Register the suites of what is asked for, and return the arguments of ``preflow bench``.
+def read(arguments: Sequence[str]) -> Request:
+    """Read the arguments of the command.
 
     Raises
     ------
@@ -63,11 +81,9 @@ def arguments_of_bench(arguments: Sequence[str]) -> list[str]:
     name, *rest = arguments
     if name not in PAPERS:
         raise InvalidInputError(f"unknown paper {name!r}; there are: {', '.join(PAPERS)}")
-    paper: Paper = PAPERS[name]
+    paper = PAPERS[name]
     count = next((i for i, text in enumerate(rest) if text.startswith("-")), len(rest))
     parts, options = rest[:count], rest[count:]
-    small = "--small" in options
-    options = [text for text in options if text != "--small"]
     seeds = None
     if "--seeds" in options:
         at = options.index("--seeds")
@@ -76,28 +92,86 @@ def arguments_of_bench(arguments: Sequence[str]) -> list[str]:
             raise InvalidInputError(f"--seeds needs a number, got {number!r}")
         seeds = int(number)
         del options[at : at + 2]
-    for problem, suite in paper.suites(select(paper, parts, small, seeds)).items():
-        add_suite(name, suite, problem)
-    given = {text.partition("=")[0] for text in options}
-    if "--time-limit" not in given and not small:
-        options += ["--time-limit", "inf"]
-    if "--peer" not in given and "--no-peers" not in given:
+    selection = select(paper, parts, "--small" in options, seeds)
+    return Request(name, runs_of(paper, selection), [text for text in options if text != "--small"])
+
+
+def given(options: Sequence[str]) -> dict[str, str]:
+    """Return the options by name, each with the text behind its = or the next word."""
+    found = {}
+    for text, following in zip(options, [*options[1:], ""], strict=True):
+        name, equals, value = text.partition("=")
+        if name.startswith("--"):
+            found[name] = value if equals else following
+    return found
+
+
+def with_folder(options: Sequence[str], part: str) -> list[str]:
+    """Return the options with the folder of a part in place of that of the main run, which has no name."""
+    changed = []
+    for before, text in zip(["", *options[:-1]], options, strict=True):
+        name, equals, value = text.partition("=")
+        if before == "--out":
+            text = os.path.join(text, part) if part else text
+        elif name == "--out" and equals:
+            text = f"--out={os.path.join(value, part) if part else value}"
+        changed.append(text)
+    return changed
+
+
+def arguments_of_bench(request: Request, run: str) -> list[str]:
+    """Register the suites of a run, and return the arguments of ``preflow bench``."""
+    paper, selection = PAPERS[request.paper], request.runs[run]
+    options, names = with_folder(request.options, run), given(request.options)
+    suites = paper.suites(selection)
+    for problem, suite in suites.items():
+        for each in SAME_INSTANCES if problem in SAME_INSTANCES else (problem,):
+            add_suite(request.paper, suite, each)
+    if "--problem" not in names:
+        options += [text for problem in suites for text in ("--problem", problem)]
+    if not selection.small:
+        options += [] if "--time-limit" in names else ["--time-limit", "inf"]
+        options += [] if "--one-by-one" in names else ["--one-by-one"]
+    if "--peer" not in names and "--no-peers" not in names:
         options.append("--no-peers")
-    if "--no-memory" not in given:
+    if "--no-memory" not in names:
         options.append("--no-memory")
-    return ["bench", name, *options]
+    return ["bench", request.paper, *options]
+
+
+def arguments_of_program(request: Request, run: str) -> list[str]:
+    """Return the arguments of a part that is a program."""
+    selection = request.runs[run]
+    return [
+        *with_folder(request.options, run),
+        *(["--small"] if selection.small else []),
+        *([] if selection.seeds is None else ["--seeds", str(selection.seeds)]),
+    ]
 
 
 def main() -> None:
-    """Run the command."""
+    """Run the command: one run after the other, and exit with the code of the first that fails."""
     if len(sys.argv) == 1 or "--help" in sys.argv:
         print(usage())
         return
+    codes: list[str | int | None] = []
     try:
-        sys.argv[1:] = arguments_of_bench(sys.argv[1:])
-    except InvalidInputError as error:
+        request = read(sys.argv[1:])
+        paper = PAPERS[request.paper]
+        for run in request.runs:
+            if run in paper.programs:
+                paper.programs[run].run(arguments_of_program(request, run))
+                continue
+            sys.argv[1:] = arguments_of_bench(request, run)
+            try:
+                run_command()
+            except SystemExit as ending:
+                codes.append(ending.code)
+                if ending.code == INTERRUPTED:
+                    break
+    except PreflowError as error:
         sys.exit(f"error: {error}")
-    run_command()
+    sys.exit(next((code for code in codes if code), None))
 
 
 if __name__ == "__main__":

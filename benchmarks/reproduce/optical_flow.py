@@ -2,7 +2,9 @@
 
 In the root of the repository:
 
-    python -m benchmarks.reproduce.optical_flow [--methods NAME,...] [--seconds S] [--out FILE]
+    python -m benchmarks.reproduce lupinska optical-flow [--small] [--seeds N] [--repeats N] [--method NAME]
+
+A seed is another texture.
 
 The paper reduces optical flow to assignments in complete bipartite graphs of at most 30 to 30 vertices with
 costs up to 100. One takes 1/20 s, which it calls real time; it does not say what the vertices are. There are
@@ -22,20 +24,21 @@ and their time counts.
 
 from __future__ import annotations
 
-import argparse
-import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
-from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 import preflow
-from preflow.bench.machine import describe_machine
+from preflow.bench.problem import Table
 from preflow.errors import PreflowError
+
+from .means import Mean
+from .programs import Record, read_settings
 
 #: Size of a frame, of a patch, and the number of points: 30 vertices on either side of an assignment.
 SHAPE, PATCH, POINTS = (120, 160), (5, 6), 30
@@ -45,6 +48,11 @@ LARGEST, FOR_A_PIXEL = 100, 2
 REACH = 3
 #: Motion from each frame to the next, down and to the right, at most: it alternates.
 MOTION = ((1, -2), (-2, 1), (0, 3))
+#: Seconds of each measurement.
+SECONDS, SMALL_SECONDS = 2.0, 0.5
+READINGS = ("points", "patches")
+#: Frames a second that follow from the paper's 1/20 s for an assignment.
+PUBLISHED: Mapping[str, str] = MappingProxyType({"points": "about 20", "patches": "about 0.03"})
 METHODS = ("cuda-lockfree", "multicore-lockfree", "serial-cost-scaling", "cuda-batch", "auto")
 
 Frame = NDArray[np.float64]
@@ -62,11 +70,11 @@ class Measured(NamedTuple):
     right: float
 
 
-def frames() -> Iterator[tuple[Frame, tuple[int, int]]]:
+def frames(seed: int = 0) -> Iterator[tuple[Frame, tuple[int, int]]]:
     """Yield frames without end, and the motion that led to each."""
     from scipy.ndimage import gaussian_filter
 
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
     texture = gaussian_filter(rng.random(SHAPE), 1.5, mode="wrap")
     texture = 255 * (texture - texture.min()) / np.ptp(texture)
     step = (0, 0)
@@ -129,7 +137,7 @@ def of_points(before: Frame, after: Frame, step: tuple[int, int], old: Points) -
     return costs_of_points(before, after, old, (old + step)[::-1])
 
 
-def measure(reading: str, method: str, seconds: float) -> Measured:
+def measure(reading: str, method: str, seconds: float, seed: int = 0) -> Measured:
     """Measure a method in a reading; the first frame, which may compile kernels, does not count."""
     at_once = method in ("auto", "cuda-batch")
 
@@ -141,7 +149,7 @@ def measure(reading: str, method: str, seconds: float) -> Measured:
     expected = np.arange(POINTS)[::-1] if reading == "points" else np.arange(POINTS)
     shares: list[float] = []
     spent, solving, assignments = 0.0, 0.0, 0
-    for (before, _), (after, step) in pairwise(frames()):
+    for (before, _), (after, step) in pairwise(frames(seed)):
         old = corners(before)
         began = time.perf_counter()
         points = reading == "points"
@@ -161,31 +169,39 @@ def measure(reading: str, method: str, seconds: float) -> Measured:
     )
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Print the table."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--methods", default=",".join(METHODS))
-    parser.add_argument("--seconds", type=float, default=2.0, help="for each method in each reading")
-    parser.add_argument("--out", type=Path, help="a JSON file")
-    options = parser.parse_args(arguments)
-    found = []
-    print("reading", *Measured._fields[1:], sep="\t")
-    for reading in ("points", "patches"):
-        for method in options.methods.split(","):
+def show(arguments: Sequence[str]) -> None:
+    """Measure all methods in both readings, and show frames a second: a part of the paper."""
+    settings = read_settings("optical-flow", arguments, seeds=1, repeats=1)
+    seconds = SMALL_SECONDS if settings.small else SECONDS
+    methods = settings.methods or METHODS
+    record = Record(settings, ("reading", "method", "seed", "repeat"))
+    missing = []
+    steps = [
+        (reading, method, seed, repeat)
+        for reading in READINGS
+        for method in methods
+        for seed in range(settings.seeds)
+        for repeat in range(settings.repeats)
+    ]
+    for reading, method, seed, repeat in steps:
+        if record.lacks(reading, method, seed, repeat):
             try:
-                row = measure(reading, method, options.seconds)
+                row = measure(reading, method, seconds, seed)
             except PreflowError as error:
-                print(reading, method, f"left out: {error}", sep="\t", flush=True)
+                if (line := f"{method} is left out: {error}") not in missing:
+                    missing.append(line)
                 continue
-            found.append(row._asdict())
-            print(
-                *(f"{value:.3g}" if isinstance(value, float) else value for value in row),
-                sep="\t",
-                flush=True,
-            )
-    if options.out:
-        options.out.write_text(json.dumps({"machine": describe_machine(), "rows": found}, indent=1) + "\n")
-
-
-if __name__ == "__main__":
-    main()
+            record.add({**row._asdict(), "seed": seed, "repeat": repeat})
+    rows = []
+    for reading, method in dict.fromkeys((reading, method) for reading, method, _, _ in steps):
+        of_both = [row for row in record.rows if (row["reading"], row["method"]) == (reading, method)]
+        if of_both:
+            names = ("frames_a_second", "milliseconds_an_assignment", "right")
+            means = [Mean.of([float(row[name]) for row in of_both]).text(".3g") for name in names]
+            rows.append([reading, method, str(len(of_both)), *means, PUBLISHED[reading]])
+    header = ["reading", "method", "runs", "frames a second", "ms an assignment", "right", "the paper's"]
+    title = (
+        "Optical flow by assignments of 30 to 30, means ± standard deviations over seeds and repeats. The "
+        "paper's frames a second follow from its 1/20 s for an assignment"
+    )
+    record.show(Table(title, header, rows), missing)

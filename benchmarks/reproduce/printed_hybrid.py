@@ -2,7 +2,10 @@
 
 In the root of the repository:
 
-    python -m benchmarks.reproduce.printed_hybrid [RUNS]
+    python -m benchmarks.reproduce wu-he-hong algorithm-4 [--small] [--seeds N]
+
+A seed is a batch of 1,000 random networks, of 250 with --small. The simulation has no times, and --repeats
+changes nothing.
 
 The threads of the kernel take turns at random on small random networks. Two readings of the print differ in
 what becomes of a vertex that the search from the sink does not reach: Wu, He and Hong leave its height as it
@@ -17,14 +20,21 @@ excess of a vertex is subtracted from ExcessTotal once.
 from __future__ import annotations
 
 import random
-import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from preflow import FlowNetwork, max_flow
+from preflow.bench.problem import Table
 
+from .means import Mean
+from .programs import Record, read_settings
+
+#: Networks of a batch.
+BATCH, SMALL_BATCH = 1000, 250
+#: What is counted: outcomes of runs, then vertices. See `Hybrid.counts`.
+COUNTED = ("right", "wrong", "no end", "steep", "too much", "negative")
 #: The search ends a run after this many rounds that change nothing, or this many in all.
 STANDSTILL, MOST_ROUNDS = 20, 400
 
@@ -42,6 +52,10 @@ class Rules(NamedTuple):
 
     gap: bool
     upload: bool
+
+
+#: All readings.
+RULES = tuple(Rules(gap, upload) for gap in (False, True) for upload in (False, True))
 
 
 class Network(NamedTuple):
@@ -206,28 +220,56 @@ def simulate(rules: Rules, seed: int) -> tuple[str, Counter[str]]:
     return hybrid.run(), hybrid.counts
 
 
-def table(runs: int) -> list[Sequence[object]]:
-    """Return a row for each reading: its rules, the outcomes and the counts of some runs."""
-    rows: list[Sequence[object]] = []
-    for rules in (Rules(gap, upload) for gap in (False, True) for upload in (False, True)):
-        outcomes: Counter[str] = Counter()
-        counts: Counter[str] = Counter()
-        for seed in range(runs):
-            outcome, counted = simulate(rules, seed)
-            outcomes[outcome] += 1
-            counts += counted
-        names = ("right", "wrong", "no end"), ("steep", "too much", "negative")
-        rows.append((*rules, *map(outcomes.__getitem__, names[0]), *map(counts.__getitem__, names[1])))
-    return rows
+def simulate_batch(rules: Rules, networks: Iterable[int]) -> Counter[str]:
+    """Return the outcomes and the counts of some runs, whose seeds are the numbers of the networks."""
+    found: Counter[str] = Counter()
+    for seed in networks:
+        outcome, counts = simulate(rules, seed)
+        found[outcome] += 1
+        found += counts
+    return found
 
 
-def main() -> None:
-    """Print the table."""
-    runs = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
-    print(f"{runs} runs: gap, upload; right, wrong, no end; vertices with steep arcs, too much, negative")
-    for row in table(runs):
-        print(*row, sep="\t")
-
-
-if __name__ == "__main__":
-    main()
+def show(arguments: Sequence[str]) -> None:
+    """Simulate all readings of the print, and show the outcomes: a part of the paper."""
+    settings = read_settings("algorithm-4", arguments, seeds=4, repeats=1)
+    size = SMALL_BATCH if settings.small else BATCH
+    record = Record(settings, ("gap", "upload", "networks", "seed"))
+    for seed in range(settings.seeds):
+        for rules in RULES:
+            if record.lacks(*rules, size, seed):
+                found = simulate_batch(rules, range(seed * size, (seed + 1) * size))
+                counts = {name: found[name] for name in COUNTED}
+                record.add({**rules._asdict(), "networks": size, "seed": seed, **counts})
+    rows = []
+    for rules in RULES:
+        batches = [
+            row for row in record.rows if (row["gap"], row["upload"], row["networks"]) == (*rules, size)
+        ]
+        columns = [[int(row[name]) for row in batches] for name in COUNTED]
+        if batches:
+            endless = Mean.of([100 * int(row["no end"]) / size for row in batches])
+            rows.append(
+                [
+                    "get the height n (Łupińska)" if rules.gap else "keep their heights (Wu, He and Hong)",
+                    "heights, excess, residual capacities" if rules.upload else "heights, as printed",
+                    f"{size * len(batches):,}",
+                    *(f"{sum(column):,}" for column in columns),
+                    endless.text(".2f"),
+                ]
+            )
+    header = [
+        "unreached vertices",
+        "sent back to the GPU",
+        "runs",
+        *COUNTED,
+        "no end, % (means over the batches)",
+    ]
+    record.show(
+        Table(
+            "Runs of algorithms 1, 2 and 4 by outcome, and vertices with steep arcs, of these with more room "
+            "than excess, and whose excess becomes negative. The paper has no such numbers",
+            header,
+            rows,
+        )
+    )

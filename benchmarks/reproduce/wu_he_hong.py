@@ -9,8 +9,9 @@ has the times of each of the paper's GPU methods over those of cpu-async, as its
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from statistics import geometric_mean
+from statistics import fmean, geometric_mean
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -19,10 +20,11 @@ from preflow.bench.problem import Case, Suite, Table, method_and_threads
 from preflow.bench.problems import PROBLEMS
 from preflow.bench.profiles import panels
 from preflow.bench.runner import InstanceRecord
-from preflow.bench.scaling import own_contestants, part_seconds
+from preflow.bench.scaling import by_group, own_contestants, part_seconds
 
+from . import printed_hybrid
 from .activity import RECORDED, activity_table
-from .selection import Paper, Selection
+from .selection import Paper, Program, Selection
 
 METHODS = (
     "multicore-lockfree-arg",
@@ -75,16 +77,31 @@ def cases(files: Sequence[str]) -> list[Case]:
     return [family_case(name, size) for name, sizes in SIZES.items() for size in sizes]
 
 
+def seeds_of(name: str, size: str, seeds: int) -> list[Case]:
+    """Return the instances of a size; the first has the name of the size."""
+    group = f"{name} {size}"
+    return [
+        replace(family_case(name, size, f"{group} seed {seed}" if seed else group, seed), group=group)
+        for seed in range(seeds)
+    ]
+
+
 def by_size(records: Sequence[InstanceRecord], part: str) -> SecondsBySize:
-    """Return the seconds of a part of each contestant by the number of arcs, for each family."""
+    """Return the seconds of a part of each contestant by the number of arcs, for each family.
+
+    Seconds are means over the seeds of a size; a contestant must have solved all of them.
+    """
     table: SecondsBySize = {}
-    for record in records:
-        family, _, _ = record.name.rpartition(" ")
+    for group, members in by_group(records).items():
+        family, _, _ = group.rpartition(" ")
         curves = table.setdefault(family, {})
-        for measurement in record.measurements:
-            seconds = part_seconds(measurement, part)
-            if seconds is not None:
-                curves.setdefault(measurement.contestant, {})[record.sizes["arcs"]] = seconds
+        for contestant in dict.fromkeys(
+            each.contestant for record in members for each in record.measurements
+        ):
+            times = [part_seconds(record.of(contestant), part) for record in members]
+            known = [seconds for seconds in times if seconds is not None]
+            if len(known) == len(times):
+                curves.setdefault(contestant, {})[members[0].sizes["arcs"]] = fmean(known)
     return {
         family: curves
         for family, curves in table.items()
@@ -231,8 +248,10 @@ def suites(selection: Selection) -> dict[str, Suite]:
     sizes = SMALL_SIZES if selection.small else SIZES
     counted = SMALL_COUNTED if selection.small else COUNTED
 
+    seeds = 1 if selection.seeds is None else selection.seeds
+
     def chosen(files: Sequence[str]) -> list[Case]:
-        found = [family_case(name, size) for name in families for size in sizes[name]]
+        found = [case for name in families for size in sizes[name] for case in seeds_of(name, size, seeds)]
         if selection.wants(ACTIVE) and " ".join(counted) not in [case.name for case in found]:
             found.append(family_case(*counted))
         return found
@@ -250,7 +269,14 @@ PAPER = Paper(
         }
     ),
     suites,
-    seeded=False,
+    seeded=True,
     full="hours with a GPU; without one its methods are left out and named",
     small="minutes",
+    programs=MappingProxyType(
+        {
+            "algorithm-4": Program(
+                "algorithms 1, 2 and 4 as printed, simulated: which readings always end", printed_hybrid.show
+            )
+        }
+    ),
 )

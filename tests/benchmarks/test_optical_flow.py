@@ -25,15 +25,17 @@ def test_points_and_patches_find_the_motion() -> None:
         assert (patches.argmin(axis=2) == np.arange(30)).mean() > 0.85
 
 
-def test_measures_and_leaves_out_what_is_missing(capsys: pytest.CaptureFixture[str]) -> None:
-    flow.main(["--methods", "serial-shortest-path,cuda-nothing", "--seconds", "0"])
-    lines = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
-    assert [line[:2] for line in lines[1:]] == [
-        ["points", "serial-shortest-path"],
-        ["points", "cuda-nothing"],
-        ["patches", "serial-shortest-path"],
-        ["patches", "cuda-nothing"],
+def test_measures_and_leaves_out_what_is_missing(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(flow, "SMALL_SECONDS", 0.0)
+    flow.show(["--small", "--method", "serial-shortest-path", "--method", "cuda-nothing", "--seeds", "2"])
+    lines = capsys.readouterr().out.splitlines()
+    rows = [line.split(" | ") for line in lines if line.startswith(("| points", "| patches"))]
+    assert [row[:3] for row in rows] == [
+        ["| points", "serial-shortest-path", "2"],
+        ["| patches", "serial-shortest-path", "2"],
     ]
-    assert lines[1][2] == lines[3][2] == "1"
-    assert float(lines[1][5]) > 0.9
-    assert lines[2][2].startswith("left out: unknown method")
+    assert [row[-1] for row in rows] == ["about 20 |", "about 0.03 |"]
+    assert float(rows[0][5].split()[0]) > 0.9
+    assert lines[-1].startswith("cuda-nothing is left out: unknown method")

@@ -2,29 +2,42 @@
 
 from __future__ import annotations
 
+import json
 import random
+from pathlib import Path
 
-from benchmarks.reproduce.printed_hybrid import Hybrid, Network, Rules, table
+import pytest
+
+from benchmarks.reproduce.printed_hybrid import RULES, Hybrid, Network, Rules, show, simulate_batch
 
 
 def test_only_with_gap_and_upload_every_run_ends() -> None:
-    rows = {(gap, upload): counts for gap, upload, *counts in table(700)}
-    for right, wrong, endless, *_ in rows.values():
-        assert wrong == 0
-        assert right + endless == 700
-    endless = {rules: counts[2] for rules, counts in rows.items()}
-    assert endless[True, True] == 0
-    assert endless[True, False] > 0
-    assert endless[False, True] > 0
-    assert endless[False, False] > 0
+    for rules, counts in ((rules, simulate_batch(rules, range(700))) for rules in RULES):
+        assert counts["wrong"] == 0
+        assert counts["right"] + counts["no end"] == 700
+        assert (counts["no end"] == 0) == (rules.gap and rules.upload)
 
 
 def test_stale_heights_make_excess_negative() -> None:
     """With heights of the number of vertices, steep arcs never have more room than their tail has excess."""
-    for rules, *counts in ((row[:2], *row[2:]) for row in table(700)):
-        _, _, _, steep, too_much, negative = counts
-        assert steep > 0
-        assert (too_much > 0, negative > 0) == ((True, True) if not rules[0] else (False, False))
+    for rules, counts in ((rules, simulate_batch(rules, range(700))) for rules in RULES):
+        assert counts["steep"] > 0
+        assert (counts["too much"] > 0) == (counts["negative"] > 0) == (not rules.gap)
+
+
+def test_the_part_goes_on_with_its_record(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["--small", "--out", str(tmp_path)]
+    show([*arguments, "--seeds", "1", "--threads", "2"])
+    first = json.loads((tmp_path / "rows.json").read_text())["rows"]
+    assert [row["right"] + row["no end"] for row in first] == [250] * 4
+    assert capsys.readouterr().out.startswith("algorithm-4 has no use for --threads 2\n")
+    show([*arguments, "--seeds", "2", "--resume", "--budget", "1e-9"])
+    assert json.loads((tmp_path / "rows.json").read_text())["rows"] == first
+    assert "The budget was spent; --resume measures: False False 250 1;" in capsys.readouterr().out
+    show([*arguments, "--seeds", "2", "--resume"])
+    both = json.loads((tmp_path / "rows.json").read_text())["rows"]
+    assert (both[:4], len(both)) == (first, 8)
+    assert "| 500 |" in (tmp_path / "table.md").read_text()
 
 
 def test_steep_arc_that_the_gpu_never_hears_of() -> None:

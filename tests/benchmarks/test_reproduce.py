@@ -13,7 +13,7 @@ from benchmarks.reproduce import __main__ as command
 from benchmarks.reproduce import cihan, deveci, lupinska, wu_he_hong
 from benchmarks.reproduce.means import Mean
 from benchmarks.reproduce.selection import Selection, select
-from preflow.bench import run_bench
+from preflow.bench import BenchReport, run_bench
 from preflow.bench.problem import Case, SolverSettings
 from preflow.bench.problems import PROBLEMS, add_suite
 from preflow.bench.runner import InstanceRecord, Measurement
@@ -39,25 +39,56 @@ def test_help_lists_the_tables_and_figures_of_each_paper() -> None:
     text = command.usage()
     for name, paper in reproduce.PAPERS.items():
         assert f"{name}: {paper.title}" in text
-        assert all(f"{part} " in text for part in paper.parts)
+        assert all(f"{part} " in text for part in paper.all_parts)
+
+
+def made(arguments: list[str]) -> list[list[str]]:
+    """Return the arguments of bench of all runs."""
+    request = command.read(arguments)
+    return [command.arguments_of_bench(request, run) for run in request.runs]
 
 
 def test_arguments_become_those_of_bench() -> None:
-    made = command.arguments_of_bench
     assert made(["cihan", "c.1", "--seeds", "2", "--repeats", "3"]) == [
-        *("bench", "cihan", "--repeats", "3"),
-        *("--time-limit", "inf", "--no-peers", "--no-memory"),
+        [
+            *("bench", "cihan", "--repeats", "3", "--problem", "max_flow"),
+            *("--time-limit", "inf", "--one-by-one", "--no-peers", "--no-memory"),
+        ]
     ]
-    assert names(PROBLEMS["max_flow"].suites["cihan"].cases(())) == [
-        "rmf-wide 400x16 seed 0",
-        "rmf-wide 400x16 seed 1",
+    for problem in ("max_flow", "min_cut"):
+        assert names(PROBLEMS[problem].suites["cihan"].cases(())) == [
+            "rmf-wide 400x16 seed 0",
+            "rmf-wide 400x16 seed 1",
+        ]
+    assert made(["cihan", "--small", "--peer", "ortools", "--problem=min_cut"]) == [
+        [*("bench", "cihan", "--peer", "ortools", "--problem=min_cut", "--no-memory")]
     ]
-    assert made(["cihan", "--small", "--peer", "ortools"]) == [
-        *("bench", "cihan", "--peer", "ortools", "--no-memory")
+    assert made(["lupinska", "assignment", "--time-limit=3", "--no-peers", "--small"]) == [
+        [
+            *("bench", "lupinska", "--time-limit=3", "--no-peers"),
+            *("--problem", "linear_assignment", "--no-memory"),
+        ]
     ]
-    assert made(["lupinska", "assignment", "--time-limit=3", "--no-peers"]) == [
-        *("bench", "lupinska", "--time-limit=3", "--no-peers", "--no-memory")
+
+
+def test_parts_with_instances_of_their_own_are_measured_apart() -> None:
+    request = command.read(["lupinska", "growth", "flow", "alpha", "--small", "--out", "a/b"])
+    assert {run: selection.parts for run, selection in request.runs.items()} == {
+        "": ("flow", "alpha"),
+        "growth": ("growth",),
+    }
+    main, growth = made(["lupinska", "growth", "flow", "alpha", "--small", "--out", "a/b"])
+    assert main[2:4] == ["--out", "a/b"]
+    assert growth[2:4] == ["--out", "a/b/growth"]
+    assert names(PROBLEMS["max_flow"].suites["lupinska"].cases(()))[0] == "grid 8x8 seed 0"
+    whole = command.read(["lupinska", "--out=a", "--seeds", "2", "--small"])
+    assert list(whole.runs) == ["", "growth", "optical-flow"]
+    assert command.arguments_of_program(whole, "optical-flow") == [
+        "--out=a/optical-flow",
+        "--small",
+        *("--seeds", "2"),
     ]
+    assert list(command.read(["wu-he-hong", "ALGORITHM-4"]).runs) == ["algorithm-4"]
 
 
 @pytest.mark.parametrize(
@@ -72,7 +103,7 @@ def test_arguments_become_those_of_bench() -> None:
 )
 def test_bad_arguments(arguments: list[str], words: str) -> None:
     with pytest.raises(InvalidInputError, match=words):
-        command.arguments_of_bench(arguments)
+        command.read(arguments)
 
 
 def test_parts_select_instances_and_methods() -> None:
@@ -84,6 +115,11 @@ def test_parts_select_instances_and_methods() -> None:
     assert len(names(speed.cases(()))) == 13
     families = wu_he_hong.suites(Selection(("rmf-wide",), small=True))["max_flow"]
     assert names(families.cases(())) == ["rmf-wide 12x12", "rmf-wide 16x16", "rmf-wide 21x21"]
+    two = wu_he_hong.suites(Selection(("rmf-wide",), small=True, seeds=2))["max_flow"].cases(())
+    assert [(case.name, case.group) for case in two][:2] == [
+        ("rmf-wide 12x12", "rmf-wide 12x12"),
+        ("rmf-wide 12x12 seed 1", "rmf-wide 12x12"),
+    ]
     assert deveci.suites(Selection(("figure-4",)))["bipartite_matching"].methods == (
         "serial-push-relabel",
         "cuda-push-relabel",
@@ -228,3 +264,40 @@ def test_a_run_is_resumed(tmp_path: Path) -> None:
     with pytest.raises(InvalidInputError, match="resume needs out"):
         run("grid*", resume=True, out=None)
     assert run("grid 15x15 seed 0", resume=True, out=tmp_path / "new")
+
+
+def test_runs_one_by_one_keep_each_contestant(tmp_path: Path) -> None:
+    add_suite("lupinska", lupinska.suites(Selection(("flow",), small=True))["max_flow"], "max_flow")
+
+    def run(*methods: str, budget: float = float("inf")) -> BenchReport:
+        return run_bench(
+            ["lupinska"],
+            problems=["max_flow"],
+            methods=methods,
+            instances=["grid 15x15 seed 0"],
+            repeats=2,
+            peers=(),
+            memory=False,
+            plots=False,
+            out=tmp_path,
+            resume=True,
+            one_by_one=True,
+            budget=budget,
+        )
+
+    (first,) = run("serial-fifo").records
+    assert len(first.measurements[0].values) == len(first.measurements[0].seconds) == 2
+    spent = run("serial-fifo", "serial-hi-pr", budget=1e-9)
+    assert [len(record.measurements) for record in spent.records] == [1]
+    assert spent.left_out == [
+        {
+            "what": "preflow:serial-hi-pr on grid 15x15 seed 0",
+            "why": "not begun: the budget of 1e-09 s was spent; --resume measures it",
+        }
+    ]
+    whole = run("serial-fifo", "serial-hi-pr")
+    assert whole.left_out == []
+    (both,) = whole.records
+    assert [each.contestant for each in both.measurements] == ["preflow:serial-fifo", "preflow:serial-hi-pr"]
+    assert both.measurements[0].seconds == first.measurements[0].seconds
+    assert json.loads((tmp_path / "bench.json").read_text())["settings"]["one_by_one"] is True

@@ -32,9 +32,9 @@ def flow_case(name: str, generate: Callable[[], MaxFlowProblem]) -> Case:
     return Case(name, lambda: FlowInstance.from_problem(generate()))
 
 
-def family_case(name: str, size: str, shown: str | None = None) -> Case:
-    """Return the case of a family of generated networks, with seed 0."""
-    return flow_case(shown or f"{name} {size}", partial(family(name).generate, size, seed=0))
+def family_case(name: str, size: str, shown: str | None = None, seed: int = 0) -> Case:
+    """Return the case of a family of generated networks, with seed 0 unless another one is given."""
+    return flow_case(shown or f"{name} {size}", partial(family(name).generate, size, seed=seed))
 
 
 def papers(files: Sequence[str]) -> list[Case]:

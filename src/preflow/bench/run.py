@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import math
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
@@ -50,6 +51,8 @@ def run_bench(
     memory: bool = True,
     plots: bool = True,
     resume: bool = False,
+    one_by_one: bool = False,
+    budget: float = math.inf,
 ) -> BenchReport:
     """Measure preflow beside the installed peers, and compare all values that they find.
 
@@ -97,6 +100,13 @@ def run_bench(
         Keep what ``bench.json`` in the folder `out` has, and measure the rest. An instance is measured again
         if a contestant has no record on it. The machine and the settings must be the same. The file is
         written after every instance, so that a run that was ended at any time can go on.
+    one_by_one : bool
+        Contestants do not take turns: one after the other makes all its runs, without a warm-up run, and the
+        file is written after each. A resumed run measures only contestants that have no record. For runs of
+        minutes, for which a warm-up run costs more than it tells.
+    budget : float
+        Seconds after which no further measurement begins. The report lists what was not measured for that
+        reason as left out; a resumed run measures it.
 
     Returns
     -------
@@ -116,6 +126,8 @@ def run_bench(
         require_matplotlib()
     _check_number("repeats", repeats)
     _check_number("time_limit", time_limit)
+    _check_number("budget", budget)
+    ends = time.monotonic() + budget
     chosen = _chosen_problems(suites, problems)
     asked = [problem.suites[suite] for problem, suite in _known(chosen, suites)]
     counts: Sequence[int] = ()
@@ -145,6 +157,7 @@ def run_bench(
             "repeats": repeats,
             "threads": " ".join(map(str, counts)) or threads or "all",
             "time_limit": "none" if math.isinf(time_limit) else time_limit,
+            **({"one_by_one": True} if one_by_one else {}),
         },
         baseline if baseline in present else next(iter(present), None),
         [_heading(problem, entrants[problem.name]) for problem in chosen],
@@ -156,8 +169,12 @@ def run_bench(
         for problem, suite, case in turns:
             contestants = [each for each in entrants[problem.name] if each.name not in absent]
             before = kept.get((problem.name, case.name))
-            if before is not None and all(before.of(each.name) for each in contestants):
+            missing = [each for each in contestants if before is None or before.of(each.name) is None]
+            if not missing:
                 logger.info("%s of %s: recorded before", problem.name, case.name)
+                continue
+            if time.monotonic() >= ends:
+                report.left_out += _not_begun(case.name, missing, budget)
                 continue
             try:
                 instance = case.make()
@@ -166,30 +183,45 @@ def run_bench(
                     report.left_out.append(entry)
                 continue
             logger.info("%s of %s: %s", problem.name, case.name, _sizes(instance.sizes))
-            record = measure(
-                problem,
-                suite,
-                case.name,
-                instance,
-                contestants,
-                settings,
-                repeats=repeats,
-                memory=memory,
-                group=case.group,
-                published=case.published,
-            )
-            if before is not None:
+            if before is not None and not one_by_one:
                 report.records.remove(before)
-            report.records.append(record)
-            logger.info("  %s", _result_line(record, problem.score))
-            if out is not None:
-                write_report(report, Path(out), plots=False)
+            for group in [[each] for each in missing] if one_by_one else [contestants]:
+                if time.monotonic() >= ends:
+                    report.left_out += _not_begun(case.name, group, budget)
+                    continue
+                record = measure(
+                    problem,
+                    suite,
+                    case.name,
+                    instance,
+                    group,
+                    settings,
+                    repeats=repeats,
+                    memory=memory,
+                    warm_up=not one_by_one,
+                    group=case.group,
+                    published=case.published,
+                )
+                logger.info("  %s", _result_line(record, problem.score))
+                if one_by_one and before is not None:
+                    before.measurements += record.measurements
+                else:
+                    report.records.append(record)
+                    before = record
+                if out is not None:
+                    write_report(report, Path(out), plots=False)
     finally:
         if out is not None:
             write_report(report, Path(out), plots=plots)
     if report.faults:
         raise BenchmarkFailedError("; ".join(report.faults))
     return report
+
+
+def _not_begun(case: str, contestants: Sequence[Contestant], budget: float) -> list[dict[str, str]]:
+    """Return the entries for measurements that did not begin before the budget was spent."""
+    why = f"not begun: the budget of {budget:g} s was spent; --resume measures it"
+    return [{"what": f"{each.name} on {case}", "why": why} for each in contestants]
 
 
 def _recorded(report: BenchReport, out: str | Path | None) -> dict[tuple[str, str], InstanceRecord]:

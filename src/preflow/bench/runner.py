@@ -164,6 +164,7 @@ def measure(
     *,
     repeats: int,
     memory: bool,
+    warm_up: bool = True,
     group: str = "",
     published: int | None = None,
 ) -> InstanceRecord:
@@ -173,7 +174,8 @@ def measure(
     contestant that crashes or exceeds the time limit there is excluded. Then each contestant makes a warm-up
     run in this process. Then follow `repeats` rounds, in each of which every contestant runs once. Each round
     starts with another contestant, so that disturbances of the machine affect all of them alike. A contestant
-    makes no further runs when its timed runs have taken the time limit together.
+    makes no further runs when its timed runs have taken the time limit together. Without `warm_up` the first
+    run is timed, too; its kernels have been loaded by a trivial instance.
     """
     record = InstanceRecord(
         problem.name,
@@ -198,14 +200,14 @@ def measure(
         if outcome is None:
             continue
         slow = outcome.total > settings.time_limit
-        measurement.add(outcome, timed=slow)
+        measurement.add(outcome, timed=slow or not warm_up)
         if slow:
             measurement.stop(
                 "measured once", f"slower than {settings.time_limit:g} s: no warm-up, no repeats"
             )
         else:
             inputs[contestant.name] = prepared
-    for i in range(repeats):
+    for i in range(0 if warm_up else 1, repeats):
         racing = _in_race(pairs)
         first = i % max(len(racing), 1)
         for contestant, measurement in racing[first:] + racing[:first]:

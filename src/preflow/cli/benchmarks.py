@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import click
 from click.exceptions import Exit
 
@@ -85,6 +87,18 @@ from .session import VERIFICATION_FAILED, Command, interrupts, say
     is_flag=True,
     help="Keep the instances that bench.json in the folder --out has, and measure the others.",
 )
+@click.option(
+    "--one-by-one",
+    is_flag=True,
+    help="Contestants run one after the other without a warm-up run, and each is recorded at once: for runs "
+    "of minutes.",
+)
+@click.option(
+    "--budget",
+    default=math.inf,
+    metavar="SECONDS",
+    help="Seconds after which no further measurement begins; --resume goes on.",
+)
 def bench(
     suites: tuple[str, ...],
     *,
@@ -102,6 +116,8 @@ def bench(
     no_memory: bool,
     no_plots: bool,
     resume: bool,
+    one_by_one: bool,
+    budget: float,
 ) -> None:
     """Measure preflow beside the installed peers.
 
@@ -146,6 +162,8 @@ def bench(
             memory=not no_memory,
             plots=not no_plots,
             resume=resume,
+            one_by_one=one_by_one,
+            budget=budget,
         )
     except BenchmarkFailedError as error:
         say(f"error: {error}")
