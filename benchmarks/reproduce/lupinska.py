@@ -31,7 +31,7 @@ from preflow.bench.scaling import by_group, own_contestants
 from preflow.generators import grid_2d, noisy_grid
 from preflow.generators.costs import uniform_integer_costs
 
-from . import optical_flow
+from . import arc_fixing, optical_flow
 from .means import Mean, mean_seconds
 from .selection import Paper, Program, Selection
 
@@ -246,9 +246,13 @@ PAPER = Paper(
     apart=(GROWTH,),
     programs=MappingProxyType(
         {
+            "arc-fixing": Program(
+                "section 5.2: arcs fixed in the middle of a refine, as printed, lose the optimum",
+                arc_fixing.show,
+            ),
             "optical-flow": Program(
                 "section 6: optical flow by assignments of 30 to 30, in frames a second", optical_flow.show
-            )
+            ),
         }
     ),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import permutations
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ from preflow.assignment.lockfree_scaling import (
     Arcs,
     Flow,
     check_invariants,
+    fixing_threshold,
     make_flow,
     reduced_costs,
 )
@@ -28,6 +30,7 @@ from tests.support.exploration import (
     exchange_for,
     exploration_tests,
     hold_constant,
+    impatient_barrier,
     look_then_set,
     mutate,
     serve,
@@ -44,6 +47,8 @@ FAR = [[0, 9], [0, 3]]
 EQUAL = [[1, 1], [1, 1]]
 CHAIN = [[0, 1, 9], [0, 9, 2], [9, 0, 9]]
 THREE = [[0, 2, 4], [0, 1, 4], [0, 2, 3]]
+#: Both rows want the first column, and one of them must take the second at a cost of ten epsilon.
+ALIKE = [[0, 10], [0, 10]]
 
 
 # Algorithm 5.4
@@ -123,6 +128,54 @@ def refine(costs: Costs, epsilon: int, num_threads: int = 2, cycles: int = 0) ->
     return explore(make_case, None, partial(check_meeting if cycles else check_flow, arcs, epsilon))
 
 
+def check_kept(costs: Costs, epsilon: int, shared: Refine, results: list[None]) -> None:
+    """Every optimal assignment has arcs that are not fixed; if the refine is over, so is the flow."""
+    size = len(costs)
+    arcs = shared.arcs
+    kept = {
+        (x, int(arcs.column[k]))
+        for x in range(size)
+        for k in range(int(arcs.first[x]), int(arcs.first[x] + arcs.size[x]))
+    }
+    totals = {order: sum(costs[x][y] for x, y in enumerate(order)) for order in permutations(range(size))}
+    best = min(totals.values())
+    for order in (order for order, total in totals.items() if total == best):
+        assert set(enumerate(order)) <= kept, f"the optimal assignment {order} needs an arc that is fixed"
+    if shared.state.signals[lockfree.OVER] == ONE:
+        check_invariants(arcs, shared.flow, epsilon)
+
+
+def refine_and_fix(costs: Costs, epsilon: int, cycles: int) -> Outcome:
+    """A share of a refine by two threads, with arc fixing if it is over; they meet after some discharges."""
+    size, num_threads = len(costs), 2
+    threshold = np.int64(fixing_threshold(size, epsilon))
+
+    def member(thread: int) -> Thread:
+        me, threads, step = np.uint64(thread), np.uint64(num_threads), np.int64(epsilon)
+        return lambda shared: lockfree.refine_share(
+            shared.arcs, shared.flow, shared.state, me, threads, step, threshold, False
+        )
+
+    def make_case() -> tuple[Refine, list[Thread]]:
+        arcs = arcs_of(costs, 1)
+        lists = inboxes.make_inboxes(num_threads, 2 * size, np.uint32)
+        lists.patience[0] = 0
+        stop = np.zeros(1, np.int64)
+        hold_constant((lists.patience, stop, arcs.first))
+        state = lockfree.State(
+            lists=lists,
+            signals=np.zeros(2 * int(lockfree.PADDING), np.uint64),
+            cycles=np.uint64(cycles),
+            barrier=impatient_barrier(num_threads),
+            stop=stop,
+            counts=uncounted(num_threads, COUNTER_ROW),
+            block_bits=ZERO,
+        )
+        return Refine(arcs, make_flow(size), state), [member(thread) for thread in range(num_threads)]
+
+    return explore(make_case, None, partial(check_kept, costs, epsilon))
+
+
 # The auction
 
 
@@ -199,6 +252,8 @@ CASES: Cases = {
     "refine-far-3": lambda: refine(FAR, 3, num_threads=3),
     "refine-meets": lambda: refine(EQUAL, 1, cycles=3),
     "refine-three-meets": lambda: refine(THREE, 3, cycles=3),
+    "refine-alike-fixes": lambda: refine_and_fix(ALIKE, 1, cycles=0),
+    "refine-alike-meets-and-fixes": lambda: refine_and_fix(ALIKE, 1, cycles=3),
     "sale-same": lambda: sale(SAME, 1.0),
     "sale-far": lambda: sale(FAR, 1.0),
     "sale-equal": lambda: sale(EQUAL, 0.5),
@@ -250,6 +305,15 @@ MUTANTS: Mutants = {
             "relaxed_store(state.signals, OVER, TWO)",
         ),
         "no thread knows it",
+    ),
+    "meeting: fixes arcs in the middle of a refine, as printed": (
+        "refine-alike-meets-and-fixes",
+        edit(
+            lockfree.refine_share,
+            "    if threshold > 0 and relaxed_load(state.signals, OVER) == ONE:\n",
+            "    if threshold > 0:\n",
+        ),
+        "needs an arc that is fixed",
     ),
     "bid: looks, then sets": (
         "sale-three",

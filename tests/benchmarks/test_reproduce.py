@@ -82,7 +82,7 @@ def test_parts_with_instances_of_their_own_are_measured_apart() -> None:
     assert growth[2:4] == ["--out", "a/b/growth"]
     assert names(PROBLEMS["max_flow"].suites["lupinska"].cases(()))[0] == "grid 8x8 seed 0"
     whole = command.read(["lupinska", "--out=a", "--seeds", "2", "--small"])
-    assert list(whole.runs) == ["", "growth", "optical-flow"]
+    assert list(whole.runs) == ["", "growth", "arc-fixing", "optical-flow"]
     assert command.arguments_of_program(whole, "optical-flow") == [
         "--out=a/optical-flow",
         "--small",
