@@ -27,13 +27,14 @@ import preflow
 from preflow import vision
 from preflow.connectivity.pair_flows import flow_of_pair, values_of_pairs
 from preflow.connectivity.removal import SimpleArcs, split_network
-from preflow.graph import residual
+from preflow.graph import recognised_grid, residual
 from preflow.graph.undirected import EDGES_FOR_THREADS
 from preflow.gridcut import cuda_hybrid as grid_hybrid
 from preflow.gridcut import policy as grid_policy
 from preflow.kernels.bfs import distances_to_sink
 from preflow.kernels.kinds import KINDS
 from preflow.maxflow import cuda_hybrid
+from preflow.maxflow import policy as flow_policy
 from preflow.maxflow.cuda_coloring import edge_coloring
 from preflow.maxflow.levels import active_excess
 from preflow.transportation.cuda_transport.spanning_tree import spanning_tree
@@ -114,6 +115,17 @@ def flow_built_by(arcs_a_thread: int, network: preflow.FlowNetwork, sink: int, *
         residual.ARCS_A_THREAD = usual
 
 
+def cut_as_grid(problem: preflow.MaxFlowProblem, **named: Any) -> None:
+    """Find a minimum cut of a grid with stored arcs as that of a grid, and the flow of its arcs."""
+    usual = flow_policy.worth_a_search_for_a_grid, recognised_grid.ARCS_A_THREAD
+    flow_policy.worth_a_search_for_a_grid = lambda network, source, sink: True
+    recognised_grid.ARCS_A_THREAD = 1
+    try:
+        verified(preflow.min_cut, problem, **named).source_side()
+    finally:
+        flow_policy.worth_a_search_for_a_grid, recognised_grid.ARCS_A_THREAD = usual
+
+
 def solve_again(network: preflow.FlowNetwork, sink: int) -> None:
     """Solve a network again after changes, by a search and by a method."""
     solver = preflow.MaxFlow(network, 0, sink)
@@ -162,6 +174,16 @@ def flows() -> Iterator[Call]:
         slope = np.where((network.tail == 0) & (network.head != 0), 1, 0)
         parametric = partial(verified, preflow.parametric_max_flow, network, slope, 0, 11, threads=1)
         yield f"parametric_max_flow {capacities} both={both}", parametric
+    for capacities, both, connectivity, threads in product(CAPACITIES, (False, True), (6, 26), (1, 2)):
+        grid = preflow.generators.grid_3d(8, 6, 7, connectivity=connectivity).network
+        capacity = CAPACITIES[capacities](grid.num_arcs)
+        capacity[np.isinf(capacity) & (grid.head == 337)] = 1.0
+        network = preflow.FlowNetwork.from_arrays(
+            grid.tail, grid.head, capacity, reverse_capacity=capacity if both else None, num_vertices=338
+        )
+        what = f"min_cut of a grid {capacities} both={both} {connectivity} threads={threads}"
+        problem = preflow.MaxFlowProblem(network, 336, 337)
+        yield what, partial(cut_as_grid, problem, threads=threads)
     network = random_network(20, 80, "int32")
     yield "max_flow, several terminals", partial(verified, preflow.max_flow, network, [0, 1], [2, 3])
 

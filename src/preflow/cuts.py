@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Unpack, overload
 
 from .arrays import NetworkInput, Vertices
+from .certify.cut import cut_capacity
 from .errors import InvalidInputError
 from .graph.grid import GridNetwork
+from .graph.network import DeviceFlowNetwork
+from .graph.placement import gpu_worth_using
+from .graph.recognised_grid import recognise_grid
+from .graph.scaling import proved_gap, unscaled
 from .gridcut.api import cut_of_grid
 from .gridcut.methods import METHODS as GRID_METHODS
 from .gridcut.result import GridCutResult
-from .maxflow.api import cut_of_arcs
+from .maxflow import policy as flow_policy
+from .maxflow.api import FlowInput, cut_of_arcs, read_flow_input
 from .maxflow.methods import METHODS as FLOW_METHODS
+from .maxflow.recover_flow.of_grid import GridSecondStage
 from .maxflow.result import MinCutResult
 from .method_names import DeviceName, FlowMethodName, GridMethodName
 from .progress import Reporter
 from .solving.call import Arguments, Request
+from .solving.dispatch import usable_cpus
+from .solving.timing import timed
+from .stats import added_up
 
 
 @overload
@@ -49,7 +60,9 @@ def min_cut(
 
     Only the first stage runs: it yields a maximum preflow, which proves the cut minimum. The network may
     also be a :class:`preflow.GridNetwork`, whose terminals are its own: it goes to :func:`grid_cut`, the only
-    one to take a `warm_start`.
+    one to take a `warm_start`. On the CPU, "auto" finds out whether a large network of arcs is a grid, and
+    then solves it as :func:`grid_cut` does, with no arcs stored: `stats.reason` says so, and `stats.method`
+    is a method of that function.
 
     Returns
     -------
@@ -69,7 +82,52 @@ def min_cut(
     if not is_grid:
         if warm_start is not None:
             raise InvalidInputError("warm_start is for a GridNetwork, other networks are solved from nothing")
-        return cut_of_arcs(network, source, sink, request)
+        given = read_flow_input(network, source, sink)
+        found = cut_of_recognised_grid(given, request) if request.method == "auto" else None
+        return cut_of_arcs(given, request) if found is None else found
     if source is not None or sink is not None:
         raise InvalidInputError("a grid has its source and its sink in its capacities: give none")
     return cut_of_grid(network, request, warm_start)
+
+
+def cut_of_recognised_grid(given: FlowInput, request: Request) -> MinCutResult | None:
+    """Find a minimum cut of a network of arcs as that of a grid; None if it is no grid, or better not.
+
+    The flow of the grid is that of the network: the second stage carries it back to the arcs.
+    """
+    network, sources, sinks, seconds = given
+    if (
+        isinstance(network, DeviceFlowNetwork)
+        or request.device == "cuda"
+        or network.saturated
+        or not len(sources) == len(sinks) == 1
+        or not flow_policy.worth_a_search_for_a_grid(network, int(sources[0]), int(sinks[0]))
+        or gpu_worth_using(network, flow_policy.worth_a_gpu, request.may_look_for_gpu) is not None
+    ):
+        return None
+    source, sink = int(sources[0]), int(sinks[0])
+    with timed(seconds, "build"):
+        found = recognise_grid(network, source, sink, min(request.most_threads, usable_cpus()))
+    if found is None:
+        return None
+    cut = cut_of_grid(found.grid, replace(request, methods=GRID_METHODS, device="cpu"), None)
+    sink_side = found.sink_side(~cut.labels, source, sink)
+    lower = unscaled(cut.lower_bound + found.direct, None, is_float=found.solved.is_float)
+    upper = lower if cut.status == "optimal" else cut_capacity(network, sink_side)
+    shape = " x ".join(map(str, found.grid.shape))
+    return MinCutResult(
+        status=cut.status,
+        lower_bound=lower,
+        upper_bound=upper,
+        stats=replace(
+            cut.stats,
+            reason=f"the network is a grid of {shape} vertices, so no arcs are stored; {cut.stats.reason}",
+            seconds=added_up(seconds, cut.stats.seconds),
+        ),
+        sink_side=network.to_caller(sink_side),
+        network=network,
+        sources=sources,
+        sinks=sinks,
+        _gap=0 if cut.status == "optimal" else proved_gap(upper, lower, upper),
+        _second_stage=GridSecondStage(network, sources, sinks, found.steps, cut.residual_by_pixel()),
+    )

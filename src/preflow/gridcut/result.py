@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..certify.fields import check_bounds, checked_array, checked_number
 from ..certify.grid import (
     check_grid_flow,
@@ -132,6 +133,14 @@ class GridCutResult(BoundedResult):
         if self._device is not None:
             return GridFlow(self._grid, self._solution.residual, shift, self._device.to_host)
         return GridFlow(self._grid, self._solution.residual, shift, grid.xp.asarray)
+
+    def residual_by_pixel(self) -> Array:
+        """Return the residual capacities that the solve left, in the order of pixels: shape (size, 2 K).
+
+        Of a solve on the CPU; a view where the method keeps them in this order.
+        """
+        by_pixel = np.moveaxis(self._solution.residual, 0, -1)
+        return np.ascontiguousarray(by_pixel).reshape(self.network.size, -1)
 
     def _on_host(self) -> tuple[IntegerGrid, GridSolution]:
         if self._device is None:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -145,10 +145,40 @@ def max_flow(
     return call.run(call.max_flow if limit is None else lambda: call.limited_flow(limit), request)
 
 
-def cut_of_arcs(network: NetworkInput, source: Any, sink: Any, request: Request) -> MinCutResult:
+def cut_of_arcs(given: FlowInput, request: Request) -> MinCutResult:
     """Find a minimum cut of a network of arcs: see :func:`preflow.min_cut`."""
-    call = FlowCall.prepare(network, source, sink, request)
+    call = FlowCall.of(given, request)
     return call.run(call.min_cut, request)
+
+
+class FlowInput(NamedTuple):
+    """A network with its terminals, checked.
+
+    Attributes
+    ----------
+    network : FlowNetwork
+    sources, sinks : ndarray of int64
+    seconds : dict of str to float
+        Time of each phase so far.
+    """
+
+    network: FlowNetwork
+    sources: NDArray[np.int64]
+    sinks: NDArray[np.int64]
+    seconds: dict[str, float]
+
+
+def read_flow_input(network: NetworkInput, source: Any, sink: Any) -> FlowInput:
+    """Read a network in any form that :func:`max_flow` takes, and check its terminals."""
+    seconds: dict[str, float] = {}
+    with timed(seconds, "build"):
+        flow_network, source, sink = as_flow_problem(network, source, sink)
+    sources = flow_network.vertices(source, "source")
+    sinks = flow_network.vertices(sink, "sink")
+    both = set(sources.tolist()).intersection(sinks.tolist())
+    if both:
+        raise InvalidInputError(f"vertex {flow_network.name(min(both))} is both source and sink")
+    return FlowInput(flow_network, sources, sinks, seconds)
 
 
 def check_heights(name: str, height: object, count: int) -> None:
@@ -212,14 +242,12 @@ class FlowCall(Call[FlowNetwork]):
     @classmethod
     def prepare(cls, network: NetworkInput, source: Any, sink: Any, request: Request) -> FlowCall:
         """Read the network, check the terminals and choose the method."""
-        seconds: dict[str, float] = {}
-        with timed(seconds, "build"):
-            flow_network, source, sink = as_flow_problem(network, source, sink)
-        sources = flow_network.vertices(source, "source")
-        sinks = flow_network.vertices(sink, "sink")
-        both = set(sources.tolist()).intersection(sinks.tolist())
-        if both:
-            raise InvalidInputError(f"vertex {flow_network.name(min(both))} is both source and sink")
+        return cls.of(read_flow_input(network, source, sink), request)
+
+    @classmethod
+    def of(cls, given: FlowInput, request: Request) -> FlowCall:
+        """Choose the method."""
+        flow_network = given.network
 
         def choice() -> Choice:
             gpu = gpu_worth_using(flow_network, worth_a_gpu, request.may_look_for_gpu)
@@ -231,15 +259,15 @@ class FlowCall(Call[FlowNetwork]):
         build_threads = request.most_threads if request.method == "auto" else threads
         return cls(
             instance=flow_network,
-            sources=sources,
-            sinks=sinks,
+            sources=given.sources,
+            sinks=given.sinks,
             method=method,
             reason=chosen.reason,
             options=method.make_options(chosen.options),
             threads=threads,
             build_threads=min(build_threads, usable_cpus()),
             device=device,
-            seconds=seconds,
+            seconds=given.seconds,
         )
 
     def first_stage(self) -> dict[str, Any]:

@@ -20,6 +20,11 @@ HUB_ENDS, HUB, SHARE_OF_HUBS = 4, 8, 0.05
 #: this many other arcs a vertex: 2 in an image with four neighbours, 1.5 on the triangles of a surface, 3 in
 #: volumes with six and in triangulations.
 AT_TERMINALS, OTHERS_A_VERTEX = 0.5, 2.5
+#: Searches on a grid are the fastest where terminal capacities decide most pixels: then the median capacity
+#: of the other arcs is at most this multiple of that of the arcs at terminals. On noise it is 1 to 5, and to
+#: solve a network as the grid that it is took 0.5 to 0.8 of the time. At 20 it took 0.25 (a spiral) to 2.4 of
+#: it (a tree of vessels), and where two faces are the terminals 4 to 7 times as long.
+STRONGER = 10
 #: Share of those other arcs that must have the same capacity both ways.
 SYMMETRIC = 0.9
 
@@ -63,3 +68,16 @@ def is_energy_on_a_plane(network: FlowNetwork) -> bool:
         and share * arcs <= OTHERS_A_VERTEX * n
         and (there == back).sum() >= SYMMETRIC * max(1, len(there))
     )
+
+
+def is_energy(network: FlowNetwork, source: int, sink: int) -> bool:
+    """Whether most vertices have an arc at a terminal, and other arcs have no far larger capacities."""
+    step = max(1, network.num_arcs // ENDS)
+    tail, head, capacity = network.tail[::step], network.head[::step], network.capacity[::step]
+    if network.reverse_capacity is not None:
+        capacity = np.maximum(capacity, network.reverse_capacity[::step])
+    at_terminal = (tail == source) | (head == source) | (tail == sink) | (head == sink)
+    terminals, others = (capacity[chosen & (capacity > 0)] for chosen in (at_terminal, ~at_terminal))
+    if len(terminals) * step < AT_TERMINALS * network.num_vertices:
+        return False
+    return bool(len(terminals) and len(others) and np.median(others) <= STRONGER * np.median(terminals))

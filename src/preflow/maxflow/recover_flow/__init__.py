@@ -281,13 +281,13 @@ class SecondStage:
     Parameters
     ----------
     network : FlowNetwork
-    residual : ResidualNetwork
-        The residual network of `network`, as the first stage left it.
+    residual : ResidualNetwork or None
+        The residual network of `network`, as the first stage left it; None where :meth:`_built` makes it.
     """
 
-    def __init__(self, network: FlowNetwork, residual: ResidualNetwork) -> None:
+    def __init__(self, network: FlowNetwork, residual: ResidualNetwork | None) -> None:
         self.network = network
-        self.residual = residual
+        self._residual = residual
         self._returned: Array | None = None
         self._lock = threading.RLock()
 
@@ -298,6 +298,18 @@ class SecondStage:
 
     def __setstate__(self, state: dict[str, object]) -> None:
         self.__dict__.update(state, _lock=threading.RLock())
+
+    def _built(self) -> ResidualNetwork:
+        """Return the residual network of a first stage that worked on something else."""
+        raise NotImplementedError
+
+    @property
+    def residual(self) -> ResidualNetwork:
+        """The residual network, as the stages so far left it."""
+        with self._lock:
+            if self._residual is None:
+                self._residual = self._built()
+            return self._residual
 
     @property
     def returned(self) -> Array:
