@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,6 @@ from numpy.typing import NDArray
 
 import preflow
 from preflow.cuda import runtime
-from preflow.distributed import on_gpus
 from preflow.distributed.grid_source import GridSource, grid_tasks
 from preflow.distributed.on_gpus import GpuExchange, divide_in_layers, margin_of
 from preflow.errors import (
@@ -24,7 +24,9 @@ from preflow.errors import (
     UnsuitableMethodError,
     VerificationError,
 )
+from preflow.gridcut.cuda_tiled import launches
 from preflow.gridcut.cuda_tiled.parts import Part
+from tests.support.cuda_on_cpu import device
 from tests.support.cuda_on_cpu.device import CpuDevice, Sanitizer
 from tests.support.long_paths import serpentine
 
@@ -34,18 +36,20 @@ Arrays = tuple[NDArray[Any], NDArray[Any], Any]
 
 @pytest.fixture(autouse=True)
 def devices(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """Three devices of two warps on CPU threads, with turns on small grids; for marked tests, all GPUs."""
+    """Three devices of two warps on CPU threads; for marked tests, all GPUs."""
     if request.node.get_closest_marker("gpu") is None:
-        monkeypatch.setattr(on_gpus, "LEAST_FOR_TURNS", 0)
-        found: list[Any] = [CpuDevice() for _ in range(3)]
-        monkeypatch.setattr(
-            runtime, "find_devices", lambda numbers=None: [found[i] for i in numbers or (0, 1, 2)]
-        )
-        return found
+        return use_devices(monkeypatch, 3)
     try:
         return list(REAL_DEVICES())
     except DeviceUnavailableError as error:
         pytest.skip(str(error))
+
+
+def use_devices(patch: pytest.MonkeyPatch, count: int, **options: Any) -> list[Any]:
+    """Let the CPU be some devices."""
+    found: list[Any] = [CpuDevice(**options) for _ in range(count)]
+    patch.setattr(runtime, "find_devices", lambda numbers=None: [found[i] for i in numbers or range(count)])
+    return found
 
 
 def random_grid(shape: tuple[int, ...], seed: int, most: int = 20, pairs: int = 0) -> Arrays:
@@ -82,27 +86,42 @@ def parts_of(result: preflow.distributed.RegionCutResult) -> list[Part]:
     most=st.sampled_from((3, 20, 2**20, 2**40)),
     regions=st.integers(1, 27),
     is_float=st.booleans(),
-    least_for_turns=st.sampled_from((0, 10, on_gpus.LEAST_FOR_TURNS)),
+    shares_memory=st.booleans(),
 )
 @settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_the_answer_is_that_of_grid_cut(
-    seed: int, shape: tuple[int, ...], most: int, regions: int, is_float: bool, least_for_turns: int
+    seed: int, shape: tuple[int, ...], most: int, regions: int, is_float: bool, shares_memory: bool
 ) -> None:
     source, sink, neighbor = random_grid(shape, seed, most)
     if is_float:
         source, neighbor = source / 4, neighbor / 8
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(on_gpus, "LEAST_FOR_TURNS", least_for_turns)
+        use_devices(patch, 3, shares_memory=shares_memory)
         check((source, sink, neighbor), regions=regions)
 
 
+@pytest.mark.parametrize("shares_memory", [False, True])
 @pytest.mark.parametrize(
     ("shape", "connectivity", "regions"),
     [((140, 20), 8, 2), ((40, 4, 5), 18, 2), ((33, 3, 3), 26, 2), ((1800, 3), 4, 27)],
 )
-def test_neighbourhoods_and_many_regions(shape: tuple[int, ...], connectivity: int, regions: int) -> None:
+def test_neighbourhoods_and_many_regions(
+    shape: tuple[int, ...],
+    connectivity: int,
+    regions: int,
+    shares_memory: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    use_devices(monkeypatch, 3, shares_memory=shares_memory)
     arrays = random_grid(shape, 1, pairs=connectivity // 2)
     assert check(arrays, regions=regions, connectivity=connectivity).regions == regions
+
+
+def test_neighbours_several_rows_apart() -> None:
+    """Labels of several rows lie at each border."""
+    offsets = [(3, 0), (1, 1), (0, 2)]
+    result = check(random_grid((200, 9), 3, pairs=3), regions=3, connectivity=offsets)
+    assert parts_of(result)[0]._reach == 3
 
 
 def test_no_arcs_over_the_borders() -> None:
@@ -110,10 +129,46 @@ def test_no_arcs_over_the_borders() -> None:
     assert check(arrays, regions=2, connectivity=[(0, 1)]).regions == 2
 
 
-def test_a_path_that_crosses_all_borders_many_times() -> None:
+@pytest.mark.parametrize("shares_memory", [False, True])
+def test_a_path_that_crosses_all_borders_many_times(
+    shares_memory: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use_devices(monkeypatch, 2, shares_memory=shares_memory)
     result = check(serpentine(140, 5), regions=2)
     assert result.value == 5
     assert result.regions == 2
+
+
+def test_gpus_work_together_where_they_can(monkeypatch: pytest.MonkeyPatch) -> None:
+    def works_together(**arguments: Any) -> bool:
+        result = check(random_grid((300, 3), 7), **arguments)
+        assert isinstance(result._exchange, GpuExchange)
+        return result._exchange._works_together
+
+    assert works_together()
+    assert not works_together(exchange=GpuExchange(devices=[1, 1]))
+    assert not works_together(exchange=GpuExchange(devices=[0]))
+    assert not works_together(regions=4)
+    use_devices(monkeypatch, 2, shares_memory=False)
+    assert not works_together()
+
+
+def test_launches_that_end_early(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each goes on where the last one has ended, in a search or in a discharge."""
+    monkeypatch.setattr(launches, "NANOSECONDS_TOGETHER", 200_000)
+    was_searching = []
+    solve = GpuExchange._solve_together
+
+    def watch(host: GpuExchange) -> None:
+        solve(host)
+        was_searching.append(host._parts[0].is_searching)
+
+    monkeypatch.setattr(GpuExchange, "_solve_together", watch)
+    for seed in range(9):
+        check(random_grid((200, 20), seed), regions=3)
+        if set(was_searching[:-1]) == {False, True}:
+            return
+    pytest.fail(f"all launches ended alike: {was_searching}")
 
 
 @pytest.mark.parametrize(("shape", "percent"), [((300, 6), (75, 40)), ((48, 4, 4), (80, 60))])
@@ -145,9 +200,13 @@ def test_each_gpu_has_a_region() -> None:
 
 
 @pytest.mark.parametrize("sanitizer", ["address", "thread"])
-def test_sanitizers_have_nothing_to_report(sanitizer: Sanitizer, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = [CpuDevice(sanitizer=sanitizer) for _ in range(2)]
-    monkeypatch.setattr(runtime, "find_devices", lambda numbers=None: found)
+@pytest.mark.parametrize("shares_memory", [False, True])
+def test_sanitizers_have_nothing_to_report(
+    sanitizer: Sanitizer, shares_memory: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Each thread of both devices is a thread of the CPU.
+    blocks = 1 if shares_memory else 2
+    use_devices(monkeypatch, 2, num_multiprocessors=blocks, sanitizer=sanitizer, shares_memory=shares_memory)
     check(random_grid((130, 2), 2, most=6))
 
 
@@ -170,6 +229,7 @@ def watch_labels(patch: pytest.MonkeyPatch) -> dict[int, list[NDArray[Any]]]:
 
 
 def test_labels_never_fall(monkeypatch: pytest.MonkeyPatch) -> None:
+    use_devices(monkeypatch, 3, shares_memory=False)
     seen = watch_labels(monkeypatch)
     result = check(random_grid((200, 6), 8), regions=3)
     assert len(seen) == 3
@@ -193,12 +253,41 @@ def lose_flow(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Part, "_receive", lambda part, side, flow: None)
 
 
-@pytest.mark.parametrize("mutant", [notify_nobody, lose_flow])
+def edit(before: str, after: str) -> Callable[[pytest.MonkeyPatch], None]:
+    """Return a mutant of the kernel that GPUs run together."""
+
+    def patch_source(patch: pytest.MonkeyPatch) -> None:
+        def source(path: Path) -> str:
+            text = runtime.source_with_headers(path)
+            if path.name != "cuda_tiled.cu":
+                return text
+            assert text.count(before) == 1
+            return text.replace(before, after)
+
+        patch.setattr(device, "_source", source)
+
+    return patch_source
+
+
+TOGETHER = {
+    "no labels beyond": edit("relaxed_store(&beyond.copies[place], label)", "(void)label"),
+    "no notices beyond": edit("bool is_there = is_near &&", "bool is_there = false &&"),
+    "no excess beyond": edit("&part.terminal[pixel]", "&args.terminal[0]"),
+    "no capacity beyond": edit(
+        "&part.residual[back * part.direction_stride + pixel]", "&args.residual[back * args.direction_stride]"
+    ),
+}
+
+
+MUTANTS = {"notify nobody": notify_nobody, "lose flow": lose_flow, **TOGETHER}
+
+
+@pytest.mark.parametrize("mutant", MUTANTS.values(), ids=MUTANTS)
 def test_mutants_are_found(mutant: Callable[[pytest.MonkeyPatch], None]) -> None:
     """Wrong cuts and proofs, or labels that fall, on one of a few grids."""
-    for seed in range(4):
-        arrays = random_grid((200, 40), seed, most=6)
+    for arrays in (serpentine(200, 5), *(random_grid((200, 40), seed, most=6) for seed in range(4))):
         with pytest.MonkeyPatch.context() as patch:
+            use_devices(patch, 3, shares_memory=mutant in TOGETHER.values())
             mutant(patch)
             watch_labels(patch)
             try:

@@ -11,6 +11,7 @@ threads in the tests.
 
 from __future__ import annotations
 
+import ctypes
 import logging
 import math
 import os
@@ -20,6 +21,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property, lru_cache
 from importlib import import_module
+from itertools import permutations
 from pathlib import Path
 from threading import Timer
 from typing import Any, TypeAlias
@@ -51,6 +53,9 @@ SHARING_THREADS, SHARING_BLOCKS = 256, 32
 WATCH_WORDS = 2
 #: Values of ``__dlpack_device__`` for an array that an NVIDIA GPU can read: device memory and managed memory.
 DLPACK_GPU = (2, 13)
+#: The driver's library, and of its numbers that of the attribute of a pair of GPUs which says that atomic
+#: operations on the memory of the other one are native, and that of an error.
+DRIVER_LIBRARY, P2P_NATIVE_ATOMICS, PEER_ACCESS_ALREADY_ENABLED = "libcuda.so.1", 3, 704
 #: The least compute capability that NVRTC 13 compiles for: Turing.
 LEAST_CAPABILITY = 75
 #: The first major version of CuPy that finds the NVRTC of a wheel.
@@ -184,6 +189,33 @@ class Device:
     def wait_for(self, mark: object) -> None:
         """Let what is launched from now on wait for a mark of any GPU; the host does not wait."""
         self.xp.cuda.get_current_stream().wait_event(mark)
+
+    def can_use_memory_of(self, other: Device) -> bool:
+        """Return whether kernels on this GPU can access the memory of another one, also atomically.
+
+        If so they can from now on.
+        """
+        with self.xp.cuda.Device(self.number):
+            if not self.xp.cuda.runtime.deviceCanAccessPeer(self.number, other.number):
+                return False
+            driver = ctypes.CDLL(DRIVER_LIBRARY)
+            is_atomic = ctypes.c_int(0)
+            wanted = (P2P_NATIVE_ATOMICS, self.number, other.number)
+            if driver.cuDeviceGetP2PAttribute(ctypes.byref(is_atomic), *wanted) or not is_atomic.value:
+                return False
+            try:
+                self.xp.cuda.runtime.deviceEnablePeerAccess(other.number)
+            except self.xp.cuda.runtime.CUDARuntimeError as error:
+                if error.status != PEER_ACCESS_ALREADY_ENABLED:
+                    return False
+        return True
+
+    @staticmethod
+    def start_together(launches: Sequence[tuple[Device, Callable[[], None]]]) -> None:
+        """Launch a kernel on each of some GPUs; they run at the same time, and may wait for each other."""
+        for device, launch in launches:
+            with device.current(), device.steps():
+                launch()
 
     def empty_on_host(self, shape: tuple[int, ...], dtype: DType) -> Array:
         """Return an array in pinned memory of the host: the GPU copies it much faster than other memory."""
@@ -468,6 +500,15 @@ def find_devices(numbers: Sequence[int] | None = None) -> list[Device]:
         if not 0 <= number < count:
             raise DeviceUnavailableError(f"there is no GPU {number}: their numbers are 0 to {count - 1}")
     return [_device_of_number(number) for number in (range(count) if numbers is None else numbers)]
+
+
+def can_work_together(devices: Sequence[Device]) -> bool:
+    """Return whether there are several GPUs, and kernels on each can access the memory of all others.
+
+    If so they can from now on.
+    """
+    pairs = permutations(devices, 2)
+    return len(devices) > 1 and all(one is not other and one.can_use_memory_of(other) for one, other in pairs)
 
 
 def find_device() -> Device:

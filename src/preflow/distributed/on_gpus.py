@@ -5,23 +5,27 @@ augment to ghosts in the order of labels. It runs the method "cuda-tiled", whose
 the labels beyond a border as its neighbour found them (region push-relabel, Delong and Boykov 2008).
 :mod:`preflow.gridcut.cuda_tiled.parts` has the work that one region does.
 
-Pseudo-code of a sweep
-----------------------
+Together
+--------
+Where each GPU has one region with all of its capacities, and GPUs can access the memory of each other, one
+kernel runs on all of them. It does what "cuda-tiled" does on a single GPU, sweep by sweep: GPUs wait for each
+other after each turn of a color, and write labels and flow over borders to the memory of the neighbour. The
+host waits for the end of the solve, or of a launch.
+
+Pseudo-code of a sweep elsewhere
+--------------------------------
 ::
 
-    for a few rounds, for each half of the colors of tiles, on all GPUs at the same time:
-        discharge the listed tiles of these colors; take the flow that has left over the borders of the region
-        hand this flow, and the labels at the borders, to the neighbours
-    for the rounds that are left, a few at a time: the same with windows of layers
+    for some rounds, a few at a time:
+        discharge a window of layers on all GPUs at the same time, then the next one
+        hand the flow over the borders of regions, and the labels there, to the neighbours
     search each tile alone; hand the labels at borders to the neighbours                    global relabel
     search each region given the labels beyond its borders
     while labels at borders have changed:
         hand them to the neighbours; search these further
 
-So in the first rounds each tile has its turn as on a single GPU. In later rounds few tiles have work, and an
-exchange after each turn would take longer than the turn. Where capacities do not fit, all rounds are those of
-windows.
-The host launches several steps ahead, and reads once or twice a sweep what they found.
+Where all capacities are on GPUs, a window is a region without its last layer. The host launches several steps
+ahead, and reads once or twice a sweep what they found.
 
 After the search all labels are exact, and the regions have the sink's side of a cut. It is minimum when no
 excess can reach the sink; the labels are those of :func:`preflow.grid_cut`.
@@ -51,7 +55,7 @@ from ..errors import DeviceMemoryError, InvalidInputError, UnsuitableMethodError
 from ..graph.integer_grid import IntegerGrid
 from ..graph.network import exact_sum
 from ..gridcut.cuda_tiled import TiledOptions
-from ..gridcut.cuda_tiled.launches import Stages, Turns
+from ..gridcut.cuda_tiled.launches import MOST_PARTS, Stages, Turns
 from ..gridcut.cuda_tiled.parts import AFTER, BEFORE, MARGIN_OF_IMAGE, MARGIN_OF_VOLUME, Part, Place
 from ..gridcut.cuda_tiled.tiling import Tiling, tiling_for
 from ..solving.run import Control
@@ -78,10 +82,8 @@ Item = TypeVar("Item")
 LEAST_WINDOW = 3
 #: Axes of a grid that the kernels know.
 MOST_AXES = 3
-#: Rounds of a sweep in which each half of the colors has a step of its own, and rounds in a step after that.
-ROUNDS_IN_TURNS, ROUNDS_OF_WINDOW = 12, 4
-#: With fewer tiles that have work, no round is one of turns: launching a turn takes longer than its work.
-LEAST_FOR_TURNS = 256
+#: Rounds in a step, where all capacities are on GPUs.
+ROUNDS_OF_WINDOW = 4
 #: Seconds between two times that excess and deficits are added up while there is work.
 MEASURE_INTERVAL = 0.1
 #: Steps of a search that are launched before the host reads whether labels still change.
@@ -207,7 +209,7 @@ class GpuExchange:
         self._turns = Turns(1, 1, 0)
         self._measured: list[tuple[int, int]] = []
         self._measured_at = -math.inf
-        self._is_exact = False
+        self._is_exact = self._works_together = False
         self._pool: ThreadPoolExecutor | None = None
 
     @property
@@ -235,7 +237,10 @@ class GpuExchange:
         regions = self._on_devices(_read, self._tasks)
         self._sinks = [region.sinks for region in regions]
         self._build([region.grid for region in regions])
-        self._search()
+        if self._works_together:
+            self._solve_together()
+        else:
+            self._search()
         return self._reports()
 
     def _build(self, grids: list[IntegerGrid]) -> None:
@@ -269,6 +274,11 @@ class GpuExchange:
         for before, after in pairwise(self._parts):
             before.connect(AFTER, after)
             after.connect(BEFORE, before)
+        one_each = len(self._parts) == len(self._devices) <= MOST_PARTS and self._are_on_gpus
+        self._works_together = one_each and runtime.can_work_together(self._devices)
+        if self._works_together:
+            for number, part in enumerate(self._parts):
+                part.join(number, self._parts)
 
     @property
     def _are_on_gpus(self) -> bool:
@@ -281,19 +291,14 @@ class GpuExchange:
         return any(part.sides for part in self._parts)
 
     def sweep(self, order: Order) -> list[Report]:
-        """Discharge all tiles with work for some rounds, then search."""
+        """Discharge all tiles with work for some rounds, then search; or let the GPUs go on together."""
         self._control.check_wanted()
+        if self._works_together:
+            self._solve_together()
+            return self._reports()
         hops = max(part.hops for part in self._parts)
         rounds = max(self._turns.rounds, self._turns.rounds_percent * hops // 100)
-        together = rounds
-        if self._are_on_gpus and self._are_connected:
-            active = sum(part.num_active for part in self._parts)
-            in_turns = min(rounds, ROUNDS_IN_TURNS) if active >= LEAST_FOR_TURNS else 0
-            together = ROUNDS_OF_WINDOW
-            for number in range(in_turns):
-                for half in (0, 1):
-                    self._step(partial(Part.discharge_turn, half=half, resumes=number + half > 0))
-            rounds -= in_turns
+        together = ROUNDS_OF_WINDOW if self._are_on_gpus and self._are_connected else rounds
         while rounds > 0 and not self._control.stopped:
             self._discharge_windows(min(rounds, together))
             rounds -= together
@@ -304,6 +309,15 @@ class GpuExchange:
         self._search()
         self.sweeps += 1
         return self._reports()
+
+    def _solve_together(self) -> None:
+        """Run the kernel on all GPUs until it ends; a sweep is a global relabel, but for the first one."""
+        # This waits for all earlier work, since each GPU then waits for the others to start.
+        launches = self._on_devices(Part.prepare_together, self._parts)
+        self._devices[0].start_together(list(zip(self._devices, launches, strict=True)))
+        self._read_states()
+        self._is_exact = not any(part.is_active or part.is_searching for part in self._parts)
+        self.sweeps = max(self._parts[0].num_relabels - 1, 0 if self._is_exact else 1)
 
     def _discharge_windows(self, rounds: int) -> None:
         """Discharge all windows of layers, each for some rounds."""

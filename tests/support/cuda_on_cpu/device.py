@@ -82,6 +82,8 @@ class CpuDevice:
         Seconds after which a kernel counts as hanging.
     late_block : int, optional
         Where this block waits in a loop, it sleeps on for half a millisecond while the others go on.
+    shares_memory : bool
+        Whether other devices can access its memory.
     """
 
     def __init__(
@@ -93,6 +95,7 @@ class CpuDevice:
         sanitizer: Sanitizer | None = None,
         time_limit: float = 120.0,
         late_block: int | None = None,
+        shares_memory: bool = True,
     ) -> None:
         if shutil.which("g++") is None:
             pytest.skip("g++, which runs GPU kernels on CPU threads, is not here")
@@ -108,7 +111,8 @@ class CpuDevice:
         self.time_limit = time_limit
         assert late_block is None or sanitizer is None, "a sanitizer's program has no late block"
         self.late_block = late_block
-        self._on_second_stream = False
+        self.shares_memory = shares_memory
+        self._puts_off = False
         self._second: list[Launch] = []
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -209,12 +213,26 @@ class CpuDevice:
     @contextmanager
     def second_stream(self) -> Iterator[None]:
         """Put off what is launched within: it runs at the same time as the next launch, in its own thread."""
-        assert not self._on_second_stream, "there are two streams only"
-        self._on_second_stream = True
+        assert not self._puts_off, "there are two streams only"
+        self._puts_off = True
         try:
             yield
         finally:
-            self._on_second_stream = False
+            self._puts_off = False
+
+    def start_together(self, launches: Sequence[tuple[CpuDevice, Callable[[], None]]]) -> None:
+        """Run a kernel of each of some devices at the same time."""
+        together = []
+        for device, launch in launches:
+            with device.second_stream():
+                launch()
+            together += device._second
+            device._second.clear()
+        self._run_together(together)
+
+    def can_use_memory_of(self, other: CpuDevice) -> bool:
+        """Return whether kernels can access the memory of another device: tests may say no."""
+        return self.shares_memory and other.shares_memory
 
     def launch(
         self,
@@ -239,7 +257,7 @@ class CpuDevice:
                 assert argument.flags.c_contiguous, "a kernel takes C-contiguous arrays only"
         built = _build(_source(path), path.stem, constants, self.sanitizer)
         launch = Launch(built, kernel, (blocks, threads, shared_bytes), flat)
-        if self._on_second_stream:
+        if self._puts_off:
             assert not self._second, "kernels of one stream would run at the same time"
             self._second.append(launch)
         else:

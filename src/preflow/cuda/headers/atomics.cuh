@@ -1,8 +1,9 @@
 // Loads, stores and read-modify-write operations on memory that other threads change, with the memory order in the
 // name.
 //
-// "relaxed" orders no other access; "acquire" keeps later accesses after it, "release" earlier ones before it. On the
-// GPU the scope is the whole device. A fetch_ function without an order in its name is both acquire and release.
+// "relaxed" orders no other access; "acquire" keeps later accesses after it, "release" earlier ones before it. A fetch_
+// function without an order in its name is both acquire and release. On the GPU the scope is the whole device, or with
+// ACROSS_DEVICES all devices and the host.
 #include "platform.cuh"
 
 #ifdef PREFLOW_ON_CPU
@@ -45,91 +46,99 @@ template <class T> T release_fetch_max(T* at, T value) {
 
 #else
 
+#ifdef ACROSS_DEVICES
+#define SCOPE "sys"
+#define ATOMIC(name) name##_system
+#else
+#define SCOPE "gpu"
+#define ATOMIC(name) name
+#endif
+
 __device__ __forceinline__ u32 relaxed_load(const u32* at) {
     u32 value;
-    asm volatile("ld.relaxed.gpu.u32 %0, [%1];" : "=r"(value) : "l"(at) : "memory");
+    asm volatile("ld.relaxed." SCOPE ".u32 %0, [%1];" : "=r"(value) : "l"(at) : "memory");
     return value;
 }
 __device__ __forceinline__ i64 relaxed_load(const i64* at) {
     i64 value;
-    asm volatile("ld.relaxed.gpu.s64 %0, [%1];" : "=l"(value) : "l"(at) : "memory");
+    asm volatile("ld.relaxed." SCOPE ".s64 %0, [%1];" : "=l"(value) : "l"(at) : "memory");
     return value;
 }
 __device__ __forceinline__ u64 relaxed_load(const u64* at) {
     u64 value;
-    asm volatile("ld.relaxed.gpu.u64 %0, [%1];" : "=l"(value) : "l"(at) : "memory");
+    asm volatile("ld.relaxed." SCOPE ".u64 %0, [%1];" : "=l"(value) : "l"(at) : "memory");
     return value;
 }
 __device__ __forceinline__ u32 acquire_load(const u32* at) {
     u32 value;
-    asm volatile("ld.acquire.gpu.u32 %0, [%1];" : "=r"(value) : "l"(at) : "memory");
+    asm volatile("ld.acquire." SCOPE ".u32 %0, [%1];" : "=r"(value) : "l"(at) : "memory");
     return value;
 }
 __device__ __forceinline__ i64 acquire_load(const i64* at) {
     i64 value;
-    asm volatile("ld.acquire.gpu.s64 %0, [%1];" : "=l"(value) : "l"(at) : "memory");
+    asm volatile("ld.acquire." SCOPE ".s64 %0, [%1];" : "=l"(value) : "l"(at) : "memory");
     return value;
 }
 __device__ __forceinline__ u64 acquire_load(const u64* at) {
     u64 value;
-    asm volatile("ld.acquire.gpu.u64 %0, [%1];" : "=l"(value) : "l"(at) : "memory");
+    asm volatile("ld.acquire." SCOPE ".u64 %0, [%1];" : "=l"(value) : "l"(at) : "memory");
     return value;
 }
 __device__ __forceinline__ void relaxed_store(u32* at, u32 value) {
-    asm volatile("st.relaxed.gpu.u32 [%0], %1;" ::"l"(at), "r"(value) : "memory");
+    asm volatile("st.relaxed." SCOPE ".u32 [%0], %1;" ::"l"(at), "r"(value) : "memory");
 }
 __device__ __forceinline__ void relaxed_store(i64* at, i64 value) {
-    asm volatile("st.relaxed.gpu.s64 [%0], %1;" ::"l"(at), "l"(value) : "memory");
+    asm volatile("st.relaxed." SCOPE ".s64 [%0], %1;" ::"l"(at), "l"(value) : "memory");
 }
 __device__ __forceinline__ void relaxed_store(u64* at, u64 value) {
-    asm volatile("st.relaxed.gpu.u64 [%0], %1;" ::"l"(at), "l"(value) : "memory");
+    asm volatile("st.relaxed." SCOPE ".u64 [%0], %1;" ::"l"(at), "l"(value) : "memory");
 }
 __device__ __forceinline__ void release_store(u32* at, u32 value) {
-    asm volatile("st.release.gpu.u32 [%0], %1;" ::"l"(at), "r"(value) : "memory");
+    asm volatile("st.release." SCOPE ".u32 [%0], %1;" ::"l"(at), "r"(value) : "memory");
 }
 __device__ __forceinline__ void release_store(u64* at, u64 value) {
-    asm volatile("st.release.gpu.u64 [%0], %1;" ::"l"(at), "l"(value) : "memory");
+    asm volatile("st.release." SCOPE ".u64 [%0], %1;" ::"l"(at), "l"(value) : "memory");
 }
-__device__ __forceinline__ u32 relaxed_fetch_add(u32* at, u32 value) { return atomicAdd(at, value); }
-__device__ __forceinline__ u64 relaxed_fetch_add(u64* at, u64 value) { return atomicAdd(at, value); }
+__device__ __forceinline__ u32 relaxed_fetch_add(u32* at, u32 value) { return ATOMIC(atomicAdd)(at, value); }
+__device__ __forceinline__ u64 relaxed_fetch_add(u64* at, u64 value) { return ATOMIC(atomicAdd)(at, value); }
 __device__ __forceinline__ i64 relaxed_fetch_add(i64* at, i64 value) {
-    return static_cast<i64>(atomicAdd(reinterpret_cast<u64*>(at), static_cast<u64>(value)));
+    return static_cast<i64>(ATOMIC(atomicAdd)(reinterpret_cast<u64*>(at), static_cast<u64>(value)));
 }
 __device__ __forceinline__ u32 release_fetch_add(u32* at, u32 value) {
     u32 old;
-    asm volatile("atom.release.gpu.add.u32 %0, [%1], %2;" : "=r"(old) : "l"(at), "r"(value) : "memory");
+    asm volatile("atom.release." SCOPE ".add.u32 %0, [%1], %2;" : "=r"(old) : "l"(at), "r"(value) : "memory");
     return old;
 }
-__device__ __forceinline__ double relaxed_fetch_add(double* at, double value) { return atomicAdd(at, value); }
-__device__ __forceinline__ u32 relaxed_fetch_or(u32* at, u32 value) { return atomicOr(at, value); }
-__device__ __forceinline__ u32 relaxed_fetch_and(u32* at, u32 value) { return atomicAnd(at, value); }
+__device__ __forceinline__ double relaxed_fetch_add(double* at, double value) { return ATOMIC(atomicAdd)(at, value); }
+__device__ __forceinline__ u32 relaxed_fetch_or(u32* at, u32 value) { return ATOMIC(atomicOr)(at, value); }
+__device__ __forceinline__ u32 relaxed_fetch_and(u32* at, u32 value) { return ATOMIC(atomicAnd)(at, value); }
 __device__ __forceinline__ u32 fetch_add(u32* at, u32 value) {
     u32 old;
-    asm volatile("atom.acq_rel.gpu.add.u32 %0, [%1], %2;" : "=r"(old) : "l"(at), "r"(value) : "memory");
+    asm volatile("atom.acq_rel." SCOPE ".add.u32 %0, [%1], %2;" : "=r"(old) : "l"(at), "r"(value) : "memory");
     return old;
 }
 __device__ __forceinline__ u64 fetch_add(u64* at, u64 value) {
     u64 old;
-    asm volatile("atom.acq_rel.gpu.add.u64 %0, [%1], %2;" : "=l"(old) : "l"(at), "l"(value) : "memory");
+    asm volatile("atom.acq_rel." SCOPE ".add.u64 %0, [%1], %2;" : "=l"(old) : "l"(at), "l"(value) : "memory");
     return old;
 }
 __device__ __forceinline__ i64 fetch_add(i64* at, i64 value) {
     i64 old;
-    asm volatile("atom.acq_rel.gpu.add.u64 %0, [%1], %2;" : "=l"(old) : "l"(at), "l"(value) : "memory");
+    asm volatile("atom.acq_rel." SCOPE ".add.u64 %0, [%1], %2;" : "=l"(old) : "l"(at), "l"(value) : "memory");
     return old;
 }
 __device__ __forceinline__ u32 relaxed_compare_exchange(u32* at, u32 expected, u32 value) {
-    return atomicCAS(at, expected, value);
+    return ATOMIC(atomicCAS)(at, expected, value);
 }
 __device__ __forceinline__ u64 relaxed_compare_exchange(u64* at, u64 expected, u64 value) {
-    return atomicCAS(at, expected, value);
+    return ATOMIC(atomicCAS)(at, expected, value);
 }
-__device__ __forceinline__ u32 relaxed_fetch_min(u32* at, u32 value) { return atomicMin(at, value); }
-__device__ __forceinline__ u32 relaxed_fetch_max(u32* at, u32 value) { return atomicMax(at, value); }
-__device__ __forceinline__ u64 relaxed_fetch_max(u64* at, u64 value) { return atomicMax(at, value); }
+__device__ __forceinline__ u32 relaxed_fetch_min(u32* at, u32 value) { return ATOMIC(atomicMin)(at, value); }
+__device__ __forceinline__ u32 relaxed_fetch_max(u32* at, u32 value) { return ATOMIC(atomicMax)(at, value); }
+__device__ __forceinline__ u64 relaxed_fetch_max(u64* at, u64 value) { return ATOMIC(atomicMax)(at, value); }
 __device__ __forceinline__ u64 release_fetch_max(u64* at, u64 value) {
     u64 old;
-    asm volatile("atom.release.gpu.max.u64 %0, [%1], %2;" : "=l"(old) : "l"(at), "l"(value) : "memory");
+    asm volatile("atom.release." SCOPE ".max.u64 %0, [%1], %2;" : "=l"(old) : "l"(at), "l"(value) : "memory");
     return old;
 }
 

@@ -38,6 +38,9 @@ struct GridTeam {
 
     // All threads see afterwards what any thread wrote before. When all have arrived, one thread of each block calls
     // `then`. Arrivals are never reset: their difference to the target is taken modulo 2**32.
+    __device__ void wait() {
+        wait([] {});
+    }
     template <class Then>
     __device__ void wait(Then then) {
         target += num_blocks;

@@ -12,6 +12,15 @@ constexpr u32 IS_DONE = 0, ACTIVE_TILES = 1, RELABELS = 2, SEARCH_ROUNDS = 3, PH
               IS_SEARCHING = 6, ROUND = 7, FAILED = 8, BROADCAST = 9, LAST_SEARCH = 10, ACTIVE_HERE = 11,
               STATE_WORDS = 12;
 
+// The threads that run the kernel, of one device or of several.
+#ifdef ACROSS_DEVICES
+using Team = DevicesTeam;
+__device__ __forceinline__ Team team_of(const Arguments& args) { return Team(args.devices); }
+#else
+using Team = GridTeam;
+__device__ __forceinline__ Team team_of(const Arguments& args) { return Team(args.arrivals); }
+#endif
+
 struct Counted {
     u64 pushes = 0, searches = 0, visits = 0, waves = 0;
 };
@@ -26,17 +35,17 @@ constexpr u32 MOST_TILES_ALONE = 8;
 
 // The blocks that work on a list: all, or if it is short the first block alone, which then waits for no other block.
 struct Workers {
-    GridTeam team;
+    Team team;
     u64* broadcast;
     bool alone = false;
     u32 turns = 0;  // of the first block alone
 
-    __device__ explicit Workers(const Arguments& args) : team(args.arrivals), broadcast(&args.state[BROADCAST]) {}
+    __device__ explicit Workers(const Arguments& args) : team(team_of(args)), broadcast(&args.state[BROADCAST]) {}
 
     __device__ bool is_first() const { return alone ? threadIdx.x == 0 : team.is_first(); }
     __device__ void wait() {
         if (alone) __syncthreads();
-        else team.wait([] {});
+        else team.wait();
     }
     // Returns whether the blocks that work now should work on a list of `size` tiles. Otherwise all blocks must agree()
     // on how far the first block has come, which works alone until then.
@@ -44,7 +53,7 @@ struct Workers {
         const bool is_short = size > 0 && size <= MOST_TILES_ALONE;
         if (alone) return is_short && ++turns < MOST_TURNS_ALONE;
         // All blocks have read the size before the first one changes any list.
-        if (is_short) team.wait([] {});
+        if (is_short) team.wait();
         if (is_short && blockIdx.x == 0) {
             alone = true;
             turns = 0;
@@ -55,9 +64,9 @@ struct Workers {
     __device__ u64 agree(u64 where) {
         if (alone && threadIdx.x == 0) relaxed_store(broadcast, where);
         alone = false;
-        team.wait([] {});
+        team.wait();
         where = relaxed_load(broadcast);
-        team.wait([] {});  // before the next broadcast
+        team.wait();  // before the next broadcast
         return where;
     }
 };
@@ -125,15 +134,18 @@ struct Solver {
         __syncwarp();
     }
 
-    __device__ __forceinline__ bool is_searched(u32 index) const {
-        return args.first_searched <= index && index < args.end_searched;
-    }
-
     // Notifies the tiles next to changed labels, each lane one of them.
     __device__ __forceinline__ void notify_around(const Tile& tile, const Changes& changed, u32 hops) {
-        const u32 near = union_of_warp(changed.near), number = lane_id();
+        const u32 near = union_of_warp(changed.near), number = lane_id(), there = tile.neighbor(shape, number);
         const bool is_near = ((near & LEADS_TO) >> number & 1) != 0 && tile.has_neighbor(shape, number);
-        queue.notify(is_near && is_searched(tile.neighbor(shape, number)), tile.neighbor(shape, number), hops);
+        queue.notify(is_near && args.is_searched(there), there, hops);
+        if (!ACROSS) return;
+        // There the tiles that a change has crossed are counted from here on: one that a slow message from another
+        // device corrects would otherwise count twice, and the rounds that follow would be too many.
+        for (const Beyond* part : {&args.before, &args.after}) {
+            const bool is_there = is_near && !args.is_searched(there) && &args.beyond(there) == part;
+            SearchQueue(args, *part).notify(is_there, there + static_cast<u32>(part->tiles), 1);
+        }
     }
 
     // Discharges a tile: pushes its excess as far as it goes in up to `waves` waves, then lists the tiles that received
@@ -242,14 +254,16 @@ struct Solver {
     __device__ __forceinline__ void list(const Tile& from, u32 round, u32 index) {
         const u32 color = Tile(shape, index).color(args);
         const u32 when = round + (color <= from.color(args));
-        if (args.first_tile <= index && index < args.end_tile)
-            lists.append(color, when, when + 1, index);
+        if (args.first_tile <= index && index < args.end_tile) lists.append(color, when, when + 1, index);
+        if (!ACROSS || args.is_searched(index)) return;
+        const Beyond& part = args.beyond(index);
+        TileLists(part).append(color, when, when + 1, index + static_cast<u32>(part.tiles));
     }
 
     // The global relabel: makes all labels exact while no excess moves. Searches each tile alone, then each given the
     // labels around it, then tiles that are notified of changes. Returns whether it is complete; it may need more than
     // one launch.
-    __device__ __forceinline__ bool search_all(GridTeam& team, u64* state) {
+    __device__ __forceinline__ bool search_all(Team& team, u64* state) {
         const u64 began = nanoseconds();
         constexpr u32 ALONE = 0, ALL = 1, NOTIFIED = 2;
         u32 most_hops = 0;
@@ -257,7 +271,7 @@ struct Solver {
         const u32 last = args.searches == ALONE_ONLY ? ALONE : NOTIFIED;
         for (u32 stage = state[IS_SEARCHING] || args.searches == ALL_BUT_ALONE ? ALL : ALONE; stage <= last; ++stage) {
             if (stage == ALONE && team.is_first()) {
-                for (u32 number = 0; number < COUNTERS; ++number) relaxed_store(counter(args, number), 0u);
+                for (u32 number = 0; number < COUNTERS; ++number) relaxed_store(counter(args.counters, number), 0u);
             }
             for (u32 i = team.warp() + static_cast<u32>(args.first_searched);
                  stage == NOTIFIED || i < args.end_searched; i += team.num_warps()) {
@@ -279,20 +293,23 @@ struct Solver {
                 has_searched = true;
                 most_hops = max(most_hops, claimed.hops);
             }
-            if (most_hops > 0 && lane_id() == 0) relaxed_fetch_max(queue.most_hops(), most_hops);
-            team.wait([] {});
+            if (most_hops > 0 && lane_id() == 0) relaxed_fetch_max(SearchQueue::most_hops(args.counters), most_hops);
+            team.wait();
         }
+        most_hops = relaxed_load(SearchQueue::most_hops(args.counters));
+        for (u32 part = 0; ACROSS && part < args.devices.count; ++part)
+            most_hops = max(most_hops, relaxed_load(SearchQueue::most_hops(args.counters_of[part])));
         state[NANOSECONDS] += nanoseconds() - began;
         state[IS_SEARCHING] = !queue.is_done();
         if (state[IS_SEARCHING]) return false;
-        state[LAST_SEARCH] = NOTIFIED + relaxed_load(queue.most_hops());
+        state[LAST_SEARCH] = NOTIFIED + most_hops;
         state[SEARCH_ROUNDS] += state[LAST_SEARCH];
         ++state[RELABELS];
         return true;
     }
 
     // Lists the tiles with excess that can reach the sink.
-    __device__ __forceinline__ void list_active(const GridTeam& team, u32 round) {
+    __device__ __forceinline__ void list_active(const Team& team, u32 round) {
         for (u32 t = team.warp(); t < shape.num_tiles(); t += team.num_warps()) {
             const Tile tile(shape, t);
             if (!has_listed_work(tile) || lane_id() != 0) continue;
@@ -300,18 +317,6 @@ struct Solver {
             if (t < args.first_tile || t >= args.end_tile) continue;
             relaxed_fetch_add(&args.state[ACTIVE_HERE], 1ull);
             lists.append(tile.color(args), round, round + 1, t);
-        }
-    }
-
-    // Lists the tiles that have received excess from a part on another device, for the next turn of their color.
-    __device__ __forceinline__ void list_received(const GridTeam& team, u32 round) {
-        for (u32 t = team.warp() + static_cast<u32>(args.first_tile); t < args.end_tile; t += team.num_warps()) {
-            if (t >= args.end_received && t < args.first_received) continue;
-            const Tile tile(shape, t);
-            const u32 color = tile.color(args);
-            if (!has_listed_work(tile) || lane_id() != 0) continue;
-            const u32 when = round + (color < args.first_color);
-            lists.append(color, when, when + 1, t);
         }
     }
 
@@ -347,15 +352,17 @@ struct Solver {
         return 0;
     }
 
-    // Discharges listed tiles, color by color, for some rounds or until none has work; or only those of the colors of
-    // one turn. Returns the work done, in tiles.
-    __device__ __forceinline__ u64 discharge_all(Workers& workers, u64* state) {
-        const u32 dischargers = static_cast<u32>(args.dischargers);
-        Turn turn{static_cast<u32>(args.first_color), static_cast<u32>(state[ROUND])};
+    // Returns the turn at which discharges end that begin with `turn`.
+    __device__ u64 last_turn(const Turn& turn, const u64* state) const {
         // Labels that crossed many tiles in the search mean that excess must cross as many to reach the sink.
         const u64 as_searched = args.rounds_percent * state[LAST_SEARCH] / 100;
-        const u64 rounds = as_searched > args.rounds ? as_searched : args.rounds;
-        const u64 end = args.end_color > 0 ? turn.round * u64{COLORS} + args.end_color : (turn.round + rounds) * COLORS;
+        return (turn.round + max(as_searched, args.rounds)) * COLORS;
+    }
+
+    // Discharges listed tiles, color by color, for some rounds or until none has work. Returns the work done, in tiles.
+    __device__ __forceinline__ u64 discharge_all(Workers& workers, u64* state) {
+        Turn turn{0, static_cast<u32>(state[ROUND])};
+        const u64 end = last_turn(turn, state);
         u64 work = 0;
         Turn together = turn;
         while (true) {
@@ -373,10 +380,7 @@ struct Solver {
                 continue;
             }
             if (size == 0) break;
-            // Discharge the tiles of the list, a warp each.
-            u32 tile;
-            if (threadIdx.x / WARP < dischargers)
-                while (lists.take(turn.color, turn.round, size, tile)) discharge(tile, turn.round);
+            discharge_list(turn, size);
             turn.next();
             if (!workers.alone) {
                 work += size;
@@ -387,37 +391,88 @@ struct Solver {
         state[ROUND] = turn.round;
         return work;
     }
+
+    // Discharges the tiles of a list, a warp each.
+    __device__ __forceinline__ void discharge_list(const Turn& turn, u32 size) {
+        u32 tile;
+        if (threadIdx.x / WARP < args.dischargers)
+            while (lists.take(turn.color, turn.round, size, tile)) discharge(tile, turn.round);
+    }
+
+#ifdef ACROSS_DEVICES
+    // Does the same as discharge_all on several devices. No device begins a turn before all have ended the last one.
+    // Returns false if it ended because of the deadline, after a turn at least.
+    __device__ __forceinline__ bool discharge_together(Team& team, u64* state) {
+        constexpr u32 IS_LATE = 1u << 31;
+        Turn turn{0, static_cast<u32>(state[ROUND])};
+        const u64 end = last_turn(turn, state);
+        bool is_late = false;
+        for (bool is_first = true;; is_first = false) {
+            // Bit i: some device has tiles for the i-th turn from now. All have ended the turns before.
+            const auto find = [&] {
+                return listed_from(turn) | (!is_first && nanoseconds() > deadline ? IS_LATE : 0);
+            };
+            u32 found = team.wait(find, [](u32 one, u32 other) { return one | other; });
+            is_late = (found & IS_LATE) != 0;
+            found &= ~IS_LATE;
+            if (found == 0 || is_late) break;
+            for (; (found & 1) == 0; found >>= 1, turn.next())
+                if (team.is_first()) lists.clear(turn.color, turn.round + 2);
+            if (turn.number() >= end) break;
+            if (team.is_first()) lists.clear(turn.color, turn.round + 2);
+            discharge_list(turn, relaxed_load(lists.size(turn.color, turn.round)));
+            turn.next();
+            ++state[PHASES];
+        }
+        state[ROUND] = turn.round;
+        return !is_late;
+    }
+    __device__ u32 listed_from(Turn turn) const {
+        u32 found = 0;
+        for (u32 i = 0; i <= COLORS; ++i, turn.next())
+            found |= u32{relaxed_load(lists.size(turn.color, turn.round)) > 0} << i;
+        return found;
+    }
+#endif
 };
 
 KERNEL(push_relabel_tiles, Arguments) {
     Solver solver(args);
     Workers workers(args);
-    GridTeam& team = workers.team;
+    Team& team = workers.team;
     u64 state[STATE_WORDS];
     for (u32 i = 0; i < STATE_WORDS; ++i) state[i] = args.state[i];
-    team.wait([] {});
+    team.wait();
     u64 work = 0;
     while (true) {
         if (team.is_first()) {
             relaxed_store(&args.state[ACTIVE_TILES], u64{0});
             relaxed_store(&args.state[ACTIVE_HERE], u64{0});
         }
+        if (args.searches == 0) team.wait();
         state[IS_DONE] = 0;
-        if (args.searches && !solver.search_all(team, state)) break;
-        if (args.resumes) {
-            solver.list_received(team, static_cast<u32>(state[ROUND]));
-        } else {
-            state[ROUND] += 3;  // so that old lists, also of the last launch, are never read
-            solver.list_active(team, static_cast<u32>(state[ROUND]));
-        }
-        team.wait([] {});
+        if (args.searches > 0 && !solver.search_all(team, state)) break;
+        state[ROUND] += 3;  // so that old lists, also of the last launch, are never read
+        solver.list_active(team, static_cast<u32>(state[ROUND]));
+#ifdef ACROSS_DEVICES
+        state[ACTIVE_TILES] = team.wait([&] { return static_cast<u32>(relaxed_load(&args.state[ACTIVE_TILES])); },
+                                        [](u32 one, u32 other) { return one + other; });
+        state[IS_DONE] = state[ACTIVE_TILES] == 0;
+        if (state[IS_DONE] || args.rounds == 0 || !solver.discharge_together(team, state)) break;
+#else
+        team.wait();
         state[ACTIVE_TILES] = relaxed_load(&args.state[ACTIVE_TILES]);
         state[IS_DONE] = state[ACTIVE_TILES] == 0;
         state[ACTIVE_HERE] = relaxed_load(&args.state[ACTIVE_HERE]);
-        if ((state[ACTIVE_HERE] == 0 && !args.resumes) || args.rounds == 0 || work > args.work_of_launch) break;
+        if (state[ACTIVE_HERE] == 0 || args.rounds == 0 || work > args.work_of_launch) break;
         work += 1 + solver.discharge_all(workers, state);
         if (!args.repeats) break;
+#endif
     }
+#ifdef ACROSS_DEVICES
+    team.wait();
+    team.leave();
+#endif
     if (solver.failed) relaxed_store(&args.state[FAILED], u64{1});
     const u64 counted[] = {sum_of_warp(solver.counted.pushes), solver.counted.searches, solver.counted.visits,
                            solver.counted.waves};

@@ -32,6 +32,10 @@ EMPTY = 2**64 - 1
 #: Tiles that a launch may discharge before it returns to the host (0.2 s on an H200 in volumes), and the time
 #: that it may search.
 WORK_OF_LAUNCH, NANOSECONDS_OF_LAUNCH = 2**18, 25_000_000
+#: The same for a launch on several GPUs: it ends after this time, in a search or after a turn of discharges.
+NANOSECONDS_TOGETHER = 400_000_000
+#: Most parts that run the kernel together, and words of each for the others: see devices.cuh.
+MOST_PARTS, TEAM_WORDS = 16, 35 * 16
 #: More global relabels than any grid needs; reaching it is an error.
 MOST_RELABELS = 10_000_000
 
@@ -50,6 +54,52 @@ class TileArrays(NamedTuple):
     counters: AnyArray
     arrivals: AnyArray
     status: AnyArray
+
+
+class Beyond(NamedTuple):
+    """``Beyond`` in the ``.cu`` files: the part of a grid beyond a border; by default there is none."""
+
+    tiles: int = 0
+    pixels: int = 0
+    num_tiles: int = 0
+    direction_stride: int = 0
+    residual: AnyArray | int = 0
+    terminal: AnyArray | int = 0
+    words: AnyArray | int = 0
+    stamps: AnyArray | int = 0
+    lists: AnyArray | int = 0
+    notices: AnyArray | int = 0
+    slots: AnyArray | int = 0
+    num_slots: int = 0
+    counters: AnyArray | int = 0
+    num_labels: int = 0
+    labels: AnyArray | int = 0
+    copies: AnyArray | int = 0
+
+
+class Joined(NamedTuple):
+    """The other parts of a grid, as a part sees them when all run the kernel together; by default none.
+
+    Attributes
+    ----------
+    parity : int
+        Of the number of the part's first layer in the whole grid.
+    before, after : Beyond
+    num_parts, number : int
+        All parts, and which of them this one is.
+    words : tuple of arrays
+        For each part, and then up to MOST_PARTS zeros: see ``DevicesTeam`` in devices.cuh.
+    counters : tuple of arrays
+        The counters of each part, and zeros.
+    """
+
+    parity: int = 0
+    before: Beyond = Beyond()
+    after: Beyond = Beyond()
+    num_parts: int = 0
+    number: int = 0
+    words: tuple[AnyArray | int, ...] = (0,) * MOST_PARTS
+    counters: tuple[AnyArray | int, ...] = (0,) * MOST_PARTS
 
 
 class Arguments(NamedTuple):
@@ -73,10 +123,7 @@ class Arguments(NamedTuple):
     nanoseconds_of_launch: int
     num_slots: int
     dischargers: int
-    parity: int
-    colors: tuple[int, int]
-    resumes: int
-    received: tuple[int, int]
+    joined: Joined
 
 
 class PrepareArguments(NamedTuple):
@@ -142,21 +189,6 @@ class Stages(IntEnum):
     ALL_BUT_ALONE = 3
 
 
-class Turn(NamedTuple):
-    """A turn of some colors.
-
-    Attributes
-    ----------
-    colors : tuple of int
-        The first color, and one past the last.
-    resumes : bool
-        Whether the tiles listed in the launch before count, and those that have received flow since.
-    """
-
-    colors: tuple[int, int]
-    resumes: bool
-
-
 class Launcher:
     """Launches the persistent kernel until it is done, or has no work left in the tiles on the GPU."""
 
@@ -166,8 +198,7 @@ class Launcher:
         self.device, self.tiling, self.arrays, self.control = device, tiling, arrays, control
         self.turns = turns
         self.searched = 0, tiling.num_tiles  # the tiles that are searched; the labels of others are given
-        self.parity = 0  # of the first layer in the whole grid
-        self.received = 0, tiling.num_tiles  # only tiles before the former, or from the latter on, get flow
+        self.joined: Joined | None = None  # with others, if they run the kernel together
         self.is_searching = False  # whether the last launch ended within a search
         self.leave_after = 0  # nanoseconds of global relabels after which the CPU goes on; 0: never
         # Launches that were made before; all have the same capacities and the same excess.
@@ -185,14 +216,23 @@ class Launcher:
         capacities are on the GPU. Without `discharges` the kernel only makes labels exact.
         """
         while True:
-            if self.is_searching:
-                # The kernel queues the tiles whose notices are not zero again.
-                self.arrays.slots.fill(EMPTY)
-                self.arrays.counters[LISTS * COUNTER_WORDS :] = 0
+            self._resume_search()
             state = self._launch(window, residual, terminal, discharges)
             self.is_searching = bool(state[IS_SEARCHING])
             if not self.is_searching or self.control.stopped or self.leaves(state):
                 return state
+
+    def _resume_search(self) -> None:
+        """After a launch that ended within a search, let the kernel queue the tiles that have notices."""
+        if self.is_searching:
+            self.arrays.slots.fill(EMPTY)
+            self.arrays.counters[LISTS * COUNTER_WORDS :] = 0
+
+    def prepare_together(self, residual: AnyArray, terminal: AnyArray) -> Callable[[], None]:
+        """Return a function that begins to solve together with other parts; it does not wait."""
+        self._resume_search()
+        rounds = (self.turns.rounds, self.turns.rounds_percent)
+        return self._bound_launch((0, self.tiling.num_tiles, 0), residual, terminal, Stages.ALL, rounds)
 
     def leaves(self, state: AnyArray) -> bool:
         """Return whether global relabels have taken so long that the rest is left to the CPU."""
@@ -209,7 +249,7 @@ class Launcher:
 
     def search(self, residual: AnyArray, terminal: AnyArray, stages: Stages) -> None:
         """Begin a search that was prepared; do not wait."""
-        self._begin((0, 0, 0), residual, terminal, stages, rounds=(0, 0))
+        self._bound_launch((0, 0, 0), residual, terminal, stages, (0, 0))()
 
     def discharge(
         self,
@@ -217,12 +257,10 @@ class Launcher:
         residual: AnyArray,
         terminal: AnyArray,
         rounds: int,
-        turn: Turn | None = None,
     ) -> None:
-        """Begin to discharge tiles, for some rounds or for one turn of some colors; do not wait."""
-        resumes = turn is not None and turn.resumes
-        self._prepare(0, 0, 0 if resumes else self.arrays.counters.size, False)
-        self._begin(window, residual, terminal, Stages.NONE, rounds=(rounds, 0), turn=turn)
+        """Begin to discharge tiles for some rounds; do not wait."""
+        self._prepare(0, 0, self.arrays.counters.size, False)
+        self._bound_launch(window, residual, terminal, Stages.NONE, (rounds, 0))()
 
     def _prepare(self, slots: int, notices: int, counters: int, further: bool) -> None:
         key = (slots, notices, counters, further)
@@ -255,24 +293,22 @@ class Launcher:
         """Launch the kernel with a search first, and wait for its state."""
         self.arrays.arrivals.fill(0)
         rounds = (self.turns.rounds, self.turns.rounds_percent) if discharges else (0, 0)
-        self._begin(window, residual, terminal, Stages.ALL, rounds=rounds)
+        self._bound_launch(window, residual, terminal, Stages.ALL, rounds)()
         return self.read_state()
 
-    def _begin(
+    def _bound_launch(
         self,
         window: tuple[int, int, int],
         residual: AnyArray,
         terminal: AnyArray,
         stages: Stages,
-        *,
         rounds: tuple[int, int],
-        turn: Turn | None = None,
-    ) -> None:
-        """Launch the kernel."""
-        key = (window, stages, rounds, turn)
+    ) -> Callable[[], None]:
+        """Return the function that launches the kernel."""
+        key = (window, stages, rounds)
         if key not in self._bound:
-            self._bound[key] = self._bind(window, residual, terminal, stages, rounds, turn)
-        self._bound[key]()
+            self._bound[key] = self._bind(window, residual, terminal, stages, rounds)
+        return self._bound[key]
 
     def _bind(
         self,
@@ -281,9 +317,8 @@ class Launcher:
         terminal: AnyArray,
         stages: Stages,
         rounds: tuple[int, int],
-        turn: Turn | None,
     ) -> Callable[[], None]:
-        """Return the function that launches the kernel."""
+        """Make the function that launches the kernel."""
         first_tile, end_tile, first_pixel = window
         arguments = Arguments(
             self.tiling.tiles,
@@ -300,14 +335,12 @@ class Launcher:
             int(stages),
             int(stages != Stages.NONE),
             WORK_OF_LAUNCH,
-            NANOSECONDS_OF_LAUNCH,
+            NANOSECONDS_OF_LAUNCH if self.joined is None else NANOSECONDS_TOGETHER,
             self.arrays.slots.size,
             self.dischargers,
-            self.parity,
-            (0, 0) if turn is None else turn.colors,
-            int(turn is not None and turn.resumes),
-            self.received,
+            self.joined or Joined(),
         )
+        across = () if self.joined is None else (("ACROSS_DEVICES", 1),)
         return self.device.bind(
             SOURCE,
             "push_relabel_tiles",
@@ -315,7 +348,7 @@ class Launcher:
             WARP * self.warps,
             arguments,
             shared_bytes=self.tiling.shared_bytes(self.warps, self.dischargers),
-            constants=self.tiling.constants,
+            constants=(*self.tiling.constants, *across),
             cooperative=True,
         )
 

@@ -8,24 +8,33 @@ which the neighbour then adds to its own capacities and excess.
 Capacities and excess are on the GPU if they fit. If not they are in the host's memory, and are copied to the
 GPU a window of layers at a time, as in :mod:`.slabs`. The labels and the words of all tiles stay on the GPU.
 
-Order of steps
---------------
-All parts do the same step at the same time; :mod:`preflow.distributed.on_gpus` has the pseudo-code. A step
-is :meth:`Part.take`, then a search or a discharge, then :meth:`Part.send`. The host launches the steps ahead
-and waits for none of them: a GPU waits for its neighbours' last step (``Device.wait_for``). What a part sends
-is written to its neighbour's :class:`Inbox`, which has room for two steps. The neighbour reads the inbox of a
-step in its next step. The part writes to the same place again two steps later, and before that has waited for
-this next step.
+Together
+--------
+If all capacities are on GPUs, each GPU has one part, and GPUs can access the memory of each other, then all
+run the kernel of :mod:`.cuda_tiled` at the same time (:meth:`Part.join`). They work as one GPU would on the
+whole grid. A GPU that changes labels at a border also writes them to their copies beyond the border of its
+neighbour. It adds flow over the border to the capacities, the excess and the words of the neighbour, and
+lists or queues the tiles there that have work then. All GPUs begin a turn of a color together. A search ends
+when no queue has tiles.
+
+Steps
+-----
+Otherwise all parts do the same step at the same time; :mod:`preflow.distributed.on_gpus` has the pseudo-code.
+A step is :meth:`Part.take`, then a search or a discharge, then :meth:`Part.send`. The host launches the steps
+ahead and waits for none of them: a GPU waits for its neighbours' last step (``Device.wait_for``). What a part
+sends is written to its neighbour's :class:`Inbox`, which has room for two steps. The neighbour reads the
+inbox of a step in its next step. The part writes to the same place again two steps later, and before that has
+waited for this next step.
 
 Tiles on both sides of a border are never discharged at the same time, so the invariants of :mod:`.cuda_tiled`
-hold for the whole grid. Where all capacities are on GPUs, a step discharges the tiles of half of the colors,
-which all parts count alike; adjacent layers have different halves. Where they are not, the last layer of a
-part is discharged after all others.
+hold for the whole grid. Parts that work together count the colors alike. In steps, the last layer of a part
+is discharged after all others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -40,10 +49,14 @@ from .launches import (
     BORDERS,
     IS_SEARCHING,
     LAST_SEARCH,
+    MOST_PARTS,
     NEWS,
+    NUM_RELABELS,
+    TEAM_WORDS,
+    Beyond,
+    Joined,
     Launcher,
     Stages,
-    Turn,
     Turns,
     make_arrays,
 )
@@ -200,13 +213,7 @@ class Part:
         else:
             self._fill_in_windows(grid, window)
         self._launcher = Launcher(device, tiling, self._arrays, turns, Control(stop=control.stop))
-        self._launcher.searched = first, end = self._tiles(place.first, place.end)
-        self._launcher.parity = place.parity
-        of_layer = tiling.num_tiles // tiling.layers
-        self._launcher.received = (
-            first + (of_layer if BEFORE in self.sides else 0),
-            end - (of_layer if AFTER in self.sides else 0),
-        )
+        self._launcher.searched = self._tiles(place.first, place.end)
         self._inboxes = {side: self._make_inbox(side) for side in self.sides}
         self._outboxes = {side: self._make_flow(1 - side) for side in self.sides}
         self._neighbours: dict[int, Part] = {}
@@ -355,14 +362,6 @@ class Part:
         """Search the part; no flow leaves."""
         self._launcher.search(self._residual, self._terminal, stages)
 
-    def discharge_turn(self, half: int, *, resumes: bool) -> None:
-        """Discharge listed tiles of half of the colors."""
-        half_of = self.tiling.colors // 2
-        colors = (half * half_of, (half + 1) * half_of)
-        place = (*self._tiles(self.place.first, self.place.end), 0)
-        self._launcher.discharge(place, self._residual, self._terminal, 1, Turn(colors, resumes))
-        self._take_away(self.sides)
-
     def discharge(self, number: int, rounds: int) -> None:
         """Discharge a window for some rounds, if there is one and it has work."""
         if number >= len(self.windows):
@@ -383,6 +382,12 @@ class Part:
     def read_state(self) -> None:
         """Wait for all steps so far, and read what they found."""
         self._state = self._launcher.read_state()
+        self._launcher.is_searching = self.is_searching
+
+    @property
+    def num_relabels(self) -> int:
+        """Number of complete global relabels."""
+        return int(self._state[NUM_RELABELS])
 
     @property
     def had_news(self) -> bool:
@@ -403,6 +408,58 @@ class Part:
     def hops(self) -> int:
         """Number of tiles that a change of labels crossed in the last search."""
         return int(self._state[LAST_SEARCH])
+
+    # Together with the other parts.
+
+    @cached_property
+    def team_words(self) -> AnyArray:
+        """The words by which the kernels of all parts wait for each other."""
+        return self.device.xp.zeros(TEAM_WORDS, dtype=np.uint64)
+
+    def join(self, number: int, parts: Sequence[Part]) -> None:
+        """Make the part one of several that run the kernel together; all capacities are on GPUs."""
+        none = (0,) * (MOST_PARTS - len(parts))
+        before, after = (
+            self._beyond_border(side, self._neighbours[side]) if side in self._neighbours else Beyond()
+            for side in SIDES
+        )
+        self._launcher.joined = Joined(
+            self.place.parity,
+            before,
+            after,
+            len(parts),
+            number,
+            (*(part.team_words for part in parts), *none),
+            (*(part._arrays.counters for part in parts), *none),
+        )
+
+    def _beyond_border(self, side: int, other: Part) -> Beyond:
+        """Return what the kernel needs to know of a neighbour."""
+        here = self.place.end if side == AFTER else self.place.first
+        there = other.place.first if side == AFTER else other.place.end
+        arrays, labels = other._arrays, self._labels(side)
+        return Beyond(
+            (there - here) * (self.tiling.num_tiles // self.tiling.layers),
+            (there - here) * self._layer,
+            other.tiling.num_tiles,
+            other._terminal.size,
+            other._residual,
+            other._terminal,
+            arrays.words,
+            arrays.stamps,
+            arrays.lists,
+            arrays.notices,
+            arrays.slots,
+            arrays.slots.size,
+            arrays.counters,
+            labels.size,
+            labels,
+            other._labels_beyond(1 - side),
+        )
+
+    def prepare_together(self) -> Callable[[], None]:
+        """Return a function that begins to solve together with the others; it does not wait."""
+        return self._launcher.prepare_together(self._residual, self._terminal)
 
     # Borders.
 

@@ -64,12 +64,13 @@ CONSTANT bool is_along(u32 d, int along) { return along != 0 && dz(d) + dy(d) + 
 
 // The labels around a tile, and its own.
 struct Faces {
+    const Arguments& args;
     Face<0> z;
     Face<1> y;
     Face<2> x;
 
     __device__ Faces(const Arguments& args, const Shape& shape, const Tile& tile)
-        : z(args, shape, tile), y(args, shape, tile), x(args, shape, tile) {}
+        : args(args), z(args, shape, tile), y(args, shape, tile), x(args, shape, tile) {}
 
     // Returns the label of the head of an arc that leaves the tile, or NONE unless it `leads`. In a global relabel
     // (AT_REST) other warps may change labels, so loads are relaxed.
@@ -86,6 +87,13 @@ struct Faces {
         const u32 label = AT_REST ? relaxed_load(at) : *at;
         return leads ? label : NONE;
     }
+    // Writes a label along z or y, also to its copy on another device.
+    __device__ __forceinline__ void store(u32* at, u32 label) const {
+        relaxed_store(at, label);
+        if (!ACROSS) return;
+        store_copy(args.before, at, label);
+        store_copy(args.after, at, label);
+    }
     // Returns a label of a pixel of an outer row.
     __device__ __forceinline__ u32* own(u32 row, u32 column) const {
         return z.is_first(row, column) || z.is_last(row, column) ? z.own(row, column) : y.own(row, column);
@@ -95,5 +103,11 @@ struct Faces {
     __device__ __forceinline__ void for_each_of_row(u32 row, u32 column, Visit visit) const {
         z.for_each(row, column, visit);
         y.for_each(row, column, visit);
+    }
+
+private:
+    __device__ static __forceinline__ void store_copy(const Beyond& beyond, const u32* at, u32 label) {
+        const u64 place = (reinterpret_cast<u64>(at) - reinterpret_cast<u64>(beyond.labels)) / sizeof(u32);
+        if (place < beyond.num_labels) relaxed_store(&beyond.copies[place], label);
     }
 };

@@ -6,24 +6,30 @@ constexpr u32 NUM_LISTS = 3 * MOST_COLORS;
 // the queue.
 constexpr u32 FIRST_TAKEN = NUM_LISTS, FIRST_OF_QUEUE = 2 * NUM_LISTS, COUNTERS = FIRST_OF_QUEUE + 4, COUNTER_WORDS = 32;
 
-__device__ __forceinline__ u32* counter(const Arguments& args, u32 number) {
-    return &args.counters[number * COUNTER_WORDS];
-}
+__device__ __forceinline__ u32* counter(u32* counters, u32 number) { return &counters[number * COUNTER_WORDS]; }
 
 // Lists of tiles to discharge, three in turn for each color. In each round tiles are appended to the list of their
 // color for the next round, and the list for the round after that is cleared: see RotatingSizes in worklist.cuh.
 struct TileLists {
-    const Arguments& args;
-    u32 num_tiles;
+    u32* counters;
+    u32* lists;
+    u32* stamps;
+    u64 num_tiles;
+
+    __device__ TileLists(const Arguments& args, u32 num_tiles)
+        : counters(args.counters), lists(args.lists), stamps(args.stamps), num_tiles(num_tiles) {}
+    // Those of another part, with its numbers of tiles.
+    __device__ explicit TileLists(const Beyond& part)
+        : counters(part.counters), lists(part.lists), stamps(part.stamps), num_tiles(part.num_tiles) {}
 
     __device__ u32* size(u32 color, u32 round) const {
-        return counter(args, color * 3 + round % 3);
+        return counter(counters, color * 3 + round % 3);
     }
     __device__ u32* taken(u32 color, u32 round) const {
-        return counter(args, FIRST_TAKEN + color * 3 + round % 3);
+        return counter(counters, FIRST_TAKEN + color * 3 + round % 3);
     }
     __device__ u32* list(u32 color, u32 round) const {
-        return args.lists + static_cast<u64>(color * 3 + round % 3) * num_tiles;
+        return lists + (color * 3 + round % 3) * num_tiles;
     }
     __device__ void clear(u32 color, u32 round) const {
         relaxed_store(size(color, round), 0u);
@@ -41,7 +47,7 @@ struct TileLists {
     }
     // Appends a tile unless it is on the list. `stamp` is larger for later lists.
     __device__ void append(u32 color, u32 round, u32 stamp, u32 tile) const {
-        if (relaxed_fetch_max(&args.stamps[tile], stamp) < stamp)
+        if (relaxed_fetch_max(&stamps[tile], stamp) < stamp)
             list(color, round)[relaxed_fetch_add(size(color, round), 1u)] = tile;
     }
 };
@@ -60,27 +66,45 @@ struct SearchQueue {
     };
 
     const Arguments& args;
+    u32* counters;
+    u32* notices;
+    u64* slots;
+    u32 num_slots;
 
-    __device__ u32* drawn() const { return counter(args, FIRST_OF_QUEUE); }
-    __device__ u32* appended() const { return counter(args, FIRST_OF_QUEUE + 1); }
-    __device__ u32* finished() const { return counter(args, FIRST_OF_QUEUE + 2); }
-    __device__ u32* most_hops() const { return counter(args, FIRST_OF_QUEUE + 3); }
+    __device__ explicit SearchQueue(const Arguments& args)
+        : args(args), counters(args.counters), notices(args.notices), slots(args.slots),
+          num_slots(static_cast<u32>(args.num_slots)) {}
+    // That of another part, with its numbers of tiles.
+    __device__ SearchQueue(const Arguments& args, const Beyond& part)
+        : args(args), counters(part.counters), notices(part.notices), slots(part.slots),
+          num_slots(static_cast<u32>(part.num_slots)) {}
 
-    // Returns whether no tile is in the queue or with a warp. Both counters only grow, and finished <= appended.
+    __device__ static u32* appended(u32* counters) { return counter(counters, FIRST_OF_QUEUE + 1); }
+    __device__ static u32* finished(u32* counters) { return counter(counters, FIRST_OF_QUEUE + 2); }
+    __device__ static u32* most_hops(u32* counters) { return counter(counters, FIRST_OF_QUEUE + 3); }
+    __device__ u32* drawn() const { return counter(counters, FIRST_OF_QUEUE); }
+
+    // Returns whether no tile is in the queue or with a warp, in no part. All counters only grow, and in each part
+    // finished <= appended. So if the sums are equal, no tile was left between the reads of the two counters.
     __device__ bool is_done() const {
-        const u32 before = acquire_load(finished());
-        return relaxed_load(appended()) == before;
+        const u32 before = acquire_load(finished(counters));
+        if (relaxed_load(appended(counters)) != before) return false;
+        if (!ACROSS) return true;
+        u32 left = 0;
+        for (u32 part = 0; part < args.devices.count; ++part) left -= acquire_load(finished(args.counters_of[part]));
+        for (u32 part = 0; part < args.devices.count; ++part) left += relaxed_load(appended(args.counters_of[part]));
+        return left == 0;
     }
     // Each lane may notify a tile that labels next to it have changed.
     __device__ void notify(bool notifies, u32 tile, u32 hops) const {
-        add(notifies && fetch_add(&args.notices[tile], 1u) == 0, tile, hops);
+        add(notifies && fetch_add(&notices[tile], 1u) == 0, tile, hops);
     }
     // Each lane may add a tile that has notices and is not in the queue.
     __device__ void add(bool adds, u32 tile, u32 hops) const {
         const u32 adders = __ballot_sync(ALL_LANES, adds);
         if (adders == 0) return;
         u32 number = 0;
-        if (lane_id() == 0) number = relaxed_fetch_add(appended(), static_cast<u32>(__popc(adders)));
+        if (lane_id() == 0) number = relaxed_fetch_add(appended(counters), static_cast<u32>(__popc(adders)));
         number = __shfl_sync(ALL_LANES, number, 0) + __popc(adders & ((1u << lane_id()) - 1));
         if (adds) put(number, tile, hops);
     }
@@ -94,7 +118,7 @@ struct SearchQueue {
             if (entry != EMPTY) {
                 release_store(slot, EMPTY);
                 claimed = {static_cast<u32>(entry), static_cast<u32>(entry >> 32), 0};
-                claimed.notices = acquire_load(&args.notices[claimed.tile]);
+                claimed.notices = acquire_load(&notices[claimed.tile]);
                 return true;
             }
             if (polls % POLLS == 0 && (is_done() || nanoseconds() >= deadline)) return false;
@@ -104,15 +128,15 @@ struct SearchQueue {
     // Ends the search of a tile that the first lane claimed; queues the tile again if it was notified meanwhile.
     __device__ void finish(const Claimed& claimed) const {
         if (lane_id() != 0) return;
-        if (fetch_add(&args.notices[claimed.tile], 0u - claimed.notices) != claimed.notices)
-            put(relaxed_fetch_add(appended(), 1u), claimed.tile, claimed.hops + 1);
-        release_fetch_add(finished(), 1u);
+        if (fetch_add(&notices[claimed.tile], 0u - claimed.notices) != claimed.notices)
+            put(relaxed_fetch_add(appended(counters), 1u), claimed.tile, claimed.hops + 1);
+        release_fetch_add(finished(counters), 1u);
     }
 
 private:
     // There are slots for all tiles and all warps, so waiting warps have different slots. A tile that finds its slot
     // full for too long is left to the next launch, as are tiles for whose slots no warp waits any more.
-    __device__ u64* slot_of(u32 number) const { return &args.slots[number % static_cast<u32>(args.num_slots)]; }
+    __device__ u64* slot_of(u32 number) const { return &slots[number % num_slots]; }
     __device__ void put(u32 number, u32 tile, u32 hops) const {
         u64* const slot = slot_of(number);
         // A slot that is full is about to be emptied by the warp that took its tile.

@@ -228,31 +228,43 @@ struct HandOver {
 
     __device__ __forceinline__ u64 here(u32 row, u32 x) const { return tile.pixel(row) + x - args.first_pixel; }
 
-    // Hands over the flow that crossed an arc, if any.
+    // Hands over the flow that crossed an arc, if any, and updates the words of the tile at its head.
     __device__ __forceinline__ void cross(u32 d, u32 row, u32 x) {
-        const u64 p = here(row, x), q = p + shape.step(d);
-        const Residual before = args.residual[d * args.direction_stride + p];
-        Residual* const back = &args.residual[(d ^ 1) * args.direction_stride + q];
-        const Residual back_before = *back;
-        const Excess amount = before - Slot::residual(d, row, x);
-        if (amount == 0) return;
-        *back = static_cast<Residual>(back_before + amount);
-        mark(d, row, x, back_before == 0, fetch_add_excess(&args.terminal[q], amount), amount);
-    }
-    // Updates the words of the neighbouring tile at the head of an arc.
-    __device__ __forceinline__ void mark(u32 d, u32 row, u32 x, bool opens, Excess before, Excess amount) {
         const int z = static_cast<int>(row / TILE_Y) + dz(d), y = static_cast<int>(row % TILE_Y) + dy(d),
                   to_x = static_cast<int>(x) + dx(d);
         const int tz = z < 0 ? -1 : z >= TILE_Z, ty = y < 0 ? -1 : y >= TILE_Y,
                   tx = to_x < 0 ? -1 : to_x >= static_cast<int>(WIDTH);
         const u32 number = static_cast<u32>((tz + 1) * 9 + (ty + 1) * 3 + tx + 1);
         const u32 to = static_cast<u32>((z - tz * TILE_Z) * TILE_Y + y - ty * TILE_Y), bit = 1u << (to_x & 31);
-        u32* const words = args.words + static_cast<u64>(tile.neighbor(shape, number)) * KINDS * ROWS + to;
-        const Excess now = before + amount;
-        if (opens) relaxed_fetch_or(&words[(d ^ 1) * ROWS], bit);
-        if (before <= 0 && now > 0) relaxed_fetch_or(&words[ACTIVE * ROWS], bit);
-        if (before < 0 && now >= 0) relaxed_fetch_and(&words[ROOT * ROWS], ~bit);
+        const u64 p = here(row, x);
+        const Head head = head_of(p + shape.step(d), tile.neighbor(shape, number), d ^ 1);
+        const Residual before = args.residual[d * args.direction_stride + p];
+        const Residual back_before = *head.capacity;
+        const Excess amount = before - Slot::residual(d, row, x);
+        if (amount == 0) return;
+        *head.capacity = static_cast<Residual>(back_before + amount);
+        const Excess excess = fetch_add_excess(head.excess, amount), now = excess + amount;
+        u32* const words = head.words + to;
+        if (back_before == 0) relaxed_fetch_or(&words[(d ^ 1) * ROWS], bit);
+        if (excess <= 0 && now > 0) relaxed_fetch_or(&words[ACTIVE * ROWS], bit);
+        if (excess < 0 && now >= 0) relaxed_fetch_and(&words[ROOT * ROWS], ~bit);
         touched |= 1u << number;
+    }
+
+    // The head of an arc: the capacity of the opposite arc, the excess, and the words of its tile.
+    struct Head {
+        Residual* capacity;
+        Excess* excess;
+        u32* words;
+    };
+    __device__ __forceinline__ Head head_of(u64 pixel, u32 in_tile, u32 back) const {
+        if (!ACROSS || args.is_searched(in_tile))
+            return {&args.residual[back * args.direction_stride + pixel], &args.terminal[pixel],
+                    args.words + static_cast<u64>(in_tile) * KINDS * ROWS};
+        const Beyond& part = args.beyond(in_tile);
+        pixel += part.pixels;
+        return {&part.residual[back * part.direction_stride + pixel], &part.terminal[pixel],
+                part.words + (in_tile + part.tiles) * KINDS * ROWS};
     }
 
     __device__ __forceinline__ void cross_listed(u32 size) {

@@ -85,7 +85,7 @@ struct Levels {
                     const bool is_reached = (__shfl_sync(ALL_LANES, reached[k], row % WARP) >> lane_id() & 1) != 0;
                     const u32 now = is_reached ? labels[level] : NONE;
                     if (!ALL && now == before[i]) continue;
-                    faces.for_each_of_row(row, lane_id(), [now](u32* label) { relaxed_store(label, now); });
+                    faces.for_each_of_row(row, lane_id(), [&](u32* label) { faces.store(label, now); });
                     changed(row, lane_id());
                 }
             }

@@ -3,7 +3,7 @@
 // A tile is 32 pixels wide and has ROWS rows. For each row and each kind of bit there is a word: which pixels have
 // excess, which have a deficit, which have residual capacity in a direction. A warp works on a tile; each lane owns
 // ROWS_A_LANE rows. A shuffle and a shift give the bits of the neighbours of all pixels of a row.
-#include "grid.cuh"
+#include "devices.cuh"
 #include "lanes.cuh"
 #include "shared.cuh"
 
@@ -97,6 +97,31 @@ constexpr u32 ROOT = DIRECTIONS, ACTIVE = DIRECTIONS + 1, REACHED = DIRECTIONS +
 // The stages of a global relabel that a launch begins with: see launches.py.
 constexpr u64 ALL_STAGES = 1, ALONE_ONLY = 2, ALL_BUT_ALONE = 3;
 
+// Whether several devices run the kernel at the same time, each on its part of the grid: see parts.py.
+#ifdef ACROSS_DEVICES
+constexpr bool ACROSS = true;
+#else
+constexpr bool ACROSS = false;
+#endif
+
+// The part of the grid beyond a border, on another device.
+struct Beyond {
+    u64 tiles, pixels;  // what to add to the number of a tile or pixel here to get its number there, modulo 2**64
+    u64 num_tiles, direction_stride;
+    Residual* residual;
+    Excess* terminal;
+    u32* words;
+    u32* stamps;
+    u32* lists;
+    u32* notices;
+    u64* slots;
+    u64 num_slots;
+    u32* counters;
+    u64 num_labels;  // of the pixels here at the border: their own place, and that of the copy there
+    u32* labels;
+    u32* copies;
+};
+
 struct Arguments {
     u64 tiles_z, tiles_y, tiles_x;
     u64 first_tile, end_tile;           // the tiles that may be discharged
@@ -120,11 +145,15 @@ struct Arguments {
     u64 work_of_launch, nanoseconds_of_launch;
     u64 num_slots;
     u64 dischargers;  // warps of a block with room for a tile's capacities
-    // For a grid on several devices, whose parts take turns together: see parts.py.
-    u64 parity;                   // of the first layer of tiles in the whole grid, so that all parts agree on colors
-    u64 first_color, end_color;   // of the one turn of a launch; 0 and 0: all turns of some rounds
-    u64 resumes;                  // whether the lists are those of the last launch, and tiles that received flow
-    u64 end_received, first_received;  // such tiles are before the former, or from the latter on
+    // The rest is for parts on several devices.
+    u64 parity;  // of the first layer of tiles in the whole grid, so that all parts agree on colors
+    Beyond before, after;
+    Devices devices;
+    u32* counters_of[MOST_DEVICES];
+
+    __device__ bool is_searched(u32 tile) const { return first_searched <= tile && tile < end_searched; }
+    // Returns the part that searches a tile to which arcs lead, if this one does not.
+    __device__ const Beyond& beyond(u32 tile) const { return tile < first_searched ? before : after; }
 };
 
 // Sizes of the padded grid.
@@ -152,9 +181,8 @@ struct Tile {
 
     __device__ u32 offset(u32 row) const { return row / TILE_Y * plane + row % TILE_Y * line; }
     __device__ u64 pixel(u32 row) const { return first + offset(row); }
-    // Tiles of two layers with arcs between them have colors in different halves of all colors.
     __device__ u32 color(const Arguments& args) const {
-        const u32 parity = static_cast<u32>(args.parity);
+        const u32 parity = ACROSS ? static_cast<u32>(args.parity) : 0;
         const u32 in_z = TILE_Z > 1 ? z + parity : z, in_y = TILE_Z > 1 ? y : y + parity;
         return ALONG_AXES ? (in_z + in_y + x) & 1 : (REACH_Z > 0 ? (in_z & 1) * 4 : 0) + (in_y & 1) * 2 + (x & 1);
     }

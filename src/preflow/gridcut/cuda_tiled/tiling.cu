@@ -182,10 +182,14 @@ KERNEL(measure_layers, MeasureArguments) {
     const u64 warps = grid_threads() / WARP, num_tiles = args.tiles.end_tile - args.tiles.first_tile;
     for (u64 t = grid_thread() / WARP; t < num_tiles; t += warps) {
         i64 sums[4] = {0, 0, 0, 0};
+        const TileRow first(args.tiles, t * ROWS);
+        const Excess* const terminal = args.tiles.terminal + first.here;
+        const u32* const words = args.tiles.words + (first.tile * KINDS + REACHED) * ROWS;
+        const u64 line = args.tiles.tiles_x * WIDTH, plane = line * args.tiles.tiles_y * TILE_Y;
+#pragma unroll 8
         for (u32 row = 0; row < ROWS; ++row) {
-            const TileRow at(args.tiles, t * ROWS + row);
-            const i64 here = args.tiles.terminal[at.here];
-            const u32 reached = args.tiles.words[(at.tile * KINDS + REACHED) * ROWS + row] >> lane_id() & 1;
+            const i64 here = terminal[row / TILE_Y * plane + row % TILE_Y * line];
+            const u32 reached = words[row] >> lane_id() & 1;
             const u32 kind = here < 0 ? 0 : 1;
             const i64 counted = here < 0 || reached != 0 || args.reached_only == 0 ? here : 0;
             sums[kind] += counted >> 32;
