@@ -353,6 +353,15 @@ MUTANTS: Mutants = {
         mutate(batches.fetch, "the-out-queue-is-not-flushed-when-another-batch-is-fetched", ""),
         "taken",
     ),
+    "queues: a kept batch loses its last item": (
+        "queues",
+        edit(
+            batches.fetch,
+            "        batches.ends[thread, END] = k\n",
+            "        batches.ends[thread, END] = k - ONE\n",
+        ),
+        "taken",
+    ),
     "queues: the lock is given back before the queue is shorter": (
         "queues",
         edit(

@@ -11,7 +11,8 @@ queues are empty. When all threads are counted, there is no item left and nobody
 
 Departures: a thread flushes before it fetches, so that one thread alone keeps the order of the items and
 nothing waits in the out-queue of an idle thread; a batch is at most the thread's fair share of the shared
-queue.
+queue. Where few items are active, a fair share is one item, and threads wait for the lock most of the time.
+So a thread keeps its out-queue as its next batch if that is at least a fair share and no thread is idle.
 """
 
 from __future__ import annotations
@@ -153,8 +154,20 @@ def waiting(batches: Batches, thread: np.uint64) -> Number:
 
 
 @kernel
+def keeps(batches: Batches, thread: np.uint64, num_threads: np.uint64) -> bool:
+    """Return whether a thread's out-queue becomes its next batch: it is a fair share, and nobody is idle."""
+    out = batches.ends[thread, OUT]
+    return bool(
+        num_threads > ONE
+        and out > ZERO
+        and relaxed_load(batches.shared, IDLE) == ZERO
+        and out * num_threads >= relaxed_load(batches.shared, SIZE)
+    )
+
+
+@kernel
 def fetch(batches: Batches, thread: np.uint64, patience: Int64, monitor: Monitor) -> bool:
-    """Flush the thread's out-queue, then fill its empty in-queue from the shared queue; wait until it can.
+    """Fill the thread's empty in-queue: keep its out-queue, or flush it and fetch a batch; wait until it can.
 
     Returns
     -------
@@ -163,6 +176,15 @@ def fetch(batches: Batches, thread: np.uint64, patience: Int64, monitor: Monitor
     """
     num_threads = np.uint64(len(batches.incoming))
     shared, stop = batches.shared, monitor.stop
+    if keeps(batches, thread, num_threads):
+        k = ZERO
+        while k < batches.ends[thread, OUT]:
+            batches.incoming[thread, k] = batches.outgoing[thread, k]
+            k += ONE
+        batches.ends[thread, NEXT] = ZERO
+        batches.ends[thread, END] = k
+        batches.ends[thread, OUT] = ZERO
+        return True
     idle = False
     looks = 0
     while relaxed_load(stop, ZERO) == 0 and acquire(batches, patience, monitor):
