@@ -214,6 +214,12 @@ def test_sums_of_capacities_do_not_wrap() -> None:
     values = np.full(1000, INT64_MAX)
     assert exact_sum(values) == 1000 * INT64_MAX
     assert exact_sum(-values) == -1000 * INT64_MAX
+    for most in (2**53, 2**53 + 1, 2**62):
+        for sign in (1, -1):
+            assert exact_sum(np.full(1024, sign * most)) == sign * 1024 * most
+    assert exact_sum(np.array([2**64 - 1] * 3, dtype=np.uint64)) == 3 * (2**64 - 1)
+    assert exact_sum(np.array([-(2**63), 2**63 - 1])) == -1
+    assert exact_sum(values[:0]) == 0
 
 
 @pytest.mark.parametrize("kind", ["host", "device"])

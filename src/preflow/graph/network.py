@@ -482,6 +482,10 @@ def exact_sum(values: AnyArray) -> int | float:
     """Return the sum; exact for up to 2**32 entries of int64, even where int64 would overflow."""
     if values.dtype.kind == "f":
         return float(values.sum())
+    if isinstance(values, np.ndarray) and values.size:
+        largest = max(int(values.max()), -int(values.min()))
+        if largest * values.size <= INT64_MAX:
+            return int(values.sum(dtype=np.int64))
     return (int((values >> 32).sum()) << 32) + int((values & (2**32 - 1)).sum(dtype=np.uint64))
 
 
