@@ -77,6 +77,63 @@ def test_many_edits(scans: float, monkeypatch: pytest.MonkeyPatch) -> None:
     assert used == {"search-forests", "serial-hi-pr"}
 
 
+@pytest.mark.parametrize("floats", [False, True])
+def test_a_last_flow_that_does_not_help(floats: bool) -> None:
+    """After a solve that took more operations than one from an empty flow, as many edits begin with none."""
+    rng = np.random.default_rng(11)
+    given = random_network(rng, 40, 250, both=True, most=1000)
+    capacity: Any = given.capacity.astype(float) if floats else given.capacity
+    if floats:
+        capacity[rng.integers(0, 250, 5)] = np.inf
+    network = preflow.FlowNetwork.from_arrays(
+        given.tail, given.head, capacity, reverse_capacity=given.reverse_capacity, num_vertices=40
+    )
+    terminals: tuple[list[int], list[int]] = ([0, 1], [38, 39])
+    solver = preflow.MaxFlow(network, *terminals)
+
+    def change(count: int, most: int = 1000) -> None:
+        chosen = rng.choice(np.flatnonzero(np.isfinite(capacity)), count, replace=False)
+        solver.set_capacity(chosen, rng.integers(0, most, count), reverse=bool(rng.integers(0, 2)))
+
+    assert check(solver).stats.reason != warm.EMPTIED
+    kept = solver._kept
+    assert kept is not None
+    assert 0 < kept.work_of_empty < np.inf
+    kept.edits_of_failure = 0  # no search
+    kept.work_of_empty = -1  # so that every solve from the last flow is a loss
+    change(20)
+    assert check(solver).stats.reason != warm.EMPTIED
+    assert kept.edits_of_loss == 20
+    for _ in range(10):
+        change(int(rng.integers(20, 60)))
+        assert check(solver).stats.reason == warm.EMPTIED
+        assert kept.work_of_empty >= 0
+    change(19)
+    assert check(solver).stats.reason != warm.EMPTIED
+    change(30)
+    assert check(solver, method="serial-fifo").stats.reason != warm.EMPTIED
+    change(30, 2**40)  # past int32; past the number for infinity, where the residual network is built again
+    assert (check(solver).stats.reason == warm.EMPTIED) == (not floats)
+
+
+def test_a_solve_that_helps_is_no_loss() -> None:
+    """Only a finished solve by the method of auto that took more operations is a loss."""
+    solver = preflow.MaxFlow(([0, 1], [1, 2], [3, 2]), 0, 2)
+    solver.solve(threads=1)
+    kept = solver._kept
+    assert kept is not None
+    kept.num_edits = 5
+    kept.work_of_empty = 100
+    kept.learn(100, emptied=False)
+    assert kept.last_flow_helps()
+    kept.learn(101, emptied=False)
+    assert not kept.last_flow_helps()
+    kept.num_edits = 4
+    assert kept.last_flow_helps()
+    kept.learn(50, emptied=True)
+    assert kept.work_of_empty == 50
+
+
 def test_edits_of_a_grid() -> None:
     rng = np.random.default_rng(7)
     problem = generators.grid_2d(20, 30, seed=1)

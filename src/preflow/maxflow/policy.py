@@ -60,8 +60,6 @@ ARCS_A_THREAD_FOR_FIRST_USE = 4_000_000
 #: took 0.5 to 0.9 of the time from 360,000 arcs on, 1.0 with 130,000, and 1.3 with 50,000, where finding out
 #: takes a millisecond of three.
 ARCS_OF_GRIDS = 150_000
-#: The reason for serial-hi-pr on networks that are not small or thin.
-SELDOM_SATURATED = "the fastest on one thread where most arcs are never saturated"
 
 
 def worth_a_gpu(network: FlowNetwork, threads: int, in_use: bool) -> bool:
@@ -109,7 +107,8 @@ def choose(network: FlowNetwork, device: str = "auto", threads: int = 1, gpu: De
         return Choice("serial-pseudoflow", "the fastest on one thread where pushes saturate most arcs")
     if arcs >= MANY_ARCS:
         return Choice("multicore-paths", f"the fastest on one thread, too, with as many as {arcs:,} arcs")
-    return Choice("serial-hi-pr", SELDOM_SATURATED)
+    reason = "the fastest on one thread where most arcs are never saturated"
+    return Choice("serial-hi-pr", reason, again="serial-pseudoflow")
 
 
 def choose_again(network: FlowNetwork, threads: int) -> Choice:
@@ -120,9 +119,9 @@ def choose_again(network: FlowNetwork, threads: int) -> Choice:
     twice as long from scratch. On rmf-long with a million arcs it took 1.4 times as long as multicore-paths.
     """
     chosen = choose(network, "cpu", threads)
-    if chosen == Choice("serial-hi-pr", SELDOM_SATURATED):
-        return Choice("serial-pseudoflow", "solved again: little excess is left where most arcs have room")
-    return chosen
+    if chosen.again is None:
+        return chosen
+    return Choice(chosen.again, "solved again: little excess is left where most arcs have room")
 
 
 def _on_a_plane(arcs: int) -> Choice:

@@ -31,6 +31,11 @@ residual capacity from `v` to the sink is left, so `v` is on the sink side. Flow
 
 Every method starts from any residual network with excess, so all methods of the CPU solve again.
 
+On long networks the excess of the changes goes through all levels, and a method takes longer from the last
+flow than from none. So the operations of both are compared. Once a solve from the last flow has counted more
+than one from an empty flow, further solves after as many changes begin with an empty flow. They keep the
+residual network, and so still save building it.
+
 Capacities must be integers, or floats that are integers, with sums that fit int64. An infinite capacity
 becomes a number above the sum of all others. Other networks are solved from scratch: the scale of rounded
 capacities depends on all of them.
@@ -65,7 +70,7 @@ from ...kernels.kernel import kernel
 from ...method_names import FlowMethodName
 from ...progress import Reporter
 from ...solving.call import Request
-from ...solving.dispatch import thread_count, usable_cpus
+from ...solving.dispatch import Choice, thread_count, usable_cpus
 from ...solving.method import Method
 from ...solving.timing import timed
 from ...stats import SolveStats
@@ -85,6 +90,8 @@ MOST_CAPACITY = 2**61
 SCANS_AN_ARC = 0.5
 #: After it was given up, it is tried again when fewer arcs have changed by this factor.
 FEWER = 4
+#: Why `auto` takes its method for a network without flow, once the last flow has not helped.
+EMPTIED = "solved from an empty flow: the last flow did not help before"
 #: What the statistics say of a solve by :mod:`.search_trees`.
 SEARCH = Method(
     "search-forests",
@@ -314,6 +321,10 @@ class _Kept:
         Number of changes since the last solve.
     edits_of_failure : int or infinity
         Number of changes at which the last search was given up.
+    work_of_empty : int or infinity
+        Operations of a method from an empty flow, infinity if none has been counted.
+    edits_of_loss : int or infinity
+        The least number of changes at which a method took more operations than that from the last flow.
     place : ndarray
         Where each input arc is: the number of its residual arc, m plus its head if its tail is a source, or
         m + n plus its tail if its head is a sink; m + 2n for an arc without flow.
@@ -344,6 +355,8 @@ class _Kept:
         self.state = FlowState(net, initial, *capacities)
         self.num_edits = 0
         self.edits_of_failure: float = np.inf
+        self.work_of_empty: float = np.inf
+        self.edits_of_loss: float = np.inf
         self.forest: Forest | None = None
         places = len(net.head) + 2 * n + 1
         self.place: Array = np.empty(len(arcs.tail), dtype=np.uint32 if places < 2**32 else np.uint64)
@@ -387,6 +400,25 @@ class _Kept:
         state = self.state
         net = state.net._replace(residual=state.net.residual.astype(np.int64))
         self.state = state._replace(net=net, initial=state.initial.astype(np.int64))
+
+    def last_flow_helps(self) -> bool:
+        """Whether a method is expected to take fewer operations from the last flow than from none."""
+        return self.num_edits < self.edits_of_loss
+
+    def empty(self) -> None:
+        """Take all flow out of the residual network."""
+        state = self.state
+        state.net.residual[:] = state.initial
+        state.net.excess[:] = state.source_capacity
+        state.net.sink_residual[:] = state.sink_capacity
+        self.forest = None
+
+    def learn(self, work: int, emptied: bool) -> None:
+        """Compare the operations that a method has taken with those of the other kind of solve."""
+        if emptied:
+            self.work_of_empty = work
+        elif work > self.work_of_empty:
+            self.edits_of_loss = min(self.edits_of_loss, self.num_edits)
 
     def fits(self) -> bool:
         """Whether no sum of capacities and flows can pass int64, and infinity is above all other sums."""
@@ -675,7 +707,7 @@ class MaxFlow:
         if kept is None and whole is None:
             return self._from_scratch(request)
         call = self._prepare(request)
-        self._by_search = request.method == "auto"
+        self._by_rule = request.method == "auto"
         self._kept = None  # until this solve ends
         if kept is not None:
             self._flow = None if self.result is None else self.result.flow
@@ -715,10 +747,15 @@ class MaxFlow:
     def _prepare(self, request: Request) -> FlowCall:
         network = self.network
         most = request.most_threads
-        again = self._kept is not None or self._flow is not None
-        method, chosen = request.choose(
-            lambda: choose_again(network, most) if again else choose(network, "cpu", most)
-        )
+        emptied = self._kept is not None and not self._kept.last_flow_helps()
+        begun = self._kept is not None or self._flow is not None
+
+        def choice() -> Choice:
+            if emptied:
+                return replace(choose(network, "cpu", most), reason=EMPTIED)
+            return choose_again(network, most) if begun else choose(network, "cpu", most)
+
+        method, chosen = request.choose(choice)
         threads = thread_count(method, chosen.threads, network.num_vertices)
         build_threads = request.most_threads if request.method == "auto" else threads
         return FlowCall(
@@ -741,12 +778,18 @@ class MaxFlow:
             if kept is None:
                 assert whole is not None
                 kept = _Kept(call, network, whole, self._flow)
-        if begun and self._by_search and _search(call, kept):
+        emptied = not begun or (self._by_rule and not kept.last_flow_helps())
+        if not emptied and self._by_rule and _search(call, kept):
             assert kept.forest is not None
             reaching, finished = kept.forest.side == SINK, True
         else:
             kept.forest = None
+            if emptied and begun:
+                with call.timed("build"):
+                    kept.empty()
             reaching, finished = _solve_by_method(call, kept.state)
+            if finished and self._by_rule:
+                kept.learn(_work(call), emptied)
         with call.timed("recover"):
             state = kept.state
             value = (
@@ -833,6 +876,12 @@ def _search(call: FlowCall, kept: _Kept) -> bool:
     if not call.control.stopped:
         kept.edits_of_failure = kept.num_edits
     return False
+
+
+def _work(call: FlowCall) -> int:
+    """Return the operations that a solve has counted."""
+    stats = call.stats(SolveStats)
+    return stats.pushes + stats.relabels + stats.arc_scans
 
 
 def _solve_by_method(call: FlowCall, state: FlowState) -> tuple[NDArray[np.bool_], bool]:
