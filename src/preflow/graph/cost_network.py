@@ -34,6 +34,7 @@ from .edge_tables import (
     read_dict,
     read_table,
     read_tuples,
+    table_columns,
 )
 from .network import (
     EXACT_FLOAT,
@@ -337,7 +338,7 @@ class CostNetwork(VertexNames, HostArrays, ReadOnlyArrays):
             attributes) with a mapping, as in ``graph.edges(data=True)`` of NetworkX.
         capacity, weight : str
             The attributes with the capacity and the cost of one unit. An edge without the first has infinite
-            capacity, one without the second costs nothing.
+            capacity, one without the second costs nothing. The attribute "lower" is a lower bound.
         supply : mapping of label to number, or Series, optional
             Labels that are left out have none; labels that no edge has are vertices, too.
 
@@ -392,7 +393,7 @@ class CostNetwork(VertexNames, HostArrays, ReadOnlyArrays):
         target: Hashable = "target",
         capacity: Hashable | None = "capacity",
         cost: Hashable = "cost",
-        lower: Hashable | None = None,
+        lower: Hashable | None = "lower",
         supply: SupplyInput = None,
     ) -> CostNetwork:
         """Build a network from a table with a row for each arc, keeping its labels.
@@ -402,7 +403,8 @@ class CostNetwork(VertexNames, HostArrays, ReadOnlyArrays):
         frame : DataFrame of pandas or polars, Arrow table, structured array of NumPy
             Or any other object with ``__arrow_c_stream__``.
         source, target, capacity, cost, lower : str or None
-            Names of columns. None for `capacity` means infinite, for `lower` zero.
+            Names of columns. None for `capacity` means infinite, for `lower` zero. The table need not have a
+            column "lower".
         supply : mapping of label to number, or Series, optional
             Labels that are left out have none; labels that no edge has are vertices, too.
 
@@ -413,6 +415,8 @@ class CostNetwork(VertexNames, HostArrays, ReadOnlyArrays):
         >>> CostNetwork.from_pandas(table, supply={"a": 3, "b": -3}).labels
         ('a', 'b')
         """
+        if lower == "lower" and lower not in table_columns(frame):
+            lower = None
         values = {"capacity": capacity, "cost": cost, "lower": lower}
         return cls._from_columns(read_table(frame, (source, target), values), supply)
 
@@ -508,7 +512,11 @@ def as_cost_network(network: NetworkInput) -> CostNetwork:
 
 
 def _attributes(capacity: str, weight: str) -> list[Attribute]:
-    return [Attribute("capacity", capacity, np.inf, needed=False), Attribute("cost", weight, 0, needed=False)]
+    return [
+        Attribute("capacity", capacity, np.inf, needed=False),
+        Attribute("cost", weight, 0, needed=False, argument="weight"),
+        Attribute("lower", "lower", 0, needed=False, placed=False),
+    ]
 
 
 def _check_weight(data: Sequence[Mapping[str, Untyped]], weight: str, known: tuple[str, ...]) -> None:

@@ -150,12 +150,19 @@ class Attribute(NamedTuple):
         The number of an edge without the attribute; None: every edge needs it.
     needed : bool
         Whether some edge must have it.
+    argument : str or None
+        The caller's argument for the name. Where no edge has the attribute, but edges have numbers under
+        names that nobody asked for, the error says so. None: they are ignored.
+    placed : bool
+        Whether tuples have it, too; otherwise only mappings of attributes.
     """
 
     what: str
     name: str
     default: float | None = None
     needed: bool = True
+    argument: str | None = None
+    placed: bool = True
 
 
 def read_tuples(edges: Iterable[Untyped], ends: tuple[str, str], numbers: Sequence[Attribute]) -> EdgeColumns:
@@ -171,6 +178,7 @@ def read_tuples(edges: Iterable[Untyped], ends: tuple[str, str], numbers: Sequen
         The numbers behind the two ends. All edges have them or none has: then `values` is empty.
     """
     shapes = f"({', '.join(ends)})"
+    attributes, numbers = numbers, [number for number in numbers if number.placed]
     if numbers:
         shapes += f" or ({', '.join([*ends, *(number.what for number in numbers)])})"
     lengths = {2, 2 + len(numbers), 3}
@@ -190,7 +198,7 @@ def read_tuples(edges: Iterable[Untyped], ends: tuple[str, str], numbers: Sequen
     if not numbers or not rest:
         return EdgeColumns(first, second, {})
     if len(rest) == 1 and all(isinstance(data, Mapping) for data in rest[0]):
-        return EdgeColumns(first, second, _attributes(rest[0], numbers))
+        return EdgeColumns(first, second, _attributes(rest[0], attributes))
     if len(rest) != len(numbers):
         raise InvalidInputError(f"edges are tuples {shapes}; edge 0 is {rows[0]!r}")
     return EdgeColumns(first, second, {each.what: column for each, column in zip(numbers, rest, strict=True)})
@@ -225,6 +233,7 @@ def read_dict(adjacency: Mapping[Hashable, Untyped], numbers: Sequence[Attribute
     data = list(chain.from_iterable(heads.values() for heads in neighbours))
     if data and all(isinstance(each, Mapping) for each in data):
         return columns._replace(values=_attributes(data, numbers))
+    numbers = [number for number in numbers if number.placed]
     if len(numbers) > 1:
         wrong = [each for each in data if not isinstance(each, tuple) or len(each) != len(numbers)]
         if wrong:
@@ -254,9 +263,12 @@ def _attributes(
 ) -> dict[str, list[Untyped]]:
     """Return the numbers of all edges from their attributes."""
     values = {}
-    for what, name, default, needed in numbers:
+    names = {number.name for number in numbers}
+    for what, name, default, needed, argument, _ in numbers:
         if needed:
             check_attribute(data, name, what)
+        elif argument is not None and set(attributes_with_numbers(data)) - names:
+            check_attribute(data, name, argument)
         values[what] = [each.get(name, default) for each in data]
         if default is None:
             check_everywhere(values[what], name, str)
