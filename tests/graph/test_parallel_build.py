@@ -366,11 +366,13 @@ def explore_pairs(ends: list[tuple[int, int]]) -> Outcome:
 
 
 class Sums(NamedTuple):
-    """The arrays that threads share while they add up capacities."""
+    """The arrays that threads share while they add up capacities, and the block of each thread."""
 
     residual: NDArray[Any]
     source_capacity: NDArray[Any]
     sink_capacity: NDArray[Any]
+    first_block: NDArray[Any]
+    second_block: NDArray[Any]
 
 
 def explore_sums(ends: list[tuple[int, int]], by_blocks: bool) -> Outcome:
@@ -381,12 +383,13 @@ def explore_sums(ends: list[tuple[int, int]], by_blocks: bool) -> Outcome:
     pairs = hold_constant(Pairs(arrays.first_out, arrays.head, arrays.reverse, built.rank))
     from_source = [sum(i + 1 for i, end in enumerate(ends) if end == (n, v)) for v in range(n)]
     limit = np.int64(999)
-    block = np.empty(3 if by_blocks else 0, dtype=np.uint64)
+    size_of_block = 3 if by_blocks else 0
 
     def member(thread: int) -> Thread:
         def run(sums: Sums) -> None:
             begin, end = share_of(m, thread, 2)
-            fill_residual(arcs, pairs, begin, end, False, sums.residual, limit, block.copy())
+            block = sums.second_block if thread else sums.first_block
+            fill_residual(arcs, pairs, begin, end, False, sums.residual, limit, block)
             terminal_capacities(arcs, begin, end, False, sums.source_capacity, sums.sink_capacity, limit)
 
         return run
@@ -397,7 +400,10 @@ def explore_sums(ends: list[tuple[int, int]], by_blocks: bool) -> Outcome:
 
     return explore(
         lambda: (
-            Sums(*(np.zeros(size, dtype=np.int64) for size in (built.num_arcs, n, n))),
+            Sums(
+                *(np.zeros(size, dtype=np.int64) for size in (built.num_arcs, n, n)),
+                *(np.zeros(size_of_block, dtype=np.uint64) for _ in range(2)),
+            ),
             [member(thread) for thread in range(2)],
         ),
         check_end=check_end,
