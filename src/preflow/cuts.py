@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, Unpack, overload
 
 from .arrays import NetworkInput, Vertices
@@ -20,7 +21,8 @@ from .gridcut.result import GridCutResult
 from .maxflow import policy as flow_policy
 from .maxflow.api import FlowInput, cut_of_arcs, read_flow_input
 from .maxflow.methods import METHODS as FLOW_METHODS
-from .maxflow.recover_flow.of_grid import GridSecondStage
+from .maxflow.recover_flow import SecondStage
+from .maxflow.recover_flow.of_grid import residual_of_grid
 from .maxflow.result import MinCutResult
 from .method_names import DeviceName, FlowMethodName, GridMethodName
 from .progress import Reporter
@@ -129,5 +131,8 @@ def cut_of_recognised_grid(given: FlowInput, request: Request) -> MinCutResult |
         sources=sources,
         sinks=sinks,
         _gap=0 if cut.status == "optimal" else proved_gap(upper, lower, upper),
-        _second_stage=GridSecondStage(network, sources, sinks, found.steps, cut.residual_by_pixel()),
+        _second_stage=SecondStage(
+            network,
+            partial(residual_of_grid, network, sources, sinks, found.steps, cut.residual_by_pixel()),
+        ),
     )

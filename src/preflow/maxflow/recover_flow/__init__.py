@@ -23,6 +23,7 @@ took two solves, whose flows are added.
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -281,11 +282,13 @@ class SecondStage:
     Parameters
     ----------
     network : FlowNetwork
-    residual : ResidualNetwork or None
-        The residual network of `network`, as the first stage left it; None where :meth:`_built` makes it.
+    residual : ResidualNetwork or function
+        The residual network of `network`, as the first stage left it; or what builds it when it is needed.
     """
 
-    def __init__(self, network: FlowNetwork, residual: ResidualNetwork | None) -> None:
+    def __init__(
+        self, network: FlowNetwork, residual: ResidualNetwork | Callable[[], ResidualNetwork]
+    ) -> None:
         self.network = network
         self._residual = residual
         self._returned: Array | None = None
@@ -299,16 +302,12 @@ class SecondStage:
     def __setstate__(self, state: dict[str, object]) -> None:
         self.__dict__.update(state, _lock=threading.RLock())
 
-    def _built(self) -> ResidualNetwork:
-        """Return the residual network of a first stage that worked on something else."""
-        raise NotImplementedError
-
     @property
     def residual(self) -> ResidualNetwork:
         """The residual network, as the stages so far left it."""
         with self._lock:
-            if self._residual is None:
-                self._residual = self._built()
+            if not isinstance(self._residual, ResidualNetwork):
+                self._residual = self._residual()
             return self._residual
 
     @property

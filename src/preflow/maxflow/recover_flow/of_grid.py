@@ -1,4 +1,4 @@
-"""The second stage of a network that was solved as a grid, see :mod:`preflow.graph.recognised_grid`.
+"""The residual network of a network that was solved as a grid, see :mod:`preflow.graph.recognised_grid`.
 
 A minimum cut needs no second stage. So the residual network, which the solve did without, is built when
 somebody asks for the flow, and gets the residual capacities that the grid was left with.
@@ -14,7 +14,6 @@ from ...graph.network import FlowNetwork
 from ...graph.residual import ResidualArrays, ResidualNetwork, build_residual
 from ...kernels.constants import ONE, ZERO
 from ...kernels.kernel import kernel
-from . import SecondStage
 
 
 @kernel
@@ -46,8 +45,14 @@ def take_over(net: ResidualArrays, steps: NDArray[np.uint64], left: Integers) ->
         net.sink_residual[v] = max(-amount, np.int64(0))
 
 
-class GridSecondStage(SecondStage):
-    """The second stage of a network whose minimum cut was found on a grid.
+def residual_of_grid(
+    network: FlowNetwork,
+    sources: NDArray[np.int64],
+    sinks: NDArray[np.int64],
+    steps: NDArray[np.uint64],
+    left: Integers,
+) -> ResidualNetwork:
+    """Return the residual network of a network whose minimum cut was found on a grid.
 
     Parameters
     ----------
@@ -58,21 +63,7 @@ class GridSecondStage(SecondStage):
     left : ndarray of int32 or int64, shape (pixels, 2 K)
         See :func:`take_over`.
     """
-
-    def __init__(
-        self,
-        network: FlowNetwork,
-        sources: NDArray[np.int64],
-        sinks: NDArray[np.int64],
-        steps: NDArray[np.uint64],
-        left: Integers,
-    ) -> None:
-        super().__init__(network, None)
-        self._solved = sources, sinks, steps, left
-
-    def _built(self) -> ResidualNetwork:
-        sources, sinks, steps, left = self._solved
-        built = build_residual(self.network, sources, sinks)
-        # Kernels are compiled for one dtype of both, which every residual capacity of an arc fits.
-        take_over(built.arrays, steps, left.astype(built.arrays.residual.dtype, copy=False))
-        return built
+    built = build_residual(network, sources, sinks)
+    # Kernels are compiled for one dtype of both, which every residual capacity of an arc fits.
+    take_over(built.arrays, steps, left.astype(built.arrays.residual.dtype, copy=False))
+    return built
