@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
@@ -17,15 +17,13 @@ from ..arrays import (
     Restorer,
     SupplyInput,
     TableInput,
-    Untyped,
 )
 from ..errors import CapacityOverflowError, InvalidInputError
 from ..solving.read_only import ReadOnlyArrays
 from .edge_tables import (
     Attribute,
     EdgeColumns,
-    attributes_with_numbers,
-    check_attribute,
+    check_not_misnamed,
     has_columns,
     is_edge_list,
     is_table,
@@ -301,7 +299,7 @@ class CostNetwork(VertexNames, HostArrays, ReadOnlyArrays):
         if weight is None:
             costs, larger = np.zeros(len(edges.tail), dtype=np.int64), False
         else:
-            _check_weight(edges.data, weight, (capacity, lower))
+            check_not_misnamed(edges.data, weight, "weight", (capacity, lower))
             costs, larger = edge_values(edges.values(weight, 0), weight, signed=True)
         least, huge = edge_values(edges.values(lower, 0), lower, signed=True)
         nodes = graph.nodes
@@ -517,12 +515,6 @@ def _attributes(capacity: str, weight: str) -> list[Attribute]:
         Attribute("cost", weight, 0, needed=False, argument="weight"),
         Attribute("lower", "lower", 0, needed=False, placed=False),
     ]
-
-
-def _check_weight(data: Sequence[Mapping[str, Untyped]], weight: str, known: tuple[str, ...]) -> None:
-    """Raise InvalidInputError if no edge has the attribute `weight`, and another one could be meant."""
-    if data and not any(weight in each for each in data) and set(attributes_with_numbers(data)) - {*known}:
-        check_attribute(data, weight, "weight")
 
 
 def is_integral(values: Array) -> bool:

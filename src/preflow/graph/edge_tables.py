@@ -12,7 +12,7 @@ order in which they appear first, edge by edge.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
 from itertools import chain
@@ -264,14 +264,14 @@ def _attributes(
     """Return the numbers of all edges from their attributes."""
     values = {}
     names = {number.name for number in numbers}
-    for what, name, default, needed, argument, _ in numbers:
-        if needed:
-            check_attribute(data, name, what)
-        elif argument is not None and set(attributes_with_numbers(data)) - names:
-            check_attribute(data, name, argument)
-        values[what] = [each.get(name, default) for each in data]
-        if default is None:
-            check_everywhere(values[what], name, str)
+    for number in numbers:
+        if number.needed:
+            check_attribute(data, number.name, number.what)
+        elif number.argument is not None:
+            check_not_misnamed(data, number.name, number.argument, names)
+        values[number.what] = [each.get(number.name, number.default) for each in data]
+        if number.default is None:
+            check_everywhere(values[number.what], number.name, str)
     return values
 
 
@@ -298,6 +298,16 @@ def check_attribute(data: Sequence[Mapping[str, Untyped]], attribute: str, argum
         return
     hint = _perhaps_meant(argument, attributes_with_numbers(data))
     raise UnknownNameError(f"no edge has the attribute {attribute!r}{hint}")
+
+
+def check_not_misnamed(
+    data: Sequence[Mapping[str, Untyped]], attribute: str, argument: str, known: Container[str]
+) -> None:
+    """Raise InvalidInputError if no edge has an attribute, and edges have numbers that are not `known`."""
+    if any(attribute in each for each in data):
+        return
+    if any(name not in known for name in attributes_with_numbers(data)):
+        check_attribute(data, attribute, argument)
 
 
 def _perhaps_meant(argument: str, others: Sequence[Hashable]) -> str:
