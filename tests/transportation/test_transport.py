@@ -213,3 +213,28 @@ def test_a_stuck_row_that_may_send_to_a_column_without_mass(method: str) -> None
     cost = np.array([[-5.0, np.inf], [-5.0, 2.0]])
     with pytest.raises(InfeasibleError):
         preflow.transport(cost, [2**40, 1], [0, 2**40 + 1], method=method)
+
+
+@pytest.mark.parametrize("n", [1, 7, 500])
+def test_normalised_float32(n: int) -> None:
+    """Masses of float32 are scaled where only rounding makes their sums differ."""
+    rng = np.random.default_rng(n)
+    for _ in range(20):
+        a, b = (rng.random(size).astype(np.float32) for size in (n, n + 3))
+        a, b = a / a.sum(), b / b.sum()
+        result = preflow.transport(rng.random((n, n + 3)), a, b)
+        result.verify()
+        plan = result.matrix()
+        np.testing.assert_allclose(plan.sum(axis=0), b, rtol=1e-6)
+        np.testing.assert_allclose(plan.sum(axis=1), a, rtol=1e-12)
+    with pytest.raises(InvalidInputError, match="different sums"):
+        preflow.transport(np.zeros((n, n + 3)), a, b * np.float32(1.0001))
+    with pytest.raises(InvalidInputError, match="different sums"):  # float64 has no such excuse
+        preflow.transport(np.zeros((n, n + 3)), a.astype(float), b.astype(float) * (1 + 1e-6))
+
+
+def test_whole_numbers_of_float32_are_never_scaled() -> None:
+    masses = np.array([2**24, 1], dtype=np.float32)
+    preflow.transport(np.eye(2), masses, masses[::-1]).verify()
+    with pytest.raises(InvalidInputError, match="different sums: 16,777,217 and 16,777,216"):
+        preflow.transport(np.eye(2), masses, np.array([2**24, 0], dtype=np.float32))

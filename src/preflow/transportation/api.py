@@ -78,7 +78,8 @@ def transport(
         Mass of each row, not negative; integers or floats. If the costs have labels, a mapping or a Series of
         pandas has the masses by label, and labels that are left out have none.
     b : array of shape (..., m), or mapping of columns to numbers
-        Mass of each column, with the same sum.
+        Mass of each column, with the same sum. If masses of float32 have sums that differ by their rounding,
+        those of the columns are scaled.
     method : str
         A name from ``preflow.methods("transport")``, or "auto".
     device, threads, time_limit, progress, options
@@ -155,7 +156,7 @@ class TransportCall(Call[Any]):
         items, n, m = costs.shape
         rows, columns = costs.labels or (None, None)
         a, b = _by_label(a, "a", rows), _by_label(b, "b", columns)
-        first, second = _masses(a, "a", costs.leading, n), _masses(b, "b", costs.leading, m)
+        first, second = _with_equal_sums(_masses(a, "a", costs.leading, n), _masses(b, "b", costs.leading, m))
         if not items or not n or not m:
             raise InvalidInputError(
                 f"there is nothing to move: the costs have shape {(*costs.leading, n, m)}"
@@ -367,7 +368,7 @@ def _by_label(values: ArrayLike, name: str, labels: Sequence[Hashable] | None) -
 
 
 def _masses(values: ArrayLike, name: str, leading: tuple[int, ...], size: int) -> Array:
-    """Return masses as int64 or float64, by item."""
+    """Return masses as int64, float32 or float64, by item."""
     if is_on_gpu(values):
         given: AnyArray = values
         array = given.get() if hasattr(given, "get") else np.asarray(without_gradient(given).cpu())
@@ -383,8 +384,26 @@ def _masses(values: ArrayLike, name: str, leading: tuple[int, ...], size: int) -
         raise InvalidInputError(f"{name} has a negative mass: {array.min()}")
     if array.dtype.kind == "u" and array.size and int(array.max()) >= MOST:
         raise CapacityOverflowError(f"{name} has a mass of 2**62 or more")
-    kind = np.float64 if array.dtype.kind == "f" else np.int64
+    kind = np.int64 if array.dtype.kind != "f" else np.float64 if array.itemsize != 4 else np.float32
     return np.array(array.reshape(math.prod(leading), size), dtype=kind)
+
+
+def _with_equal_sums(a: Array, b: Array) -> tuple[Array, Array]:
+    """Return float32 masses as float64, those of columns scaled if only rounding makes the sums differ.
+
+    A sum of n float32 numbers that were divided by their sum may be off by the square root of n times their
+    rounding unit; the unit is doubled here. Whole numbers, and other masses, are returned as they are.
+    """
+    if np.float32 not in (a.dtype, b.dtype):
+        return a, b
+    a, b = (side.astype(np.float64) if side.dtype == np.float32 else side for side in (a, b))
+    with np.errstate(over="ignore", invalid="ignore"):  # sums past float64 are refused later
+        sums = a.sum(axis=1, dtype=np.float64), b.sum(axis=1, dtype=np.float64)
+        slack = (math.sqrt(a.shape[1] + b.shape[1]) + 2) * float(np.finfo(np.float32).eps) * sums[0]
+        scaled = abs(sums[0] - sums[1]) <= slack
+    scaled &= ~((a == np.rint(a)).all(axis=1) & (b == np.rint(b)).all(axis=1)) & (sums[1] > 0)
+    factor = np.divide(sums[0], sums[1], out=np.ones_like(sums[1]), where=scaled)
+    return a, b * factor[:, None] if scaled.any() else b
 
 
 def _integer_masses(
