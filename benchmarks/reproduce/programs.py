@@ -96,7 +96,7 @@ class Record:
     Raises
     ------
     InvalidInputError
-        The record to resume is of another machine.
+        The record to resume is of another machine, or one of them is of small instances.
     """
 
     def __init__(self, settings: Settings, keys: Sequence[str]) -> None:
@@ -104,12 +104,14 @@ class Record:
         self.rows: list[Row] = []
         self.left: list[str] = []
         self.path = None if settings.out is None else settings.out / "rows.json"
-        self.machine = describe_machine()
+        self.machine, self.small = describe_machine(), settings.small
         self._ends = time.monotonic() + settings.budget
         if settings.resume and self.path is not None and self.path.exists():
             earlier = json.loads(self.path.read_text())
             if earlier["machine"]["cpu"] != self.machine["cpu"]:
                 raise InvalidInputError(f"{self.path} is of another machine: {earlier['machine']['cpu']}")
+            if earlier["small"] != self.small:
+                raise InvalidInputError(f"{self.path} is {'' if earlier['small'] else 'not '}one of --small")
             self.rows = earlier["rows"]
 
     def lacks(self, *step: str | int | bool) -> bool:
@@ -126,7 +128,8 @@ class Record:
         self.rows.append(row)
         if self.path is not None:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            self.path.write_text(json.dumps({"machine": self.machine, "rows": self.rows}, indent=1) + "\n")
+            found = {"machine": self.machine, "small": self.small, "rows": self.rows}
+            self.path.write_text(json.dumps(found, indent=1) + "\n")
 
     def show(self, table: Table, further: Sequence[str] = ()) -> None:
         """Print the table, further lines, and the steps that are left; write them beside the record."""

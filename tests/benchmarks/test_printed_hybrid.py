@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.reproduce.printed_hybrid import RULES, Hybrid, Network, Rules, show, simulate_batch
+from preflow.errors import InvalidInputError
 
 
 def test_only_with_gap_and_upload_every_run_ends() -> None:
@@ -38,6 +39,8 @@ def test_the_part_goes_on_with_its_record(tmp_path: Path, capsys: pytest.Capture
     both = json.loads((tmp_path / "rows.json").read_text())["rows"]
     assert (both[:4], len(both)) == (first, 8)
     assert "| 500 |" in (tmp_path / "table.md").read_text()
+    with pytest.raises(InvalidInputError, match=r"rows\.json is one of --small"):
+        show(["--out", str(tmp_path), "--resume"])
 
 
 def test_steep_arc_that_the_gpu_never_hears_of() -> None:
