@@ -211,7 +211,7 @@ def test_public_classes(kind: type) -> None:
 ERRORS = {
     "InfeasibleMatchingError": lambda: errors.InfeasibleMatchingError((1,), ((2,), (3,))),
     "InfeasibleFlowError": lambda: errors.InfeasibleFlowError((1, 2), 3),
-    "UnboundedCostError": lambda: errors.UnboundedCostError((0, 4), -7),
+    "UnboundedCostError": lambda: errors.UnboundedCostError((0, 4), -7, (("a", "b"), ("b", "a"))),
     "NotOptimalError": lambda: errors.NotOptimalError("late").advising("time_limit", 9, "waits"),
     "InfeasibleError": lambda: errors.InfeasibleError("rows", (1, 2), (0,), (3,)),
     "ItemError": lambda: errors.ItemError(3, errors.TimeLimitError("late")),

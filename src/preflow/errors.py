@@ -196,14 +196,17 @@ class UnboundedCostError(PreflowError, ValueError):
         The arcs of the cycle, in order.
     cost : int or float
         The sum of their costs, negative.
+    ends : tuple of (tail, head)
+        The ends of these arcs: vertices, or the caller's labels.
     """
 
-    def __init__(self, arcs: tuple[int, ...], cost: float) -> None:
-        self.arcs, self.cost = arcs, cost
-        super().__init__(
-            f"the cost is unbounded: {len(arcs)} arcs of infinite capacity form a cycle of cost {cost:,}: "
-            f"{_some(arcs)}"
-        )
+    def __init__(
+        self, arcs: tuple[int, ...], cost: float, ends: tuple[tuple[Hashable, Hashable], ...]
+    ) -> None:
+        self.arcs, self.cost, self.ends = arcs, cost, ends
+        cycle = tuple(f"{arc} ({tail} to {head})" for arc, (tail, head) in zip(arcs, ends, strict=True))
+        which = "an arc of infinite capacity is" if len(arcs) == 1 else "arcs of infinite capacity form"
+        super().__init__(f"the cost is unbounded: {which} a cycle of cost {cost:,}: {_some(cycle)}")
 
 
 class NotOptimalError(PreflowError):

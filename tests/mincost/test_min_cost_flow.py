@@ -253,6 +253,15 @@ class TestErrors:
             preflow.min_cost_flow(([0, 1, 2, 1], [1, 2, 1, 0], np.inf, [0, 3, -5, 9]))
         assert sorted(caught.value.arcs) == [1, 2]
         assert caught.value.cost == -2
+        assert sorted(caught.value.ends) == [(1, 2), (2, 1)]
+        with pytest.raises(
+            UnboundedCostError, match=r"form a cycle of cost -3: (0 \(a to b\)|1 \(b to a\)), "
+        ):
+            preflow.min_cost_flow([("a", "b", np.inf, -5), ("b", "a", np.inf, 2)])
+        with pytest.raises(
+            UnboundedCostError, match=r"an arc of infinite capacity is a cycle of cost -1: 0 \("
+        ):
+            preflow.min_cost_flow(([0], [0], np.inf, -1))
 
     def test_infeasible_and_unbounded(self) -> None:
         network = preflow.CostNetwork.from_arrays([0], [0], cost=-1, supply=[1, -1])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from functools import partial
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NoReturn, cast
 
 import click
 from click.exceptions import Exit
@@ -227,7 +227,9 @@ def _numbered_from_one() -> Iterator[None]:
     except InfeasibleFlowError as error:
         raise InfeasibleFlowError(tuple(v + 1 for v in error.vertices), error.excess) from None
     except UnboundedCostError as error:
-        raise UnboundedCostError(tuple(arc + 1 for arc in error.arcs), error.cost) from None
+        ends = cast(tuple[tuple[int, int], ...], error.ends)  # vertices of a DIMACS file have no labels
+        shifted = tuple((u + 1, v + 1) for u, v in ends)
+        raise UnboundedCostError(tuple(arc + 1 for arc in error.arcs), error.cost, shifted) from None
 
 
 @click.command(cls=Command)

@@ -14,6 +14,7 @@ from ..certify.exact import distance, exact_dot, scaled_exactly
 from ..certify.min_cost_flow import cost_slack, dual_bound, flow_cost
 from ..errors import CapacityOverflowError, CostOverflowError, InvalidInputError, UnboundedCostError
 from ..graph.cost_network import CostNetwork, as_cost_network
+from ..graph.edge_tables import labels_of
 from ..graph.negative_cycle import negative_cycle
 from ..graph.network import EXACT_FLOAT
 from ..graph.placement import gpu_of_method, gpu_worth_using
@@ -193,7 +194,11 @@ class MinCostCall(Call[CostNetwork]):
                 state = solve(free, None, self.options, self.control)
                 if state.ending == "infeasible":
                     raise infeasible_error(network, standard, state)
-                raise UnboundedCostError(tuple(cycle), slope)
+                tails, heads = (
+                    labels_of(network.labels, side[cycle]) for side in (network.tail, network.head)
+                )
+                ends = tuple(zip(tails.tolist(), heads.tolist(), strict=True))
+                raise UnboundedCostError(tuple(cycle), slope, ends)
             with self.timed("build"):
                 start = self._fitting_start(standard)
                 if start is not None and self.leaves_choice:

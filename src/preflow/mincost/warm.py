@@ -72,7 +72,10 @@ class MinCostFlow:
         self._arguments: dict[str, Any] = {"method": method, "threads": threads, "options": options}
 
     def set_cost(self, arcs: ArrayLike, values: ArrayLike) -> None:
-        """Change the cost of one arc or several, given by their numbers."""
+        """Change the cost of one arc or several, given by their numbers.
+
+        This copies all costs, as the other changes do: change many arcs in one call.
+        """
         self.network = replace(self.network, cost=_changed(self.network.cost, arcs, values, "arc"))
 
     def set_capacity(self, arcs: ArrayLike, values: ArrayLike) -> None:
