@@ -334,3 +334,20 @@ def test_corrupt_assignments_are_refused(kind: str, leading: tuple[int, ...]) ->
     for wrong in (right ^ np.int64(-(2**63)), right + 1):
         refuses(result, lower_bound=wrong, upper_bound=wrong)
     refuses(result, status="best")
+
+
+@pytest.mark.parametrize("degree", [10_000, 100_000])
+def test_sums_of_many_floats(degree: int) -> None:
+    """Where very many arcs meet, sums one after the other would be off by more than the amounts are."""
+    rng = np.random.default_rng(degree)
+    middle = np.arange(2, degree + 2)
+    tail = np.concatenate([np.zeros(degree, dtype=int), middle])
+    head = np.concatenate([middle, np.ones(degree, dtype=int)])
+    network = preflow.FlowNetwork.from_arrays(tail, head, rng.integers(1, 60, 2 * degree) + 0.9)
+    result = preflow.max_flow(network, 0, 1)
+    result.verify()
+    flow = result.flow.copy()
+    flow[[0, degree]] -= 1e-6
+    wrong = replace(result, flow=flow)
+    with pytest.raises(VerificationError, match="the flow into the sink is"):
+        wrong.verify()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from .fields import checked_array, checked_number
 
 #: Bits of a word of :func:`net_inflow`: sums of words fit int64 for up to 2**40 arcs.
 WORD = 22
+#: Bits of a float64, and the exponent of about the least normal one.
+FLOAT_BITS, LEAST_EXPONENT = 53, -1020
 #: The rounding error of a maximum flow is relative to a bound on it, which is at most this factor times the
 #: capacity of the cut.
 COARSE = 1024
@@ -62,7 +65,9 @@ def net_inflow(network: FlowNetwork, flow: AnyArray) -> tuple[Any, ...]:
         over ``i``. All words but the last are from 0 to ``2**WORD - 1``. There is one word, the amount
         itself, for floats and where no sum of integers can pass int64; otherwise there are three.
     """
-    if flow.dtype.kind == "f" or _largest(flow) * len(flow) <= INT64_MAX:
+    if flow.dtype.kind == "f":
+        return (_sums_of_floats(network, flow),)
+    if _largest(flow) * len(flow) <= INT64_MAX:
         return (_sums(network, flow),)
     mask = 2**WORD - 1
     low, middle, high = (
@@ -81,6 +86,19 @@ def _sums(network: FlowNetwork, flow: AnyArray) -> AnyArray:
     np.add.at(balance, network.head, flow)
     np.subtract.at(balance, network.tail, flow)
     return balance
+
+
+def _sums_of_floats(network: FlowNetwork, flow: AnyArray) -> AnyArray:
+    """Return the sums of :func:`_sums` with a small error also where very many arcs meet.
+
+    Each flow is a multiple of a unit, in which all sums are exact, and a rest of at most half a unit.
+    """
+    xp = network.xp
+    exponent = math.frexp(_largest(flow))[1] + len(flow).bit_length() - FLOAT_BITS
+    unit = math.ldexp(1.0, max(exponent, LEAST_EXPONENT))
+    with np.errstate(over="ignore"):
+        multiple = xp.rint(flow / unit) * unit
+    return _sums(network, multiple) + _sums(network, flow - multiple)
 
 
 def check_flow(
