@@ -356,3 +356,18 @@ def test_a_stop_between_phases_is_no_answer(direct: int, monkeypatch: pytest.Mon
     assert result.lower_bound <= 93
     assert result.upper_bound == math.inf
     result.verify()
+
+
+@pytest.mark.parametrize("method", [m.name for m in preflow.methods("min_cost_flow") if m.device == "cpu"])
+def test_many_endless_arcs_at_a_vertex(method: str) -> None:
+    """Float amounts get fewer bits, so that the capacities at the vertex still fit int64."""
+    rng = np.random.default_rng(4)
+    degree = 3000
+    supply, cost = np.append(rng.random(degree), 0), rng.random(degree)
+    supply[-1] = -supply.sum()
+    network = preflow.CostNetwork.from_arrays(
+        np.arange(degree), np.full(degree, degree), cost=cost, supply=supply
+    )
+    result = preflow.min_cost_flow(network, method=method)
+    result.verify()
+    assert result.cost == pytest.approx(float(supply[:-1] @ cost), rel=1e-12)

@@ -27,8 +27,9 @@ from .network import exact_sum
 
 #: Sums of amounts at a vertex, and of costs along a path, stay below this number.
 MOST = 2**62
-#: Float amounts are rounded to integers of which `flow_limit` has this many bits: float64 represents them.
-AMOUNT_BITS = 52
+#: Float amounts are rounded to integers of which `flow_limit` has this many bits: float64 represents them. It
+#: has fewer where the capacities of the arcs at a vertex would else sum to more than ROOM_BITS bits.
+AMOUNT_BITS, ROOM_BITS = 52, 61
 #: The largest float cost is rounded to an integer of at most this many bits, less in large networks.
 COST_BITS = 48
 #: Arcs whose capacities are summed together.
@@ -188,14 +189,14 @@ def standardise(network: CostNetwork, supply: Array) -> Standardised:
         _check_sum(supply, (network.num_vertices + network.num_arcs + 2) * 2.0**-50 * most)
         if not math.isfinite(most):
             raise CapacityOverflowError("the amounts sum to more than float64 can represent")
-        exponent = AMOUNT_BITS - math.frexp(most)[1]
+        exponent = _amount_bits(network) - math.frexp(most)[1]
         endless = np.isinf(network.capacity)
         lower = None if network.lower is None else _rounded(network.lower, exponent)
         roof = math.ldexp(2.0 * most, exponent) + 2
         with np.errstate(over="ignore"):  # what overflows is above the roof
             scaled = np.ceil(np.ldexp(np.where(endless, 0, network.capacity), exponent))
         capacity = np.minimum(scaled, roof).astype(np.int64)
-        supplies = _balanced(_rounded(supply, exponent))
+        supplies = _balanced(_rounded_together(supply, exponent))
         limit = math.ceil(math.ldexp(limit, exponent)) + network.num_vertices + 2 * network.num_arcs
     cost, cost_exponent = _integer_costs(network)
     if exponent is not None or cost_exponent is not None:
@@ -295,8 +296,24 @@ def _rounded(values: Array, exponent: int) -> NDArray[np.int64]:
     return whole
 
 
+def _amount_bits(network: CostNetwork) -> int:
+    """Return the bits of the largest float amount as an integer."""
+    ends = [network.tail, network.head] * (1 if network.undirected is None else 2)
+    degrees = sum(np.bincount(end, minlength=network.num_vertices) for end in ends)
+    return min(AMOUNT_BITS, ROOM_BITS - int(np.max(degrees, initial=0)).bit_length())
+
+
+def _rounded_together(values: Array, exponent: int) -> NDArray[np.int64]:
+    """Return values times two to `exponent` as integers: each off by less than one, their sum by a half."""
+    scaled = np.ldexp(values.astype(np.float64), exponent)
+    below = np.floor(scaled)
+    carried = np.floor(np.cumsum(scaled - below) + 0.5)
+    whole: NDArray[np.int64] = (below + np.diff(carried, prepend=0.0)).astype(np.int64)
+    return whole
+
+
 def _balanced(supply: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Take the sum of rounded supplies from the largest of them, so that they sum to zero."""
+    """Take what rounded supplies sum to from the largest of them."""
     surplus = int(supply.sum())
     if surplus:
         signed = supply if surplus > 0 else -supply
