@@ -171,6 +171,24 @@ def test_launches_that_end_early(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.fail(f"all launches ended alike: {was_searching}")
 
 
+@pytest.mark.parametrize("nanoseconds", [1_000, 10_000_000])
+def test_searches_that_end_early_in_steps(nanoseconds: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The step that goes on with a search may change labels that a neighbour has taken."""
+    monkeypatch.setattr(launches, "NANOSECONDS_OF_LAUNCH", nanoseconds)
+    use_devices(monkeypatch, 2, shares_memory=False)
+    for arrays in (serpentine(140, 5), serpentine(200, 9), random_grid((200, 20), 1)):
+        check(arrays, regions=2)
+
+
+@pytest.mark.parametrize(("was_searching", "further"), [(0, False), (0, True), (1, False), (1, True)])
+def test_a_step_that_goes_on_with_a_search_is_not_the_last(was_searching: int, further: bool) -> None:
+    part = parts_of(check(random_grid((200, 5), 3), exchange=GpuExchange(devices=[1, 1])))[0]
+    part._arrays.status[launches.IS_SEARCHING] = was_searching
+    part._launcher.prepare_search(further=further)
+    part.read_state()
+    assert part.had_news == (was_searching and further)
+
+
 @pytest.mark.parametrize(("shape", "percent"), [((300, 6), (75, 40)), ((48, 4, 4), (80, 60))])
 def test_capacities_that_do_not_fit(shape: tuple[int, ...], percent: tuple[int, int]) -> None:
     """Below the memory for all capacities they are on the host, down to three layers of tiles on the GPU."""

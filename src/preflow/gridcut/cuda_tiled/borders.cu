@@ -9,8 +9,8 @@ struct PrepareArguments {
     u32* counters;
     u64 num_counters;
     u32* arrivals;
-    u64* news;
-    u64* is_searching;
+    u64* news;          // is set where the search has work
+    u64* is_searching;  // whether the last search ended early; whether the next one goes on
     u64 searches_further;
 };
 
@@ -22,7 +22,8 @@ KERNEL(prepare_launch, PrepareArguments) {
     for (u64 i = first; i < args.num_counters; i += step) args.counters[i] = 0;
     for (u64 i = first; i < 2; i += step) args.arrivals[i] = 0;
     if (first != 0) return;
-    *args.news = 0;
+    // A search that ended early goes on now, and may change labels at the borders that the neighbours have taken.
+    *args.news = args.searches_further != 0 ? *args.is_searching : 0;
     *args.is_searching = args.searches_further;
 }
 

@@ -391,7 +391,7 @@ class Part:
 
     @property
     def had_news(self) -> bool:
-        """Whether labels beyond the borders had changed before the last step of a search that went on."""
+        """Whether the last step of a search had work: new labels beyond a border, or an unfinished search."""
         return bool(self._state[NEWS])
 
     @property
