@@ -38,6 +38,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from preflow.bench.problems import add_suite
@@ -99,7 +100,7 @@ def read(arguments: Sequence[str]) -> Request:
 def given(options: Sequence[str]) -> dict[str, str]:
     """Return the options by name, each with the text behind its = or the next word."""
     found = {}
-    for text, following in zip(options, [*options[1:], ""], strict=True):
+    for text, following in pairwise([*options, ""]):
         name, equals, value = text.partition("=")
         if name.startswith("--"):
             found[name] = value if equals else following
@@ -109,7 +110,7 @@ def given(options: Sequence[str]) -> dict[str, str]:
 def with_folder(options: Sequence[str], part: str) -> list[str]:
     """Return the options with the folder of a part in place of that of the main run, which has no name."""
     changed = []
-    for before, text in zip(["", *options[:-1]], options, strict=True):
+    for before, text in pairwise(["", *options]):
         name, equals, value = text.partition("=")
         if before == "--out":
             text = os.path.join(text, part) if part else text

@@ -71,6 +71,14 @@ def test_arguments_become_those_of_bench() -> None:
     ]
 
 
+def test_a_paper_needs_no_option() -> None:
+    assert made(["cihan", "C.4", "--small"]) == [
+        [*("bench", "cihan", "--problem", "max_flow", "--no-peers", "--no-memory")]
+    ]
+    request = command.read(["lupinska", "arc-fixing", "--small"])
+    assert command.arguments_of_program(request, "arc-fixing") == ["--small"]
+
+
 def test_parts_with_instances_of_their_own_are_measured_apart() -> None:
     request = command.read(["lupinska", "growth", "flow", "alpha", "--small", "--out", "a/b"])
     assert {run: selection.parts for run, selection in request.runs.items()} == {
