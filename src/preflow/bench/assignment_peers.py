@@ -152,8 +152,7 @@ def _run_lap_native(module: str, prepared: Prepared) -> Outcome:
 
 
 def _run_fastlap(prepared: Prepared) -> Outcome:
-    import fastlap
-
+    fastlap = import_module("fastlap")
     clock = Stopwatch()
     costs = _stored(prepared, clock)
     if prepared.instance.kind == "batch":
