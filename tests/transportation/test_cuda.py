@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from preflow.transportation.cuda_transport.spanning_tree import spanning_tree
 from preflow.transportation.forest import spanning_forest
 from preflow.transportation.solution import TransportFound
 from tests.support.cuda_min_cost import random_masses, use
-from tests.support.cuda_on_cpu.device import Sanitizer
+from tests.support.cuda_on_cpu.device import CpuDevice, Sanitizer
 
 #: Few barriers: they take long on CPU threads.
 OPTIONS = CudaTransportOptions(temperatures=2, steps=1)
@@ -202,6 +203,21 @@ def test_stops(monkeypatch: pytest.MonkeyPatch) -> None:
     one = np.ones((1, 3), dtype=np.int64)
     (found,) = cuda_transport.solve(dense(device, np.ones((1, 3, 3))), one, one, OPTIONS, control)
     assert found.ending == "stopped"
+
+
+@pytest.mark.parametrize("late_block", [0, 1])
+def test_all_blocks_stop_at_one_barrier(late_block: int) -> None:
+    one = np.ones((1, 6), dtype=np.int64)
+    long = CudaTransportOptions(temperatures=1000, steps=4)
+    for seconds in (0, 0.05, 0.06, 0.07):  # the first solve compiles the kernel
+        device = CpuDevice(late_block=late_block, time_limit=30)
+        control = Control()
+        timer = threading.Timer(seconds, control.stop.fill, [1])
+        timer.start()
+        values = np.arange(36).reshape(1, 6, 6)
+        (found,) = cuda_transport.solve(dense(device, values), one, one, long, control)
+        timer.join()
+        assert found.ending == "stopped"
 
 
 def test_large_costs_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

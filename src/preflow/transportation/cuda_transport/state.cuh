@@ -48,7 +48,8 @@ constexpr float NO_COST = 1e37f;
 // the pivots; with a proof. In a launch: GOING with prices in single precision, until no pair seems better than the tree;
 // then PROVING.
 enum State : u64 { NEW, OVER, OPTIMAL, STOPPED, GOING, PROVING, SMOOTHED, STARTED };
-// Words of an item: its state after the launch and within it, signals of its first block, and counts.
+// Words of an item: its state after the launch and within it, signals of its first block, and counts. HALT is the number
+// of the barrier after which the solve ends, or 0.
 enum ItemWord : u32 { ENDING, STATE, HALT, OPEN_ROWS, PIVOTS, PRICINGS, ROUNDS, WORDS = 8 };
 // A cycle of up to this many vertices is in shared memory.
 constexpr u32 SHORT_CYCLE = 1024;
@@ -144,17 +145,18 @@ struct Team {
     GridTeam grid;
     Scratch& scratch;
     u64 next_look = 0;
+    u64 meetings = 0;
     u32 turn = 0;
 
     __device__ bool leads() const { return grid.block() == 0; }
-    __device__ void look(const Arguments& args) {
-        if (grid.is_first() && sees_stop(args.stop, next_look)) relaxed_store(&args.words[HALT], u64{1});
-    }
-    // A barrier; returns whether the solve goes on.
+    // A barrier; returns whether the solve goes on. All blocks end at the same barrier: a block that is late at the one
+    // before may see the signal already, and goes on to it.
     __device__ bool meet(const Arguments& args) {
-        look(args);
+        ++meetings;
+        if (grid.is_first() && sees_stop(args.stop, next_look)) relaxed_store(&args.words[HALT], meetings);
         grid.wait([&] {
-            scratch.is_halted = relaxed_load(&args.words[HALT]) != 0;
+            const u64 halt = relaxed_load(&args.words[HALT]);
+            scratch.is_halted = halt != 0 && halt <= meetings;
             scratch.open_rows = static_cast<u32>(relaxed_load(&args.words[OPEN_ROWS]));
             scratch.state = relaxed_load(&args.words[STATE]);
         });
