@@ -205,6 +205,24 @@ def test_stops(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.ending == "stopped"
 
 
+@pytest.mark.parametrize("room", [1, 3])
+def test_fewer_blocks_than_asked_for(room: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    device: Any = use(monkeypatch)
+    monkeypatch.setattr("tests.support.cuda_on_cpu.device.MOST_THREADS", 96)
+    device.num_multiprocessors, device.time_limit = 4, 30
+    launch = device.launch
+
+    def launch_few(path: Any, kernel: str, blocks: int, *arguments: Any, **named: Any) -> None:
+        launch(path, kernel, min(blocks, room) if named.get("cooperative") else blocks, *arguments, **named)
+
+    monkeypatch.setattr(device, "launch", launch_few)
+    rng = np.random.default_rng(4)
+    values = rng.integers(0, 100, (2, 5, 6))
+    a, b = random_masses(rng, 2, 5, 6)
+    for item, each in enumerate(cuda_transport.solve(dense(device, values), a, b, OPTIONS, Control())):
+        check(values[item], a[item], b[item], each)
+
+
 @pytest.mark.parametrize("late_block", [0, 1])
 def test_all_blocks_stop_at_one_barrier(late_block: int) -> None:
     one = np.ones((1, 6), dtype=np.int64)

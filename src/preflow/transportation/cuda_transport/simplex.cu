@@ -417,13 +417,16 @@ __device__ State solve(const Arguments& args, Team& team, Tree tree) {
     return state;
 }
 
-// Each team solves one item after the other.
+// Each team solves one item after the other. The grid may have fewer blocks than were asked for: blocks that are left
+// over make no team.
 KERNEL(transport_slice, Arguments) {
     SharedArena arena;
     Scratch& scratch = *arena.take<Scratch>(1);
-    const u32 blocks = static_cast<u32>(args.blocks_an_item), number = blockIdx.x / blocks;
+    const u32 blocks = min(static_cast<u32>(args.blocks_an_item), gridDim.x), teams = gridDim.x / blocks;
+    const u32 number = blockIdx.x / blocks;
+    if (number >= teams) return;
     Team team{GridTeam(args.arrivals + 32 * number, blocks, number * blocks), scratch};
-    for (u64 item = number; item < args.num_items; item += gridDim.x / blocks) {
+    for (u64 item = number; item < args.num_items; item += teams) {
         if (threadIdx.x == 0) scratch.args = args.part(item);
         __syncthreads();
         const u64 before = relaxed_load(&scratch.args.words[ENDING]);
