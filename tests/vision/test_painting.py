@@ -286,6 +286,29 @@ def test_a_stopped_preview_is_completed_by_the_next() -> None:
     check_preview(painting, painting.preview())
 
 
+def test_an_interrupted_preview_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    painting = started(picture(7))
+    painting.solve()
+    painting.preview()
+    solve = WarmGrid.solve
+
+    def interrupted(*arguments: Any, **named: Any) -> None:
+        solve(*arguments, **named)
+        raise KeyboardInterrupt
+
+    painting.stroke([(12, 12), (13, 12)], 2, brush=2)
+    with monkeypatch.context() as patch:
+        patch.setattr(WarmGrid, "solve", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            painting.preview()
+    painting.undo()
+    preview = painting.preview()
+    check_preview(painting, preview)
+    assert preview is not None
+    assert preview.learned
+    assert (preview.mask == painting.solve().mask).all()
+
+
 def test_a_draft_has_the_stroke_and_the_last_mask(monkeypatch: pytest.MonkeyPatch) -> None:
     painting = started(picture(7))
     before = painting.solve().mask

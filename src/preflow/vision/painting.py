@@ -529,7 +529,11 @@ class Painting:
             for show in drafts:
                 show(warm.draft())
 
-        stats = warm.solve(changed, net, control=control, progress=show_draft)
+        try:
+            stats = warm.solve(changed, net, control=control, progress=show_draft)
+        except BaseException:
+            self._warm = None  # the changes may have been made, or not
+            raise
         self._warm_labels = now
         if stats is None:
             return None
