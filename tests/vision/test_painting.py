@@ -283,6 +283,11 @@ def test_a_stopped_preview_is_completed_by_the_next() -> None:
     control = Control()
     control.stop[0] = 1
     assert painting.preview(control=control) is None
+    proved = painting.prove()
+    assert (proved.foreground == (painting.labels == 1)).all()
+    assert (proved.mask == grid_cut(proved.cut.network).labels).all()
+    painting.stroke([(4, 16), (20, 16)], 1)
+    assert painting.preview(control=control) is None
     check_preview(painting, painting.preview())
 
 

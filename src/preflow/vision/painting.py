@@ -534,21 +534,22 @@ class Painting:
         except BaseException:
             self._warm = None  # the changes may have been made, or not
             raise
-        self._warm_labels = now
+        self._warm_labels, self._stats = now, stats
         if stats is None:
             return None
-        self._stats = stats
         seconds = time.perf_counter() - start
         return Preview(own(warm.labels), warm.value / CAPACITY_PER_NAT, seconds, self.learned)
 
     def prove(self) -> Segmentation:
-        """Return the last preview with its proof, verified.
+        """Return the last preview with its proof, verified; one that was stopped is completed first.
 
         Raises
         ------
         VerificationError
             The proof fails: please report it as a bug.
         """
+        if self._warm is not None and self._stats is None:
+            self.preview()
         if self._warm is None or self._stats is None:
             result = self.segmentation if self.segmentation is not None else self.solve()
         else:
