@@ -192,6 +192,14 @@ def test_old_steps_are_dropped_at_the_limit(monkeypatch: pytest.MonkeyPatch) -> 
     assert painting.labels.sum() == 3
 
 
+def test_boxes_count_as_memory_that_steps_take(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("preflow.vision.painting.MOST_BYTES", 3 * H * W)
+    painting = Painting(np.zeros((H, W)))
+    for x in range(6):
+        painting.set_box((0, 0), (x, 3))
+    assert [painting.undo() for _ in range(4)] == [True, True, True, False]
+
+
 def test_with_a_box_the_answer_is_that_of_grabcut() -> None:
     image = picture(3)
     painting = Painting(image, smoothness=5.0)

@@ -57,7 +57,9 @@ class _Step(NamedTuple):
 
     @property
     def bytes(self) -> int:
-        return 2 * self.before.nbytes
+        old, new = self.boxes
+        of_box = 0 if new is old or new is None else new.nbytes
+        return 2 * self.before.nbytes + of_box
 
 
 @dataclass(frozen=True, eq=False)
