@@ -228,6 +228,19 @@ def test_with_a_box_the_answer_is_that_of_grabcut() -> None:
     check_preview(painting, painting.preview())
 
 
+@pytest.mark.parametrize("boxed", [False, True])
+def test_the_image_may_change_afterwards(boxed: bool) -> None:
+    image = picture(4).astype(float)
+    painting, other = started(image), started(image.copy())
+    image[...] = 7
+    for each in (painting, other):
+        each.smoothness = 5.0
+        if boxed:
+            each.set_box((2, 2), (20, 17))
+            each.set_labels(np.zeros((H, W), dtype=int))
+    assert (painting.solve().mask == other.solve().mask).all()
+
+
 def test_another_smoothness_is_solved_anew() -> None:
     image = picture(4)
     painting = started(image, smoothness=50.0)

@@ -149,7 +149,7 @@ class Painting:
         device: DeviceName = "auto",
         threads: int | None = None,
     ) -> None:
-        self.image: Array = as_array(image, "image")
+        self.image: Array = np.array(as_array(image, "image"))
         shape = _shape_of_pixels(self.image)
         channels = check_channels(self.image, shape)
         self._channels = channels
