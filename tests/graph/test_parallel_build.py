@@ -183,6 +183,19 @@ def test_families(family: str, size: str) -> None:
     check_builds(problem.network, np.atleast_1d(problem.source), np.atleast_1d(problem.sink), THREADS)
 
 
+@pytest.mark.parametrize("hub", [0, 400])
+@pytest.mark.parametrize("parallel", [1, 2])
+@pytest.mark.parametrize("dtype", [np.int64, np.float64])
+def test_ranks_past_a_byte(hub: int, parallel: int, dtype: type[np.int64] | type[np.float64]) -> None:
+    """The places of a hub's pairs need more bits than its ranks if arcs are parallel, and fewer if its number
+    is large."""
+    others = np.repeat(np.delete(np.arange(401), hub), parallel)
+    network = FlowNetwork.from_arrays(
+        others, np.full(len(others), hub), np.ones(len(others), dtype), num_vertices=403
+    )
+    check_builds(network, np.array([401]), np.array([402]), THREADS)
+
+
 def test_hashing_in_a_full_circle(monkeypatch: pytest.MonkeyPatch) -> None:
     """All of a hub's neighbours are found, also where its table is as full as it gets."""
     n = 3000
@@ -309,7 +322,8 @@ def pairs_together(thread: Any, b: Build) -> None:
         step(b.builders, thread, *arguments)
         wait(b.builders.barrier, 2)
     begin, end = share_of(len(pairs.rank), int(thread), 2)
-    csr_build.rank_arcs(b.arcs, begin, end, merging.place, b.back_first, pairs)
+    pairs.rank[begin:end] = merging.place[begin:end]
+    csr_build.rank_arcs(b.arcs, begin, end, b.back_first, pairs)
 
 
 def tiny_build(ends: list[tuple[int, int]]) -> tuple[FlowNetwork, ResidualNetwork]:

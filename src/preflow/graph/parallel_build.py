@@ -70,10 +70,11 @@ def build_pairs(
     del larger_end, position, order, pair_first, sorted_pairs
     check_wanted()
 
-    rank = np.empty(len(arcs.tail), dtype=np.min_scalar_type(max(most_arcs)))
+    rank = place.astype(np.min_scalar_type(max(most_arcs)), copy=False)
+    del place
     pairs = Pairs(first_out, head, reverse, rank)
     run_pieces(
-        lambda begin, end: csr_build.rank_arcs(arcs, begin, end, place, back_first, pairs),
+        lambda begin, end: csr_build.rank_arcs(arcs, begin, end, back_first, pairs),
         len(rank),
         threads,
     )

@@ -341,10 +341,11 @@ def place_pairs(
 
 
 @kernel
-def rank_arcs(
-    arcs: InputArcs, begin: Int64, end: Int64, place: Indices, back_first: Indices, pairs: Pairs
-) -> None:
-    """Give the input arcs ``begin .. end - 1`` their rank among the residual arcs of their tail."""
+def rank_arcs(arcs: InputArcs, begin: Int64, end: Int64, back_first: Indices, pairs: Pairs) -> None:
+    """Give the input arcs ``begin .. end - 1`` their rank among the residual arcs of their tail.
+
+    Before, ``pairs.rank`` has the place of the pair of each arc in its group.
+    """
     first_out, reverse, rank = pairs.first_out, pairs.reverse, pairs.rank
     n = np.uint64(len(first_out)) - ONE
     for i in range(np.uint64(begin), np.uint64(end)):
@@ -352,7 +353,7 @@ def rank_arcs(
         v = np.uint64(arcs.inner[arcs.head[i]])
         if u < n and v < n and u != v:
             low = min(u, v)
-            among = np.uint64(back_first[low + ONE]) - np.uint64(back_first[low]) + np.uint64(place[i])
+            among = np.uint64(back_first[low + ONE]) - np.uint64(back_first[low]) + np.uint64(rank[i])
             if u == low:
                 rank[i] = among
             else:
