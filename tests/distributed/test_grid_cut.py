@@ -259,6 +259,30 @@ def test_a_finished_solve_is_read_from_its_folder(tmp_path: Path) -> None:
         preflow.distributed.grid_cut(*volume(), exchange="files", regions=5, folder=tmp_path)
 
 
+def twice_rounded() -> dict[str, Any]:
+    """Return a grid of floats that is solved twice: the first unit is far above the capacity of the cut."""
+    source, sink = np.zeros((2, 12, 12))
+    source[0, 0], source[4, 4], sink[-1, -1] = 0.3, 0.1, 0.7
+    neighbor = np.full((4, 12, 12), 1e-5)
+    neighbor[:, 5:7, 5:7] = 1e12
+    return {
+        "source_capacity": source,
+        "sink_capacity": sink,
+        "neighbor_capacity": neighbor,
+        "connectivity": 4,
+    }
+
+
+def test_floats_on_files_go_on_from_their_folders(tmp_path: Path) -> None:
+    """Each rounding has a folder of its own."""
+    expected = preflow.grid_cut(**twice_rounded())
+    for _ in range(2):
+        result = preflow.distributed.grid_cut(**twice_rounded(), exchange="files", regions=4, folder=tmp_path)
+        result.verify()
+        assert np.array_equal(result.labels, expected.labels)
+    assert list(tmp_path.glob("rounded-1/*"))
+
+
 def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StorageError, match="is a file"):

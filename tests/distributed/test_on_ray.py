@@ -31,6 +31,7 @@ from preflow.distributed.result import sink_side_of
 from preflow.distributed.sweeps import Progress, run_sweeps
 from preflow.errors import InvalidInputError, MissingDependencyError, ParseError, WorkerDiedError
 from preflow.solving.run import Control
+from tests.distributed.test_grid_cut import twice_rounded
 
 if find_spec("ray") is None:
     pytest.skip("Ray is not installed", allow_module_level=True)
@@ -257,6 +258,19 @@ def test_another_driver_continues_from_the_checkpoint(ray_cluster: None, tmp_pat
 def test_a_checkpoint_every_second_sweep(ray_cluster: None, tmp_path: Path) -> None:
     interrupted_after(3, tmp_path, every=2)
     assert json.loads((tmp_path / "checkpoint.json").read_text())["sweeps"] == 2
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_each_rounding_has_its_checkpoints(ray_cluster: None, named: bool, tmp_path: Path) -> None:
+    grid = twice_rounded()
+    for _ in range(2):
+        exchange = {"exchange": "ray", "folder": tmp_path, "threads": 2}
+        if not named:
+            exchange = {"exchange": RayExchange(workers=2, checkpoint=tmp_path)}
+        result = preflow.distributed.grid_cut(**grid, **exchange, regions=4)
+        assert np.array_equal(result.labels, preflow.grid_cut(**grid).labels)
+        result._exchange._end()  # type: ignore[attr-defined]
+    assert list(tmp_path.glob("rounded-1/*"))
 
 
 def test_lost_states_come_from_the_checkpoint(ray_cluster: None, tmp_path: Path) -> None:

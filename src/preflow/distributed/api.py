@@ -19,7 +19,7 @@ from ..solving.run import Control, check_time_limit, run_interruptibly
 from ..solving.timing import timed, what_is_compiled
 from ..stats import SolveStats
 from .exchange import Exchange
-from .files import FileExchange
+from .files import FileExchange, folder_of
 from .grid_source import GridSource, Rounding, Survey, choose_rounding, grid_tasks, survey
 from .memory import MemoryExchange
 from .on_gpus import GpuExchange, divide_in_layers
@@ -146,14 +146,17 @@ def grid_cut(
     on_gpus = isinstance(exchange, GpuExchange)
     boxes = (divide_in_layers if on_gpus else divide)(source.shape, regions)
 
-    def make_exchange(source: GridSource) -> Exchange:
+    def make_exchange(source: GridSource, attempt: int) -> Exchange:
+        if isinstance(exchange, RayExchange):
+            exchange.attempt = attempt
         if not isinstance(exchange, str):
             return exchange
+        place = folder_of(folder, attempt)
         if exchange == "ray":
-            return RayExchange(workers=threads, checkpoint=folder)
+            return RayExchange(workers=threads, checkpoint=place)
         if exchange == "files":
             cuts = [cut.tolist() for cut in boxes.cuts]
-            return FileExchange(folder, [*source.fingerprint, cuts], min(workers, TOGETHER))
+            return FileExchange(place, [*source.fingerprint, cuts], min(workers, TOGETHER))
         return MemoryExchange(workers)
 
     if not source.size:
@@ -245,12 +248,13 @@ class _Solve:
 
     source: GridSource
     boxes: Boxes
-    make_exchange: Callable[[GridSource], Exchange]
+    make_exchange: Callable[[GridSource, int], Exchange]
     out: AnyArray
     threads: int
     control: SweepControl = field(default_factory=SweepControl)
     seconds: dict[str, float] = field(default_factory=dict)
     sweeps: int = 0
+    attempts: int = 0
     on_gpu: bool = False
 
     def run(self) -> RegionCutResult:
@@ -299,7 +303,8 @@ class _Solve:
         if rounding is not None and found is not None:
             source = replace(source, rounding=rounding[0])
             unit, limit = Unit(rounding[0].exponent, found.constant), rounding[1]
-        exchange = self.make_exchange(source)
+        exchange = self.make_exchange(source, self.attempts)
+        self.attempts += 1
         tasks = grid_tasks(source, self.boxes)
         try:
             with timed(self.seconds, "solve"):

@@ -333,6 +333,16 @@ class FileExchange:
         return [worker.report() for worker in self._workers]
 
 
+def folder_of(folder: str | os.PathLike[str] | None, attempt: int) -> Path | None:
+    """Return where the `attempt`-th solve of a call stores its states, from 0.
+
+    Floats may be solved twice, rounded in two ways. The second solve has other states.
+    """
+    if folder is None:
+        return None
+    return Path(folder, f"rounded-{attempt}") if attempt else Path(folder)
+
+
 def return_freed_memory() -> None:
     """Return memory that was freed to the system, where the C library keeps it and can be told: in glibc.
 

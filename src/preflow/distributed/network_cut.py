@@ -7,7 +7,6 @@ import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +27,7 @@ from ..solving.timing import timed
 from ..stats import SolveStats
 from .api import METHOD, NETWORK_EXCHANGES, TOGETHER, SweepControl, check_host
 from .exchange import Exchange
-from .files import FileExchange
+from .files import FileExchange, folder_of
 from .memory import MemoryExchange
 from .network_region import network_tasks
 from .on_ray import RayExchange
@@ -105,10 +104,11 @@ def min_cut(
             )
 
     def make_exchange(crc: int, attempt: int) -> Exchange:
+        if isinstance(exchange, RayExchange):
+            exchange.attempt = attempt
         if not isinstance(exchange, str):
             return exchange
-        # A solve with other rounding has other states.
-        place = folder if folder is None or not attempt else Path(folder) / f"rounded-{attempt}"
+        place = folder_of(folder, attempt)
         if exchange == "ray":
             return RayExchange(workers=threads, checkpoint=place)
         if exchange == "files":

@@ -26,7 +26,6 @@ import weakref
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
@@ -37,6 +36,7 @@ from ..solving.dispatch import usable_cpus
 from ..solving.run import POLL_INTERVAL, Control
 from .checkpoint import Checkpoint
 from .exchange import Message, Order, RegionTask, Report, Worker, stored
+from .files import folder_of
 from .result import sink_side_of
 from .sweeps import continue_sweeps
 
@@ -217,6 +217,9 @@ class RayExchange:
         Complete sweeps, those before a checkpoint included.
     replaced : int
         Actors that have died and were replaced.
+    attempt : int
+        The number of the solve that comes next among those of one call, from 0: each has checkpoints of its
+        own.
 
     Raises
     ------
@@ -257,9 +260,11 @@ class RayExchange:
             raise InvalidInputError(f"interval must not be negative, got {interval!r}")
         self.sweeps = 0
         self.replaced = 0
+        self.attempt = 0
         self._node: str | None = None
         self._address, self._count, self._threads, self._gpus = address, workers, threads, gpus
-        self._checkpoint = None if checkpoint is None else Checkpoint(Path(checkpoint))
+        self._folder = checkpoint
+        self._open_checkpoint()
         self._every = every
         self._busy = self._told = False
         self._control = Control()
@@ -270,6 +275,10 @@ class RayExchange:
         self._stored: Stored | None = None
         self._interval, self._stored_at, self._losses = interval, 0.0, 0
         self._moved: set[int] = set()
+
+    def _open_checkpoint(self) -> None:
+        folder = folder_of(self._folder, self.attempt)
+        self._checkpoint = None if folder is None else Checkpoint(folder)
 
     @property
     def actors(self) -> list[ActorHandle[Actor]]:
@@ -282,6 +291,7 @@ class RayExchange:
         from .batches.ray_tasks import start_ray
 
         self._end()
+        self._open_checkpoint()
         self.sweeps, self._busy, self._stored, self._losses = 0, True, None, 0
         self._moved.clear()
         if not ray.is_initialized():
