@@ -352,13 +352,17 @@ def test_wrong_capacities() -> None:
         preflow.distributed.grid_cut(source, sink[:-1], neighbor)
     with pytest.raises(InvalidInputError, match="negative"):
         preflow.distributed.grid_cut(source, sink, neighbor - 5, regions=4)
+    large = np.full((2, *SHAPE), 2**61)
+    with pytest.raises(preflow.errors.CapacityOverflowError, match="between a pixel and its neighbours"):
+        preflow.distributed.grid_cut(*large, 2**61, regions=4)
     with pytest.raises(preflow.errors.UnboundedFlowError):
         preflow.distributed.grid_cut(np.full(SHAPE, np.inf), np.full(SHAPE, np.inf), 1, regions=4)
 
 
 @pytest.mark.parametrize("shape", [(0, 3), (2, 0, 4)])
-def test_no_pixels(shape: tuple[int, ...]) -> None:
-    result = preflow.distributed.grid_cut(np.zeros(shape), np.zeros(shape), 1)
+@pytest.mark.parametrize("exchange", ["memory", "files"])
+def test_no_pixels(shape: tuple[int, ...], exchange: str) -> None:
+    result = preflow.distributed.grid_cut(np.zeros(shape), np.zeros(shape), 1, exchange=exchange)
     result.verify()
     assert (result.value, result.labels.shape) == (0, shape)
 

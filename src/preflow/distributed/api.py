@@ -188,7 +188,7 @@ def _regions_wanted(
     """Return the number of regions, or that along each axis, where the caller has given none."""
     if isinstance(exchange, GpuExchange):
         return exchange.num_devices
-    if exchange != "files":
+    if exchange != "files" or not source.size:
         return max(1, min(threads, source.size))
     arcs = len(source.offsets)
     needed = (BYTES_PER_PIXEL + BYTES_PER_ARC * arcs) * min(threads, TOGETHER) * source.size
@@ -266,8 +266,20 @@ class _Solve:
                 found = survey(grid_tasks(self.source, self.boxes))
         arcs = len(self.source.offsets) * self.source.size
         single = all(dtype != np.float64 for dtype in self.source.dtypes)
+        overflow: CapacityOverflowError | None = None
+
+        def solve(rule: Rule) -> _Found:
+            nonlocal overflow
+            if overflow is not None:
+                raise overflow
+            try:
+                return self.solve(rule, found)
+            except CapacityOverflowError as error:
+                overflow = error  # regions do not round integers that are too large
+                raise
+
         solved = solve_within_gap(
-            lambda rule: self.solve(rule, found),
+            solve,
             is_float=is_float,
             accepted=accepted_gap(arcs, single=single),
         )
@@ -292,8 +304,6 @@ class _Solve:
 
     def solve(self, rule: Rule, found: Survey | None) -> _Found:
         """Solve with capacities rounded by a rule."""
-        if rule.rounded:
-            raise CapacityOverflowError("the capacities at a pixel sum past int64")
         source, unit, limit = self.source, Unit(), math.inf
         rounding: tuple[Rounding, float] | None = None
         if found is not None:
