@@ -361,8 +361,11 @@ def test_wrong_capacities() -> None:
 
 @pytest.mark.parametrize("shape", [(0, 3), (2, 0, 4)])
 @pytest.mark.parametrize("exchange", ["memory", "files"])
-def test_no_pixels(shape: tuple[int, ...], exchange: str) -> None:
-    result = preflow.distributed.grid_cut(np.zeros(shape), np.zeros(shape), 1, exchange=exchange)
+@pytest.mark.parametrize("periodic", [False, True])
+def test_no_pixels(shape: tuple[int, ...], exchange: str, periodic: bool) -> None:
+    result = preflow.distributed.grid_cut(
+        np.zeros(shape), np.zeros(shape), 1, exchange=exchange, periodic=periodic
+    )
     result.verify()
     assert (result.value, result.labels.shape) == (0, shape)
 

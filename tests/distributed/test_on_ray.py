@@ -93,6 +93,22 @@ def solved(
     return labels, progress
 
 
+@pytest.mark.parametrize("regions", [2, 6])
+def test_rings_pass_from_actor_to_actor(ray_cluster: None, regions: int, tmp_path: Path) -> None:
+    rng = np.random.default_rng(regions)
+    source, sink = rng.integers(0, 30, (2, 12, 5, 9)) * (rng.random((2, 12, 5, 9)) < 0.3)
+    grid = source, sink, rng.integers(0, 9, (26, 12, 5, 9))
+    kind: dict[str, Any] = {"connectivity": 26, "periodic": (True, False, True)}
+    host = RayExchange(workers=2, checkpoint=tmp_path)
+    result = preflow.distributed.grid_cut(*grid, **kind, exchange=host, regions=regions)
+    result.verify()
+    expected = preflow.grid_cut(*grid, **kind)
+    assert result.value == expected.value
+    assert np.array_equal(result.labels, expected.labels)
+    again = RayExchange(workers=1, checkpoint=tmp_path)
+    assert preflow.distributed.grid_cut(*grid, **kind, exchange=again, regions=regions).value == result.value
+
+
 class FaultyExchange(RayExchange):
     """Kills an actor now and then, at a random moment after calls of actors were made."""
 

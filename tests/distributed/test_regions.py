@@ -48,10 +48,9 @@ def grids(draw: st.DrawFn) -> preflow.GridNetwork:
     )
 
 
-def solved(network: preflow.GridNetwork, regions: int, exchange: MemoryExchange) -> tuple[Any, Progress]:
+def solved(source: GridSource, regions: int, exchange: MemoryExchange) -> tuple[Any, Progress]:
     """Return labels and bounds; check the invariants between sweeps."""
-    source = GridSource.of(network, None, None, None)
-    boxes = divide(network.shape, regions)
+    boxes = divide(source.shape, regions, source.periodic)
 
     def check(progress: Progress) -> None:
         for worker in exchange.workers:
@@ -63,7 +62,7 @@ def solved(network: preflow.GridNetwork, regions: int, exchange: MemoryExchange)
                 assert np.array_equal(worker._ghost_label[mine], exchange.workers[other]._label[theirs])
 
     progress = run_sweeps(exchange, grid_tasks(source, boxes), Control(), check)
-    labels = np.zeros(network.shape, dtype=bool)
+    labels = np.zeros(source.shape, dtype=bool)
     for box, side in zip(boxes.boxes(), exchange.collect(sink_side), strict=True):
         labels[box] = ~side
     return labels, progress
@@ -87,7 +86,7 @@ def proved(exchange: MemoryExchange) -> int:
 def test_the_answer_is_that_of_grid_cut(network: preflow.GridNetwork, regions: int) -> None:
     exchange: Exchange = MemoryExchange(2)
     assert isinstance(exchange, MemoryExchange)
-    labels, progress = solved(network, regions, exchange)
+    labels, progress = solved(GridSource.of(network, None, None, None), regions, exchange)
     expected = preflow.grid_cut(network, method="serial-incremental-bfs")
     assert progress.lower == progress.upper == expected.value
     assert np.array_equal(labels, expected.labels)
@@ -102,7 +101,7 @@ def test_a_wrong_flow_or_side_is_found() -> None:
         rng.integers(0, 9, shape), rng.integers(0, 9, shape), 3, connectivity=6
     )
     exchange = MemoryExchange(1)
-    solved(network, 8, exchange)
+    solved(GridSource.of(network, None, None, None), 8, exchange)
     proved(exchange)
     region: Any = exchange.workers[3].region
     region._state.residual[region._arcs[0]] += 1

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ..arrays import AnyArray, Connectivity
-from ..errors import CapacityOverflowError, InvalidInputError
+from ..arrays import AnyArray, Connectivity, Periodic
+from ..errors import CapacityOverflowError, InvalidInputError, UnsuitableMethodError
 from ..graph.scaling import Rule, accepted_gap, proved_gap, solve_within_gap
 from ..progress import ProgressReport, Reporter
 from ..solving.dispatch import most_threads
@@ -51,6 +51,7 @@ def grid_cut(
     neighbor_capacity: AnyArray = None,
     *,
     connectivity: Connectivity = None,
+    periodic: Periodic = False,
     exchange: str | Exchange = "memory",
     regions: int | tuple[int, ...] | None = None,
     memory: int | None = None,
@@ -67,9 +68,9 @@ def grid_cut(
 
     Parameters
     ----------
-    source_capacity, sink_capacity, neighbor_capacity, connectivity
+    source_capacity, sink_capacity, neighbor_capacity, connectivity, periodic
         As in :func:`preflow.grid_cut`. Arrays are read a box at a time: those of zarr, dask, h5py, xarray,
-        memory maps of NumPy, or any array in memory. Axes that are rings are not supported.
+        memory maps of NumPy, or any array in memory. On GPUs no axis may be periodic.
     exchange : {"memory", "files", "gpus", "ray"} or Exchange
         Where the regions are. "memory": all in memory, discharged by threads. "files": two at a time in
         memory, the others in `folder`. "gpus": on all GPUs of this machine; GpuExchange has its options.
@@ -109,7 +110,7 @@ def grid_cut(
     DeviceUnavailableError, DeviceMemoryError
         There is no GPU, or the labels of the grid do not fit the GPUs.
     UnsuitableMethodError
-        On GPUs: neighbours are too far apart, or the grid has more than three axes.
+        On GPUs: neighbours are too far apart, the grid has more than three axes, or an axis is a ring.
     WorkerDiedError
         Actors of Ray died again and again.
     ParseError
@@ -122,7 +123,7 @@ def grid_cut(
     At most ``2 B**2 + 1`` sweeps for B border vertices; 3 to 15 are usual. Memory on files: for D neighbours
     about ``6 D + 70`` bytes for each pixel of two regions, and 26 bytes for each arc between regions. Disk:
     ``2 D + 8`` bytes for each pixel where capacities fit 14 bits, otherwise ``4 D + 8``, and the same again
-    during a sweep.
+    during a sweep. An axis that is periodic and not cut adds directions, as in :func:`preflow.grid_cut`.
 
     Examples
     --------
@@ -134,17 +135,24 @@ def grid_cut(
     >>> result.verify()
     """
     check_time_limit(time_limit)
-    source = GridSource.of(source_capacity, sink_capacity, neighbor_capacity, connectivity)
+    source = GridSource.of(source_capacity, sink_capacity, neighbor_capacity, connectivity, periodic)
     if out is not None and tuple(out.shape) != source.shape:
         raise InvalidInputError(f"out has shape {tuple(out.shape)}, the grid has shape {source.shape}")
     workers = most_threads(threads)
     check_host(exchange, memory, folder)
     if exchange == "gpus":
         exchange = GpuExchange(memory=memory)
+    on_gpus = isinstance(exchange, GpuExchange)
+    if on_gpus and any(source.periodic):
+        raise UnsuitableMethodError(
+            'regions on GPUs have no periodic axes; exchange="memory", "files" and "ray" have them'
+        )
     if regions is None:
         regions = _regions_wanted(source, exchange, memory, workers)
-    on_gpus = isinstance(exchange, GpuExchange)
-    boxes = (divide_in_layers if on_gpus else divide)(source.shape, regions)
+    if on_gpus:
+        boxes = divide_in_layers(source.shape, regions)
+    else:
+        boxes = divide(source.shape, regions, source.periodic)
 
     def make_exchange(source: GridSource, attempt: int) -> Exchange:
         if isinstance(exchange, RayExchange):
@@ -190,10 +198,16 @@ def _regions_wanted(
         return exchange.num_devices
     if exchange != "files" or not source.size:
         return max(1, min(threads, source.size))
-    arcs = len(source.offsets)
-    needed = (BYTES_PER_PIXEL + BYTES_PER_ARC * arcs) * min(threads, TOGETHER) * source.size
-    allowed = memory or max(1, (WHOLE_PER_PIXEL + WHOLE_PER_ARC * arcs) * source.size // SHARE)
-    return fair_counts(source.shape, max(1, math.ceil(needed / allowed)))
+    whole = (WHOLE_PER_PIXEL + WHOLE_PER_ARC * len(source.all_offsets)) * source.size
+    allowed, arcs = memory or max(1, whole // SHARE), len(source.offsets)
+    while True:
+        needed = (BYTES_PER_PIXEL + BYTES_PER_ARC * arcs) * min(threads, TOGETHER) * source.size
+        counts = fair_counts(source.shape, max(1, math.ceil(needed / allowed)), source.periodic)
+        boxes = divide(source.shape, counts).boxes()
+        most = max(len(source.offsets_within(source.around(box))) for box in boxes)
+        if most <= arcs:
+            return counts
+        arcs = most  # rings that are not cut have more directions
 
 
 class SweepControl(Control):
@@ -264,7 +278,7 @@ class _Solve:
         if is_float and self.source.size:
             with timed(self.seconds, "build"):
                 found = survey(grid_tasks(self.source, self.boxes))
-        arcs = len(self.source.offsets) * self.source.size
+        arcs = len(self.source.all_offsets) * self.source.size
         single = all(dtype != np.float64 for dtype in self.source.dtypes)
         overflow: CapacityOverflowError | None = None
 

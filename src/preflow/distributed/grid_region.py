@@ -107,10 +107,12 @@ class GridRegion:
     ----------
     part : Part
         Reads the grid of the box and its ghosts.
-    around, own : tuples of slices
-        The box with its ghosts in the whole grid; and the box, counted from the corner of `around`.
+    shape : tuple of int
+        That of the box with its ghosts.
+    own : tuple of slices
+        The box, counted from the corner of the box with its ghosts.
     arcs : GridBorder
-        Its border arcs, in coordinates of the whole grid.
+        Its border arcs; coordinates are counted from that corner, too.
     offsets : ndarray of int64, shape (D, ndim)
 
     Attributes
@@ -122,27 +124,25 @@ class GridRegion:
     def __init__(
         self,
         part: Part,
-        around: Box,
+        shape: tuple[int, ...],
         own: Box,
         arcs: GridBorder,
         offsets: NDArray[np.int64],
     ) -> None:
-        self._part, self._own = part, own
-        self._shape = tuple(side.stop - side.start for side in around)
+        self._part, self._own, self._shape = part, own, shape
         steps = steps_of(self._shape, offsets)
         pad = int(np.abs(steps).max(initial=0))
         self._first, self._last = np.uint64(pad), np.uint64(pad + math.prod(self._shape))
         self._step = steps.astype(np.uint64)
-        start = np.array([side.start for side in around], dtype=np.int64)[:, None]
-        tail = np.ravel_multi_index(tuple(np.stack(arcs.tail) - start), self._shape) + pad
-        head = np.ravel_multi_index(tuple(np.stack(arcs.head) - start), self._shape) + pad
+        tail = np.ravel_multi_index(arcs.tail, self._shape) + pad
+        head = np.ravel_multi_index(arcs.head, self._shape) + pad
         rim_of = np.unique(tail, return_inverse=True)[1]
         ghost_of = np.unique(head, return_inverse=True)[1]
         # The borders of all regions are in memory at the same time, so their arrays are narrow and few.
         numbers = (2 * pad + math.prod(self._shape)) * len(offsets)
         narrow = np.int32 if numbers <= np.iinfo(np.int32).max else np.int64
         self._rim_of, self._ghost_of = rim_of.astype(np.int32), ghost_of.astype(np.int32)
-        self._arcs = (tail * len(offsets) + arcs.direction).astype(narrow)
+        self._arcs: Array = (tail * len(offsets) + arcs.direction).astype(narrow)
         self.border = Border(arcs.neighbours, arcs.first, np.zeros(len(tail), dtype=np.int64))
         self._sinks = 0
         self._state = NOTHING
@@ -192,12 +192,12 @@ class GridRegion:
             )
         self._state = state
         most = 2 * grid.largest_neighbor
-        kinds = (kind for kind in (np.int16, np.int32) if most <= np.iinfo(kind).max)
+        kinds = (np.dtype(kind) for kind in (np.int16, np.int32) if most <= np.iinfo(kind).max)
         outside = np.ones(self._shape, dtype=bool)
         outside[self._own] = False
         self._terminals(state)[outside] = 0
         state.residual.reshape(-1, len(state.step))[self._first : self._last][outside.ravel()] = 0
-        capacity = state.residual[self._arcs].astype(next(kinds, np.int64))
+        capacity = state.residual[self._arcs].astype(next(kinds, np.dtype(np.int64)))
         self.border = self.border._replace(capacity=capacity)
         self._sinks = constant + _sum(grid.sink[self._own])
         return self

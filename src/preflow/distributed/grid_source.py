@@ -6,13 +6,14 @@ import math
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from mmap import mmap
 from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import AnyArray, Array, Connectivity, DType
+from ..arrays import AnyArray, Array, Connectivity, DType, Periodic
 from ..errors import CapacityOverflowError, InvalidInputError, UnboundedFlowError
 from ..graph.grid import GridNetwork
 from ..graph.grid_input import neighbours_of
@@ -28,9 +29,10 @@ from ..graph.integer_grid import (
 )
 from ..graph.neighbourhood import Box, both_ways, half_neighbourhood
 from ..graph.network import EXACT_FLOAT, exact_sum
+from ..graph.periodic import checked_periodic, unrolled_offsets
 from ..graph.scaling import float_sum, limit_above, scaled, sum_slack
 from .grid_region import GridRegion, Loaded
-from .partition import Boxes, border_of, halo
+from .partition import Boxes, border_of, closed_axes, halo, read_around
 
 
 @runtime_checkable
@@ -96,6 +98,9 @@ class GridSource:
     ----------
     shape : tuple of int
     offsets : ndarray of int64, shape (2 K, ndim)
+        Those of the neighbourhood.
+    periodic : tuple of bool
+        Which axes are rings.
     source, sink : array-likes of `shape`, or with no axis
     neighbor : array-like, shape (rows, ...) with the axes of the grid, each of full length or 1, or no axis
     rounding : Rounding or None
@@ -104,6 +109,7 @@ class GridSource:
 
     shape: tuple[int, ...]
     offsets: NDArray[np.int64]
+    periodic: tuple[bool, ...]
     source: Sliceable
     sink: Sliceable
     neighbor: Sliceable
@@ -111,17 +117,22 @@ class GridSource:
 
     @classmethod
     def of(
-        cls, source: AnyArray, sink: AnyArray, neighbor: AnyArray, connectivity: Connectivity
+        cls,
+        source: AnyArray,
+        sink: AnyArray,
+        neighbor: AnyArray,
+        connectivity: Connectivity,
+        periodic: Periodic = False,
     ) -> GridSource:
         """Return the source of the first arguments of grid_cut; checks shapes."""
         if isinstance(source, GridNetwork):
-            if not (sink is None and neighbor is None and connectivity is None):
+            if not (sink is None and neighbor is None and connectivity is None and periodic is False):
                 raise InvalidInputError(
                     "a GridNetwork has its capacities and its connectivity: give nothing else"
                 )
             network = source.on_host()
             arrays = network.source_capacity, network.sink_capacity, network.neighbor_capacity
-            return cls(network.shape, network.offsets, *arrays)
+            return cls(network.shape, network.offsets, (False,) * len(network.shape), *arrays)
         for values, name in ((sink, "sink_capacity"), (neighbor, "neighbor_capacity")):
             if values is None:
                 raise InvalidInputError(f"{name} is missing")
@@ -149,12 +160,51 @@ class GridSource:
                 f"neighbor_capacity has shape {around.shape}: the grid has shape {shape} and {len(half)} "
                 "pairs of opposite directions"
             )
-        return cls(shape, both_ways(half), first, second, around)
+        rings = checked_periodic(periodic, len(shape))
+        return cls(shape, both_ways(half), rings, first, second, around)
+
+    @property
+    def half(self) -> list[tuple[int, ...]]:
+        """The forward offsets of the neighbourhood."""
+        return [tuple(offset) for offset in self.offsets[::2].tolist()]
+
+    def around(self, box: Box) -> Box:
+        """Return a box with its ghosts: see :func:`.partition.halo`."""
+        return halo(box, self.shape, self.offsets, self.periodic)
+
+    def offsets_within(self, around: Box) -> NDArray[np.int64]:
+        """Return the offsets of the plain grid that has the arcs of a halo."""
+        closed = closed_axes(around, self.shape, self.periodic)
+        if not any(closed):
+            return self.offsets
+        lengths = [side.stop - side.start for side in around]
+        return both_ways(unrolled_offsets(lengths, self.half, closed)[0])
+
+    @cached_property
+    def all_offsets(self) -> NDArray[np.int64]:
+        """The offsets of the plain grid that has the arcs of the whole grid."""
+        return self.offsets_within(tuple(slice(0, length) for length in self.shape))
+
+    def directions_within(self, around: Box) -> NDArray[np.int64]:
+        """Return, for each direction of `all_offsets`, the direction of the same arcs in a halo.
+
+        A halo that does not close a ring is shorter than the ring. So all offsets are shorter than half of
+        the ring, and arcs go the shorter way round.
+        """
+        lengths, offsets = np.array(self.shape), self.all_offsets
+        opened = np.array(self.periodic) & ~np.array(closed_axes(around, self.shape, self.periodic))
+        steps = np.where(opened, (offsets + lengths // 2) % lengths - lengths // 2, offsets)
+        place = {tuple(step): d for d, step in enumerate(self.offsets_within(around).tolist())}
+        return np.array([place[tuple(step)] for step in steps.tolist()], dtype=np.int64)
 
     @property
     def dtypes(self) -> tuple[DType, ...]:
-        """The types of the three arrays."""
-        return self.source.dtype, self.sink.dtype, self.neighbor.dtype
+        """The types of the three arrays; parallel arcs of floats are added up in double precision."""
+        neighbor = self.neighbor.dtype
+        if any(self.periodic) and neighbor.kind == "f":
+            parallel = unrolled_offsets(self.shape, self.half, self.periodic)[1]
+            neighbor = np.dtype(np.float64) if parallel else neighbor
+        return self.source.dtype, self.sink.dtype, neighbor
 
     @property
     def fingerprint(self) -> list[object]:
@@ -166,7 +216,8 @@ class GridSource:
             for part in (_part(self.source, plane), _part(self.sink, plane), self._neighbors(plane)):
                 crc = zlib.crc32(np.ascontiguousarray(part).tobytes(), crc)
         rounding = None if self.rounding is None else [self.rounding.exponent, self.rounding.limit]
-        return [list(self.shape), self.offsets.tolist(), [str(d) for d in self.dtypes], rounding, crc]
+        facts = [list(self.shape), self.offsets.tolist(), [str(d) for d in self.dtypes], rounding, crc]
+        return [*facts, list(self.periodic)] if any(self.periodic) else facts
 
     @property
     def size(self) -> int:
@@ -174,7 +225,7 @@ class GridSource:
         return math.prod(self.shape)
 
     def read(self, box: Box) -> GridNetwork:
-        """Return the capacities of a box as a grid of its own.
+        """Return the capacities of a box, or of a halo, as a grid of its own.
 
         Raises
         ------
@@ -186,10 +237,11 @@ class GridSource:
                 _part(self.source, box),
                 _part(self.sink, box),
                 self._neighbors(box),
-                connectivity=[tuple(offset) for offset in self.offsets[::2].tolist()],
+                connectivity=self.half,
+                periodic=closed_axes(box, self.shape, self.periodic),
             )
         except InvalidInputError as error:
-            corner = tuple(side.start for side in box)
+            corner = tuple(side.start % length for side, length in zip(box, self.shape, strict=True))
             if len(corner) and any(corner):
                 error.add_note(f"in the region whose first pixel is {corner}")
             raise
@@ -199,14 +251,16 @@ class GridSource:
         if len(values.shape) <= 1:
             return np.asarray(values)
         lengths = values.shape[1:]
-        inside = [slice(0, 1) if n == 1 else side for n, side in zip(lengths, box, strict=True)]
-        part: Array = np.asarray(mapped_again(values)[(slice(None), *inside)])
-        return part
+        inside = tuple(slice(0, 1) if n == 1 else side for n, side in zip(lengths, box, strict=True))
+        mapped = mapped_again(values)
+        return read_around(lambda part: np.asarray(mapped[(slice(None), *part)]), inside, lengths)
 
 
 def _part(values: Sliceable, box: Box) -> Array:
-    part: Array = np.asarray(mapped_again(values)[box] if values.shape else values)
-    return part
+    if not values.shape:
+        return np.asarray(values)
+    mapped = mapped_again(values)
+    return read_around(lambda part: np.asarray(mapped[part]), box, values.shape)
 
 
 def mapped_again(values: Sliceable) -> Sliceable:
@@ -240,7 +294,7 @@ class GridTask:
     def around(self) -> Box:
         """The box with the ghosts around it."""
         box = self.boxes.boxes()[self.number]
-        around = halo(box, self.source.shape, self.source.offsets)
+        around = self.source.around(box)
         if not self.margin:
             return around
         begin, end = max(0, box[0].start - self.margin), box[0].stop + self.margin
@@ -272,8 +326,12 @@ class GridTask:
 
     def empty(self) -> GridRegion:
         """Return the region without its capacities."""
-        arcs = border_of(self.boxes, self.number, self.source.offsets)
-        return GridRegion(self, self.around, self.own, arcs, self.source.offsets)
+        source, around = self.source, self.around
+        arcs = border_of(self.boxes, self.number, source.all_offsets).seen_from(around, source.shape)
+        if any(source.periodic):
+            arcs = arcs._replace(direction=source.directions_within(around)[arcs.direction])
+        lengths = tuple(side.stop - side.start for side in around)
+        return GridRegion(self, lengths, self.own, arcs, source.offsets_within(around))
 
     def build(self) -> GridRegion:
         """Read the region's part of the problem."""

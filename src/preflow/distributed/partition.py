@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..errors import InvalidInputError
 from ..graph.neighbourhood import Box
 
@@ -46,7 +48,7 @@ class Boxes(NamedTuple):
         return number
 
 
-def divide(shape: tuple[int, ...], regions: int | tuple[int, ...]) -> Boxes:
+def divide(shape: tuple[int, ...], regions: int | tuple[int, ...], periodic: Sequence[bool] = ()) -> Boxes:
     """Divide a grid into boxes of about one size.
 
     Parameters
@@ -55,6 +57,8 @@ def divide(shape: tuple[int, ...], regions: int | tuple[int, ...]) -> Boxes:
     regions : int or tuple of int
         The number of boxes, or that along each axis. A number is reached exactly if the grid has as many
         pixels along its axes, and with the smallest border between boxes.
+    periodic : sequence of bool
+        Which axes are rings; none if it is empty.
     """
     if isinstance(regions, tuple):
         if len(regions) != len(shape) or not all(isinstance(n, int) and n >= 1 for n in regions):
@@ -65,7 +69,7 @@ def divide(shape: tuple[int, ...], regions: int | tuple[int, ...]) -> Boxes:
     else:
         if isinstance(regions, bool) or not isinstance(regions, int) or regions < 1:
             raise InvalidInputError(f"regions must be a positive number, got {regions!r}")
-        counts = _best_counts(shape, regions)
+        counts = _best_counts(shape, regions, periodic)
     return Boxes(
         shape,
         tuple(
@@ -75,9 +79,8 @@ def divide(shape: tuple[int, ...], regions: int | tuple[int, ...]) -> Boxes:
     )
 
 
-def _best_counts(shape: tuple[int, ...], regions: int) -> tuple[int, ...]:
+def _best_counts(shape: tuple[int, ...], regions: int, periodic: Sequence[bool]) -> tuple[int, ...]:
     """Return how many boxes to make along each axis, so that the arcs between boxes are few."""
-    size = math.prod(shape)
     while regions > 1:
         fitting = [
             counts
@@ -85,21 +88,33 @@ def _best_counts(shape: tuple[int, ...], regions: int) -> tuple[int, ...]:
             if all(count <= length for count, length in zip(counts, shape, strict=True))
         ]
         if fitting:
-            return min(fitting, key=lambda counts: _border(shape, counts, size))
+            return min(fitting, key=lambda counts: _border(shape, counts, periodic))
         regions -= 1
     return (1,) * len(shape)
 
 
-def fair_counts(shape: tuple[int, ...], least: int) -> tuple[int, ...]:
+def fair_counts(shape: tuple[int, ...], least: int, periodic: Sequence[bool] = ()) -> tuple[int, ...]:
     """Return how many boxes to make along each axis: `least`, or up to a third more for less border."""
-    size = math.prod(shape)
-    candidates = [_best_counts(shape, number) for number in range(least, least + least // 3 + 1)]
+    candidates = [_best_counts(shape, number, periodic) for number in range(least, least + least // 3 + 1)]
     enough = [counts for counts in candidates if math.prod(counts) >= least] or candidates
-    return min(enough, key=lambda counts: _border(shape, counts, size))
+    return min(enough, key=lambda counts: _border(shape, counts, periodic))
 
 
-def _border(shape: tuple[int, ...], counts: tuple[int, ...], size: int) -> float:
-    return sum((count - 1) * size / length for count, length in zip(counts, shape, strict=True))
+def _border(
+    shape: tuple[int, ...], counts: tuple[int, ...], periodic: Sequence[bool]
+) -> tuple[float, list[bool]]:
+    """Return the number of pixels at borders, and which rings are not cut.
+
+    A ring of one box counts as one of two boxes: the arcs across its ends have directions of their own, which
+    take memory at all pixels. Those along the first axis take most.
+    """
+    size = math.prod(shape)
+    rings = periodic or (False,) * len(shape)
+    border = sum(
+        (max(2, count) if ring else count - 1) * size / length
+        for count, length, ring in zip(counts, shape, rings, strict=True)
+    )
+    return border, [ring and count == 1 for count, ring in zip(counts, rings, strict=True)]
 
 
 def _factorizations(number: int, parts: int) -> list[tuple[int, ...]]:
@@ -132,6 +147,17 @@ class GridBorder(NamedTuple):
     direction: NDArray[np.int64]
     tail: tuple[NDArray[np.int64], ...]
     head: tuple[NDArray[np.int64], ...]
+
+    def seen_from(self, around: Box, shape: tuple[int, ...]) -> GridBorder:
+        """Return the arcs with coordinates counted from the corner of a :func:`halo`."""
+
+        def seen(places: tuple[NDArray[np.int64], ...]) -> tuple[NDArray[np.int64], ...]:
+            return tuple(
+                (place - side.start) % length if side.start < 0 or side.stop > length else place - side.start
+                for place, side, length in zip(places, around, shape, strict=True)
+            )
+
+        return self._replace(tail=seen(self.tail), head=seen(self.head))
 
 
 def border_of(boxes: Boxes, number: int, offsets: NDArray[np.int64]) -> GridBorder:
@@ -184,13 +210,44 @@ def _both(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int]:
     return max(one[0], other[0]), min(one[1], other[1])
 
 
-def halo(box: Box, shape: tuple[int, ...], offsets: NDArray[np.int64]) -> Box:
-    """Return a box together with all neighbours of its pixels, as the smallest box with all of them."""
+def halo(box: Box, shape: tuple[int, ...], offsets: NDArray[np.int64], periodic: Sequence[bool] = ()) -> Box:
+    """Return a box together with all neighbours of its pixels, as the smallest box with all of them.
+
+    Along a ring it may begin before the first pixel or end after the last one: positions are modulo the
+    length. If it would have all pixels of a ring, it is the whole axis.
+    """
     reach = np.abs(offsets).max(axis=0).tolist()
+    sides = []
+    for side, step, length, ring in zip(box, reach, shape, periodic or (False,) * len(shape), strict=True):
+        begin, end = side.start - step, side.stop + step
+        if not ring:
+            begin, end = max(0, begin), min(length, end)
+        elif end - begin >= length:
+            begin, end = 0, length
+        sides.append(slice(begin, end))
+    return tuple(sides)
+
+
+def closed_axes(around: Box, shape: tuple[int, ...], periodic: Sequence[bool]) -> tuple[bool, ...]:
+    """Return along which axes a :func:`halo` is a ring itself."""
     return tuple(
-        slice(max(0, side.start - step), min(length, side.stop + step))
-        for side, step, length in zip(box, reach, shape, strict=True)
+        ring and side.stop - side.start == length
+        for side, length, ring in zip(around, shape, periodic, strict=True)
     )
+
+
+def read_around(read: Callable[[Box], Array], box: Box, shape: tuple[int, ...]) -> Array:
+    """Return the entries of a :func:`halo`; `read` returns those of a box within the grid.
+
+    The last axes of what is read are those of the grid.
+    """
+    for axis, (side, length) in enumerate(zip(box, shape, strict=True)):
+        if side.start < 0 or side.stop > length:
+            first = slice(side.start % length, length)
+            pieces = first, slice(0, side.stop - side.start - (first.stop - first.start))
+            parts = [read_around(read, (*box[:axis], piece, *box[axis + 1 :]), shape) for piece in pieces]
+            return np.concatenate(parts, axis=axis - len(shape))
+    return read(box)
 
 
 def steps_of(shape: tuple[int, ...], offsets: NDArray[np.int64]) -> NDArray[np.int64]:

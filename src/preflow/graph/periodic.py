@@ -75,6 +75,33 @@ def ring_boxes(
     return found
 
 
+def unrolled_offsets(
+    shape: Sequence[int], half: Sequence[tuple[int, ...]], periodic: Sequence[bool]
+) -> tuple[list[tuple[int, ...]], bool]:
+    """Return the forward offsets of the plain grid that has the arcs of a periodic one.
+
+    Returns
+    -------
+    offsets : list of tuples of int
+        Those of the neighbourhood come first, in their order.
+    parallel : bool
+        Whether some arcs of the periodic grid are parallel: they are one arc of the plain grid.
+
+    Examples
+    --------
+    >>> unrolled_offsets((4, 5), [(0, 1), (1, 0)], (True, False))
+    ([(0, 1), (1, 0), (3, 0)], False)
+    >>> unrolled_offsets((2,), [(1,)], (True,))
+    ([(1,)], True)
+    """
+    steps = [
+        max(step, tuple(-length for length in step))
+        for offset in half
+        for *_, step in ring_boxes(shape, offset, periodic)
+    ]
+    return list(dict.fromkeys([*half, *steps])), len(steps) > len(set(steps))
+
+
 def unrolled(
     shape: tuple[int, ...],
     neighbor: AnyArray,
@@ -115,12 +142,11 @@ def unrolled(
                 arcs.append((step, here, onward, backward))
             else:
                 arcs.append((tuple(-length for length in step), there, backward, onward))
-    # Offsets of the neighbourhood come first, in their order.
-    offsets = list(dict.fromkeys([*half, *(step for step, *_ in arcs)]))
+    offsets, parallel = unrolled_offsets(shape, half, periodic)
     row_of = {step: row for row, step in enumerate(offsets)}
     rows = (2 if both else 1) * len(offsets)
     dtype = neighbor.dtype
-    if len(arcs) > len({step for step, *_ in arcs}):
+    if parallel:
         dtype = np.dtype(np.float64 if dtype.kind == "f" else np.int64)
         if dtype.kind == "i" and neighbor.size and int(neighbor.max()) > LARGEST_ADDED:
             raise CapacityOverflowError("parallel arcs of a periodic grid have capacities above 2**54")
