@@ -227,6 +227,7 @@ class CostNetwork(VertexNames, HostArrays, ReadOnlyArrays):
         cost: scipy.sparse.sparray | scipy.sparse.spmatrix,
         *,
         capacity: scipy.sparse.sparray | scipy.sparse.spmatrix | ArrayLike = np.inf,
+        lower: scipy.sparse.sparray | scipy.sparse.spmatrix | ArrayLike | None = None,
         supply: ArrayLike | None = None,
     ) -> CostNetwork:
         """Build a network from a square sparse matrix: each stored entry (u, v) is an arc with its cost.
@@ -235,24 +236,39 @@ class CostNetwork(VertexNames, HostArrays, ReadOnlyArrays):
         ----------
         cost : sparse matrix, shape (n, n)
             Stored zeros are arcs of cost zero.
-        capacity : number, or sparse matrix, shape (n, n)
+        capacity : number, array_like, shape (m,), or sparse matrix, shape (n, n)
             A matrix has the capacity of each arc at the same entry; arcs without an entry have capacity zero.
+            An array has one number for each stored entry of `cost`, in the order of ``cost.tocoo()``.
+        lower : number, array_like, shape (m,), or sparse matrix, shape (n, n), optional
+            Least flow of each arc, in the same form; 0 for arcs without an entry. May be negative.
         supply : array_like, shape (n,), optional
 
         Raises
         ------
         InvalidInputError
-            A matrix is not square, or the two have different shapes.
+            A matrix is not square, or two have different shapes; `capacity` or `lower` has an entry, not
+            zero, where `cost` stores none; a lower bound is above its capacity.
+
+        Examples
+        --------
+        >>> import preflow
+        >>> from scipy.sparse import csr_array
+        >>> cost = csr_array([[0, 1, 5], [0, 0, 2], [0, 0, 0]])
+        >>> lower = csr_array([[0, 0, 2], [0, 0, 0], [0, 0, 0]])
+        >>> network = CostNetwork.from_scipy(cost, capacity=4, lower=lower, supply=[3, 0, -3])
+        >>> preflow.min_cost_flow(network).flow.tolist()
+        [1, 2, 1]
         """
         entries = read_sparse(cost)
         if entries.shape[0] != entries.shape[1]:
             raise InvalidInputError(f"a matrix of costs is square; this one has shape {entries.shape}")
         tail, head = entries.ends()
-        limits: Any = capacity
-        if hasattr(capacity, "tocsr"):
-            limits = _entries_at(capacity, tail, head, entries.shape)
+        bounds: dict[str, Any] = {
+            name: _entries_at(name, given, tail, head, entries.shape) if hasattr(given, "tocsr") else given
+            for name, given in (("capacity", capacity), ("lower", lower))
+        }
         return cls.from_arrays(
-            tail, head, capacity=limits, cost=entries.data, supply=supply, num_vertices=entries.shape[0]
+            tail, head, **bounds, cost=entries.data, supply=supply, num_vertices=entries.shape[0]
         )
 
     @classmethod
@@ -332,8 +348,9 @@ class CostNetwork(VertexNames, HostArrays, ReadOnlyArrays):
         Parameters
         ----------
         edges : iterable of tuples
-            Labels are numbered in the order in which they appear. There may also be tuples (tail, head,
-            attributes) with a mapping, as in ``graph.edges(data=True)`` of NetworkX.
+            Labels are numbered in the order in which they appear. All tuples may have a lower bound as a
+            fifth entry. There may also be tuples (tail, head, attributes) with a mapping, as in
+            ``graph.edges(data=True)`` of NetworkX.
         capacity, weight : str
             The attributes with the capacity and the cost of one unit. An edge without the first has infinite
             capacity, one without the second costs nothing. The attribute "lower" is a lower bound.
@@ -370,8 +387,9 @@ class CostNetwork(VertexNames, HostArrays, ReadOnlyArrays):
         Parameters
         ----------
         adjacency : mapping
-            The keys are vertices in this order, then come the heads that are no keys. For the pair there may
-            be a mapping with the attributes of the edge, as in NetworkX's ``to_dict_of_dicts``.
+            The keys are vertices in this order, then come the heads that are no keys. All edges may have a
+            lower bound as a third number. In place of the numbers there may be a mapping with the attributes
+            of the edge, as in NetworkX's ``to_dict_of_dicts``.
         capacity, weight, supply
             As in :meth:`from_edges`.
 
@@ -473,20 +491,22 @@ def as_cost_network(network: NetworkInput) -> CostNetwork:
     Parameters
     ----------
     network : CostNetwork, (tail, head, capacity, cost), edges, sparse matrix of costs, or NetworkX graph
-        Edges are a list of tuples (tail, head, capacity, cost), a dictionary ``{tail: {head: (capacity,
-        cost)}}``, or a table with the columns "source", "target", "cost" and, unless it is infinite,
-        "capacity".
+        The tuple may have lower bounds as a fifth entry. Edges are a list of tuples (tail, head, capacity,
+        cost), a dictionary ``{tail: {head: (capacity, cost)}}``, or a table with the columns "source",
+        "target", "cost" and, unless it is infinite, "capacity".
     """
     if isinstance(network, CostNetwork):
         return network
     if isinstance(network, tuple):
-        if len(network) != 4:
+        if len(network) not in (4, 5):
             raise InvalidInputError(
-                f"a tuple must be (tail, head, capacity, cost), got {len(network)} entries; "
-                "CostNetwork.from_arrays has more"
+                "a tuple must be (tail, head, capacity, cost) or (tail, head, capacity, cost, lower), got "
+                f"{len(network)} entries; CostNetwork.from_arrays has more"
             )
-        tail, head, capacity, cost = network
-        return CostNetwork.from_arrays(tail, head, capacity=capacity, cost=cost)
+        tail, head, capacity, cost, *lower = network
+        return CostNetwork.from_arrays(
+            tail, head, capacity=capacity, cost=cost, lower=lower[0] if lower else None
+        )
     if hasattr(network, "tocsr"):
         return CostNetwork.from_scipy(network)
     if is_networkx(network):
@@ -513,7 +533,7 @@ def _attributes(capacity: str, weight: str) -> list[Attribute]:
     return [
         Attribute("capacity", capacity, np.inf, needed=False),
         Attribute("cost", weight, 0, needed=False, argument="weight"),
-        Attribute("lower", "lower", 0, needed=False, placed=False),
+        Attribute("lower", "lower", 0, needed=False, left_out=True),
     ]
 
 
@@ -549,9 +569,21 @@ def _check_bounds(lower: Array, capacity: Array) -> None:
         )
 
 
-def _entries_at(matrix: Any, tail: Array, head: Array, shape: tuple[int, ...]) -> Array:
-    """Return the entries of a sparse matrix at given places, 0 where there is none."""
-    limits = matrix.tocsr()
-    if limits.shape != shape:
-        raise InvalidInputError(f"capacity has shape {limits.shape}, and cost {shape}")
-    return np.asarray(limits[tail.astype(np.int64), head.astype(np.int64)]).reshape(-1)
+def _entries_at(name: str, matrix: Any, tail: Array, head: Array, shape: tuple[int, int]) -> Array:
+    """Return the entries of a sparse matrix at the places of the arcs, 0 where there is none."""
+    entries = read_sparse(matrix)
+    if entries.shape != shape:
+        raise InvalidInputError(f"{name} has shape {entries.shape}, and cost {shape}")
+    row, column = entries.ends()
+    if np.array_equal(row, tail) and np.array_equal(column, head):
+        given: Array = entries.data  # parallel arcs have numbers of their own
+        return given
+    arcs, places = (r.astype(np.int64) * shape[1] + c for r, c in ((tail, head), (row, column)))
+    stray = (entries.data != 0) & ~np.isin(places, arcs)
+    if stray.any():
+        where = int(stray.argmax())
+        raise InvalidInputError(
+            f"{name} has an entry at ({row[where]}, {column[where]}), where cost stores none; an arc of cost "
+            "zero is a stored zero"
+        )
+    return np.asarray(matrix.tocsr()[tail.astype(np.int64), head.astype(np.int64)]).reshape(-1)

@@ -153,8 +153,8 @@ class Attribute(NamedTuple):
     argument : str or None
         The caller's argument for the name. Where no edge has the attribute, but edges have numbers under
         names that nobody asked for, the error says so. None: they are ignored.
-    placed : bool
-        Whether tuples have it, too; otherwise only mappings of attributes.
+    left_out : bool
+        Whether tuples may leave it out: it is the last one then.
     """
 
     what: str
@@ -162,7 +162,7 @@ class Attribute(NamedTuple):
     default: float | None = None
     needed: bool = True
     argument: str | None = None
-    placed: bool = True
+    left_out: bool = False
 
 
 def read_tuples(edges: Iterable[Untyped], ends: tuple[str, str], numbers: Sequence[Attribute]) -> EdgeColumns:
@@ -178,10 +178,10 @@ def read_tuples(edges: Iterable[Untyped], ends: tuple[str, str], numbers: Sequen
         The numbers behind the two ends. All edges have them or none has: then `values` is empty.
     """
     shapes = f"({', '.join(ends)})"
-    attributes, numbers = numbers, [number for number in numbers if number.placed]
-    if numbers:
-        shapes += f" or ({', '.join([*ends, *(number.what for number in numbers)])})"
-    lengths = {2, 2 + len(numbers), 3}
+    choices = _choices(numbers)
+    for some in choices if numbers else []:
+        shapes += f" or ({', '.join([*ends, *(number.what for number in some)])})"
+    lengths = {2, 3, *(2 + len(some) for some in choices)}
     try:
         rows = list(edges)
         found = set(map(len, rows))
@@ -198,10 +198,18 @@ def read_tuples(edges: Iterable[Untyped], ends: tuple[str, str], numbers: Sequen
     if not numbers or not rest:
         return EdgeColumns(first, second, {})
     if len(rest) == 1 and all(isinstance(data, Mapping) for data in rest[0]):
-        return EdgeColumns(first, second, _attributes(rest[0], attributes))
-    if len(rest) != len(numbers):
+        return EdgeColumns(first, second, _attributes(rest[0], numbers))
+    if len(rest) not in map(len, choices):
         raise InvalidInputError(f"edges are tuples {shapes}; edge 0 is {rows[0]!r}")
-    return EdgeColumns(first, second, {each.what: column for each, column in zip(numbers, rest, strict=True)})
+    return EdgeColumns(
+        first, second, {each.what: column for each, column in zip(numbers, rest, strict=False)}
+    )
+
+
+def _choices(numbers: Sequence[Attribute]) -> list[Sequence[Attribute]]:
+    """Return the numbers that tuples may have: those that they need, and all if there are others."""
+    needed = [number for number in numbers if not number.left_out]
+    return [needed] if len(needed) == len(numbers) else [needed, numbers]
 
 
 def read_dict(adjacency: Mapping[Hashable, Untyped], numbers: Sequence[Attribute]) -> EdgeColumns:
@@ -233,16 +241,21 @@ def read_dict(adjacency: Mapping[Hashable, Untyped], numbers: Sequence[Attribute
     data = list(chain.from_iterable(heads.values() for heads in neighbours))
     if data and all(isinstance(each, Mapping) for each in data):
         return columns._replace(values=_attributes(data, numbers))
-    numbers = [number for number in numbers if number.placed]
     if len(numbers) > 1:
-        wrong = [each for each in data if not isinstance(each, tuple) or len(each) != len(numbers)]
+        choices = _choices(numbers)
+        sizes = [len(each) if isinstance(each, tuple) else 0 for each in data]
+        wrong = [
+            each
+            for each, size in zip(data, sizes, strict=True)
+            if size != sizes[0] or size not in map(len, choices)
+        ]
         if wrong:
-            names = ", ".join(number.what for number in numbers)
+            names = " or ".join(f"({', '.join(number.what for number in some)})" for some in choices)
             raise InvalidInputError(
-                f"an edge of the dictionary has ({names}) or attributes, not {wrong[0]!r}"
+                f"an edge of the dictionary has {names} or attributes, all edges the same, not {wrong[0]!r}"
             )
-        parts = list(zip(*data, strict=True)) or [()] * len(numbers)
-        return columns._replace(values={each.what: part for each, part in zip(numbers, parts, strict=True)})
+        parts = list(zip(*data, strict=True)) or [()] * len(choices[0])
+        return columns._replace(values={each.what: part for each, part in zip(numbers, parts, strict=False)})
     return columns._replace(values={numbers[0].what: data})
 
 

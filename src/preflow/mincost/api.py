@@ -62,11 +62,11 @@ def min_cost_flow(
     Parameters
     ----------
     network : CostNetwork, (tail, head, capacity, cost), edges, sparse matrix of costs, or NetworkX graph
-        A tuple has one array for each part. Vertices may have labels instead of numbers: in a list of tuples
-        (tail, head, capacity, cost), in a dictionary ``{tail: {head: (capacity, cost)}}``, in a table with
-        the columns "source", "target", "capacity" (infinite if there is none) and "cost", and in a NetworkX
-        graph with the attributes `capacity` and `weight` of edges and `demand` of nodes. What
-        :func:`preflow.read_dimacs` returns for a ``.min`` file has its supplies.
+        A tuple has one array for each part, and perhaps a fifth one of lower bounds. Vertices may have labels
+        instead of numbers: in a list of tuples (tail, head, capacity, cost), in a dictionary ``{tail: {head:
+        (capacity, cost)}}``, in a table with the columns "source", "target", "capacity" (infinite if there is
+        none) and "cost", and in a NetworkX graph with the attributes `capacity` and `weight` of edges and
+        `demand` of nodes. What :func:`preflow.read_dimacs` returns for a ``.min`` file has its supplies.
     supply : array of numbers, shape (num_vertices,), or mapping of vertices to numbers, optional
         Positive: the vertex sends that much; negative: it receives. They sum to zero. Default: the supplies
         of the network; if it has none, zero, and the flow is a circulation.
