@@ -72,14 +72,18 @@ class Refinement(NamedTuple):
 def new_refinement(
     ranks: Ranks, next_arc: NDArray[np.uint64], queue: NDArray[np.uint32], queued: NDArray[np.uint8]
 ) -> Refinement:
-    """Return the state for a network, in arrays that price updates and refines use at other times."""
+    """Return the state for a network, in arrays that price updates and refines use at other times.
+
+    The ranks have any values after a price refinement.
+    """
     n = len(next_arc)
+    memory = ranks.rank.view(np.uint8)
     return Refinement(
-        labelled=ranks.settled,
+        labelled=memory[: 4 * n].view(np.uint32),
         order=ranks.after[:n],
         path=ranks.before[:n],
         label=queued,
-        seen=np.zeros(n, dtype=np.uint8),
+        seen=memory[4 * n : 5 * n],
         next_arc=next_arc,
         negative=queue,
     )

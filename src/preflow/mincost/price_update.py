@@ -20,7 +20,7 @@ Pseudo-code::
     until all excess is reached, or no vertex is left:
         settle the vertex of least rank
         for each residual arc into it: lower the rank of the tail
-    raise the potentials of settled vertices
+    raise the potentials of vertices whose rank is below the last
 """
 
 from __future__ import annotations
@@ -50,30 +50,25 @@ FAR = np.int64(2**62)
 class Ranks(NamedTuple):
     """The state of price updates.
 
-    Between updates all ranks are `FAR` and all buckets are empty; the entries of vertices in the other arrays
-    may have any values.
+    Between updates all ranks are `FAR` and all buckets are empty; the entries of vertices in `after` and
+    `before` may have any values.
 
     Attributes
     ----------
     rank : ndarray of int64, shape (n,)
     after, before : ndarray of uint32, shape (n + 64,)
         Neighbours in the list of a bucket, a ring with the entry ``n + bucket``.
-    settled : ndarray of uint32, shape (n,)
-        Vertices in the order of their ranks.
     """
 
     rank: NDArray[np.int64]
     after: NDArray[np.uint32]
     before: NDArray[np.uint32]
-    settled: NDArray[np.uint32]
 
 
 def new_ranks(num_vertices: int) -> Ranks:
     """Return the state for a network."""
     ring = np.arange(num_vertices + int(BUCKETS), dtype=np.uint32)
-    return Ranks(
-        np.full(num_vertices, FAR, dtype=np.int64), ring, ring.copy(), np.zeros(num_vertices, dtype=np.uint32)
-    )
+    return Ranks(np.full(num_vertices, FAR, dtype=np.int64), ring, ring.copy())
 
 
 @kernel
@@ -134,7 +129,6 @@ def update_prices(
         elif excess[i] < 0:
             rank[i] = 0
             put_in(ranks, i, np.int64(0))
-    num_settled = ZERO
     base, ring = np.int64(0), n
     last = np.int64(0)
     while waiting > ZERO:
@@ -157,8 +151,6 @@ def update_prices(
             prefetch(arcs, place + LINE)
             prefetch(arcs, place + LINE + LINE)
             prefetch(arcs, place + LINE + LINE + LINE)
-        ranks.settled[num_settled] = u
-        num_settled += ONE
         if excess[u] > 0:
             waiting -= ONE
         arc, end = net.first[u], net.live[u]
@@ -176,19 +168,13 @@ def update_prices(
                     rank[v] = new
                     put_in(ranks, v, base)
             arc += FIELDS
-    # Raise the potentials of settled vertices, and empty the heap.
-    for j in range(num_settled):
-        u = np.uint64(ranks.settled[j])
-        potential[u] += (last - rank[u]) << level
-        rank[u] = FAR
-    ring = n
-    while ring < n + BUCKETS:
-        v = np.uint64(ranks.after[ring])
-        while v != ring:
-            rank[v] = FAR
-            v = np.uint64(ranks.after[v])
-        ranks.after[ring] = ring
-        ranks.before[ring] = ring
-        ring += ONE
+    # Raise the potentials of settled vertices, whose ranks are at most `last`, and empty the buckets.
+    for i in range(n):
+        if rank[i] < last:
+            potential[i] += (last - rank[i]) << level
+        rank[i] = FAR
+    for i in range(n, n + BUCKETS):
+        ranks.after[i] = i
+        ranks.before[i] = i
     monitor.counts[GLOBAL_RELABELS] += ONE
     return waiting

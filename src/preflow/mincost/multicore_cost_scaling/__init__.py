@@ -20,9 +20,11 @@ from ...parallel.inboxes import make_inboxes
 from ...parallel.thread_pool import run_solver
 from ...parallel.totals import make_totals
 from ...solving.run import Control
+from ..price_refinement import Refinement
 from ..price_update import Ranks
 from ..residual import Residual
 from ..serial_cost_scaling import CostScaling, CostScalingOptions
+from ..serial_cost_scaling.refine import Work
 from ..solution import Ending, FlowState
 from .arc_passes import build_together, count_together, fix_together, new_moves
 from .lockfree import STOPPED, State, refine_share
@@ -60,7 +62,7 @@ class LockFreeCostScaling(CostScaling):
             next_arc=self.work.next_arc,
             # Price refinement, which has one thread, uses these two between refines.
             listed=self.work.queue,
-            lists=make_inboxes(threads, 0, np.uint32)._replace(after=self.work.ranks.settled),
+            lists=make_inboxes(threads, 0, np.uint32)._replace(after=self.work.ranks.after),
             signals=np.zeros(2 * int(PADDING), dtype=np.uint64),
             found=np.zeros(threads * int(PADDING), dtype=np.int64),
             barrier=make_barrier(threads),
@@ -72,11 +74,23 @@ class LockFreeCostScaling(CostScaling):
         )
 
     def new_ranks(self) -> Ranks:
-        """Return the state of price updates, whose lists only price refinement uses: as the ranks' memory."""
+        """Return the ranks of price updates. The lists of the threads lie where the serial buckets do."""
         n = len(self.form.supply)
-        rank = np.zeros(n, dtype=np.int64)
-        halves = rank.view(np.uint32)
-        return Ranks(rank, halves[:n], halves[n:], np.zeros(n, dtype=np.uint32))
+        return Ranks(np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.uint32), np.zeros(0, dtype=np.uint32))
+
+    def new_refinement(self, work: Work) -> Refinement:
+        """Return the state of price refinements, in memory that refines use at other times."""
+        n = len(self.form.supply)
+        halves = work.ranks.rank.view(np.uint32)
+        return Refinement(
+            labelled=work.ranks.after,
+            order=halves[:n],
+            path=halves[n:],
+            label=work.queued,
+            seen=np.zeros(n, dtype=np.uint8),
+            next_arc=work.next_arc,
+            negative=work.queue,
+        )
 
     def residual(self, flow: NDArray[np.int64] | None) -> Residual:
         """Return the residual network of a flow; None is the flow of nothing."""

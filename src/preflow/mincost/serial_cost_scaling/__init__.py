@@ -37,8 +37,8 @@ from ...solving.run import Control
 from ...stats import PHASES
 from .. import serial_capacity_scaling
 from ..infeasible import excesses
-from ..price_refinement import REFINED, new_refinement, refine_prices
-from ..price_update import Ranks, new_ranks
+from ..price_refinement import REFINED, Refinement, new_refinement, refine_prices
+from ..price_update import FAR, Ranks, new_ranks
 from ..residual import Residual, build_residual, flow_from, flow_in_place
 from ..serial_capacity_scaling import CapacityScalingOptions
 from ..solution import Ending, FlowState
@@ -125,9 +125,7 @@ class CostScaling:
             np.zeros(int(MOST) + 1, dtype=np.uint64),
             self.new_ranks(),
         )
-        self.refinement = new_refinement(
-            self.work.ranks, self.work.next_arc, self.work.queue, self.work.queued
-        )
+        self.refinement = self.new_refinement(self.work)
         self.monitor = control.monitor()
 
     def solve(self) -> FlowState:
@@ -181,6 +179,10 @@ class CostScaling:
         """Return the state of price updates."""
         return new_ranks(len(self.form.supply))
 
+    def new_refinement(self, work: Work) -> Refinement:
+        """Return the state of price refinements, in memory that refines use at other times."""
+        return new_refinement(work.ranks, work.next_arc, work.queue, work.queued)
+
     def residual(self, flow: NDArray[np.int64] | None) -> Residual:
         """Return the residual network of a flow; None is the flow of nothing."""
         return build_residual(self.form, flow)
@@ -221,7 +223,7 @@ class CostScaling:
         if ending == REFINED:
             return self.end(potential, "optimal")
         excess[:] = 0
-        self.work.queued[:] = 0
+        self.work.ranks.rank[:] = FAR
         return None
 
     def ended(self) -> FlowState:
