@@ -174,7 +174,7 @@ def test_wrong_results_are_refused() -> None:
     [
         ((1, 2, 3), "tuple of 3"),
         ("a", "must be numbers"),
-        ([[1, 2], [3]], "must be numbers"),
+        ([[1, 2], [3]], "is not an array"),
         (np.nan, "finite"),
         (np.inf, "finite"),
         (2**60, "past 2"),

@@ -215,3 +215,54 @@ class TestBipartiteMatching:
     def test_malformed_matrices(self, matrix: Any) -> None:
         with pytest.raises(InvalidInputError):
             preflow.bipartite_matching(matrix)
+
+
+MASKED = np.ma.masked_array([0, 1], mask=[False, True])
+LARGE = 2**53 + 1
+
+
+@pytest.mark.parametrize(
+    "solve",
+    [
+        lambda: preflow.max_flow((MASKED, [1, 0], [3, 4]), 0, 1),
+        lambda: preflow.matching((MASKED, [1, 2])),
+        lambda: preflow.bipartite_matching((MASKED, [1, 0])),
+        lambda: preflow.transport([[1], [2]], MASKED, [1]),
+        lambda: preflow.linear_assignment([[1, 2]], unmatched_cost=(1, MASKED)),
+        lambda: preflow.FlowNetworkBatch.from_arrays(MASKED, [1, 2], [[3, 4]]),
+        lambda: preflow.parametric_max_flow(([0, 0], [1, 1], [3, 4]), MASKED, 0, 1),
+        lambda: preflow.MaxFlow(([0, 0], [1, 1], [3, 4]), 0, 1).set_capacity([0, 1], MASKED),
+        lambda: preflow.MaxFlow(([0, 0], [1, 1], [3, 4]), 0, 1).set_capacity(MASKED, 1),
+        lambda: preflow.MinCostFlow(([0, 0], [1, 1], [3, 4], [0, 0])).set_cost([0, 1], MASKED),
+        lambda: preflow.vision.unwrap_phase(np.ma.masked_equal(np.eye(3), 1)),
+        lambda: preflow.reductions.round_matrix(np.ma.masked_equal(np.eye(3), 1)),
+    ],
+)
+def test_masked_entries_are_refused_everywhere(solve: Any) -> None:
+    with pytest.raises(InvalidInputError, match=r"is (a )?masked|masked array"):
+        solve()
+
+
+@pytest.mark.parametrize("other", [0.5, np.inf])
+def test_lists_do_not_round_integers(other: float) -> None:
+    """NumPy turns such a list into floats, and the integer into 2**53."""
+    for solve in (
+        lambda: preflow.max_flow(([0, 0], [1, 1], [other, LARGE]), 0, 1),
+        lambda: preflow.min_cost_flow(([0, 0], [1, 1], [2, 2], [0.5, LARGE]), [0, 0]),
+        lambda: preflow.linear_assignment([[LARGE, other], [other, 1]]),
+        lambda: preflow.matching(([0, 0], [1, 2], [LARGE, 0.5])),
+        lambda: preflow.grid_cut([[LARGE, other]], [[1, 1]], 1),
+        lambda: preflow.transport([[1, 1]], [LARGE + 0.0], [LARGE, 0.5]),
+    ):
+        with pytest.raises(InvalidInputError, match="mixes floats with"):
+            solve()
+    assert preflow.FlowNetwork.from_arrays([0, 0], [1, 1], [other, 2**54]).capacity.tolist() == [other, 2**54]
+    assert preflow.linear_assignment([[2**54, np.inf], [np.inf, 4]]).cost == 2**54 + 4
+
+
+def test_lists_of_integers_past_int64() -> None:
+    network = preflow.FlowNetwork.from_arrays([0, 0], [1, 1], [2**70, LARGE])
+    assert network.saturated
+    assert network.capacity.tolist() == [2**63 - 1, LARGE]
+    with pytest.raises(InvalidInputError, match="does not fit int64"):
+        preflow.CostNetwork.from_arrays([0, 0], [1, 1], cost=[2**63, -1])

@@ -157,11 +157,13 @@ def test_a_breakpoint_that_is_no_float() -> None:
 def test_bad_input() -> None:
     network = ([0, 1], [1, 2], [3, 4])
     for slope, message in [
-        ([1], "one for each arc"),
+        ([1], "slope has shape"),
         ([1, 1], "out of a source"),
         ([-1, 0], "into a sink"),
-        ([np.nan, 0.0], "not finite"),
-        (["a", "b"], "one for each arc"),
+        ([np.nan, 0.0], "slope is NaN"),
+        ([np.inf, 0.0], "not finite"),
+        (["a", "b"], "slope must hold integers or floats"),
+        (np.array([2**64 - 1, 0], dtype=np.uint64), "does not fit int64"),
     ]:
         with pytest.raises(InvalidInputError, match=message):
             preflow.parametric_max_flow(network, slope, 0, 2)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 
 import preflow
-from preflow.errors import InfeasibleError, InvalidInputError
+from preflow.errors import CapacityOverflowError, InfeasibleError, InvalidInputError
 
 #: Threads that wait for each other in every solve lose their turns to a test beside them.
 METHODS = [
@@ -101,3 +102,20 @@ def test_a_start_of_another_network() -> None:
         preflow.min_cost_flow(([1], [0], [3], [2]), [-1, 1], warm_start=result)
     with pytest.raises(InvalidInputError, match="warm_start is a MinCostFlowResult"):
         preflow.min_cost_flow(([1], [0], [3], [2]), [-1, 1], warm_start=result.flow)  # type: ignore[arg-type]
+
+
+def test_changes_are_exact() -> None:
+    solver = preflow.MinCostFlow(([0, 0], [1, 1], [3, 3], [2**55 + 1, 4]), [1, -1])
+    for change in (
+        lambda: solver.set_cost(1, 1.5),  # would round the other cost
+        lambda: solver.set_cost(1, np.uint64(2**63 + 5)),
+        lambda: solver.set_capacity(1, np.array(2**63 + 5, dtype=np.uint64)),
+        lambda: solver.set_cost([1], [-(2**63)]),
+    ):
+        with pytest.raises(CapacityOverflowError):
+            change()
+    solver.set_cost([], [])
+    solver.set_supply([], [])
+    solver.set_cost([[1]], [[Fraction(6, 2)]])
+    assert solver.network.cost.tolist() == [2**55 + 1, 3]
+    assert solver.solve().cost == 3

@@ -18,8 +18,8 @@ from ..arrays import Array, Connectivity, DType
 from ..checks import check_number, check_positive
 from ..errors import InvalidInputError
 from ..graph.contrast import contrast_of_channels
-from ..graph.grid_input import as_array
 from ..graph.neighbourhood import Box, half_neighbourhood
+from ..graph.placement import host_array
 from ..vision.colour_models import BINS, CELLS, _log_histogram
 from ..vision.segmentation import CAPACITY_PER_NAT, check_prior
 from .grid_source import Sliceable
@@ -110,7 +110,7 @@ class VolumeEnergy:
         )
 
     def _read(self, box: Box) -> NDArray[np.float64]:
-        values = as_array(np.asarray(self._volume[box]), "volume").astype(np.float64)
+        values = host_array(np.asarray(self._volume[box]), "volume").astype(np.float64)
         if not np.isfinite(values).all():
             raise InvalidInputError("the volume has values that are not finite")
         return values

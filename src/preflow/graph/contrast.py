@@ -17,11 +17,11 @@ from ..cuda import runtime
 from ..cuda.runtime import is_on_gpu
 from ..errors import CapacityOverflowError, InvalidInputError
 from .data_arrays import LikeDataArray, is_data_array
-from .grid_input import as_array, looks_like_channels
+from .grid_input import looks_like_channels
 from .neighbourhood import Box, half_neighbourhood, named_neighbourhoods
 from .network import EXACT_FLOAT
 from .periodic import checked_periodic, ring_boxes
-from .placement import restorer, restorer_of, without_gradient
+from .placement import host_array, restorer, restorer_of, without_gradient
 
 #: Squares of differences of larger values, or sums of them, may be beyond float64.
 LARGEST_VALUE = 1e140
@@ -95,7 +95,7 @@ def contrast_capacity(
         image = device.from_dlpack(without_gradient(image))
     else:
         restore = restorer_of(image)
-        image, labelled = as_array(image, "image"), image
+        image, labelled = host_array(image, "image"), image
     values = finite_array("image", image, xp)
     if channel_axis is None:
         if looks_like_channels(values.shape):
@@ -179,7 +179,7 @@ def relative_spacing(spacing: Spacing, ndim: int) -> tuple[float, ...] | None:
     """
     if spacing is None:
         return None
-    given = as_array(spacing, "spacing")
+    given = host_array(spacing, "spacing")
     if given.shape != (ndim,) or given.dtype.kind not in "iuf":
         raise InvalidInputError(f"spacing is {ndim} numbers, one for each axis of the grid; got {spacing!r}")
     lengths = given.astype(np.float64)
@@ -202,7 +202,7 @@ def finite_array(
         It is no array of numbers, some are masked out, not finite, or so large that squares overflow:
         above `largest`.
     """
-    array = as_array(values, name) if xp is np else values
+    array = host_array(values, name) if xp is np else values
     if array.dtype.kind not in "biuf":
         raise InvalidInputError(f"{name} is not an array of numbers: its dtype is {array.dtype}")
     array = array.astype(np.float64, copy=False)

@@ -19,7 +19,6 @@ from ..errors import InvalidInputError
 from .bipartite import BipartiteGraph
 from .edge_tables import has_columns, is_edge_list, is_frame, is_table, other_names_by
 from .grid import GridNetwork
-from .grid_input import check_not_masked
 from .network import FlowNetwork, MaxFlowProblem
 from .networkx_edges import is_networkx
 from .placement import host_array, is_tensor, restorer_of
@@ -165,7 +164,6 @@ def _dense_matrix(values: AnyArray, name: str, parts: tuple[str, ...]) -> Array:
             f"{name} is a list of {len(parts)}, which could be edges or a matrix of {len(parts)} rows: give "
             f"edges as a tuple ({', '.join(parts)}), a matrix as an array, np.array(...)"
         )
-    check_not_masked(values, name)
     matrix = host_array(values, name)
     if matrix.ndim != 2:
         raise InvalidInputError(f"{name} must be a matrix of two dimensions, got shape {matrix.shape}")

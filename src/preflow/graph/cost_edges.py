@@ -23,7 +23,6 @@ from .edge_tables import (
     read_table,
     read_tuples,
 )
-from .grid_input import check_not_masked
 from .networkx_edges import is_networkx
 from .placement import exact_array, restorer_of
 from .sparse_input import check_integers
@@ -141,7 +140,6 @@ def _from_arrays(edges: tuple[Any, ...], shape: tuple[int, int] | None) -> CostE
         )
     arrays = []
     for values, name in zip(edges, ("row", "column", "cost"), strict=True):
-        check_not_masked(values, name)
         arrays.append(exact_array(values, name))
     row, column, cost = check_integers(arrays[0], "row"), check_integers(arrays[1], "column"), arrays[2]
     shape = checked_ends(row, column, shape)

@@ -62,21 +62,9 @@ def _read_only(values: AnyArray) -> AnyArray:
     return view
 
 
-def check_not_masked(values: AnyArray, name: str) -> None:
-    """Raise InvalidInputError if entries of an array are masked out."""
-    if hasattr(values, "mask") and np.ma.is_masked(values):  # numpy.ma is slow to import
-        raise InvalidInputError(f"{name} is a masked array: fill it")
-
-
-def as_array(values: AnyArray, name: str) -> Array:
-    """Return an array-like, or a tensor on the host, as an array without masked entries."""
-    check_not_masked(values, name)
-    return host_array(values, name)
-
-
 def as_capacities(values: AnyArray, name: str) -> Array:
     """Return an array-like as an array of numbers of at most 64 bits."""
-    array = as_array(values, name)
+    array = host_array(values, name)
     check_numbers(array, name)
     return array
 

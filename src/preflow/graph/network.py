@@ -37,6 +37,7 @@ from .placement import (
     DeviceArrays,
     HostArrays,
     as_device_array,
+    check_not_masked,
     host_array,
     is_tensor,
     restorer,
@@ -521,9 +522,14 @@ def as_array(values: ArrayLike, name: str) -> Array:
     """Return an array-like, or a tensor on the host, as an array; lists may hold integers of any size."""
     if is_tensor(values):
         return host_array(values, name)
+    check_not_masked(values, name)
     try:
-        return np.asarray(values)
-    except (BufferError, ValueError) as error:
+        array = np.asarray(values)
+        if array.dtype.kind == "f" and isinstance(values, list | tuple):
+            large = np.isfinite(array) & (np.abs(array) >= EXACT_FLOAT)
+            return np.array(values, dtype=object) if large.any() else array  # integers may have been rounded
+        return array
+    except (BufferError, OverflowError, ValueError) as error:
         raise InvalidInputError(f"{name} is not an array: {error}") from None
 
 
@@ -552,8 +558,6 @@ def read_capacities(
 
     Such integers become 2**63 - 1. With `signed` the values may be negative, as costs and supplies are.
     """
-    if hasattr(values, "mask") and np.ma.is_masked(values):  # numpy.ma is slow to import
-        raise InvalidInputError(f"{name} is a masked array: fill it, or leave the masked arcs out")
     array = as_array(values, name)
     if array.ndim == 0:
         array = np.broadcast_to(array, (num_arcs,))
@@ -567,6 +571,16 @@ def read_capacities(
     elif array.dtype == np.uint64 and int(array.max()) > INT64_MAX:
         array, larger = np.minimum(array, np.uint64(INT64_MAX)), True
     return check_capacities(array, name, signed=signed), larger
+
+
+def read_signed(values: ArrayLike, count: int, name: str) -> Array:
+    """Return numbers of any sign as int64 or float64, of which int64 also has the opposites; check them."""
+    array, larger = read_capacities(values, count, name, signed=True)
+    if larger:
+        raise CapacityOverflowError(f"{name} has an integer that does not fit int64")
+    if array.dtype.kind == "i" and len(array) and int(array.min()) == -(2**63):
+        raise CapacityOverflowError(f"{name} {-(2**63)} does not fit int64 with its sign changed")
+    return array
 
 
 def check_capacities(array: AnyArray, name: str, *, signed: bool = False) -> AnyArray:
@@ -666,13 +680,13 @@ def _from_plain_numbers(values: list[Any]) -> Array | None:
 
 
 def common_dtype(first: AnyArray, second: AnyArray) -> tuple[AnyArray, AnyArray]:
-    """Return two arrays of capacities in one dtype."""
+    """Return two arrays of numbers in one dtype."""
     if first.dtype == second.dtype:
         return first, second
     for array in (first, second):
-        if array.dtype.kind == "i" and array.size and int(array.max()) > EXACT_FLOAT:
+        if array.dtype.kind == "i" and array.size and max(int(array.max()), -int(array.min())) > EXACT_FLOAT:
             raise CapacityOverflowError(
-                "capacity and reverse_capacity mix floats with integers past 2**53, which float64 cannot hold"
+                "numbers mix floats with integers past 2**53, which float64 cannot hold"
             )
     return first.astype(np.float64), second.astype(np.float64)
 

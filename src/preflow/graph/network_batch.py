@@ -13,7 +13,16 @@ from numpy.typing import ArrayLike, NDArray
 from ..arrays import Array
 from ..errors import CapacityOverflowError, InvalidInputError, UnboundedFlowError
 from ..solving.read_only import ReadOnlyArrays
-from .network import EXACT_FLOAT, FlowNetwork, check_ends, common_dtype, frozen, read_capacities, vertex_ids
+from .network import (
+    EXACT_FLOAT,
+    FlowNetwork,
+    as_array,
+    check_ends,
+    common_dtype,
+    frozen,
+    read_capacities,
+    vertex_ids,
+)
 from .placement import HostArrays
 
 #: An item has fewer arcs and vertices than this: their numbers have 32 bits, and there are two for each arc.
@@ -213,9 +222,9 @@ class FlowNetworkBatch(HostArrays, ReadOnlyArrays):
         >>> preflow.FlowNetworkBatch.from_arrays([0, 1], [1, 2], [[3, 4], [5, 2], [1, 1]])
         FlowNetworkBatch(3 networks, 9 vertices, 6 arcs, int64)
         """
-        tails, heads = _array(tail, "tail"), _array(head, "head")
-        capacities = _array(capacity, "capacity")
-        reverse = None if reverse_capacity is None else _array(reverse_capacity, "reverse_capacity")
+        tails, heads = as_array(tail, "tail"), as_array(head, "head")
+        capacities = as_array(capacity, "capacity")
+        reverse = None if reverse_capacity is None else as_array(reverse_capacity, "reverse_capacity")
         if num_arcs is None:
             parts = [part for part in (tails, heads, capacities, reverse) if part is not None]
             try:
@@ -241,7 +250,7 @@ class FlowNetworkBatch(HostArrays, ReadOnlyArrays):
             check_ends(tails, heads, None)
             sizes = np.maximum(_largest_in_items(tails, first), _largest_in_items(heads, first)) + 1
         else:
-            given = np.asarray(num_vertices)
+            given = as_array(num_vertices, "num_vertices")
             sizes = np.broadcast_to(given, (len(first) - 1,)) if given.ndim == 0 else given
         return cls(first, sizes, tails, heads, capacities, reverse_capacity=reverse)
 
@@ -292,18 +301,9 @@ class FlowNetworkBatch(HostArrays, ReadOnlyArrays):
         )
 
 
-def _array(values: ArrayLike, name: str) -> Array:
-    if hasattr(values, "mask") and np.ma.is_masked(values):
-        raise InvalidInputError(f"{name} is a masked array: fill it, or leave the masked arcs out")
-    try:
-        return np.asarray(values)
-    except ValueError as error:
-        raise InvalidInputError(f"{name} is not an array: {error}") from None
-
-
 def _counts(values: ArrayLike, name: str) -> NDArray[np.int64]:
     """Return an array of numbers that are not negative."""
-    array = _array(values, name)
+    array = as_array(values, name)
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
         raise InvalidInputError(f"{name} must be integers in one dimension, got {array.dtype} {array.shape}")
     if array.size and int(array.min()) < 0:

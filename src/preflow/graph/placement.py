@@ -167,16 +167,24 @@ def restorer_of(*values: AnyArray) -> Restorer:
     return None if tensor is None else importer_of(tensor)
 
 
+def check_not_masked(values: AnyArray, name: str) -> None:
+    """Raise InvalidInputError if entries of an array are masked out."""
+    if hasattr(values, "mask") and np.ma.is_masked(values):  # numpy.ma is slow to import
+        raise InvalidInputError(f"{name} is a masked array: fill it, or leave the masked entries out")
+
+
 def host_array(values: AnyArray, name: str) -> Array:
     """Return an array-like, or a tensor on the host, as a NumPy array.
 
     Raises
     ------
     InvalidInputError
-        It is neither.
+        It is neither, it is a list that mixes floats with integers that float64 cannot represent, or entries
+        of it are masked out.
     """
     if is_on_gpu(values):
         raise InvalidInputError(f"{name} is on a GPU: copy it to the host")
+    check_not_masked(values, name)
     try:
         if is_tensor(values):
             return _of_tensor(without_gradient(values), name)
@@ -214,11 +222,15 @@ def exact_array(values: AnyArray, name: str) -> Array:
 
 
 def _check_integers(array: Array, values: AnyArray) -> None:
-    """Raise OverflowError if a list that became floats has integers that int64 cannot store."""
-    if (np.abs(array) >= 2.0**63).any():
-        entries = np.array(values, dtype=object).ravel()
-        if any(isinstance(entry, int | np.integer) and not -(2**63) <= entry < 2**63 for entry in entries):
-            raise OverflowError("it has integers past int64")
+    """Raise OverflowError if a list that became floats has integers that float64 or int64 cannot store."""
+    if not (np.abs(array) >= 2.0**53).any():
+        return
+    for entry in np.array(values, dtype=object).ravel():
+        if isinstance(entry, int | np.integer):
+            if not -(2**63) <= entry < 2**63:
+                raise OverflowError("it has integers past int64")
+            if float(entry) != entry:
+                raise OverflowError(f"it mixes floats with {entry}, which float64 cannot represent")
 
 
 def as_device_array(device: Device, values: AnyArray, name: str, whole: str) -> AnyArray:

@@ -43,7 +43,7 @@ from .edge_tables import (
     usual_attribute,
     usual_column,
 )
-from .network import check_ends, column_values, frozen, read_capacities, vertex_ids
+from .network import check_ends, column_values, frozen, read_signed, vertex_ids
 from .networkx_edges import GraphEdges, is_networkx, read_networkx
 from .placement import HostArrays, restorer_of
 from .sparse_input import read_sparse
@@ -326,9 +326,7 @@ def _is_symmetric(tail: Array, head: Array, data: Array | None) -> bool:
 
 def read_weights(values: Any, count: int) -> Array:
     """Return weights as int64 or float64; check them."""
-    weight, larger = read_capacities(values, count, "weight", signed=True)
-    if larger:
-        raise CapacityOverflowError("weight has an integer that does not fit int64")
+    weight = read_signed(values, count, "weight")
     if weight.dtype.kind == "f" and not np.isfinite(weight).all():
         edge = int((~np.isfinite(weight)).argmax())
         raise InvalidInputError(f"weight is {weight[edge]} at {edge}: it must be finite; leave the edge out")

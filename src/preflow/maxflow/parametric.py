@@ -51,7 +51,7 @@ from ..certify.parametric import LinearNetwork, PieceFlows, check_piece_flows
 from ..drawing.curves import draw_pieces
 from ..errors import CapacityOverflowError, InvalidInputError, SolverError, VerificationError
 from ..graph.convert import as_flow_problem
-from ..graph.network import EXACT_FLOAT, INT64_MAX, FlowNetwork, exact_sum, vertex_mask
+from ..graph.network import EXACT_FLOAT, INT64_MAX, FlowNetwork, exact_sum, read_signed, vertex_mask
 from ..graph.residual import ResidualArrays, build_residual
 from ..kernels.csr_build import terminal_capacities
 from ..kernels.kernel import kernel
@@ -538,14 +538,9 @@ def _read_slopes(
     network: FlowNetwork, slope: ArrayLike, sources: NDArray[np.int64], sinks: NDArray[np.int64]
 ) -> Array:
     """Check the slopes, and return a copy of integers or floats."""
-    values = np.asarray(slope)
-    if values.dtype.kind not in "biuf" or values.shape != (network.num_arcs,):
-        raise InvalidInputError(
-            f"slope must be {network.num_arcs} numbers, one for each arc, got shape {values.shape}"
-        )
+    values = read_signed(slope, network.num_arcs, "slope").copy()
     if values.dtype.kind == "f" and not np.isfinite(values).all():
         raise InvalidInputError("slope has a value that is not finite")
-    values = values.astype(np.float64 if values.dtype.kind == "f" else np.int64)
     out, into = vertex_mask(network, sources)[network.tail], vertex_mask(network, sinks)[network.head]
     for wrong, rule in (
         (~out & (values > 0), "only an arc out of a source may have a positive slope"),

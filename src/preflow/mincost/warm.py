@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from ..arrays import Array, NetworkInput, Vertices
 from ..errors import InvalidInputError
 from ..graph.cost_network import CostNetwork, as_cost_network
+from ..graph.network import as_array, common_dtype, read_signed
 from ..method_names import CostFlowMethodName
 from ..progress import Reporter
 from ..solving.timing import timed
@@ -130,17 +131,16 @@ class MinCostFlow:
 
 def _changed(values: Array, places: ArrayLike, new: ArrayLike, what: str) -> Array:
     """Return a copy with new values at some places; floats among integers make all of them floats."""
-    index = np.asarray(places)
-    if index.dtype.kind not in "iu":
+    index = as_array(places, f"the number of each {what}")
+    if index.size and index.dtype.kind not in "iu":
         raise InvalidInputError(f"the number of each {what} must be an integer, got {places!r}")
     if index.size and (int(index.min()) < 0 or int(index.max()) >= len(values)):
         wrong = int(index.min()) if int(index.min()) < 0 else int(index.max())
         raise InvalidInputError(f"there is no {what} {wrong}: there are {len(values)}")
-    numbers = np.asarray(new)
-    if numbers.dtype.kind not in "biuf" or numbers.shape not in ((), index.shape):
+    given = as_array(new, "values")
+    if given.shape not in ((), index.shape):
         raise InvalidInputError(f"values must be one number, or one for each {what}, got {new!r}")
-    copy = values.astype(
-        np.result_type(values.dtype, numbers.dtype if numbers.dtype.kind == "f" else np.int64)
-    )
-    copy[index] = numbers
+    copy: Array
+    copy, numbers = common_dtype(values.copy(), read_signed(given.reshape(-1), given.size, "values"))
+    copy[index.reshape(-1).astype(np.int64)] = numbers
     return copy

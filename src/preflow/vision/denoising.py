@@ -28,9 +28,10 @@ from ..drawing.images import draw_picture, plane_of
 from ..errors import InvalidInputError
 from ..graph.contrast import finite_array
 from ..graph.data_arrays import Argument, like_data_array
-from ..graph.grid_input import as_array, looks_like_channels
+from ..graph.grid_input import looks_like_channels
 from ..graph.neighbourhood import half_neighbourhood, pair_boxes
 from ..graph.network import EXACT_FLOAT
+from ..graph.placement import host_array
 from ..gridcut.api import grid_cut
 from ..gridcut.result import GridCutResult
 from ..method_names import DeviceName, GridMethodName
@@ -207,7 +208,7 @@ def denoise(
     >>> result.verify()
     """
     values = finite_array("image", image)
-    given = as_array(image, "image")
+    given = host_array(image, "image")
     if given.dtype.kind in "iu" and given.size and np.abs(values).max() > EXACT_FLOAT:
         raise InvalidInputError("image has integers past 2**53, which float64 cannot hold exactly")
     check_number("weight", weight)

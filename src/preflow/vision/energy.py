@@ -21,8 +21,8 @@ from numpy.typing import ArrayLike, NDArray
 from ..arrays import Array, DType
 from ..cuts import min_cut
 from ..errors import CapacityOverflowError, InvalidInputError, VerificationError
-from ..graph.grid_input import as_array
 from ..graph.network import EXACT_FLOAT, FlowNetwork, MaxFlowProblem, exact_sum
+from ..graph.placement import host_array
 from ..maxflow.result import MinCutResult
 from ..method_names import DeviceName, FlowMethodName
 from ..progress import Reporter
@@ -405,7 +405,7 @@ def _largest(table: NDArray[np.int64]) -> int:
 
 def _costs(name: str, values: ArrayLike) -> Array:
     """Return costs as int64 or float64."""
-    array = as_array(values, name)
+    array = host_array(values, name)
     if array.dtype.kind not in "biuf":
         raise InvalidInputError(f"{name} must be an array of numbers, got {array.dtype}")
     if array.dtype.kind == "f" and array.size:
@@ -418,7 +418,7 @@ def _costs(name: str, values: ArrayLike) -> Array:
 
 
 def _variables(name: str, members: ArrayLike, order: int, num_variables: int) -> NDArray[np.int64]:
-    array = as_array(members, name)
+    array = host_array(members, name)
     if array.size == 0:
         return np.empty((0, order), dtype=np.int64)
     if array.dtype.kind not in "iu" or array.ndim != 2 or array.shape[1] != order:

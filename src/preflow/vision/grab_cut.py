@@ -21,7 +21,7 @@ from ..arrays import Connectivity, Spacing
 from ..checks import check_integer
 from ..errors import InvalidInputError
 from ..graph.contrast import finite_array
-from ..graph.grid_input import as_array
+from ..graph.placement import host_array
 from ..gridcut.api import grid_cut
 from ..gridcut.result import GridCutResult
 from ..method_names import DeviceName, GridMethodName
@@ -190,7 +190,7 @@ def _counts_on_both_sides(
 def _checked_box(image: ArrayLike, box: ArrayLike) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
     """Return the mask of a box, and the image with a channel axis."""
     values = finite_array("image", image)
-    given = as_array(box, "box")
+    given = host_array(box, "box")
     if given.dtype == np.bool_:
         inside = checked_mask("box", given)
         channels = check_channels(values, given.shape)

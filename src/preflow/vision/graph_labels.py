@@ -20,8 +20,8 @@ from ..arrays import Array
 from ..checks import check_integer
 from ..drawing.networks import draw_graph, label_colours
 from ..errors import CapacityOverflowError, InvalidInputError, VerificationError
-from ..graph.grid_input import as_array
 from ..graph.network import check_ends, exact_sum, vertex_ids
+from ..graph.placement import host_array
 from ..method_names import DeviceName, FlowMethodName
 from ..solving.drawn import DrawnResult
 from .deadline import Deadline
@@ -159,7 +159,7 @@ class GraphLabelEnergy:
 
     def checked_labels(self, labels: ArrayLike) -> NDArray[np.int64]:
         """Check a labelling and return it as int64."""
-        chosen = as_array(labels, "labels")
+        chosen = host_array(labels, "labels")
         if chosen.shape != (self.num_vertices,) or chosen.dtype.kind not in "iu":
             raise InvalidInputError(
                 f"labels must be integers of shape ({self.num_vertices},), got {chosen.dtype} of shape "
@@ -366,7 +366,7 @@ def label_graph(
 
 def _numbers(name: str, values: ArrayLike) -> Array:
     """Return finite numbers as int64 or float64."""
-    array = as_array(values, name)
+    array = host_array(values, name)
     if array.dtype.kind not in "biuf":
         raise InvalidInputError(f"{name} must hold integers or floats, got dtype {array.dtype}")
     if array.dtype.kind == "f":

@@ -17,8 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 from ..arrays import Array, DType
 from ..checks import check_integer
 from ..errors import CapacityOverflowError, InvalidInputError
-from ..graph.grid_input import as_array
 from ..graph.neighbourhood import Box, half_neighbourhood, pair_boxes
+from ..graph.placement import host_array
 
 #: Distances between all pairs of labels are stored, and the triangle inequality takes the cube of the number.
 MOST_LABELS = 1024
@@ -303,7 +303,7 @@ def _wide(values: Array) -> Array:
 
 def _numbers(name: str, values: ArrayLike) -> Array:
     """Return numbers as int16, int32 or int64 where all are integers, else as float64."""
-    array = as_array(values, name)
+    array = host_array(values, name)
     if array.dtype.kind == "f":
         if not np.isfinite(array).all():
             raise InvalidInputError(f"{name} has values that are not finite")

@@ -25,9 +25,10 @@ from ..checks import check_integer, check_number
 from ..drawing.images import draw_regions, plane_of
 from ..errors import CapacityOverflowError, InvalidInputError
 from ..graph.contrast import contrast_capacity
-from ..graph.grid_input import as_array, looks_like_channels
+from ..graph.grid_input import looks_like_channels
 from ..graph.neighbourhood import half_neighbourhood, pair_boxes
 from ..graph.network import EXACT_FLOAT
+from ..graph.placement import host_array
 from ..method_names import DeviceName, FlowMethodName, GridMethodName
 from ..progress import Reporter
 from ..solving.timing import solving_seconds
@@ -253,7 +254,7 @@ def segment_labels(
 
 def _checked_markers(markers: ArrayLike, mask: ArrayLike | None) -> tuple[Array, NDArray[np.bool_]]:
     """Return markers as integers, and the pixels that take part."""
-    seeds = as_array(markers, "markers")
+    seeds = host_array(markers, "markers")
     if seeds.dtype.kind == "f" and np.isfinite(seeds).all() and (seeds == np.rint(seeds)).all():
         seeds = seeds.astype(np.int64)
     if seeds.dtype.kind not in "iu":

@@ -18,8 +18,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import Array
 from ..errors import CapacityOverflowError, InvalidInputError
-from ..graph.grid_input import as_array
 from ..graph.neighbourhood import Box, half_neighbourhood, pair_boxes
+from ..graph.placement import host_array
 
 #: The largest cost of a pair of pixels: half from the census, half from colour.
 LARGEST_COST = 100
@@ -46,7 +46,7 @@ def checked_frame(name: str, image: ArrayLike) -> NDArray[np.float32]:
     Integers are taken on the scale of their type, floats on the scale from 0 to 1, as scikit-image does. A
     fourth channel, alpha, is left out.
     """
-    pixels = as_array(image, name)
+    pixels = host_array(image, name)
     if pixels.ndim == 3 and pixels.shape[2] == 4:
         pixels = pixels[..., :3]
     if pixels.ndim not in (2, 3) or pixels.shape[2:] not in ((), (1,), (2,), (3,)) or pixels.size == 0:

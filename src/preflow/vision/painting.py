@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..arrays import Array, Connectivity, Spacing
 from ..checks import check_integer, check_number
 from ..errors import InvalidInputError
-from ..graph.grid_input import as_array
+from ..graph.placement import host_array
 from ..gridcut.api import grid_cut
 from ..gridcut.warm import WarmGrid
 from ..method_names import DeviceName
@@ -149,7 +149,7 @@ class Painting:
         device: DeviceName = "auto",
         threads: int | None = None,
     ) -> None:
-        self.image: Array = np.array(as_array(image, "image"))
+        self.image: Array = np.array(host_array(image, "image"))
         shape = _shape_of_pixels(self.image)
         channels = check_channels(self.image, shape)
         self._channels = channels
@@ -289,7 +289,7 @@ class Painting:
         InvalidInputError
             `mask` is not an array of bool of the image's shape, or another label.
         """
-        given = as_array(mask, "mask")
+        given = host_array(mask, "mask")
         if given.dtype != np.bool_ or given.shape != self.shape:
             raise InvalidInputError(
                 f"mask must be an array of bool of shape {self.shape}, got {given.dtype} of {given.shape}"
@@ -310,7 +310,7 @@ class Painting:
         labels : array_like of int, shape of the image
             1 object, 2 background, 0 unknown.
         """
-        given = as_array(labels, "labels")
+        given = host_array(labels, "labels")
         if (
             given.dtype.kind not in "iu"
             or given.shape != self.shape

@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..drawing.images import draw_with_bar
 from ..errors import InvalidInputError
 from ..graph.cost_network import CostNetwork
+from ..graph.placement import host_array
 from ..method_names import DeviceName, FlowMethodName
 from ..mincost.api import min_cost_flow
 from ..mincost.result import MinCostFlowResult
@@ -162,7 +163,7 @@ def _wrapped(gaps: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _checked_phase(phase: ArrayLike) -> NDArray[np.float64]:
-    angles = np.asarray(phase)
+    angles = host_array(phase, "phase")
     if angles.ndim != 2 or angles.dtype.kind not in "iuf":
         raise InvalidInputError(
             f"phase must be a picture of numbers, got {angles.dtype} of shape {angles.shape}"
@@ -175,7 +176,7 @@ def _checked_phase(phase: ArrayLike) -> NDArray[np.float64]:
 
 
 def _checked_weights(weights: ArrayLike, shape: tuple[int, ...]) -> NDArray[Any]:
-    quality = np.asarray(weights)
+    quality = host_array(weights, "weights")
     if quality.shape != shape or quality.dtype.kind not in "biuf":
         raise InvalidInputError(
             f"weights must be numbers of shape {shape}, got {quality.dtype} of {quality.shape}"

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..checks import check_number
 from ..errors import InvalidInputError
-from ..graph.grid_input import as_array
+from ..graph.placement import host_array
 
 #: (x, y), or (x, y, z) in a volume.
 Point = tuple[float, ...]
@@ -167,7 +167,7 @@ def seeds_from_labels(labels: ArrayLike) -> tuple[NDArray[np.bool_], NDArray[np.
     >>> foreground.tolist(), background.tolist()
     ([[True, False, False]], [[False, False, True]])
     """
-    given = as_array(labels, "labels")
+    given = host_array(labels, "labels")
     if given.dtype.kind not in "iuf" or not np.isin(given, (0, 1, 2)).all():
         raise InvalidInputError("labels of seeds are 1 (object), 2 (background) and 0 (unknown)")
     return given == 1, given == 2
@@ -175,7 +175,7 @@ def seeds_from_labels(labels: ArrayLike) -> tuple[NDArray[np.bool_], NDArray[np.
 
 def _by_value(shape: tuple[int, ...], text: str, values: ArrayLike | None) -> NDArray[np.bool_]:
     """Return the pixels in a range of values such as ``>200``."""
-    grey = None if values is None else as_array(values, "values")
+    grey = None if values is None else host_array(values, "values")
     if grey is None or grey.shape != shape:
         raise InvalidInputError(f"seed {text!r} is a range of values: that needs a grey image")
     try:

@@ -25,9 +25,10 @@ from ..errors import CapacityOverflowError, InvalidInputError
 from ..graph.contrast import contrast_capacity, finite_array
 from ..graph.data_arrays import Argument, like_data_array
 from ..graph.grid import GridNetwork
-from ..graph.grid_input import as_array, looks_like_channels
+from ..graph.grid_input import looks_like_channels
 from ..graph.neighbourhood import half_neighbourhood
 from ..graph.network import EXACT_FLOAT
+from ..graph.placement import host_array
 from ..gridcut.api import grid_cut
 from ..gridcut.result import GridCutResult
 from ..method_names import DeviceName, GridMethodName
@@ -413,7 +414,7 @@ def checked_seeds(
 
 def checked_mask(name: str, given: ArrayLike) -> NDArray[np.bool_]:
     """Return an array as a mask of a signal, an image, a volume or a series of volumes."""
-    mask = as_array(given, name)
+    mask = host_array(given, name)
     if mask.dtype != np.bool_:
         raise InvalidInputError(f"{name} must be an array of bool, got {mask.dtype}: write {name} > 0")
     if mask.ndim not in ALL_AROUND:

@@ -57,10 +57,10 @@ from ...graph.convert import as_flow_problem
 from ...graph.network import (
     EXACT_FLOAT,
     FlowNetwork,
+    as_array,
     common_dtype,
     exact_sum,
     read_capacities,
-    vertex_ids,
 )
 from ...graph.residual import ResidualArrays, ResidualNetwork, build_residual
 from ...graph.scaling import proved_gap
@@ -563,7 +563,7 @@ class MaxFlow:
             raise InvalidInputError("the network was given without reverse capacities")
         if np.ndim(values) and np.shape(values) != np.shape(arcs):
             raise InvalidInputError(f"values has shape {np.shape(values)}, expected {np.shape(arcs)}")
-        flat = values if np.ndim(values) == 0 else np.asarray(values).reshape(-1)
+        flat = values if np.ndim(values) == 0 else as_array(values, "values").reshape(-1)
         new, saturated = read_capacities(flat, len(numbers), "values")
         if saturated:
             raise InvalidInputError("a capacity is larger than 2**63 - 1")
@@ -583,7 +583,7 @@ class MaxFlow:
                 kept.change(self._given, edits, reverse)
 
     def _arc_numbers(self, arcs: ArrayLike) -> NDArray[np.int64]:
-        numbers = np.asarray(arcs)
+        numbers = as_array(arcs, "arcs")
         if numbers.size == 0:
             return np.zeros(0, dtype=np.int64)
         if numbers.dtype.kind not in "iu":
@@ -625,9 +625,12 @@ class MaxFlow:
             The default of `reverse_capacity` is zero.
         """
         given = self._given
-        ends = vertex_ids(np.atleast_1d(np.asarray(tail)), "tail"), vertex_ids(np.atleast_1d(head), "head")
         added = FlowNetwork.from_arrays(
-            *ends, capacity, reverse_capacity=reverse_capacity, num_vertices=given.num_vertices
+            np.atleast_1d(as_array(tail, "tail")),
+            np.atleast_1d(as_array(head, "head")),
+            capacity,
+            reverse_capacity=reverse_capacity,
+            num_vertices=given.num_vertices,
         )
         if added.saturated:
             raise InvalidInputError("a capacity is larger than 2**63 - 1")
