@@ -380,7 +380,7 @@ class TestTransport:
         assert preflow.transport(([0, 0, 1, 1], [0, 1, 0, 1], [4, 1, 2, 3]), [3, 5], [4, 4]).cost == 14
 
     def test_bad_masses(self) -> None:
-        with pytest.raises(InvalidInputError, match="a has a mass of 'east'"):
+        with pytest.raises(InvalidInputError, match="a has an entry for 'east'"):
             preflow.transport(self.COST, {"east": 3}, [4, 4])
         with pytest.raises(InvalidInputError, match="no labels"):
             preflow.transport(self.COST.to_numpy(), {0: 3, 1: 5}, [4, 4])
@@ -491,3 +491,33 @@ class TestOtherResults:
         weights = nx.Graph([("a", "b", {"weight": 3}), ("b", "c")])
         for edges in (weights, list(weights.edges(data=True)), nx.to_dict_of_dicts(weights)):
             assert solve(edges).graph.weight.tolist() == [3, 1]
+
+
+def test_costs_of_singles_by_label() -> None:
+    cost = pd.DataFrame([[4, 1], [2, 0]], index=["ada", "bob"], columns=["sew", "cook"])
+    for alone in (pd.Series({"bob": 0, "ada": 100}), {"bob": 0, "ada": 100}):
+        result = preflow.linear_assignment(cost, unmatched_cost=(alone, 0))
+        result.verify()
+        assert result.pairs() == [("ada", "cook")]
+    with pytest.raises(InvalidInputError, match="unmatched_cost of rows has no entry for 'bob'"):
+        preflow.linear_assignment(cost, unmatched_cost=({"ada": 1}, 0))
+    with pytest.raises(InvalidInputError, match="has no labels"):
+        preflow.linear_assignment([[1]], unmatched_cost=({0: 1}, 0))
+
+
+def test_a_series_with_a_label_twice() -> None:
+    twice = pd.Series([1, 2, -3], index=["a", "a", "b"])
+    edges = [("a", "b", 4, 1)]
+    for solve in (
+        lambda: preflow.CostNetwork.from_edges(edges, supply=twice),
+        lambda: preflow.min_cost_flow(edges, twice),
+        lambda: preflow.reductions.select_projects(twice, []),
+        lambda: preflow.transport({"a": {"b": 1}}, twice, [3]),
+    ):
+        with pytest.raises(InvalidInputError, match="two entries for 'a'"):
+            solve()
+
+
+def test_structured_arrays_of_foreign_byte_order() -> None:
+    table = np.array([(0, 1, 2), (0, 1, 3)], [("source", ">i4"), ("target", ">i4"), ("capacity", ">f4")])
+    assert preflow.max_flow(table, 0, 1).value == 5

@@ -98,3 +98,20 @@ def test_wrong_answers_are_refused() -> None:
     )  # fmt: skip
     with pytest.raises(VerificationError, match="passes 2"):
         wrong.verify()
+
+
+def test_limits_of_a_series_are_by_label() -> None:
+    pandas = pytest.importorskip("pandas")
+    roads = [("s", "v", 5), ("v", "t", 5)]
+    limit = pandas.Series({"v": 2, "s": 9, "t": 9})
+    assert reductions.VertexCapacities.of(roads, limit, "s", "t").solve().value == 2
+
+
+def test_large_limits() -> None:
+    arcs = [0, 0, 1, 1], [1, 1, 2, 2], [2**60 + 1] * 4
+    found = reductions.VertexCapacities.of(arcs, {1: 2**53 + 1}, 0, 2).solve()
+    found.verify()
+    assert found.value == 2**53 + 1
+    # A sum past int64 does not make floats of all capacities.
+    large = [0, 0], [1, 1], [2**62, 2**61 + 1]
+    assert reductions.MaxFlowAsCirculation.of(large, 0, 1).network.capacity.dtype == np.int64

@@ -119,8 +119,8 @@ def test_labels() -> None:
     ("call", "message"),
     [
         (lambda: reductions.general_b_matching(([0], [1]), -1), "negative"),
-        (lambda: reductions.general_b_matching(([0], [1]), [1]), "one for each vertex"),
-        (lambda: reductions.general_b_matching(([0], [1]), 1.5), "an integer"),
+        (lambda: reductions.general_b_matching(([0], [1]), [1]), "limit has shape"),
+        (lambda: reductions.general_b_matching(([0], [1]), 1.5), "must hold integers"),
         (lambda: reductions.t_join(([0], [1]), [0]), "no T-join"),
         (lambda: reductions.t_join(([0], [1]), [5]), "out of range"),
         (lambda: reductions.t_join(([0], [1], [2**53]), [0, 1]), "too large"),
@@ -148,3 +148,19 @@ def test_corrupted_results_are_refused() -> None:
             with pytest.raises(VerificationError):
                 result.verify()
             object.__setattr__(result, field, kept)
+
+
+def test_limits() -> None:
+    pandas = pytest.importorskip("pandas")
+    edges = [("hub", "a", 5), ("hub", "b", 6), ("hub", "c", 7)]
+    for limit in ({"hub": 2}, pandas.Series({"c": 1, "b": 1, "a": 1, "hub": 2})):
+        found = reductions.general_b_matching(edges, limit)
+        found.verify()
+        assert found.weight == 13
+    for large in (2**70, np.array([2**64 - 1, 1, 1, 1], dtype=np.uint64)):
+        assert reductions.general_b_matching(([0, 0, 0], [1, 2, 3], [5, 6, 7]), large).weight == 18
+    for limit in ({"hub": 1.5}, [0.5, 1, 1, 1], {"hub": -1}, {"x": 1}):
+        with pytest.raises(InvalidInputError):
+            reductions.general_b_matching(edges, limit)
+    with pytest.raises(InvalidInputError, match="limit has two entries for 'a'"):
+        reductions.general_b_matching(edges, pandas.Series([1, 2], index=["a", "a"]))

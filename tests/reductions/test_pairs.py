@@ -301,3 +301,7 @@ def test_labels_of_b_matching() -> None:
     assert reductions.b_matching(([0, 1], [0, 0])).pairs() in ([(0, 0)], [(1, 0)])
     with pytest.raises(InvalidInputError, match="row_limit has no entry for 'bob'"):
         reductions.b_matching(shifts, row_limit={"ada": 2})
+
+
+def test_a_limit_of_edges_past_int64() -> None:
+    assert reductions.b_matching(([0], [0]), row_limit=3, column_limit=2, edge_limit=2**70).size == 2

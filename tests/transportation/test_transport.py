@@ -238,3 +238,8 @@ def test_whole_numbers_of_float32_are_never_scaled() -> None:
     preflow.transport(np.eye(2), masses, masses[::-1]).verify()
     with pytest.raises(InvalidInputError, match="different sums: 16,777,217 and 16,777,216"):
         preflow.transport(np.eye(2), masses, np.array([2**24, 0], dtype=np.float32))
+
+
+def test_masses_that_are_numbers() -> None:
+    with pytest.raises(InvalidInputError, match="a has shape"):
+        preflow.transport(([0], [0], [1]), 1, [1])  # type: ignore[arg-type]

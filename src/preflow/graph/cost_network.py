@@ -28,6 +28,7 @@ from .edge_tables import (
     is_edge_list,
     is_table,
     number_together,
+    numbers_by_label,
     other_names_by,
     read_dict,
     read_table,
@@ -42,6 +43,7 @@ from .network import (
     edge_values,
     frozen,
     read_capacities,
+    read_signed,
     vertex_ids,
 )
 from .networkx_edges import is_networkx, read_networkx
@@ -105,8 +107,8 @@ class CostNetwork(VertexNames, HostArrays, ReadOnlyArrays):
         num_vertices = check_ends(tail, head, self.num_vertices)
         count = len(tail)
         capacity, _ = read_capacities(self.capacity, count, "capacity")
-        lower = None if self.lower is None else _read_exact(self.lower, count, "lower", signed=True)
-        cost = _read_exact(self.cost, count, "cost", signed=True)
+        lower = None if self.lower is None else read_signed(self.lower, count, "lower")
+        cost = read_signed(self.cost, count, "cost")
         _check_finite(cost, "cost")
         if lower is not None:
             _check_finite(lower, "lower")
@@ -446,7 +448,7 @@ class CostNetwork(VertexNames, HostArrays, ReadOnlyArrays):
             raise InvalidInputError(
                 f"supply must be a mapping of labels to numbers, or a Series, got {type(supply).__name__}"
             )
-        wanted = {} if supply is None else dict(supply.items())
+        wanted = {} if supply is None else numbers_by_label(supply, "supply")
         labels, tail, head = number_together(edges, wanted)
         values: dict[str, Any] = {
             name: column_values(column, name, signed=name != "capacity")
@@ -464,14 +466,7 @@ class CostNetwork(VertexNames, HostArrays, ReadOnlyArrays):
 
         A Series of pandas is a mapping where the network has labels.
         """
-        if isinstance(supply, Mapping) or (self.labels is not None and hasattr(supply, "items")):
-            values: list[Any] = [0] * self.num_vertices
-            for name, value in supply.items():
-                if isinstance(value, float | np.floating) and not np.isfinite(value):
-                    raise InvalidInputError(f"the supply of {name!r} is {value}: it must be finite")
-                values[self.vertex(name)] = value
-            supply = values
-        return read_supply(supply, self.num_vertices)
+        return read_supply(self.by_vertex(supply, "supply", 0, finite=True), self.num_vertices)
 
 
 def read_supply(values: Any, num_vertices: int) -> Array:
@@ -480,7 +475,7 @@ def read_supply(values: Any, num_vertices: int) -> Array:
         raise InvalidInputError(
             f"supply must have one entry for each of {num_vertices} vertices, got {values!r}"
         )
-    supply = _read_exact(values, num_vertices, "supply", signed=True)
+    supply = read_signed(values, num_vertices, "supply")
     _check_finite(supply, "supply")
     return supply
 
@@ -543,15 +538,6 @@ def is_integral(values: Array) -> bool:
         return True
     finite = values[np.isfinite(values)]
     return bool((np.abs(finite) <= EXACT_FLOAT).all() and (finite == np.rint(finite)).all())
-
-
-def _read_exact(values: Any, count: int, name: str, *, signed: bool) -> Array:
-    array, larger = read_capacities(values, count, name, signed=signed)
-    if larger:
-        raise CapacityOverflowError(f"{name} has an integer that does not fit int64")
-    if array.dtype.kind == "i" and len(array) and int(array.min()) == -(2**63):
-        raise CapacityOverflowError(f"{name} {-(2**63)} does not fit int64 with its sign changed")
-    return array
 
 
 def _check_finite(values: Array, name: str) -> None:

@@ -436,7 +436,7 @@ def _numbered(
     count, width = len(sides[0]), len(sides)
     arrays = [side for side in sides if isinstance(side, np.ndarray)]
     if count and len(arrays) == width and not before and len({side.dtype for side in arrays}) == 1:
-        values = np.empty(count * width, dtype=arrays[0].dtype)
+        values = np.empty(count * width, dtype=arrays[0].dtype.newbyteorder("="))
         for i, side in enumerate(arrays):
             values[i::width] = side
         found = _factorized(values)
@@ -492,6 +492,59 @@ def _refuse_unhashable(sides: list[Ends]) -> None:
                 raise InvalidInputError(
                     f"labels must be hashable: an end of edge {i} is a {type(label).__name__}, {label!r}"
                 ) from None
+
+
+def numbers_by_label(values: Untyped, name: str) -> dict[Hashable, Untyped]:
+    """Return the numbers of a mapping or a Series of pandas by label; `name` says what they are.
+
+    Raises
+    ------
+    InvalidInputError
+        A Series has a label twice.
+    """
+    items = list(values.items())
+    given = dict(items)
+    if len(given) < len(items):
+        labels = [label for label, _ in items]
+        twice = next(label for i, label in enumerate(labels) if label in labels[:i])
+        raise InvalidInputError(f"{name} has two entries for {twice!r}")
+    return given
+
+
+def in_order_of(
+    labels: Sequence[Hashable] | None, values: Untyped, name: str, *, rest: float | None = None
+) -> Untyped:
+    """Return numbers by label, a mapping or a Series of pandas, in the order of labels; others unchanged.
+
+    Parameters
+    ----------
+    labels : sequence or None
+        Those of the rows, or of the columns, of a problem. None: it has none.
+    values : mapping, Series, or anything else
+    name : str
+        What the numbers are, for messages.
+    rest : number, optional
+        The number of labels that are left out. Default: none may be.
+
+    Raises
+    ------
+    InvalidInputError
+        A label is missing, unknown, or one of several that are alike.
+    """
+    if not isinstance(values, Mapping) and (labels is None or not hasattr(values, "items")):
+        return values
+    if labels is None:
+        raise InvalidInputError(f"{name} is a mapping of labels, and the problem has no labels")
+    given, known = numbers_by_label(values, name), set(labels)
+    if len(known) < len(labels):
+        raise InvalidInputError(f"{name} has numbers by label, and two labels of the problem are the same")
+    for label in given:
+        if label not in known:
+            raise InvalidInputError(f"{name} has an entry for {label!r}, which the problem does not have")
+    for label in labels:
+        if rest is None and label not in given:
+            raise InvalidInputError(f"{name} has no entry for {label!r}")
+    return [given.get(label, rest) for label in labels]
 
 
 def objects(labels: Iterable[Hashable], count: int) -> Array:

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import AnyArray, Untyped
 from ..errors import InvalidInputError
+from .edge_tables import numbers_by_label
 
 
 class VertexNames:
@@ -50,6 +52,27 @@ class VertexNames:
     def name(self, vertex: Any) -> str:
         """Return the caller's name for a vertex given by its number, for messages."""
         return repr(self.labels[int(vertex)]) if self.labels is not None else str(int(vertex))
+
+    def by_vertex(self, values: AnyArray, name: str, rest: float | None, *, finite: bool = False) -> AnyArray:
+        """Return numbers of vertices as a list in the order of the vertices, if they are given by name.
+
+        A mapping gives them so; a Series of pandas, too, if the vertices have labels. Vertices that are left
+        out get `rest`. Other values are returned unchanged; `name` says for messages what they are.
+
+        Raises
+        ------
+        InvalidInputError
+            There is no such vertex, or its number is NaN, or infinite although it must be `finite`.
+        """
+        if not isinstance(values, Mapping) and (self.labels is None or not hasattr(values, "items")):
+            return values
+        found: list[Untyped] = [rest] * self.num_vertices
+        for vertex, value in numbers_by_label(values, name).items():
+            if isinstance(value, float | np.floating) and (np.isnan(value) or (finite and np.isinf(value))):
+                must = ": it must be finite" if finite else ""
+                raise InvalidInputError(f"the {name} of {vertex!r} is {value}{must}")
+            found[self.vertex(vertex)] = value
+        return found
 
     def vertices(self, names: Any, role: str) -> NDArray[np.int64]:
         """Return the numbers of one vertex or several, sorted and distinct.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, Unpack
 
@@ -19,7 +18,7 @@ from ..graph.convert import as_flow_problem
 from ..graph.cost_input import as_costs
 from ..graph.cost_network import CostNetwork
 from ..graph.costs import DenseCosts, SparseCosts
-from ..graph.network import EXACT_FLOAT, INT64_MAX, FlowNetwork, read_capacities
+from ..graph.network import EXACT_FLOAT, INT64_MAX, FlowNetwork, exact_sum, read_capacities
 from ..maxflow.api import max_flow
 from ..maxflow.result import MaxFlowResult, MinCutResult
 from ..mincost.api import min_cost_flow
@@ -228,12 +227,10 @@ def totals(vertices: NDArray[np.int64], amounts: Array, num_vertices: int) -> Ar
 
 
 def sum_of(amounts: Array) -> int | float:
-    """Return the sum of non-negative amounts, at most the largest int64 for integers."""
+    """Return the sum of non-negative amounts; of integers at most the largest int64 less one."""
     if amounts.dtype.kind == "f":
         return float(amounts.sum())
-    if float(amounts.astype(np.float64).sum()) >= 2.0**62:
-        return INT64_MAX
-    return int(amounts.sum())
+    return min(exact_sum(amounts), INT64_MAX - 1) if len(amounts) else 0
 
 
 def two_way_arcs(network: CostNetwork) -> NDArray[np.int64]:
@@ -324,19 +321,3 @@ def one_matrix(cost: AnyArray) -> DenseCosts | SparseCosts:
     if costs.base is not None:
         raise InvalidInputError("integer costs are at most 2**59 in size")
     return costs.plain()
-
-
-def by_label(values: ArrayLike, name: str, labels: Sequence[Hashable] | None) -> ArrayLike:
-    """Return numbers by label, a mapping or a Series, in the order of the labels; others unchanged."""
-    if not isinstance(values, Mapping) and (labels is None or not hasattr(values, "items")):
-        return values
-    if labels is None:
-        raise InvalidInputError(f"{name} is a mapping of labels, and the problem has no labels")
-    given: Mapping[Hashable, int] = dict(values.items())
-    for label in labels:
-        if label not in given:
-            raise InvalidInputError(f"{name} has no entry for {label!r}")
-    if len(given) > len(labels):
-        extra = next(label for label in given if label not in set(labels))
-        raise InvalidInputError(f"{name} has an entry for {extra!r}, which the problem does not have")
-    return [given[label] for label in labels]

@@ -5,7 +5,7 @@ Edmonds and Johnson 1973 for T-joins and the postman; Gallai 1959 for edge cover
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ from ..drawing.networks import draw_graph, matched_colours
 from ..errors import CostOverflowError, InfeasibleMatchingError, InvalidInputError, VerificationError
 from ..general_matching.api import matching
 from ..general_matching.result import GeneralMatchingResult
-from ..graph.network import EXACT_FLOAT, exact_sum
+from ..graph.network import EXACT_FLOAT, exact_sum, read_capacities
 from ..graph.undirected import UndirectedGraph, as_undirected_graph
 from ..solving.drawn import DrawnResult
 
@@ -208,8 +208,9 @@ def general_b_matching(graph: GraphInput, limit: Any, *, weight: WeightInput = N
     ----------
     graph, weight
         As in :func:`preflow.matching`. Without weights, as many edges as possible.
-    limit : int, array_like of integers, shape (n,), or mapping of vertices to integers
-        A vertex that a mapping leaves out has the limit 1.
+    limit : int, array_like of integers, shape (n,), mapping of vertices to integers, or Series
+        A vertex that a mapping leaves out has the limit 1. A Series of pandas is a mapping where the vertices
+        have labels.
 
     Returns
     -------
@@ -245,17 +246,10 @@ def general_b_matching(graph: GraphInput, limit: Any, *, weight: WeightInput = N
 
 
 def _limits(graph: UndirectedGraph, limit: Any) -> NDArray[np.int64]:
-    values: Any = limit
-    if isinstance(limit, Mapping):
-        values = np.ones(graph.num_vertices, dtype=np.int64)
-        for name, most in limit.items():
-            values[graph.vertex(name)] = most
-    limits = np.asarray(values)
-    if limits.dtype.kind not in "iu" or limits.shape not in ((), (graph.num_vertices,)):
-        raise InvalidInputError("limit is an integer, or one for each vertex, or a mapping of vertices")
-    if limits.size and int(limits.min()) < 0:
-        raise InvalidInputError(f"limit is negative: {int(limits.min())}")
-    return np.broadcast_to(limits, (graph.num_vertices,)).astype(np.int64)
+    limits, _ = read_capacities(graph.by_vertex(limit, "limit", 1), graph.num_vertices, "limit")
+    if limits.dtype.kind != "i":
+        raise InvalidInputError("limit must hold integers")
+    return limits.astype(np.int64)
 
 
 def _useful(graph: UndirectedGraph) -> NDArray[np.int64]:

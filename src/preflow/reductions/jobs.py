@@ -20,11 +20,11 @@ from ..errors import InfeasibleError, InfeasibleFlowError, InvalidInputError, Ve
 from ..graph.cost_edges import with_edges_read
 from ..graph.cost_network import CostNetwork
 from ..graph.costs import DenseCosts
-from ..graph.edge_tables import data_frame, labels_of
+from ..graph.edge_tables import data_frame, in_order_of, labels_of
 from ..mincost.result import MinCostFlowResult
 from ..solving.call import Arguments
 from ..solving.drawn import DrawnResult
-from .base import CostReduction, by_label, check_fits, freeze, one_matrix, read_limits
+from .base import CostReduction, check_fits, freeze, one_matrix, read_limits
 from .most_for_least import MaxFlowMinCostResult, max_flow_min_cost
 
 if TYPE_CHECKING:
@@ -256,7 +256,7 @@ class JobsAsMinCostFlow(CostReduction[JobAssignment]):
         given = one_matrix(with_edges_read(cost))
         _, n, m = given.shape
         workers, jobs = given.labels or (None, None)
-        limit, needs = by_label(limit, "limit", workers), by_label(needs, "needs", jobs)
+        limit, needs = in_order_of(workers, limit, "limit"), in_order_of(jobs, needs, "needs")
         pairs = given.to_sparse() if isinstance(given, DenseCosts) else given
         limits, needed = read_limits(limit, n, "limit"), read_limits(needs, m, "needs")
         worker, job = pairs.row, pairs.column.astype(np.int64)

@@ -19,12 +19,12 @@ from ..drawing.pairs import draw_two_columns
 from ..errors import InvalidInputError, VerificationError
 from ..graph.bipartite import BipartiteGraph
 from ..graph.convert import as_bipartite_graph
-from ..graph.edge_tables import labels_of
-from ..graph.network import FlowNetwork
+from ..graph.edge_tables import in_order_of, labels_of
+from ..graph.network import INT64_MAX, FlowNetwork
 from ..maxflow.result import MaxFlowResult
 from ..solving.call import Arguments
 from ..solving.drawn import DrawnResult
-from .base import FlowReduction, by_label, check_fits, freeze, read_limits, totals
+from .base import FlowReduction, check_fits, freeze, read_limits, totals
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -177,8 +177,8 @@ class MatchingAsMaxFlow(FlowReduction[BMatching]):
         """
         given = as_bipartite_graph(graph).on_host()
         n, m = given.shape
-        row_limit = by_label(row_limit, "row_limit", given.row_labels)
-        column_limit = by_label(column_limit, "column_limit", given.column_labels)
+        row_limit = in_order_of(given.row_labels, row_limit, "row_limit")
+        column_limit = in_order_of(given.column_labels, column_limit, "column_limit")
         rows, columns = read_limits(row_limit, n, "row_limit"), read_limits(column_limit, m, "column_limit")
         if edge_limit is not None and (
             isinstance(edge_limit, bool) or not isinstance(edge_limit, int | np.integer) or edge_limit < 0
@@ -188,7 +188,7 @@ class MatchingAsMaxFlow(FlowReduction[BMatching]):
         # More than one end of the edge allows: such an arc is in no minimum cut.
         capacity = np.minimum(rows[row], columns[column]) + 1
         if edge_limit is not None:
-            capacity = np.minimum(capacity, edge_limit)
+            capacity = np.minimum(capacity, min(int(edge_limit), INT64_MAX))
         source, sink = n + m, n + m + 1
         network = FlowNetwork.from_arrays(
             np.concatenate([np.full(n, source), n + np.arange(m), row]),

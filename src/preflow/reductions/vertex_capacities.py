@@ -21,7 +21,17 @@ from ..graph.edge_tables import labelled_flow, labelled_pairs, labels_of
 from ..graph.network import FlowNetwork, read_capacities
 from ..maxflow.result import MaxFlowResult, MinCutResult
 from ..solving.drawn import DrawnResult
-from .base import FlowReduction, check_fits, freeze, joined, net_flow, one_way, only, read_flow_problem
+from .base import (
+    FlowReduction,
+    check_fits,
+    freeze,
+    joined,
+    net_flow,
+    one_way,
+    only,
+    read_flow_problem,
+    sum_of,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -156,24 +166,25 @@ class VertexCapacities(FlowReduction[VertexFlow]):
         ----------
         network, source, sink
             As in :func:`preflow.max_flow`; one source and one sink.
-        limit : array_like of numbers, shape (num_vertices,), or mapping of vertices to numbers
-            How much flow may pass each vertex; may be ``inf``. Vertices that a mapping lacks have no limit.
+        limit : array_like of numbers, shape (num_vertices,), mapping of vertices to numbers, or Series
+            How much flow may pass each vertex; may be ``inf``. Vertices that a mapping lacks have no limit. A
+            Series of pandas is a mapping where the vertices have labels.
             Limits of the source and the sink count, too.
         """
         given, sources, sinks = read_flow_problem(network, source, sink)
         n = given.num_vertices
-        values: ArrayLike
-        if isinstance(limit, Mapping):
-            listed: list[float] = [np.inf] * n
-            for name, value in limit.items():
-                listed[given.vertex(name)] = value
-            values = np.array(listed)
-        else:
-            values = limit
+        tail, head, capacity = one_way(given)
+        values = given.by_vertex(limit, "limit", None)
+        if isinstance(limit, Mapping) or values is not limit:
+            whole = capacity.dtype.kind == "i" and all(
+                isinstance(each, int | np.integer | None) for each in values
+            )
+            # No more than this passes a vertex.
+            endless = int(sum_of(capacity)) + 1 if whole else np.inf
+            values = [endless if each is None else each for each in values]
         limits, larger = read_capacities(values, n, "limit")
         if larger:
             raise InvalidInputError("limit has an integer that does not fit int64")
-        tail, head, capacity = one_way(given)
         vertices = np.arange(n)
         built = FlowNetwork.from_arrays(
             np.append(tail + n, vertices),

@@ -26,7 +26,7 @@ from ..graph.cost_input import as_costs
 from ..graph.costs import DenseCosts, SparseCosts
 from ..graph.device.costs import DeviceCosts, copied_to_device
 from ..graph.device.points import DevicePoints, points_on_device
-from ..graph.edge_tables import labels_of
+from ..graph.edge_tables import in_order_of, labels_of
 from ..graph.network import exact_sum
 from ..graph.placement import gpu_of_method, gpu_worth_using, host_array, without_gradient
 from ..graph.point_costs import PointCosts
@@ -145,7 +145,9 @@ class TransportCall(Call[Any]):
     @classmethod
     def prepare(cls, cost: AnyArray, a: ArrayLike, b: ArrayLike, request: Request) -> TransportCall:
         """Read the costs and the masses, and choose the method."""
-        shape = (len(a), len(b)) if isinstance(cost, tuple) else None  # type: ignore[arg-type]
+        shape = None
+        if isinstance(cost, tuple):
+            shape = (*np.shape(a), 1)[0], (*np.shape(b), 1)[0]
         seconds: dict[str, float] = {}
         with timed(seconds, "build"):
             costs: TransportCosts = as_costs(
@@ -155,7 +157,7 @@ class TransportCall(Call[Any]):
             raise InvalidInputError("integer costs are at most 2**59 in size")
         items, n, m = costs.shape
         rows, columns = costs.labels or (None, None)
-        a, b = _by_label(a, "a", rows), _by_label(b, "b", columns)
+        a, b = in_order_of(rows, a, "a", rest=0), in_order_of(columns, b, "b", rest=0)
         first, second = _with_equal_sums(_masses(a, "a", costs.leading, n), _masses(b, "b", costs.leading, m))
         if not items or not n or not m:
             raise InvalidInputError(
@@ -348,23 +350,6 @@ def _one(costs: TransportCosts, item: int) -> TransportCosts:
     if isinstance(costs, DeviceCosts):
         return replace(costs, values=costs.values[item : item + 1], leading=())
     return costs.one(item)
-
-
-def _by_label(values: ArrayLike, name: str, labels: Sequence[Hashable] | None) -> ArrayLike:
-    """Return masses by label, a mapping or a Series, in the order of the labels; others unchanged."""
-    if not isinstance(values, Mapping) and (labels is None or not hasattr(values, "items")):
-        return values
-    if labels is None:
-        raise InvalidInputError(f"{name} is a mapping of labels, and the costs have no labels")
-    given: Any = values
-    masses = dict.fromkeys(labels, 0)
-    if len(masses) < len(labels):
-        raise InvalidInputError(f"{name} has masses by label, and two labels of the costs are the same")
-    for label, mass in given.items():
-        if label not in masses:
-            raise InvalidInputError(f"{name} has a mass of {label!r}, which the costs do not have")
-        masses[label] = mass
-    return list(masses.values())
 
 
 def _masses(values: ArrayLike, name: str, leading: tuple[int, ...], size: int) -> Array:

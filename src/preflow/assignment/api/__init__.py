@@ -85,12 +85,12 @@ def linear_assignment(
         the largest number of pairs, instead of raising InfeasibleError.
     unmatched_cost : number, or (rows, columns), optional
         What each row and each column without a partner costs (with `maximize`, what it is worth): one number
-        for all, or a tuple of a number or an array for the rows and one for the columns. Then any number of
-        pairs is allowed, and the total counts pairs and singles. 0 with `maximize` is the matching of the
-        largest weight. Trackers know this as ``cost_limit`` of lap and lapx: ``cost_limit=L`` is
-        ``unmatched_cost=(L, 0)``. Of points, the distances that pay are stored, 24 bytes each; a method on a
-        GPU takes all n m distances, 8 bytes each, on the host and on the GPU. Costs on a GPU are copied to
-        the host, and arrays of the result are put where the costs are.
+        for all, or a tuple of a number or an array for the rows and one for the columns; by label, a mapping
+        or a Series. Then any number of pairs is allowed, and the total counts pairs and singles. 0 with
+        `maximize` is the matching of the largest weight. Trackers know this as ``cost_limit`` of lap and
+        lapx: ``cost_limit=L`` is ``unmatched_cost=(L, 0)``. Of points, the distances that pay are stored, 24
+        bytes each; a method on a GPU takes all n m distances, 8 bytes each, on the host and on the GPU. Costs
+        on a GPU are copied to the host, and arrays of the result are put where the costs are.
     options : mapping, optional
         Options of the named method, such as ``{"row_reduction": 20}``; "auto" takes no options.
     time_limit : float, optional

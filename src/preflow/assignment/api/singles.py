@@ -32,6 +32,7 @@ from ...graph.cost_edges import CostEdges
 from ...graph.cost_input import as_costs
 from ...graph.costs import LARGEST_INTEGER, DenseCosts, SparseCosts
 from ...graph.device.costs import DeviceCosts
+from ...graph.edge_tables import in_order_of
 from ...graph.placement import as_device_array, host_array
 from ...graph.point_costs import PointCosts
 from ...solving.call import Request
@@ -98,11 +99,10 @@ def _read_singles(costs: HostCostsOfPairs, given: AnyArray) -> Singles:
             f"unmatched_cost is a number, or a tuple (rows, columns), got a tuple of {len(both)}"
         )
     found = []
+    labels = (None, None) if isinstance(costs, PointCosts) else costs.labels or (None, None)
     for values, size, side in ((both[0], n, "rows"), (both[1], m, "columns")):
-        try:
-            numbers = _on_host(values) if is_on_gpu(values) else host_array(values, "unmatched_cost")
-        except InvalidInputError:
-            numbers = np.asarray(None)
+        values = in_order_of(labels[side == "columns"], values, f"unmatched_cost of {side}")
+        numbers = _on_host(values) if is_on_gpu(values) else host_array(values, f"unmatched_cost of {side}")
         if numbers.dtype.kind not in "biuf":
             raise InvalidInputError(f"unmatched_cost of {side} must be numbers, got {values!r}")
         if numbers.dtype.kind == "f":
