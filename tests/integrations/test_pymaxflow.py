@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from preflow.errors import InvalidInputError, InvalidTypeError
+from preflow.errors import CapacityOverflowError, InvalidInputError, InvalidTypeError
 from preflow.integrations import pymaxflow
 
 EDGE = st.tuples(st.integers(0, 4), st.integers(0, 4), st.integers(0, 9), st.integers(0, 9))
@@ -117,6 +117,8 @@ def test_networkx_graph() -> None:
         (lambda g: g.get_segment(0), InvalidInputError, "maxflow"),
         (lambda g: g.add_nodes(0), InvalidInputError, "num_nodes"),
         (lambda g: g.add_grid_nodes((2.5, 3)), InvalidInputError, "shape"),
+        (lambda g: g.add_grid_edges([0, 1], 2**62, [0, 0, 2]), CapacityOverflowError, "past int64"),
+        (lambda g: [g.add_tedge(0, 2**62, 1), g.maxflow()], CapacityOverflowError, "sum to 2"),
     ],
 )
 def test_errors(call: Any, error: type[Exception], words: str) -> None:
@@ -132,3 +134,12 @@ def test_terminals_without_a_side() -> None:
     g.add_tedge(0, np.inf, np.inf)
     with pytest.raises(InvalidInputError, match="infinite"):
         g.maxflow()
+
+
+def test_weights_of_small_dtypes_do_not_wrap() -> None:
+    g = pymaxflow.GraphInt()
+    nodes = g.add_grid_nodes((1, 2))
+    structure = np.array([[0, 0, 2]], np.uint8)
+    g.add_grid_edges(nodes, np.full((1, 2), 200, np.uint8), structure=structure)
+    g.add_grid_tedges(nodes, [[1000, 0]], [[0, 1000]])
+    assert g.maxflow() == 400

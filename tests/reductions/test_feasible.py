@@ -55,3 +55,13 @@ def test_refusals() -> None:
     found = reduction.solve()
     with pytest.raises(VerificationError):
         reductions.FeasibleFlow(np.array([2]), network, found.supply).verify()
+
+
+def test_supplies_whose_sum_wraps() -> None:
+    with pytest.raises(InvalidInputError, match="sum to 18,446,744,073,709,551,616"):
+        reductions.feasible_flow(([0], [3], [1], [0]), [2**62] * 4)
+    arcs = [0, 1], [2, 3], [1, 1], [0, 0]
+    with pytest.raises(InfeasibleFlowError) as caught:
+        reductions.feasible_flow(arcs, [2**62, 2**62, -(2**62), -(2**62)])
+    assert caught.value.vertices == (0, 1)
+    assert caught.value.excess == 2**63 - 2

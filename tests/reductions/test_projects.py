@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from preflow import reductions
-from preflow.errors import InvalidInputError, VerificationError
+from preflow.errors import CapacityOverflowError, InvalidInputError, VerificationError
 
 pytestmark = pytest.mark.fast
 
@@ -89,3 +89,23 @@ def test_labels(requires: Any, series: bool) -> None:
         reductions.select_projects(profit, [("order", "saw")])
     with pytest.raises(InvalidInputError, match="must be pairs"):
         reductions.select_projects(profit, [("order",)])
+
+
+def test_large_profits() -> None:
+    large = [2**62, 2**61 + 1, -(2**61)]
+    found = reductions.select_projects(large, [(0, 2), (1, 2)])
+    found.verify()
+    assert found.profit == sum(large)
+    assert found.cut.network.capacity.dtype == np.int64
+    with pytest.raises(CapacityOverflowError, match="sum past int64"):
+        reductions.select_projects([2**62, 2**62], [])
+    with pytest.raises(CapacityOverflowError, match="sign changed"):
+        reductions.select_projects([-(2**63), 1], [])
+
+
+def test_labels_of_several_types() -> None:
+    found = reductions.select_projects({"order": 5, 1: -3, ("a", 2): 2}, (["order", ("a", 2)], [1, "order"]))
+    found.verify()
+    assert found.profit == 4
+    with pytest.raises(InvalidInputError, match="2 projects and 1 required"):
+        reductions.select_projects({"order": 5, 1: -3}, (["order", "order"], [1]))

@@ -58,3 +58,10 @@ def test_refusals() -> None:
     wrong = reductions.RoundedMatrix(np.array([[1, 1]]), np.array([[0.5, 0.5]]))
     with pytest.raises(VerificationError, match="sum of a row"):
         wrong.verify()
+
+
+@pytest.mark.parametrize("dtype", [bool, np.int8, np.uint64, np.float16, np.float32, np.longdouble])
+def test_dtypes(dtype: type) -> None:
+    """Sums of float32 would be rounded: those of rows and of columns then contradict each other."""
+    matrix = (np.random.default_rng(1).random((40, 30)) * 3).astype(dtype)
+    reductions.round_matrix(matrix).verify()

@@ -15,8 +15,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import Array
 from ..cuts import min_cut
-from ..errors import InvalidInputError, InvalidTypeError, MissingDependencyError
+from ..errors import CapacityOverflowError, InvalidInputError, InvalidTypeError, MissingDependencyError
 from ..graph.network import FlowNetwork
+from ..graph.placement import check_not_masked
 
 if TYPE_CHECKING:
     import networkx
@@ -196,8 +197,9 @@ class GraphInt:
         rings = (periodic,) * nodes.ndim if isinstance(periodic, bool | np.bool_) else tuple(periodic)
         if len(rings) != nodes.ndim:
             raise InvalidInputError(f"periodic must be a bool or have {nodes.ndim} of them")
+        shape = self._factors(shape, "structure")
         try:
-            weight = np.broadcast_to(np.asarray(weights), nodes.shape)
+            weight = np.broadcast_to(self._factors(weights, "weights"), nodes.shape)
         except ValueError:
             raise InvalidInputError(f"weights cannot be broadcast to shape {nodes.shape}") from None
         middle = np.array(shape.shape) // 2
@@ -205,7 +207,13 @@ class GraphInt:
             if (place == middle).all():
                 continue
             here, there = _neighbours(nodes.shape, place - middle, rings)
-            capacity = weight[here] * shape[tuple(place)]
+            factor = shape[tuple(place)]
+            capacity = weight[here] * factor
+            if (
+                capacity.dtype.kind == "i"
+                and float(np.abs(weight).max(initial=0)) * abs(float(factor)) >= 2.0**63
+            ):
+                raise CapacityOverflowError("a weight times an entry of structure is past int64")
             self._add(nodes[here], nodes[there], capacity.ravel(), capacity.ravel() if symmetric else 0)
 
     def add_tedge(self, i: int, cap_source: float, cap_sink: float) -> None:
@@ -369,6 +377,8 @@ class GraphInt:
         for nodes, *sides in self._terminal:
             for total, side in zip(totals, sides, strict=True):
                 np.add.at(total, nodes, side)
+        if dtype is np.int64:
+            self._check_sums()
         least = totals.min(axis=0)
         if not np.isfinite(least).all():
             raise InvalidInputError("a node has infinite capacities from the source and to the sink")
@@ -388,7 +398,24 @@ class GraphInt:
         )
         return network, least.sum().item()
 
+    def _check_sums(self) -> None:
+        """Raise CapacityOverflowError if capacities between a node and the terminals may sum past int64."""
+        sides = [(nodes, np.abs(side.astype(np.float64))) for nodes, *both in self._terminal for side in both]
+        if sum(float(side.sum()) for _, side in sides) < 2.0**62:
+            return
+        sizes = np.zeros(self._num_nodes)
+        for nodes, side in sides:
+            np.add.at(sizes, nodes, side)
+        if sizes.max() >= 2.0**62:
+            raise CapacityOverflowError("capacities between a node and the terminals sum to 2**62 or more")
+
+    def _factors(self, values: ArrayLike, name: str) -> Array:
+        """Return numbers whose products are of the graph's type as int64 or float64."""
+        numbers = np.asarray(values)
+        return numbers.astype(np.float64) if numbers.dtype.kind == "f" else self._capacities(values, name)
+
     def _nodes(self, values: ArrayLike) -> NDArray[np.int64]:
+        check_not_masked(values, "nodes")
         nodes = np.asarray(values)
         if nodes.dtype.kind not in "iu" and nodes.size:
             raise InvalidTypeError(f"nodes must be integers, got dtype {nodes.dtype}")
@@ -399,6 +426,7 @@ class GraphInt:
         return nodes.astype(np.int64)
 
     def _capacities(self, values: ArrayLike, name: str) -> Array:
+        check_not_masked(values, name)
         numbers = np.asarray(values)
         if numbers.dtype.kind not in "biuf":
             raise InvalidTypeError(f"{name} must be numbers, got dtype {numbers.dtype}")

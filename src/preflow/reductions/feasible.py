@@ -20,7 +20,7 @@ from ..drawing.networks import Arcs, draw_flow, flow_texts, supply_colours
 from ..errors import InfeasibleFlowError, InvalidInputError
 from ..graph.cost_network import CostNetwork, as_cost_network
 from ..graph.edge_tables import labelled_flow
-from ..graph.network import FlowNetwork
+from ..graph.network import FlowNetwork, exact_sum
 from ..maxflow.result import MaxFlowResult
 from ..solving.call import Arguments
 from ..solving.drawn import DrawnResult
@@ -145,9 +145,10 @@ class CirculationAsMaxFlow(FlowReduction[FeasibleFlow]):
             excess = totals(places, np.concatenate([lower, -lower, supplies]), n)
             capacity = difference(capacity, lower)
         amount = np.abs(excess)
-        total = float(amount.astype(np.float64).sum())
-        if abs(float(supplies.sum())) > (ROUNDING * total if supplies.dtype.kind == "f" else 0):
-            raise InvalidInputError(f"the supplies sum to {supplies.sum():,}, not to zero")
+        balance = exact_sum(supplies) if n else 0
+        slack = ROUNDING * float(amount.sum()) if supplies.dtype.kind == "f" else 0
+        if not abs(balance) <= slack:
+            raise InvalidInputError(f"the supplies sum to {balance:,}, not to zero")
         more, less = np.flatnonzero(excess > 0), np.flatnonzero(excess < 0)
         source, sink = n, n + 1
         reverse = None
@@ -167,7 +168,7 @@ class CirculationAsMaxFlow(FlowReduction[FeasibleFlow]):
             sink=sink,
             given=given,
             supply=supplies.copy(),
-            needed=amount[more].sum().item(),
+            needed=exact_sum(amount[more]) if len(more) else 0,
         )
 
     def solution(self, result: MaxFlowResult) -> FeasibleFlow:

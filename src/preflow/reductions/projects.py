@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Self, Unpack, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arrays import Array
+from ..arrays import Array, Untyped
 from ..drawing.axes import number
 from ..drawing.networks import Arcs, draw_flow, matched_colours
-from ..errors import InvalidInputError, VerificationError
-from ..graph.edge_tables import labels_of
-from ..graph.network import FlowNetwork, check_ends, exact_sum, read_capacities, vertex_ids
+from ..errors import CapacityOverflowError, InvalidInputError, VerificationError
+from ..graph.edge_tables import labels_of, numbers_by_label
+from ..graph.network import INT64_MAX, FlowNetwork, check_ends, exact_sum, read_signed, vertex_ids
 from ..maxflow.result import MinCutResult
 from ..solving.call import Arguments
 from ..solving.drawn import DrawnResult
@@ -158,15 +158,18 @@ class ProjectsAsMinCut(CutReduction[ProjectSelection]):
         if labels is not None:
             requires = _numbered(requires, labels)
         count = np.size(np.asarray(amounts))
-        profits, larger = read_capacities(amounts, count, "profit", signed=True)
-        if larger or not np.isfinite(profits).all():
-            raise InvalidInputError("a profit must be finite and fit int64")
+        profits = read_signed(amounts, count, "profit")
+        if not np.isfinite(profits).all():
+            raise InvalidInputError("a profit must be finite")
         pairs = requires if isinstance(requires, tuple) else _columns(cast("ArrayLike", requires))
         project, required = (vertex_ids(part, "requires") for part in pairs)
         check_ends(project, required, count)
         more, less = np.flatnonzero(profits > 0), np.flatnonzero(profits < 0)
         source, sink = count, count + 1
-        endless = np.inf if profits.dtype.kind == "f" else int(sum_of(profits[more])) + 1
+        total = sum_of(profits[more])
+        if isinstance(total, int) and total == INT64_MAX - 1:
+            raise CapacityOverflowError("the profits sum past int64")
+        endless = total + 1 if isinstance(total, int) else np.inf
         network = FlowNetwork.from_arrays(
             np.concatenate([np.full(len(more), source), less, project.astype(np.int64)]),
             np.concatenate([more, np.full(len(less), sink), required.astype(np.int64)]),
@@ -197,10 +200,9 @@ def _with_labels(
     profit: ArrayLike | Mapping[Hashable, float],
 ) -> tuple[tuple[Hashable, ...] | None, ArrayLike]:
     """Return the labels of a mapping or a Series, None of others, and the numbers."""
-    items = getattr(profit, "items", None)
-    if items is None:
-        return None, cast("ArrayLike", profit)
-    given: dict[Hashable, float] = dict(items())
+    if not hasattr(profit, "items"):
+        return None, profit
+    given = numbers_by_label(profit, "profit")
     return tuple(given), list(given.values())
 
 
@@ -210,7 +212,10 @@ def _numbered(requires: Requirements, labels: tuple[Hashable, ...]) -> tuple[lis
     if isinstance(requires, Mapping):
         pairs = [(project, each) for project, needed in requires.items() for each in needed]
     elif isinstance(requires, tuple) and len(requires) == 2:
-        pairs = list(zip(*(np.asarray(part).tolist() for part in requires), strict=True))
+        ends = [_listed(part) for part in requires]
+        if len(ends[0]) != len(ends[1]):
+            raise InvalidInputError(f"requires has {len(ends[0])} projects and {len(ends[1])} required ones")
+        pairs = list(zip(*ends, strict=True))
     else:
         pairs = [tuple(pair) for pair in cast("Iterable[tuple[Hashable, Hashable]]", requires)]
     numbers = {label: i for i, label in enumerate(labels)}
@@ -221,6 +226,11 @@ def _numbered(requires: Requirements, labels: tuple[Hashable, ...]) -> tuple[lis
             if label not in numbers:
                 raise InvalidInputError(f"requires names {label!r}, which has no profit")
     return [numbers[pair[0]] for pair in pairs], [numbers[pair[1]] for pair in pairs]
+
+
+def _listed(labels: Untyped) -> list[Hashable]:
+    listed: list[Hashable] = labels.tolist() if isinstance(labels, np.ndarray) else list(labels)
+    return listed
 
 
 def _columns(pairs: ArrayLike) -> tuple[Array, Array]:

@@ -17,6 +17,7 @@ from ..arrays import Array
 from ..drawing.pairs import check_cells, draw_rounding
 from ..errors import InvalidInputError, VerificationError
 from ..graph.cost_network import CostNetwork
+from ..graph.placement import host_array
 from ..maxflow.result import MaxFlowResult
 from ..solving.call import Arguments
 from ..solving.drawn import DrawnResult
@@ -111,7 +112,7 @@ class RoundingAsCirculation(FlowReduction[RoundedMatrix]):
         matrix : array_like of numbers, shape (n, m)
             Finite, below 2**53 in size.
         """
-        given = np.array(matrix)
+        given = host_array(matrix, "matrix").copy()
         if given.ndim != 2 or given.dtype.kind not in "biuf":
             raise InvalidInputError(
                 f"a matrix of numbers is needed, got shape {given.shape} of {given.dtype}"
@@ -156,8 +157,9 @@ class RoundingAsCirculation(FlowReduction[RoundedMatrix]):
 
 def _parts(matrix: Array) -> tuple[NDArray[np.int64], Array]:
     """Return the entries rounded down, and what is left of them."""
-    floor = np.floor(matrix)
-    return floor.astype(np.int64), matrix - floor
+    values = matrix.astype(np.float64)  # sums of smaller floats would be rounded
+    floor = np.floor(values)
+    return floor.astype(np.int64), values - floor
 
 
 def _bounds(sums: Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Array, NetworkInput, Vertices
-from ..graph.network import INT64_MAX, FlowNetwork
+from ..graph.network import FlowNetwork
 from ..maxflow.result import MaxFlowResult
 from .base import FlowAndCut, FlowReduction, check_fits, joined, read_flow_problem, sum_of, vertex_numbers
 
@@ -96,5 +96,4 @@ def _amounts(vertices: NDArray[np.int64], tail: Array, head: Array, forward: Arr
     if forward.dtype.kind == "f":
         return np.full(len(vertices), np.inf)
     leaving, entering = np.isin(tail, vertices), np.isin(head, vertices)
-    total = int(sum_of(joined(forward[leaving], back[entering])))
-    return np.full(len(vertices), min(total + 1, INT64_MAX))
+    return np.full(len(vertices), int(sum_of(joined(forward[leaving], back[entering]))) + 1)
