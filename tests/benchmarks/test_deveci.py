@@ -133,6 +133,13 @@ def test_comparisons(tmp_path: Path) -> None:
         ["P-DBFS@8", "0%", "14 %", "50%", "", "0%", "14 %", "0%", ""],
     ]
     assert deveci.filter_table(records) == []
+    assert deveci.sweep_table(records) == []
+    alone = [
+        InstanceRecord("bipartite_matching", "deveci28", record.name, {}, record.measurements[:2])
+        for record in records
+    ]
+    # A method alone is the best of one, which says nothing.
+    assert deveci.shares_table(alone)[0].rows == [["P-DBFS@8", "0%", "14 %", "50%", "", "", "14 %", "", ""]]
     drawn = deveci.draw(records, tmp_path)
     assert [path.name[:10] for path in drawn] == [f"deveci28-{k}" for k in (1, 2, 3, 4)]
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in drawn)
@@ -149,6 +156,33 @@ def test_filter_of_one_second() -> None:
     records = [record("a", 0.1, 0.2, 0.99), record("b", 0.1, 1.0, 0.2), record("c", 0.1, 0.2, None)]
     (table,) = deveci.filter_table(records)
     assert [row[-1] for row in table.rows] == ["no", "yes", "yes"]
+
+
+def test_sweep_of_the_periods_of_global_relabels() -> None:
+    def record(name: str, *edges: int | None) -> InstanceRecord:
+        runs = [
+            Measurement(f"preflow:{method}", status="over the time limit")
+            if scans is None
+            else Measurement(
+                f"preflow:{method}",
+                seconds=[{"solve": 1.0, "search": 1.0, "total": 1.0}],
+                detail={"arc_scans": scans, "pushes": 2 * scans},
+            )
+            for method, scans in zip(deveci.SWEEP_METHODS, edges, strict=True)
+        ]
+        return InstanceRecord("bipartite_matching", "", name, {}, runs)
+
+    records = [record("a", 8, 4, 4, 4, 16), record("b", 2, 4, 4, 1, 1), record("c", 1, 1, 1, 1, None)]
+    (table,) = deveci.sweep_table(records)
+    assert "the 2 of 3 graphs that all solved" in table.title
+    assert table.rows == [
+        ["0.25", "1.00", "1.00", "1.00", "0"],
+        ["0.5", "1.00", "1.00", "1.00", "1"],
+        ["1", "1.00", "1.00", "1.00", "1"],
+        ["2", "0.50", "0.50", "1.00", "2"],
+        ["4", "1.00", "1.00", "1.00", "1"],
+    ]
+    assert deveci.sweep_table(records[2:]) == []
 
 
 @pytest.mark.usefixtures("cpu_device")
