@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from statistics import fmean, geometric_mean
 from types import MappingProxyType
@@ -22,15 +23,18 @@ from preflow.bench.profiles import panels
 from preflow.bench.runner import InstanceRecord
 from preflow.bench.scaling import by_group, own_contestants, part_seconds
 
-from . import printed_hybrid
+from . import colours, printed_hybrid
 from .activity import RECORDED, activity_table
 from .selection import Paper, Program, Selection
 
+#: gpu-color with iterations in proportion to the sizes of colours, which section 5.5 suggests.
+WEIGHTED = "cuda-coloring[weighted=True]"
 METHODS = (
     "multicore-lockfree-arg",
     "multicore-lockfree",
     "cuda-hybrid",
     "cuda-coloring",
+    WEIGHTED,
     "cuda-lockfree",
     "cuda-push-relabel",
     "serial-hi-pr",
@@ -132,7 +136,12 @@ def draw(records: Sequence[InstanceRecord], folder: Path) -> list[Path]:
 
 #: The paper's names of the methods.
 NAMES: Mapping[str, str] = MappingProxyType(
-    {"multicore-lockfree-arg": "cpu-async", "cuda-hybrid": "gpu-async", "cuda-coloring": "gpu-color"}
+    {
+        "multicore-lockfree-arg": "cpu-async",
+        "cuda-hybrid": "gpu-async",
+        "cuda-coloring": "gpu-color",
+        WEIGHTED: "gpu-color, weighted",
+    }
 )
 #: The pairs of systems that are compared, the first over the second, and what the paper says of them.
 PAIRS: Mapping[tuple[str, str], str] = MappingProxyType(
@@ -140,6 +149,7 @@ PAIRS: Mapping[tuple[str, str], str] = MappingProxyType(
         ("gpu-async", "cpu-async"): "3 to 8 times as fast",
         ("gpu-color", "cpu-async"): "3 to 8 times as fast",
         ("gpu-color", "gpu-async"): "faster on rmf networks",
+        ("gpu-color, weighted", "gpu-color"): "",
         ("cuda-lockfree", "cpu-async"): "",
         ("gpu-async", "multicore-lockfree"): "",
         ("gpu-color", "multicore-lockfree"): "",
@@ -276,7 +286,11 @@ PAPER = Paper(
         {
             "algorithm-4": Program(
                 "algorithms 1, 2 and 4 as printed, simulated: which readings always end", printed_hybrid.show
-            )
+            ),
+            "colours": Program(
+                "section 5.3: the colouring before gpu-color starts, its colours and seconds",
+                partial(colours.show, SIZES, SMALL_SIZES),
+            ),
         }
     ),
 )

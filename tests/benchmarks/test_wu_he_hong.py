@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from benchmarks.reproduce import wu_he_hong
+import pytest
+
+from benchmarks.reproduce import colours, wu_he_hong
 from preflow.bench.runner import InstanceRecord, Measurement
 
 
@@ -51,3 +53,27 @@ def test_ratios_of_the_papers_systems() -> None:
     assert single.rows == [["a 1", "2"], ["a 2", "0.5"]]
     assert together.rows == [["gpu-async / cpu-async@4", "2", "0.5 to 2", "1", "1", "3 to 8 times as fast"]]
     assert wu_he_hong.tables(records[:1])[0].rows == [["a 1", "2"]]
+
+
+def test_weighted_colours_have_a_name_of_their_own() -> None:
+    times = [
+        timed(f"preflow:{method}", seconds)
+        for method, seconds in ((wu_he_hong.WEIGHTED, 3.0), ("gpu-color", 2.0))
+    ]
+    record = InstanceRecord("max_flow", "", "a 1", {"arcs": 1}, times)
+    (row,) = wu_he_hong.ratios([record])
+    assert row == ("gpu-color, weighted", "gpu-color", {"a 1": 1.5}, "")
+
+
+def test_colours_of_the_networks(capsys: pytest.CaptureFixture[str]) -> None:
+    sizes = {"rmf-wide": ("6x6",), "ac-dense": ("1030",)}
+    colours.show({}, sizes, ["--small", "--seeds", "2", "--repeats", "2"])
+    lines = capsys.readouterr().out.splitlines()
+    (first, second), dense = lines[4:6], lines[-2:]
+    assert first.split(" | ")[:2] == ["| rmf-wide 6x6", "214"]
+    assert second.startswith("| rmf-wide 6x6 seed 1 |")
+    assert all("ac-dense 1030 is left out: a vertex has 1,027 neighbours" in line for line in dense)
+    row = colours.color_instance("rmf-wide", "6x6", 0, 1)
+    # Every vertex has another colour on each of its arcs, and no colour more pairs than half the vertices.
+    assert 5 <= int(row["colours"]) <= 9
+    assert int(row["smallest"]) <= int(row["largest"]) <= int(row["vertices"]) // 2
