@@ -259,6 +259,34 @@ def test_a_finished_solve_is_read_from_its_folder(tmp_path: Path) -> None:
         preflow.distributed.grid_cut(*volume(), exchange="files", regions=5, folder=tmp_path)
 
 
+def test_files_of_a_sweep_that_was_not_completed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They go before the next process writes any, and files of others stay."""
+    (tmp_path / "other.state").touch()
+
+    def commit(self: files.Store, *arguments: Any) -> None:
+        if self.folder.joinpath(files.MANIFEST).exists():
+            raise OSError(errno.ENOSPC, "No space left on device")
+        real(self, *arguments)
+
+    real = files.Store.commit
+    with monkeypatch.context() as patch:
+        patch.setattr(files.Store, "commit", commit)
+        with pytest.raises(OSError, match="No space"):
+            preflow.distributed.grid_cut(*volume(), exchange="files", regions=4, folder=tmp_path)
+    assert len(list(tmp_path.glob("region-*.state"))) > 4
+    write, names = files.Store.write, []
+
+    def first_write(self: files.Store, stem: str, arrays: Any) -> files.Entry:
+        names.append(len(list(tmp_path.glob("region-*.state"))))
+        return write(self, stem, arrays)
+
+    monkeypatch.setattr(files.Store, "write", first_write)
+    preflow.distributed.grid_cut(*volume(), exchange="files", regions=4, folder=tmp_path).verify()
+    assert names[0] == 4
+    assert {path.name for path in tmp_path.glob("*")} > {"other.state", files.MANIFEST}
+    assert not list(tmp_path.glob("*.new"))
+
+
 def twice_rounded() -> dict[str, Any]:
     """Return a grid of floats that is solved twice: the first unit is far above the capacity of the cut."""
     source, sink = np.zeros((2, 12, 12))

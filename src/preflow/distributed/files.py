@@ -15,6 +15,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import re
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -33,8 +34,9 @@ from .exchange import Answer, Message, Narrow, Order, RegionTask, Report, State,
 #: Version of the files. A folder of another version is refused.
 FORMAT = 2
 MANIFEST = "regions.json"
-#: The names of the files of states end with this.
+#: The names of the files of states end with this; the folder may have other files with this ending.
 SUFFIX = ".state"
+OWN_NAME = re.compile(rf"(region-\d+|borders)-\d+\{SUFFIX}")
 #: Bytes that are written or read at once: they stay in a core's cache while their checksum is computed.
 PIECE = 1 << 18
 
@@ -172,18 +174,25 @@ class Store:
         path = self.folder / MANIFEST
         fresh = path.with_suffix(".new")
         with _storing(path):
-            with fresh.open("w", encoding="utf-8") as file:
-                json.dump(content, file)
-                file.flush()
-                os.fsync(file.fileno())
-            fresh.replace(path)
-            self.clear({entry.name for entry in (*regions, borders)})
+            try:
+                with fresh.open("w", encoding="utf-8") as file:
+                    json.dump(content, file)
+                    file.flush()
+                    os.fsync(file.fileno())
+                fresh.replace(path)
+            except BaseException:
+                with suppress(OSError):
+                    fresh.unlink()
+                raise
+        self.clear([*regions, borders])
 
-    def clear(self, kept: set[str]) -> None:
+    def clear(self, kept: Sequence[Entry]) -> None:
         """Delete the files of states that are not in `kept`."""
-        for path in self.folder.glob(f"*{SUFFIX}"):
-            if path.name not in kept:
-                path.unlink()
+        names = {entry.name for entry in kept}
+        with _storing(self.folder):
+            for path in self.folder.glob(f"*{SUFFIX}"):
+                if path.name not in names and OWN_NAME.fullmatch(path.name):
+                    path.unlink()
 
 
 class FileExchange:
@@ -224,12 +233,14 @@ class FileExchange:
         found = self._store.read_manifest(self._problem)
         if found is not None:
             self.sweeps, self._entries, borders = found
+            # A sweep that was not completed has left files, and the disk may be full of them.
+            self._store.clear([*self._entries, borders])
             self._workers = [Worker(task.number, task.empty()) for task in tasks]
             states = self._store.read(borders)
             for worker in self._workers:
                 worker.restore(_of(states, worker.number))
             return [worker.report() for worker in self._workers]
-        self._store.clear(set())
+        self._store.clear([])
         self._entries = [Entry("", 0)] * len(tasks)
         begun = self._in_turn(self._begin, tasks)
         self._workers = [worker for worker, _ in begun]
