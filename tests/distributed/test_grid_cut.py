@@ -257,6 +257,10 @@ def test_a_finished_solve_is_read_from_its_folder(tmp_path: Path) -> None:
         preflow.distributed.grid_cut(*volume(1), exchange="files", regions=4, folder=tmp_path)
     with pytest.raises(InvalidInputError, match="another problem"):
         preflow.distributed.grid_cut(*volume(), exchange="files", regions=5, folder=tmp_path)
+    source, sink, neighbor = volume()
+    source[-1, 0, 0] += 1
+    with pytest.raises(InvalidInputError, match="another problem"):
+        preflow.distributed.grid_cut(source, sink, neighbor, exchange="files", regions=4, folder=tmp_path)
 
 
 def test_files_of_a_sweep_that_was_not_completed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,6 +26,7 @@ that has not discharged since sends :meth:`Worker.idle_message`.
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol, TypeVar
 
@@ -79,6 +80,16 @@ State = Mapping[str, Array | Narrow]
 def stored(state: State) -> dict[str, Array]:
     """Return arrays as they are stored."""
     return {name: each.stored() if isinstance(each, Narrow) else each for name, each in state.items()}
+
+
+def checksum(region: Region) -> int:
+    """Return the CRC-32 of a region's part of the problem; called before the first discharge."""
+    crc = 0
+    arrays = {"": region.border.capacity, **stored(region.state())}
+    for name in sorted(arrays):
+        content = np.ascontiguousarray(arrays[name]).reshape(-1).view(np.uint8)
+        crc = zlib.crc32(content.data, zlib.crc32(name.encode(), crc))
+    return crc
 
 
 class Message(NamedTuple):

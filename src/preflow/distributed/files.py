@@ -29,10 +29,10 @@ import numpy as np
 from ..arrays import Array, DType
 from ..errors import InvalidInputError, ParseError, StorageError
 from ..solving.run import Control
-from .exchange import Answer, Message, Narrow, Order, RegionTask, Report, State, Worker
+from .exchange import Answer, Message, Narrow, Order, RegionTask, Report, State, Worker, checksum
 
 #: Version of the files. A folder of another version is refused.
-FORMAT = 2
+FORMAT = 3
 MANIFEST = "regions.json"
 #: The names of the files of states end with this; the folder may have other files with this ending.
 SUFFIX = ".state"
@@ -49,6 +49,26 @@ class Entry(NamedTuple):
 
     name: str
     crc: int
+
+
+class Manifest(NamedTuple):
+    """The content of the manifest.
+
+    Attributes
+    ----------
+    sweeps : int
+    regions : list of Entry
+        The file of each region.
+    borders : Entry
+        The file of all borders.
+    sums : list of int
+        The checksum of each region's part of the problem.
+    """
+
+    sweeps: int
+    regions: list[Entry]
+    borders: Entry
+    sums: list[int]
 
 
 @contextmanager
@@ -85,8 +105,8 @@ class Store:
             probe.write_bytes(b"")
             probe.unlink()
 
-    def read_manifest(self, problem: object) -> tuple[int, list[Entry], Entry] | None:
-        """Return the number of sweeps, the file of each region and that of the borders, if there are any.
+    def read_manifest(self, problem: object) -> Manifest | None:
+        """Return the manifest, None where there is none.
 
         Raises
         ------
@@ -113,14 +133,19 @@ class Store:
             known, sweeps = content["problem"], int(content["sweeps"])
             regions = [Entry(str(name), int(crc)) for name, crc in content["regions"]]
             borders = Entry(*content["borders"])
+            sums = [int(each) for each in content["sums"]]
             self._serial = int(content["serial"])
         except (ValueError, TypeError, KeyError) as error:
             raise ParseError(path, None, f"damaged checkpoint: {error}") from error
         if known != json.loads(json.dumps(problem)):
-            raise InvalidInputError(
-                f"{self.folder} has the checkpoint of another problem or of other regions: use another folder"
-            )
-        return sweeps, regions, borders
+            raise self.of_another_problem()
+        return Manifest(sweeps, regions, borders, sums)
+
+    def of_another_problem(self) -> InvalidInputError:
+        """Return the error that says so."""
+        return InvalidInputError(
+            f"{self.folder} has the checkpoint of another problem or of other regions: use another folder"
+        )
 
     def write(self, stem: str, arrays: State) -> Entry:
         """Write arrays to a new file: a line of JSON that describes them, then their bytes."""
@@ -161,15 +186,13 @@ class Store:
             raise ParseError(path, None, "damaged checkpoint: the checksum is wrong")
         return arrays
 
-    def commit(self, problem: object, sweeps: int, regions: Sequence[Entry], borders: Entry) -> None:
+    def commit(self, problem: object, manifest: Manifest) -> None:
         """Replace the manifest, then delete the files that it does not name."""
         content = {
             "format": FORMAT,
             "problem": problem,
-            "sweeps": sweeps,
             "serial": self._serial,
-            "regions": regions,
-            "borders": borders,
+            **manifest._asdict(),
         }
         path = self.folder / MANIFEST
         fresh = path.with_suffix(".new")
@@ -184,7 +207,7 @@ class Store:
                 with suppress(OSError):
                     fresh.unlink()
                 raise
-        self.clear([*regions, borders])
+        self.clear([*manifest.regions, manifest.borders])
 
     def clear(self, kept: Sequence[Entry]) -> None:
         """Delete the files of states that are not in `kept`."""
@@ -204,7 +227,8 @@ class FileExchange:
         Where the states are stored. If it has a checkpoint of the same problem, the solve goes on from there.
         None: a new temporary folder, which is deleted with the exchange.
     problem : object
-        Says which problem this is; anything that JSON can write.
+        Says which problem this is; anything that JSON can write. The manifest also has a checksum of each
+        region's capacities, so they are read again before a solve goes on.
     together : int
         Regions in memory at a time; each has a thread.
 
@@ -225,6 +249,7 @@ class FileExchange:
         self._problem, self._together = problem, together
         self._workers: list[Worker] = []
         self._entries: list[Entry] = []
+        self._sums: list[int] = []
         self._control = Control()
 
     def scatter(self, tasks: Sequence[RegionTask], control: Control) -> list[Report]:
@@ -232,7 +257,9 @@ class FileExchange:
         self._control = control
         found = self._store.read_manifest(self._problem)
         if found is not None:
-            self.sweeps, self._entries, borders = found
+            self.sweeps, self._entries, borders, self._sums = found
+            if self._in_turn(self._sum_of, tasks) != self._sums:
+                raise self._store.of_another_problem()
             # A sweep that was not completed has left files, and the disk may be full of them.
             self._store.clear([*self._entries, borders])
             self._workers = [Worker(task.number, task.empty()) for task in tasks]
@@ -241,7 +268,7 @@ class FileExchange:
                 worker.restore(_of(states, worker.number))
             return [worker.report() for worker in self._workers]
         self._store.clear([])
-        self._entries = [Entry("", 0)] * len(tasks)
+        self._entries, self._sums = [Entry("", 0)] * len(tasks), [0] * len(tasks)
         begun = self._in_turn(self._begin, tasks)
         self._workers = [worker for worker, _ in begun]
         messages = [sent for _, sent in begun]
@@ -308,10 +335,17 @@ class FileExchange:
 
     def _begin(self, task: RegionTask) -> tuple[Worker, dict[int, Message]]:
         worker = Worker(task.number, task.build())
+        self._sums[task.number] = checksum(worker.region)
         self.loads += 1
         messages = worker.augment(0, self._control)
         self._save(worker)
         return worker, messages
+
+    def _sum_of(self, task: RegionTask) -> int:
+        self._control.check_wanted()
+        found = checksum(task.build())
+        return_freed_memory()
+        return found
 
     def _in_turn(self, function: Callable[[Item], Answer], items: Sequence[Item]) -> list[Answer]:
         """Call a function for each item, `together` at a time."""
@@ -340,7 +374,7 @@ class FileExchange:
             for name, values in worker.state().items()
         }
         borders = self._store.write("borders", states)
-        self._store.commit(self._problem, self.sweeps, self._entries, borders)
+        self._store.commit(self._problem, Manifest(self.sweeps, self._entries, borders, self._sums))
         return [worker.report() for worker in self._workers]
 
 

@@ -23,7 +23,6 @@ import math
 import os
 import time
 import weakref
-import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
@@ -35,7 +34,7 @@ from ..errors import InvalidInputError, MissingDependencyError, WorkerDiedError
 from ..solving.dispatch import usable_cpus
 from ..solving.run import POLL_INTERVAL, Control
 from .checkpoint import Checkpoint
-from .exchange import Message, Order, RegionTask, Report, Worker, stored
+from .exchange import Message, Order, RegionTask, Report, Worker, checksum, stored
 from .files import folder_of
 from .result import sink_side_of
 from .sweeps import continue_sweeps
@@ -117,13 +116,7 @@ class Actor:
 
     def fingerprint(self) -> list[int]:
         """Return a checksum of each region's part of the problem."""
-        found = []
-        for number, worker in self._workers.items():
-            arrays = {"": worker.region.border.capacity, **self.inside(number)[0]}
-            found.append(
-                zlib.crc32(b"".join(name.encode() + arrays[name].tobytes() for name in sorted(arrays)))
-            )
-        return found
+        return [checksum(worker.region) for worker in self._workers.values()]
 
     def discharge(self, order: Order, others: Sequence[int]) -> list[Messages | None]:
         """Carry out an order; return None, when it is done, and the messages to each other actor."""
