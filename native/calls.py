@@ -403,10 +403,12 @@ def min_cost_flows() -> Iterator[Call]:
         supply = np.bincount(tail, capacity // 2, n) - np.bincount(head, capacity // 2, n)
         limited = preflow.CostNetwork.from_arrays(tail, head, capacity=capacity, cost=cost, supply=supply)
         endless = preflow.CostNetwork.from_arrays(tail, head, cost=np.maximum(cost, 0))
+        dear = preflow.CostNetwork.from_arrays(tail, head, cost=np.maximum(cost, 0) * 0.1)
         rounded = preflow.CostNetwork.from_arrays(tail, head, capacity=capacity * 0.1, cost=cost * 0.1)
+        networks = {"integers": limited, "endless": endless, "float costs": dear, "floats": rounded}
         for method, threads in placements("min_cost_flow", auto=True):
             given = {"method": method, "threads": threads}
-            for kind, network in (("integers", limited), ("endless", endless), ("floats", rounded)):
+            for kind, network in networks.items():
                 yield (
                     f"min_cost_flow {kind} {given}",
                     partial(verified, preflow.min_cost_flow, network, **given),

@@ -35,14 +35,14 @@ class Prepared(NamedTuple):
 
 def _prepare_ortools(instance: MinCostInstance) -> Prepared:
     plain = instance.plain()
-    form = plain.form
+    form = plain.form.widened()
     ends = form.tail.astype(np.int32), form.head.astype(np.int32)
     return Prepared(plain, *ends, form.capacity, form.cost, form.supply)
 
 
 def _prepare_pylmcf(instance: MinCostInstance) -> Prepared:
     plain = instance.plain()
-    form = plain.form
+    form = plain.form.widened()
     ends = form.tail.astype(np.int64), form.head.astype(np.int64)
     return Prepared(plain, *ends, form.capacity, form.cost, form.supply)
 

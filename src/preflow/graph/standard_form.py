@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Array, Indices
+from ..arrays import Array, Indices, Integers
 from ..errors import CapacityOverflowError, CostOverflowError, InvalidInputError
 from .cost_network import CostNetwork, is_integral
 from .network import exact_sum
@@ -45,8 +45,9 @@ class StandardForm(NamedTuple):
     ----------
     tail, head : ndarray of uint32, shape (m,)
         Parallel arcs, antiparallel arcs and self loops may occur.
-    capacity : ndarray of int64, shape (m,)
-        Non-negative. The capacities at each vertex and its supply sum to less than 2**62.
+    capacity : ndarray of int64 or int32, shape (m,)
+        Non-negative. The capacities at each vertex and its supply sum to less than 2**62. They have 32 bits
+        if they are not the array of the caller's network, and fit.
     cost : ndarray of int64, shape (m,)
         ``(n + 1) * max(abs(cost))`` is below 2**61.
     supply : ndarray of int64, shape (n,)
@@ -55,9 +56,13 @@ class StandardForm(NamedTuple):
 
     tail: Indices
     head: Indices
-    capacity: NDArray[np.int64]
+    capacity: Integers
     cost: NDArray[np.int64]
     supply: NDArray[np.int64]
+
+    def widened(self) -> StandardForm:
+        """Return the form with capacities of 64 bits."""
+        return self._replace(capacity=self.capacity.astype(np.int64, copy=False))
 
 
 def read_only(form: StandardForm) -> StandardForm:
@@ -179,7 +184,7 @@ def standardise(network: CostNetwork, supply: Array) -> Standardised:
     if all(map(is_integral, amounts)):
         _check_sum(supply, 0)
         capacity, endless = _as_integers(network.capacity)
-        lower = None if network.lower is None else network.lower.astype(np.int64)
+        lower = None if network.lower is None else network.lower.astype(np.int64, copy=False)
         supplies = supply.astype(np.int64, copy=False)
         _check_room(capacity, endless, lower)
         whole = _with_integers(network, capacity, endless, lower)
@@ -206,22 +211,33 @@ def standardise(network: CostNetwork, supply: Array) -> Standardised:
         supplies = _shifted(network, supplies, lower)
     if limit >= MOST:
         raise CapacityOverflowError(f"an arc may have to carry {limit:,}: amounts must stay below 2**62")
-    if len(capacity) and int(capacity.max()) > limit:
-        capacity = np.minimum(capacity, int(limit) + 1)
-    if endless.any():
-        capacity = np.where(endless, int(limit) + 1, capacity)
+    bounds = _cut(capacity, endless, int(limit) + 1, capacity is network.capacity)
     undirected = (
         np.flatnonzero(network.undirected) if network.undirected is not None else np.zeros(0, np.int64)
     )
     tail, head = network.tail.astype(np.uint32, copy=False), network.head.astype(np.uint32, copy=False)
     if len(undirected):
         tail, head = np.append(tail, head[undirected]), np.append(head, tail[undirected])
-        capacity, cost = np.append(capacity, capacity[undirected]), np.append(cost, cost[undirected])
-    form = StandardForm(
-        tail, head, np.ascontiguousarray(capacity, np.int64), np.ascontiguousarray(cost), supplies
-    )
+        bounds, cost = np.append(bounds, bounds[undirected]), np.append(cost, cost[undirected])
+    form = StandardForm(tail, head, np.ascontiguousarray(bounds), np.ascontiguousarray(cost), supplies)
     _check_vertex_sums(form)
     return Standardised(form, network.num_arcs, lower, undirected, exponent, cost_exponent)
+
+
+def _cut(capacity: NDArray[np.int64], endless: NDArray[np.bool_], most: int, shared: bool) -> Integers:
+    """Return the capacities with `most` in place of larger and endless ones, of 32 bits if they fit.
+
+    `shared`: `capacity` is the array of the network. It is returned as it is if nothing is to be replaced.
+    """
+    largest, any_endless = int(capacity.max(initial=0)), bool(endless.any())
+    if largest <= most and shared and not any_endless:
+        return capacity
+    if any_endless or largest > most:
+        largest = most
+    cut: Integers = np.empty(len(capacity), dtype=np.int32 if largest < 2**31 else np.int64)
+    np.minimum(capacity, most, out=cut, casting="unsafe")
+    cut[endless] = most
+    return cut
 
 
 def _sum(values: Array) -> int | float:

@@ -101,9 +101,8 @@ def min_cost_flow(
     Notes
     -----
     Network simplex takes O(n m) pivots in practice far fewer; cost scaling O(n m log(n C)) for largest cost
-    C. Memory beside the network: 48 bytes an arc and 60 a vertex for cost scaling, 45 and 76 for network
-    simplex, and up to 8 more an arc where capacities exceed all supplies. Goldberg 1997; Ahuja, Magnanti and
-    Orlin 1993.
+    C. Memory beside the network: at most 48 bytes an arc and 64 a vertex for cost scaling with costs and
+    capacities below 2**31, and for network simplex. Goldberg 1997; Ahuja, Magnanti and Orlin 1993.
 
     Examples
     --------

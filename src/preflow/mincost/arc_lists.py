@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Indices
+from ..arrays import Indices, Integers
 from ..graph.standard_form import StandardForm
 from .solution import FlowState
 
@@ -37,7 +37,7 @@ class ArcLists(NamedTuple):
     residual: NDArray[np.int64]
     place: NDArray[np.int64]
 
-    def flow(self, capacity: NDArray[np.int64]) -> NDArray[np.int64]:
+    def flow(self, capacity: Integers) -> NDArray[np.int64]:
         """Return the flow of each arc of the instance."""
         left: NDArray[np.int64] = capacity - self.residual[self.place]
         return left

@@ -164,7 +164,7 @@ def solve(
     device = runtime.find_device()
     xp = device.xp
     with device.current():
-        tail, head, capacity, cost, supply = (xp.asarray(part) for part in instance)
+        tail, head, capacity, cost, supply = (xp.asarray(part) for part in instance.widened())
         price = xp.zeros(n, dtype=np.int64)
         engine = Engine(
             device, tail, head, cost * (n + 1), capacity, xp.zeros(m, dtype=np.int64), supply, price,

@@ -53,7 +53,6 @@ class LockFreeCostScaling(CostScaling):
     ) -> None:
         self.pass_threads = control.threads if len(form.tail) >= FEW_ARCS else 1
         super().__init__(form, start, options, control)
-        self.moves = new_moves(self.net)
         n, threads = len(form.supply), control.threads
         self.state = State(
             potential=self.work.potential,
@@ -94,7 +93,9 @@ class LockFreeCostScaling(CostScaling):
 
     def residual(self, flow: NDArray[np.int64] | None) -> Residual:
         """Return the residual network of a flow; None is the flow of nothing."""
-        return build_together(self.form, flow, self.pass_threads)
+        net = build_together(self.form, flow, self.pass_threads)
+        self.moves = new_moves(net)
+        return net
 
     def fix_arcs(self, most: np.int64) -> None:
         """Fix the arcs whose length exceeds `most` or is below its negative."""

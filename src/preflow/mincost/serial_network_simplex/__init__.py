@@ -116,7 +116,7 @@ class Arcs(NamedTuple):
     tail: Indices
     head: Indices
     cost: NDArray[np.int64]
-    capacity: NDArray[np.int64]
+    capacity: Integers
     full: NDArray[np.int8]
 
 
@@ -459,7 +459,7 @@ class Simplex:
             raise CostOverflowError(f"costs of up to {largest_cost:,} are too large for {n:,} vertices")
         self.num_vertices, self.block, self.supply = n, block, form.supply
         self.first, self.end = 0, len(form.tail)
-        fixed = read_only(form)
+        fixed = read_only(form.widened())
         full = np.zeros(self.end, dtype=np.int8)
         self.arcs = Arcs(fixed.tail, fixed.head, fixed.cost, fixed.capacity, full)
         self.tree = new_tree(n)
@@ -566,18 +566,20 @@ def solve(
     order = _pricing_order(m, n)
     form = instance
     if len(order):
-        tail, head = instance.tail[order], instance.head[order]
-        form = StandardForm(tail, head, instance.capacity[order], instance.cost[order], instance.supply)
+        tail, head, capacity, cost, supply = instance.widened()
+        form = StandardForm(tail[order], head[order], capacity[order], cost[order], supply)
+        del capacity
     simplex = Simplex(form, largest, options.block)
     if start is not None:
         start_from_state(simplex, start, order)
     ending = simplex.run(control.monitor())
     flow = np.zeros(m, dtype=np.int64)
     write_flow(simplex.tree, simplex.arcs, flow, order)
-    by = simplex.tree.node[:-1, LINK] >> np.uint32(1)
+    potential, by = simplex.potential, simplex.tree.node[:-1, LINK] >> np.uint32(1)
+    del simplex, form
     if len(order):
         by[by != ARTIFICIAL] = order[by[by != ARTIFICIAL]]
-    return FlowState(flow, simplex.potential, ending, by)
+    return FlowState(flow, potential, ending, by)
 
 
 def start_from_state(simplex: Simplex, state: FlowState, order: NDArray[np.uint32]) -> None:
