@@ -218,7 +218,7 @@ def search_by_label(
     ghost_label: Labels,
     limit: int,
     found: Labels,
-    search: Callable[[NDArray[np.bool_]], NDArray[np.bool_]],
+    search: Callable[[NDArray[np.bool_], NDArray[np.intp]], NDArray[np.bool_]],
     control: Control,
 ) -> bool:
     """Augment to ghosts in the order of their labels; return whether all that reach the sink had their turn.
@@ -233,19 +233,22 @@ def search_by_label(
         Labels of the region's own border vertices: those that reach the sink inside the region have theirs,
         the others are INFINITE and get it here. All are 0, which is always valid, if the solve was stopped.
     search : function
-        Lets some ghosts take flow, augments, and returns which border vertices still reach a sink or ghost.
+        Lets some ghosts take flow, augments, and returns which of some border vertices, given by their places
+        in `found`, now reach a sink or a ghost.
     control : Control
     """
     complete = True
+    left = np.flatnonzero(found == INFINITE)
     for label in np.unique(ghost_label[ghost_label < INFINITE]).tolist():
         if control.stopped:
             break
         if label >= limit:
-            found[found == INFINITE] = label + 1
+            found[left] = label + 1
             complete = False
             break
-        reaches = search(ghost_label == label)
-        found[(found == INFINITE) & reaches] = label + 1
+        reaches = search(ghost_label == label, left)
+        found[left[reaches]] = label + 1
+        left = left[~reaches]
     if control.stopped:
         found[:] = 0
         return False

@@ -51,7 +51,7 @@ from ..gridcut.incremental_search import (
     sweep,
     with_more_levels,
 )
-from ..gridcut.pixel_major import GridState, grid_state, search_from_deficits
+from ..gridcut.pixel_major import GridState, add_up_terminals, grid_state, search_from_deficits
 from ..gridcut.serial_incremental_bfs import IncrementalBfsOptions, grow_from_boxes, make_boxes
 from ..gridcut.warm import change_terminals
 from ..solving.run import Control
@@ -233,20 +233,21 @@ class GridRegion:
         kept = self._forests
         forests = self._plant(own) if kept is None else search_all(state, kept, monitor)
         found: Labels = np.where(forests.label[self._rim] < 0, 0, INFINITE).astype(np.int32)
+        deficits = self._deficits()
 
-        def search(ghosts: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        def search(ghosts: NDArray[np.bool_], rim: NDArray[np.intp]) -> NDArray[np.bool_]:
             nonlocal forests
-            change_terminals(state, forests, self._ghosts[ghosts], self._deficits(ghosts), monitor)
+            change_terminals(state, forests, self._ghosts[ghosts], deficits[ghosts], monitor)
             forests = search_all(state, forests, monitor)
-            return forests.label[self._rim] < 0
+            return forests.label[self._rim[rim]] < 0
 
         complete = search_by_label(ghost_label, limit, found, search, control)
-        waiting = 0 if complete else self._excess()
+        excess, bound = self._sums()
         self._forests, self._sink_side = None if control.stopped else forests, None
         push = before - state.residual[self._arcs]
         # Ghosts have deficits or have received nothing, so no tree arc leads out of one.
         state.residual[self._opposites] = 0
-        return Discharged(push, found[self._rim_of], self._bound(), waiting, complete)
+        return Discharged(push, found[self._rim_of], bound, 0 if complete else excess, complete)
 
     def _add(self, gain: Amounts, control: Control) -> None:
         """Take the deficits from all ghosts, and add the flow that has arrived."""
@@ -261,9 +262,6 @@ class GridRegion:
             state.residual[self._arcs] += gain.astype(state.residual.dtype)
             state.terminal[rim] += amounts
             return
-        inside = forests.label[self._first : self._last]
-        forests.cursor[DEPTH + SOURCE] = max(1, int(inside.max(initial=0)))
-        forests.cursor[DEPTH + SINK] = max(1, -int(inside.min(initial=0)))
         monitor = control.monitor()
         ghosts = self._ghosts[state.terminal[self._ghosts] != 0]
         change_terminals(state, forests, ghosts, -state.terminal[ghosts], monitor)
@@ -272,20 +270,26 @@ class GridRegion:
         if control.stopped:
             self._forests = None
 
-    def _deficits(self, ghosts: NDArray[np.bool_]) -> Array:
-        """Return for each of some ghosts a deficit that no flow can use up."""
+    def _deficits(self) -> Array:
+        """Return for each ghost a deficit that no flow of this discharge can use up."""
         residual = self._state.residual[self._arcs]
         room = np.ones(len(self._ghosts), dtype=np.int64)
         if len(self._ghosts) == len(self._arcs):
             room[self._ghost_of] += residual
         else:
             np.add.at(room, self._ghost_of, residual)
-        deficits: Array = (-room[ghosts]).astype(self._state.terminal.dtype)
+        deficits: Array = (-room).astype(self._state.terminal.dtype)
         return deficits
 
-    def _excess(self) -> int:
-        """Return the sum of all excess."""
-        return _sum(np.maximum(self._own_terminals, 0))
+    def _sums(self) -> tuple[int, int]:
+        """Return the sum of all excess, and the part of the flow's value that the region proves."""
+        state, sums = self._state, np.zeros(2, dtype=np.int64)
+        if state.terminal.dtype == np.int64:  # sums may be larger than that
+            own = self._own_terminals
+            return _sum(np.maximum(own, 0)), self._sinks + _sum(np.minimum(own, 0))
+        add_up_terminals(state, self._first, self._last, sums)
+        ghosts = state.terminal[self._ghosts]  # none has excess, and no other pixel outside has an amount
+        return int(sums[0]), self._sinks + int(sums[1]) - _sum(ghosts)
 
     def _plant(self, control: Control) -> Forests:
         """Search with new forests, as "serial-incremental-bfs" does."""
@@ -348,7 +352,7 @@ class GridRegion:
             forests = make_forests(self._state, int(self._last - self._first))
             label = np.require(state["tree_label"], np.int32, "W")
             parent = np.require(state["tree_parent"], requirements="W")
-            self._forests = with_room(forests._replace(label=label, parent=parent))
+            self._forests = with_depths(forests._replace(label=label, parent=parent))
 
     def unload(self) -> None:
         """Forget all arrays of the size of the box, and those of the border that can be made again."""
@@ -455,11 +459,7 @@ class GridRegion:
         if optimal:
             _check(own & side & (terminal > 0), everything, "the sink's side has excess")
             _check(own & ~side & (terminal < 0), everything, "the source's side has a way to the sink")
-        return self._bound()
-
-    def _bound(self) -> int:
-        """Return the part of the flow's value that the region proves."""
-        return self._sinks + _sum(np.minimum(self._own_terminals, 0))
+        return self._sums()[1]
 
 
 def _first_values(place: NDArray[np.int32], values: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -469,10 +469,11 @@ def _first_values(place: NDArray[np.int32], values: NDArray[np.int64]) -> NDArra
     return found
 
 
-def with_room(forests: Forests) -> Forests:
-    """Return forests that have room for orphans of all their labels."""
-    deepest = max(int(forests.label.max(initial=0)), -int(forests.label.min(initial=0)))
-    while len(forests.first_orphan) <= deepest + 1:
+def with_depths(forests: Forests) -> Forests:
+    """Return forests that know their depths, and have room for orphans of all their labels."""
+    depths = max(1, int(forests.label.max(initial=0))), max(1, -int(forests.label.min(initial=0)))
+    forests.cursor[[DEPTH + SOURCE, DEPTH + SINK]] = depths
+    while len(forests.first_orphan) <= max(depths) + 1:
         forests = with_more_levels(forests)
     return forests
 

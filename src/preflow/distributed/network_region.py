@@ -173,14 +173,14 @@ class NetworkRegion:
         found = np.full(len(self._arcs), INFINITE, dtype=np.int32)
         self._search(own)
         found[self._reaches()] = 0
+        room = np.ones(self._num_ghosts, dtype=np.int64)
+        np.add.at(room, self._ghost_of, net.residual[self._arcs])
 
-        def search(ghosts: NDArray[np.bool_]) -> NDArray[np.bool_]:
-            room = np.ones(self._num_ghosts, dtype=np.int64)
-            np.add.at(room, self._ghost_of, net.residual[self._arcs])
+        def search(ghosts: NDArray[np.bool_], ends: NDArray[np.intp]) -> NDArray[np.bool_]:
             net.sink_residual[self._ghosts[ghosts]] = room[ghosts]
             self._touch(self._ghosts[ghosts])
             self._search(own)
-            return self._reaches()
+            return self._reaches()[ends]
 
         complete = search_by_label(ghost_label, limit, found, search, control)
         waiting = 0 if complete else self._excess()

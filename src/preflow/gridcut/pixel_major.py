@@ -268,6 +268,21 @@ def deficits_reach(grid: IntegerGrid, state: GridState) -> NDArray[np.bool_]:
 
 
 @kernel
+def add_up_terminals(state: GridState, first: np.uint64, last: np.uint64, sums: NDArray[np.int64]) -> None:
+    """Add the excess of a run of pixels to ``sums[0]``, and its deficits, negative, to ``sums[1]``."""
+    excess = np.int64(0)
+    deficits = np.int64(0)
+    p = first
+    while p < last:
+        amount = np.int64(state.terminal[p])
+        excess += max(amount, np.int64(0))
+        deficits += min(amount, np.int64(0))
+        p += ONE
+    sums[0] += excess
+    sums[1] += deficits
+
+
+@kernel
 def search_from_deficits(
     state: GridState, first: np.uint64, last: np.uint64, reaches: NDArray[np.uint8], found: NDArray[np.uint64]
 ) -> None:
