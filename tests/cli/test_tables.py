@@ -228,6 +228,7 @@ def test_without_pyarrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         ("from,to,capacity\na,b,nan\n", ":2: the capacity is NaN"),
         ("from,to,price\na,b,3\n", "expected a column 'capacity'"),
         ("from,there,capacity\na,b,3\n", "expected columns for both ends"),
+        ("from,to,capacity,Capacity\na,b,3,4\n", "there are several columns 'capacity'"),
         ('from,to,capacity\n"a,b,3\n', "damaged"),
         ("from,to,capacity\n\x00,b,3\n", None),
     ],

@@ -319,8 +319,10 @@ class TestProof:
     def test_balances_that_int64_cannot_hold(self) -> None:
         big = 2**62
         network = preflow.CostNetwork.from_arrays([0] * 8, [1] * 8, capacity=big, supply=[0, 0])
-        with pytest.raises(VerificationError, match="not conserved"):
+        with pytest.raises(VerificationError, match=f"not conserved at vertex 0: it differs by {-8 * big}"):
             check_flow_of_network(network, np.zeros(2, dtype=np.int64), np.full(8, big))
+        with pytest.raises(VerificationError, match=r"it differs by -1$"):
+            check_flow_of_network(network, np.zeros(2, dtype=np.int64), np.array([1] + [0] * 7))
 
 
 @pytest.mark.parametrize("method", NAMES)

@@ -145,13 +145,15 @@ def check_flow_of_network(network: CostNetwork, supply: Array, flow: Any, roundi
     _check_arcs(
         network, amounts < lower - slack if slack else amounts < lower, amounts, "less than its lower bound"
     )
-    for word, shift in _balances(network, _whole(supply), amounts):
+    words = _balances(network, _whole(supply), amounts)
+    for word in words:
         broken = np.abs(word) > slack if slack else word != 0
         if broken.any():
             vertex = int(broken.argmax())
-            what = f"by {word[vertex]}" if not shift else "by a large amount"
+            parts = [each[vertex].item() for each in words]
+            left = parts[0] if len(parts) == 1 else sum(part << WORD * i for i, part in enumerate(parts))
             raise VerificationError(
-                f"flow is not conserved at vertex {network.name(vertex)}: it differs {what}"
+                f"flow is not conserved at vertex {network.name(vertex)}: it differs by {left}"
             )
     return amounts
 
@@ -279,13 +281,13 @@ def _sum(values: Array) -> int | float:
     return exact_sum(values) if len(values) else 0
 
 
-def _balances(network: CostNetwork, supply: Array, flow: Array) -> list[tuple[Array, int]]:
+def _balances(network: CostNetwork, supply: Array, flow: Array) -> list[Array]:
     """Return supply minus outflow plus inflow of each vertex, in words whose sums cannot wrap."""
     if flow.dtype.kind == "f" or supply.dtype.kind == "f":
         left: Array = supply.astype(np.float64)
         np.subtract.at(left, network.tail, flow.astype(np.float64))
         np.add.at(left, network.head, flow.astype(np.float64))
-        return [(left, 0)]
+        return [left]
     words = []
     carry: Array = np.zeros(network.num_vertices, dtype=np.int64)
     for i, (own, moved) in enumerate(zip(exact_words(supply), exact_words(flow), strict=True)):
@@ -293,7 +295,7 @@ def _balances(network: CostNetwork, supply: Array, flow: Array) -> list[tuple[Ar
         np.subtract.at(left, network.tail, moved)
         np.add.at(left, network.head, moved)
         carry = left >> WORD
-        words.append((left & (2**WORD - 1) if i < 2 else left, i))
+        words.append(left & (2**WORD - 1) if i < 2 else left)
     return words
 
 

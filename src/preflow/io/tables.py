@@ -52,7 +52,10 @@ class Table(NamedTuple):
     def find(self, names: Iterable[str]) -> int | None:
         """Return the number of the column with the first of these names, in any case; None without such."""
         known = [name.strip().lower() for name in self.names]
-        return next((known.index(name) for name in names if name in known), None)
+        found = next((name for name in names if name in known), None)
+        if found is not None and known.count(found) > 1:
+            raise ParseError(self.path, 1, f"there are several columns {found!r}")
+        return None if found is None else known.index(found)
 
     def ends(self) -> tuple[int, int]:
         """Return the numbers of the columns of the two ends."""
