@@ -69,7 +69,9 @@ def test_noise_with_many_residues() -> None:
     ("phase", "weights", "message"),
     [
         (np.zeros(3), None, "phase must be a picture"),
-        (np.zeros((1, 5)), None, "two rows and two columns"),
+        (np.zeros((0, 5)), None, "no pixels"),
+        ([[0, 1e300], [0, 0]], None, "more than"),
+        (np.zeros((2, 2)), np.full((2, 2), 2**63, dtype=np.uint64), "does not fit int64"),
         ([[0, np.nan], [0, 0]], None, "not finite"),
         (np.zeros((2, 2)), np.ones(2), "weights must be numbers of shape"),
         (np.zeros((2, 2)), -np.ones((2, 2)), "a weight is negative"),
@@ -78,3 +80,14 @@ def test_noise_with_many_residues() -> None:
 def test_bad_input(phase: Any, weights: Any, message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
         unwrap_phase(phase, weights=weights)
+
+
+def test_one_row_or_column() -> None:
+    """There are no squares, so all wrapped differences are right."""
+    truth = np.arange(12) * 1.7
+    phase = np.angle(np.exp(1j * truth))
+    for shape in ((1, 12), (12, 1)):
+        result = unwrap_phase(phase.reshape(shape), weights=np.full(shape, 3, dtype=np.uint8))
+        result.flow.verify()
+        np.testing.assert_allclose(result.phase.ravel(), truth, atol=1e-9)
+    assert unwrap_phase([[4.0]]).turns.tolist() == [[0]]

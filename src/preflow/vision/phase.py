@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 TURN = 2 * np.pi
+#: Beyond this angle, float64 cannot tell a thousandth of a radian.
+LARGEST = 2.0**40
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -168,11 +170,12 @@ def _checked_phase(phase: ArrayLike) -> NDArray[np.float64]:
         raise InvalidInputError(
             f"phase must be a picture of numbers, got {angles.dtype} of shape {angles.shape}"
         )
-    if min(angles.shape) < 2:
-        raise InvalidInputError(f"phase needs two rows and two columns or more, got shape {angles.shape}")
-    if not np.isfinite(angles).all():
-        raise InvalidInputError("phase has a value that is not finite")
-    return angles.astype(np.float64)
+    if not angles.size:
+        raise InvalidInputError(f"phase has no pixels: its shape is {angles.shape}")
+    angles = angles.astype(np.float64)
+    if not (np.abs(angles) <= LARGEST).all():
+        raise InvalidInputError("phase has a value that is not finite, or of more than 2**40 radians")
+    return angles
 
 
 def _checked_weights(weights: ArrayLike, shape: tuple[int, ...]) -> NDArray[Any]:
@@ -183,4 +186,4 @@ def _checked_weights(weights: ArrayLike, shape: tuple[int, ...]) -> NDArray[Any]
         )
     if not np.isfinite(quality).all() or (quality < 0).any():
         raise InvalidInputError("a weight is negative or not finite")
-    return quality.astype(np.int64) if quality.dtype.kind in "bu" else quality
+    return quality
