@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from typing import Any
 
 import networkx as nx
@@ -164,3 +165,17 @@ def test_limits() -> None:
             reductions.general_b_matching(edges, limit)
     with pytest.raises(InvalidInputError, match="limit has two entries for 'a'"):
         reductions.general_b_matching(edges, pandas.Series([1, 2], index=["a", "a"]))
+
+
+def test_floats_that_cancel() -> None:
+    """The weight is zero but for rounding, so an error relative to it would be none."""
+    cover = reductions.minimum_weight_edge_cover(([1, 2, 3], [0, 0, 0], [6 * 0.37, -4 * 0.37, -2 * 0.37]))
+    assert cover.weight == pytest.approx(0, abs=1e-12)
+    cover.verify()
+
+
+def test_large_integers_are_proved_exactly() -> None:
+    cover = reductions.minimum_weight_edge_cover(([0, 1, 2], [1, 2, 3], [2**40, 1, 2**40]))
+    cover.verify()
+    with pytest.raises(VerificationError, match="the edges weigh"):
+        replace(cover, weight=cover.weight + 1).verify()
