@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import preflow
-from preflow.distributed import files
+from preflow.distributed import files, grid_source
 from preflow.distributed.exchange import Narrow
-from preflow.distributed.grid_source import mapped_again
+from preflow.distributed.grid_source import mapped_again, read_part
 from preflow.distributed.partition import border_of, divide
 from preflow.errors import InvalidInputError, ParseError, StorageError, VerificationError
 from preflow.progress import ProgressReport
@@ -183,7 +183,7 @@ def test_a_killed_process_goes_on(number: int, tmp_path: Path) -> None:
     np.savez(tmp_path / "volume.npz", *volume())
     code = f"""
 import os, numpy as np, preflow
-from preflow.distributed import files
+from preflow.distributed import files, grid_source
 count = [0]
 def counted(method):
     def run(*args, **named):
@@ -479,3 +479,20 @@ def test_mapped_files_are_mapped_for_each_box(tmp_path: Path) -> None:
     copied = np.load(tmp_path / "a.npy", mmap_mode="c")
     copied[0, 0, 0] = 7
     assert mapped_again(copied)[:1, :1, :1] == 7
+
+
+@pytest.mark.parametrize("piece", [1, 50, 200, 10**6])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_parts_of_mapped_files(
+    piece: int, order: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(grid_source, "PIECE", piece)
+    values = np.arange(3 * 4 * 5 * 6, dtype=np.int16).reshape(3, 4, 5, 6, order=order)
+    for name, array in (("all", values), ("line", values.ravel())):
+        np.save(tmp_path / f"{name}.npy", array)
+    mapped = np.load(tmp_path / "all.npy", mmap_mode="r")
+    for box in ((0, 3, 0, 4, 0, 5, 0, 6), (1, 2, 1, 3, 2, 5, 0, 1), (0, 3, 2, 4, 1, 1, 0, 6)):
+        part = tuple(slice(*ends) for ends in zip(box[::2], box[1::2], strict=True))
+        assert np.array_equal(read_part(mapped, part), values[part])
+    line = np.load(tmp_path / "line.npy", mmap_mode="r")
+    assert np.array_equal(read_part(line, (slice(7, 300),)), values.ravel()[7:300])

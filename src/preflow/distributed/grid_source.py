@@ -34,6 +34,9 @@ from ..graph.scaling import float_sum, limit_above, scaled, sum_slack
 from .grid_region import GridRegion, Loaded
 from .partition import Boxes, border_of, closed_axes, halo, read_around
 
+#: Bytes of a mapped file of which parts are read at once.
+PIECE = 1 << 22
+
 
 @runtime_checkable
 class Sliceable(Protocol):
@@ -252,15 +255,37 @@ class GridSource:
             return np.asarray(values)
         lengths = values.shape[1:]
         inside = tuple(slice(0, 1) if n == 1 else side for n, side in zip(lengths, box, strict=True))
-        mapped = mapped_again(values)
-        return read_around(lambda part: np.asarray(mapped[(slice(None), *part)]), inside, lengths)
+        rows = slice(0, values.shape[0])
+        return read_around(lambda part: read_part(values, (rows, *part)), inside, lengths)
 
 
 def _part(values: Sliceable, box: Box) -> Array:
     if not values.shape:
         return np.asarray(values)
+    return read_around(lambda part: read_part(values, part), box, values.shape)
+
+
+def read_part(values: Sliceable, box: Box) -> Array:
+    """Return a part of an array; that of a mapped file is copied a few planes at a time.
+
+    The system maps whole pages and those around them: with one map for the whole part, most of the file may
+    be in memory for as long as the part is used.
+    """
     mapped = mapped_again(values)
-    return read_around(lambda part: np.asarray(mapped[part]), box, values.shape)
+    if mapped is values or not (isinstance(mapped, np.memmap) and mapped.flags.c_contiguous):
+        return np.asarray(mapped[box])
+    # Bytes from one index to the next along each axis; the first axes are read an index at a time.
+    sizes = [math.prod(mapped.shape[axis + 1 :]) * mapped.itemsize for axis in range(mapped.ndim)]
+    axis = next((axis for axis, size in enumerate(sizes) if size <= PIECE), mapped.ndim - 1)
+    step = max(1, PIECE // sizes[axis])
+    part = np.empty([side.stop - side.start for side in box], dtype=mapped.dtype)
+    for index in np.ndindex(*part.shape[:axis]):
+        place = tuple(i + side.start for i, side in zip(index, box[:axis], strict=True))
+        for begin in range(0, part.shape[axis], step):
+            planes = slice(begin, min(begin + step, part.shape[axis]))
+            there = slice(planes.start + box[axis].start, planes.stop + box[axis].start)
+            part[(*index, planes)] = mapped_again(values)[(*place, there, *box[axis + 1 :])]
+    return part
 
 
 def mapped_again(values: Sliceable) -> Sliceable:
