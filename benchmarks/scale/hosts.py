@@ -1,18 +1,25 @@
-"""Measure the hosts of regions on one machine: GPUs beside one GPU, Ray beside threads.
+"""Measure the hosts of regions on one machine: GPUs beside one GPU, Ray beside threads, files beside memory.
 
     python -m benchmarks.scale.hosts gpus FILE.json 512          one and two GPUs, and a limit on memory
     python -m benchmarks.scale.hosts ray FILE.json 400 2 4       2 and 4 actors beside "multicore-merging"
+    python -m benchmarks.scale.hosts files FILE.json 256 T1.nii.gz
+        a brain, vessels and balls on files beside grid_cut; a scan is tiled up to that side
 
 Times are those of whole calls, from arrays of NumPy to labels. "read" is the part until all regions are read
-and on their GPUs, and "sweeps" what follows until the cut is proved.
+and on their GPUs, and "sweeps" what follows until the cut is proved. On files each solve has a process of its
+own, which maps the files of capacities. Its memory is the peak beyond that of the interpreter and the
+package, pages of mapped files included (Linux).
 """
 
 from __future__ import annotations
 
 import gc
 import json
+import subprocess
 import sys
+import tempfile
 import time
+import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -21,17 +28,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 import preflow
+from preflow.arrays import Array
 from preflow.bench.machine import describe_machine
 from preflow.distributed import GpuExchange, RayExchange
 from preflow.distributed.exchange import Order, RegionTask, Report
+from preflow.distributed.files import FileExchange
+from preflow.distributed.volume_energy import VolumeEnergy
+from preflow.generators import vessel_tree
 from preflow.graph.integer_grid import IntegerGrid
 from preflow.solving.run import Control
+from preflow.vision import read_volume
 
 REPEATS = 3
 #: Share of the bytes of all capacities that is the limit on a GPU's memory.
 LIMIT = 0.55
 #: Seconds after which no further solve begins.
 MOST_SECONDS = 150.0
+#: Noise of the tiled scan, and what a voxel's face costs there, in nats.
+NOISE, SMOOTHNESS = 20.0, 0.7
 
 
 class Instance(NamedTuple):
@@ -175,6 +189,95 @@ def measure_ray(path: Path, side: int, counts: list[int]) -> None:
                 write(path, side, rows)
 
 
+def brain(path: str, side: int) -> dict[str, Array]:
+    """Return the capacities of a scan that is tiled up to a side, with noise."""
+    scan = read_volume(path).values
+    tiled = np.pad(scan, [(0, max(0, side - length)) for length in scan.shape], mode="wrap")
+    noise = np.random.default_rng(side).normal(0, NOISE, (side,) * 3)
+    energy = VolumeEnergy(
+        tiled[:side, :side, :side] + noise, [">195"], ["<100"], smoothness=SMOOTHNESS, connectivity=6
+    )
+    box = (slice(0, side),) * 3
+    return {
+        "source": energy.source[box],
+        "sink": energy.sink[box],
+        "neighbor": energy.neighbor[(box[0], *box)],
+    }
+
+
+def write_volumes(folder: Path, side: int, scan: str) -> None:
+    """Write the capacities of volumes to files."""
+    tree, ball = vessel_tree(side), noisy_ball(side, 40, 15, 20, "ball")
+    volumes: dict[str, dict[str, Array]] = {
+        "brain": brain(scan, side),
+        "vessels": {
+            "source": tree.source_capacity,
+            "sink": tree.sink_capacity,
+            "neighbor": tree.neighbor_capacity,
+        },
+        "ball": {"source": ball.source, "sink": ball.sink, "neighbor": np.full(3, ball.neighbor)},
+        # The ball lies across all ends.
+        "periodic ball": {
+            "source": np.roll(ball.source, side // 2, axis=(0, 1, 2)),
+            "sink": np.roll(ball.sink, side // 2, axis=(0, 1, 2)),
+            "neighbor": np.full(3, ball.neighbor),
+        },
+    }
+    for name, arrays in volumes.items():
+        (folder / name).mkdir()
+        for part, values in arrays.items():
+            np.save(folder / name / f"{part}.npy", values)
+
+
+def peak() -> int:
+    """Return the bytes of memory that this process had at most, pages of mapped files included."""
+    status = Path("/proc/self/status").read_text("utf-8")
+    return 1024 * int(status.split("VmHWM:")[1].split()[0])
+
+
+def solve_files(folder: Path, how: str) -> dict[str, object]:
+    """Solve one of the written volumes by `grid_cut`, or on files; return its numbers."""
+    source, sink, neighbor = (
+        np.load(folder / f"{part}.npy", mmap_mode="r") for part in ("source", "sink", "neighbor")
+    )
+    small = source[:8, :8, :8], sink[:8, :8, :8], 20
+    preflow.distributed.grid_cut(*small, exchange="files", regions=2)
+    preflow.grid_cut(*small, method="serial-incremental-bfs")
+    before, began = peak(), time.process_time()
+    periodic = folder.name.startswith("periodic")
+    found: preflow.GridCutResult | preflow.distributed.RegionCutResult
+    row: dict[str, object] = {}
+    if how == "grid_cut":
+        found = preflow.grid_cut(source, sink, neighbor, periodic=periodic, method="serial-incremental-bfs")
+    else:
+        solved = preflow.distributed.grid_cut(
+            source, sink, neighbor, periodic=periodic, exchange="files", threads=int(how)
+        )
+        host = solved._exchange
+        assert isinstance(host, FileExchange)
+        row = {"regions": solved.regions, "sweeps": solved.sweeps, "loads": host.loads}
+        found = solved
+    seconds, memory = time.process_time() - began, peak() - before
+    labels = zlib.crc32(np.packbits(found.labels).tobytes())
+    return row | {"cpu_seconds": seconds, "memory": memory, "value": int(found.value), "labels": labels}
+
+
+def measure_files(path: Path, side: int, scan: str) -> None:
+    """Measure `grid_cut` and regions on files in turn, each solve in a process of its own."""
+    rows: list[dict[str, object]] = []
+    with tempfile.TemporaryDirectory() as given:
+        folder = Path(given)
+        write_volumes(folder, side, scan)
+        for _ in range(REPEATS):
+            for volume in sorted(folder.iterdir()):
+                for how in ("grid_cut", "1", "2"):
+                    command = [sys.executable, "-m", "benchmarks.scale.hosts", "solve", str(volume), how]
+                    out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+                    rows.append({"instance": volume.name, "how": how, **json.loads(out)})
+                    print(rows[-1], flush=True)
+                    write(path, side, rows)
+
+
 def write(path: Path, side: int, rows: list[dict[str, object]]) -> None:
     """Write what has been measured so far."""
     record = {"machine": describe_machine(), "side": side, "rows": rows}
@@ -183,9 +286,14 @@ def write(path: Path, side: int, rows: list[dict[str, object]]) -> None:
 
 def main() -> None:
     """Measure."""
+    if sys.argv[1] == "solve":
+        print(json.dumps(solve_files(Path(sys.argv[2]), sys.argv[3])))
+        return
     path, side = Path(sys.argv[2]), int(sys.argv[3])
     if sys.argv[1] == "gpus":
         measure_gpus(path, side)
+    elif sys.argv[1] == "files":
+        measure_files(path, side, sys.argv[4])
     else:
         measure_ray(path, side, [int(count) for count in sys.argv[4:]])
 
