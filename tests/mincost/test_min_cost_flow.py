@@ -373,3 +373,11 @@ def test_many_endless_arcs_at_a_vertex(method: str) -> None:
     result = preflow.min_cost_flow(network, method=method)
     result.verify()
     assert result.cost == pytest.approx(float(supply[:-1] @ cost), rel=1e-12)
+
+
+@pytest.mark.parametrize("method", NAMES)
+def test_capacities_of_32_bits_and_supplies_past_them(method: str) -> None:
+    arcs = [0] * 4, [1] * 4, [2.0**30] * 4, [1, 2, 3, 4]
+    result = preflow.min_cost_flow(arcs, [2**32, -(2**32)], method=method)
+    result.verify()
+    assert result.cost == 10 * 2**30

@@ -236,7 +236,8 @@ def _cut(capacity: NDArray[np.int64], endless: NDArray[np.bool_], most: int, sha
         largest = most
     cut: Integers = np.empty(len(capacity), dtype=np.int32 if largest < 2**31 else np.int64)
     np.minimum(capacity, most, out=cut, casting="unsafe")
-    cut[endless] = most
+    if any_endless:  # an int32 array refuses a larger number, even at no place
+        cut[endless] = most
     return cut
 
 
