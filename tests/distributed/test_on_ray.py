@@ -313,6 +313,36 @@ def test_lost_states_come_from_the_checkpoint(ray_cluster: None, tmp_path: Path)
     assert progress.lower == EXPECTED.value
 
 
+def test_a_state_that_is_lost_while_a_checkpoint_is_written(
+    ray_cluster: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    exchange = RayExchange(workers=2, checkpoint=tmp_path)
+    write, get, left, is_writing = exchange._write, ray.get, [3, 2], [False]
+
+    def flagged(checkpoint: Checkpoint) -> None:
+        is_writing[0] = True
+        try:
+            write(checkpoint)
+        finally:
+            is_writing[0] = False
+
+    def losing(references: Any, **named: Any) -> Any:
+        if is_writing[0] and left:
+            left[0] -= 1
+            if left[0] == 0:
+                left.pop(0)
+                raise ray.exceptions.ObjectLostError("0" * 56, None, "")
+        return get(references, **named)
+
+    monkeypatch.setattr(exchange, "_write", flagged)
+    monkeypatch.setattr(ray, "get", losing)
+    labels, progress = solved(GRID, 5, exchange)
+    assert not left
+    assert np.array_equal(labels, EXPECTED.labels)
+    assert len(list(tmp_path.glob("*.npz"))) == 5
+    assert json.loads((tmp_path / "checkpoint.json").read_text())["sweeps"] == progress.sweeps
+
+
 def test_damaged_checkpoints_are_refused(ray_cluster: None, tmp_path: Path) -> None:
     interrupted_after(2, tmp_path)
     with pytest.raises(InvalidInputError, match="has the checkpoint of another problem"):

@@ -319,13 +319,14 @@ class RayExchange:
             reports = self._sweep(order)
             self.sweeps += 1
             stopped, checkpoint = self._control.stopped, self._checkpoint
-            writes = checkpoint is not None and self.sweeps % self._every == 0 and not stopped
-            if writes or stopped or time.monotonic() >= self._stored_at + self._interval:
+            writes = self.sweeps % self._every == 0 and not stopped
+            if checkpoint is not None and writes:
+                self._store()
+                self._write(checkpoint)
+            elif stopped or time.monotonic() >= self._stored_at + self._interval:
                 self._store()
         except LostError as error:
-            writes, reports = False, self._recover(error)
-        if writes and checkpoint is not None:
-            self._write(checkpoint)
+            reports = self._recover(error)
         self._busy = False
         return reports
 
@@ -479,12 +480,14 @@ class RayExchange:
             self._get([actor.build.remote() for actor in fresh])
 
     def _recover(self, error: LostError) -> list[Report]:
-        """Go back to the states that were stored last, or else to the checkpoint; return their reports.
+        """Go back to the states that were stored last, and return their reports.
+
+        If those are lost, go back to the checkpoint, or start over where there is none.
 
         Raises
         ------
         WorkerDiedError
-            The states are lost, and there is no checkpoint; or actors die again and again.
+            Actors or states are lost again and again.
         """
         self._interval /= 2
         for _ in range(ATTEMPTS):
@@ -538,14 +541,20 @@ class RayExchange:
         return True
 
     def _write(self, checkpoint: Checkpoint) -> None:
-        """Write the stored states, a region at a time."""
+        """Write the stored states, a region at a time.
+
+        Raises
+        ------
+        LostError
+            A state is lost; the last checkpoint stays.
+        """
         stored = self._stored
         assert stored is not None
         with checkpoint.writing(stored.sweeps) as write:
             for home, numbers in enumerate(self._of_actor):
-                borders: dict[int, States] = ray.get(stored.borders[home])
+                borders: dict[int, States] = self._get([stored.borders[home]])[0]
                 for number in numbers:
-                    write(number, borders[number], ray.get(stored.insides[number]))
+                    write(number, borders[number], self._get([stored.insides[number]])[0])
 
     def _get(self, references: Sequence[ObjectRef[Outcome]]) -> list[Outcome]:
         """Return objects; pass on the stop flag while they are computed.
