@@ -30,7 +30,7 @@ from preflow.distributed.partition import divide
 from preflow.distributed.result import sink_side_of
 from preflow.distributed.sweeps import Progress, run_sweeps
 from preflow.errors import InvalidInputError, MissingDependencyError, ParseError, WorkerDiedError
-from preflow.solving.run import Control
+from preflow.solving.run import Abandoned, Control
 from tests.distributed.test_grid_cut import twice_rounded
 
 if find_spec("ray") is None:
@@ -403,6 +403,18 @@ def test_the_stop_flag_reaches_actors(ray_cluster: None) -> None:
     _, progress = solved(GRID, 5, RayExchange(workers=2), control, report)
     assert progress.sweeps == 2
     assert progress.lower <= EXPECTED.value <= progress.upper
+
+
+def test_after_ctrl_c_no_state_is_stored(ray_cluster: None) -> None:
+    exchange, control = RayExchange(workers=2), Control()
+
+    def interrupt(progress: Progress) -> None:
+        control.interrupted.append(True)
+
+    with pytest.raises(Abandoned):
+        solved(GRID, 4, exchange, control, interrupt)
+    assert exchange._stored is None
+    assert not exchange.actors
 
 
 class BrokenTask:

@@ -317,6 +317,7 @@ class RayExchange:
         self._busy = True
         try:
             reports = self._sweep(order)
+            self._control.check_wanted()
             self.sweeps += 1
             stopped, checkpoint = self._control.stopped, self._checkpoint
             writes = self.sweeps % self._every == 0 and not stopped
