@@ -29,7 +29,13 @@ from preflow.distributed.grid_source import GridSource, grid_tasks
 from preflow.distributed.partition import divide
 from preflow.distributed.result import sink_side_of
 from preflow.distributed.sweeps import Progress, run_sweeps
-from preflow.errors import InvalidInputError, MissingDependencyError, ParseError, WorkerDiedError
+from preflow.errors import (
+    InvalidInputError,
+    MissingDependencyError,
+    ParseError,
+    StorageError,
+    WorkerDiedError,
+)
 from preflow.solving.run import Abandoned, Control
 from tests.distributed.test_grid_cut import twice_rounded
 
@@ -366,16 +372,18 @@ def test_files_of_checkpoints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     found = checkpoint.read()
     assert found is not None
     assert found.sweeps == 4
-    assert np.array_equal(found.border(0)["x"], numbers)
-    assert np.array_equal(found.inside(0)["x"], numbers + 1)
+    border, inside = found.state(0)
+    assert np.array_equal(border["x"], numbers)
+    assert np.array_equal(inside["x"], numbers + 1)
 
     def full(*arguments: Any, **named: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    with monkeypatch.context() as patch:
-        patch.setattr(np, "savez", full)
-        with pytest.raises(OSError, match="No space"), checkpoint.writing(5) as write:
-            write(0, {"x": numbers}, {"x": numbers})
+    for module, name in ((np, "savez"), (json, "dump")):
+        with monkeypatch.context() as patch:
+            patch.setattr(module, name, full)
+            with pytest.raises(StorageError, match="No space"), checkpoint.writing(5) as write:
+                write(0, {"x": numbers}, {"x": numbers})
     again = checkpoint.read()
     assert again is not None
     assert again.sweeps == 4
@@ -385,9 +393,10 @@ def test_files_of_checkpoints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     index.write_text(json.dumps({**content, "format": 99}))
     with pytest.raises(ParseError, match="has format 99, this version of preflow reads 1"):
         checkpoint.read()
-    index.write_text("{")
-    with pytest.raises(ParseError, match="is damaged"):
-        checkpoint.read()
+    for damaged in ("{", json.dumps({**content, "files": []})):
+        index.write_text(damaged)
+        with pytest.raises(ParseError, match="is damaged"):
+            checkpoint.read()
     (tmp_path / "file").touch()
     with pytest.raises(InvalidInputError, match="cannot write checkpoints to"):
         Checkpoint(tmp_path / "file")

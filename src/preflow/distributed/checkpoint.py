@@ -21,6 +21,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..errors import InvalidInputError, ParseError
+from .files import storing
 
 #: Version of the files.
 FORMAT = 1
@@ -36,20 +37,23 @@ class Found(NamedTuple):
     Attributes
     ----------
     sweeps : int
-    states : list of dict of str to ndarray
-        For each region its arrays, those of the border and those of the inside under different names.
+    files : list of (Path, int)
+        The file of each region, and its checksum.
     """
 
     sweeps: int
-    states: list[dict[str, Array]]
+    files: list[tuple[Path, int]]
 
-    def border(self, number: int) -> dict[str, Array]:
-        """Return the state of the border of a region."""
-        return _with_prefix(self.states[number], BORDER)
+    def state(self, number: int) -> tuple[dict[str, Array], dict[str, Array]]:
+        """Read the states of the border and of the inside of a region.
 
-    def inside(self, number: int) -> dict[str, Array]:
-        """Return the state of the inside of a region."""
-        return _with_prefix(self.states[number], INSIDE)
+        Raises
+        ------
+        ParseError
+            The file is damaged.
+        """
+        arrays = _read(*self.files[number])
+        return _with_prefix(arrays, BORDER), _with_prefix(arrays, INSIDE)
 
 
 class Checkpoint:
@@ -82,17 +86,22 @@ class Checkpoint:
         Raises
         ------
         ParseError
-            A file is damaged, or of another version.
+            ``checkpoint.json`` is damaged, or of another version.
         InvalidInputError
             It is the checkpoint of another problem.
+        StorageError
+            ``checkpoint.json`` cannot be read.
         """
         index = self.folder / INDEX
         try:
-            content = json.loads(index.read_bytes())
+            with storing(index):
+                content = json.loads(index.read_bytes()) if index.exists() else None
+            if content is None:
+                return None
             version, sweeps = content["format"], int(content["sweeps"])
-            fingerprint, files, sums = content["fingerprint"], content["files"], content["checksums"]
-        except FileNotFoundError:
-            return None
+            fingerprint = content["fingerprint"]
+            names = zip(content["files"], content["checksums"], strict=True)
+            files = [(self.folder / name, int(sum_)) for name, sum_ in names]
         except (ValueError, KeyError, TypeError) as error:
             raise ParseError(index, None, "is damaged; delete the folder to start over") from error
         if version != FORMAT:
@@ -102,9 +111,7 @@ class Checkpoint:
                 f"{self.folder} has the checkpoint of another problem, or of other regions; "
                 "give another folder, or delete it"
             )
-        return Found(
-            sweeps, [_read(self.folder / name, sum_) for name, sum_ in zip(files, sums, strict=True)]
-        )
+        return Found(sweeps, files)
 
     @contextmanager
     def writing(self, sweeps: int) -> Iterator[Write]:
@@ -112,11 +119,16 @@ class Checkpoint:
 
         Raises
         ------
-        OSError
+        StorageError
             The disk is full, say. The last checkpoint stays.
         """
+        with storing(self.folder):
+            yield from self._writing(sweeps)
+
+    def _writing(self, sweeps: int) -> Iterator[Write]:
         written: dict[int, tuple[str, int]] = {}
         token = uuid.uuid4().hex[:8]  # a file of the last checkpoint is never written to
+        new = self.folder / f"{INDEX}.new"
 
         def write(number: int, border: Mapping[str, Array], inside: Mapping[str, Array]) -> None:
             path = self.folder / f"region-{number}-sweep-{sweeps}-{token}.npz"
@@ -138,16 +150,15 @@ class Checkpoint:
                 "files": [name for name, _ in rows],
                 "checksums": [sum_ for _, sum_ in rows],
             }
-            new = self.folder / f"{INDEX}.new"
             with new.open("w", encoding="utf-8") as file:
                 json.dump(content, file)
                 file.flush()
                 _flush(file.fileno())
             new.replace(self.folder / INDEX)
         except BaseException:
-            for name, _ in written.values():
+            for path in (new, *(self.folder / name for name, _ in written.values())):
                 with suppress(OSError):
-                    (self.folder / name).unlink()
+                    path.unlink()
             raise
         kept = {name for name, _ in written.values()}
         for path in self.folder.glob("region-*-sweep-*.npz"):

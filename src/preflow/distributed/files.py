@@ -72,7 +72,7 @@ class Manifest(NamedTuple):
 
 
 @contextmanager
-def _storing(path: Path) -> Iterator[None]:
+def storing(path: Path) -> Iterator[None]:
     """Raise StorageError where the system raises OSError."""
     try:
         yield
@@ -99,7 +99,7 @@ class Store:
         self._serial = 0
         if folder.exists() and not folder.is_dir():
             raise StorageError(f"{folder} is a file, and the states of regions need a folder")
-        with _storing(folder):
+        with storing(folder):
             folder.mkdir(parents=True, exist_ok=True)
             probe = folder / f"probe{SUFFIX}"
             probe.write_bytes(b"")
@@ -152,7 +152,7 @@ class Store:
         self._serial += 1
         path = self.folder / f"{stem}-{self._serial}{SUFFIX}"
         crc = 0
-        with _storing(path):
+        with storing(path):
             try:
                 with path.open("wb") as file:
                     header = {name: _described(values) for name, values in arrays.items()}
@@ -196,7 +196,7 @@ class Store:
         }
         path = self.folder / MANIFEST
         fresh = path.with_suffix(".new")
-        with _storing(path):
+        with storing(path):
             try:
                 with fresh.open("w", encoding="utf-8") as file:
                     json.dump(content, file)
@@ -212,7 +212,7 @@ class Store:
     def clear(self, kept: Sequence[Entry]) -> None:
         """Delete the files of states that are not in `kept`."""
         names = {entry.name for entry in kept}
-        with _storing(self.folder):
+        with storing(self.folder):
             for path in self.folder.glob(f"*{SUFFIX}"):
                 if path.name not in names and OWN_NAME.fullmatch(path.name):
                     path.unlink()
@@ -242,7 +242,7 @@ class FileExchange:
         self.sweeps = self.loads = 0
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
         if folder is None:
-            with _storing(Path(tempfile.gettempdir())):
+            with storing(Path(tempfile.gettempdir())):
                 self._temporary = tempfile.TemporaryDirectory(prefix="preflow-regions-")
             folder = self._temporary.name
         self._store = Store(Path(folder))

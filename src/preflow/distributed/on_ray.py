@@ -224,6 +224,8 @@ class RayExchange:
         While sweeping: an actor died again and again.
     ParseError
         A checkpoint is damaged, or of another version.
+    StorageError
+        A checkpoint cannot be written: the disk is full, say. The last one is whole.
 
     Notes
     -----
@@ -532,12 +534,14 @@ class RayExchange:
         found = None if self._checkpoint is None else self._checkpoint.read()
         if found is None:
             return False
-        borders = [{number: found.border(number) for number in numbers} for numbers in self._of_actor]
-        self._stored = Stored(
-            found.sweeps,
-            [ray.put(each) for each in borders],
-            [ray.put(found.inside(number)) for numbers in self._of_actor for number in numbers],
-        )
+        borders, insides = [], []
+        for numbers in self._of_actor:
+            of_actor = {}
+            for number in numbers:  # one is in memory at a time
+                of_actor[number], inside = found.state(number)
+                insides.append(ray.put(inside))
+            borders.append(ray.put(of_actor))
+        self._stored = Stored(found.sweeps, borders, insides)
         self._restore()
         return True
 
