@@ -19,6 +19,10 @@ MATCHING_COUNTERS = ("phases", "augmentations")
 PIVOTS = AUGMENTATIONS + 1
 #: Position of the barriers of a kernel on a GPU.
 BARRIERS = PIVOTS + 1
+#: Position of the number of operations after which a method gives up; 0 for no limit.
+WORK_LIMIT = BARRIERS + 1
+#: Position of the number of operations that a global relabel counts for there.
+RELABEL_OPERATIONS = WORK_LIMIT + 1
 
 #: Gives a context for a part of a solve, named as in :attr:`SolveStats.seconds`, that takes its time.
 Phase = Callable[[str], AbstractContextManager[None]]

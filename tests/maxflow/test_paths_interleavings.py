@@ -80,6 +80,7 @@ def make_phase(arcs: Arcs, num_threads: int, length: int, stoppable: bool) -> Ph
         active=np.zeros(num_threads * PADDING),
         highest=np.zeros(num_threads * PADDING, np.uint64),
         searched=np.zeros(num_threads * PADDING, np.uint64),
+        made=np.zeros(num_threads * PADDING, np.uint64),
         exact_below=np.zeros(num_threads * PADDING, np.uint64),
         shared=np.zeros(4 * PADDING, np.int64),
         over=np.zeros(PADDING, np.int64),

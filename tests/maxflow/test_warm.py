@@ -13,8 +13,10 @@ import pytest
 import preflow
 from preflow import generators
 from preflow.errors import CapacityOverflowError, InvalidInputError, UnboundedFlowError
+from preflow.graph.residual import build_residual
 from preflow.maxflow import warm
 from preflow.maxflow.warm.search_trees import check_invariants
+from preflow.solving.run import Control
 
 #: Threads that wait for each other in every solve lose their turns to a test beside them.
 METHODS = [
@@ -22,6 +24,17 @@ METHODS = [
     for method in preflow.methods("max_flow")
     if method.device == "cpu"
 ]
+
+
+#: Those that :func:`preflow.maxflow.policy.choose` takes for networks on the CPU.
+AUTO_METHODS = (
+    "serial-hi-pr",
+    "serial-pseudoflow",
+    "serial-dinic",
+    "serial-incremental-bfs",
+    "serial-boykov-kolmogorov",
+    "multicore-paths",
+)
 
 
 def random_network(rng: np.random.Generator, n: int, m: int, *, both: bool, most: int = 9) -> Any:
@@ -60,10 +73,10 @@ def test_warm_equals_cold(method: str) -> None:
             check(solver, method=method)
 
 
-@pytest.mark.parametrize("scans", [0.01, 0.5, 100.0])
-def test_many_edits(scans: float, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("share", [0.01, 0.15, 100.0])
+def test_many_edits(share: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ten thousand edits, with searches that are often, sometimes and never given up."""
-    monkeypatch.setattr(warm, "SCANS_AN_ARC", scans)
+    monkeypatch.setattr(warm, "SEARCH_SHARE", share)
     rng = np.random.default_rng(5)
     solver = preflow.MaxFlow(random_network(rng, 60, 400, both=False, most=1000), 0, 59)
     used = set()
@@ -78,8 +91,9 @@ def test_many_edits(scans: float, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("floats", [False, True])
-def test_a_last_flow_that_does_not_help(floats: bool) -> None:
-    """After a solve that took more operations than one from an empty flow, as many edits begin with none."""
+def test_a_last_flow_that_does_not_help(floats: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Past its budget a solve begins again with an empty flow; so do the next, until it recovers."""
+    monkeypatch.setattr(warm, "SHARE", 0.0)  # every solve from the last flow fails at once
     rng = np.random.default_rng(11)
     given = random_network(rng, 40, 250, both=True, most=1000)
     capacity: Any = given.capacity.astype(float) if floats else given.capacity
@@ -90,48 +104,80 @@ def test_a_last_flow_that_does_not_help(floats: bool) -> None:
     )
     terminals: tuple[list[int], list[int]] = ([0, 1], [38, 39])
     solver = preflow.MaxFlow(network, *terminals)
+    solver._record.search = warm._Trial(1, edits=0, pause=10**6)  # no search
 
     def change(count: int, most: int = 1000) -> None:
         chosen = rng.choice(np.flatnonzero(np.isfinite(capacity)), count, replace=False)
         solver.set_capacity(chosen, rng.integers(0, most, count), reverse=bool(rng.integers(0, 2)))
 
-    assert check(solver).stats.reason != warm.EMPTIED
-    kept = solver._kept
-    assert kept is not None
-    assert 0 < kept.work_of_empty < np.inf
-    kept.edits_of_failure = 0  # no search
-    kept.work_of_empty = -1  # so that every solve from the last flow is a loss
-    change(20)
-    assert check(solver).stats.reason != warm.EMPTIED
-    assert kept.edits_of_loss == 20
-    for _ in range(10):
-        change(int(rng.integers(20, 60)))
-        assert check(solver).stats.reason == warm.EMPTIED
-        assert kept.work_of_empty >= 0
-    change(19)
-    assert check(solver).stats.reason != warm.EMPTIED
-    change(30)
-    assert check(solver, method="serial-fifo").stats.reason != warm.EMPTIED
-    change(30, 2**40)  # past int32; past the number for infinity, where the residual network is built again
-    assert (check(solver).stats.reason == warm.EMPTIED) == (not floats)
+    def reason() -> str:
+        return str(check(solver).stats.reason.partition(";")[0])
+
+    assert reason() not in (warm.EMPTIED, warm.GIVEN_UP)
+    for pause in (warm.FIRST_PAUSE, 2 * warm.FIRST_PAUSE):
+        change(100)
+        assert reason() == warm.GIVEN_UP
+        for _ in range(pause):
+            change(int(rng.integers(100, 200)))
+            assert reason() == warm.EMPTIED
+    change(99)
+    assert reason() == warm.GIVEN_UP  # with fewer changes it is tried at once
+    change(100)
+    assert check(solver, method="serial-fifo").stats.reason == "asked for"
+    change(100, 2**40)  # past int32; past the number for infinity, where the residual network is built again
+    assert (reason() == warm.EMPTIED) == (not floats)
+    monkeypatch.setattr(warm, "SHARE", 1e6)
+    for _ in range(warm.LAST_PAUSE + 1):
+        if solver._record.last_flow.is_due(100):
+            break
+        change(100)
+        assert reason() == warm.EMPTIED
+    change(100)
+    assert reason() not in (warm.EMPTIED, warm.GIVEN_UP)
+    assert solver._record.last_flow.is_due(1000)
 
 
-def test_a_solve_that_helps_is_no_loss() -> None:
-    """Only a finished solve by the method of auto that took more operations is a loss."""
-    solver = preflow.MaxFlow(([0, 1], [1, 2], [3, 2]), 0, 2)
-    solver.solve(threads=1)
-    kept = solver._kept
-    assert kept is not None
-    kept.num_edits = 5
-    kept.work_of_empty = 100
-    kept.learn(100, emptied=False)
-    assert kept.last_flow_helps()
-    kept.learn(101, emptied=False)
-    assert not kept.last_flow_helps()
-    kept.num_edits = 4
-    assert kept.last_flow_helps()
-    kept.learn(50, emptied=True)
-    assert kept.work_of_empty == 50
+@pytest.mark.parametrize("method", AUTO_METHODS)
+def test_methods_that_give_up(method: str) -> None:
+    """Every method that `auto` takes ends within its budget, but for the step that passes it."""
+    problem = generators.family("rmf-wide").generate("8x4", seed=1)
+    network = problem.network
+
+    def solve(limit: int) -> tuple[int, bool]:
+        net = build_residual(network, np.array([problem.source]), np.array([problem.sink])).arrays
+        record = next(each for each in preflow.methods("max_flow") if each.name == method)
+        control = Control()
+        control.limit_work(limit)
+        record.solve(net, record.make_options({}), control)
+        return control.operations, control.gave_up
+
+    whole, gave_up = solve(0)
+    assert not gave_up
+    for share in (0.1, 0.5):
+        made, gave_up = solve(int(share * whole))
+        assert gave_up
+        assert made < (share + 0.3) * whole
+    assert solve(2 * whole) == (whole, False)
+
+
+def test_a_trial() -> None:
+    """What fails is tried again at once with fewer changes, otherwise after longer and longer pauses."""
+    trial = warm._Trial(factor=4)
+    assert trial.is_due(10**9)
+    for pause in (8, 16, 32, 64, 64):
+        trial.fail(100)
+        assert trial.is_due(24)
+        for _ in range(pause):
+            assert not trial.is_due(25)
+            trial.wait()
+        assert trial.is_due(100)
+    trial.succeed(24)
+    trial.fail(200)
+    assert not trial.is_due(25)
+    trial.succeed(100)
+    assert trial.is_due(10**9)
+    trial.fail(50)
+    assert trial.pause == 8
 
 
 def test_edits_of_a_grid() -> None:

@@ -131,6 +131,7 @@ from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, REL
 from . import serial_dinic, serial_highest_label, serial_pseudoflow
 from .features import seldom_saturated
 from .relabel_rule import check_relabel_rule, relabel_limits
+from .work_limit import operations_left, operations_of
 
 #: Vertices that a thread donates at once, at most.
 MOST_DONATED = 16
@@ -208,6 +209,8 @@ class State(NamedTuple):
         The greatest height of an active vertex that each thread owned then.
     searched : ndarray of uint64, shape (threads * PADDING,)
         How many vertices each thread found in the last global relabel.
+    made : ndarray of uint64, shape (threads * PADDING,)
+        How many operations each thread had made by then.
     exact_below : ndarray of uint64, shape (threads * PADDING,)
         The least height at which each thread has changed a distance since the last global relabel.
     shared : ndarray of int64
@@ -232,6 +235,7 @@ class State(NamedTuple):
     active: NDArray[np.float64]
     highest: NDArray[np.uint64]
     searched: NDArray[np.uint64]
+    made: NDArray[np.uint64]
     exact_below: NDArray[np.uint64]
     shared: NDArray[np.int64]
     over: NDArray[np.int64]
@@ -782,6 +786,8 @@ def first_stage(net: ResidualArrays, state: State, thread: np.uint64, rules: Rul
         counts[PUSHES] += pushes
         own = thread * PADDING
         state.searched[own] = end - begin - search.kept[own]
+        made = operations_of(counts)
+        state.made[own] = made
         lists, greatest_seen = start_phase(net, state, thread, ceiling, trusted, greatest_seen)
         if thread == ZERO:
             counts[RELABEL_NANOSECONDS] += now() - started
@@ -793,20 +799,23 @@ def first_stage(net: ResidualArrays, state: State, thread: np.uint64, rules: Rul
         active = 0.0
         min_level = ZERO
         searched = ZERO
+        made = ZERO
         for other in range(num_threads):
             place = np.uint64(other) * PADDING
             active += state.active[place]
             searched += state.searched[place]
+            made += state.made[place]
             if num_threads > ONE:
                 min_level = max(min_level, state.highest[place])
         if thread == ZERO:
             monitor.progress[0] = active
-        stopping = relaxed_load(state.shared, STOPPING) != 0
+        left = operations_left(counts, made)
+        stopping = relaxed_load(state.shared, STOPPING) != 0 or left == ZERO
         # Stop only after a complete search.
         if ceiling > n and (active == 0.0 or stopping):
             return
         if not stopping:
-            limit = work_until_search(rules.work_limit, searched, n)
+            limit = min(work_until_search(rules.work_limit, searched, n), left)
             phase_rules = Rules(rules.path_length, limit)
             greatest_seen = run_phase(
                 net, state, thread, phase_rules, lists, greatest_seen, min_level, monitor
@@ -864,6 +873,7 @@ def solve(net: ResidualArrays, options: PathsOptions, control: Control) -> Array
         active=np.zeros(threads * PADDING, dtype=np.float64),
         highest=np.zeros(threads * PADDING, dtype=np.uint64),
         searched=np.zeros(threads * PADDING, dtype=np.uint64),
+        made=np.zeros(threads * PADDING, dtype=np.uint64),
         exact_below=np.zeros(threads * PADDING, dtype=np.uint64),
         shared=np.zeros(4 * PADDING, dtype=np.int64),
         over=np.zeros(PADDING, dtype=np.int64),

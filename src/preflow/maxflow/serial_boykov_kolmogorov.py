@@ -68,6 +68,7 @@ from ..solving.run import Control
 from ..stats import ARC_SCANS, PUSHES, RELABELS
 from . import serial_incremental_bfs
 from .tree_paths import path_capacity, push_path, serve_at_vertices
+from .work_limit import must_end
 
 FREE, SOURCE, SINK = 0, 1, 2
 #: Columns of `Trees.vertex`. A walk to the root reads all of them, so they lie side by side. The tree of a
@@ -333,7 +334,7 @@ def grow(net: ResidualArrays, trees: Trees, work_limit: np.uint64, monitor: Moni
     """
     side, vertex, counts = trees.side, trees.vertex, monitor.counts
     size = np.uint64(len(trees.queue))
-    while trees.cursor[LENGTH] > ZERO and relaxed_load(monitor.stop, 0) == 0:
+    while trees.cursor[LENGTH] > ZERO and not must_end(monitor):
         if counts[ARC_SCANS] + counts[PUSHES] > work_limit:
             return False
         head = trees.cursor[HEAD]

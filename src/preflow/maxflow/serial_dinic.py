@@ -60,6 +60,7 @@ from ..solving.options import UNLIMITED, check_flag, check_positive_number, limi
 from ..solving.run import Control
 from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES
 from . import serial_highest_label
+from .work_limit import must_end
 
 
 @dataclass(frozen=True)
@@ -335,7 +336,7 @@ def run(net: ResidualArrays, state: State, both: bool, work_limit: np.uint64, mo
     """
     counts = monitor.counts
     sources, sinks = find_ends(net, state)
-    while relaxed_load(monitor.stop, 0) == 0:
+    while not must_end(monitor):
         if counts[ARC_SCANS] + counts[PUSHES] >= work_limit:
             return False
         sources, sinks = begin_search(net, state, sources, sinks)

@@ -83,6 +83,7 @@ from .levels import (
     push_active,
 )
 from .relabel_rule import RelabelRule, check_relabel_rule, relabel_limits
+from .work_limit import must_end, operations_left, operations_of
 
 
 @dataclass(frozen=True)
@@ -303,7 +304,7 @@ def first_stage(net: ResidualArrays, state: State, rules: Rules, monitor: Monito
     if not rules.exact_start:
         reached = label_one(net, state)
     while True:
-        stopping = relaxed_load(stop, 0) != 0
+        stopping = must_end(monitor)
         # Global relabel, from the highest level that is still exact; skipped once after a start with height
         # 1.
         if search_due or stopping or finished:
@@ -336,6 +337,7 @@ def first_stage(net: ResidualArrays, state: State, rules: Rules, monitor: Monito
         work = ZERO
         log_end = ZERO
         finished = True
+        left = operations_left(counts, operations_of(counts))
         while top > ZERO:
             # Find a highest active vertex; see whether a global relabel is due.
             active = np.uint64(levels.active_first[top])
@@ -345,7 +347,7 @@ def first_stage(net: ResidualArrays, state: State, rules: Rules, monitor: Monito
             if relabels >= rules.relabel_limit or work >= work_limit or log_end >= log_limit:
                 finished = False
                 break
-            if relaxed_load(stop, 0) != 0:
+            if relaxed_load(stop, 0) != 0 or pushes + relabels + scans >= left:
                 finished = False
                 break
             levels.active_first[top] = levels.active_next[active]

@@ -79,6 +79,7 @@ from ..solving.monitor import Monitor
 from ..solving.run import Control
 from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABELS
 from .tree_paths import path_capacity, push_path, serve_at_vertices
+from .work_limit import must_end
 
 #: Numbers of the two forests.
 SOURCE, SINK = 0, 1
@@ -382,7 +383,7 @@ def search(net: ResidualArrays, forests: Forests, monitor: Monitor) -> bool:
     """Grow both forests until the sink's cannot grow; return False if there is no room for more levels."""
     cursor = forests.cursor
     room = np.uint64(len(forests.first_orphan))
-    while cursor[LENGTH + SINK] > ZERO and relaxed_load(monitor.stop, 0) == 0:
+    while cursor[LENGTH + SINK] > ZERO and not must_end(monitor):
         source = cursor[LENGTH + SOURCE] > ZERO and cursor[DEPTH + SOURCE] <= cursor[DEPTH + SINK]
         if cursor[DEPTH + (SOURCE if source else SINK)] + ONE >= room:
             return False

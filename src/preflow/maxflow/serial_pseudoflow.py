@@ -69,6 +69,7 @@ from ..solving.monitor import Monitor
 from ..solving.options import UNLIMITED, check_choice, check_positive_number, limit
 from ..solving.run import Control
 from ..stats import ARC_SCANS, GAP_VERTICES, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, RELABELS
+from .work_limit import must_end
 
 #: A global relabel is due when this share of n vertices in a row was relabelled without a merger: a large
 #: tree rises, and other trees are far below. A fifth and a twentieth were slower on rlg-wide 2048x64.
@@ -455,7 +456,7 @@ def run(
     cut_trees(net, forest, monitor)
     add_roots(net, forest, first_out, monitor)
     relabels, pushes = counts[RELABELS], counts[PUSHES]
-    while relaxed_load(monitor.stop, 0) == 0:
+    while not must_end(monitor):
         if counts[RELABELS] - relabels >= fruitless_limit or counts[PUSHES] - pushes >= push_limit:
             global_relabel(net, forest, order, monitor)
             add_roots(net, forest, first_out, monitor)

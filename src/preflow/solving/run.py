@@ -15,7 +15,14 @@ from numpy.typing import NDArray
 
 from ..errors import InvalidInputError, SolverError
 from ..progress import ProgressReport, Reporter, reporting
-from ..stats import GLOBAL_RELABELS, RELABELS
+from ..stats import (
+    ARC_SCANS,
+    GLOBAL_RELABELS,
+    PUSHES,
+    RELABEL_OPERATIONS,
+    RELABELS,
+    WORK_LIMIT,
+)
 from .method import Method
 from .monitor import Monitor
 from .outside import OutsideMethod
@@ -91,8 +98,35 @@ class Control:
         """Let a second solver go on, which runs on `threads` threads and adds to the counts of the first."""
         rows = np.zeros((threads, COUNTER_ROW), dtype=np.uint64)
         rows[0] = self.thread_counts.sum(axis=0)
+        rows[:, [WORK_LIMIT, RELABEL_OPERATIONS]] = self.counts[[WORK_LIMIT, RELABEL_OPERATIONS]]
         object.__setattr__(self, "threads", threads)
         object.__setattr__(self, "thread_counts", rows)
+
+    @property
+    def operations(self) -> int:
+        """The pushes, relabels and arc scans of all threads so far, and those that global relabels stand for.
+
+        See :meth:`weigh_relabels`.
+        """
+        made = int(self.thread_counts[:, [PUSHES, RELABELS, ARC_SCANS]].sum())
+        relabels = int(self.thread_counts[:, GLOBAL_RELABELS].sum())
+        return made + relabels * int(self.counts[RELABEL_OPERATIONS])
+
+    def weigh_relabels(self, operations: int) -> None:
+        """Let a global relabel count for this many operations."""
+        self.thread_counts[:, RELABEL_OPERATIONS] = operations
+
+    def limit_work(self, operations: int) -> None:
+        """Let the method give up after this many operations more of all threads; 0: never.
+
+        What a method that gives up returns means nothing.
+        """
+        self.thread_counts[:, WORK_LIMIT] = operations and self.operations + operations
+
+    @property
+    def gave_up(self) -> bool:
+        """Whether the method has made all operations that it may, and was not asked to stop."""
+        return 0 < int(self.counts[WORK_LIMIT]) <= self.operations and not self.stopped
 
     @property
     def counts(self) -> NDArray[np.uint64]:

@@ -31,10 +31,19 @@ residual capacity from `v` to the sink is left, so `v` is on the sink side. Flow
 
 Every method starts from any residual network with excess, so all methods of the CPU solve again.
 
-On long networks the excess of the changes goes through all levels, and a method takes longer from the last
-flow than from none. So the operations of both are compared. Once a solve from the last flow has counted more
-than one from an empty flow, further solves after as many changes begin with an empty flow. They keep the
-residual network, and so still save building it.
+There are two ways from the last flow: a search near the changes (:mod:`.search_trees`), and a method. On long
+networks the excess of the changes goes through all levels, and both take longer than a solve from scratch. So
+each gets a budget, a share of the operations of a solve from scratch. A solve tries one of them. Past the
+budget it begins again with an empty flow. It keeps the residual network, and so still saves building it. The
+next solves after as many changes leave out what has failed. Later ones try it again, after pauses that double
+with each failure.
+
+::
+
+    solve again, method "auto":
+        a search is due: search; if it ends within its budget, stop
+        else a method from the last flow is due: run it; if it ends within its budget, stop
+        run a method from an empty flow, and count its operations
 
 Capacities must be integers, or floats that are integers, with sums that fit int64. An infinite capacity
 becomes a number above the sum of all others. Other networks are solved from scratch: the scale of rounded
@@ -45,7 +54,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -84,14 +93,28 @@ from .search_trees import SINK, FlowState, Forest, make_forest, search, touch_en
 
 #: The sum of all capacities that are solved from the last flow. No sum of flows and deficits passes int64.
 MOST_CAPACITY = 2**61
-#: A search near the changes is given up for a method once it has looked at this many arcs for each vertex and
-#: residual arc. It looked at 0.02 on a grid 1000x1000 with 1% of its arcs changed, and took a tenth of the
-#: time of a method. On rmf-wide 64x16 it would look at 40 to 120.
+#: A search near the changes is given up once it has looked at as many arcs as this share of the operations of
+#: a solve from scratch: those of the method, half of one for each vertex and residual arc in each of its
+#: global relabels, and one of each for building the network. It may look at all arcs besides to plant its
+#: forests. With 1% of the arcs changed it looked at 0.02 of these operations on a grid 1000x1000, at 0.01 to
+#: 0.1 on a road network of 200,000 vertices. On rmf-wide 64x16 it would look at 40 to 120 arcs for each
+#: residual arc.
+SEARCH_SHARE = 0.15
+#: The same for each vertex and residual arc, where no solve from scratch has been counted.
 SCANS_AN_ARC = 0.5
-#: After it was given up, it is tried again when fewer arcs have changed by this factor.
+#: After it was given up, it is tried again at once when fewer arcs have changed by this factor.
 FEWER = 4
-#: Why `auto` takes its method for a network without flow, once the last flow has not helped.
+#: Where most arcs are never saturated, it is first tried if fewer than this share of the arcs has changed. On
+#: rmf-wide 64x16 it is 2.5 times as fast as a method after 10 changes, and fails after 100.
+FEW_CHANGES = 1 / 4000
+#: A method that begins with the last flow gives up after this share of those operations.
+SHARE = 0.3
+#: What has failed is tried again after this many solves without it, twice as many with each failure, at most
+#: the second number.
+FIRST_PAUSE, LAST_PAUSE = 8, 64
+#: Why `auto` takes its method for a network without flow, if the last flow has not helped.
 EMPTIED = "solved from an empty flow: the last flow did not help before"
+GIVEN_UP = "solved from an empty flow: the last flow did not help"
 #: What the statistics say of a solve by :mod:`.search_trees`.
 SEARCH = Method(
     "search-forests",
@@ -299,6 +322,63 @@ def flow_at_places(place: Indices, arcs: InputArcs, net: ResidualArrays, flow: N
         flow[i] = amount
 
 
+@dataclass
+class _Trial:
+    """When to try something that may fail, by the numbers of changes at which it failed.
+
+    Attributes
+    ----------
+    factor : int
+        It is tried at once after fewer changes than at the last failure by this factor.
+    edits : int or infinity
+        The least number of changes at which it failed, infinity after a success with as many.
+    pause : int
+        After how many solves without it it is tried again.
+    waited : int
+        The number of solves without it.
+    """
+
+    factor: int
+    edits: float = np.inf
+    pause: int = 0
+    waited: int = 0
+
+    def is_due(self, edits: int) -> bool:
+        """Whether to try it after this many changes."""
+        return edits * self.factor < self.edits or self.waited >= self.pause
+
+    def wait(self) -> None:
+        """Count a solve without it."""
+        self.waited += 1
+
+    def fail(self, edits: int) -> None:
+        """Remember a failure."""
+        self.edits, self.waited = min(self.edits, edits), 0
+        self.pause = min(2 * self.pause, LAST_PAUSE) or FIRST_PAUSE
+
+    def succeed(self, edits: int) -> None:
+        """Forget the failures with as many changes or fewer."""
+        if edits >= self.edits:
+            self.edits, self.pause = np.inf, 0
+
+
+@dataclass
+class _Record:
+    """Counts and failures of the solves of a network.
+
+    Attributes
+    ----------
+    work_of_empty : int
+        Operations of the last solve by a method from an empty flow, 0 if there was none.
+    search, last_flow : _Trial
+        Of searches near the changes, and of methods that begin with the last flow.
+    """
+
+    work_of_empty: int = 0
+    search: _Trial = field(default_factory=lambda: _Trial(FEWER))
+    last_flow: _Trial = field(default_factory=lambda: _Trial(1))
+
+
 class _Kept:
     """The residual network of a :class:`MaxFlow` with the last flow.
 
@@ -319,12 +399,7 @@ class _Kept:
         The search forests, if the last solve left them.
     num_edits : int
         Number of changes since the last solve.
-    edits_of_failure : int or infinity
-        Number of changes at which the last search was given up.
-    work_of_empty : int or infinity
-        Operations of a method from an empty flow, infinity if none has been counted.
-    edits_of_loss : int or infinity
-        The least number of changes at which a method took more operations than that from the last flow.
+    record : _Record
     place : ndarray
         Where each input arc is: the number of its residual arc, m plus its head if its tail is a source, or
         m + n plus its tail if its head is a sink; m + 2n for an arc without flow.
@@ -332,7 +407,9 @@ class _Kept:
         Whether two input arcs have one place, or an arc has reverse capacity from a source or to a sink.
     """
 
-    def __init__(self, call: FlowCall, network: FlowNetwork, whole: _Whole, flow: Array | None) -> None:
+    def __init__(
+        self, call: FlowCall, network: FlowNetwork, whole: _Whole, flow: Array | None, record: _Record
+    ) -> None:
         self.capacity, self.reverse, self.infinite, self.total = whole
         solved = copy(network)
         object.__setattr__(solved, "capacity", self.capacity)
@@ -354,9 +431,7 @@ class _Kept:
         initial = net.residual.copy()
         self.state = FlowState(net, initial, *capacities)
         self.num_edits = 0
-        self.edits_of_failure: float = np.inf
-        self.work_of_empty: float = np.inf
-        self.edits_of_loss: float = np.inf
+        self.record = record
         self.forest: Forest | None = None
         places = len(net.head) + 2 * n + 1
         self.place: Array = np.empty(len(arcs.tail), dtype=np.uint32 if places < 2**32 else np.uint64)
@@ -394,16 +469,28 @@ class _Kept:
             if begin < len(edits.arc):
                 self.widen()
         if self.forest is not None:
-            touch_ends(self.arcs(network), edits.arc, self.forest)
+            touch_ends(self.arcs(network), self.pairs, edits.arc, self.state.net.residual, self.forest)
 
     def widen(self) -> None:
         state = self.state
         net = state.net._replace(residual=state.net.residual.astype(np.int64))
         self.state = state._replace(net=net, initial=state.initial.astype(np.int64))
 
-    def last_flow_helps(self) -> bool:
-        """Whether a method is expected to take fewer operations from the last flow than from none."""
-        return self.num_edits < self.edits_of_loss
+    @property
+    def work_of_scratch(self) -> int:
+        """The operations of a solve from scratch, 0 if there was none."""
+        net = self.state.net
+        work = self.record.work_of_empty
+        return work and work + len(net.head) + len(net.excess)
+
+    def last_flow_may_help(self) -> bool:
+        """Whether to begin with the last flow."""
+        return any(trial.is_due(self.num_edits) for trial in (self.record.search, self.record.last_flow))
+
+    def wait(self) -> None:
+        """Count a solve from an empty flow."""
+        self.record.search.wait()
+        self.record.last_flow.wait()
 
     def empty(self) -> None:
         """Take all flow out of the residual network."""
@@ -412,13 +499,6 @@ class _Kept:
         state.net.excess[:] = state.source_capacity
         state.net.sink_residual[:] = state.sink_capacity
         self.forest = None
-
-    def learn(self, work: int, emptied: bool) -> None:
-        """Compare the operations that a method has taken with those of the other kind of solve."""
-        if emptied:
-            self.work_of_empty = work
-        elif work > self.work_of_empty:
-            self.edits_of_loss = min(self.edits_of_loss, self.num_edits)
 
     def fits(self) -> bool:
         """Whether no sum of capacities and flows can pass int64, and infinity is above all other sums."""
@@ -518,6 +598,7 @@ class MaxFlow:
         self._snapshot: FlowNetwork | None = self._given
         self._kept: _Kept | None = None
         self._flow: Array | None = None
+        self._record = _Record()
         self.result: MaxFlowResult | None = None
 
     def _set_terminals(self, source: Vertices, sink: Vertices) -> None:
@@ -667,6 +748,7 @@ class MaxFlow:
         """
         self._set_terminals(source, sink)
         self._kept = self._flow = None
+        self._record = _Record()
 
     def _forget_network(self) -> None:
         """Drop the residual network; keep the flow, which the next solve puts into a new one."""
@@ -709,12 +791,12 @@ class MaxFlow:
         whole = _whole(network) if kept is None else None
         if kept is None and whole is None:
             return self._from_scratch(request)
-        call = self._prepare(request)
-        self._by_rule = request.method == "auto"
+        emptied = kept is not None and request.method == "auto" and not kept.last_flow_may_help()
+        call = self._prepare(request, emptied)
         self._kept = None  # until this solve ends
         if kept is not None:
             self._flow = None if self.result is None else self.result.flow
-        result = call.run(lambda: self._solve(call, kept, whole), request)
+        result = call.run(lambda: self._solve(call, request, kept, whole, emptied), request)
         if result is None:
             return self._from_scratch(request)
         self._flow = None
@@ -747,16 +829,20 @@ class MaxFlow:
         )
         return self._counted(result)
 
-    def _prepare(self, request: Request) -> FlowCall:
+    def _prepare(self, request: Request, emptied: bool) -> FlowCall:
         network = self.network
         most = request.most_threads
-        emptied = self._kept is not None and not self._kept.last_flow_helps()
         begun = self._kept is not None or self._flow is not None
 
         def choice() -> Choice:
             if emptied:
                 return replace(choose(network, "cpu", most), reason=EMPTIED)
-            return choose_again(network, most) if begun else choose(network, "cpu", most)
+            if begun:
+                return choose_again(network, most)
+            chosen = choose(network, "cpu", most)
+            if chosen.again is not None:
+                self._record.search = _Trial(FEWER, FEWER * FEW_CHANGES * network.num_arcs, LAST_PAUSE)
+            return chosen
 
         method, chosen = request.choose(choice)
         threads = thread_count(method, chosen.threads, network.num_vertices)
@@ -773,26 +859,35 @@ class MaxFlow:
             device=None,
         )
 
-    def _solve(self, call: FlowCall, kept: _Kept | None, whole: _Whole | None) -> MaxFlowResult | None:
-        """Run both stages from the last flow; None if the flow is unbounded."""
+    def _solve(
+        self, call: FlowCall, request: Request, kept: _Kept | None, whole: _Whole | None, emptied: bool
+    ) -> MaxFlowResult | None:
+        """Run both stages, from the last flow unless `emptied`; None if the flow is unbounded."""
         network = call.instance
+        by_rule = request.method == "auto"
         begun = kept is not None or self._flow is not None
         with call.timed("build"):
             if kept is None:
                 assert whole is not None
-                kept = _Kept(call, network, whole, self._flow)
-        emptied = not begun or (self._by_rule and not kept.last_flow_helps())
-        if not emptied and self._by_rule and _search(call, kept):
-            assert kept.forest is not None
-            reaching, finished = kept.forest.side == SINK, True
-        else:
-            kept.forest = None
-            if emptied and begun:
+                kept = _Kept(call, network, whole, self._flow, self._record)
+        solved = None
+        call.control.weigh_relabels((len(kept.state.net.head) + len(kept.state.net.excess)) // 2)
+        if emptied:
+            kept.wait()
+        elif begun:
+            solved = _solve_from_last_flow(call, kept, by_rule)
+            if solved is None:
+                _choose_from_scratch(call, request)
+        if solved is None:
+            before = call.control.operations
+            if begun:
                 with call.timed("build"):
                     kept.empty()
-            reaching, finished = _solve_by_method(call, kept.state)
-            if finished and self._by_rule:
-                kept.learn(_work(call), emptied)
+            solved = _solve_by_method(call, kept.state)
+            assert solved is not None
+            if by_rule and solved[1]:
+                kept.record.work_of_empty = call.control.operations - before
+        reaching, finished = solved
         with call.timed("recover"):
             state = kept.state
             value = (
@@ -862,33 +957,73 @@ def _whole_edits(kept: _Kept, numbers: NDArray[np.int64], new: Array) -> Edits |
     return Edits(numbers, value.astype(np.int64), np.array([kept.infinite]))
 
 
+def _solve_from_last_flow(
+    call: FlowCall, kept: _Kept, by_rule: bool
+) -> tuple[NDArray[np.bool_], bool] | None:
+    """Search, or do as :func:`_solve_by_method`; return None once the budget is spent.
+
+    Unless `by_rule`, run the method without a budget.
+    """
+    control, record = call.control, kept.record
+    trial = record.last_flow
+    if by_rule and record.search.is_due(kept.num_edits):
+        if _search(call, kept):
+            assert kept.forest is not None
+            return kept.forest.side == SINK, True
+        if kept.work_of_scratch and not control.stopped:
+            trial.wait()
+            return None
+    elif by_rule:
+        record.search.wait()
+    kept.forest = None
+    if not by_rule:
+        return _solve_by_method(call, kept.state)
+    if kept.work_of_scratch:
+        control.limit_work(max(1, int(SHARE * kept.work_of_scratch)))
+    solved = _solve_by_method(call, kept.state)
+    control.limit_work(0)
+    if solved is None:
+        trial.fail(kept.num_edits)
+    elif solved[1]:
+        trial.succeed(kept.num_edits)
+    return solved
+
+
+def _choose_from_scratch(call: FlowCall, request: Request) -> None:
+    """Let the method that `auto` takes for a network without flow go on."""
+    network = call.instance
+    most = request.most_threads
+    method, chosen = request.choose(lambda: replace(choose(network, "cpu", most), reason=GIVEN_UP))
+    call.method, call.reason = method, chosen.reason
+    call.options = method.make_options(chosen.options)
+    call.threads = thread_count(method, chosen.threads, network.num_vertices)
+    call.control.remarks.clear()
+    call.control.extend(call.threads)
+
+
 def _search(call: FlowCall, kept: _Kept) -> bool:
-    """Search from what has changed, if that may be faster than a method; return whether it succeeded."""
-    state = kept.state
+    """Search from what has changed; return whether that ended within its budget."""
+    state, trial = kept.state, kept.record.search
     arcs = len(state.net.head) + len(state.net.excess)
-    if kept.num_edits * FEWER >= kept.edits_of_failure:
-        return False
-    most = int(SCANS_AN_ARC * arcs)
+    most = int(SEARCH_SHARE * kept.work_of_scratch) or int(SCANS_AN_ARC * arcs)
     if kept.forest is None:
         kept.forest = make_forest(len(state.net.excess), state.net.head.dtype)
         most += arcs
     with call.timed("solve"):
         if search(state, kept.forest, call.control.monitor(), most):
             call.method, call.reason = SEARCH, "solved again: a search near the changes"
+            trial.succeed(kept.num_edits)
             return True
     if not call.control.stopped:
-        kept.edits_of_failure = kept.num_edits
+        trial.fail(kept.num_edits)
     return False
 
 
-def _work(call: FlowCall) -> int:
-    """Return the operations that a solve has counted."""
-    stats = call.stats(SolveStats)
-    return stats.pushes + stats.relabels + stats.arc_scans
+def _solve_by_method(call: FlowCall, state: FlowState) -> tuple[NDArray[np.bool_], bool] | None:
+    """Run the method and the second stage; return which vertices reach the sink, and whether it finished.
 
-
-def _solve_by_method(call: FlowCall, state: FlowState) -> tuple[NDArray[np.bool_], bool]:
-    """Run the method and the second stage; return which vertices reach the sink, and whether it finished."""
+    Return None if the method gave up: see :meth:`preflow.solving.run.Control.limit_work`.
+    """
     net = state.net
     deficient = np.flatnonzero(net.excess < 0)
     before, deficit = net.sink_residual[deficient], -net.excess[deficient]
@@ -896,6 +1031,8 @@ def _solve_by_method(call: FlowCall, state: FlowState) -> tuple[NDArray[np.bool_
     net.sink_residual[deficient] += deficit
     with call.timed("solve"):
         height = call.method.solve(net, call.options, call.control)
+    if call.control.gave_up:
+        return None
     with call.timed("recover"):
         reaching = height <= len(height)
         finished = not net.excess[reaching].any()

@@ -14,6 +14,7 @@ Definitions
   *sink forest* has roots with demand and residual capacity from child to parent. Other vertices are *free*.
 - An *orphan* is a vertex whose arc to its parent was saturated, or a root without supply or demand.
 - A vertex is *touched* if its supply, its demand or one of its arcs may have changed since the last search.
+- An *active* vertex is one from which the search still has to look at all arcs.
 
 Invariants
 ----------
@@ -26,10 +27,11 @@ Pseudo-code
 -----------
 ::
 
+    for each changed arc: an end whose tree can grow over it becomes active     touch_ends
     for each touched vertex: cancel supply against demand; is it an orphan?     repair
     adopt orphans
     for each touched vertex with supply or demand:
-        free: it becomes a root
+        free: it becomes a root and active
         in the forest of its kind: it becomes a root
         in the other forest: augment along its tree
     while there is an active vertex v:                                          grow
@@ -64,7 +66,7 @@ from ...arrays import Array, Indices, Int64, Integers
 from ...graph.residual import ResidualArrays
 from ...kernels.atomics import relaxed_load
 from ...kernels.constants import ONE, ZERO
-from ...kernels.csr_build import InputArcs
+from ...kernels.csr_build import InputArcs, Pairs, residual_arc
 from ...kernels.kernel import kernel
 from ...solving.monitor import Monitor
 from ...stats import ARC_SCANS, PUSHES, RELABELS
@@ -349,11 +351,12 @@ def repair(net: ResidualArrays, forest: Forest) -> np.uint64:
             net.sink_residual[v] -= amount
             pushes += push_to_root(net, forest, v, np.uint8(SOURCE), amount)
             adopt(net, forest)
+        before = side[v]
         if net.excess[v] > 0:
             make_root(net, forest, v, np.uint8(SOURCE))
         elif net.sink_residual[v] > 0:
             make_root(net, forest, v, np.uint8(SINK))
-        if side[v] != FREE:
+        if side[v] != before:
             activate(forest, v)
     return pushes
 
@@ -378,6 +381,7 @@ def grow(net: ResidualArrays, forest: Forest, monitor: Monitor, most_scans: Int6
         own = side[v]
         a = np.uint64(net.first_out[v])
         last = np.uint64(net.first_out[v + ONE])
+        scans += last - a
         while a < last and own != FREE:
             w = np.uint64(net.head[a])
             if side[w] == own and np.uint64(label[w]) <= np.uint64(label[v]) + ONE:
@@ -388,7 +392,6 @@ def grow(net: ResidualArrays, forest: Forest, monitor: Monitor, most_scans: Int6
             if net.residual[out] <= 0:
                 a += ONE
                 continue
-            scans += ONE
             if side[w] == own:
                 parent[w] = b
                 label[w] = np.uint64(label[v]) + ONE
@@ -569,8 +572,10 @@ def num_touched(forest: Forest) -> int:
 
 
 @kernel
-def touch_ends(arcs: InputArcs, changed: NDArray[np.int64], forest: Forest) -> None:
-    """Touch the ends of input arcs, without terminals."""
+def touch_ends(
+    arcs: InputArcs, pairs: Pairs, changed: NDArray[np.int64], residual: Integers, forest: Forest
+) -> None:
+    """Touch the ends of input arcs, without terminals; make those active from which a tree can grow now."""
     n = np.uint64(len(forest.side))
     for k in range(len(changed)):
         i = np.uint64(changed[k])
@@ -579,3 +584,18 @@ def touch_ends(arcs: InputArcs, changed: NDArray[np.int64], forest: Forest) -> N
             touch(forest, u)
         if v < n:
             touch(forest, v)
+        a, inside = residual_arc(arcs, pairs.rank, pairs.first_out, i)
+        if inside:
+            if residual[a] > 0:
+                activate_over(forest, u, v)
+            if residual[pairs.reverse[a]] > 0:
+                activate_over(forest, v, u)
+
+
+@kernel
+def activate_over(forest: Forest, u: np.uint64, v: np.uint64) -> None:
+    """Make an end of a residual arc (u, v) active if its tree can grow over it."""
+    if forest.side[u] == SOURCE and forest.side[v] != SOURCE:
+        activate(forest, u)
+    if forest.side[v] == SINK and forest.side[u] != SINK:
+        activate(forest, v)
