@@ -129,6 +129,13 @@ def test_too_many_launches_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None
         solve(random_form(np.random.default_rng(1), 12, 40))
 
 
+def test_too_many_rounds_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    use(monkeypatch)
+    monkeypatch.setattr(engine, "MOST_ROUNDS", 1)
+    with pytest.raises(SolverError, match="1 rounds"):
+        solve(random_form(np.random.default_rng(1), 12, 40))
+
+
 def test_epsilons_end_with_one() -> None:
     assert epsilons(100, 10.0) == [100, 10, 1]
     assert epsilons(0, 10.0) == [1]

@@ -152,7 +152,7 @@ def solve(
     CostOverflowError
         6 (n + 1)**2 times the largest cost is 2**62 or more.
     SolverError
-        A refine took 400,000 price updates.
+        A refine took 400,000 price updates, or a search four million rounds.
     """
     if start is not None:
         control.remarks.append("cuda-cost-scaling does not use the earlier flow")

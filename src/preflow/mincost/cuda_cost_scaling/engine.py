@@ -187,13 +187,15 @@ class Engine:
         Raises
         ------
         SolverError
-            The refine took MOST_LAUNCHES launches.
+            The refine took MOST_LAUNCHES launches, or a search MOST_ROUNDS rounds.
         """
         arguments = self.arguments._replace(epsilon=epsilon)
         if updates is None:
             ending = self._run(arguments)
         else:
             ending = self._launched(arguments._replace(updates=updates))
+        if ending == UNPROVED:
+            raise SolverError(f"a search of cost scaling gave up after {arguments.rounds:,} rounds")
         self.control.counts[PHASES] += 1
         return ending
 
