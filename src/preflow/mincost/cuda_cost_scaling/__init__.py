@@ -40,7 +40,7 @@ Pseudo-code
             some rounds of a search for exact prices; if they are enough: done                exact_prices
             refine from these prices for the last epsilon, with few price updates:            refine
                 if they are enough, go to the last step
-    divide the prices by n + 1, and lower them by shortest distances under the real costs     exact_prices
+    divide the prices by n + 1, and raise them until no reduced cost is negative              exact_prices
 
 A search is label correcting: each vertex whose distance fell relaxes the arcs into it. It has a limit: only
 vertices with distances up to the limit relax. Once no such distance falls any more, the limit grows, until it
@@ -185,7 +185,7 @@ def solve(
             if 1 < epsilon <= TRIAL_EPSILON * (n + 1):
                 exact = price // (n + 1)
                 proved = engine.exact_prices(exact, cost, TRIAL_ROUNDS) == OPTIMAL
-                if proved or _repaired(engine, exact, epsilon):
+                if proved or _repaired(engine, exact):
                     break
         if not proved:
             exact = price // (n + 1)
@@ -194,16 +194,11 @@ def solve(
         return FlowState(flow, device.to_host(exact), "optimal" if proved else "stopped")
 
 
-def _repaired(engine: Engine, exact: AnyArray, epsilon: int) -> bool:
+def _repaired(engine: Engine, exact: AnyArray) -> bool:
     """Refine for the last epsilon from prices that are almost exact; return whether the flow is optimal.
 
-    `epsilon` is that of the last refine. If the flow is not optimal after a few price updates, the next
-    refine goes on from what is there.
+    If it is not after a few price updates, the next refine goes on from what is there. The search for exact
+    prices has only raised them, so they are as far from overflow as before.
     """
-    n = len(exact)
-    # The search may have lowered prices by much near a cycle of negative cost.
-    least = int(exact.min()) * (n + 1)
-    if least <= 6 * n * epsilon - MOST_PRICE:
-        return False
-    engine.price[:] = exact * (n + 1)
+    engine.price[:] = exact * (len(exact) + 1)
     return engine.refine(1, REPAIR_UPDATES) == OPTIMAL

@@ -200,7 +200,7 @@ class Engine:
         return ending
 
     def exact_prices(self, price: AnyArray, cost: AnyArray, rounds: int = MOST_ROUNDS) -> int:
-        """Lower prices until no residual arc has negative reduced cost; return OPTIMAL, STOPPED or UNPROVED.
+        """Raise prices until no residual arc has negative reduced cost; return OPTIMAL, STOPPED or UNPROVED.
 
         Parameters
         ----------

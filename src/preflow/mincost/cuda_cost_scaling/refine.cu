@@ -65,8 +65,9 @@ __device__ __forceinline__ void lower(i64* at, i64 value, bool& fell) {
     }
 }
 
-// The barrier of all blocks, with sums over all threads. Between barriers r - 1 and r threads add to group r % 3. The
-// group that the round after the next uses was last read before barrier r - 1, so the first thread clears it.
+// The barrier of all blocks, with sums over all threads. Between barriers r - 1 and r threads add to group r % 3, which
+// they read after barrier r. After it the first thread clears the group of barrier r - 1, which all have read before they
+// came to barrier r; it is used next after barrier r + 1.
 struct Meeting {
     GridTeam team;
     u64* sums;
