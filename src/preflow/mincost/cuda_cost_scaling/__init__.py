@@ -125,10 +125,10 @@ class CudaCostScalingOptions:
 def check_costs(largest: int, n: int) -> None:
     """Raise CostOverflowError if prices may not fit 64 bits.
 
-    In one refine a price falls by at most 3 n epsilon, and the sum of all epsilon is below twice the first
-    one, (n + 1) times the largest cost.
+    In one refine a price falls by at most n times the sum of its epsilon and of the one before. All epsilon
+    sum to at most three times the first one, (n + 1) times the largest cost, since alpha is 1.5 or more.
     """
-    if 6 * (n + 1) * (n + 1) * largest >= MOST_PRICE:
+    if 7 * (n + 1) * (n + 1) * largest >= MOST_PRICE:
         raise CostOverflowError(
             f"cuda-cost-scaling multiplies costs of up to {largest:,} by {n + 1:,}, and prices may pass 2**62"
         )
@@ -150,7 +150,7 @@ def solve(
     Raises
     ------
     CostOverflowError
-        6 (n + 1)**2 times the largest cost is 2**62 or more.
+        7 (n + 1)**2 times the largest cost is 2**62 or more.
     SolverError
         A refine took 400,000 price updates, or a search four million rounds.
     """
