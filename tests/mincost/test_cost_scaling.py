@@ -232,6 +232,24 @@ def test_amounts_beyond_int32() -> None:
     result.verify()
 
 
+@pytest.mark.parametrize(
+    "method", ["serial-cost-scaling", "multicore-cost-scaling", "serial-network-simplex"]
+)
+@pytest.mark.parametrize("capacity", [[2e9, 1.5e9], [np.inf, 1.0], [2**40, 3]])
+@pytest.mark.parametrize("cost", [[1, 5], [2**40, 2**41]])
+def test_widths_of_capacities_and_costs(method: str, capacity: list[float], cost: list[int]) -> None:
+    """Capacities have 32 or 64 bits, whatever the costs and the sums of supplies have."""
+    for sent in (3, 3_000_000_000):
+        if sum(capacity) >= sent:
+            network = preflow.CostNetwork.from_arrays(
+                [0, 0], [1, 1], capacity=capacity, cost=cost, supply=[sent, -sent]
+            )
+            result = preflow.min_cost_flow(network, method=method)
+            cheap = min(sent, capacity[0])
+            assert result.flow.tolist() == [cheap, sent - cheap]
+            result.verify()
+
+
 @pytest.mark.parametrize("alpha", [0, 1, 12])
 def test_bad_options(alpha: int) -> None:
     with pytest.raises(InvalidInputError, match="alpha must be a power of two"):

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,10 @@ COST_BITS = 48
 CHUNK = 1 << 20
 #: Costs of float data stay below this number.
 MOST_FLOAT = 2.0**1000
+
+
+#: The type of the numbers of an array.
+Scalar = TypeVar("Scalar", bound=np.generic)
 
 
 class StandardForm(NamedTuple):
@@ -71,12 +75,17 @@ def read_only(form: StandardForm) -> StandardForm:
     Some arrays of a form are those of the caller's network, and read-only. Numba compiles a kernel for each
     combination; this leaves one.
     """
-    views = StandardForm(
-        form.tail.view(), form.head.view(), form.capacity.view(), form.cost.view(), form.supply.view()
+    view = read_only_view
+    return StandardForm(
+        view(form.tail), view(form.head), view(form.capacity), view(form.cost), view(form.supply)
     )
-    for view in views:
-        view.flags.writeable = False
-    return views
+
+
+def read_only_view(values: NDArray[Scalar]) -> NDArray[Scalar]:
+    """Return a view that nobody may write to."""
+    view = values.view()
+    view.flags.writeable = False
+    return view
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,19 +125,25 @@ class Standardised:
         )
 
     def form_flow(self, flow: Array) -> NDArray[np.int64]:
-        """Return the flow of the form, cut to its capacities, from that of the input arcs."""
-        exponent = self.amount_exponent
+        """Return the flow of the form, cut to its capacities, from that of the input arcs.
+
+        It is the same array where nothing changes.
+        """
+        exponent, capacity = self.amount_exponent, self.form.capacity
         exact = flow.dtype.kind == "i" and exponent is None
-        amounts = flow.astype(np.int64) if exact else _rounded(flow, exponent or 0)
+        amounts = flow.astype(np.int64, copy=False) if exact else _rounded(flow, exponent or 0)
         if self.lower is not None:
             amounts = amounts - self.lower
-        found = np.append(amounts, -amounts[self.undirected])
-        return np.clip(found, 0, self.form.capacity)
+        if len(self.undirected):
+            amounts = np.append(amounts, -amounts[self.undirected])
+        if int(amounts.min(initial=0)) < 0 or (amounts > capacity).any():
+            amounts = np.clip(amounts, 0, capacity)
+        return amounts
 
     def form_potentials(self, potentials: Array) -> NDArray[np.int64]:
-        """Return potentials in the form's units from those in the caller's."""
+        """Return potentials in the form's units from those in the caller's, perhaps in the same array."""
         if self.cost_exponent is None and potentials.dtype.kind == "i":
-            return potentials.astype(np.int64)
+            return potentials.astype(np.int64, copy=False)
         with np.errstate(over="ignore"):  # earlier costs may have been far larger
             scaled = np.ldexp(potentials.astype(np.float64), self.cost_exponent or 0)
         whole: NDArray[np.int64] = np.rint(np.clip(scaled, -(2.0**60), 2.0**60)).astype(np.int64)

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Index, Int64, Integers
-from ..graph.standard_form import StandardForm, read_only
+from ..graph.standard_form import StandardForm, read_only, read_only_view
 from ..kernels.constants import ZERO
 from ..kernels.kernel import kernel
 from ..parallel.pieces import run_pieces
@@ -171,7 +171,7 @@ def build_residual(form: StandardForm, flow: NDArray[np.int64] | None) -> Residu
     net = empty_residual(form, np.bincount(form.tail, minlength=n) + np.bincount(form.head, minlength=n))
     place_arcs(net, read_only(form), net.first[:-1].copy())
     if flow is not None:
-        put_flow(net, flow, ZERO, np.uint64(len(net.origin)))
+        put_flow(net, read_only_view(flow), ZERO, np.uint64(len(net.origin)))
     return net
 
 

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import Indices, Int64
-from ...graph.standard_form import StandardForm, read_only
+from ...graph.standard_form import StandardForm, read_only, read_only_view
 from ...kernels.atomics import fetch_add
 from ...kernels.constants import ONE, ZERO
 from ...kernels.kernel import kernel
@@ -87,8 +87,11 @@ def build_together(form: StandardForm, flow: NDArray[np.int64] | None, threads: 
     free = net.first[:-1].copy()
     run_pieces(lambda begin, end: place_some(net, frozen, free, np.uint64(begin), np.uint64(end)), m, threads)
     if flow is not None:
+        carried = read_only_view(flow)
         run_pieces(
-            lambda begin, end: put_flow(net, flow, np.uint64(begin), np.uint64(end)), len(net.origin), threads
+            lambda begin, end: put_flow(net, carried, np.uint64(begin), np.uint64(end)),
+            len(net.origin),
+            threads,
         )
     return net
 
