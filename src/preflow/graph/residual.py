@@ -237,6 +237,8 @@ class _Built(NamedTuple):
     pairs : Pairs
     room : ndarray of uint8
         Memory for the residual capacities, or nothing.
+    residual : ndarray or None
+        The residual capacities, if they have been filled in. No two input arcs share one.
     distinct : bool
         Whether no two input arcs are known to add to one residual arc.
     """
@@ -244,6 +246,7 @@ class _Built(NamedTuple):
     pairs: csr_build.Pairs
     room: NDArray[np.uint8]
     distinct: bool
+    residual: Array | None = None
 
 
 def _build_pairs(
@@ -254,6 +257,10 @@ def _build_pairs(
     The sorted arcs were stored in that memory.
     """
     first = np.zeros(num_inner + 1, dtype=arcs.inner.dtype)
+    one_way = len(arcs.reverse_capacity) == 0
+    if one_way and _may_be_sorted(arcs, num_inner) and csr_build.count_sorted_pairs(arcs, first):
+        return _build_sorted_pairs(arcs, first, width)
+    first[:] = 0
     csr_build.count_by_smaller_end(arcs, first)
     np.cumsum(first, out=first)
     count = int(first[-1])
@@ -285,6 +292,26 @@ def _build_pairs(
     return _Built(pairs, room, False)
 
 
+def _may_be_sorted(arcs: csr_build.InputArcs, num_inner: int) -> bool:
+    """Whether a sample of the arcs between inner vertices comes sorted by the smaller end."""
+    step = max(1, len(arcs.tail) // SAMPLE)
+    tail, head = arcs.inner[arcs.tail[::step]], arcs.inner[arcs.head[::step]]
+    low = np.minimum(tail, head)[np.maximum(tail, head) < num_inner]
+    return bool((low[1:] >= low[:-1]).all())
+
+
+def _build_sorted_pairs(arcs: csr_build.InputArcs, first_out: Array, width: int) -> _Built:
+    """Return the pairs and the residual capacities of arcs that come sorted by their pairs."""
+    num_arcs = int(first_out[-1])
+    head = np.empty(num_arcs, dtype=first_out.dtype)
+    most_arcs = int(np.diff(first_out).max(initial=0))
+    rank = np.empty(len(arcs.tail), dtype=np.min_scalar_type(most_arcs))
+    pairs = csr_build.Pairs(first_out, head, np.empty_like(head), rank)
+    residual = np.zeros(num_arcs, dtype=np.int32 if width == 4 else np.int64)
+    csr_build.place_sorted_pairs(arcs, first_out[:-1].copy(), pairs, residual)
+    return _Built(pairs, np.empty(0, dtype=np.uint8), True, residual)
+
+
 def _halves(room: NDArray[np.uint8], count: int, dtype: DType) -> tuple[Array, Array]:
     """Return two arrays of `count` indices that lie in `room`, one behind the other."""
     both: Array = room[: 2 * count * dtype.itemsize].view(dtype)
@@ -299,6 +326,8 @@ def _residual_capacities(
     They use the memory of the pairs if they fit. Also returns whether any of them comes from two input
     arcs.
     """
+    if built.residual is not None:
+        return built.residual, False
     for dtype in (np.int32, np.int64):
         if np.dtype(dtype).itemsize < width:
             continue

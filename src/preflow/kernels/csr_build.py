@@ -5,6 +5,10 @@ end of their pair; the larger end is stored beside each, so that later steps rea
 each group then merges the arcs of one pair and gives the pair two residual arcs. Beside the arrays that are
 returned, this takes two indices for each input arc and two for each vertex.
 
+Input arcs may come sorted by their pairs, each pair once, as in the rows of an upper triangular matrix. One
+pass finds that out and counts the neighbours. Then the pairs are placed, and capacities filled in, in the
+order of the input. The sort and the search for arcs of the same pair are left out.
+
 The residual arc of an input arc is stored as its rank among the residual arcs of its tail, which is a byte
 if degrees are small.
 """
@@ -265,6 +269,73 @@ def place_distinct_pairs(
                 rank[entry >> ONE] = backward - np.uint64(first_out[high])
             forward += ONE
             k += ONE
+
+
+@kernel
+def count_sorted_pairs(arcs: InputArcs, first_out: Indices) -> bool:
+    """Do as :func:`count_pairs` if the arcs come sorted by their pairs, and return whether they do.
+
+    Return False at the first arc between inner vertices whose pair, smaller end first, does not come after
+    the pair before. On entry `first_out` is zero.
+    """
+    n = np.uint64(len(first_out)) - ONE
+    last_low, last_high, run = ZERO, ZERO, ZERO
+    for i in range(len(arcs.tail)):
+        u = np.uint64(arcs.inner[arcs.tail[i]])
+        v = np.uint64(arcs.inner[arcs.head[i]])
+        if u < n and v < n and u != v:
+            low, high = min(u, v), max(u, v)
+            if low != last_low:
+                if low < last_low:
+                    return False
+                first_out[last_low + ONE] += run
+                run = ZERO
+            elif high <= last_high:
+                return False
+            last_low, last_high = low, high
+            run += ONE
+            first_out[high + ONE] += 1
+    if n > ZERO:
+        first_out[last_low + ONE] += run
+    for vertex in range(n):
+        first_out[vertex + ONE] += first_out[vertex]
+    return True
+
+
+@kernel
+def place_sorted_pairs(arcs: InputArcs, free: Indices, pairs: Pairs, residual: Integers) -> None:
+    """Do as :func:`place_distinct_pairs` and :func:`fill_residual` where arcs come sorted by their pairs.
+
+    There are no reverse capacities. On entry ``free[v]`` is the first arc of `v`, and `residual` is zero.
+    """
+    first_out, head, reverse, rank = pairs.first_out, pairs.head, pairs.reverse, pairs.rank
+    n = np.uint64(len(first_out)) - ONE
+    last = np.uint64(len(arcs.tail)) - ONE
+    last_low, forward = n, ZERO
+    for i in range(len(arcs.tail)):
+        ahead = np.uint64(arcs.inner[arcs.head[min(np.uint64(i) + AHEAD, last)]])
+        if ahead < n:
+            prefetch_to_write(head, np.uint64(free[ahead]))
+            prefetch_to_write(reverse, np.uint64(free[ahead]))
+        u = np.uint64(arcs.inner[arcs.tail[i]])
+        v = np.uint64(arcs.inner[arcs.head[i]])
+        if u < n and v < n and u != v:
+            low, high = min(u, v), max(u, v)
+            if low != last_low:
+                last_low, forward = low, np.uint64(free[low])
+            backward = np.uint64(free[high])
+            free[high] = backward + ONE
+            head[forward] = high
+            head[backward] = low
+            reverse[forward] = backward
+            reverse[backward] = forward
+            if u == low:
+                rank[i] = forward - np.uint64(first_out[low])
+                residual[forward] = arcs.capacity[i]
+            else:
+                rank[i] = backward - np.uint64(first_out[high])
+                residual[backward] = arcs.capacity[i]
+            forward += ONE
 
 
 @kernel
