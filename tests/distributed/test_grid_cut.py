@@ -496,3 +496,9 @@ def test_parts_of_mapped_files(
         assert np.array_equal(read_part(mapped, part), values[part])
     line = np.load(tmp_path / "line.npy", mmap_mode="r")
     assert np.array_equal(read_part(line, (slice(7, 300),)), values.ravel()[7:300])
+
+
+def test_masked_capacities_are_refused() -> None:
+    whole = np.arange(12).reshape(3, 4)
+    with pytest.raises(InvalidInputError, match="masked array"):
+        preflow.distributed.grid_cut(np.ma.masked_equal(whole, 5), whole, 1, regions=2)

@@ -30,6 +30,7 @@ from ..graph.integer_grid import (
 from ..graph.neighbourhood import Box, both_ways, half_neighbourhood
 from ..graph.network import EXACT_FLOAT, exact_sum
 from ..graph.periodic import checked_periodic, unrolled_offsets
+from ..graph.placement import check_not_masked
 from ..graph.scaling import float_sum, limit_above, scaled, sum_slack
 from .grid_region import GridRegion, Loaded
 from .partition import Boxes, border_of, closed_axes, halo, read_around
@@ -57,6 +58,7 @@ class Sliceable(Protocol):
 def as_sliceable(values: AnyArray) -> Sliceable:
     """Return an array that can be read in parts; what is none is converted to an array in memory."""
     values = getattr(values, "data", values) if type(values).__module__.startswith("xarray") else values
+    check_not_masked(values, "an array of a grid")
     return values if isinstance(values, Sliceable) and len(values.shape) else np.asarray(values)
 
 

@@ -110,7 +110,7 @@ class VolumeEnergy:
         )
 
     def _read(self, box: Box) -> NDArray[np.float64]:
-        values = host_array(np.asarray(self._volume[box]), "volume").astype(np.float64)
+        values = host_array(np.asanyarray(self._volume[box]), "volume").astype(np.float64)
         if not np.isfinite(values).all():
             raise InvalidInputError("the volume has values that are not finite")
         return values
