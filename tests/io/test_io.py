@@ -12,7 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from preflow.errors import InvalidInputError, ParseError
+import preflow
+from preflow.errors import CapacityOverflowError, InvalidInputError, ParseError
 from preflow.graph.network import FlowNetwork, MaxFlowProblem
 from preflow.io import record_reader
 from preflow.io.dimacs import read_dimacs, write_dimacs
@@ -473,7 +474,7 @@ def test_chunks_join(tmp_path):
     [
         ((0, 1), 2, "have one source, this problem has 2"),
         (0, (1, 2), "have one sink, this problem has 2"),
-        (0, 3, "sink 3 is out of range"),
+        (0, 3, "vertex 3 is out of range"),
         (1, (1,), "both source and sink"),
     ],
 )
@@ -691,3 +692,30 @@ def test_files_that_are_no_archives(tmp_path):
         other.writestr("readme", "nothing")
     with pytest.raises(ParseError, match="no network archive of preflow"):
         load_npz(tmp_path / "x.zip")
+
+
+def test_what_is_saved_stays(tmp_path: Path) -> None:
+    """Labels of terminals, and that a capacity was larger than it could be stored."""
+    labelled = FlowNetwork.from_edges([("a", "b", 3), ("b", "c", 2)])
+    save_npz(tmp_path / "x.npz", MaxFlowProblem(labelled, ("a", "b"), "c"))
+    problem = load_npz(tmp_path / "x.npz")
+    assert isinstance(problem, MaxFlowProblem)
+    assert (problem.source, problem.sink) == (("a", "b"), "c")
+    assert preflow.max_flow(problem).value == 2
+    save_npz(tmp_path / "x.npz", FlowNetwork.from_arrays([0], [1], [2**70]))
+    network = load_npz(tmp_path / "x.npz")
+    with pytest.raises(CapacityOverflowError):
+        preflow.max_flow(network, 0, 1)
+    with pytest.raises(InvalidInputError, match="larger than"):
+        preflow.write_dimacs(tmp_path / "x.max", MaxFlowProblem(network, 0, 1))
+
+
+def test_other_objects_are_refused(tmp_path: Path) -> None:
+    for other in (preflow.UndirectedGraph.from_arrays([0], [1], [2]), 3):
+        with pytest.raises(InvalidInputError, match="is saved, not"):
+            save_npz(tmp_path / "x.npz", other)
+    with pytest.raises(InvalidInputError, match="is written, not"):
+        preflow.write_dimacs(tmp_path / "x.max", FlowNetwork.from_arrays([0], [1], [2]))
+    labelled = FlowNetwork.from_edges([("a", "b", 3), ("b", "c", 2)])
+    preflow.write_dimacs(tmp_path / "x.max", MaxFlowProblem(labelled, "b", "c"))
+    assert "n 2 s\nn 3 t\n" in (tmp_path / "x.max").read_text()

@@ -162,7 +162,14 @@ def write_dimacs(
         else:
             _write_min_cost_flow(path, problem, comment or "")
         return
+    if not isinstance(problem, MaxFlowProblem):
+        raise InvalidInputError(
+            f"a MaxFlowProblem, which has a source and a sink, or a CostNetwork is written, not a "
+            f"{type(problem).__name__}"
+        )
     network = problem.network.on_host()
+    if network.saturated:
+        raise InvalidInputError("a capacity is larger than 2**63 - 1, and was not kept")
     source = _terminal(network, problem.source, "source")
     sink = _terminal(network, problem.sink, "sink")
     if source == sink:
@@ -399,14 +406,10 @@ def _write_assignment(path: Path, network: CostNetwork, comment: str) -> None:
 
 
 def _terminal(network: FlowNetwork, given: int | tuple[int, ...], role: str) -> int:
-    vertices = np.atleast_1d(given).tolist()
+    vertices = network.vertices(given, role)
     if len(vertices) != 1:
         raise InvalidInputError(
             f"DIMACS files have one {role}, this problem has {len(vertices)}: join them to a new vertex by "
             "arcs of infinite capacity"
-        )
-    if not 0 <= vertices[0] < network.num_vertices:
-        raise InvalidInputError(
-            f"{role} {vertices[0]} is out of range: there are {network.num_vertices} vertices"
         )
     return int(vertices[0])

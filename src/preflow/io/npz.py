@@ -43,7 +43,8 @@ def save_npz(path: str | Path, network: FlowNetwork | MaxFlowProblem | CostNetwo
     Raises
     ------
     InvalidInputError
-        The vertex labels are neither all int nor all str, or the file cannot be written.
+        It is something else, the vertex labels are neither all int nor all str, or the file cannot be
+        written.
 
     Examples
     --------
@@ -58,6 +59,10 @@ def save_npz(path: str | Path, network: FlowNetwork | MaxFlowProblem | CostNetwo
     if isinstance(network, MaxFlowProblem):
         header |= {"source": _plain(network.source), "sink": _plain(network.sink), "name": network.name}
         network = network.network
+    if not isinstance(network, FlowNetwork | CostNetwork):
+        raise InvalidInputError(
+            f"a FlowNetwork, a MaxFlowProblem or a CostNetwork is saved, not a {type(network).__name__}"
+        )
     header["num_vertices"] = network.num_vertices
     if network.labels is not None:
         if {type(label) for label in network.labels} not in (set(), {int}, {str}):
@@ -65,6 +70,7 @@ def save_npz(path: str | Path, network: FlowNetwork | MaxFlowProblem | CostNetwo
         header["labels"] = network.labels
     if isinstance(network, FlowNetwork):
         network = network.on_host()
+        header |= {"saturated": True} if network.saturated else {}
     names = (*ARRAYS, *OPTIONAL)
     arrays = {name: array for name in names if (array := getattr(network, name, None)) is not None}
     with replacing(path) as file:
@@ -118,6 +124,8 @@ def _network(path: str | Path, arrays: dict[str, Array]) -> FlowNetwork | MaxFlo
         reverse_capacity=arrays.get("reverse_capacity"),
         num_vertices=header["num_vertices"],
     )
+    if header.get("saturated"):
+        network = dataclasses.replace(network, saturated=True)
     if "labels" in header:
         network = _labelled(network, header["labels"])
     if "source" not in header:
@@ -132,17 +140,17 @@ def _labelled(network: Labelled, labels: Any) -> Labelled:
     return dataclasses.replace(network, labels=tuple(labels))
 
 
-def _plain(vertices: int | tuple[int, ...]) -> int | list[int]:
+def _plain(vertices: Any) -> int | str | list[int | str]:
+    """Return the names of vertices as JSON has them: numbers, or labels of type str."""
     if isinstance(vertices, tuple):
-        return [operator.index(vertex) for vertex in vertices]
-    return operator.index(vertices)
+        return [vertex if isinstance(vertex, str) else operator.index(vertex) for vertex in vertices]
+    return vertices if isinstance(vertices, str) else operator.index(vertices)
 
 
-def _terminals(network: FlowNetwork, role: str, given: Any) -> int | tuple[int, ...]:
+def _terminals(network: FlowNetwork, role: str, given: Any) -> Any:
     vertices = given if isinstance(given, list) else [given]
     for vertex in vertices:
-        if type(vertex) is not int or not 0 <= vertex < network.num_vertices:
-            raise InvalidInputError(
-                f"{role} {vertex!r:.40} is not a vertex from 0 to {network.num_vertices - 1}"
-            )
+        known = range(network.num_vertices) if network.labels is None else network.labels
+        if type(vertex) not in (int, str) or vertex not in known:
+            raise InvalidInputError(f"{role} {vertex!r:.40} is no vertex of the network")
     return tuple(vertices) if isinstance(given, list) else vertices[0]
