@@ -3,6 +3,7 @@
 import importlib.util
 import subprocess
 import sys
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -247,6 +248,16 @@ def test_stroke_is_all_pixels_within_the_brush(points, brush):
     mask = stroke(shape, points, brush=brush)
     assert mask[distance <= brush / 2].all()
     assert not mask[distance > brush / 2 + 0.01].any()
+
+
+def test_a_long_stroke_takes_no_more_memory_than_its_mask() -> None:
+    tracemalloc.start()
+    mask = stroke((1000, 1000), [(0, 0), (999, 999)], brush=5)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2 * mask.nbytes
+    assert np.diagonal(mask).all()
+    assert not mask[0, 4:].any()
 
 
 def test_parse_seeds_joins_boxes_and_strokes():

@@ -5,7 +5,9 @@ Coordinates are in pixels from 0, as image viewers show them: x to the right, y 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,6 +18,8 @@ from ..graph.placement import host_array
 
 #: (x, y), or (x, y, z) in a volume.
 Point = tuple[float, ...]
+#: Strokes are painted in pieces of this length in pixels and the diameter of the brush.
+LEAST_PIECE = 16
 
 
 def box(shape: tuple[int, ...], corner: Point, opposite: Point) -> NDArray[np.bool_]:
@@ -74,19 +78,31 @@ def stroke(shape: tuple[int, ...], points: Sequence[Point], *, brush: float = 3.
     radius = min(brush / 2, sum(shape))  # covers the image, and fits int64
     mask = np.zeros(shape, dtype=np.bool_)
     for start, end in zip(path, path[1:] if len(path) > 1 else path, strict=False):
-        # Only the pixels around this segment: a stroke is small, its image may be large.
-        first = np.maximum(np.floor(np.minimum(start, end) - radius), 0).astype(np.int64)
-        last = np.ceil(np.maximum(start, end) + radius).astype(np.int64) + 1
-        around = mask[tuple(map(slice, first, last))]
-        pixel = np.moveaxis(np.indices(around.shape), 0, -1) + first - start
         along = end - start
         squared_length = np.dot(along, along)
-        position = np.zeros(around.shape)
-        if squared_length > 0:
-            position = np.clip(pixel @ along / squared_length, 0, 1)
-        distance = np.linalg.norm(pixel - position[..., np.newaxis] * along, axis=-1)
-        around |= distance <= radius
+        for first, last in _boxes_around(start, end, radius):
+            around = mask[tuple(map(slice, first, last))]
+            pixel = np.moveaxis(np.indices(around.shape), 0, -1) + first - start
+            position = np.zeros(around.shape)
+            if squared_length > 0:
+                position = np.clip(pixel @ along / squared_length, 0, 1)
+            distance = np.linalg.norm(pixel - position[..., np.newaxis] * along, axis=-1)
+            around |= distance <= radius
     return mask
+
+
+def _boxes_around(
+    start: NDArray[np.float64], end: NDArray[np.float64], radius: float
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Yield the first and the last corner plus one of boxes that cover all pixels near a segment.
+
+    A box about as long as it is wide has few others: one box around a long diagonal would be the whole image.
+    """
+    pieces = math.ceil(max(1.0, np.abs(end - start).max() / (2 * radius + LEAST_PIECE)))
+    ends = start + np.linspace(0, 1, pieces + 1)[:, np.newaxis] * (end - start)
+    for here, there in pairwise(ends):
+        first = np.maximum(np.floor(np.minimum(here, there) - radius), 0).astype(np.int64)
+        yield first, np.ceil(np.maximum(here, there) + radius).astype(np.int64) + 1
 
 
 def parse_seeds(
