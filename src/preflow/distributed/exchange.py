@@ -20,7 +20,7 @@ A sweep in pseudo-code
     the coordinator reads all reports, searches the border from the sink, and writes the next orders
 
 A host may also let regions discharge one after the other (the host on files does so). Then all workers
-``raise_labels`` first. After each ``augment``, ``receive`` runs on the region and on its neighbours; a region
+``raise_labels`` first. After each ``augment``, ``fuse`` runs on the region and on its neighbours; a region
 that has not discharged since sends :meth:`Worker.idle_message`.
 """
 

@@ -295,17 +295,14 @@ class FileExchange:
         return self._end_of_sweep()
 
     def collect(self, ask: Callable[[Worker], Answer]) -> Iterator[Answer]:
-        """Yield an answer of each worker; a few are loaded at a time."""
-
-        def answer(worker: Worker) -> Answer:
+        """Yield an answer of each worker; one is loaded at a time."""
+        for worker in self._workers:
             self._load(worker)
             try:
-                return ask(worker)
+                answer = ask(worker)
             finally:
                 worker.region.unload()
-
-        for worker in self._workers:
-            yield answer(worker)
+            yield answer
 
     def state_of(self, number: int) -> dict[str, Array]:
         """Return the arrays of a region."""

@@ -483,8 +483,9 @@ class Painting:
     ) -> Preview | None:
         """Cut with the colours as they were last learned.
 
-        It calls :meth:`solve` if nothing was learned yet for this box and this smoothness, or if the kept
-        colours do not tell those of an erased seed outside of the last box.
+        It calls :meth:`solve` if nothing was learned yet for this box and this smoothness, or if there is a
+        box and a seed in it was erased: the capacities without that seed are not kept. Such a solve is not
+        stopped, and has no draft.
 
         Parameters
         ----------
