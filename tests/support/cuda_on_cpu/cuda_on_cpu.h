@@ -511,6 +511,7 @@ inline void __nanosleep(unsigned) {
 #endif
 
 inline char* shared_memory() { return cuda_on_cpu::block->shared.get(); }
+inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 inline void __syncthreads() { cuda_on_cpu::block->barrier.wait(); }
 inline void __syncwarp(unsigned mask = ~0u) { cuda_on_cpu::warp().meet(mask, 0, true); }
 

@@ -244,9 +244,7 @@ __device__ Ending search(const Arguments& args, Meeting& meeting, i64 first) {
                     if (acquire_load(&all.changed[v]) == 0 || relaxed_load(&all.distance[v]) > limit) return false;
                     // A distance that falls after this marks the vertex again.
                     relaxed_store(&all.changed[v], 0u);
-#ifndef PREFLOW_ON_CPU
                     __threadfence();
-#endif
                     return true;
                 },
                 [&](u32 v, bool has) { fell |= relax(args, v, has, limit); });
