@@ -60,7 +60,7 @@ def test_arguments_become_those_of_bench() -> None:
             "rmf-wide 400x16 seed 0",
             "rmf-wide 400x16 seed 1",
         ]
-    assert made(["cihan", "--small", "--peer", "ortools", "--problem=min_cut"]) == [
+    assert made(["cihan", "D.1", "--small", "--peer", "ortools", "--problem=min_cut"]) == [
         [*("bench", "cihan", "--peer", "ortools", "--problem=min_cut", "--no-memory")]
     ]
     assert made(["lupinska", "assignment", "--time-limit=3", "--no-peers", "--small"]) == [
@@ -97,6 +97,12 @@ def test_parts_with_instances_of_their_own_are_measured_apart() -> None:
         *("--seeds", "2"),
     ]
     assert list(command.read(["wu-he-hong", "ALGORITHM-4"]).runs) == ["algorithm-4"]
+    thesis = command.read(["cihan", "--small"]).runs
+    assert list(thesis) == ["", "active", "related"]
+    tables = cihan.suites(thesis[""])["max_flow"]
+    assert (tables.methods, tables.threads) == (cihan.METHODS, cihan.THREADS)
+    active = cihan.suites(thesis["active"])["max_flow"]
+    assert (active.methods, active.threads) == (cihan.ACTIVITY_METHODS, cihan.TABLE_THREADS)
 
 
 @pytest.mark.parametrize(
