@@ -22,6 +22,7 @@ from preflow.bench.probe import probe, save_instance
 from preflow.bench.problem import Case, Contestant, Outcome, SolverSettings, Suite, Table
 from preflow.bench.problems import PROBLEMS, add_suite
 from preflow.bench.profiles import performance_profile, speed_up_profile
+from preflow.bench.report import _reasons
 from preflow.bench.runner import InstanceRecord, Measurement, measure, same_value
 from preflow.bench.scaling import speed_ups
 from preflow.errors import InvalidInputError, MissingDependencyError, UnsuitableMethodError
@@ -527,6 +528,11 @@ class TestSuites:
         problem = photograph_cut("coffee", 8)
         sink_side = max_flow(problem).sink_side[:-2]
         assert 0.1 < sink_side.mean() < 0.9
+
+    def test_instances_without_the_same_contestants_share_their_names(self):
+        spent = [{"what": f"{name} on {case}", "why": "spent"} for case in ("x 1", "x 2") for name in "ab"]
+        other = [{"what": "b on y", "why": "spent"}, {"what": "peer", "why": "absent"}]
+        assert _reasons(spent + other) == ["a, b on x 1, x 2; b on y: spent", "peer: absent"]
 
     def test_malformed_file_is_left_out_and_said(self, monkeypatch, tmp_path):
         (tmp_path / "broken.max").write_text("p max 2 1\n")

@@ -342,11 +342,25 @@ def seconds_text(time: float | None) -> str:
 
 
 def _reasons(left_out: Sequence[dict[str, str]]) -> list[str]:
-    """Return the reasons for leaving something out, with one line for each reason."""
-    names: dict[str, list[str]] = {}
+    """Return the reasons for leaving something out, with one line for each reason.
+
+    Instances that lack the same contestants share the names of these.
+    """
+    lacking: dict[str, dict[str, list[str]]] = {}
     for each in left_out:
-        names.setdefault(each["why"], []).append(each["what"])
-    return [f"{', '.join(those)}: {why}" for why, those in names.items()]
+        contestant, _, instance = each["what"].partition(" on ")
+        lacking.setdefault(each["why"], {}).setdefault(instance, []).append(contestant)
+    lines = []
+    for why, by_instance in lacking.items():
+        together: dict[tuple[str, ...], list[str]] = {}
+        for instance, names in by_instance.items():
+            together.setdefault(tuple(names), []).append(instance)
+        parts = [
+            ", ".join(names) + (f" on {', '.join(instances)}" if instances != [""] else "")
+            for names, instances in together.items()
+        ]
+        lines.append(f"{'; '.join(parts)}: {why}")
+    return lines
 
 
 def _bullets(lines: Sequence[str]) -> str:
