@@ -52,10 +52,11 @@ METHODS = (
 )
 #: F_PRF and Cihan with the numbers of active vertices: section 5.4 says that these limit the speed-up.
 ACTIVITY_METHODS = (f"serial-fifo[{RECORDED}]", f"multicore-fifo[{RECORDED}]")
-#: The other parallel systems, of chapter 3: pulses; Anderson and Setubal; Bader and Sachdeva, also without
-#: gaps and with vertices in the order of a search.
+#: The other parallel systems, of chapter 3: pulses, and rounds in which vertices are relabelled often;
+#: Anderson and Setubal; Bader and Sachdeva, also without gaps and with vertices in the order of a search.
 RELATED_METHODS = (
     "multicore-fifo",
+    "pulses",
     "multicore-synchronous",
     "multicore-anderson-setubal",
     "multicore-highest-label-gap",

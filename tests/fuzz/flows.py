@@ -57,7 +57,7 @@ OPTIONS: dict[str, dict[str, list[Any]]] = {
     "serial-boykov-kolmogorov": {"incremental_after": [None, 0.5]},
     "serial-edmonds-karp": {"scaling": [True, False]},
     "serial-capacity-scaling": {},
-    "multicore-synchronous": {**RELABELS, "few_active": [1, 128]},
+    "multicore-synchronous": {**RELABELS, "few_active": [1, 128], "pulses": [False, True]},
     "multicore-lockfree": {"relabel_period": [*PERIOD, None], "concurrent_relabel": [True, False]},
     "multicore-lockfree-arg": {"relabel_period": PERIOD},
     "multicore-paths": {

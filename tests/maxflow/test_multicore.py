@@ -177,6 +177,22 @@ def test_counts_that_no_kernel_can_hold_are_refused() -> None:
     assert result.value == preflow.min_cut(problem).value
 
 
+@pytest.mark.parametrize(("name", "size"), [("rmf-wide", "6x6"), ("rlg-wide", "16x8"), ("ac-dense", "30")])
+def test_pulses_are_the_same_on_any_number_of_threads(name: str, size: str) -> None:
+    problem = FAMILIES[name].generate(size, seed=1)
+    counts = []
+    for threads in (1, 2, 3):
+        result = preflow.max_flow(problem, method="pulses", threads=threads)
+        result.verify()
+        assert result.value == preflow.min_cut(problem).value
+        stats = result.stats
+        assert (stats.method, stats.threads) == ("multicore-synchronous", threads)
+        # No round is one thread's alone.
+        counts.append((stats.pushes, stats.relabels, stats.global_relabels, stats.waits))
+    assert counts[0][3] == 0
+    assert counts == [counts[0]] * 3
+
+
 def test_narrow_networks_go_to_one_thread() -> None:
     problem = FAMILIES["rmf-long"].generate("8x64", seed=0)
     result = preflow.min_cut(problem, method="multicore-paths", threads=3)

@@ -28,6 +28,7 @@ SOLVERS: list[tuple[str, dict[str, Any]]] = [
     ("multicore-highest-label-gap", {}),
     ("multicore-anderson-setubal", {"batch": 2}),
     ("multicore-synchronous", {"few_active": 1}),
+    ("multicore-synchronous", {"pulses": True}),
     ("multicore-lockfree", {}),
     ("multicore-lockfree-arg", {}),
     ("multicore-paths", {"narrow": 0}),

@@ -131,10 +131,11 @@ def solve(
     few_active: int = 0,
     work_limit: int | None = None,
     stoppable: bool = False,
+    pulses: bool = False,
 ) -> Outcome:
     """A whole first stage: every round ends as it should, and no excess that is left can reach the sink."""
     flow = Flow(arcs)
-    rules = Rules(np.uint64(few_active), UNLIMITED if work_limit is None else np.uint64(work_limit))
+    rules = Rules(np.uint64(few_active), UNLIMITED if work_limit is None else np.uint64(work_limit), pulses)
 
     def member(thread: int) -> Thread:
         def run(shared: Solve) -> None:
@@ -200,6 +201,9 @@ CASES: Cases = {
     "alone": lambda: solve(SIDEWAYS, few_active=2),
     "alone-at-first": lambda: solve(CLIMB, few_active=1),
     "chain-3": lambda: solve(CHAIN, num_threads=3),
+    "pulses-meet": lambda: solve(MEET, pulses=True),
+    "pulses-level": lambda: solve(LEVEL, pulses=True),
+    "pulses-down": lambda: solve(DOWN, pulses=True),
 }
 
 CREDIT = "fetch_add(state.gained, w, amount)"
@@ -345,8 +349,27 @@ MUTANTS: Mutants = {
     ),
     "round: no barrier before the commit": (
         "meet",
-        without_barrier("fetch_add(shared, WORK, work)\n", "                begin = out\n", 16),
+        without_barrier("fetch_add(shared, WORK, work)\n", "                if rules.pulses:\n", 16),
         "not listed",
+    ),
+    "pulse: reads capacities first": (
+        "pulses-down",
+        mutate(
+            synchronous.push_frozen,
+            "reads-capacities-first",
+            "if residual[a] > 0 and np.uint64(height[w]) + ONE == h:",
+        ),
+        "data race on net.residual",
+    ),
+    "pulse: relabels before all have pushed": (
+        "pulses-down",
+        without_barrier("fetch_add(shared, WORK, work)\n", "                if rules.pulses:\n", 16),
+        "data race on state.next_height",
+    ),
+    "pulse: heights change while others relabel": (
+        "pulses-level",
+        mutate(synchronous.first_stage, "heights-change-while-others-relabel", "if False:"),
+        "labels are not valid",
     ),
     "round: no barrier after the commit": (
         "meet",

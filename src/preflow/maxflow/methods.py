@@ -217,7 +217,7 @@ METHODS = (
         "rounds against frozen labels; one thread alone while few vertices are active",
         "Goldberg and Tarjan 1988; Baumstark, Blelloch and Shun 2015",
         parallel=True,
-        aliases=("pulses",),
+        variants={"pulses": {"pulses": True}},
     ),
     Method(
         "multicore-lockfree",

@@ -34,6 +34,11 @@ Pseudo-code
                 each thread takes chunks of the list                 discharge_frozen
                 barrier; make new heights and excess valid           commit
 
+With ``pulses`` a round is a pulse of Goldberg and Tarjan, in three stages with barriers between them: active
+vertices push (push_frozen), those that still have excess are relabelled once (relabel_pushed), and what was
+pushed becomes excess (commit). Heights are frozen until then, so no two neighbours push to each other, and
+nobody is blocked. There are no rounds of one thread.
+
 Departures: terminals are not vertices; the work rule of the HI_PR codes decides when a global relabel is
 due, which all threads make together (parallel/search.py); rounds with few active vertices go to one thread,
 without barriers. The flow comes from the second stage, which the published code lacks. The solve ends on an
@@ -61,13 +66,16 @@ from ..parallel.search import Search, make_search, search_together
 from ..parallel.thread_pool import run_solver, share_of
 from ..parallel.worklist import Worklist, append, appended, begin_phase, flush, make_worklist, take_chunk
 from ..solving.monitor import Monitor
-from ..solving.options import check_positive_integer
+from ..solving.options import check_flag, check_positive_integer
 from ..solving.run import Control
 from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, RELABELS, WAITS
 from .relabel_rule import check_relabel_rule, relabel_limits
 
 #: The other threads join again when there are this many times `few_active` vertices.
 MANY_AGAIN = np.uint64(4)
+
+#: The `next_height` of a vertex that the second stage of a pulse relabels; heights are larger.
+MUST_RISE = ZERO
 
 #: Positions in State.shared, two cache lines apart. There is one stop signal after a search and another
 #: after a round: one thread may begin a round while others still read the signal of the search.
@@ -84,14 +92,18 @@ class SynchronousOptions:
         A global relabel is due after ``relabel_period * (6 n + m)`` units of work.
     few_active : int
         With fewer active vertices for each thread than this, one thread goes on alone.
+    pulses : bool
+        Push, relabel and receive in three stages, as Goldberg and Tarjan (1988) do; `few_active` is unused.
     """
 
     relabel_period: float = 1.0
     few_active: int = 128
+    pulses: bool = False
 
     def __post_init__(self) -> None:
         check_relabel_rule("work", self.relabel_period)
         check_positive_integer("few_active", self.few_active)
+        check_flag("pulses", self.pulses)
 
 
 class State(NamedTuple):
@@ -139,10 +151,12 @@ class Rules(NamedTuple):
         As in :class:`SynchronousOptions`.
     work_limit : uint64
         A global relabel is due after this much work.
+    pulses : bool
     """
 
     few_active: np.uint64
     work_limit: np.uint64
+    pulses: bool
 
 
 class Round(NamedTuple):
@@ -257,6 +271,86 @@ def discharge_frozen(
     counts[RELABELS] += relabels
     counts[ARC_SCANS] += work
     return waiting, work + relabels * RELABEL_WORK
+
+
+@kernel
+def push_frozen(
+    net: ResidualArrays,
+    state: State,
+    thread: np.uint64,
+    v: np.uint64,
+    this_round: Round,
+    waiting: np.uint64,
+    monitor: Monitor,
+) -> tuple[np.uint64, np.uint64]:
+    """Push from `v` over arcs that are admissible at the frozen heights, the first stage of a pulse.
+
+    Takes and returns the number of vertices in the thread's buffer, and returns the work.
+    """
+    current, phase, out = this_round.number, this_round.phase, this_round.out
+    height, residual = state.height, net.residual
+    h = np.uint64(height[v])
+    left = net.excess[v]
+    delay(state.delays, thread)
+    first = np.uint64(net.first_out[v])
+    last = np.uint64(net.first_out[v + ONE])
+    pushes = ZERO
+    if h == ONE and net.sink_residual[v] > 0:
+        amount = min(left, net.sink_residual[v])
+        net.sink_residual[v] -= amount
+        left -= amount
+        pushes += ONE
+    a = first
+    while a < last and left > 0:
+        w = np.uint64(net.head[a])
+        # The capacity of another arc may change: its head may push to `v`.
+        if np.uint64(height[w]) + ONE == h:  # mutant: reads-capacities-first
+            capacity = residual[a]
+            if capacity > 0:
+                amount = min(left, np.int64(capacity))
+                delay(state.delays, thread)
+                residual[a] = capacity - amount
+                residual[net.reverse[a]] += amount
+                left -= amount
+                fetch_add(state.gained, w, amount)
+                pushes += ONE
+                delay(state.delays, thread)
+                if exchange(state.round_listed, w, current) != current:
+                    waiting = append(state.worklist, phase, state.active, out, thread, waiting, w)
+        a += ONE
+    state.next_height[v] = MUST_RISE if left > 0 else h
+    delay(state.delays, thread)
+    if left < net.excess[v]:
+        fetch_add(state.gained, v, left - net.excess[v])
+    if exchange(state.round_listed, v, current) != current:
+        waiting = append(state.worklist, phase, state.active, out, thread, waiting, v)
+    monitor.counts[PUSHES] += pushes
+    monitor.counts[ARC_SCANS] += a - first
+    return waiting, a - first
+
+
+@kernel
+def relabel_pushed(
+    net: ResidualArrays, state: State, thread: np.uint64, begin: np.uint64, size: np.uint64, monitor: Monitor
+) -> np.uint64:
+    """Relabel the thread's share of the vertices with excess left, the second stage; return the work."""
+    dead = np.uint64(len(net.excess)) + ONE
+    relabels = ZERO
+    scans = ZERO
+    k, end = share_of(size, thread, state.search.num_threads[0])
+    while k < end:
+        v = np.uint64(state.active[begin + k])
+        k += ONE
+        if state.next_height[v] == MUST_RISE:
+            low = ZERO
+            if net.sink_residual[v] == 0:
+                low, _ = lowest_neighbour(net, state.height, v, dead - ONE)
+                scans += np.uint64(net.first_out[v + ONE]) - np.uint64(net.first_out[v])
+            state.next_height[v] = low + ONE
+            relabels += ONE
+    monitor.counts[RELABELS] += relabels
+    monitor.counts[ARC_SCANS] += scans
+    return scans + relabels * RELABEL_WORK
 
 
 @kernel
@@ -392,6 +486,8 @@ def first_stage(net: ResidualArrays, state: State, thread: np.uint64, rules: Rul
     n = np.uint64(len(net.excess))
     dead = n + ONE
     few = rules.few_active * num_threads if num_threads > ONE else n + ONE
+    if rules.pulses:
+        few = ZERO
     shared = state.shared
     current = ZERO
     phase = ZERO
@@ -458,15 +554,24 @@ def first_stage(net: ResidualArrays, state: State, thread: np.uint64, rules: Rul
                         v = np.uint64(state.active[begin + k])
                         k += ONE
                         if net.excess[v] > 0 and np.uint64(state.height[v]) < dead:
-                            waiting, more = discharge_frozen(
-                                net, state, thread, v, this_round, waiting, monitor
-                            )
+                            if rules.pulses:
+                                waiting, more = push_frozen(
+                                    net, state, thread, v, this_round, waiting, monitor
+                                )
+                            else:
+                                waiting, more = discharge_frozen(
+                                    net, state, thread, v, this_round, waiting, monitor
+                                )
                             work += more
                 # mutant: what-is-in-a-buffer-is-lost
                 flush(state.worklist, phase, state.active, out, thread, waiting)
                 fetch_add(shared, WORK, work)
                 if not wait(search.barrier, num_threads):
                     return
+                if rules.pulses:
+                    fetch_add(shared, WORK, relabel_pushed(net, state, thread, begin, size, monitor))
+                    if not wait(search.barrier, num_threads):  # mutant: heights-change-while-others-relabel
+                        return
                 begin = out
                 size = appended(state.worklist, phase)
                 commit(net, state, thread, begin, size)
@@ -504,7 +609,7 @@ def solve(net: ResidualArrays, options: SynchronousOptions, control: Control) ->
         shared=np.zeros(64, dtype=np.int64),
         delays=control.delays,
     )
-    rules = Rules(np.uint64(options.few_active), work_limit)
+    rules = Rules(np.uint64(options.few_active), work_limit, options.pulses)
     control.excess[:] = net.excess.sum(dtype=np.float64)
 
     def share(thread: int) -> None:
