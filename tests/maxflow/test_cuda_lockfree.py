@@ -97,7 +97,7 @@ def test_impossible_options_are_refused(method: str, options: dict[str, Any], me
         find_method(METHODS, method).make_options(options)
 
 
-@pytest.mark.parametrize("name", ["gpu-async", "CPU-GPU-Hybrid"])
+@pytest.mark.parametrize("name", ["gpu-async", "CPU-GPU-Hybrid", "Lupinska"])
 def test_the_papers_names_and_cycles(name: str) -> None:
     assert find_method(METHODS, name).name == "cuda-hybrid"
     assert find_method(METHODS, name).options == {"cycles": 7000, "cancel_steep_arcs": False}

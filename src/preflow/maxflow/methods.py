@@ -282,6 +282,6 @@ METHODS = (
         "Wu, He and Hong 2011, algorithms 1, 2 and 4; Łupińska, algorithm 4.8",
         device="cuda",
         copies=True,
-        aliases=("gpu-async", "CPU-GPU-Hybrid"),
+        aliases=("gpu-async", "CPU-GPU-Hybrid", "Lupinska"),
     ),
 )
