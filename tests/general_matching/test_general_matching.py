@@ -253,6 +253,8 @@ def test_large_weights() -> None:
         preflow.matching(([0], [1], [2**60]))
     with pytest.raises(CostOverflowError, match="divided by the number of vertices"):
         preflow.matching(([0, 1, 2], [1, 2, 3], [2**59, 1, 2]), perfect=True)
+    with pytest.raises(CostOverflowError, match="more than float64 can represent"):
+        preflow.matching(([0, 2], [1, 3], [1.7e308, 1.7e308]))
 
 
 def test_an_earlier_matching_is_a_start() -> None:

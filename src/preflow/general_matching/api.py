@@ -18,7 +18,7 @@ from ..certify.blossoms import (
     matched_edges,
     odd_components,
 )
-from ..errors import InfeasibleMatchingError, InvalidInputError, VerificationError
+from ..errors import CostOverflowError, InfeasibleMatchingError, InvalidInputError, VerificationError
 from ..graph.placement import gpu_of_method, host_array
 from ..graph.undirected import Neighbours, UndirectedGraph, as_undirected_graph, neighbours_of
 from ..method_names import DeviceName, MatchingMethodName
@@ -105,7 +105,8 @@ def matching(
     InfeasibleMatchingError
         With `perfect`: there is no perfect matching. The error has a set of vertices that proves it (Tutte).
     CostOverflowError
-        Weights are 2**60 or more in size; with `perfect` or `maximum_cardinality`, 2**60 / n or more.
+        Weights are 2**60 or more in size; with `perfect` or `maximum_cardinality`, 2**60 / n or more. Or
+        floats are so large that their sum is infinite.
 
     Notes
     -----
@@ -289,7 +290,10 @@ class GeneralMatchingCall(Call[UndirectedGraph]):
         """Return both bounds of the weight, and the gap."""
         graph = self.instance
         edges = matched_edges(graph, mate, graph.weight, heaviest=self.maximize)
-        weight = weight_of(graph, edges)
+        with np.errstate(over="ignore"):
+            weight = weight_of(graph, edges)
+        if not math.isfinite(weight):
+            raise CostOverflowError("the weights of the pairs sum to more than float64 can represent")
         rounding: int | float = 0
         if not weights.exact:
             rounding = rounding_gap(graph.num_vertices, weights) + SUM_ERROR * abs(weight)
