@@ -84,7 +84,7 @@ class TestMinCostFlow:
             ([("a", "b", 3)], "edge 0 is"),
             ([("a", "b", "x", 1)], "capacity 'x' at 0 is not a number"),
             ([("a", "b", 1, 2**70)], "does not fit int64"),
-            ({"a": {"b": 3}}, "has (capacity, cost) or attributes, not 3"),
+            ({"a": {"b": 3}}, "has (capacity, cost) or (capacity, cost, lower) or attributes"),
         ],
     )
     def test_bad_edges(self, network: Any, message: str) -> None:
