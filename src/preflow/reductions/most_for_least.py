@@ -37,7 +37,7 @@ from ..progress import Reporter
 from ..solving.call import Arguments, Request
 from ..solving.timing import timed
 from ..stats import MinCostStats, SolveStats, added_up
-from .base import difference, joined, sum_of, supplies_or_own, totals, vertex_numbers
+from .base import difference, joined, supplies_or_own, totals, vertex_numbers
 from .feasible import CirculationAsMaxFlow
 
 #: Seconds that are left to a solve whose time is over: time limits are positive.
@@ -379,7 +379,7 @@ def _with_return_arcs(
     is at most the sum of all lower bounds and supplies.
     """
     amounts = [part for part in (network.lower, network.supply) if part is not None]
-    limit = sum(sum_of(np.abs(part)) for part in amounts)
+    limit = sum(exact_sum(np.abs(part)) for part in amounts if len(part))
     if isinstance(limit, int):
         limit = min(limit, INT64_MAX)
     n = network.num_vertices
