@@ -25,7 +25,7 @@ from ..arrays import Array, NetworkInput, Vertices
 from ..certify.exact import exact_dot
 from ..certify.fields import checked_array, checked_number
 from ..certify.min_cost_flow import amount_slack, cost_slack, dual_bound
-from ..errors import InvalidInputError, NotOptimalError, VerificationError
+from ..errors import CapacityOverflowError, InvalidInputError, NotOptimalError, VerificationError
 from ..graph.cost_network import CostNetwork, as_cost_network, is_integral
 from ..graph.network import INT64_MAX, FlowNetwork, exact_sum
 from ..maxflow.api import max_flow
@@ -380,8 +380,12 @@ def _with_return_arcs(
     """
     amounts = [part for part in (network.lower, network.supply) if part is not None]
     limit = sum(exact_sum(np.abs(part)) for part in amounts if len(part))
-    if isinstance(limit, int):
-        limit = min(limit, INT64_MAX)
+    if isinstance(limit, int) and limit > INT64_MAX:
+        # Half of the supplies are positive, and only these are sent.
+        own = 0 if network.supply is None else exact_sum(np.abs(network.supply)) // 2
+        if limit - own > INT64_MAX:
+            raise CapacityOverflowError("the lower bounds and the supplies sum past int64")
+        limit = INT64_MAX
     n = network.num_vertices
     return _with_arcs(
         replace(network, cost=np.zeros(network.num_arcs, dtype=np.int64)),
