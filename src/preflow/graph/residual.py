@@ -307,7 +307,7 @@ def _build_sorted_pairs(arcs: csr_build.InputArcs, first_out: Array, width: int)
     most_arcs = int(np.diff(first_out).max(initial=0))
     rank = np.empty(len(arcs.tail), dtype=np.min_scalar_type(most_arcs))
     pairs = csr_build.Pairs(first_out, head, np.empty_like(head), rank)
-    residual = np.zeros(num_arcs, dtype=np.int32 if width == 4 else np.int64)
+    residual: Array = np.zeros(num_arcs, dtype=np.int32 if width == 4 else np.int64)
     csr_build.place_sorted_pairs(arcs, first_out[:-1].copy(), pairs, residual)
     return _Built(pairs, np.empty(0, dtype=np.uint8), True, residual)
 
