@@ -207,8 +207,7 @@ CASES: Cases = {
 }
 
 CREDIT = "fetch_add(state.gained, w, amount)"
-LIST_RECEIVER = "if exchange(state.round_listed, w, current) != current:"
-LIST_SELF = "if exchange(state.round_listed, v, current) != current:"
+LIST = "if exchange(state.round_listed, v, this_round.number) != this_round.number:"
 WAIT = "if not wait(search.barrier, num_threads):\n"
 
 
@@ -222,29 +221,26 @@ def without_barrier(before: str, after: str, indent: int) -> Any:
 MUTANTS: Mutants = {
     "push: credits plainly": (
         "meet",
-        mutate(synchronous.discharge_frozen, "credits-plainly", "state.gained[w] += amount"),
+        mutate(synchronous.push_over, "credits-plainly", "state.gained[w] += amount"),
         "data race on state.gained",
     ),
     "push: credits in two steps": (
         "meet",
         edit(
-            synchronous.discharge_frozen,
+            synchronous.push_over,
             CREDIT,
-            "before = relaxed_load(state.gained, w)\n"
-            "                        relaxed_store(state.gained, w, before + amount)",
+            "before = relaxed_load(state.gained, w)\n    relaxed_store(state.gained, w, before + amount)",
         ),
         "excess is lost",
     ),
     "push: credits the excess of this round": (
         "level",
-        mutate(
-            synchronous.discharge_frozen, "credits-the-excess-of-this-round", "fetch_add(excess, w, amount)"
-        ),
+        mutate(synchronous.push_over, "credits-the-excess-of-this-round", "fetch_add(net.excess, w, amount)"),
         "data race on net.excess",
     ),
     "discharge: debits plainly": (
         "level",
-        mutate(synchronous.discharge_frozen, "debits-plainly", "state.gained[v] += left - excess[v]"),
+        mutate(synchronous.end_visit, "debits-plainly", "state.gained[v] += left - net.excess[v]"),
         "data race on state.gained",
     ),
     "discharge: relabels at once": (
@@ -279,27 +275,27 @@ MUTANTS: Mutants = {
     "list: tests, then sets": (
         "level",
         edit(
-            synchronous.discharge_frozen,
-            LIST_RECEIVER,
-            "listed = relaxed_load(state.round_listed, w)\n"
-            "                        relaxed_store(state.round_listed, w, current)\n"
-            "                        if listed != current:",
+            synchronous.list_once,
+            LIST,
+            "listed = relaxed_load(state.round_listed, v)\n"
+            "    relaxed_store(state.round_listed, v, this_round.number)\n"
+            "    if listed != this_round.number:",
         ),
         "listed twice",
     ),
-    "list: every pusher lists the receiver": (
+    "list: everybody lists": (
         "level",
-        mutate(synchronous.discharge_frozen, "every-pusher-lists-the-receiver", "if True:"),
+        mutate(synchronous.list_once, "everybody-lists", "if True:"),
         "IndexError",
     ),
     "list: the receiver is lost": (
         "meet",
-        mutate(synchronous.discharge_frozen, "the-receiver-is-lost", "if False:"),
+        mutate(synchronous.push_over, "the-receiver-is-lost", ""),
         "not listed",
     ),
     "list: who was discharged is lost": (
         "meet",
-        mutate(synchronous.discharge_frozen, "who-was-discharged-is-lost", "if False:"),
+        mutate(synchronous.end_visit, "who-was-discharged-is-lost", ""),
         "not listed",
     ),
     "list: what is in a buffer is lost": (
@@ -424,7 +420,16 @@ def test_expressions_hide_no_value() -> None:
     """No expression hides a value from the explorer, whose states have local variables only."""
     stepping = {name for name, value in vars(atomics).items() if callable(value) and name[0] != "_"}
     stepping |= {"wait", "append", "flush", "appended", "begin_phase", "take_chunk"}
-    stepping |= {"discharge_frozen", "discharge_alone", "commit", "list_active", "search_together"}
+    stepping |= {
+        "push_over",
+        "end_visit",
+        "list_once",
+        "discharge_frozen",
+        "discharge_alone",
+        "commit",
+        "list_active",
+        "search_together",
+    }
     assert hidden_values(synchronous, stepping) == []
 
 

@@ -187,6 +187,58 @@ def may_push(v: np.uint64, height_v: np.uint64, w: np.uint64, height_w: np.uint6
 
 
 @kernel
+def push_over(
+    net: ResidualArrays,
+    state: State,
+    thread: np.uint64,
+    a: np.uint64,
+    amount: np.int64,
+    this_round: Round,
+    waiting: np.uint64,
+) -> np.uint64:
+    """Push over an arc in a round, and list its head for the next one; see :func:`list_once`."""
+    w = np.uint64(net.head[a])
+    delay(state.delays, thread)
+    net.residual[a] -= amount
+    net.residual[net.reverse[a]] += amount
+    # mutant: credits-plainly, credits-the-excess-of-this-round
+    fetch_add(state.gained, w, amount)
+    delay(state.delays, thread)
+    waiting = list_once(state, thread, w, this_round, waiting)  # mutant: the-receiver-is-lost
+    return waiting
+
+
+@kernel
+def end_visit(
+    net: ResidualArrays,
+    state: State,
+    thread: np.uint64,
+    v: np.uint64,
+    left: np.int64,
+    this_round: Round,
+    waiting: np.uint64,
+) -> np.uint64:
+    """Take from `v` what it has pushed in a round, and list it for the next one; see :func:`list_once`."""
+    delay(state.delays, thread)
+    if left < net.excess[v]:
+        fetch_add(state.gained, v, left - net.excess[v])  # mutant: debits-plainly
+    waiting = list_once(state, thread, v, this_round, waiting)  # mutant: who-was-discharged-is-lost
+    return waiting
+
+
+@kernel
+def list_once(
+    state: State, thread: np.uint64, v: np.uint64, this_round: Round, waiting: np.uint64
+) -> np.uint64:
+    """List `v` for the next round unless somebody has; return how many are in the thread's buffer."""
+    phase, out = this_round.phase, this_round.out
+    # mutant: everybody-lists
+    if exchange(state.round_listed, v, this_round.number) != this_round.number:
+        waiting = append(state.worklist, phase, state.active, out, thread, waiting, v)
+    return waiting
+
+
+@kernel
 def discharge_frozen(
     net: ResidualArrays,
     state: State,
@@ -200,7 +252,6 @@ def discharge_frozen(
 
     Takes and returns the number of vertices in the thread's buffer, and returns the work.
     """
-    current, phase, out = this_round.number, this_round.phase, this_round.out
     counts = monitor.counts
     height, excess, residual = state.height, net.excess, net.residual
     n = np.uint64(len(excess))
@@ -239,17 +290,9 @@ def discharge_frozen(
                 if capacity > 0:
                     if height_w + ONE == h:
                         amount = min(left, np.int64(capacity))
-                        delay(state.delays, thread)
-                        residual[a] = capacity - amount
-                        residual[net.reverse[a]] += amount
+                        waiting = push_over(net, state, thread, a, amount, this_round, waiting)
                         left -= amount
-                        # mutant: credits-plainly, credits-the-excess-of-this-round
-                        fetch_add(state.gained, w, amount)
                         pushes += ONE
-                        delay(state.delays, thread)
-                        # mutant: every-pusher-lists-the-receiver, the-receiver-is-lost
-                        if exchange(state.round_listed, w, current) != current:
-                            waiting = append(state.worklist, phase, state.active, out, thread, waiting, w)
                     elif height_w < low:
                         low = height_w
             a += ONE
@@ -262,11 +305,7 @@ def discharge_frozen(
         if h == dead:
             break
     state.next_height[v] = h  # mutant: relabels-at-once
-    delay(state.delays, thread)
-    if left < excess[v]:
-        fetch_add(state.gained, v, left - excess[v])  # mutant: debits-plainly
-    if exchange(state.round_listed, v, current) != current:  # mutant: who-was-discharged-is-lost
-        waiting = append(state.worklist, phase, state.active, out, thread, waiting, v)
+    waiting = end_visit(net, state, thread, v, left, this_round, waiting)
     counts[PUSHES] += pushes
     counts[RELABELS] += relabels
     counts[ARC_SCANS] += work
@@ -287,7 +326,6 @@ def push_frozen(
 
     Takes and returns the number of vertices in the thread's buffer, and returns the work.
     """
-    current, phase, out = this_round.number, this_round.phase, this_round.out
     height, residual = state.height, net.residual
     h = np.uint64(height[v])
     left = net.excess[v]
@@ -308,22 +346,12 @@ def push_frozen(
             capacity = residual[a]
             if capacity > 0:
                 amount = min(left, np.int64(capacity))
-                delay(state.delays, thread)
-                residual[a] = capacity - amount
-                residual[net.reverse[a]] += amount
+                waiting = push_over(net, state, thread, a, amount, this_round, waiting)
                 left -= amount
-                fetch_add(state.gained, w, amount)
                 pushes += ONE
-                delay(state.delays, thread)
-                if exchange(state.round_listed, w, current) != current:
-                    waiting = append(state.worklist, phase, state.active, out, thread, waiting, w)
         a += ONE
     state.next_height[v] = MUST_RISE if left > 0 else h
-    delay(state.delays, thread)
-    if left < net.excess[v]:
-        fetch_add(state.gained, v, left - net.excess[v])
-    if exchange(state.round_listed, v, current) != current:
-        waiting = append(state.worklist, phase, state.active, out, thread, waiting, v)
+    waiting = end_visit(net, state, thread, v, left, this_round, waiting)
     monitor.counts[PUSHES] += pushes
     monitor.counts[ARC_SCANS] += a - first
     return waiting, a - first
