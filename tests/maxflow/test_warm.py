@@ -161,7 +161,7 @@ def test_methods_that_give_up(method: str) -> None:
 
 
 def test_a_trial() -> None:
-    """What fails is tried again at once with fewer changes, otherwise after longer and longer pauses."""
+    """A failed trial is due at once with fewer changes, and otherwise after a pause that doubles."""
     trial = warm._Trial(factor=4)
     assert trial.is_due(10**9)
     for pause in (8, 16, 32, 64, 64):

@@ -12,6 +12,7 @@ order in which they appear first, edge by edge.
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
@@ -505,8 +506,8 @@ def numbers_by_label(values: Untyped, name: str) -> dict[Hashable, Untyped]:
     items = list(values.items())
     given = dict(items)
     if len(given) < len(items):
-        labels = [label for label, _ in items]
-        twice = next(label for i, label in enumerate(labels) if label in labels[:i])
+        counts = Counter(label for label, _ in items)
+        twice = next(label for label, count in counts.items() if count > 1)
         raise InvalidInputError(f"{name} has two entries for {twice!r}")
     return given
 

@@ -101,8 +101,9 @@ def min_cost_flow(
     Notes
     -----
     Network simplex takes O(n m) pivots in practice far fewer; cost scaling O(n m log(n C)) for largest cost
-    C. Memory beside the network: at most 48 bytes an arc and 64 a vertex for cost scaling with costs and
-    capacities below 2**31, and for network simplex. Goldberg 1997; Ahuja, Magnanti and Orlin 1993.
+    C. Memory beside the network, without lower bounds: at most 48 bytes an arc and 64 a vertex, for cost
+    scaling with integer costs and capacities below 2**31; from an earlier flow network simplex takes 93 a
+    vertex. Goldberg 1997; Ahuja, Magnanti and Orlin 1993.
 
     Examples
     --------

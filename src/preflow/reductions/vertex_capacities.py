@@ -175,7 +175,7 @@ class VertexCapacities(FlowReduction[VertexFlow]):
         n = given.num_vertices
         tail, head, capacity = one_way(given)
         values = given.by_vertex(limit, "limit", None)
-        if isinstance(limit, Mapping) or values is not limit:
+        if values is not limit:  # a list, with None where there is no limit
             whole = capacity.dtype.kind == "i" and all(
                 isinstance(each, int | np.integer | None) for each in values
             )
