@@ -20,8 +20,8 @@ from ...stats import ARC_SCANS, GLOBAL_RELABELS, PHASES, PUSHES, RELABELS
 
 SOURCE = Path(__file__).with_name("refine.cu")
 #: Places of ``Report`` in refine.cu, and endings of a launch.
-WORDS = 8
-ENDING, ACTIVE, NUM_PUSHES, NUM_RELABELS, NUM_SCANS, NUM_UPDATES, NUM_SATURATED, NUM_ROUNDS = range(WORDS)
+WORDS = 5
+ENDING, NUM_PUSHES, NUM_RELABELS, NUM_SCANS, NUM_UPDATES = range(WORDS)
 OVER, OPTIMAL, INFEASIBLE, STOPPED, UNPROVED = range(5)
 #: Three groups of ``SUMS`` numbers, and their copy in the shared memory of a block.
 SUM_WORDS = 3 * 16

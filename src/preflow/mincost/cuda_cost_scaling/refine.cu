@@ -35,11 +35,11 @@ struct Arguments {
     u64 rounds;       // most rounds of a search
     u32* arrivals;    // of GridTeam
     u64* sums;        // three groups of SUMS numbers, zero before the launch
-    u64* words;       // WORDS numbers that the host reads
+    u64* words;       // of Report, which the host reads
     const i64* stop;
 };
 
-enum Report : u32 { ENDING, EXCESS_LEFT, PUSHES, RELABELS, ARC_SCANS, UPDATES, SATURATED, ROUNDS };
+enum Report : u32 { ENDING, PUSHES, RELABELS, ARC_SCANS, UPDATES };
 // OVER: the launch used up its updates. UNPROVED: a search used up its rounds.
 enum Ending : u64 { OVER, OPTIMAL, INFEASIBLE, STOPPED, UNPROVED };
 // What threads add up between two barriers.
@@ -171,7 +171,7 @@ __device__ void step(const Arguments& args, u32 v, bool has, Counts& counts) {
 
 // Saturates the arcs of a vertex whose reduced cost is below -epsilon, and computes the lengths of their mates. The
 // warp of the mate may see a residual capacity before or after that; it finds the same lengths.
-__device__ void measure(const Arguments& args, u32 v, bool has, u64& saturated) {
+__device__ void measure(const Arguments& args, u32 v, bool has) {
     const Network& net = args.net;
     const Vertices& all = args.vertices;
     const u32 last = has ? net.first[v + 1] : 0;
@@ -195,7 +195,6 @@ __device__ void measure(const Arguments& args, u32 v, bool has, u64& saturated) 
                 relaxed_fetch_add(&all.excess[head], amount);
                 sent += amount;
                 back = amount;
-                ++saturated;
             }
         }
         net.length[a] = back > 0 ? floor_divided(-reduced, epsilon) + 1 : NEVER;
@@ -234,7 +233,6 @@ __device__ Ending search(const Arguments& args, Meeting& meeting, i64 first) {
     i64 limit = exact ? NEVER : first, reach = limit;
     u64 slice = args.searching / 8;
     for (u64 round = 0; round < args.rounds; ++round) {
-        if (meeting.team.is_first()) ++args.words[ROUNDS];
         bool fell = false;
         const u64 until = nanoseconds() + slice;
         do {
@@ -280,54 +278,50 @@ __device__ Ending search(const Arguments& args, Meeting& meeting, i64 first) {
 }
 
 // Ends a launch; only the first thread writes.
-__device__ void end(const Arguments& args, const Meeting& meeting, Ending ending, u64 active) {
-    if (!meeting.team.is_first()) return;
-    args.words[ENDING] = ending;
-    args.words[EXCESS_LEFT] = active;
+__device__ void end(const Arguments& args, const Meeting& meeting, Ending ending) {
+    if (meeting.team.is_first()) args.words[ENDING] = ending;
 }
 
-__device__ void store_counts(const Arguments& args, const Counts& counts, u64 saturated) {
-    const u64 numbers[4] = {counts.pushes, counts.relabels, counts.scans, saturated};
-    const u32 places[4] = {PUSHES, RELABELS, ARC_SCANS, SATURATED};
-    for (u32 k = 0; k < 4; ++k) {
+__device__ void store_counts(const Arguments& args, const Counts& counts) {
+    const u64 numbers[3] = {counts.pushes, counts.relabels, counts.scans};
+    const u32 places[3] = {PUSHES, RELABELS, ARC_SCANS};
+    for (u32 k = 0; k < 3; ++k) {
         const u64 sum = sum_of_warp(numbers[k]);
         if (sum > 0 && lane_id() == 0) relaxed_fetch_add(&args.words[places[k]], sum);
     }
 }
 
-__device__ void refine(const Arguments& args, Meeting& meeting, Counts& counts, u64& saturated) {
+__device__ void refine(const Arguments& args, Meeting& meeting, Counts& counts) {
     const Vertices& all = args.vertices;
     const u64 n = args.num_vertices;
     const auto any = [](u32) { return true; };
-    u64 active = 0;
     i64 first = static_cast<i64>(args.reach);
     for (u64 update = 0; update < args.updates; ++update) {
         const u64 began = nanoseconds();
         // measure: an epsilon-optimal flow, and lengths
-        for_own_vertices(meeting, n, any, [&](u32 v, bool has) { measure(args, v, has, saturated); });
+        for_own_vertices(meeting, n, any, [&](u32 v, bool has) { measure(args, v, has); });
         meeting.wait();
-        if (meeting.last(HALT) > 0) return end(args, meeting, STOPPED, active);
+        if (meeting.last(HALT) > 0) return end(args, meeting, STOPPED);
         u64 own = 0;
         for (u64 v = meeting.team.thread(); v < n; v += meeting.team.num_threads()) {
             const i64 excess = all.excess[v];
             const bool is_end = args.exact != 0 || excess < 0;
             own += excess > 0;
-            all.distance[v] = is_end ? 0 : args.exact != 0 ? 0 : NEVER;
+            all.distance[v] = is_end ? 0 : NEVER;
             all.changed[v] = is_end;
         }
         own = sum_of_warp(own);
         if (own > 0 && lane_id() == 0) meeting.add(WORK, own);
         meeting.wait();
-        active = meeting.last(WORK);
-        if (args.exact == 0 && active == 0) return end(args, meeting, OPTIMAL, 0);
+        if (args.exact == 0 && meeting.last(WORK) == 0) return end(args, meeting, OPTIMAL);
 
         // search
         const Ending ending = search(args, meeting, first);
         if (args.exact != 0 && (ending == OPTIMAL || ending == UNPROVED)) {
             for (u64 v = meeting.team.thread(); v < n; v += meeting.team.num_threads()) all.price[v] -= all.distance[v];
-            return end(args, meeting, ending, 0);
+            return end(args, meeting, ending);
         }
-        if (ending != OPTIMAL) return end(args, meeting, ending, active);
+        if (ending != OPTIMAL) return end(args, meeting, ending);
         if (meeting.team.is_first()) ++args.words[UPDATES];
         u64 farthest = 0, unreached = 0;
         for (u64 v = meeting.team.thread(); v < n; v += meeting.team.num_threads()) {
@@ -345,7 +339,7 @@ __device__ void refine(const Arguments& args, Meeting& meeting, Counts& counts, 
             if (unreached > 0) meeting.add(UNREACHED, unreached);
         }
         meeting.wait();
-        if (meeting.last(UNREACHED) > 0) return end(args, meeting, INFEASIBLE, active);
+        if (meeting.last(UNREACHED) > 0) return end(args, meeting, INFEASIBLE);
         const i64 most = static_cast<i64>(meeting.last(FARTHEST));
         first = max(static_cast<i64>(args.reach), most / static_cast<i64>(args.carry));
         for (u64 v = meeting.team.thread(); v < n; v += meeting.team.num_threads())
@@ -375,13 +369,12 @@ __device__ void refine(const Arguments& args, Meeting& meeting, Counts& counts, 
             meeting.wait();
         } while (meeting.last(WORK) > 0 && meeting.last(FARTHEST) == 0 && meeting.last(HALT) == 0);
     }
-    end(args, meeting, OVER, active);
+    end(args, meeting, OVER);
 }
 
 KERNEL(refine_slice, Arguments) {
     Meeting meeting(args);
     Counts counts;
-    u64 saturated = 0;
-    refine(args, meeting, counts, saturated);
-    store_counts(args, counts, saturated);
+    refine(args, meeting, counts);
+    store_counts(args, counts);
 }

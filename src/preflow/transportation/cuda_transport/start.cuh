@@ -164,10 +164,7 @@ __device__ bool start(const Arguments& args, Team& team) {
             u64 looking = 0;
             for (u64 i = threadIdx.x; i < n; i += blockDim.x) looking += args.partner[i] != SENT;
             looking = team.sum_of_block(looking);
-            if (threadIdx.x == 0) {
-                relaxed_store(&args.words[OPEN_ROWS], looking);
-                ++args.words[ROUNDS];
-            }
+            if (threadIdx.x == 0) relaxed_store(&args.words[OPEN_ROWS], looking);
         }
         if (!team.meet(args)) return false;
         if (team.scratch.open_rows == 0) break;

@@ -50,7 +50,7 @@ constexpr float NO_COST = 1e37f;
 enum State : u64 { NEW, OVER, OPTIMAL, STOPPED, GOING, PROVING, SMOOTHED, STARTED };
 // Words of an item: its state after the launch and within it, signals of its first block, and counts. HALT is the number
 // of the barrier after which the solve ends, or 0.
-enum ItemWord : u32 { ENDING, STATE, HALT, OPEN_ROWS, PIVOTS, PRICINGS, ROUNDS, WORDS = 8 };
+enum ItemWord : u32 { ENDING, STATE, HALT, OPEN_ROWS, PIVOTS, PRICINGS, WORDS = 8 };
 // A cycle of up to this many vertices is in shared memory.
 constexpr u32 SHORT_CYCLE = 1024;
 constexpr u32 SCRATCH_BYTES = 4096 + 3 * SHORT_CYCLE * sizeof(Half);
