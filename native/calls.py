@@ -507,6 +507,15 @@ def between_rounds(number: type[np.signedinteger[Any]]) -> None:
     grid_hybrid.exact_heights(grid, level, order)
 
 
+def by_regions() -> Iterator[Call]:
+    """Yield calls of region hosts: kernels that no solve of a whole network calls."""
+    for factor in (1, 2**33):
+        source, sink = factor * rng.integers(0, 100, (2, 9, 9, 9)) + 1
+        given = {"exchange": "files", "regions": 4}
+        what = f"regions on files factor={factor}"
+        yield what, partial(verified, preflow.distributed.grid_cut, source, sink, 20 * factor, **given)
+
+
 def beside_gpus() -> Iterator[Call]:
     """Yield calls of kernels that only solvers on a GPU need."""
     for capacities, degree in product(("int32", "int64", "float"), (2, 300)):
@@ -530,6 +539,7 @@ PARTS = {
     "min_cost_flow": min_cost_flows,
     "transport": transports,
     "vision": pictures,
+    "regions": by_regions,
     "gpu": beside_gpus,
 }
 

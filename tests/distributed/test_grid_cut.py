@@ -155,12 +155,12 @@ def fail_at(number: int, error: BaseException, patch: pytest.MonkeyPatch) -> Non
     calls = [0]
     write = files.write_array
 
-    def wrong(file: Any, values: NDArray[Any], crc: int) -> int:
+    def wrong(file: Any, values: NDArray[Any], stored: Any) -> int:
         calls[0] += 1
         if calls[0] == number:
             file.write(b"partial")
             raise error
-        return write(file, values, crc)
+        return write(file, values, stored)
 
     patch.setattr(files, "write_array", wrong)
 

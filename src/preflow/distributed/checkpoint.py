@@ -24,7 +24,7 @@ from ..errors import InvalidInputError, ParseError
 from .files import storing
 
 #: Version of the files.
-FORMAT = 1
+FORMAT = 2
 INDEX = "checkpoint.json"
 BORDER, INSIDE = "border.", "inside."
 

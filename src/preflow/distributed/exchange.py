@@ -26,7 +26,6 @@ that has not discharged since sends :meth:`Worker.idle_message`.
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol, TypeVar
 
@@ -36,6 +35,7 @@ from numpy.typing import NDArray
 from ..arrays import Array, DType
 from ..graph.network import exact_sum
 from ..solving.run import Control
+from .checksum import Checksum
 
 #: The label of vertices that cannot reach the sink.
 INFINITE = 1 << 30
@@ -83,13 +83,12 @@ def stored(state: State) -> dict[str, Array]:
 
 
 def checksum(region: Region) -> int:
-    """Return the CRC-32 of a region's part of the problem; called before the first discharge."""
-    crc = 0
-    arrays = {"": region.border.capacity, **stored(region.state())}
-    for name in sorted(arrays):
-        content = np.ascontiguousarray(arrays[name]).reshape(-1).view(np.uint8)
-        crc = zlib.crc32(content.data, zlib.crc32(name.encode(), crc))
-    return crc
+    """Return a checksum of a region's part of the problem; called before the first discharge."""
+    found, state = Checksum(), region.state()
+    for name in sorted(state):
+        values = state[name]
+        found.add(values.values if isinstance(values, Narrow) else values)
+    return found.value
 
 
 class Message(NamedTuple):

@@ -25,7 +25,7 @@ either, so the labels of earlier searches stay right.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import NamedTuple, Protocol, Self
 
@@ -69,9 +69,6 @@ from .exchange import (
     search_by_label,
 )
 from .partition import GridBorder, steps_of
-
-#: The state of a region that is not loaded.
-NOTHING = GridState(np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.uint64))
 
 
 class Loaded(NamedTuple):
@@ -145,9 +142,33 @@ class GridRegion:
         self._arcs: Array = (tail * len(offsets) + arcs.direction).astype(narrow)
         self.border = Border(arcs.neighbours, arcs.first, np.zeros(len(tail), dtype=np.int64))
         self._sinks = 0
-        self._state = NOTHING
-        self._forests: Forests | None = None
+        self._given: Mapping[str, Array] = {}
         self._sink_side: NDArray[np.bool_] | None = None
+
+    # Arrays of the size of the box: those that restore() was given are read when they are used. The sink's
+    # side is a small part of them.
+
+    @cached_property
+    def _state(self) -> GridState:
+        """The residual grid."""
+        terminal = np.require(self._given["terminal"], requirements="W")
+        residual = np.require(self._given["residual"], terminal.dtype, "W")
+        return GridState(residual, terminal, self._step)
+
+    @cached_property
+    def _forests(self) -> Forests | None:
+        """The forests of the last search, with empty queues.
+
+        After a search the queue of the sink is empty, too, and that of the source only saves time: the sink's
+        forest grows over all that has left a forest.
+        """
+        label = self._given["tree_label"]
+        if not len(label):
+            return None
+        forests = make_forests(self._state, int(self._last - self._first))
+        label = np.require(label, np.int32, "W")
+        parent = np.require(self._given["tree_parent"], requirements="W")
+        return with_depths(forests._replace(label=label, parent=parent))
 
     # Arrays of the border that other ones determine: they are made when the region is loaded.
 
@@ -190,17 +211,24 @@ class GridRegion:
             state = state._replace(
                 residual=state.residual.astype(np.int64), terminal=state.terminal.astype(np.int64)
             )
-        self._state = state
+        self._state, self._forests, self._sink_side = state, None, None
         most = 2 * grid.largest_neighbor
         kinds = (np.dtype(kind) for kind in (np.int16, np.int32) if most <= np.iinfo(kind).max)
-        outside = np.ones(self._shape, dtype=bool)
-        outside[self._own] = False
-        self._terminals(state)[outside] = 0
-        state.residual.reshape(-1, len(state.step))[self._first : self._last][outside.ravel()] = 0
+        terminal = self._terminals(state)
+        residual = state.residual.reshape(-1, len(state.step))[self._first : self._last]
+        residual = residual.reshape(*self._shape, -1)
+        for outside in self._outside():
+            terminal[outside] = residual[outside] = 0
         capacity = state.residual[self._arcs].astype(next(kinds, np.dtype(np.int64)))
         self.border = self.border._replace(capacity=capacity)
         self._sinks = constant + _sum(grid.sink[self._own])
         return self
+
+    def _outside(self) -> Iterator[Box]:
+        """Yield boxes that have all pixels outside of the region's own box."""
+        for axis, (own, length) in enumerate(zip(self._own, self._shape, strict=True)):
+            for side in (slice(0, own.start), slice(own.stop, length)):
+                yield (*(slice(None),) * axis, side)
 
     def take_flow(self, residual: Array, terminal: Array, sink_side: NDArray[np.bool_]) -> None:
         """Take over a flow and the sink's side of a cut from another solver, after :meth:`build`.
@@ -229,8 +257,8 @@ class GridRegion:
         monitor = own.monitor()
         ghost_label = label[self._first_of]
         self._add(gain, own)
-        before = self.residual_of_border()
-        kept = self._forests
+        self._given = {}  # all of it has been read
+        before, kept = self.residual_of_border(), self._forests
         forests = self._plant(own) if kept is None else search_all(state, kept, monitor)
         found: Labels = np.where(forests.label[self._rim] < 0, 0, INFINITE).astype(np.int32)
         deficits = self._deficits()
@@ -315,57 +343,47 @@ class GridRegion:
         return inner
 
     def state(self) -> State:
-        """Return the flow, the sink's side, the capacities of the border, and the forests without queues."""
-        residual, forests = self._state.residual, self._forests
-        narrow, is_narrow = np.dtype(np.int16), self.border.capacity.dtype == np.int16
-        label: Array | Narrow = NOTHING.terminal
-        parent: Array = NOTHING.terminal
-        if forests is not None:
-            label, parent = forests.label, forests.parent
-            deepest = max(int(label.max(initial=0)), -int(label.min(initial=0)))
-            label = Narrow(label, narrow) if deepest <= np.iinfo(narrow).max else label
+        """Return the flow, the capacities of the border, and the forests without queues.
+
+        The sink's side is stored if it is known and there are no forests.
+        """
+        residual, forests, nothing = self._state.residual, self._forests, np.zeros(0, dtype=np.uint8)
+        side = nothing if self._sink_side is None or forests is not None else np.packbits(self._sink_side)
+        is_narrow = self.border.capacity.dtype == np.int16
         return {
-            "residual": Narrow(residual, narrow) if is_narrow else residual,
-            "terminal": self._state.terminal,
-            "sink_side": np.packbits(self.sink_side()),
+            "residual": Narrow(residual, np.dtype(np.int16)) if is_narrow else residual,
+            "terminal": _narrowed(self._state.terminal),
+            "sink_side": side,
             "capacity": self.border.capacity,
             "sinks": as_array(self._sinks),
-            "tree_label": label,
-            "tree_parent": parent,
+            "tree_label": nothing if forests is None else _narrowed(forests.label),
+            "tree_parent": nothing if forests is None else forests.parent,
         }
 
     def restore(self, state: Mapping[str, Array]) -> None:
-        """Continue from the arrays that :meth:`state` returned, narrow or not; the region keeps them.
-
-        The queues are empty. After a search that of the sink is empty, too, and that of the source only saves
-        time: the sink's forest grows over all that has left a forest.
-        """
-        terminal = np.require(state["terminal"], requirements="W")
-        residual = np.require(state["residual"], terminal.dtype, "W")
-        self._state = GridState(residual, terminal, self._step)
+        """Continue from the arrays that :meth:`state` returned, narrow or not; the region keeps them."""
+        self.unload()
+        self._given = state
         self.border = self.border._replace(capacity=state["capacity"])
         (self._sinks,) = from_array(state["sinks"])
-        lengths = [side.stop - side.start for side in self._own]
-        side = np.unpackbits(state["sink_side"], count=math.prod(lengths))
-        self._sink_side, self._forests = side.view(np.bool_).reshape(lengths), None
-        if len(state["tree_label"]):
-            forests = make_forests(self._state, int(self._last - self._first))
-            label = np.require(state["tree_label"], np.int32, "W")
-            parent = np.require(state["tree_parent"], requirements="W")
-            self._forests = with_depths(forests._replace(label=label, parent=parent))
 
     def unload(self) -> None:
         """Forget all arrays of the size of the box, and those of the border that can be made again."""
-        self._state, self._forests, self._sink_side = NOTHING, None, None
+        self._given, self._sink_side = {}, None
         self.border = self.border._replace(capacity=self.border.capacity[:0].copy())
-        for name in ("_rim", "_heads", "_ghosts", "_first_of", "_opposites"):
+        for name in ("_state", "_forests", "_rim", "_heads", "_ghosts", "_first_of", "_opposites"):
             self.__dict__.pop(name, None)
 
     def sink_side(self) -> NDArray[np.bool_]:
         """Return which pixels of the box reach the sink, over ghosts or inside."""
+        if self._sink_side is None and len(self._given.get("sink_side", ())):
+            lengths = [side.stop - side.start for side in self._own]
+            side = np.unpackbits(self._given["sink_side"], count=math.prod(lengths))
+            self._sink_side = side.view(np.bool_).reshape(lengths)
         if self._sink_side is None:
-            if self._forests is not None:
-                reach: NDArray[np.bool_] = self._forests.label[self._first : self._last] < 0
+            label = self._tree_labels()
+            if len(label):
+                reach: NDArray[np.bool_] = label[self._first : self._last] < 0
             else:
                 reaches = np.zeros(len(self._state.terminal), dtype=np.uint8)
                 found = np.empty(int(self._last - self._first), dtype=np.uint64)
@@ -373,6 +391,12 @@ class GridRegion:
                 reach = reaches[self._first : self._last].view(np.bool_)
             self._sink_side = np.ascontiguousarray(reach.reshape(self._shape)[self._own])
         return self._sink_side
+
+    def _tree_labels(self) -> Array:
+        """Return the labels of the forests, of no length if there are none."""
+        if "_forests" not in self.__dict__:
+            return self._given["tree_label"]
+        return np.zeros(0, dtype=np.int32) if self._forests is None else self._forests.label
 
     def border_sides(self) -> NDArray[np.bool_]:
         """Return for each border arc whether its own end is on the sink's side."""
@@ -467,6 +491,15 @@ def _first_values(place: NDArray[np.int32], values: NDArray[np.int64]) -> NDArra
     found = np.empty(int(place.max(initial=-1)) + 1, dtype=np.int64)
     found[place[::-1]] = values[::-1]
     return found
+
+
+def _narrowed(values: Array) -> Array | Narrow:
+    """Return integers to be stored in the narrowest dtype that they fit."""
+    least, most = int(values.min(initial=0)), int(values.max(initial=0))
+    for kind in (np.int8, np.int16, np.int32):
+        if np.iinfo(kind).min <= least and most <= np.iinfo(kind).max:
+            return Narrow(values, np.dtype(kind))
+    return values
 
 
 def with_depths(forests: Forests) -> Forests:
