@@ -1,8 +1,8 @@
 """Regions on files: two in memory at a time, and a checkpoint after every sweep.
 
 A region is loaded, discharges, and is written to a new file. The borders of all regions stay in memory. At
-the end of a sweep the manifest ``regions.json`` is replaced in one step by one that names the new files; then
-the old files are deleted. So the folder has a complete state at every moment, of the last sweep or of this
+the end of a sweep the manifest ``regions.json`` is replaced in one step by one that names the new files; only
+then the old files are written over. So the folder has a complete state at every moment, of the last sweep or of this
 one, and a process that is killed goes on from there.
 
 Regions that are in memory together discharge at the same time; the next ones already see their labels and
@@ -163,6 +163,8 @@ class Store:
         self.folder = folder
         self.spares = Spares()
         self._serial = 0
+        #: Files that no manifest names, by stem: the next states are written over them.
+        self._old: dict[str, Path] = {}
         if folder.exists() and not folder.is_dir():
             raise StorageError(f"{folder} is a file, and the states of regions need a folder")
         with storing(folder):
@@ -213,16 +215,24 @@ class Store:
         )
 
     def write(self, stem: str, arrays: State) -> Entry:
-        """Write the bytes of arrays to a new file."""
+        """Write the bytes of arrays to a file of a new name.
+
+        It takes the place of an old file with the same stem: new pages of the system's cache cost as much as
+        to write to them.
+        """
         self._serial += 1
         path, kept = self.folder / f"{stem}-{self._serial}{SUFFIX}", {}
+        old = self._old.pop(stem, None)
         with storing(path):
             try:
-                with path.open("wb", buffering=0) as file:
+                if old is not None:
+                    old.replace(path)
+                with path.open("wb" if old is None else "r+b", buffering=0) as file:
                     for name, values in arrays.items():
                         wide, dtype = values if isinstance(values, Narrow) else (values, values.dtype)
                         begin, found = file.tell(), write_array(file, wide, dtype)
                         kept[name] = Kept(wide.shape, wide.dtype.str, dtype.str, begin, found)
+                    file.truncate()
             except BaseException:
                 with suppress(OSError):
                     path.unlink()
@@ -234,7 +244,7 @@ class Store:
         return StoredState(self.folder / entry.name, entry.arrays, self.spares)
 
     def commit(self, problem: object, manifest: Manifest) -> None:
-        """Replace the manifest, then delete the files that it does not name."""
+        """Replace the manifest; files that it does not name may be written over or deleted then."""
         content = {
             "format": FORMAT,
             "problem": problem,
@@ -254,15 +264,34 @@ class Store:
                 with suppress(OSError):
                     fresh.unlink()
                 raise
-        self.clear([*manifest.regions, manifest.borders])
+        for stem, path in self._others([*manifest.regions, manifest.borders]):
+            if self._old.setdefault(stem, path) != path:
+                with storing(path):
+                    path.unlink()
 
     def clear(self, kept: Sequence[Entry]) -> None:
         """Delete the files of states that are not in `kept`."""
+        for _, path in self._others(kept):
+            with storing(path):
+                path.unlink()
+
+    def _others(self, kept: Sequence[Entry]) -> Iterator[tuple[str, Path]]:
+        """Yield the stems and the files of states that are not in `kept`."""
         names = {entry.name for entry in kept}
         with storing(self.folder):
-            for path in self.folder.glob(f"*{SUFFIX}"):
-                if path.name not in names and OWN_NAME.fullmatch(path.name):
-                    path.unlink()
+            paths = list(self.folder.glob(f"*{SUFFIX}"))
+        for path in paths:
+            found = OWN_NAME.fullmatch(path.name)
+            if found is not None and path.name not in names:
+                yield found[1], path
+
+    def release(self) -> None:
+        """Delete old files, and forget the arrays that were kept for the next region."""
+        self.spares = Spares()
+        for path in self._old.values():
+            with suppress(OSError):
+                path.unlink()
+        self._old = {}
 
 
 class StoredState(Mapping[str, Array]):
@@ -411,7 +440,8 @@ class FileExchange:
         return self._store.read(self._entries[number])
 
     def close(self) -> None:
-        """Do nothing: all files are whole, and a result needs them for its proof."""
+        """Delete old files; a result needs the others for its proof."""
+        self._store.release()
 
     def _discharge(self, batch: Sequence[Worker], limit: int) -> None:
         """Discharge some regions at the same time, and tell their neighbours."""

@@ -165,10 +165,9 @@ class GridRegion:
         label = self._given["tree_label"]
         if not len(label):
             return None
-        forests = make_forests(self._state, int(self._last - self._first))
         label = np.require(label, np.int32, "W")
         parent = np.require(self._given["tree_parent"], requirements="W")
-        return with_depths(forests._replace(label=label, parent=parent))
+        return with_depths(make_forests(self._state, int(self._last - self._first), label, parent))
 
     # Arrays of the border that other ones determine: they are made when the region is loaded.
 

@@ -166,15 +166,23 @@ class Forests(NamedTuple):
     cursor: NDArray[np.uint64]
 
 
-def make_forests(state: GridState, pixels: int) -> Forests:
-    """Allocate empty forests for all pixels of a state, with queues of `pixels` entries."""
+def make_forests(
+    state: GridState,
+    pixels: int,
+    label: NDArray[np.int32] | None = None,
+    parent: NDArray[np.uint8] | None = None,
+) -> Forests:
+    """Allocate forests for all pixels of a state, with empty queues of `pixels` entries.
+
+    The forests are those of the given labels and parents, or empty.
+    """
     size, degree = len(state.terminal), len(state.step)
     index = np.uint32 if size < 2**32 else np.uint64
     code = np.uint8 if degree + 1 < 2**8 else np.uint16
     return forests_of_part(
         Forests(
-            label=np.zeros(size, dtype=np.int32),
-            parent=np.empty(size, dtype=code),
+            label=np.zeros(size, dtype=np.int32) if label is None else label,
+            parent=np.empty(size, dtype=code) if parent is None else parent,
             queued=np.zeros(size, dtype=np.uint8),
             next_orphan=np.empty(size, dtype=index),
             queue=np.empty((2, 0), dtype=index),
