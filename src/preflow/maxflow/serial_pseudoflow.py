@@ -137,6 +137,29 @@ class Forest(NamedTuple):
     population: Indices
 
 
+class Rules(NamedTuple):
+    """How the trees are merged.
+
+    Attributes
+    ----------
+    highest : bool
+        Whether a strong root with the largest label is next, or one with the smallest.
+    first_out : bool
+        Whether a new root comes first in its bucket, or last.
+    backward : bool
+        Whether excess moves against the arcs: then an arc has the residual capacity of its reverse, and no
+        global relabel may be due.
+    fruitless_limit, push_limit : np.uint64
+        The number of relabels without a merger, and that of pushes, after which a global relabel is due.
+    """
+
+    highest: bool
+    first_out: bool
+    backward: bool
+    fruitless_limit: np.uint64
+    push_limit: np.uint64
+
+
 def check_invariants(net: ResidualArrays, forest: Forest) -> None:
     """Assert the invariants between two mergers: see the list above; O(m), called by tests."""
     n, m, label = len(forest.label), len(net.head), forest.label
@@ -255,9 +278,7 @@ def merge(net: ResidualArrays, forest: Forest, v: np.uint64, arc: np.uint64) -> 
 
 
 @kernel
-def send_up(
-    net: ResidualArrays, forest: Forest, v: np.uint64, first_out: bool, monitor: Monitor
-) -> np.uint64:
+def send_up(net: ResidualArrays, forest: Forest, v: np.uint64, rules: Rules, monitor: Monitor) -> np.uint64:
     """Send the excess of a vertex up to its root, and from there to the sink; return the root.
 
     Vertices that cannot send all that they get become strong roots.
@@ -271,16 +292,19 @@ def send_up(
         if arc == no_arc:
             break
         parent = np.uint64(forest.vertex[v, PARENT])
+        back = np.uint64(net.reverse[arc])
+        if rules.backward:
+            arc, back = back, arc
         capacity = np.int64(net.residual[arc])
         amount = min(carried, capacity)
         net.residual[arc] = capacity - amount
-        net.residual[net.reverse[arc]] += amount
+        net.residual[back] += amount
         pushes += ONE
         if amount < carried:
             take_from_parent(forest, v, parent)
             forest.vertex[v, UP] = no_arc
             net.excess[v] = carried - amount
-            add_root(forest, v, first_out)
+            add_root(forest, v, rules.first_out)
             carried = amount
         v = parent
     monitor.counts[PUSHES] += pushes
@@ -290,17 +314,17 @@ def send_up(
     monitor.progress[0] -= amount
     net.excess[v] = before + carried - amount
     if before == 0 and carried > amount:
-        add_root(forest, v, first_out)
+        add_root(forest, v, rules.first_out)
     return v
 
 
 @kernel
-def add_roots(net: ResidualArrays, forest: Forest, first_out: bool, monitor: Monitor) -> None:
+def add_roots(net: ResidualArrays, forest: Forest, rules: Rules, monitor: Monitor) -> None:
     """Send excess to the sink where a vertex can, and put the vertices that keep some into the buckets."""
     v = ZERO
     while v < np.uint64(len(forest.label)):
         if net.excess[v] > 0:
-            send_up(net, forest, v, first_out, monitor)
+            send_up(net, forest, v, rules, monitor)
         v += ONE
 
 
@@ -329,13 +353,16 @@ def next_child_of(net: ResidualArrays, forest: Forest, v: np.uint64, counts: Ind
 
 
 @kernel
-def find_arc(net: ResidualArrays, forest: Forest, v: np.uint64, counts: Indices) -> np.uint64:
+def find_arc(net: ResidualArrays, forest: Forest, v: np.uint64, backward: bool, counts: Indices) -> np.uint64:
     """Return a residual arc from v to a vertex one level lower, or the end of its arcs."""
     arc, end = np.uint64(forest.vertex[v, CURRENT]), np.uint64(forest.vertex[v, END])
     below = np.uint64(forest.label[v]) - ONE
     begin = arc
     while arc < end:
-        if np.uint64(forest.label[net.head[arc]]) == below and net.residual[arc] > 0:
+        if (
+            np.uint64(forest.label[net.head[arc]]) == below
+            and net.residual[np.uint64(net.reverse[arc]) if backward else arc] > 0
+        ):
             break
         arc += ONE
     counts[ARC_SCANS] += arc - begin
@@ -345,7 +372,7 @@ def find_arc(net: ResidualArrays, forest: Forest, v: np.uint64, counts: Indices)
 
 @kernel
 def find_merger(
-    net: ResidualArrays, forest: Forest, root: np.uint64, monitor: Monitor
+    net: ResidualArrays, forest: Forest, root: np.uint64, backward: bool, monitor: Monitor
 ) -> tuple[np.uint64, np.uint64]:
     """Search a strong tree for a residual arc down from the label of its root.
 
@@ -357,7 +384,7 @@ def find_merger(
     v = root
     forest.vertex[v, NEXT] = forest.vertex[v, CHILD]
     while relaxed_load(monitor.stop, 0) == 0:
-        arc = find_arc(net, forest, v, counts)
+        arc = find_arc(net, forest, v, backward, counts)
         if arc < np.uint64(forest.vertex[v, END]):
             return v, arc
         # Go to the next vertex of the search: down, or up over all whose search has ended.
@@ -436,34 +463,25 @@ def global_relabel(net: ResidualArrays, forest: Forest, order: Indices, monitor:
 
 
 @kernel
-def run(
-    net: ResidualArrays,
-    forest: Forest,
-    order: Indices,
-    highest: bool,
-    first_out: bool,
-    fruitless_limit: np.uint64,
-    push_limit: np.uint64,
-    monitor: Monitor,
-) -> None:
-    """Merge strong trees until all of them are dead, or the solve is stopped.
-
-    A global relabel is due after `fruitless_limit` relabels without a merger, or after `push_limit` pushes.
-    """
+def run(net: ResidualArrays, forest: Forest, order: Indices, rules: Rules, monitor: Monitor) -> None:
+    """Merge strong trees until all of them are dead, or the solve is stopped."""
     n = np.uint64(len(forest.label))
     counts = monitor.counts
-    label = n if highest else ONE
+    label = n if rules.highest else ONE
     cut_trees(net, forest, monitor)
-    add_roots(net, forest, first_out, monitor)
+    add_roots(net, forest, rules, monitor)
     relabels, pushes = counts[RELABELS], counts[PUSHES]
     while not must_end(monitor):
-        if counts[RELABELS] - relabels >= fruitless_limit or counts[PUSHES] - pushes >= push_limit:
+        if (
+            counts[RELABELS] - relabels >= rules.fruitless_limit
+            or counts[PUSHES] - pushes >= rules.push_limit
+        ):
             global_relabel(net, forest, order, monitor)
-            add_roots(net, forest, first_out, monitor)
+            add_roots(net, forest, rules, monitor)
             relabels, pushes = counts[RELABELS], counts[PUSHES]
-            label = n if highest else ONE
+            label = n if rules.highest else ONE
         # The next label with a strong root.
-        if highest:
+        if rules.highest:
             while label > ZERO and np.uint64(forest.first_root[label]) == ZERO:
                 label -= ONE
             if label == ZERO:
@@ -482,16 +500,37 @@ def run(
             monitor.progress[0] -= net.excess[root]
             lift(net, forest, root, counts)
             continue
-        v, arc = find_merger(net, forest, root, monitor)
+        v, arc = find_merger(net, forest, root, rules.backward, monitor)
         if v == n:
-            add_root(forest, root, first_out)
-            label = min(n, label + ONE) if highest else label
+            add_root(forest, root, rules.first_out)
+            label = min(n, label + ONE) if rules.highest else label
         else:
             relabels = counts[RELABELS]
             merge(net, forest, v, arc)
-            last = send_up(net, forest, root, first_out, monitor)
-            if not highest:
+            last = send_up(net, forest, root, rules, monitor)
+            if not rules.highest:
                 label = min(label, np.uint64(forest.label[last]))
+
+
+def merge_trees(
+    net: ResidualArrays,
+    label: Indices,
+    vertex: Indices,
+    options: PseudoflowOptions,
+    backward: bool,
+    control: Control,
+) -> None:
+    """Run the first stage in place from valid labels; `vertex` is memory for :class:`Forest`; see `run`."""
+    n = len(label)
+    fruitless, pushed = UNLIMITED, UNLIMITED
+    if options.relabel_period is not None:
+        fruitless = limit(options.relabel_period * FRUITLESS_RELABELS * n)
+        pushed = limit(options.relabel_period * PUSHES_A_VERTEX * n)
+    rules = Rules(options.order == "highest", options.bucket == "lifo", backward, fruitless, pushed)
+    # Labels that never occur take no memory.
+    by_label = (np.zeros(n + 2, dtype=label.dtype) for _ in range(3))
+    forest = Forest(label, vertex, *by_label)
+    run(net, forest, vertex.reshape(-1)[:n], rules, control.monitor())
 
 
 def solve(net: ResidualArrays, options: PseudoflowOptions, control: Control) -> Array:
@@ -501,19 +540,10 @@ def solve(net: ResidualArrays, options: PseudoflowOptions, control: Control) -> 
     height = np.full(n, n + 1, dtype=dtype)
     vertex = make_records(n, dtype)
     order = vertex.reshape(-1)[:n]
-    monitor = control.monitor()
     _, pushes = distances_to_sink(net, height, order, ZERO, ZERO, ZERO, True)
-    monitor.counts[PUSHES] += pushes
+    control.counts[PUSHES] += pushes
     if not control.stopped:
-        fruitless, pushed = UNLIMITED, UNLIMITED
-        if options.relabel_period is not None:
-            fruitless = limit(options.relabel_period * FRUITLESS_RELABELS * n)
-            pushed = limit(options.relabel_period * PUSHES_A_VERTEX * n)
-        highest, lifo = options.order == "highest", options.bucket == "lifo"
-        # Labels that never occur take no memory.
-        by_label = (np.zeros(n + 2, dtype=dtype) for _ in range(3))
-        forest = Forest(height, vertex, *by_label)
-        run(net, forest, order, highest, lifo, fruitless, pushed, monitor)
+        merge_trees(net, height, vertex, options, False, control)
     height[:] = n + 1
     distances_to_sink(net, height, order, ZERO, ZERO, ZERO, False)
     return height
