@@ -127,12 +127,14 @@ def cut_as_grid(problem: preflow.MaxFlowProblem, **named: Any) -> None:
 
 
 def solve_again(network: preflow.FlowNetwork, sink: int) -> None:
-    """Solve a network again after changes, by a search and by a method."""
+    """Solve a network again after changes, by a search, by a method and by repairs."""
     solver = preflow.MaxFlow(network, 0, sink)
-    for method in ("auto", "auto", "serial-hi-pr"):
+    for turn, method in enumerate(("auto", "auto", "serial-hi-pr", "auto", "auto")):
+        if turn == 3:
+            solver._record.search.fail(0)  # the next ones are repairs
         verified(solver.solve, threads=1, method=method)
         arcs = np.arange(1, network.num_arcs, 3)  # not the arc of the source
-        solver.set_capacity(arcs, solver.network.capacity[arcs[::-1]])
+        solver.set_capacity(arcs, rng.permutation(solver.network.capacity[arcs]))
     solver.add_arcs([0], [sink], [1])
     verified(solver.solve, threads=1)
 

@@ -9,7 +9,7 @@ import preflow
 from preflow import FlowNetwork
 from preflow.generators import FAMILIES
 from preflow.generators.bipartite import rmat
-from preflow.maxflow import features, policy, warm
+from preflow.maxflow import features, policy
 
 pytestmark = pytest.mark.fast
 
@@ -57,27 +57,6 @@ def test_energies_on_a_plane() -> None:
     for size in (1, 2):
         none = np.zeros(0, dtype=np.int64)
         assert not features.is_energy_on_a_plane(symmetric(none, none, none, size))
-
-
-def test_solving_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where most arcs have room, a solve from the last flow takes another method than one from scratch."""
-    monkeypatch.setattr(policy, "FEW_ARCS", 100)
-    problem = FAMILIES["rmf-wide"].generate("8x4", seed=0)
-    assert policy.choose(problem.network, "cpu").method == "serial-hi-pr"
-    assert policy.choose_again(problem.network, 1).method == "serial-pseudoflow"
-    thin = FAMILIES["cheriyan"].generate("10x10x10", seed=0).network
-    assert policy.choose_again(thin, 1) == policy.choose(thin, "cpu")
-    monkeypatch.setattr(warm, "SCANS_AN_ARC", 0.0)
-    solver = preflow.MaxFlow(problem)
-    assert solver.solve(threads=1).stats.method == "serial-hi-pr"
-    capacity = problem.network.capacity.copy()
-    capacity[::7] //= 2
-    solver.set_capacity(np.arange(len(capacity)), capacity)
-    again = solver.solve(threads=1)
-    assert again.stats.method == "serial-pseudoflow"
-    again.verify()
-    changed = FlowNetwork.from_arrays(problem.network.tail, problem.network.head, capacity)
-    assert again.value == preflow.max_flow(changed, problem.source, problem.sink).value
 
 
 def test_kinds_of_networks(monkeypatch: pytest.MonkeyPatch) -> None:

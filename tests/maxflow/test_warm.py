@@ -9,6 +9,8 @@ from typing import Any
 import networkx as nx
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import preflow
 from preflow import generators
@@ -87,13 +89,13 @@ def test_many_edits(share: float, monkeypatch: pytest.MonkeyPatch) -> None:
         arcs = rng.integers(0, 400, count)
         solver.set_capacity(arcs, rng.integers(0, 1000, count))
         used.add(check(solver).stats.method)
-    assert used == {"search-forests", "serial-hi-pr"}
+    assert used == {"search-forests", "serial-hi-pr"} | ({"repair-both-sides"} if share < 1 else set())
 
 
 @pytest.mark.parametrize("floats", [False, True])
 def test_a_last_flow_that_does_not_help(floats: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Past its budget a solve begins again with an empty flow; so do the next, until it recovers."""
-    monkeypatch.setattr(warm, "SHARE", 0.0)  # every solve from the last flow fails at once
+    monkeypatch.setattr(warm, "REPAIR_SHARE", 0.0)  # every repair fails at once
     rng = np.random.default_rng(11)
     given = random_network(rng, 40, 250, both=True, most=1000)
     capacity: Any = given.capacity.astype(float) if floats else given.capacity
@@ -126,15 +128,98 @@ def test_a_last_flow_that_does_not_help(floats: bool, monkeypatch: pytest.Monkey
     assert check(solver, method="serial-fifo").stats.reason == "asked for"
     change(100, 2**40)  # past int32; past the number for infinity, where the residual network is built again
     assert (reason() == warm.EMPTIED) == (not floats)
-    monkeypatch.setattr(warm, "SHARE", 1e6)
+    monkeypatch.setattr(warm, "REPAIR_SHARE", 1e6)
     for _ in range(warm.LAST_PAUSE + 1):
-        if solver._record.last_flow.is_due(100):
+        if solver._record.repair.is_due(100):
             break
         change(100)
         assert reason() == warm.EMPTIED
     change(100)
     assert reason() not in (warm.EMPTIED, warm.GIVEN_UP)
-    assert solver._record.last_flow.is_due(1000)
+    assert solver._record.repair.is_due(1000)
+
+
+def without_search(solver: preflow.MaxFlow) -> None:
+    """Let every solve from the last flow be a repair from both sides of the last cut."""
+    solver._record.search = warm._Trial(1, edits=0, pause=10**6)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.integers(0, 2**32), st.sampled_from(["small", "large", "infinite"]), st.booleans(), st.integers(4, 25)
+)
+def test_repairs_from_any_division(seed: int, kind: str, both: bool, n: int) -> None:
+    """A repair finds a maximum flow and its cuts, whether or not it begins with the last cut."""
+    rng = np.random.default_rng(seed)
+    m = int(rng.integers(n, 5 * n))
+    tail, head = rng.integers(0, n, (2, m))
+    at_terminal = np.isin(tail, (0, 1, n - 1)) | np.isin(head, (0, 1, n - 1))
+
+    def capacities(at_terminal: Any) -> Any:
+        values = rng.integers(0, 9, len(at_terminal)) * (rng.random(len(at_terminal)) > 0.3)
+        if kind == "large":
+            return values * 2**33
+        # Without an infinite arc at a terminal no flow is infinite.
+        return (
+            np.where((rng.random(len(values)) < 0.1) & ~at_terminal, np.inf, values)
+            if kind != "small"
+            else values
+        )
+
+    network = preflow.FlowNetwork.from_arrays(
+        tail,
+        head,
+        capacities(at_terminal),
+        reverse_capacity=capacities(at_terminal) if both else None,
+        num_vertices=n,
+    )
+    solver = preflow.MaxFlow(network, [0, 1], n - 1)
+    methods = []
+    for turn in range(8):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(warm, "REPAIR_SHARE", 1e6)
+            methods.append(check(solver).stats.method)
+        without_search(solver)
+        if turn == 3:
+            solver.set_terminals(n - 1, [1, 0])
+        if turn == 5:
+            solver.add_arcs([0, n - 1], [n - 2, 2], [3, 4])
+        arcs = rng.choice(m, int(rng.integers(1, m)), replace=False)
+        solver.set_capacity(arcs, capacities(at_terminal[arcs]), reverse=both and rng.random() < 0.4)
+        if solver._kept is not None and rng.random() < 0.5:
+            solver._kept.sink_side = rng.random(len(solver._kept.sink_side)) < rng.random()
+    assert methods.count("repair-both-sides") == 6
+
+
+def test_repairs_after_many_edits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten thousand edits, each solve a repair, with the networks on which searches fail."""
+    monkeypatch.setattr(warm, "REPAIR_SHARE", 1e6)
+    rng = np.random.default_rng(5)
+    for name, size in (("rmf-wide", "8x4"), ("rlg-wide", "16x8")):
+        problem = generators.family(name).generate(size, seed=1)
+        solver = preflow.MaxFlow(problem)
+        most = int(problem.network.capacity.max())
+        edits = 0
+        while edits < 5000:
+            check(solver)
+            without_search(solver)
+            count = int(rng.integers(1, 60))
+            edits += count
+            arcs = rng.integers(0, problem.network.num_arcs, count)
+            solver.set_capacity(arcs, rng.integers(0, most, count))
+        assert check(solver).stats.method == "repair-both-sides"
+
+
+def test_what_is_tried_first() -> None:
+    """A search comes first, but a repair where a solve from scratch makes much work."""
+    for name, size, much in (("rmf-wide", "32x8", True), ("rlg-wide", "64x16", False)):
+        problem = generators.family(name).generate(size, seed=1)
+        solver = preflow.MaxFlow(problem)
+        check(solver)
+        assert (solver._record.search.pause > 0) == much
+        arcs = np.arange(0, problem.network.num_arcs, 100)
+        solver.set_capacity(arcs, problem.network.capacity[arcs] // 2)
+        assert (check(solver).stats.method == "repair-both-sides") == much
 
 
 @pytest.mark.parametrize("method", AUTO_METHODS)

@@ -108,20 +108,7 @@ def choose(network: FlowNetwork, device: str = "auto", threads: int = 1, gpu: De
     if arcs >= MANY_ARCS:
         return Choice("multicore-paths", f"the fastest on one thread, too, with as many as {arcs:,} arcs")
     reason = "the fastest on one thread where most arcs are never saturated"
-    return Choice("serial-hi-pr", reason, again="serial-pseudoflow")
-
-
-def choose_again(network: FlowNetwork, threads: int) -> Choice:
-    """Return the method on the CPU that solves a network again after few changes.
-
-    Where most arcs are never saturated, little excess has a long way. There serial-pseudoflow took 0.63 and
-    0.9 of the time of serial-hi-pr on rmf-wide 64x16 and 64x8 with 1% of the arcs changed, although it takes
-    twice as long from scratch. On rmf-long with a million arcs it took 1.4 times as long as multicore-paths.
-    """
-    chosen = choose(network, "cpu", threads)
-    if chosen.again is None:
-        return chosen
-    return Choice(chosen.again, "solved again: little excess is left where most arcs have room")
+    return Choice("serial-hi-pr", reason)
 
 
 def _on_a_plane(arcs: int) -> Choice:

@@ -35,15 +35,12 @@ class Choice:
         Options of the method that differ from its defaults.
     threads : int or None
         The most CPU threads to use; None for as many as the caller allows.
-    again : str or None
-        The method that solves the instance again after few changes; None for the same.
     """
 
     method: str
     reason: str
     options: Mapping[str, Any] | None = None
     threads: int | None = None
-    again: str | None = None
 
 
 def find_method(methods: Sequence[Method], name: str, threads: int | None = None) -> Method:

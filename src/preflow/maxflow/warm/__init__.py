@@ -31,18 +31,19 @@ residual capacity from `v` to the sink is left, so `v` is on the sink side. Flow
 
 Every method starts from any residual network with excess, so all methods of the CPU solve again.
 
-There are two ways from the last flow: a search near the changes (:mod:`.search_trees`), and a method. On long
-networks the excess of the changes goes through all levels, and both take longer than a solve from scratch. So
-each gets a budget, a share of the operations of a solve from scratch. A solve tries one of them. Past the
-budget it begins again with an empty flow. It keeps the residual network, and so still saves building it. The
-next solves after as many changes leave out what has failed. Later ones try it again, after pauses that double
-with each failure.
+Two other ways from the last flow are faster: a search near the changes (:mod:`.search_trees`), and a repair
+on both sides of the last cut (:mod:`.both_sides`). Where excess has to go through many levels, both take
+longer than a solve from scratch. So each gets a budget, a share of the operations of a solve from scratch. A
+solve tries one of them, or both if the repair did not fail before. Past the budget it begins again with an
+empty flow. It keeps the residual network, and so still saves building it. The next solves after as many
+changes leave out what has failed. Later ones try it again, after pauses that double with each failure.
 
 ::
 
     solve again, method "auto":
         a search is due: search; if it ends within its budget, stop
-        else a method from the last flow is due: run it; if it ends within its budget, stop
+            if the last repair failed, or there was none, go to the last line
+        a repair is due: repair; if it ends within its budget, stop
         run a method from an empty flow, and count its operations
 
 Capacities must be integers, or floats that are integers, with sums that fit int64. An infinite capacity
@@ -85,10 +86,11 @@ from ...solving.timing import timed
 from ...stats import SolveStats
 from ..api import FlowCall, max_flow
 from ..methods import METHODS
-from ..policy import choose, choose_again
+from ..policy import choose
 from ..recover_flow import Unused, flow_of_arcs, return_directly, return_upstream, topological_order
 from ..recover_flow.known import KnownFlow
 from ..result import MaxFlowResult
+from .both_sides import repair
 from .search_trees import SINK, FlowState, Forest, make_forest, search, touch_ends
 
 #: The sum of all capacities that are solved from the last flow. No sum of flows and deficits passes int64.
@@ -100,15 +102,19 @@ MOST_CAPACITY = 2**61
 #: 0.1 on a road network of 200,000 vertices. On rmf-wide 64x16 it would look at 40 to 120 arcs for each
 #: residual arc.
 SEARCH_SHARE = 0.15
-#: The same for each vertex and residual arc, where no solve from scratch has been counted.
-SCANS_AN_ARC = 0.5
 #: After it was given up, it is tried again at once when fewer arcs have changed by this factor.
 FEWER = 4
-#: Where most arcs are never saturated, it is first tried if fewer than this share of the arcs has changed. On
-#: rmf-wide 64x16 it is 2.5 times as fast as a method after 10 changes, and fails after 100.
+#: Where a solve from scratch makes more operations than this for each vertex and residual arc, changes reach
+#: far: 22 to 48 on rmf-wide, 14 on a road network, 13 or fewer on seven other families.
+MUCH_WORK = 20
+#: There a search is first tried if fewer than this share of the arcs has changed. On rmf-wide 64x16 it ends
+#: within its budget after 10 changes, not after 100.
 FEW_CHANGES = 1 / 4000
-#: A method that begins with the last flow gives up after this share of those operations.
-SHARE = 0.3
+#: Where no solve from scratch has been counted, it is taken to make this many operations for each vertex and
+#: residual arc: the least of the families measured, on a grid.
+LEAST_WORK = 4
+#: A repair from both sides of the last cut gives up after this share of those operations.
+REPAIR_SHARE = 0.25
 #: What has failed is tried again after this many solves without it, twice as many with each failure, at most
 #: the second number.
 FIRST_PAUSE, LAST_PAUSE = 8, 64
@@ -122,6 +128,14 @@ SEARCH = Method(
     "",
     "augmenting paths on two search forests that are kept between solves",
     "Boykov and Kolmogorov 2004; Kohli and Torr 2007",
+)
+#: The same of a solve by :mod:`.both_sides`.
+REPAIR = Method(
+    "repair-both-sides",
+    "maxflow.warm.both_sides",
+    "",
+    "excess to the sink and deficits to the source, each on its side of the last cut, by pseudoflow",
+    "Hochbaum 2008; Kohli and Torr 2007",
 )
 
 
@@ -336,12 +350,15 @@ class _Trial:
         After how many solves without it it is tried again.
     waited : int
         The number of solves without it.
+    worked : bool
+        Whether it did not fail the last time, if there was one.
     """
 
     factor: int
     edits: float = np.inf
     pause: int = 0
     waited: int = 0
+    worked: bool = False
 
     def is_due(self, edits: int) -> bool:
         """Whether to try it after this many changes."""
@@ -353,11 +370,12 @@ class _Trial:
 
     def fail(self, edits: int) -> None:
         """Remember a failure."""
-        self.edits, self.waited = min(self.edits, edits), 0
+        self.edits, self.waited, self.worked = min(self.edits, edits), 0, False
         self.pause = min(2 * self.pause, LAST_PAUSE) or FIRST_PAUSE
 
     def succeed(self, edits: int) -> None:
         """Forget the failures with as many changes or fewer."""
+        self.worked = True
         if edits >= self.edits:
             self.edits, self.pause = np.inf, 0
 
@@ -370,13 +388,16 @@ class _Record:
     ----------
     work_of_empty : int
         Operations of the last solve by a method from an empty flow, 0 if there was none.
-    search, last_flow : _Trial
-        Of searches near the changes, and of methods that begin with the last flow.
+    search, repair : _Trial
+        Of searches near the changes, and of repairs from both sides of the last cut.
+    choices : dict of int to Choice
+        The method from an empty flow for each number of threads asked for, as of the first solve.
     """
 
     work_of_empty: int = 0
     search: _Trial = field(default_factory=lambda: _Trial(FEWER))
-    last_flow: _Trial = field(default_factory=lambda: _Trial(1))
+    repair: _Trial = field(default_factory=lambda: _Trial(1))
+    choices: dict[int, Choice] = field(default_factory=dict)
 
 
 class _Kept:
@@ -395,6 +416,8 @@ class _Kept:
         Sum of all finite capacities.
     direct : int
         Capacity straight from sources to sinks.
+    sink_side : ndarray of bool, shape (n,)
+        The side of the sink of the last minimum cut.
     forest : Forest or None
         The search forests, if the last solve left them.
     num_edits : int
@@ -432,6 +455,7 @@ class _Kept:
         self.state = FlowState(net, initial, *capacities)
         self.num_edits = 0
         self.record = record
+        self.sink_side: NDArray[np.bool_] = np.ones(n, dtype=bool)
         self.forest: Forest | None = None
         places = len(net.head) + 2 * n + 1
         self.place: Array = np.empty(len(arcs.tail), dtype=np.uint32 if places < 2**32 else np.uint64)
@@ -476,21 +500,37 @@ class _Kept:
         net = state.net._replace(residual=state.net.residual.astype(np.int64))
         self.state = state._replace(net=net, initial=state.initial.astype(np.int64))
 
+    def set_sink_side(self, given: NDArray[np.bool_]) -> None:
+        """Take the side of the sink of a minimum cut, for the vertices of the input."""
+        side = np.ones(len(self.sink_side) + 2, dtype=bool)
+        side[self.residual.inner] = given
+        self.sink_side = side[:-2]
+
+    @property
+    def size(self) -> int:
+        """The number of vertices and residual arcs."""
+        return len(self.state.net.head) + len(self.state.net.excess)
+
     @property
     def work_of_scratch(self) -> int:
-        """The operations of a solve from scratch, 0 if there was none."""
-        net = self.state.net
-        work = self.record.work_of_empty
-        return work and work + len(net.head) + len(net.excess)
+        """The operations of a solve from scratch, or a guess if there was none."""
+        return (self.record.work_of_empty or LEAST_WORK * self.size) + self.size
+
+    def count_work_of_empty(self, operations: int) -> None:
+        """Remember the operations of a solve from an empty flow; after the first, say when to search."""
+        record = self.record
+        if not record.work_of_empty and operations > MUCH_WORK * self.size:
+            record.search = _Trial(FEWER, FEWER * FEW_CHANGES * len(self.capacity), LAST_PAUSE)
+        record.work_of_empty = operations
 
     def last_flow_may_help(self) -> bool:
         """Whether to begin with the last flow."""
-        return any(trial.is_due(self.num_edits) for trial in (self.record.search, self.record.last_flow))
+        return any(trial.is_due(self.num_edits) for trial in (self.record.search, self.record.repair))
 
     def wait(self) -> None:
         """Count a solve from an empty flow."""
         self.record.search.wait()
-        self.record.last_flow.wait()
+        self.record.repair.wait()
 
     def empty(self) -> None:
         """Take all flow out of the residual network."""
@@ -737,6 +777,7 @@ class MaxFlow:
         self._snapshot = self._given
         self._capacity, self._reverse = self._given.capacity, self._given.reverse_capacity
         self._forget_network()
+        self._record.choices.clear()
         return np.arange(given.num_arcs, self._given.num_arcs)
 
     def set_terminals(self, source: Vertices, sink: Vertices) -> None:
@@ -832,17 +873,12 @@ class MaxFlow:
     def _prepare(self, request: Request, emptied: bool) -> FlowCall:
         network = self.network
         most = request.most_threads
-        begun = self._kept is not None or self._flow is not None
 
         def choice() -> Choice:
-            if emptied:
-                return replace(choose(network, "cpu", most), reason=EMPTIED)
-            if begun:
-                return choose_again(network, most)
-            chosen = choose(network, "cpu", most)
-            if chosen.again is not None:
-                self._record.search = _Trial(FEWER, FEWER * FEW_CHANGES * network.num_arcs, LAST_PAUSE)
-            return chosen
+            choices = self._record.choices
+            if most not in choices:
+                choices[most] = choose(network, "cpu", most)
+            return replace(choices[most], reason=EMPTIED) if emptied else choices[most]
 
         method, chosen = request.choose(choice)
         threads = thread_count(method, chosen.threads, network.num_vertices)
@@ -870,14 +906,16 @@ class MaxFlow:
             if kept is None:
                 assert whole is not None
                 kept = _Kept(call, network, whole, self._flow, self._record)
+                if self._flow is not None and self.result is not None:
+                    kept.set_sink_side(self.result.sink_side)
         solved = None
-        call.control.weigh_relabels((len(kept.state.net.head) + len(kept.state.net.excess)) // 2)
+        call.control.weigh_relabels(kept.size // 2)
         if emptied:
             kept.wait()
         elif begun:
             solved = _solve_from_last_flow(call, kept, by_rule)
             if solved is None:
-                _choose_from_scratch(call, request)
+                call.reason = GIVEN_UP
         if solved is None:
             before = call.control.operations
             if begun:
@@ -886,8 +924,9 @@ class MaxFlow:
             solved = _solve_by_method(call, kept.state)
             assert solved is not None
             if by_rule and solved[1]:
-                kept.record.work_of_empty = call.control.operations - before
+                kept.count_work_of_empty(call.control.operations - before)
         reaching, finished = solved
+        kept.sink_side = reaching
         with call.timed("recover"):
             state = kept.state
             value = (
@@ -960,63 +999,62 @@ def _whole_edits(kept: _Kept, numbers: NDArray[np.int64], new: Array) -> Edits |
 def _solve_from_last_flow(
     call: FlowCall, kept: _Kept, by_rule: bool
 ) -> tuple[NDArray[np.bool_], bool] | None:
-    """Search, or do as :func:`_solve_by_method`; return None once the budget is spent.
+    """Search, repair, or do as :func:`_solve_by_method`; return None once the budget is spent.
 
     Unless `by_rule`, run the method without a budget.
     """
-    control, record = call.control, kept.record
-    trial = record.last_flow
-    if by_rule and record.search.is_due(kept.num_edits):
+    if not by_rule:
+        kept.forest = None
+        return _solve_by_method(call, kept.state)
+    record = kept.record
+    if record.search.is_due(kept.num_edits):
         if _search(call, kept):
             assert kept.forest is not None
             return kept.forest.side == SINK, True
-        if kept.work_of_scratch and not control.stopped:
-            trial.wait()
+        if not (record.repair.worked or call.control.stopped):
+            record.repair.wait()
             return None
-    elif by_rule:
+    else:
         record.search.wait()
     kept.forest = None
-    if not by_rule:
-        return _solve_by_method(call, kept.state)
-    if kept.work_of_scratch:
-        control.limit_work(max(1, int(SHARE * kept.work_of_scratch)))
-    solved = _solve_by_method(call, kept.state)
-    control.limit_work(0)
-    if solved is None:
-        trial.fail(kept.num_edits)
-    elif solved[1]:
-        trial.succeed(kept.num_edits)
-    return solved
-
-
-def _choose_from_scratch(call: FlowCall, request: Request) -> None:
-    """Let the method that `auto` takes for a network without flow go on."""
-    network = call.instance
-    most = request.most_threads
-    method, chosen = request.choose(lambda: replace(choose(network, "cpu", most), reason=GIVEN_UP))
-    call.method, call.reason = method, chosen.reason
-    call.options = method.make_options(chosen.options)
-    call.threads = thread_count(method, chosen.threads, network.num_vertices)
-    call.control.remarks.clear()
-    call.control.extend(call.threads)
+    return _repair(call, kept)
 
 
 def _search(call: FlowCall, kept: _Kept) -> bool:
     """Search from what has changed; return whether that ended within its budget."""
     state, trial = kept.state, kept.record.search
-    arcs = len(state.net.head) + len(state.net.excess)
-    most = int(SEARCH_SHARE * kept.work_of_scratch) or int(SCANS_AN_ARC * arcs)
+    most = int(SEARCH_SHARE * kept.work_of_scratch)
     if kept.forest is None:
         kept.forest = make_forest(len(state.net.excess), state.net.head.dtype)
-        most += arcs
+        most += kept.size
     with call.timed("solve"):
         if search(state, kept.forest, call.control.monitor(), most):
-            call.method, call.reason = SEARCH, "solved again: a search near the changes"
+            call.method, call.threads = SEARCH, 1
+            call.reason = "solved again: a search near the changes"
             trial.succeed(kept.num_edits)
             return True
     if not call.control.stopped:
         trial.fail(kept.num_edits)
     return False
+
+
+def _repair(call: FlowCall, kept: _Kept) -> tuple[NDArray[np.bool_], bool] | None:
+    """Repair the flow on both sides of the last cut; return as :func:`_solve_by_method`."""
+    control, record = call.control, kept.record
+    control.limit_work(max(1, int(REPAIR_SHARE * kept.work_of_scratch)))
+    with call.timed("solve"):
+        repaired = repair(kept.state.net, kept.sink_side, control)
+    control.limit_work(0)
+    if repaired is None:
+        record.repair.fail(kept.num_edits)
+        return None
+    call.method, call.threads = REPAIR, 1
+    call.reason = "solved again: on each side of the last cut"
+    if repaired[1]:
+        record.repair.succeed(kept.num_edits)
+    with call.timed("recover"):
+        _end_excess(kept.state)
+    return repaired
 
 
 def _solve_by_method(call: FlowCall, state: FlowState) -> tuple[NDArray[np.bool_], bool] | None:
@@ -1039,18 +1077,25 @@ def _solve_by_method(call: FlowCall, state: FlowState) -> tuple[NDArray[np.bool_
         left = np.maximum(net.sink_residual[deficient] - before, 0)
         net.sink_residual[deficient] -= left
         net.excess[deficient] -= left
-        if left.any():
-            _cancel_deficits(state, deficient)
-        returned = np.zeros_like(net.excess)
-        if return_directly(net.excess, state.source_capacity, returned):
-            order, count = topological_order(net, state.initial, 1)
-            return_upstream(net, state.initial, order, count, state.source_capacity, returned)
-        net.excess[:] = returned
+        _end_excess(state)
     return reaching, finished
 
 
+def _end_excess(state: FlowState) -> None:
+    """Cancel deficits, and return excess to the source."""
+    net = state.net
+    deficient = np.flatnonzero(net.excess < 0)
+    if len(deficient):
+        _cancel_deficits(state, deficient)
+    returned = np.zeros_like(net.excess)
+    if return_directly(net.excess, state.source_capacity, returned):
+        order, count = topological_order(net, state.initial, 1)
+        return_upstream(net, state.initial, order, count, state.source_capacity, returned)
+    net.excess[:] = returned
+
+
 def _cancel_deficits(state: FlowState, deficient: NDArray[np.int64]) -> None:
-    """Cancel flow to the sink, directly or downstream, until no vertex has a deficit."""
+    """Cancel flow to the sink, directly or downstream, until none of these vertices has a deficit."""
     net = state.net
     amount = np.minimum(-net.excess[deficient], state.sink_capacity[deficient] - net.sink_residual[deficient])
     amount = np.maximum(amount, 0)
