@@ -486,7 +486,7 @@ class Worker:
         return self._waiting > 0
 
     def report(self) -> Report:
-        """Return the report of the region as of now; parts are kept until their neighbour or labels change."""
+        """Return the report of the region as of now; its parts are kept until they change."""
         for neighbour, part in self._parts():
             if neighbour not in self._links:
                 # Both labels and whether the arc is open in one number, which NumPy sorts faster than rows.

@@ -1,13 +1,14 @@
 """Regions on files: two in memory at a time, and a checkpoint after every sweep.
 
-A region is loaded, discharges, and is written to a new file. The borders of all regions stay in memory. At
+A region is loaded, discharges, and is written to another file. The borders of all regions stay in memory. At
 the end of a sweep the manifest ``regions.json`` is replaced in one step by one that names the new files; only
-then the old files are written over. So the folder has a complete state at every moment, of the last sweep or of this
-one, and a process that is killed goes on from there.
+then the old files are written over. So the folder has a complete state at every moment, of the last sweep or
+of this one, and a process that is killed goes on from there.
 
-Regions that are in memory together discharge at the same time; the next ones already see their labels and
-flow. That takes fewer sweeps than to discharge all at once. While a region has excess that can move, regions
-without wait: only their labels could change.
+The next region to discharge is the one where most flow has arrived. Regions that are in memory together
+discharge at the same time; the next ones already see their labels and flow. The border is searched after each
+discharge. All of that takes fewer loads than to discharge regions in order. While a region has excess that
+can move, regions without wait: only their labels could change.
 """
 
 from __future__ import annotations
