@@ -21,6 +21,9 @@ __device__ __forceinline__ u32 least_of_warp(u32 value) {
 #endif
 }
 
+// Returns the greatest value of all lanes of the warp.
+__device__ __forceinline__ u32 greatest_of_warp(u32 value) { return ~least_of_warp(~value); }
+
 // Returns the sum of `value` over the lanes before this one and, in `total`, over all lanes of the group. Values lie
 // between 0 and `most`, which is at most half of the greatest T; sums are cut off at `most`, so that none overflows.
 template <u32 LANES, class T>

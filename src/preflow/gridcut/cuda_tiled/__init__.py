@@ -106,7 +106,7 @@ class TiledOptions:
     rounds_percent : int
         Another limit on the rounds after a global relabel: a percentage of the number of tiles through which
         changes of labels spread in that relabel. The larger of this limit and `rounds` counts. If labels
-        spread through many tiles, excess has as far to go.
+        spread through many tiles, excess has as far to go. Several GPUs use the largest distance instead.
     slab_bytes : int
         Bytes of GPU memory for capacities and excess. If a grid needs more, they stay on the host, and the
         solver copies slabs (runs of planes of a volume, or of rows of an image) to the GPU one at a time. 0

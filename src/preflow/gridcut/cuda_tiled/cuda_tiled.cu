@@ -10,7 +10,7 @@
 // Words of the state, which launches.py reads.
 constexpr u32 IS_DONE = 0, ACTIVE_TILES = 1, RELABELS = 2, SEARCH_ROUNDS = 3, PHASES = 4, NANOSECONDS = 5,
               IS_SEARCHING = 6, ROUND = 7, FAILED = 8, BROADCAST = 9, LAST_SEARCH = 10, ACTIVE_HERE = 11,
-              STATE_WORDS = 12;
+              FARTHEST = 12, STATE_WORDS = 13;
 
 // The threads that run the kernel, of one device or of several.
 #ifdef ACROSS_DEVICES
@@ -32,6 +32,8 @@ constexpr u64 WORK_OF_TURN = 512;
 // A block works alone on lists of at most this many tiles: with more, they delay each other longer than a barrier of
 // all blocks takes.
 constexpr u32 MOST_TILES_ALONE = 8;
+// On several devices, rounds between two global relabels: the largest label of a tile with excess, divided by this.
+constexpr u32 LABELS_A_ROUND = 30;
 
 // The blocks that work on a list: all, or if it is short the first block alone, which then waits for no other block.
 struct Workers {
@@ -140,11 +142,9 @@ struct Solver {
         const bool is_near = ((near & LEADS_TO) >> number & 1) != 0 && tile.has_neighbor(shape, number);
         queue.notify(is_near && args.is_searched(there), there, hops);
         if (!ACROSS) return;
-        // There the tiles that a change has crossed are counted from here on: one that a slow message from another
-        // device corrects would otherwise count twice, and the rounds that follow would be too many.
         for (const Beyond* part : {&args.before, &args.after}) {
             const bool is_there = is_near && !args.is_searched(there) && &args.beyond(there) == part;
-            SearchQueue(args, *part).notify(is_there, there + static_cast<u32>(part->tiles), 1);
+            SearchQueue(args, *part).notify(is_there, there + static_cast<u32>(part->tiles), hops);
         }
     }
 
@@ -297,8 +297,6 @@ struct Solver {
             team.wait();
         }
         most_hops = relaxed_load(SearchQueue::most_hops(args.counters));
-        for (u32 part = 0; ACROSS && part < args.devices.count; ++part)
-            most_hops = max(most_hops, relaxed_load(SearchQueue::most_hops(args.counters_of[part])));
         state[NANOSECONDS] += nanoseconds() - began;
         state[IS_SEARCHING] = !queue.is_done();
         if (state[IS_SEARCHING]) return false;
@@ -308,11 +306,15 @@ struct Solver {
         return true;
     }
 
-    // Lists the tiles with excess that can reach the sink.
+    // Lists the tiles with excess that can reach the sink. On several devices, also finds the largest label at their
+    // faces.
     __device__ __forceinline__ void list_active(const Team& team, u32 round) {
         for (u32 t = team.warp(); t < shape.num_tiles(); t += team.num_warps()) {
             const Tile tile(shape, t);
-            if (!has_listed_work(tile) || lane_id() != 0) continue;
+            if (!has_listed_work(tile)) continue;
+            const u32 label = ACROSS ? farthest_of(tile) : 0;
+            if (lane_id() != 0) continue;
+            if (ACROSS) relaxed_fetch_max(&args.state[FARTHEST], static_cast<u64>(label));
             relaxed_fetch_add(&args.state[ACTIVE_TILES], 1ull);
             if (t < args.first_tile || t >= args.end_tile) continue;
             relaxed_fetch_add(&args.state[ACTIVE_HERE], 1ull);
@@ -327,6 +329,24 @@ struct Solver {
         for (u32 k = 0; k < ROWS_A_LANE; ++k)
             work[k] = tile.words(args, ACTIVE)[row_of(k)] & tile.words(args, REACHED)[row_of(k)];
         return any_of_warp(work);
+    }
+
+    // Returns the largest label at the faces of a tile, of pixels that can reach the sink.
+    __device__ __forceinline__ u32 farthest_of(const Tile& tile) const {
+        const Faces faces(args, shape, tile);
+        u32 farthest = 0;
+        const auto see = [&](u32 label) { farthest = label == NONE ? farthest : max(farthest, label); };
+        for (u32 row = 0; row < ROWS; ++row)
+            if (is_outer_row(row)) see(*faces.own(row, lane_id()));
+#pragma unroll
+        for (u32 k = 0; k < ROWS_A_LANE; ++k) {
+#pragma unroll
+            for (u32 i = 0; i < REACH_X; ++i) {
+                see(*faces.x.own(row_of(k), i));
+                see(*faces.x.own(row_of(k), WIDTH - 1 - i));
+            }
+        }
+        return greatest_of_warp(farthest);
     }
 
     // The color and round of a list; colors follow each other within a round.
@@ -354,9 +374,11 @@ struct Solver {
 
     // Returns the turn at which discharges end that begin with `turn`.
     __device__ u64 last_turn(const Turn& turn, const u64* state) const {
-        // Labels that crossed many tiles in the search mean that excess must cross as many to reach the sink.
-        const u64 as_searched = args.rounds_percent * state[LAST_SEARCH] / 100;
-        return (turn.round + max(as_searched, args.rounds)) * COLORS;
+        // Labels that crossed many tiles in the search mean that excess must cross as many to reach the sink. Labels from
+        // another device may come late and cross the same tiles again, so several devices count by distances.
+        const u64 by_distance =
+            ACROSS ? state[FARTHEST] / LABELS_A_ROUND : args.rounds_percent * state[LAST_SEARCH] / 100;
+        return (turn.round + max(by_distance, args.rounds)) * COLORS;
     }
 
     // Discharges listed tiles, color by color, for some rounds or until none has work. Returns the work done, in tiles.
@@ -448,6 +470,7 @@ KERNEL(push_relabel_tiles, Arguments) {
         if (team.is_first()) {
             relaxed_store(&args.state[ACTIVE_TILES], u64{0});
             relaxed_store(&args.state[ACTIVE_HERE], u64{0});
+            relaxed_store(&args.state[FARTHEST], u64{0});
         }
         if (args.searches == 0) team.wait();
         state[IS_DONE] = 0;
@@ -457,6 +480,8 @@ KERNEL(push_relabel_tiles, Arguments) {
 #ifdef ACROSS_DEVICES
         state[ACTIVE_TILES] = team.wait([&] { return static_cast<u32>(relaxed_load(&args.state[ACTIVE_TILES])); },
                                         [](u32 one, u32 other) { return one + other; });
+        state[FARTHEST] = team.wait([&] { return static_cast<u32>(relaxed_load(&args.state[FARTHEST])); },
+                                    [](u32 one, u32 other) { return max(one, other); });
         state[IS_DONE] = state[ACTIVE_TILES] == 0;
         if (state[IS_DONE] || args.rounds == 0 || !solver.discharge_together(team, state)) break;
 #else
@@ -480,5 +505,5 @@ KERNEL(push_relabel_tiles, Arguments) {
         if (lane_id() == 0 && counted[i] != 0) relaxed_fetch_add(&args.state[STATE_WORDS + i], counted[i]);
     if (team.is_first())
         for (u32 i = 0; i < STATE_WORDS; ++i)
-            if (i != FAILED && i != ACTIVE_TILES && i != ACTIVE_HERE) args.state[i] = state[i];
+            if (i != FAILED && i != ACTIVE_TILES && i != ACTIVE_HERE && i != FARTHEST) args.state[i] = state[i];
 }

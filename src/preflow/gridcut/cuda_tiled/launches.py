@@ -20,7 +20,7 @@ from .tiling import LISTS, WARP, Tiling
 SOURCE = Path(__file__).with_name("cuda_tiled.cu")
 BORDERS = Path(__file__).with_name("borders.cu")
 #: Words of the kernel's state; of the state, the counts and the news of parts; and the position of the news.
-STATE_WORDS, STATUS_WORDS, NEWS = 12, 17, 16
+STATE_WORDS, STATUS_WORDS, NEWS = 13, 18, 17
 IS_DONE, ACTIVE_TILES, NUM_RELABELS, SEARCH_ROUNDS, PHASES, NANOSECONDS = range(6)
 IS_SEARCHING, FAILED, LAST_SEARCH, ACTIVE_HERE = 6, 8, 10, 11
 NUM_PUSHES, NUM_SEARCHES, NUM_VISITS, NUM_WAVES = range(4)
