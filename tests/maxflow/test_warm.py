@@ -144,7 +144,7 @@ def without_search(solver: preflow.MaxFlow) -> None:
     solver._record.search = warm._Trial(1, edits=0, pause=10**6)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     st.integers(0, 2**32), st.sampled_from(["small", "large", "infinite"]), st.booleans(), st.integers(4, 25)
 )
