@@ -3,8 +3,8 @@
 A preflow moves excess to the sink. After a change that is the wrong direction on the source's side of the
 cut: what is left there cannot reach the sink, and the labels of all these vertices rise until that is clear.
 But nearly every vertex there can be reached from the source. So on the source's side the deficits move,
-backwards, to the source or to excess. The idea is that of the blocking cut in a residual network that is
-nearly optimal; the halves are solved by the pseudoflow algorithm (:mod:`..serial_pseudoflow`).
+backwards, to the source or to excess. Both sides are solved by the pseudoflow algorithm
+(:mod:`..serial_pseudoflow`).
 
 Definitions
 -----------
