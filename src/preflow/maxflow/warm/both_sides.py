@@ -26,12 +26,12 @@ Pseudo-code
 
 Why the result is maximum
 -------------------------
-Let A be the vertices that the source or a supply reaches after the two runs within the sides, and B those
-that reach a demand. No residual arc leads from S to T, so A lies in S and B in T. No deficit is left in A and
-no excess in B, or a run would have gone on. A residual path from excess in T to a deficit in S meets neither
-A nor B. So the third run changes no arc of either, and A and B stay what they are. After it no supply
-reaches a demand. Then excess goes back to the source and deficits are cancelled towards the sink, which
-leaves the cut as it is (:mod:`preflow.maxflow.warm`).
+After the two runs within the sides let A be the vertices that supply in S reaches, and B those that reach
+demand in T. No residual arc leads from S to T, so A lies in S and B in T. No deficit is left in A and no
+excess in B, or a run would have gone on. A residual path from excess in T to a deficit in S meets neither A
+nor B. So the third run changes no arc of either, and A and B stay what they are. After it no supply reaches
+any demand. Then excess goes back to the source and deficits are cancelled towards the sink, which leaves the
+cut as it is (:mod:`preflow.maxflow.warm`).
 
 Labels begin as exact distances up to :data:`LEVELS`, and one more elsewhere. That is a lower bound, and the
 search ends near the changes.
@@ -50,7 +50,8 @@ from ...kernels.kernel import kernel
 from ...solving.run import Control
 from ..serial_pseudoflow import PseudoflowOptions, make_records, merge_trees
 
-#: The first search ends after this many levels.
+#: The first search ends after this many levels. On rmf-wide 64x16 1 to 4 levels and all of them make 1.44,
+#: 1.26, 0.98, 1.05 and 1.09 million operations, on rmf-long 16x1024 11.5, 10.2, 8.7, 10.1 and 18.9.
 LEVELS = 3
 
 
