@@ -37,10 +37,12 @@ WITH_FOLDER, WITH_MEMORY = ("files", "ray"), ("files", "gpus")
 #: Regions on files that are in memory at the same time.
 TOGETHER = 2
 #: Bytes of a pixel of a region on files while it discharges, beside those of its arcs: forests, queues, the
-#: terminal capacity, and the borders of all regions. Measured with 6 neighbours: 56 on one thread, 77 on two.
-BYTES_PER_PIXEL, BYTES_PER_ARC = 39, 6
-#: The same in :func:`preflow.grid_cut`: 38 bytes with 6 neighbours.
-WHOLE_PER_PIXEL, WHOLE_PER_ARC = 14, 4
+#: terminal capacity, and the borders of all regions. Measured: 49 to 57 bytes with 6 neighbours.
+BYTES_PER_PIXEL, BYTES_PER_ARC = 21, 6
+#: Bytes of files, threads and Python's objects, whatever the grid is.
+BYTES_OF_HOST = 5_000_000
+#: The same in :func:`preflow.grid_cut`. Measured: 41 to 44 bytes with 6 neighbours.
+WHOLE_PER_PIXEL, WHOLE_PER_ARC = 17, 4
 #: Without `memory`, regions on files take this part of the memory that grid_cut takes: one in SHARE.
 SHARE = 4
 
@@ -199,7 +201,8 @@ def _regions_wanted(
     if exchange != "files" or not source.size:
         return max(1, min(threads, source.size))
     whole = (WHOLE_PER_PIXEL + WHOLE_PER_ARC * len(source.all_offsets)) * source.size
-    allowed, arcs = memory or max(1, whole // SHARE), len(source.offsets)
+    allowed, arcs = memory or whole // SHARE, len(source.offsets)
+    allowed = max(1, allowed // 2, allowed - BYTES_OF_HOST)
     while True:
         needed = (BYTES_PER_PIXEL + BYTES_PER_ARC * arcs) * min(threads, TOGETHER) * source.size
         counts = fair_counts(source.shape, max(1, math.ceil(needed / allowed)), source.periodic)

@@ -94,10 +94,13 @@ def _best_counts(shape: tuple[int, ...], regions: int, periodic: Sequence[bool])
 
 
 def fair_counts(shape: tuple[int, ...], least: int, periodic: Sequence[bool] = ()) -> tuple[int, ...]:
-    """Return how many boxes to make along each axis: `least`, or up to a third more for less border."""
+    """Return how many boxes to make along each axis: `least`, or up to a third more.
+
+    They have the smallest border. Of several such divisions that with most boxes needs the least memory.
+    """
     candidates = [_best_counts(shape, number, periodic) for number in range(least, least + least // 3 + 1)]
     enough = [counts for counts in candidates if math.prod(counts) >= least] or candidates
-    return min(enough, key=lambda counts: _border(shape, counts, periodic))
+    return min(enough, key=lambda counts: (*_border(shape, counts, periodic), -math.prod(counts)))
 
 
 def _border(
