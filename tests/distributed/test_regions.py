@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import preflow
-from preflow.distributed.exchange import Exchange, Message, Order, Raised, Report, Worker
+from preflow.distributed.exchange import Exchange, Message, Order, Raised, Report, Worker, stored
 from preflow.distributed.grid_source import GridSource, grid_tasks
 from preflow.distributed.memory import MemoryExchange
 from preflow.distributed.partition import border_of, divide
@@ -55,6 +55,10 @@ def solved(source: GridSource, regions: int, exchange: MemoryExchange) -> tuple[
     def check(progress: Progress) -> None:
         for worker in exchange.workers:
             worker.check_labels()
+            kept = worker.report()
+            worker._links.clear()
+            for mine, found in zip(kept, worker.report(), strict=True):
+                assert np.array_equal(mine, found)
         for worker in exchange.workers:
             for other in worker.border.neighbours:
                 theirs = dict(exchange.workers[other]._parts())[worker.number]
@@ -152,6 +156,26 @@ def test_the_search_of_the_border_raises_labels_and_finds_gaps() -> None:
     assert raised[1].old.tolist() == [3]
     assert raised[1].new.tolist() == [infinite]
     assert raised[2].new.tolist() == [infinite] * 3
+
+
+@pytest.mark.parametrize("factor", [1, 2**33])
+def test_a_region_goes_on_from_its_stored_arrays(factor: int) -> None:
+    """Whatever dtypes they are stored in: here the narrowest ones."""
+    source, sink = factor * np.random.default_rng(1).integers(0, 30, (2, 9, 8, 7)) + 1
+    task = grid_tasks(GridSource.of(source, sink, 9 * factor, 6), divide(source.shape, 2))[0]
+    region, again = task.build(), task.empty()
+    labels = np.zeros(len(region.border.capacity), dtype=np.int32)
+    gain = np.zeros_like(region.border.capacity)
+    region.discharge(gain, labels, 0, Control())
+    again.restore({name: values.copy() for name, values in stored(region.state()).items()})
+    assert np.array_equal(again.sink_side(), region.sink_side())
+    mine, theirs = (each.discharge(gain, labels, 1, Control()) for each in (region, again))
+    # The flow may go over other arcs.
+    assert theirs.push.sum() == mine.push.sum() > 0
+    assert np.array_equal(theirs.label, mine.label)
+    assert theirs[2:] == mine[2:]
+    assert np.array_equal(again.sink_side(), region.sink_side())
+    assert again._state.residual.dtype == region._state.residual.dtype
 
 
 def test_messages_can_be_pickled() -> None:

@@ -32,7 +32,7 @@ from typing import NamedTuple, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Array
+from ..arrays import Array, DType
 from ..errors import VerificationError
 from ..graph.grid import GridNetwork
 from ..graph.integer_grid import IntegerGrid
@@ -142,6 +142,7 @@ class GridRegion:
         self._arcs: Array = (tail * len(offsets) + arcs.direction).astype(narrow)
         self.border = Border(arcs.neighbours, arcs.first, np.zeros(len(tail), dtype=np.int64))
         self._sinks = 0
+        self._dtype: DType = np.dtype(np.int32)
         self._given: Mapping[str, Array] = {}
         self._sink_side: NDArray[np.bool_] | None = None
 
@@ -151,8 +152,8 @@ class GridRegion:
     @cached_property
     def _state(self) -> GridState:
         """The residual grid."""
-        terminal = np.require(self._given["terminal"], requirements="W")
-        residual = np.require(self._given["residual"], terminal.dtype, "W")
+        terminal = np.require(self._given["terminal"], self._dtype, "W")
+        residual = np.require(self._given["residual"], self._dtype, "W")
         return GridState(residual, terminal, self._step)
 
     @cached_property
@@ -354,7 +355,7 @@ class GridRegion:
             "terminal": _narrowed(self._state.terminal),
             "sink_side": side,
             "capacity": self.border.capacity,
-            "sinks": as_array(self._sinks),
+            "numbers": as_array(self._sinks, self._state.terminal.itemsize),
             "tree_label": nothing if forests is None else _narrowed(forests.label),
             "tree_parent": nothing if forests is None else forests.parent,
         }
@@ -364,7 +365,8 @@ class GridRegion:
         self.unload()
         self._given = state
         self.border = self.border._replace(capacity=state["capacity"])
-        (self._sinks,) = from_array(state["sinks"])
+        self._sinks, size = from_array(state["numbers"])
+        self._dtype = np.dtype(f"i{size}")
 
     def unload(self) -> None:
         """Forget all arrays of the size of the box, and those of the border that can be made again."""
