@@ -397,6 +397,15 @@ class TestRunner:
         assert report.baseline == "preflow:auto"
         assert [each.contestant for each in report.records[0].measurements] == ["preflow:auto"]
 
+    def test_without_contestants_nothing_is_called_recorded(self, monkeypatch, caplog):
+        missing = replace(fake("absent", 1), module="no_such_module_anywhere", distribution="absent-package")
+        with_peers(monkeypatch, missing)
+        caplog.set_level("INFO", logger="preflow")
+        report = run_bench(["tiny"], repeats=1, methods=(), instances=["grid 8^3"], memory=False)
+        assert not report.records
+        assert "grid 8^3: no contestant can run on this machine" in caplog.text
+        assert "recorded before" not in caplog.text
+
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [

@@ -168,6 +168,9 @@ def run_bench(
     try:
         for problem, suite, case in turns:
             contestants = [each for each in entrants[problem.name] if each.name not in absent]
+            if not contestants:
+                logger.info("%s of %s: no contestant can run on this machine", problem.name, case.name)
+                continue
             before = kept.get((problem.name, case.name))
             missing = [each for each in contestants if before is None or before.of(each.name) is None]
             if not missing:
