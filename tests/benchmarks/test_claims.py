@@ -93,6 +93,98 @@ def test_concurrent_relabel_beside_the_hybrid() -> None:
     assert "the hybrid takes {:.1f} and {:.2f} s".format(*seconds["cuda-hybrid"]) in PAGE
 
 
+def seconds_of(record: InstanceRecord, method: str, part: str = "total") -> float | None:
+    measured = record.of(f"preflow:{method}")
+    return measured.median(part) if measured is not None else None
+
+
+def test_cpu_async_and_the_gpu_to_the_end() -> None:
+    threads = read_reports([RESULTS / "2026-11-28-cpu-async-full-xeon.json"]).records
+    gpus = {
+        each.name: each for each in read_reports([RESULTS / "2026-11-28-wu-he-hong-gpus-h200.json"]).records
+    }
+    columns: dict[str, list[float | None]] = {}
+    for record in threads:
+        found = [seconds_of(record, f"multicore-lockfree-arg@{count}") for count in (1, 2, 4, 8, 16)]
+        on_gpu, colored, weighted = (
+            seconds_of(gpus[record.name], method)
+            for method in ("cuda-hybrid", "cuda-coloring", "cuda-coloring[weighted=True]")
+        )
+        found += [on_gpu, colored, weighted]
+        found += [
+            here and there and here / there for here in (on_gpu, colored) for there in (found[2], found[4])
+        ]
+        columns[record.name] = found
+    for line in PAGE.splitlines():
+        name, *cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if name in columns and len(cells) == 12:
+            for text, value in zip(cells, columns.pop(name), strict=True):
+                if not text:
+                    assert value is None
+                    continue
+                assert value is not None
+                rounding = 0.5 * 10.0 ** -len(text.partition(".")[2])
+                assert abs(float(text) - value) <= 1.01 * rounding, (name, text, value)
+    assert not columns
+
+
+def test_speed_of_the_gpu_beside_four_threads() -> None:
+    gpus = read_reports([RESULTS / "2026-11-28-wu-he-hong-gpus-h200.json"]).records
+    threads = {
+        each.name: each for each in read_reports([RESULTS / "2026-11-28-cpu-async-full-xeon.json"]).records
+    }
+    faster, longer = [], []
+    weighted: dict[str, list[float]] = {"rlg": [], "rmf": []}
+    for record in gpus:
+        on_gpu, colored = seconds_of(record, "cuda-hybrid"), seconds_of(record, "cuda-coloring")
+        if not on_gpu or not colored:
+            continue
+        on_four = seconds_of(threads[record.name], "multicore-lockfree-arg@4")
+        with_weights = seconds_of(record, "cuda-coloring[weighted=True]")
+        assert on_four
+        assert with_weights
+        faster.append(on_four / on_gpu)
+        longer.append(colored / on_gpu)
+        weighted[record.name[:3]].append(with_weights / colored)
+    at_least = sum(ratio >= 3 for ratio in faster)
+    assert f"{min(faster):.1f} to {max(faster):.1f} times as fast on all rmf and rlg networks" in PAGE
+    assert f"at least 3 times on {at_least} of the {len(faster)}" in PAGE
+    assert f"{min(longer):.1f} to {max(longer):.1f} times as long as `gpu-async` on every network" in PAGE
+    assert "{:.2f} to {:.2f} of the time on rlg".format(min(weighted["rlg"]), max(weighted["rlg"])) in PAGE
+    assert "{:.2f} to {:.2g} on rmf".format(min(weighted["rmf"]), max(weighted["rmf"])) in PAGE
+
+
+def test_first_relabel_and_filter_of_deveci() -> None:
+    report = read_reports([RESULTS / "2026-11-28-deveci-first-relabel-h200.json"])
+    # Their runs with a first relabel compiled the kernel.
+    compiled = ("amazon0505-like", "as-Skitter-like")
+    first, without = deveci.FIXED, deveci.FIXED.replace("]", ",initial_relabel=False]")
+    ratios, whole = {}, []
+    for record in report.records:
+        here, there = seconds_of(record, without, "search"), seconds_of(record, first, "search")
+        if here and there and record.name not in compiled:
+            ratios[record.name] = here / there
+            whole.append(
+                (seconds_of(record, without, "solve") or 0) / (seconds_of(record, first, "solve") or 1)
+            )
+    less = sum(ratio < 1 for ratio in ratios.values())
+    assert f"On the {len(ratios)} graphs that were compared without compiling" in PAGE
+    assert f"takes {geometric_mean(ratios.values()):.2f} times as long without it" in PAGE
+    assert f"less on {less}. " in PAGE
+    assert f"included the mean is {geometric_mean(whole):.2f}" in PAGE
+    meshes = (ratios["delaunay_n20-like"], ratios["delaunay_n21-like"], ratios["hugetrace-00000-like"])
+    assert "{:.1f} and {:.1f} times as long on two Delaunay graphs, {:.0f} times".format(*meshes) in PAGE
+    kept, most, slow = 0, [0.0] * 3, [0] * 3
+    for record in read_reports([RESULTS / "2026-11-28-deveci-filter-xeon.json"]).records:
+        found = [seconds_of(record, method, "search") or 0.0 for method in deveci.FILTER_METHODS]
+        kept += max(found) >= deveci.LEAST_SECONDS
+        most = [max(pair) for pair in zip(most, found, strict=True)]
+        slow = [count + (each >= deveci.LEAST_SECONDS) for count, each in zip(slow, found, strict=True)]
+    assert f"{kept} are kept" in PAGE
+    assert "up to {:.0f}, {:.0f} and {:.0f} s, and at least".format(*most) in PAGE
+    assert "a second on {}, {} and {} graphs".format(*slow) in PAGE
+
+
 def test_methods_of_deveci() -> None:
     graphs = json.loads((RESULTS / "2026-11-23-deveci28-full-h200.json").read_text())["graphs"]
     ours, first, fastest = "cuda-push-relabel", "serial-push-relabel", []
