@@ -4,10 +4,10 @@ In the root of the repository:
 
     python -m benchmarks.reproduce PAPER [TABLE | FIGURE ...] [--small] [--seeds N] [OPTION ...]
 
-It prints the tables of a paper with the published numbers beside the measured ones, and with --out also
-draws its figures. Without names of tables and figures it measures all of them. The sizes are those of the
-paper, no run is stopped, and each method runs without a warm-up run; --small takes smaller instances, stops a
-run after 20 seconds, and lets methods take turns.
+It prints the tables of a paper with the published numbers beside the measured ones; with --out it writes
+them to FOLDER/bench.md and draws the figures. Without names of tables and figures it measures all of them.
+The sizes are those of the paper, no run is stopped, and each method runs without a warm-up run; --small takes
+smaller instances, stops a run after 20 seconds, and lets methods take turns.
 
     --small         Smaller instances of the same kinds: minutes instead of hours.
     --seeds N       Instances of each family of generated networks.
@@ -35,8 +35,10 @@ The papers, and their tables and figures:
 
 from __future__ import annotations
 
+import math
 import os
 import sys
+import time
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
@@ -120,6 +122,34 @@ def with_folder(options: Sequence[str], part: str) -> list[str]:
     return changed
 
 
+def with_budget(options: Sequence[str], left: float) -> list[str]:
+    """Return the options with the seconds that are left in place of the budget."""
+    changed = []
+    for before, text in pairwise(["", *options]):
+        if before == "--budget":
+            text = f"{left:g}"
+        elif text.startswith("--budget="):
+            text = f"--budget={left:g}"
+        changed.append(text)
+    return changed
+
+
+def budget_of(options: Sequence[str]) -> float:
+    """Return the seconds of the budget, which is endless if there is none.
+
+    Raises
+    ------
+    InvalidInputError
+        The budget is no number.
+    """
+    if (text := given(options).get("--budget")) is None:
+        return math.inf
+    try:
+        return float(text)
+    except ValueError:
+        raise InvalidInputError(f"--budget needs a number, got {text!r}") from None
+
+
 def arguments_of_bench(request: Request, run: str) -> list[str]:
     """Register the suites of a run, and return the arguments of ``preflow bench``."""
     paper, selection = PAPERS[request.paper], request.runs[run]
@@ -159,7 +189,14 @@ def main() -> None:
     try:
         request = read(sys.argv[1:])
         paper = PAPERS[request.paper]
-        for run in request.runs:
+        ends = time.monotonic() + budget_of(request.options)
+        for place, run in enumerate(request.runs):
+            left = ends - time.monotonic()
+            if place and left <= 0:
+                print(f"{run}: not begun, the budget was spent; --resume measures it")
+                continue
+            if place:
+                request = request._replace(options=with_budget(request.options, left))
             if run in paper.programs:
                 paper.programs[run].run(arguments_of_program(request, run))
                 continue

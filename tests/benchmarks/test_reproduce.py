@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -77,6 +79,23 @@ def test_a_paper_needs_no_option() -> None:
     ]
     request = command.read(["lupinska", "arc-fixing", "--small"])
     assert command.arguments_of_program(request, "arc-fixing") == ["--small"]
+
+
+def test_all_runs_of_a_command_share_its_budget(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clock = iter([0.0, 1.0, 40.0, 101.0])
+    monkeypatch.setattr(command, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+    runs: list[list[str]] = []
+    monkeypatch.setattr(command, "run_command", lambda: runs.append(sys.argv[1:]))
+    monkeypatch.setattr(sys, "argv", ["reproduce", "cihan", "--small", "--budget", "100"])
+    with pytest.raises(SystemExit):
+        command.main()
+    assert [run[run.index("--budget") + 1] for run in runs] == ["100", "60"]
+    assert "related: not begun, the budget was spent" in capsys.readouterr().out
+    assert command.with_budget(["--budget=9", "--resume"], 2.5) == ["--budget=2.5", "--resume"]
+    with pytest.raises(InvalidInputError, match="--budget needs a number, got 'x'"):
+        command.budget_of(["--budget", "x"])
 
 
 def test_parts_with_instances_of_their_own_are_measured_apart() -> None:
