@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from statistics import geometric_mean
 
-from benchmarks.reproduce import deveci, wu_he_hong
+from benchmarks.reproduce import cihan, deveci, wu_he_hong
 from preflow.bench.report_files import read_reports
 from preflow.bench.runner import InstanceRecord
 from tests.support.paths import ROOT
@@ -183,6 +183,38 @@ def test_first_relabel_and_filter_of_deveci() -> None:
     assert f"{kept} are kept" in PAGE
     assert "up to {:.0f}, {:.0f} and {:.0f} s, and at least".format(*most) in PAGE
     assert "a second on {}, {} and {} graphs".format(*slow) in PAGE
+
+
+def test_shares_and_speed_ups_of_global_relabels() -> None:
+    files = (
+        "serial-epyc",
+        "volumes-epyc",
+        "serial-rmf-wide-xeon",
+        "families-threads-xeon",
+        "volumes-xeon",
+        "rest-xeon",
+    )
+    codes = {"serial-fifo": "F_PRF", "serial-highest-label-gap": "H_PRF"}
+    found: dict[str, dict[str, tuple[float, float]]] = {}
+    # Later files have the machine with less other work.
+    for name in files:
+        for record in read_reports([RESULTS / f"2026-11-28-cihan-{name}.json"]).records:
+            for each in record.measurements:
+                method = each.contestant.removeprefix("preflow:")
+                spent = each.detail["global_relabel_seconds"], each.median("solve") or 0.0
+                found.setdefault(record.name.removesuffix(" seed 0"), {})[codes.get(method, method)] = spent
+    assert len(found) == len(cihan.TABLES)
+    for name, times in found.items():
+        shares = [
+            100 * times[code][0] / times[code][1] for code in ("F_PRF", "H_PRF", "HI_PR", "HI_PRO", "HI_PRW")
+        ]
+        faster = [
+            times[f"{form}@1"][0] / times[f"{form}@{threads}"][0]
+            for form in ("multicore-fifo", cihan.AS_PRINTED)
+            for threads in (8, 16)
+        ]
+        cells = [f"{share:.0f}" for share in shares] + [f"{ratio:.1f}" for ratio in faster]
+        assert f" {name} | {' | '.join(cells)} |" in PAGE
 
 
 def test_methods_of_deveci() -> None:
