@@ -22,6 +22,7 @@ from preflow.distributed import files, grid_source
 from preflow.distributed.checksum import Checksum
 from preflow.distributed.exchange import Narrow
 from preflow.distributed.grid_source import mapped_again, read_part
+from preflow.distributed.memory import MemoryExchange
 from preflow.distributed.partition import border_of, divide
 from preflow.errors import InvalidInputError, ParseError, StorageError, VerificationError
 from preflow.progress import ProgressReport
@@ -150,6 +151,23 @@ def test_a_changed_answer_is_found() -> None:
     out[3, 3, 3] = ~out[3, 3, 3]
     with pytest.raises(VerificationError, match="labels"):
         result.verify()
+
+
+def test_a_result_says_that_its_exchange_was_used_again() -> None:
+    """A float grid is solved twice by one call; only a later call takes its regions away."""
+    host = MemoryExchange(1)
+    first = preflow.distributed.grid_cut(**twice_rounded(), exchange=host, regions=3)
+    first.verify()
+    second = preflow.distributed.grid_cut(*volume(), exchange=host, regions=3)
+    second.verify()
+    with pytest.raises(InvalidInputError, match="another problem since"):
+        first.verify()
+    problem = preflow.generators.rmf(3, 4, seed=1)
+    third = preflow.distributed.min_cut(problem, partition=np.arange(36) // 9, exchange=host)
+    third.verify()
+    del third
+    with pytest.raises(InvalidInputError, match="another problem since"):
+        second.verify()
 
 
 def fail_at(number: int, error: BaseException, patch: pytest.MonkeyPatch) -> None:

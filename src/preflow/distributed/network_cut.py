@@ -31,7 +31,7 @@ from .files import FileExchange, folder_of
 from .memory import MemoryExchange
 from .network_region import network_tasks
 from .on_ray import RayExchange
-from .result import RegionMinCutResult, Unit, capacity_of_cut, sink_side_of
+from .result import RegionMinCutResult, Turn, Unit, capacity_of_cut, sink_side_of
 from .sweeps import run_sweeps
 
 
@@ -127,6 +127,7 @@ class _Found:
     network: FlowNetwork
     residual: ResidualNetwork
     exchange: Exchange
+    turn: Turn
     unit: Unit
     finished: bool
     lower: int | float
@@ -198,6 +199,7 @@ class _Solve:
             gap,
             solved.vertices,
             solved.exchange,
+            solved.turn,
             solved.unit,
             self.network,
         )
@@ -223,6 +225,7 @@ class _Solve:
             for values in (*residual.arrays, region):
                 crc = zlib.crc32(np.ascontiguousarray(values).tobytes(), crc)
         host = self.make_exchange(crc, self.attempts)
+        turn = Turn(host)
         self.attempts += 1
         unit = Unit(residual.solved.scale_exponent, residual.in_input_units(residual.constant_flow))
         side = np.zeros(residual.num_vertices, dtype=bool)
@@ -239,6 +242,7 @@ class _Solve:
                     self.network,
                     residual,
                     host,
+                    turn,
                     unit,
                     not done.ready,
                     unit.given(done.lower),

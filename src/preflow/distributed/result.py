@@ -5,18 +5,43 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
+from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import AnyArray
 from ..certify.cut import cut_capacity
-from ..errors import VerificationError
+from ..errors import InvalidInputError, VerificationError
 from ..graph.neighbourhood import Box
 from ..graph.network import FlowNetwork
 from ..graph.scaling import sum_slack
 from ..solving.result import BoundedResult
 from .exchange import Exchange, Proof, Worker
+
+
+class Turn:
+    """A solve on an exchange; a later solve with the same object ends it.
+
+    Parameters
+    ----------
+    exchange : Exchange
+    """
+
+    _latest: ClassVar[WeakValueDictionary[int, Turn]] = WeakValueDictionary()
+
+    def __init__(self, exchange: Exchange) -> None:
+        self._exchange = exchange
+        self._latest[id(exchange)] = self
+
+    def check(self) -> None:
+        """Raise InvalidInputError if the exchange has begun another solve since."""
+        if self._latest.get(id(self._exchange)) is not self:
+            raise InvalidInputError(
+                "the exchange of this result has solved another problem since, so its regions are gone: "
+                "verify a result first, or give each solve an exchange of its own"
+            )
 
 
 class CapacityOf:
@@ -122,6 +147,7 @@ class RegionCutResult(BoundedResult):
     _gap: int | float
     _boxes: Sequence[Box]
     _exchange: Exchange
+    _turn: Turn
     _unit: Unit
 
     @property
@@ -140,7 +166,10 @@ class RegionCutResult(BoundedResult):
         ------
         VerificationError
             The proof fails: please report it as a bug.
+        InvalidInputError
+            The exchange was an object, and another solve has used it since.
         """
+        self._turn.check()
         for box, side in zip(self._boxes, self._exchange.collect(sink_side_of), strict=True):
             if (np.asarray(self.labels[box]) == side).any():
                 raise VerificationError(f"the labels in {box} are not those of the cut that was found")
@@ -194,6 +223,7 @@ class RegionMinCutResult(BoundedResult):
     _gap: int | float
     _vertices: Sequence[NDArray[np.int64]]
     _exchange: Exchange
+    _turn: Turn
     _unit: Unit
     _network: FlowNetwork
 
@@ -209,7 +239,10 @@ class RegionMinCutResult(BoundedResult):
         ------
         VerificationError
             The proof fails: please report it as a bug.
+        InvalidInputError
+            The exchange was an object, and another solve has used it since.
         """
+        self._turn.check()
         for vertices, side in zip(self._vertices, self._exchange.collect(sink_side_of), strict=True):
             if (self.sink_side[vertices] != side).any():
                 raise VerificationError("the sink's side is not that of the cut that was found")
