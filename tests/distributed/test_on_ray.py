@@ -391,7 +391,7 @@ def test_files_of_checkpoints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     index = checkpoint.folder / "checkpoint.json"
     content = json.loads(index.read_text())
     index.write_text(json.dumps({**content, "format": 99}))
-    with pytest.raises(ParseError, match="has format 99, this version of preflow reads 1"):
+    with pytest.raises(ParseError, match="has format 99, this version of preflow reads 2"):
         checkpoint.read()
     for damaged in ("{", json.dumps({**content, "files": []})):
         index.write_text(damaged)
