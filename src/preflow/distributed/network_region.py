@@ -253,6 +253,7 @@ class NetworkRegion:
     def unload(self) -> None:
         """Forget all arrays of the size of the region."""
         self._net, self._forest, self._sink_side = NOTHING, None, None
+        self.border = self.border._replace(capacity=self.border.capacity[:0].copy())
 
     def sink_side(self) -> NDArray[np.bool_]:
         """Return which vertices of the region reach the sink, over ghosts or inside."""
