@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import itertools
 import json
 import subprocess
 import sys
@@ -19,7 +18,6 @@ from numpy.typing import NDArray
 
 import preflow
 from preflow.distributed import files, grid_source
-from preflow.distributed.checksum import Checksum
 from preflow.distributed.exchange import Narrow
 from preflow.distributed.grid_source import mapped_again, read_part
 from preflow.distributed.memory import MemoryExchange
@@ -483,26 +481,6 @@ def test_narrow_arrays_on_files(tmp_path: Path) -> None:
         assert np.array_equal(again[name], expected)
         assert again[name].dtype == expected.dtype
         assert again[name].flags.writeable
-
-
-def test_a_checksum_knows_each_byte_and_the_number_of_bytes() -> None:
-    def checksum(content: NDArray[np.uint8]) -> int:
-        found = Checksum()
-        found.add(content)
-        return found.value
-
-    content = np.random.default_rng(0).integers(0, 256, 200).astype(np.uint8)
-    seen = {checksum(content[:length]) for length in range(200)} | {checksum(content)}
-    for place, bit in itertools.product(range(200), (1, 128)):
-        changed = content.copy()
-        changed[place] ^= bit
-        seen.add(checksum(changed))
-    assert len(seen) == 201 + 400
-    assert checksum(np.zeros(64, dtype=np.uint8)) != checksum(np.zeros(96, dtype=np.uint8))
-    pieces = Checksum()
-    pieces.add(content[:96])
-    pieces.add(content[96:])
-    assert pieces.value == checksum(content)
 
 
 def test_arrays_of_regions_are_taken_again() -> None:
