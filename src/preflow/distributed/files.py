@@ -404,7 +404,7 @@ class FileExchange:
                 for worker in waiting
                 if (worker.is_active or worker.is_waiting or not urgent) and worker.is_ready(limit)
             ]
-            if not ready or self._control.stopped:
+            if not ready:
                 return self._end_of_sweep()
             batch = self._batch(ready)
             waiting = [worker for worker in waiting if worker not in batch]
