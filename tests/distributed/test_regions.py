@@ -178,6 +178,22 @@ def test_a_region_goes_on_from_its_stored_arrays(factor: int) -> None:
     assert again._state.residual.dtype == region._state.residual.dtype
 
 
+def test_a_stopped_discharge_is_repeated() -> None:
+    """Also if its ghosts cannot reach the sink: no label of theirs will change and make it ready."""
+    source, sink, _ = np.zeros((3, 4, 5), dtype=np.int64)
+    source[0] = sink[-1] = 1
+    task = grid_tasks(GridSource.of(source, sink, 2, 4), divide(source.shape, 2))[0]
+    worker, infinite = Worker(0, task.build()), preflow.distributed.exchange.INFINITE
+    worker._ghost_label[:] = infinite
+    stopped = Control()
+    stopped.stop[0] = 1
+    worker.augment(infinite, stopped)
+    assert worker.ready
+    assert worker.is_ready(infinite)
+    worker.augment(infinite, Control())
+    assert not worker.ready
+
+
 def test_messages_can_be_pickled() -> None:
     message = Message(np.arange(3), np.arange(3, dtype=np.int32))
     order = Order(2, {1: Raised(np.array([1], dtype=np.int32), np.array([4], dtype=np.int32))})

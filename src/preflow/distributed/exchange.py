@@ -424,7 +424,8 @@ class Worker:
             self._gain = np.zeros_like(self._gain)
             self._label = np.maximum(self._label, done.label)
             self._bound, self._waiting = done.bound, done.waiting
-            self._changed, self._complete = False, done.complete
+            # A stopped discharge is repeated, also where no ghost reaches the sink any more.
+            self._changed, self._complete = control.stopped and not done.complete, done.complete
             self._links.clear()
         return {
             neighbour: Message(self._push[part].copy(), self._label[part])
