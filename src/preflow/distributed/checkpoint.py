@@ -11,13 +11,13 @@ from __future__ import annotations
 import json
 import os
 import uuid
-import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import xxhash
 
 from ..arrays import Array
 from ..errors import InvalidInputError, ParseError
@@ -138,7 +138,7 @@ class Checkpoint:
             with path.open("wb") as file:
                 np.savez(file, **arrays)  # type: ignore[arg-type]
                 _flush(file.fileno())
-            written[number] = path.name, zlib.crc32(path.read_bytes())
+            written[number] = path.name, xxhash.xxh3_64_intdigest(path.read_bytes())
 
         try:
             yield write
@@ -172,7 +172,7 @@ def _flush(descriptor: int) -> None:
 
 def _read(path: Path, expected: int) -> dict[str, Array]:
     try:
-        if zlib.crc32(path.read_bytes()) != expected:
+        if xxhash.xxh3_64_intdigest(path.read_bytes()) != expected:
             raise ValueError("the checksum differs")
         with np.load(path, allow_pickle=False) as file:
             return {name: file[name] for name in file.files}

@@ -30,12 +30,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
-import xxhash
 from numpy.typing import NDArray
 
 from ..arrays import Array, DType
 from ..graph.network import exact_sum
 from ..solving.run import Control
+from .checksum import checksum_of
 
 #: The label of vertices that cannot reach the sink.
 INFINITE = 1 << 30
@@ -84,11 +84,8 @@ def stored(state: State) -> dict[str, Array]:
 
 def checksum(region: Region) -> int:
     """Return a checksum of a region's part of the problem; called before the first discharge."""
-    found, state = xxhash.xxh3_64(), region.state()
-    for name in sorted(state):
-        values = state[name]
-        found.update(np.ascontiguousarray(values.values if isinstance(values, Narrow) else values).data)
-    return found.intdigest()
+    state = (values for _, values in sorted(region.state().items()))
+    return checksum_of(each.values if isinstance(each, Narrow) else each for each in state)
 
 
 class Message(NamedTuple):

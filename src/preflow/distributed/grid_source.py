@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -32,6 +31,7 @@ from ..graph.network import EXACT_FLOAT, exact_sum
 from ..graph.periodic import checked_periodic, unrolled_offsets
 from ..graph.placement import check_not_masked
 from ..graph.scaling import float_sum, limit_above, scaled, sum_slack
+from .checksum import checksum_of
 from .grid_region import GridRegion, Loaded
 from .partition import Boxes, border_of, closed_axes, halo, read_around
 
@@ -216,12 +216,12 @@ class GridSource:
         """Facts that tell this grid from another one; a few planes of capacities are read."""
         middle = self.shape[0] // 2 if self.size else 0
         plane = (slice(middle, middle + 1), *(slice(0, length) for length in self.shape[1:]))
-        crc = 0
-        if self.size:
-            for part in (_part(self.source, plane), _part(self.sink, plane), self._neighbors(plane)):
-                crc = zlib.crc32(np.ascontiguousarray(part).tobytes(), crc)
+        parts = (
+            (_part(self.source, plane), _part(self.sink, plane), self._neighbors(plane)) if self.size else ()
+        )
+        checksum = checksum_of(parts)
         rounding = None if self.rounding is None else [self.rounding.exponent, self.rounding.limit]
-        facts = [list(self.shape), self.offsets.tolist(), [str(d) for d in self.dtypes], rounding, crc]
+        facts = [list(self.shape), self.offsets.tolist(), [str(d) for d in self.dtypes], rounding, checksum]
         return [*facts, list(self.periodic)] if any(self.periodic) else facts
 
     @property

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -26,6 +25,7 @@ from ..solving.run import check_time_limit, run_interruptibly
 from ..solving.timing import timed
 from ..stats import SolveStats
 from .api import METHOD, NETWORK_EXCHANGES, TOGETHER, SweepControl, check_host
+from .checksum import checksum_of
 from .exchange import Exchange
 from .files import FileExchange, folder_of
 from .memory import MemoryExchange
@@ -103,7 +103,7 @@ def min_cut(
                 f"shape {given.shape} and dtype {given.dtype}"
             )
 
-    def make_exchange(crc: int, attempt: int) -> Exchange:
+    def make_exchange(checksum: int, attempt: int) -> Exchange:
         if isinstance(exchange, RayExchange):
             exchange.attempt = attempt
         if not isinstance(exchange, str):
@@ -112,7 +112,9 @@ def min_cut(
         if exchange == "ray":
             return RayExchange(workers=threads, checkpoint=place)
         if exchange == "files":
-            return FileExchange(place, ["network", flow_network.num_vertices, crc], min(workers, TOGETHER))
+            return FileExchange(
+                place, ["network", flow_network.num_vertices, checksum], min(workers, TOGETHER)
+            )
         return MemoryExchange(workers)
 
     workers = most_threads(threads)
@@ -221,10 +223,8 @@ class _Solve:
             names, numbers = np.unique(self.partition[inside], return_inverse=True)
             region[inner[inside]] = numbers
             tasks = network_tasks(residual.arrays, region, len(names))
-            crc = 0
-            for values in (*residual.arrays, region):
-                crc = zlib.crc32(np.ascontiguousarray(values).tobytes(), crc)
-        host = self.make_exchange(crc, self.attempts)
+            checksum = checksum_of((*residual.arrays, region))
+        host = self.make_exchange(checksum, self.attempts)
         turn = Turn(host)
         self.attempts += 1
         unit = Unit(residual.solved.scale_exponent, residual.in_input_units(residual.constant_flow))
