@@ -36,8 +36,8 @@ from ..gridcut.api import grid_cut
 from ..gridcut.result import GridCutResult
 from ..method_names import DeviceName, GridMethodName
 from ..progress import Reporter
+from ..solving.deadline import Deadline
 from ..stats import SolveStats
-from .deadline import Deadline
 from .pictures import middle_slice, png, stretched
 from .segmentation import ALL_AROUND
 

@@ -65,9 +65,9 @@ from ..gridcut.methods import METHODS
 from ..gridcut.result import GridCutResult
 from ..method_names import DeviceName, FlowMethodName, GridMethodName
 from ..progress import Reporter, Steps, reporting
+from ..solving.deadline import Deadline
 from ..solving.dispatch import check_method, check_placement, find_method
 from ..solving.timing import solving_seconds, timed
-from .deadline import Deadline
 from .label_energy import LabelEnergy
 from .pictures import middle_slice, png, stretched
 

@@ -26,8 +26,8 @@ from ..gridcut.api import grid_cut
 from ..gridcut.result import GridCutResult
 from ..method_names import DeviceName, GridMethodName
 from ..progress import Reporter
+from ..solving.deadline import Deadline
 from .colour_models import Palette
-from .deadline import Deadline
 from .segmentation import (
     ALL_AROUND,
     CAPACITY_PER_NAT,

@@ -23,8 +23,8 @@ from ..errors import CapacityOverflowError, InvalidInputError, VerificationError
 from ..graph.network import check_ends, exact_sum, vertex_ids
 from ..graph.placement import host_array
 from ..method_names import DeviceName, FlowMethodName
+from ..solving.deadline import Deadline
 from ..solving.drawn import DrawnResult
-from .deadline import Deadline
 from .energy import BinaryEnergy, minimize_energy
 from .expansion import MOST_SWEEPS
 from .label_energy import MOST_LABELS, ROUNDING

@@ -22,9 +22,9 @@ from ..drawing.images import draw_with_bar
 from ..errors import InvalidInputError
 from ..method_names import DeviceName, FlowMethodName, GridMethodName
 from ..progress import ProgressReport, Reporter, reporting
+from ..solving.deadline import Deadline
 from ..solving.timing import solving_seconds, timed
 from .colours import disparity_picture
-from .deadline import Deadline
 from .expansion import Labelling, alpha_expansion
 from .label_energy import MOST_LABELS, LabelEnergy, truncated_linear
 from .matching_costs import (

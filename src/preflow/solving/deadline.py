@@ -1,12 +1,12 @@
-"""One time limit for several minimum cuts."""
+"""One time limit for several solves."""
 
 from __future__ import annotations
 
 import time
 
-from ..solving.run import check_time_limit
+from .run import check_time_limit
 
-#: Least time limit of a cut in seconds: it must be positive, and the cut then reports that it was stopped.
+#: Least time limit of a solve in seconds: it must be positive. The solve then reports that it was stopped.
 LEAST = 1e-3
 
 
@@ -28,5 +28,5 @@ class Deadline:
         return self._end is not None and time.monotonic() >= self._end
 
     def left(self) -> float | None:
-        """Return the rest of the time limit, for the next cut."""
+        """Return the rest of the time limit, for the next solve."""
         return None if self._end is None else max(self._end - time.monotonic(), LEAST)
