@@ -35,6 +35,7 @@ from preflow.kernels.bfs import distances_to_sink
 from preflow.kernels.kinds import KINDS
 from preflow.maxflow import cuda_hybrid
 from preflow.maxflow import policy as flow_policy
+from preflow.maxflow.contraction import arcs_of, without_cycles
 from preflow.maxflow.cuda_coloring import edge_coloring
 from preflow.maxflow.levels import active_excess
 from preflow.transportation.cuda_transport.spanning_tree import spanning_tree
@@ -139,6 +140,28 @@ def solve_again(network: preflow.FlowNetwork, sink: int) -> None:
     verified(solver.solve, threads=1)
 
 
+def contracted(capacities: str, both: bool) -> None:
+    """Contract a network of two cycles, also for solves again, and with cycles of flow to cancel."""
+    usual = flow_policy.FEW_ARCS, flow_policy.seldom_saturated
+    flow_policy.FEW_ARCS, flow_policy.seldom_saturated = 0, lambda capacity: True
+    try:
+        tail, head = [0, 1, 2, 0, 3, 4, 5], [1, 2, 0, 3, 4, 5, 3]
+        capacity = CAPACITIES[capacities](7)
+        capacity[:] = 100.5 if capacities == "float" else 100
+        capacity[3] = 1
+        network = preflow.FlowNetwork.from_arrays(tail, head, capacity, reverse_capacity=1 if both else None)
+        verified(preflow.max_flow, network, 0, 5, threads=1).source_side()
+        solver = preflow.MaxFlow(network, 0, 5)
+        for arc in (0, 1):
+            solver.solve(threads=1).verify()
+            solver.set_capacity(arc, 50)
+        solver.solve(threads=1).verify()
+        flow = np.ones(7, dtype=network.capacity.dtype)
+        without_cycles(arcs_of(network), flow, network.num_vertices)
+    finally:
+        flow_policy.FEW_ARCS, flow_policy.seldom_saturated = usual
+
+
 def flows() -> Iterator[Call]:
     """Yield calls of max_flow and min_cut."""
     for capacities, both, arcs in product(CAPACITIES, (False, True), (1, 150_000)):
@@ -186,6 +209,8 @@ def flows() -> Iterator[Call]:
         what = f"min_cut of a grid {capacities} both={both} {connectivity} threads={threads}"
         problem = preflow.MaxFlowProblem(network, 336, 337)
         yield what, partial(cut_as_grid, problem, threads=threads)
+    for capacities, both in product(CAPACITIES, (False, True)):
+        yield f"contracted {capacities} both={both}", partial(contracted, capacities, both)
     network = random_network(20, 80, "int32")
     yield "max_flow, several terminals", partial(verified, preflow.max_flow, network, [0, 1], [2, 3])
 

@@ -1,25 +1,24 @@
 """Structural rank, zero-free diagonal and block triangular form of a sparse matrix, from a maximum matching.
 
 Dulmage and Mendelsohn (1958); Pothen and Fan, "Computing the block triangular form of a sparse matrix", ACM
-TOMS 16 (1990); Tarjan (1972) for the strongly connected components, without recursion.
+TOMS 16 (1990).
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, TypedDict, Unpack
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import AnyArray, Indices
+from ..arrays import AnyArray
 from ..drawing.pairs import draw_blocks
 from ..errors import InvalidInputError
-from ..graph.bipartite import Adjacency, BipartiteGraph
+from ..graph.bipartite import BipartiteGraph
 from ..graph.edge_tables import labels_of
-from ..kernels.constants import ONE, ZERO
-from ..kernels.kernel import kernel
+from ..kernels.strong_components import find_components, new_components
 from ..method_names import BipartiteMethodName, DeviceName
 from ..solving.notebook_table import notebook_table
 from .api import bipartite_matching
@@ -304,95 +303,13 @@ def _fine_blocks(
     return numbers[: graph.num_rows], numbers[graph.num_rows :]
 
 
-class Components(NamedTuple):
-    """The state of Tarjan's algorithm on the rows.
-
-    Attributes
-    ----------
-    component, found_at, low : ndarray
-        The result; the order of discovery (from 1; 0: not discovered); the earliest row that can be reached.
-    next_edge, path, waiting : ndarray
-        The next edge of each row; the rows on the path; the rows that have no component yet.
-    """
-
-    component: Indices
-    found_at: Indices
-    low: Indices
-    next_edge: Indices
-    path: Indices
-    waiting: Indices
-
-
-@kernel
-def find_components(
-    rows: Adjacency, column_match: Indices, chosen: NDArray[np.bool_], state: Components
-) -> np.uint64:
-    """Find the strongly connected components of the chosen rows, each before those that lead to it.
-
-    An edge leads from a row to the row matched with its column. Returns the number of components.
-    """
-    found, discovered, height = ZERO, ZERO, ZERO
-    for root in range(np.uint64(len(chosen))):
-        if not chosen[root] or state.found_at[root] != 0:
-            continue
-        depth = ZERO
-        state.path[ZERO] = root
-        while True:
-            r = np.uint64(state.path[depth])
-            # Discover the row.
-            if state.found_at[r] == 0:
-                discovered += ONE
-                state.found_at[r] = discovered
-                state.low[r] = discovered
-                state.next_edge[r] = rows.first[r]
-                state.waiting[height] = r
-                height += ONE
-            e, end = np.uint64(state.next_edge[r]), np.uint64(rows.first[r + ONE])
-            entered = False
-            # Follow its edges to the next row that is not discovered yet.
-            while e < end:
-                other = np.uint64(column_match[rows.neighbour[e]])
-                e += ONE
-                if other >= np.uint64(len(chosen)) or not chosen[other]:
-                    continue
-                if state.found_at[other] == 0:
-                    depth += ONE
-                    state.path[depth] = other
-                    entered = True
-                    break
-                if state.component[other] == 0:
-                    state.low[r] = min(np.uint64(state.low[r]), np.uint64(state.found_at[other]))
-            state.next_edge[r] = e
-            if entered:
-                continue
-            # The row is the first of its component: take the component from the waiting rows.
-            if state.low[r] == state.found_at[r]:
-                found += ONE
-                while True:
-                    height -= ONE
-                    member = np.uint64(state.waiting[height])
-                    state.component[member] = found
-                    if member == r:
-                        break
-            if depth == ZERO:
-                break
-            # Go back to the row before.
-            depth -= ONE
-            parent = np.uint64(state.path[depth])
-            state.low[parent] = min(np.uint64(state.low[parent]), np.uint64(state.low[r]))
-    return found
-
-
 def strong_components(
     graph: BipartiteGraph, matching: Matching, chosen: NDArray[np.bool_]
 ) -> NDArray[np.int64]:
     """Return the strongly connected component of every chosen row, numbered so that no edge leads down."""
-    dtype = graph.rows.first.dtype
-    state = Components(
-        *(np.zeros(graph.num_rows, dtype=dtype) for _ in range(2)),
-        *(np.empty(graph.num_rows, dtype=dtype) for _ in range(4)),
-    )
-    count = int(find_components(graph.rows, matching.column_match, chosen, state))
+    rows = graph.rows
+    state = new_components(graph.num_rows, rows.first.dtype)
+    count = int(find_components(rows.first, rows.neighbour, matching.column_match, chosen, state))
     return count - state.component.astype(np.int64)
 
 

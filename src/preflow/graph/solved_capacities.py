@@ -86,6 +86,14 @@ def solved_capacities(
     return SolvedCapacities(given[0], given[1] if len(given) > 1 else None, exponent, limit, is_float)
 
 
+def is_whole(network: FlowNetwork) -> bool:
+    """Return whether all finite capacities are integers, up to 2**53 if they are floats."""
+    given = [network.capacity] + ([] if network.reverse_capacity is None else [network.reverse_capacity])
+    return network.capacity.dtype.kind != "f" or all(
+        _are_whole(np.where(np.isinf(values), 0.0, values), 1) for values in given
+    )
+
+
 def _are_whole(values: NDArray[np.float64], threads: int) -> bool:
     def piece_is_whole(begin: int, end: int) -> bool:
         blocks = (values[start : min(start + BLOCK, end)] for start in range(begin, end, BLOCK))

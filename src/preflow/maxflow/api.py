@@ -22,15 +22,18 @@ from ..graph.network import INT64_MAX, DeviceFlowNetwork, FlowNetwork, exact_sum
 from ..graph.placement import gpu_of_method, gpu_worth_using
 from ..graph.residual import build_residual
 from ..graph.scaling import EXACT, Rule, accepted_gap, proved_gap, solve_within_gap
+from ..graph.solved_capacities import is_whole
 from ..method_names import DeviceName, FlowMethodName
 from ..progress import Reporter
 from ..solving.call import Call, Request
+from ..solving.deadline import Deadline
 from ..solving.dispatch import Choice, thread_count, usable_cpus
 from ..solving.timing import timed
 from ..stats import SolveStats
+from .contraction import BlockTrees, ContractedFlow, Contraction, contract
 from .flow_limit import behind_one_arc, read_flow_limit
 from .methods import METHODS
-from .policy import choose, worth_a_gpu
+from .policy import choose, worth_a_contraction, worth_a_gpu
 from .recover_flow import SecondStage
 from .recover_flow.completed import CompletedFlow, left_by
 from .recover_flow.known import KnownFlow
@@ -118,6 +121,9 @@ def max_flow(
 
     Notes
     -----
+    On the CPU "auto" first contracts arcs that no minimum cut contains, where the capacities suggest that
+    there are many: see :mod:`preflow.maxflow.contraction`.
+
     Push-relabel in two stages: O(n^2 sqrt(m)) for the highest-label methods, O(n^3) for FIFO; memory about
     24 bytes a pair of adjacent vertices, 32 if capacities need 64 bits. Goldberg and Tarjan 1988;
     Cherkassky and Goldberg 1997. On a GPU up to 62 bytes an arc and 72 a vertex; up to 40 and 32 of them
@@ -140,15 +146,81 @@ def max_flow(
     {'north': 2, 'south': 3}
     """
     request = Request(METHODS, method, device, threads, time_limit, progress, options)
-    call = FlowCall.prepare(network, source, sink, request)
-    limit = read_flow_limit(flow_limit, call.instance)
-    return call.run(call.max_flow if limit is None else lambda: call.limited_flow(limit), request)
+    given = read_flow_input(network, source, sink)
+    limit = read_flow_limit(flow_limit, given.network)
+    problem = given if limit is None else with_limit(given, limit)
+    fields, request = solved_contracted(problem, request)
+    if fields is not None and limit is None:
+        return MaxFlowResult(**fields)
+    call = FlowCall.of(given, request)
+    if limit is None:
+        return call.run(call.max_flow, request)
+    return call.run(lambda: call.limited_flow(limit, problem, fields), request)
 
 
 def cut_of_arcs(given: FlowInput, request: Request) -> MinCutResult:
     """Find a minimum cut of a network of arcs: see :func:`preflow.min_cut`."""
+    fields, request = solved_contracted(given, request)
+    if fields is not None:
+        return MinCutResult(**fields)
     call = FlowCall.of(given, request)
     return call.run(call.min_cut, request)
+
+
+def solved_contracted(given: FlowInput, request: Request) -> tuple[dict[str, Any] | None, Request]:
+    """Contract arcs that no minimum cut contains, and solve what is left.
+
+    Returns
+    -------
+    fields : dict or None
+        Those of the result. None if too few arcs can be contracted, or a method or a GPU is asked for.
+    request : Request
+        What is left of the request, with the rest of its time limit.
+    """
+    network = given.network
+    if (
+        request.method != "auto"
+        or request.device == "cuda"
+        or isinstance(network, DeviceFlowNetwork)
+        or not worth_a_contraction(network)
+    ):
+        return None, request
+    deadline = Deadline(request.time_limit)
+    with timed(given.seconds, "solve"):
+        contraction = contract(network, given.sources, given.sinks, deadline)
+    request = replace(request, time_limit=deadline.left())
+    if contraction is None:
+        return None, request
+    sources, sinks = (contraction.terminals(vertices) for vertices in (given.sources, given.sinks))
+    smaller = FlowInput(contraction.smaller, sources, sinks, given.seconds)
+    call = FlowCall.of(smaller, replace(request, device="cpu"))
+    return fields_of_contracted(network, contraction, call.run(call.min_cut, request)), request
+
+
+def fields_of_contracted(
+    network: FlowNetwork, contraction: Contraction, cut: MinCutResult, trees: BlockTrees | None = None
+) -> dict[str, Any]:
+    """Return the fields of a result by the minimum cut of the contracted network."""
+    stage, size, left = cut._second_stage, network.num_vertices, cut.network.num_vertices
+    assert not isinstance(stage, DeviceSecondStage)
+    # Floats whose arcs between blocks are all integers are solved exactly, but they stay floats.
+    number = float if isinstance(cut.lower_bound, int) and not is_whole(network) else None
+    lower, upper, gap = (
+        amount if number is None else number(amount) for amount in (cut.lower_bound, cut.upper_bound, cut.gap)
+    )
+    blocks = f"no minimum cut separates the vertices of a block: {size:,} vertices become {left:,}"
+    return {
+        "status": cut.status,
+        "lower_bound": lower,
+        "upper_bound": upper,
+        "stats": replace(cut.stats, reason=f"{blocks}; {cut.stats.reason}"),
+        "sink_side": network.to_caller(cut.sink_side[contraction.block]),
+        "network": network,
+        "sources": contraction.sources,
+        "sinks": contraction.sinks,
+        "_gap": gap,
+        "_second_stage": ContractedFlow(contraction, network, stage, trees, number),
+    }
 
 
 class FlowInput(NamedTuple):
@@ -179,6 +251,14 @@ def read_flow_input(network: NetworkInput, source: Any, sink: Any) -> FlowInput:
     if both:
         raise InvalidInputError(f"vertex {flow_network.name(min(both))} is both source and sink")
     return FlowInput(flow_network, sources, sinks, seconds)
+
+
+def with_limit(given: FlowInput, limit: int | float) -> FlowInput:
+    """Return the problem with an arc in front of the sources: see :mod:`preflow.maxflow.flow_limit`."""
+    network = given.network
+    with network.current(), timed(given.seconds, "build"):
+        behind, source = behind_one_arc(network, given.sources, limit)
+    return FlowInput(behind, np.array([source]), given.sinks, given.seconds)
 
 
 def check_heights(name: str, height: object, count: int) -> None:
@@ -408,13 +488,18 @@ class FlowCall(Call[FlowNetwork]):
         with self.current_device():
             return MaxFlowResult(**self.first_stage(), stats=self.stats(SolveStats))
 
-    def limited_flow(self, limit: int | float) -> MaxFlowResult:
-        """Find a maximum flow of at most this value: see :mod:`preflow.maxflow.flow_limit`."""
+    def limited_flow(
+        self, limit: int | float, problem: FlowInput, solved: dict[str, Any] | None
+    ) -> MaxFlowResult:
+        """Find a maximum flow of at most this value: see :mod:`preflow.maxflow.flow_limit`.
+
+        `problem` has the arc in front of the sources. `solved` has the fields of its result if it is solved.
+        """
         network, sources, sinks = self.instance, self.sources, self.sinks
         with self.current_device():
-            with self.timed("build"):
-                behind, source = behind_one_arc(network, sources, limit)
-            parts = self.part(instance=behind, sources=np.array([source])).first_stage()
+            parts = solved
+            if parts is None:
+                parts = self.part(instance=problem.network, sources=problem.sources).first_stage()
             flow = network.to_array_module(parts["_second_stage"].flow(self.timed))[: network.num_arcs]
             side = network.to_array_module(parts["sink_side"])[: network.num_vertices]
             is_source = vertex_mask(network, sources)
@@ -435,7 +520,7 @@ class FlowCall(Call[FlowNetwork]):
                 status=status,
                 lower_bound=lower,
                 upper_bound=upper,
-                stats=self.stats(SolveStats),
+                stats=self.stats(SolveStats) if solved is None else solved["stats"],
                 sink_side=self.given(side),
                 network=network,
                 sources=sources,

@@ -27,16 +27,40 @@ AT_TERMINALS, OTHERS_A_VERTEX = 0.5, 2.5
 STRONGER = 10
 #: Share of those other arcs that must have the same capacity both ways.
 SYMMETRIC = 0.9
+#: From this share of the sampled capacities on, most are above a bound.
+MOST_ABOVE = 0.5
+
+
+def sampled_capacities(capacity: Array) -> Array:
+    """Return a sample of the positive capacities, ascending."""
+    sample = capacity[:: max(1, len(capacity) // CAPACITIES)]
+    return np.sort(sample[sample > 0])
 
 
 def seldom_saturated(capacity: Array) -> bool:
     """Whether most arcs have so much more capacity than others that no flow saturates them."""
-    sample = capacity[:: max(1, len(capacity) // CAPACITIES)]
-    sample = np.sort(sample[sample > 0])
+    sample = sampled_capacities(capacity)
     if len(sample) == 0:
         return False
     low, median = float(sample[len(sample) // 10]), float(sample[len(sample) // 2])
     return median >= SELDOM_SATURATED * low
+
+
+def middle_of_widest_gap(capacity: Array) -> float:
+    """Return a number between the two neighbours in a sample, of those up to its median, that differ most.
+
+    It is their geometric mean. The sample must not be empty.
+    """
+    sample = np.minimum(sampled_capacities(capacity), np.finfo(np.float64).max)
+    low = np.log(sample[: len(sample) // 2 + 1])
+    gap = int(np.argmax(np.diff(low))) if len(low) > 1 else 0
+    return float(np.exp((low[gap] + low[min(gap + 1, len(low) - 1)]) / 2))
+
+
+def most_are_above(capacity: Array, bound: float) -> bool:
+    """Whether most capacities of a sample are above a bound."""
+    sample = sampled_capacities(capacity)
+    return bool((sample > bound).sum() >= MOST_ABOVE * len(sample))
 
 
 def has_hubs(network: FlowNetwork) -> bool:

@@ -68,6 +68,11 @@ def worth_a_gpu(network: FlowNetwork, threads: int, in_use: bool) -> bool:
     return network.num_arcs >= least
 
 
+def worth_a_contraction(network: FlowNetwork) -> bool:
+    """Whether most arcs of a network on the host may have more capacity than any minimum cut."""
+    return network.num_arcs >= FEW_ARCS and seldom_saturated(network.capacity)
+
+
 def worth_a_search_for_a_grid(network: FlowNetwork, source: int, sink: int) -> bool:
     """Whether a network on the host would be solved fastest as a grid, if it is one."""
     return network.num_arcs >= ARCS_OF_GRIDS and is_energy(network, source, sink)

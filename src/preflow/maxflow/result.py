@@ -18,6 +18,7 @@ from ..graph.edge_tables import data_frame, labelled_flow, labelled_pairs, label
 from ..graph.network import DeviceFlowNetwork, FlowNetwork
 from ..solving.result import BoundedResult
 from ..solving.timing import timed
+from .contraction import ContractedFlow
 from .recover_flow import SecondStage
 from .recover_flow.completed import CompletedFlow
 from .recover_flow.known import KnownFlow
@@ -51,7 +52,7 @@ class MinCutResult(BoundedResult):
     sources: NDArray[np.int64]
     sinks: NDArray[np.int64]
     _gap: int | float
-    _second_stage: SecondStage | DeviceSecondStage | CompletedFlow | KnownFlow
+    _second_stage: SecondStage | DeviceSecondStage | CompletedFlow | KnownFlow | ContractedFlow
 
     def __post_init__(self) -> None:
         for terminals in (self.sources, self.sinks):

@@ -80,13 +80,15 @@ from ...kernels.kernel import kernel
 from ...method_names import FlowMethodName
 from ...progress import Reporter
 from ...solving.call import Request
-from ...solving.dispatch import Choice, thread_count, usable_cpus
+from ...solving.deadline import Deadline
+from ...solving.dispatch import Choice, check_no_options, thread_count, usable_cpus
 from ...solving.method import Method
 from ...solving.timing import timed
 from ...stats import SolveStats
-from ..api import FlowCall, max_flow
+from ..api import FlowCall, fields_of_contracted, max_flow
+from ..contraction import BlockTrees, Contraction, StrongArcs, contract, raised
 from ..methods import METHODS
-from ..policy import choose
+from ..policy import choose, worth_a_contraction
 from ..recover_flow import Unused, flow_of_arcs, return_directly, return_upstream, topological_order
 from ..recover_flow.known import KnownFlow
 from ..result import MaxFlowResult
@@ -548,6 +550,49 @@ class _Kept:
         return self.total < self.infinite and self.total + number * self.infinite < MOST_CAPACITY
 
 
+class _Contracted:
+    """A contracted network that is solved again; see :mod:`preflow.maxflow.contraction`.
+
+    Attributes
+    ----------
+    contraction : Contraction
+        Of the network as it was.
+    solver : MaxFlow
+        Of the contracted network.
+    place : ndarray
+        The arc of the contracted network that each input arc is; their number for an arc within a block.
+    trees : BlockTrees or None
+        Of arcs above the last bound, once capacities have changed.
+    strong : StrongArcs or None
+        The arcs that were strong when the network was contracted.
+    """
+
+    def __init__(self, contraction: Contraction) -> None:
+        self.contraction = contraction
+        terminals = (contraction.terminals(each) for each in (contraction.sources, contraction.sinks))
+        self.solver = MaxFlow(contraction.smaller, *terminals)
+        self.solver._may_contract = False
+        number = contraction.smaller.num_arcs
+        self.place: Array = np.full(contraction.network.num_arcs, number, dtype=contraction.taken.dtype)
+        self.place[contraction.taken] = np.arange(number, dtype=self.place.dtype)
+        self.trees: BlockTrees | None = None
+        self.strong: StrongArcs | None = None
+
+    def change(self, arcs: NDArray[np.int64], values: Array, reverse: bool) -> None:
+        """Change capacities."""
+        places = self.place[arcs]
+        kept = places < self.contraction.smaller.num_arcs
+        self.solver.set_capacity(places[kept], values[kept], reverse=reverse)
+
+    def holds(self, network: FlowNetwork, bound: float) -> bool:
+        """Whether no cut up to a bound separates a block with the capacities that `network` has now."""
+        if self.trees is None or not self.trees.stand(network, bound):
+            if self.strong is None:
+                self.strong = self.contraction.strong_arcs()
+            self.trees = self.contraction.planted(network, bound, self.strong)
+        return self.trees is not None
+
+
 class _Whole(NamedTuple):
     """Capacities as integers: see :class:`_Kept`."""
 
@@ -639,6 +684,8 @@ class MaxFlow:
         self._kept: _Kept | None = None
         self._flow: Array | None = None
         self._record = _Record()
+        self._contracted: _Contracted | None = None
+        self._may_contract = True
         self.result: MaxFlowResult | None = None
 
     def _set_terminals(self, source: Vertices, sink: Vertices) -> None:
@@ -690,11 +737,17 @@ class MaxFlow:
             raise InvalidInputError("a capacity is larger than 2**63 - 1")
         if not len(numbers):
             return
+        before = self._capacity.dtype
         self._own_arrays(new)
         edited = self._capacity if not reverse else self._reverse
         assert edited is not None
         edited[numbers] = new
         self._snapshot = None
+        if self._contracted is not None:
+            if edited.dtype == before:
+                self._contracted.change(numbers, edited[numbers], reverse)
+            else:
+                self._forget_contraction()
         kept = self._kept
         if kept is not None:
             edits = _whole_edits(kept, numbers, new.astype(edited.dtype))
@@ -777,6 +830,7 @@ class MaxFlow:
         self._snapshot = self._given
         self._capacity, self._reverse = self._given.capacity, self._given.reverse_capacity
         self._forget_network()
+        self._forget_contraction()
         self._record.choices.clear()
         return np.arange(given.num_arcs, self._given.num_arcs)
 
@@ -788,8 +842,15 @@ class MaxFlow:
         source, sink : vertex, or collection of vertices
         """
         self._set_terminals(source, sink)
-        self._kept = self._flow = None
+        self._kept = self._flow = self._contracted = None
+        self._may_contract = True
         self._record = _Record()
+
+    def _forget_contraction(self) -> None:
+        """Drop the contracted network; keep the flow if there is no other."""
+        if self._contracted is not None and self._kept is None and self.result is not None:
+            self._flow = self.result.flow
+        self._contracted, self._may_contract = None, True
 
     def _forget_network(self) -> None:
         """Drop the residual network; keep the flow, which the next solve puts into a new one."""
@@ -825,6 +886,9 @@ class MaxFlow:
             As in :func:`preflow.max_flow`.
         """
         request = Request(METHODS, method, "cpu", threads, time_limit, progress, options)
+        contracted = self._solve_contracted(request) if request.method == "auto" else None
+        if contracted is not None:
+            return self._counted(contracted)
         kept, network = self._kept, self.network
         if kept is not None and not kept.fits():
             self._forget_network()
@@ -842,6 +906,37 @@ class MaxFlow:
             return self._from_scratch(request)
         self._flow = None
         return self._counted(result)
+
+    def _solve_contracted(self, request: Request) -> MaxFlowResult | None:
+        """Solve the contracted network, after contracting if need be; None if that is not worth it."""
+        check_no_options(request.options)
+        network, deadline = self.network, Deadline(request.time_limit)
+        while True:
+            if self._contracted is None and not self._contract(deadline):
+                return None
+            contracted = self._contracted
+            assert contracted is not None
+            cut = contracted.solver.solve(
+                threads=request.threads, time_limit=deadline.left(), progress=request.progress
+            )
+            bound = raised(cut.lower_bound + (cut.gap if cut.status == "optimal" else 0))
+            # A new contraction is of the current capacities, so it needs no check.
+            if contracted.contraction.network is network or contracted.holds(network, bound):
+                return MaxFlowResult(
+                    **fields_of_contracted(network, contracted.contraction, cut, contracted.trees)
+                )
+            self._forget_contraction()
+
+    def _contract(self, deadline: Deadline) -> bool:
+        """Contract the network, once until it gets other arcs or terminals; return whether that is of use."""
+        if not self._may_contract or not worth_a_contraction(self.network):
+            return False
+        self._may_contract = False
+        with timed(self._reading, "solve"):
+            contraction = contract(self.network, self.sources, self.sinks, deadline)
+            if contraction is not None:
+                self._contracted = _Contracted(contraction)
+        return contraction is not None
 
     def _counted(self, result: MaxFlowResult) -> MaxFlowResult:
         """Return the result, the first one with the time that reading the network took; keep it."""
