@@ -228,8 +228,12 @@ def damage_manifest(folder: Path) -> None:
 
 
 def change_version(folder: Path) -> None:
-    content = json.loads((folder / files.MANIFEST).read_text())
-    (folder / files.MANIFEST).write_text(json.dumps({**content, "format": 99}))
+    files.replace_manifest(folder / files.MANIFEST, 99, {})
+
+
+def shorten_manifest(folder: Path) -> None:
+    content = (folder / files.MANIFEST).read_bytes()
+    (folder / files.MANIFEST).write_bytes(content[:-5])
 
 
 def damage_state(folder: Path) -> None:
@@ -253,7 +257,8 @@ def remove_states(folder: Path) -> None:
     ("spoil", "message"),
     [
         (damage_manifest, "damaged checkpoint"),
-        (change_version, "format 99"),
+        (shorten_manifest, "the checksum is wrong"),
+        (change_version, "format 99, but this version of preflow reads"),
         (damage_state, "checksum"),
         (shorten_state, "damaged checkpoint"),
         (remove_states, "damaged checkpoint"),
@@ -264,6 +269,21 @@ def test_a_damaged_checkpoint_is_refused(spoil: Callable[[Path], None], message:
     spoil(tmp_path)
     with pytest.raises(ParseError, match=message):
         preflow.distributed.grid_cut(*volume(), exchange="files", regions=4, folder=tmp_path)
+
+
+def test_no_byte_of_a_manifest_may_change(tmp_path: Path) -> None:
+    path = tmp_path / files.MANIFEST
+    assert files.read_manifest(path, 5) is None
+    files.replace_manifest(path, 5, {"sweeps": 3, "files": ["a", "b"]})
+    text = files.read_manifest(path, 5)
+    assert text is not None
+    assert json.loads(text) == {"sweeps": 3, "files": ["a", "b"]}
+    content = path.read_bytes()
+    for place in range(len(content)):
+        for value in {0, 10, 34, 49, 255} - {content[place]}:
+            path.write_bytes(content[:place] + bytes([value]) + content[place + 1 :])
+            with pytest.raises(ParseError, match=r"damaged checkpoint|preflow reads 5"):
+                files.read_manifest(path, 5)
 
 
 def test_a_finished_solve_is_read_from_its_folder(tmp_path: Path) -> None:

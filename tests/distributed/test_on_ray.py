@@ -23,8 +23,10 @@ import pytest
 from numpy.typing import NDArray
 
 import preflow
+from preflow.distributed import checkpoint as checkpoints
 from preflow.distributed.checkpoint import Checkpoint
 from preflow.distributed.exchange import Order, Report, Worker
+from preflow.distributed.files import read_manifest, replace_manifest
 from preflow.distributed.grid_source import GridSource, grid_tasks
 from preflow.distributed.partition import divide
 from preflow.distributed.result import sink_side_of
@@ -254,6 +256,13 @@ class InterruptedDriverError(Exception):
     """Ends a driver."""
 
 
+def sweeps_of(folder: Path) -> int:
+    """Return the number of sweeps of a checkpoint."""
+    text = read_manifest(folder / checkpoints.INDEX, checkpoints.FORMAT)
+    assert text is not None
+    return int(json.loads(text)["sweeps"])
+
+
 def interrupted_after(sweeps: int, folder: Path, **options: Any) -> None:
     """Run a driver that ends after some sweeps."""
 
@@ -279,7 +288,7 @@ def test_another_driver_continues_from_the_checkpoint(ray_cluster: None, tmp_pat
 
 def test_a_checkpoint_every_second_sweep(ray_cluster: None, tmp_path: Path) -> None:
     interrupted_after(3, tmp_path, every=2)
-    assert json.loads((tmp_path / "checkpoint.json").read_text())["sweeps"] == 2
+    assert sweeps_of(tmp_path) == 2
 
 
 @pytest.mark.parametrize("named", [False, True])
@@ -346,7 +355,7 @@ def test_a_state_that_is_lost_while_a_checkpoint_is_written(
     assert not left
     assert np.array_equal(labels, EXPECTED.labels)
     assert len(list(tmp_path.glob("*.npz"))) == 5
-    assert json.loads((tmp_path / "checkpoint.json").read_text())["sweeps"] == progress.sweeps
+    assert sweeps_of(tmp_path) == progress.sweeps
 
 
 def test_damaged_checkpoints_are_refused(ray_cluster: None, tmp_path: Path) -> None:
@@ -379,7 +388,7 @@ def test_files_of_checkpoints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     def full(*arguments: Any, **named: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    for module, name in ((np, "savez"), (json, "dump")):
+    for module, name in ((np, "savez"), (Path, "replace")):
         with monkeypatch.context() as patch:
             patch.setattr(module, name, full)
             with pytest.raises(StorageError, match="No space"), checkpoint.writing(5) as write:
@@ -389,16 +398,16 @@ def test_files_of_checkpoints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert again.sweeps == 4
     assert len(list(checkpoint.folder.iterdir())) == 2
     index = checkpoint.folder / "checkpoint.json"
-    content = json.loads(index.read_text())
-    index.write_text(json.dumps({**content, "format": 99}))
-    with pytest.raises(ParseError, match="has format 99, this version of preflow reads 2"):
+    content = index.read_bytes()
+    replace_manifest(index, 99, {})
+    with pytest.raises(ParseError, match="format 99, but this version of preflow reads 3"):
         checkpoint.read()
-    for damaged in ("{", json.dumps({**content, "files": []})):
-        index.write_text(damaged)
-        with pytest.raises(ParseError, match="is damaged"):
+    for damaged in (b"{", b"\xff" + content[1:], content[:-3]):
+        index.write_bytes(damaged)
+        with pytest.raises(ParseError, match="damaged checkpoint"):
             checkpoint.read()
     (tmp_path / "file").touch()
-    with pytest.raises(InvalidInputError, match="cannot write checkpoints to"):
+    with pytest.raises(StorageError, match="cannot write checkpoints to"):
         Checkpoint(tmp_path / "file")
 
 

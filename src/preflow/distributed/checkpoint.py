@@ -20,11 +20,11 @@ import numpy as np
 import xxhash
 
 from ..arrays import Array
-from ..errors import InvalidInputError, ParseError
-from .files import storing
+from ..errors import InvalidInputError, ParseError, StorageError
+from .files import read_manifest, replace_manifest, storing
 
 #: Version of the files.
-FORMAT = 2
+FORMAT = 3
 INDEX = "checkpoint.json"
 BORDER, INSIDE = "border.", "inside."
 
@@ -61,7 +61,7 @@ class Checkpoint:
 
     Raises
     ------
-    InvalidInputError
+    StorageError
         It cannot be written to.
     """
 
@@ -73,7 +73,7 @@ class Checkpoint:
             probe.write_bytes(b"")
             probe.unlink()
         except OSError as error:
-            raise InvalidInputError(f"cannot write checkpoints to {folder}: {error.strerror}") from error
+            raise StorageError(f"cannot write checkpoints to {folder}: {error.strerror}") from error
         self._fingerprint: list[int] = []
 
     def identify(self, fingerprint: Sequence[int]) -> None:
@@ -92,26 +92,17 @@ class Checkpoint:
         StorageError
             ``checkpoint.json`` cannot be read.
         """
-        index = self.folder / INDEX
-        try:
-            with storing(index):
-                content = json.loads(index.read_bytes()) if index.exists() else None
-            if content is None:
-                return None
-            version, sweeps = content["format"], int(content["sweeps"])
-            fingerprint = content["fingerprint"]
-            names = zip(content["files"], content["checksums"], strict=True)
-            files = [(self.folder / name, int(sum_)) for name, sum_ in names]
-        except (ValueError, KeyError, TypeError) as error:
-            raise ParseError(index, None, "is damaged; delete the folder to start over") from error
-        if version != FORMAT:
-            raise ParseError(index, None, f"has format {version}, this version of preflow reads {FORMAT}")
-        if fingerprint != self._fingerprint:
+        text = read_manifest(self.folder / INDEX, FORMAT)
+        if text is None:
+            return None
+        content = json.loads(text)
+        if content["fingerprint"] != self._fingerprint:
             raise InvalidInputError(
                 f"{self.folder} has the checkpoint of another problem, or of other regions; "
                 "give another folder, or delete it"
             )
-        return Found(sweeps, files)
+        names = zip(content["files"], content["checksums"], strict=True)
+        return Found(content["sweeps"], [(self.folder / name, checksum) for name, checksum in names])
 
     @contextmanager
     def writing(self, sweeps: int) -> Iterator[Write]:
@@ -128,7 +119,6 @@ class Checkpoint:
     def _writing(self, sweeps: int) -> Iterator[Write]:
         written: dict[int, tuple[str, int]] = {}
         token = uuid.uuid4().hex[:8]  # a file of the last checkpoint is never written to
-        new = self.folder / f"{INDEX}.new"
 
         def write(number: int, border: Mapping[str, Array], inside: Mapping[str, Array]) -> None:
             path = self.folder / f"region-{number}-sweep-{sweeps}-{token}.npz"
@@ -144,19 +134,14 @@ class Checkpoint:
             yield write
             rows = [written[number] for number in sorted(written)]
             content = {
-                "format": FORMAT,
                 "sweeps": sweeps,
                 "fingerprint": self._fingerprint,
                 "files": [name for name, _ in rows],
                 "checksums": [sum_ for _, sum_ in rows],
             }
-            with new.open("w", encoding="utf-8") as file:
-                json.dump(content, file)
-                file.flush()
-                _flush(file.fileno())
-            new.replace(self.folder / INDEX)
+            replace_manifest(self.folder / INDEX, FORMAT, content)
         except BaseException:
-            for path in (new, *(self.folder / name for name, _ in written.values())):
+            for path in [self.folder / name for name, _ in written.values()]:
                 with suppress(OSError):
                     path.unlink()
             raise

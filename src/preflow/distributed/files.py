@@ -37,7 +37,7 @@ from .exchange import INFINITE, Answer, Message, Narrow, Order, RegionTask, Repo
 from .sweeps import relabel
 
 #: Version of the files. A folder of another version is refused.
-FORMAT = 4
+FORMAT = 5
 MANIFEST = "regions.json"
 #: The names of the files of states end with this; the folder may have other files with this ending.
 SUFFIX = ".state"
@@ -114,6 +114,51 @@ def storing(path: Path) -> Iterator[None]:
         raise StorageError(f"{path}: {error.strerror or error}") from error
 
 
+def replace_manifest(path: Path, version: int, content: Mapping[str, object]) -> None:
+    """Replace a manifest in one step: a line with its version and the checksum of the rest, then the rest."""
+    rest = json.dumps(content).encode()
+    first = json.dumps({"format": version, "checksum": xxhash.xxh3_64_intdigest(rest)}).encode()
+    fresh = path.with_suffix(".new")
+    try:
+        with fresh.open("wb") as file:
+            file.write(first + b"\n" + rest)
+            file.flush()
+            os.fsync(file.fileno())
+        fresh.replace(path)
+    except BaseException:
+        with suppress(OSError):
+            fresh.unlink()
+        raise
+
+
+def read_manifest(path: Path, version: int) -> bytes | None:
+    """Return the content of a manifest as JSON, None where there is none.
+
+    Raises
+    ------
+    ParseError
+        It is damaged or of another version.
+    StorageError
+        It cannot be read.
+    """
+    try:
+        first, _, rest = path.read_bytes().partition(b"\n")
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise StorageError(f"{path}: {error.strerror}") from error
+    try:
+        head = json.loads(first)
+        found = head["format"]
+        if found == version and head["checksum"] != xxhash.xxh3_64_intdigest(rest):
+            raise ValueError("the checksum is wrong")
+    except (ValueError, TypeError, KeyError) as error:
+        raise ParseError(path, None, f"damaged checkpoint: {error}") from error
+    if found != version:
+        raise ParseError(path, None, f"format {found}, but this version of preflow reads {version}")
+    return rest
+
+
 class Spares:
     """Arrays of regions that have been unloaded: the next regions take them, which spares the system's pages.
 
@@ -183,31 +228,18 @@ class Store:
             The manifest is damaged or of another version.
         InvalidInputError
             It belongs to another problem.
+        StorageError
+            It cannot be read.
         """
-        path = self.folder / MANIFEST
-        try:
-            text = path.read_text("utf-8")
-        except FileNotFoundError:
+        text = read_manifest(self.folder / MANIFEST, FORMAT)
+        if text is None:
             return None
-        except OSError as error:
-            raise StorageError(f"{path}: {error.strerror}") from error
-        try:
-            content = json.loads(text)
-            version = content["format"]
-        except (ValueError, TypeError, KeyError) as error:
-            raise ParseError(path, None, f"damaged checkpoint: {error}") from error
-        if version != FORMAT:
-            raise ParseError(path, None, f"format {version}, but this version of preflow reads {FORMAT}")
-        try:
-            known, sweeps = content["problem"], int(content["sweeps"])
-            regions, borders = [Entry.of(*each) for each in content["regions"]], Entry.of(*content["borders"])
-            sums = [int(each) for each in content["sums"]]
-            self._serial = int(content["serial"])
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
-            raise ParseError(path, None, f"damaged checkpoint: {error}") from error
-        if known != json.loads(json.dumps(problem)):
+        content = json.loads(text)
+        if content["problem"] != json.loads(json.dumps(problem)):
             raise self.of_another_problem()
-        return Manifest(sweeps, regions, borders, sums)
+        self._serial = content["serial"]
+        regions = [Entry.of(*each) for each in content["regions"]]
+        return Manifest(content["sweeps"], regions, Entry.of(*content["borders"]), content["sums"])
 
     def of_another_problem(self) -> InvalidInputError:
         """Return the error that says so."""
@@ -246,25 +278,10 @@ class Store:
 
     def commit(self, problem: object, manifest: Manifest) -> None:
         """Replace the manifest; files that it does not name may be written over or deleted then."""
-        content = {
-            "format": FORMAT,
-            "problem": problem,
-            "serial": self._serial,
-            **manifest._asdict(),
-        }
+        content = {"problem": problem, "serial": self._serial, **manifest._asdict()}
         path = self.folder / MANIFEST
-        fresh = path.with_suffix(".new")
         with storing(path):
-            try:
-                with fresh.open("w", encoding="utf-8") as file:
-                    json.dump(content, file)
-                    file.flush()
-                    os.fsync(file.fileno())
-                fresh.replace(path)
-            except BaseException:
-                with suppress(OSError):
-                    fresh.unlink()
-                raise
+            replace_manifest(path, FORMAT, content)
         for stem, path in self._others([*manifest.regions, manifest.borders]):
             if self._old.setdefault(stem, path) != path:
                 with storing(path):

@@ -219,13 +219,13 @@ class RayExchange:
     MissingDependencyError
         Ray is not installed.
     InvalidInputError
-        An argument is malformed, or the folder cannot be written to.
+        An argument is malformed.
     WorkerDiedError
         While sweeping: an actor died again and again.
     ParseError
         A checkpoint is damaged, or of another version.
     StorageError
-        A checkpoint cannot be written: the disk is full, say. The last one is whole.
+        A checkpoint cannot be written: the disk is full, or the folder is read-only. The last one is whole.
 
     Notes
     -----
