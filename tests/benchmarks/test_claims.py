@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from statistics import geometric_mean
+from statistics import geometric_mean, mean, stdev
 
 from benchmarks.reproduce import cihan, deveci, wu_he_hong
+from benchmarks.reproduce.activity import RECORDED
 from preflow.bench.report_files import read_reports
 from preflow.bench.runner import InstanceRecord
 from tests.support.paths import ROOT
@@ -258,3 +259,137 @@ def test_shares_of_deveci() -> None:
 def test_gpu_method_of_preflow_beside_one_thread() -> None:
     ours = pairs()["cuda-push-relabel", "serial-hi-pr"].values()
     assert f"{min(ours):.2f} to {max(ours):.2f} times (geometric mean {geometric_mean(ours):.2f})" in NOTEBOOK
+
+
+def of_day(*names: str) -> list[InstanceRecord]:
+    """Return the instances of records of 2026-11-28; the first that has a measurement counts."""
+    return read_reports([RESULTS / f"2026-11-28-{name}.json" for name in names]).records
+
+
+#: The codes of the thesis: the names of tables C and D, and the methods in records.
+CODES = {
+    "F_PRF": ("F_PRF", "serial-fifo"),
+    "H_PRF": ("H_PRF", "serial-highest-label-gap"),
+    "HI_PR": ("HI_PR",),
+    "HI_PRO": ("HI_PRO",),
+    "HI_PRW": ("HI_PRW",),
+}
+FAMILIES = [group for group, table in cihan.TABLES.items() if table.number.startswith("C")]
+COUNTED = {"pushes": 1000, "relabels": 1000, "global_relabels": 1}
+
+
+def cells_of(found: list[dict[str, int]], published: cihan.Published) -> list[str]:
+    """Return means ± standard deviations of counts beside those of the thesis."""
+    return [
+        f"{mean([each[name] for each in found]) / unit:,.0f} ± "
+        f"{stdev([each[name] for each in found]) / unit:,.0f} ({getattr(published, name) / unit:,.0f})"
+        for name, unit in COUNTED.items()
+    ]
+
+
+def test_serial_codes_on_several_seeds() -> None:
+    records = [
+        *of_day("cihan-seeds-xeon64"),
+        *of_day("cihan-serial-rmf-wide-xeon", "cihan-rest-xeon", "cihan-serial-epyc"),
+    ]
+    for group in FAMILIES:
+        for code, names in CODES.items():
+            found = [
+                measured.detail
+                for record in records
+                for name in names
+                if record.name.startswith(group) and (measured := record.of(f"preflow:{name}"))
+            ]
+            assert len(found) == (2 if (code, group) == ("F_PRF", "rmf-wide 400x16") else 5)
+            cells = cells_of(found, cihan.TABLES[group].rows[code])
+            assert f"| {group} | {code} | {' | '.join(cells)} |" in PAGE
+
+
+def test_cihan_on_eight_threads_and_several_seeds() -> None:
+    records = of_day("cihan-8-threads-xeon64", "cihan-families-threads-xeon", "cihan-rest-xeon")
+    for group in FAMILIES:
+        for form, shown in (("multicore-fifo", "ours"), (cihan.AS_PRINTED, "as printed")):
+            found = [
+                measured.detail
+                for record in records
+                if record.name.startswith(group) and (measured := record.of(f"preflow:{form}@8"))
+            ]
+            assert len(found) == 3
+            cells = cells_of(found, cihan.TABLES[group].rows["Cihan"])
+            assert f"| {group} | {shown} | {' | '.join(cells)} |" in PAGE
+    (volume,) = [record for record in records if record.name == "babyface.n6c10-like"]
+    on_two = seconds_of(volume, f"{cihan.AS_PRINTED}@2", "solve")
+    assert f"as printed on two threads take {on_two:.1f} s" in PAGE
+
+
+def test_our_variants_of_the_serial_codes() -> None:
+    published = {
+        record.name: record
+        for record in of_day(
+            "cihan-rest-xeon", "cihan-serial-rmf-wide-xeon", "cihan-serial-epyc", "cihan-volumes-epyc"
+        )
+    }
+    for record in of_day("cihan-hi-xeon64"):
+        cells = []
+        for code in ("HI_PR", "HI_PRO", "HI_PRW"):
+            ours = record.of(f"preflow:serial-{code.lower().replace('_', '-')}")
+            theirs = published[record.name].of(f"preflow:{code}")
+            assert ours is not None
+            assert theirs is not None
+            pushes, relabels = (ours.detail[name] / theirs.detail[name] for name in ("pushes", "relabels"))
+            cells += [f"{ours.median('solve'):.1f}", f"{pushes:.2f}", f"{relabels:.2f}"]
+        assert f"| {record.name.removesuffix(' seed 0')} | {' | '.join(cells)} |" in PAGE
+
+
+def test_active_vertices_of_cihan() -> None:
+    names = f"serial-fifo[{RECORDED}]", f"multicore-fifo[{RECORDED}]@8"
+    for record in of_day("cihan-active-xeon64"):
+        vertices, cells = record.sizes["vertices"], []
+        found = [
+            measured.detail["active"] if (measured := record.of(f"preflow:{name}")) else None
+            for name in names
+        ]
+        for samples in found:
+            if samples is None:
+                cells += [""] * 3
+            else:
+                shares = max(samples) / vertices, mean(samples) / vertices
+                cells += [f"{max(samples):,}", *(f"{share:.1%}" for share in shares)]
+        row = f"| {record.name.removesuffix(' seed 0')} | {vertices:,} | {' | '.join(cells)} |"
+        assert row.replace("%", " %") in PAGE
+        if record.name.startswith("rlg-long"):
+            at_once = [vertices / mean(samples) for samples in found if samples]
+            assert (
+                "one of {:.0f} in the mean in F_PRF, and one of {:,.0f} on 8 threads".format(*at_once) in PAGE
+            )
+
+
+def test_related_systems_of_cihan() -> None:
+    records = of_day("cihan-related-xeon64")
+    assert len(records) == len(cihan.TABLES)
+    for record in records:
+        cells = []
+        for name in cihan.RELATED_METHODS:
+            seconds = seconds_of(record, f"{name}@16", "solve")
+            cells.append("stopped" if seconds is None else f"{seconds:.3g}")
+        assert f"| {record.name.removesuffix(' seed 0')} | {' | '.join(cells)} |" in PAGE
+    cihan_alone, gaps = {}, {}
+    for record in records:
+        ours = seconds_of(record, "multicore-fifo@16", "solve")
+        assert ours is not None
+        for name in ("pulses", "multicore-anderson-setubal", "multicore-highest-label-gap"):
+            if seconds := seconds_of(record, f"{name}@16", "solve"):
+                cihan_alone.setdefault(name, {})[record.name] = seconds / ours
+        with_gaps = seconds_of(record, "multicore-highest-label-gap@16", "solve")
+        without = seconds_of(record, "multicore-highest-label-gap[gap=False]@16", "solve")
+        gaps[record.name] = with_gaps and without and without / with_gaps
+    slower = cihan_alone["pulses"].values(), cihan_alone["multicore-anderson-setubal"].values()
+    assert f"pulses take {min(slower[0]):.1f} to {max(slower[0]):.1f} times as long" in PAGE
+    assert f"Setubal's {min(slower[1]):.1f} to {max(slower[1]):.1f} times" in PAGE
+    ahead = sorted(1 / ratio for ratio in cihan_alone["multicore-highest-label-gap"].values() if ratio < 1)
+    assert (
+        "({3:.1f} times as fast), rmf-wide ({2:.1f}), the dense network ({1:.1f}) and".format(*ahead) in PAGE
+    )
+    assert f"line-moderate ({ahead[0]:.1f})" in PAGE
+    assert sum(ratio is None for ratio in gaps.values()) == 7
+    assert f"on rlg-wide it takes {gaps['rlg-wide 32768x64 seed 0']:.0f} times as long" in PAGE
