@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
+import time
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,8 +19,10 @@ import preflow
 from preflow import FlowNetwork
 from preflow.generators import family
 from preflow.graph.network import MaxFlowProblem
-from preflow.maxflow import contraction, policy
+from preflow.maxflow import contraction, policy, warm
+from preflow.maxflow.api import FlowCall
 from preflow.maxflow.contraction import arcs_of, contract, without_cycles
+from preflow.solving.call import Request
 from preflow.solving.deadline import Deadline
 
 CONTRACTED = "no minimum cut separates the vertices of a block"
@@ -379,3 +385,96 @@ def test_time_limits_of_solves_again(limit: float, monkeypatch: pytest.MonkeyPat
         arcs = rng.integers(0, solver.network.num_arcs, 2000)
         solver.set_capacity(arcs, solver.network.capacity[arcs] // 2)
     assert solver.solve().value == preflow.max_flow(solver.network, problem.source, problem.sink).value
+
+
+def path_of_blocks(*, floats: bool = False) -> FlowNetwork:
+    """Return 0 -> block {1, 2} -> block {3, 4} -> 5, with arcs of capacities 3, 2 and 5 between them."""
+    capacity = [3, 100, 100, 2, 100, 100, 5]
+    tail, head = [0, 1, 2, 2, 3, 4, 4], [1, 2, 1, 3, 4, 3, 5]
+    return FlowNetwork.from_arrays(tail, head, np.array(capacity, dtype=float if floats else int))
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy])
+def test_a_copy_has_capacities_of_its_own(copied: Callable[[preflow.MaxFlow], preflow.MaxFlow]) -> None:
+    solver = preflow.MaxFlow(path_of_blocks(), 0, 5)
+    assert is_contracted(solver.solve())
+    other = copied(solver)
+    other.set_capacity(3, 1)
+    assert is_contracted(other.solve())
+    assert (other.solve().value, solver.solve().value) == (1, 2)
+
+
+@given(st.integers(0, 10**6))
+def test_the_flow_of_floats_is_dropped_with_the_contraction(seed: int) -> None:
+    """The next network has integers, and no flow of fractions can be put into it."""
+    problem = backbone(seed, 3, 5)
+    network = problem.network
+    fractions = np.where(network.capacity < 100, network.capacity * 0.37, network.capacity)
+    solver = preflow.MaxFlow(
+        FlowNetwork.from_arrays(network.tail, network.head, fractions, num_vertices=15),
+        problem.source,
+        problem.sink,
+    )
+    solver.solve()
+    solver.set_capacity(np.arange(network.num_arcs), np.ceil(fractions))
+    solver.add_arcs([0], [1], [3.0])
+    found = solver.solve(method="serial-hi-pr")
+    found.verify()
+    expected = preflow.max_flow(solver.network, solver.sources, solver.sinks, method="serial-hi-pr")
+    assert found.value == expected.value
+
+
+def test_an_unbounded_flow_of_the_contracted_network_only() -> None:
+    """The way to the infinite arc led through a block, which has become weak."""
+    solver = preflow.MaxFlow(path_of_blocks(floats=True), 0, 5)
+    assert is_contracted(solver.solve())
+    solver.set_capacity([0, 3, 6], np.inf)
+    solver.set_capacity([1, 4], 4.0)
+    assert solver.solve().value == 4
+    solver.set_capacity([1, 4], np.inf)
+    with pytest.raises(preflow.errors.UnboundedFlowError, match=r"to sink 5$"):
+        solver.solve()
+
+
+def test_the_time_limit_counts_the_solve_of_a_contraction_that_broke(monkeypatch: pytest.MonkeyPatch) -> None:
+    network = path_of_blocks()
+    solver = preflow.MaxFlow(network, 0, 5)
+    assert is_contracted(solver.solve())
+    solver.set_capacity(np.arange(network.num_arcs), 1)
+    held = solver._contracted
+    assert held is not None
+    real, limits = preflow.MaxFlow.solve, []
+
+    def slow(self: preflow.MaxFlow, **given: Any) -> preflow.MaxFlowResult:
+        result = real(self, **given)
+        time.sleep(0.01)
+        return result
+
+    prepare = preflow.MaxFlow._prepare
+
+    def noted(self: preflow.MaxFlow, request: Request, emptied: bool) -> FlowCall:
+        limits.append(request.time_limit)
+        return prepare(self, request, emptied)
+
+    monkeypatch.setattr(warm, "worth_a_contraction", lambda network: False)
+    monkeypatch.setattr(held.solver, "solve", partial(slow, held.solver))
+    monkeypatch.setattr(preflow.MaxFlow, "_prepare", noted)
+    assert solver.solve(time_limit=100.0).value == 1
+    assert limits[-1] is not None
+    assert limits[-1] < 100.0 - 0.01
+
+
+def test_a_time_limit_does_not_forbid_to_contract_later() -> None:
+    solver = preflow.MaxFlow(path_of_blocks(), 0, 5)
+    solver.solve(time_limit=1e-9)
+    assert is_contracted(solver.solve())
+
+
+def test_an_older_flow_is_pickled() -> None:
+    """It is writable then, which no compiled kernel takes."""
+    solver = preflow.MaxFlow(path_of_blocks(), 0, 5)
+    solver.solve(method="serial-hi-pr")
+    solver.add_arcs([0], [1], [1])
+    assert is_contracted(solver.solve())
+    other = pickle.loads(pickle.dumps(solver))
+    assert other.solve(method="serial-hi-pr").value == 2

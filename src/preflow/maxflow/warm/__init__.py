@@ -62,7 +62,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...arrays import Array, Indices, Int64, Integers, NetworkInput, Vertices
-from ...errors import InvalidInputError
+from ...errors import CapacityOverflowError, InvalidInputError, UnboundedFlowError
 from ...graph.convert import as_flow_problem
 from ...graph.network import (
     EXACT_FLOAT,
@@ -465,7 +465,10 @@ class _Kept:
         if flow is not None:
             net.excess[:] = capacities[0]
             net.sink_residual[:] = capacities[1]
-            put_flow(arcs, self.pairs, self.state, flow)
+            # The flow of a pickled result is writable; the kernel is compiled for read-only flows.
+            read_only = flow.view()
+            read_only.flags.writeable = False
+            put_flow(arcs, self.pairs, self.state, read_only)
 
     @property
     def pairs(self) -> Pairs:
@@ -577,6 +580,10 @@ class _Contracted:
         self.place[contraction.taken] = np.arange(number, dtype=self.place.dtype)
         self.trees: BlockTrees | None = None
         self.strong: StrongArcs | None = None
+
+    def __getstate__(self) -> dict[str, object]:
+        """Return the state with a copy of the solver, whose capacities change."""
+        return self.__dict__ | {"solver": copy(self.solver)}
 
     def change(self, arcs: NDArray[np.int64], values: Array, reverse: bool) -> None:
         """Change capacities."""
@@ -847,9 +854,10 @@ class MaxFlow:
         self._record = _Record()
 
     def _forget_contraction(self) -> None:
-        """Drop the contracted network; keep the flow if there is no other."""
+        """Drop the contracted network; keep a flow of integers if there is no other flow."""
         if self._contracted is not None and self._kept is None and self.result is not None:
-            self._flow = self.result.flow
+            flow = self.result.flow
+            self._flow = flow if flow.dtype.kind == "i" else None
         self._contracted, self._may_contract = None, True
 
     def _forget_network(self) -> None:
@@ -886,9 +894,10 @@ class MaxFlow:
             As in :func:`preflow.max_flow`.
         """
         request = Request(METHODS, method, "cpu", threads, time_limit, progress, options)
-        contracted = self._solve_contracted(request) if request.method == "auto" else None
-        if contracted is not None:
-            return self._counted(contracted)
+        if request.method == "auto":
+            contracted, request = self._solve_contracted(request)
+            if contracted is not None:
+                return self._counted(contracted)
         kept, network = self._kept, self.network
         if kept is not None and not kept.fits():
             self._forget_network()
@@ -907,35 +916,51 @@ class MaxFlow:
         self._flow = None
         return self._counted(result)
 
-    def _solve_contracted(self, request: Request) -> MaxFlowResult | None:
-        """Solve the contracted network, after contracting if need be; None if that is not worth it."""
+    def _solve_contracted(self, request: Request) -> tuple[MaxFlowResult | None, Request]:
+        """Solve the contracted network, after contracting if need be.
+
+        Returns
+        -------
+        result : MaxFlowResult or None
+            None if it is not worth contracting the network.
+        request : Request
+            With the rest of its time limit.
+        """
         check_no_options(request.options)
         network, deadline = self.network, Deadline(request.time_limit)
         while True:
             if self._contracted is None and not self._contract(deadline):
-                return None
+                return None, replace(request, time_limit=deadline.left())
             contracted = self._contracted
             assert contracted is not None
-            cut = contracted.solver.solve(
-                threads=request.threads, time_limit=deadline.left(), progress=request.progress
-            )
-            bound = raised(cut.lower_bound + (cut.gap if cut.status == "optimal" else 0))
             # A new contraction is of the current capacities, so it needs no check.
-            if contracted.contraction.network is network or contracted.holds(network, bound):
-                return MaxFlowResult(
-                    **fields_of_contracted(network, contracted.contraction, cut, contracted.trees)
+            is_new = contracted.contraction.network is network
+            try:
+                cut = contracted.solver.solve(
+                    threads=request.threads, time_limit=deadline.left(), progress=request.progress
                 )
+            except (CapacityOverflowError, UnboundedFlowError):
+                # An old contraction may have larger flows than the network, and numbers vertices otherwise.
+                if is_new:
+                    raise
+            else:
+                with timed(self._reading, "solve"):
+                    bound = raised(cut.lower_bound + (cut.gap if cut.status == "optimal" else 0))
+                    holds = is_new or contracted.holds(network, bound)
+                if holds:
+                    fields = fields_of_contracted(network, contracted.contraction, cut, contracted.trees)
+                    return MaxFlowResult(**fields), request
             self._forget_contraction()
 
     def _contract(self, deadline: Deadline) -> bool:
         """Contract the network, once until it gets other arcs or terminals; return whether that is of use."""
         if not self._may_contract or not worth_a_contraction(self.network):
             return False
-        self._may_contract = False
         with timed(self._reading, "solve"):
             contraction = contract(self.network, self.sources, self.sinks, deadline)
             if contraction is not None:
                 self._contracted = _Contracted(contraction)
+        self._may_contract = contraction is None and deadline.passed()
         return contraction is not None
 
     def _counted(self, result: MaxFlowResult) -> MaxFlowResult:
@@ -1064,6 +1089,8 @@ class MaxFlow:
             state.update(_kept=None, _flow=None if self.result is None else self.result.flow)
         network = self.network
         state.update(_snapshot=network, _capacity=network.capacity, _reverse=network.reverse_capacity)
+        if self._contracted is not None:
+            state["_contracted"] = copy(self._contracted)
         return state
 
     def __repr__(self) -> str:
