@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 from preflow.cli import app
 from preflow.cli.volumes import parse_size
+from preflow.distributed.files import Store
 from preflow.errors import InvalidInputError
 from preflow.vision import segment
 
@@ -40,6 +41,29 @@ def test_the_mask_is_that_of_segment(kind: str, volume: np.ndarray, tmp_path: Pa
     expected = segment(volume, volume > 200, volume < 40, smoothness=2, sigma=20)
     mask = np.load(out) if kind == "npy" else zarr.open_array(out, mode="r")[:]
     assert np.array_equal(mask, expected.mask)
+
+
+@pytest.mark.parametrize("kind", ["npy", "zarr"])
+def test_an_error_leaves_the_mask_of_before(
+    kind: str, volume: np.ndarray, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if kind == "zarr":
+        pytest.importorskip("zarr")
+    out = tmp_path / f"mask.{kind}"
+    arguments = ["segment", "--volume", str(tmp_path / "volume.npy"), "--out", str(out), *SEEDS]
+    assert CliRunner().invoke(app, arguments).exit_code == 0
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+
+    def full(*given: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    for owner, name in ((Store, "write"), (Path, "replace")):
+        with monkeypatch.context() as patch:
+            patch.setattr(owner, name, full)
+            result = CliRunner().invoke(app, arguments)
+        assert result.exit_code == 2
+        assert "No space left on device" in result.output
+        assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 
 @pytest.mark.parametrize(

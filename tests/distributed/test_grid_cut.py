@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -141,6 +142,31 @@ def test_arrays_of_other_libraries(tmp_path: Path) -> None:
     result.verify()
     assert result.value == expected.value
     assert np.array_equal(mask[:], expected.labels)
+
+
+def test_labels_on_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The disk of a memory map is claimed before the solve: a write to it later would end the process."""
+
+    class Full:
+        shape = volume()[0].shape
+
+        def __setitem__(self, box: object, values: object) -> None:
+            full()
+
+    def full(*arguments: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(StorageError, match="labels: No space left"):
+        preflow.distributed.grid_cut(*volume(), out=Full())
+    if not hasattr(os, "posix_fallocate"):
+        return
+    path = tmp_path / "mask.npy"
+    mask = np.lib.format.open_memmap(path, "w+", np.bool_, Full.shape)
+    preflow.distributed.grid_cut(*volume(), out=mask[:])
+    assert path.stat().st_blocks * 512 >= path.stat().st_size
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    with pytest.raises(StorageError, match=r"mask.npy: No space left"):
+        preflow.distributed.grid_cut(*volume(), out=mask)
 
 
 def test_a_changed_answer_is_found() -> None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -45,23 +48,23 @@ def segment_volume(
     energy = VolumeEnergy(
         given, *seeds, smoothness=smoothness, sigma=sigma, connectivity=connectivity, prior=prior
     )
-    mask = create_mask(out, given)
-    with solver_progress() as progress:
-        result = grid_cut(
-            energy.source,
-            energy.sink,
-            energy.neighbor,
-            connectivity=energy.connectivity,
-            exchange="files",
-            memory=size,
-            folder=folder,
-            out=mask,
-            threads=threads,
-            time_limit=time_limit,
-            progress=progress,
-        )
-    if verify:
-        result.verify()
+    with new_mask(out, given) as mask:
+        with solver_progress() as progress:
+            result = grid_cut(
+                energy.source,
+                energy.sink,
+                energy.neighbor,
+                connectivity=energy.connectivity,
+                exchange="files",
+                memory=size,
+                folder=folder,
+                out=mask,
+                threads=threads,
+                time_limit=time_limit,
+                progress=progress,
+            )
+        if verify:
+            result.verify()
     optimal = result.status == "optimal"
     rows = [
         ("volume", f"{' x '.join(f'{length:,}' for length in result.shape)} voxels"),
@@ -118,16 +121,44 @@ def open_volume(path: str) -> AnyArray:
         raise ParseError(path, None, f"cannot be read as an array of zarr: {error}") from error
 
 
-def create_mask(path: str, volume: AnyArray) -> AnyArray:
-    """Create an array of bool like a volume, in a file of NumPy or of zarr."""
-    shape = tuple(map(int, volume.shape))
+@contextmanager
+def new_mask(path: str, volume: AnyArray) -> Iterator[AnyArray]:
+    """Yield an array of bool that becomes the mask at the end; after an error the old mask is as it was."""
+    target = Path(path).resolve()
+    part = target.with_name(f"{target.name}.part")
     try:
-        if path.endswith(".npy"):
-            import numpy as np
+        with _storing(path):
+            mask = _create_mask(part, target.suffix, volume)
+        yield mask
+        with _storing(path):
+            if target.suffix == ".npy":
+                mask.flush()
+            elif target.exists():
+                shutil.rmtree(target)
+            part.replace(target)
+    except BaseException:
+        if target.suffix == ".npy":
+            with suppress(OSError):
+                part.unlink()
+        else:
+            shutil.rmtree(part, ignore_errors=True)
+        raise
 
-            return np.lib.format.open_memmap(path, "w+", np.bool_, shape)
-        chunks = getattr(volume, "chunks", None) or tuple(min(length, 64) for length in shape)
-        return _zarr().create_array(path, shape=shape, chunks=chunks, dtype="bool", overwrite=True)
+
+def _create_mask(path: Path, kind: str, volume: AnyArray) -> AnyArray:
+    shape = tuple(map(int, volume.shape))
+    if kind == ".npy":
+        import numpy as np
+
+        return np.lib.format.open_memmap(path, "w+", np.bool_, shape)
+    chunks = getattr(volume, "chunks", None) or tuple(min(length, 64) for length in shape)
+    return _zarr().create_array(path, shape=shape, chunks=chunks, dtype="bool", overwrite=True)
+
+
+@contextmanager
+def _storing(path: str) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
         raise StorageError(f"{path}: {error.strerror or error}") from error
 

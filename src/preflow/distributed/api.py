@@ -19,7 +19,7 @@ from ..solving.run import Control, check_time_limit, run_interruptibly
 from ..solving.timing import timed, what_is_compiled
 from ..stats import SolveStats
 from .exchange import Exchange
-from .files import FileExchange, folder_of
+from .files import FileExchange, folder_of, storing
 from .grid_source import GridSource, Rounding, Survey, choose_rounding, grid_tasks, survey
 from .memory import MemoryExchange
 from .on_gpus import GpuExchange, divide_in_layers
@@ -118,7 +118,8 @@ def grid_cut(
     ParseError
         A file of the checkpoint is damaged, or of another version.
     StorageError
-        A file cannot be written: the disk is full, or the folder is read-only. The last checkpoint is whole.
+        A file, or `out`, cannot be written: the disk is full, or the folder is read-only. The last checkpoint
+        is whole.
 
     Notes
     -----
@@ -141,6 +142,7 @@ def grid_cut(
     source = GridSource.of(source_capacity, sink_capacity, neighbor_capacity, connectivity, periodic)
     if out is not None and tuple(out.shape) != source.shape:
         raise InvalidInputError(f"out has shape {tuple(out.shape)}, the grid has shape {source.shape}")
+    claim_disk(out)
     workers = most_threads(threads)
     check_host(exchange, memory, folder)
     if exchange == "gpus":
@@ -174,6 +176,26 @@ def grid_cut(
         exchange = MemoryExchange(1)
     solve = _Solve(source, boxes, make_exchange, out, workers)
     return run_interruptibly(solve.run, solve.control, time_limit, progress)
+
+
+def claim_disk(out: AnyArray) -> None:
+    """Claim the disk of a memory map: where it is full, a write to a new page would end the process.
+
+    Raises
+    ------
+    StorageError
+        The disk is full.
+    """
+    claim = getattr(os, "posix_fallocate", None)  # not on macOS
+    if (
+        claim is None
+        or not isinstance(out, np.memmap)
+        or out.filename is None
+        or out.mode not in ("r+", "w+")
+    ):
+        return
+    with storing(out.filename), open(out.filename, "r+b") as file:
+        claim(file.fileno(), 0, os.fstat(file.fileno()).st_size)
 
 
 def check_host(
@@ -361,7 +383,8 @@ class _Solve:
             if isinstance(out, np.ndarray) and out.dtype == np.bool_:
                 np.logical_not(side, out=out[box])
             else:
-                out[box] = ~side
+                with storing("labels"):
+                    out[box] = ~side
         if self.out is None:
             out.flags.writeable = False
         return out

@@ -106,12 +106,12 @@ class Manifest(NamedTuple):
 
 
 @contextmanager
-def storing(path: Path) -> Iterator[None]:
+def storing(place: Path | str) -> Iterator[None]:
     """Raise StorageError where the system raises OSError."""
     try:
         yield
     except OSError as error:
-        raise StorageError(f"{path}: {error.strerror or error}") from error
+        raise StorageError(f"{place}: {error.strerror or error}") from error
 
 
 def replace_manifest(path: Path, version: int, content: Mapping[str, object]) -> None:
