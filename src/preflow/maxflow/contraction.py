@@ -264,19 +264,6 @@ def around(arcs: Arcs, block: Array, count: int, sources: Array, sinks: Array) -
     return Around(*sums_around(arcs, block, role))
 
 
-class StrongArcs(NamedTuple):
-    """The strong arcs of a network.
-
-    Attributes
-    ----------
-    into, out : SortedArcs
-        By their heads, and by their tails.
-    """
-
-    into: SortedArcs
-    out: SortedArcs
-
-
 @dataclass(frozen=True, eq=False)
 class BlockTrees:
     """Trees of strong arcs in all blocks.
@@ -339,15 +326,11 @@ class Contraction:
         """Return the blocks of sources or of sinks."""
         return np.unique(self.block[vertices]).astype(np.int64)
 
-    def strong_arcs(self) -> StrongArcs:
-        """Return the strong arcs, once by their heads and once by their tails."""
-        arcs, size = arcs_of(self.network), self.network.num_vertices
-        return StrongArcs(
-            sorted_above(arcs, self.threshold, size, by_head=True),
-            sorted_above(arcs, self.threshold, size, by_head=False),
-        )
+    def strong_arcs(self, *, by_head: bool = False) -> SortedArcs:
+        """Return the strong arcs, sorted by their tails or by their heads."""
+        return sorted_above(arcs_of(self.network), self.threshold, len(self.block), by_head=by_head)
 
-    def planted(self, network: FlowNetwork, bound: float, strong: StrongArcs) -> BlockTrees | None:
+    def planted(self, network: FlowNetwork, bound: float, strong: SortedArcs) -> BlockTrees | None:
         """Plant trees of the strong arcs that are above a bound; None if they do not span the blocks.
 
         Parameters
@@ -355,21 +338,35 @@ class Contraction:
         network : FlowNetwork
             With the current capacities.
         bound : float
-        strong : StrongArcs
+        strong : SortedArcs
+            By their tails.
         """
         size = len(self.block)
         root = np.empty(self.smaller.num_vertices, dtype=self.block.dtype)
         root[self.block] = np.arange(size, dtype=self.block.dtype)
         for terminals in (self.sources, self.sinks):
             root[self.block[terminals]] = terminals
-        arcs, both = arcs_of(network), []
-        for side in strong:
-            trees = Trees(*(np.empty(size, dtype=side.first.dtype) for _ in range(3)))
-            reached = np.zeros(size, dtype=bool)
-            if plant_trees(arcs, bound, side, self.block, root, reached, trees) < size:
+        arcs, dtype = arcs_of(network), strong.first.dtype
+
+        def planted(sorted_arcs: SortedArcs) -> tuple[Trees, Trees | None] | None:
+            trees = Trees(*(np.empty(size, dtype=dtype) for _ in range(3)))
+            back = Trees(trees.order, np.empty(size, dtype=dtype), np.empty(size, dtype=dtype))
+            position = np.zeros(size, dtype=dtype)
+            count, turned = plant_trees(arcs, bound, sorted_arcs, self.block, root, position, trees, back)
+            if count < size:
                 return None
-            both.append(trees)
-        return BlockTrees(*both)
+            return trees, back if turned == size else None
+
+        found = planted(strong)
+        if found is None:
+            return None
+        down, up = found
+        if up is None:
+            found = planted(self.strong_arcs(by_head=True))
+            if found is None:
+                return None
+            up, _ = found
+        return BlockTrees(up, down)
 
     def expanded(self, network: FlowNetwork, trees: BlockTrees, smaller_flow: Array) -> Array:
         """Return the flow of every input arc for a flow of the contracted network.
@@ -468,34 +465,59 @@ def plant_trees(
     strong: SortedArcs,
     block: Indices,
     root: Indices,
-    reached: NDArray[np.bool_],
+    position: Indices,
     trees: Trees,
-) -> np.uint64:
+    back: Trees,
+) -> tuple[np.uint64, np.uint64]:
     """Search each block breadth-first from its root, over arcs with capacities above `bound`.
 
-    Return the number of vertices that were reached. None is reached on entry.
+    The search also looks for an arc from each vertex to an earlier one. If there is one for each vertex,
+    these arcs are trees that lead back to the roots.
+
+    Parameters
+    ----------
+    position : ndarray, shape (n,)
+        Where in the order each vertex is, from 1. All are 0 on entry, that is, not reached.
+    trees, back : Trees
+        The results. They share one order.
+
+    Returns
+    -------
+    count : the number of vertices that were reached
+    turned : the number of vertices with an arc to an earlier one; all roots count
     """
     order, parent, number = trees
     m = np.uint64(len(arcs.tail))
-    end = ZERO
+    end, turned = ZERO, np.uint64(len(root))
     for b in range(len(root)):
         r = np.uint64(root[b])
-        reached[r] = True
-        parent[r], number[r], order[end] = r, 0, r
+        order[end] = r
         end += ONE
+        parent[r], number[r], position[r] = r, 0, end
+        back.parent[r], back.number[r] = r, 0
     k = ZERO
     while k < end:
         v = np.uint64(order[k])
         k += ONE
+        is_turned = parent[v] == v
         for e in range(np.uint64(strong.first[v]), np.uint64(strong.first[v + ONE])):
             w, i = np.uint64(strong.other[e]), np.uint64(strong.number[e])
-            if reached[w] or block[w] != block[v]:
+            at = np.uint64(position[w])
+            is_new = at == 0
+            is_earlier = not is_new and at < k and not is_turned
+            if not (is_new or is_earlier) or block[w] != block[v]:
                 continue
-            if (arcs.capacity[i] if i < m else arcs.reverse_capacity[i - m]) > bound:
-                reached[w] = True
-                parent[w], number[w], order[end] = v, i, w
+            if (arcs.capacity[i] if i < m else arcs.reverse_capacity[i - m]) <= bound:
+                continue
+            if is_new:
+                order[end] = w
                 end += ONE
-    return end
+                parent[w], number[w], position[w] = v, i, end
+            else:
+                back.parent[v], back.number[v] = w, i
+                is_turned = True
+                turned += ONE
+    return end, turned
 
 
 @kernel

@@ -86,7 +86,7 @@ from ...solving.method import Method
 from ...solving.timing import timed
 from ...stats import SolveStats
 from ..api import FlowCall, fields_of_contracted, max_flow
-from ..contraction import BlockTrees, Contraction, StrongArcs, contract, raised
+from ..contraction import BlockTrees, Contraction, SortedArcs, contract, raised
 from ..methods import METHODS
 from ..policy import choose, worth_a_contraction
 from ..recover_flow import Unused, flow_of_arcs, return_directly, return_upstream, topological_order
@@ -566,7 +566,7 @@ class _Contracted:
         The arc of the contracted network that each input arc is; their number for an arc within a block.
     trees : BlockTrees or None
         Of arcs above the last bound, once capacities have changed.
-    strong : StrongArcs or None
+    strong : SortedArcs or None
         The arcs that were strong when the network was contracted.
     """
 
@@ -579,7 +579,7 @@ class _Contracted:
         self.place: Array = np.full(contraction.network.num_arcs, number, dtype=contraction.taken.dtype)
         self.place[contraction.taken] = np.arange(number, dtype=self.place.dtype)
         self.trees: BlockTrees | None = None
-        self.strong: StrongArcs | None = None
+        self.strong: SortedArcs | None = None
 
     def __getstate__(self) -> dict[str, object]:
         """Return the state with a copy of the solver, whose capacities change."""
