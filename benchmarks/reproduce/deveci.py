@@ -776,6 +776,6 @@ PAPER = Paper(
     MappingProxyType({name: text for name, (text, _) in PARTS.items()}),
     suites,
     seeded=False,
-    full="hours with a GPU; without one its methods are left out and named",
+    full="for each run about an hour with a GPU; without one its methods are left out and named",
     small="minutes",
 )

@@ -241,7 +241,7 @@ PAPER = Paper(
     ),
     suites,
     seeded=True,
-    full="minutes with a GPU; without one its methods are left out and named",
+    full="about ten minutes with a GPU; without one its methods are left out and named",
     small="minutes",
     apart=(GROWTH,),
     programs=MappingProxyType(

@@ -280,7 +280,8 @@ PAPER = Paper(
     ),
     suites,
     seeded=True,
-    full="hours with a GPU; without one its methods are left out and named",
+    full="for each seed and run about an hour with a GPU and 16 cores; without a GPU its methods are "
+    "left out and named",
     small="minutes",
     programs=MappingProxyType(
         {

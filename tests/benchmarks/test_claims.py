@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
 from statistics import geometric_mean, mean, stdev
+from typing import Any
 
-from benchmarks.reproduce import cihan, deveci, wu_he_hong
+from benchmarks.reproduce import cihan, deveci, lupinska, wu_he_hong
 from benchmarks.reproduce.activity import RECORDED
 from preflow.bench.report_files import read_reports
-from preflow.bench.runner import InstanceRecord
+from preflow.bench.runner import InstanceRecord, Measurement
+from preflow.bench.scaling import speed_ups
 from tests.support.paths import ROOT
 
 RESULTS = ROOT / "benchmarks" / "results"
@@ -156,15 +159,19 @@ def test_speed_of_the_gpu_beside_four_threads() -> None:
 
 
 def test_first_relabel_and_filter_of_deveci() -> None:
-    report = read_reports([RESULTS / "2026-11-28-deveci-first-relabel-h200.json"])
-    # Their runs with a first relabel compiled the kernel.
-    compiled = ("amazon0505-like", "as-Skitter-like")
+    files = ("deveci-first-relabel-later-h200", "deveci-first-relabel-h200")
     first, without = deveci.FIXED, deveci.FIXED.replace("]", ",initial_relabel=False]")
-    ratios, whole = {}, []
-    for record in report.records:
-        here, there = seconds_of(record, without, "search"), seconds_of(record, first, "search")
-        if here and there and record.name not in compiled:
+    ratios, whole, relabels = {}, [], {}
+    for name in files:
+        for record in read_reports([RESULTS / f"2026-11-28-{name}.json"]).records:
+            here, there = seconds_of(record, without, "search"), seconds_of(record, first, "search")
+            # The run with a first relabel compiled the kernel.
+            if not here or not there or record.name in ratios or record.name == "amazon0505-like":
+                continue
             ratios[record.name] = here / there
+            relabels[record.name] = [
+                record.of(f"preflow:{method}").detail["global_relabels"] for method in (without, first)
+            ]
             whole.append(
                 (seconds_of(record, without, "solve") or 0) / (seconds_of(record, first, "solve") or 1)
             )
@@ -173,8 +180,19 @@ def test_first_relabel_and_filter_of_deveci() -> None:
     assert f"takes {geometric_mean(ratios.values()):.2f} times as long without it" in PAGE
     assert f"less on {less}. " in PAGE
     assert f"included the mean is {geometric_mean(whole):.2f}" in PAGE
-    meshes = (ratios["delaunay_n20-like"], ratios["delaunay_n21-like"], ratios["hugetrace-00000-like"])
-    assert "{:.1f} and {:.1f} times as long on two Delaunay graphs, {:.0f} times".format(*meshes) in PAGE
+    delaunay = [ratio for name, ratio in ratios.items() if name.startswith("delaunay")]
+    assert f"{min(delaunay):.1f} to {max(delaunay):.1f} times as long on the four Delaunay graphs" in PAGE
+    meshes = ("hugetrace-00000-like", "hugebubbles-00000-like", "hugetrace-00020-like")
+    assert "{:.0f}, {:.0f} and {:.0f} times on hugetrace-00000".format(*map(ratios.get, meshes)) in PAGE
+    more, fewer = zip(*(relabels[name] for name in meshes), strict=True)
+    assert "{}, {} and {} global relabels instead of".format(*more) in PAGE
+    assert "instead of {}, {} and {}.".format(*fewer) in PAGE
+    (hard,) = [record for record in of_day(files[0]) if record.name == "Hamrle3-like"]
+    measured = hard.of(f"preflow:{without}")
+    assert measured is not None
+    assert seconds_of(hard, first, "search") is None
+    counted = measured.detail["global_relabels"]
+    assert f"it took {measured.median('search'):.0f} s and {counted} global relabels" in PAGE
     kept, most, slow = 0, [0.0] * 3, [0] * 3
     for record in read_reports([RESULTS / "2026-11-28-deveci-filter-xeon.json"]).records:
         found = [seconds_of(record, method, "search") or 0.0 for method in deveci.FILTER_METHODS]
@@ -278,7 +296,7 @@ FAMILIES = [group for group, table in cihan.TABLES.items() if table.number.start
 COUNTED = {"pushes": 1000, "relabels": 1000, "global_relabels": 1}
 
 
-def cells_of(found: list[dict[str, int]], published: cihan.Published) -> list[str]:
+def cells_of(found: list[Mapping[str, Any]], published: cihan.Published) -> list[str]:
     """Return means ± standard deviations of counts beside those of the thesis."""
     return [
         f"{mean([each[name] for each in found]) / unit:,.0f} ± "
@@ -373,7 +391,8 @@ def test_related_systems_of_cihan() -> None:
             seconds = seconds_of(record, f"{name}@16", "solve")
             cells.append("stopped" if seconds is None else f"{seconds:.3g}")
         assert f"| {record.name.removesuffix(' seed 0')} | {' | '.join(cells)} |" in PAGE
-    cihan_alone, gaps = {}, {}
+    cihan_alone: dict[str, dict[str, float]] = {}
+    gaps: dict[str, float | None] = {}
     for record in records:
         ours = seconds_of(record, "multicore-fifo@16", "solve")
         assert ours is not None
@@ -393,3 +412,150 @@ def test_related_systems_of_cihan() -> None:
     assert f"line-moderate ({ahead[0]:.1f})" in PAGE
     assert sum(ratio is None for ratio in gaps.values()) == 7
     assert f"on rlg-wide it takes {gaps['rlg-wide 32768x64 seed 0']:.0f} times as long" in PAGE
+
+
+def test_counts_of_deveci_at_full_size() -> None:
+    rows: dict[str, list[float]] = {"barriers": [], "edges read": [], "seconds": []}
+    fastest = []
+    for record in of_day("deveci-counts-full-h200"):
+        found = [record.of(f"preflow:{name}") for name in deveci.COUNTED]
+        ours, phases, cpu = (each for each in found if each)
+        times = {each.contestant: each.median("search") or 0.0 for each in (ours, phases, cpu)}
+        fastest.append(min(times, key=times.__getitem__).removeprefix("preflow:"))
+        rows["barriers"].append(ours.detail["barriers"] / phases.detail["barriers"])
+        rows["edges read"].append(ours.detail["arc_scans"] / phases.detail["arc_scans"])
+        rows["seconds"].append(times[ours.contestant] / times[phases.contestant])
+    for name, ratios in rows.items():
+        cells = f"{min(ratios):.2f} | {geometric_mean(ratios):.2f} | {max(ratios):.2f}"
+        assert f"| {name} | {cells} |" in PAGE
+    assert [fastest.count(name) for name in deveci.COUNTED] == [1, 26, 1]
+    assert "G-HKDW is the fastest on 26 graphs" in PAGE
+
+
+def test_periods_of_deveci_at_full_size() -> None:
+    (table,) = deveci.sweep_table(of_day("deveci-periods-full-xeon64"))
+    for column, name in ((1, "edges read, over"), (2, "pushes, over"), (3, "seconds, over")):
+        assert f"| {name} k = 0.5 | {' | '.join(row[column] for row in table.rows)} |" in PAGE
+    fewest = " | ".join(row[4] for row in table.rows)
+    assert f"| graphs on which k reads the fewest edges | {fewest} |" in PAGE
+
+
+def test_steep_arcs_on_a_gpu() -> None:
+    seconds, pushes = [], []
+    for record in of_day("wu-he-hong-steep-arcs-h200"):
+        before, after = (
+            record.of(f"preflow:cuda-hybrid{options}") for options in ("", "[cancel_steep_arcs=True]")
+        )
+        assert before is not None
+        assert after is not None
+        assert before.value == after.value
+        seconds.append((after.median("total") or 0) / (before.median("total") or 1))
+        pushes.append(after.detail["pushes"] / before.detail["pushes"])
+    assert len(seconds) == 19
+    assert f"{min(seconds):.2f} to {max(seconds):.2f} of the time of the kernel that leaves" in PAGE
+    assert f"{geometric_mean(seconds):.2f} in the geometric mean" in PAGE
+    assert f"and {min(pushes):.2f} to {max(pushes):.2f} of the pushes" in PAGE
+
+
+def milliseconds(record: InstanceRecord, method: str) -> str:
+    time = 1e3 * (seconds_of(record, method) or 0.0)
+    return f"{time:.3g}" if time < 999.5 else f"{time:,.0f}"
+
+
+def test_lockfree_assignment_on_a_gpu() -> None:
+    sizes: dict[str, list[Measurement]] = {}
+    for record in of_day("lupinska-lockfree-h200"):
+        sizes.setdefault(record.group, []).extend(record.measurements)
+    times = [mean([1e3 * (each.median("total") or 0) for each in runs]) for runs in sizes.values()]
+    assert f"| milliseconds | {' | '.join(f'{time:,.0f}' for time in times)} |" in PAGE
+    for name in ("pushes", "relabels"):
+        counts = [mean([each.detail[name] for each in runs]) for runs in sizes.values()]
+        assert f"| {name} | {' | '.join(f'{count:,.0f}' for count in counts)} |" in PAGE
+
+
+def test_updates_and_blocks_of_lupinska() -> None:
+    records = of_day("lupinska-updates-full-h200")
+    for method in lupinska.UPDATE_METHODS:
+        cells = []
+        for record in records:
+            measured = record.of(f"preflow:{method}")
+            assert measured is not None
+            cells.append(f"{measured.detail['pushes']:,} ({milliseconds(record, method)})")
+        assert f" | {' | '.join(cells)} |" in PAGE
+    for record in records[1:]:
+        times = " | ".join(milliseconds(record, method) for method in lupinska.BLOCK_METHODS)
+        assert f"| {record.group.split()[1]} rows, ms | {times} |" in PAGE
+
+
+def test_systems_of_lupinska_on_networks() -> None:
+    pushes = []
+    for record in of_day("lupinska-networks-h200"):
+        side = record.name.partition("x")[2].split()[0]
+        times = " | ".join(milliseconds(record, method) for method in lupinska.FLOW_METHODS)
+        assert f"| {side} | {times} |" in PAGE
+        hybrid, ours = (record.of(f"preflow:{name}") for name in ("cuda-hybrid", "cuda-lockfree"))
+        assert hybrid is not None
+        assert ours is not None
+        pushes.append(hybrid.detail["pushes"] / ours.detail["pushes"])
+    assert f"The hybrid makes {min(pushes):.0f} to {max(pushes):.0f} times the pushes" in PAGE
+
+
+def hours(
+    names: tuple[str, ...], counts: Callable[[str, str], bool] = lambda _instance, _name: True
+) -> float:
+    """Return the hours of one run of each method of records that counts."""
+    found: dict[tuple[str, str], float] = {}
+    for record in of_day(*names):
+        for each in record.measurements:
+            method = each.contestant.removeprefix("preflow:")
+            method = next((codes[-1] for code, codes in CODES.items() if code == method), method)
+            if each.seconds and counts(record.name, method):
+                found.setdefault((record.name, method), each.median("total") or 0.0)
+    return sum(found.values()) / 3600
+
+
+def test_stated_hours() -> None:
+    forms = ("multicore-fifo", cihan.AS_PRINTED)
+    several = "seed 1", "seed 2"
+    threads = (
+        *("cihan-hi-xeon64", "cihan-rest-xeon", "cihan-serial-rmf-wide-xeon", "cihan-families-threads-xeon"),
+        *("cihan-volumes-xeon", "cihan-8-threads-xeon64", "cihan-serial-epyc", "cihan-volumes-epyc"),
+    )
+    on_eight = {f"{form}@{count}" for form in forms for count in (1, 8)}
+    tables = hours(
+        threads,
+        lambda name, method: not name.endswith(several) and (method in on_eight or "@" not in method),
+    )
+    speed_up = hours(threads, lambda name, method: not name.endswith(several) and "@" in method)
+    active = hours(("cihan-active-xeon64",)) + hours(
+        ("cihan-rest-xeon",),
+        lambda name, method: "rmf-wide" in name and method in ("serial-fifo", "multicore-fifo@1"),
+    )
+    for part, sum_of_part in (
+        ("`cihan`, tables C.1 to D.7, without `auto`", tables),
+        ("`cihan speed-up`, five numbers of threads", speed_up),
+        ("`cihan active`", active),
+        ("`cihan related --threads 16 --time-limit 20`", hours(("cihan-related-xeon64",))),
+    ):
+        assert f"| {part} | {sum_of_part:.1f} |" in PAGE
+    shown = (f"{each:.1f}" for each in (tables, speed_up, active, hours(("cihan-related-xeon64",))))
+    stated = "{} hours for the tables, {} for speed-up, {} for active, {} for related".format(*shown)
+    assert stated in cihan.PAPER.full
+    parts = ("first-relabel-h200", "first-relabel-later-h200", "filter-xeon", "periods-full-xeon64")
+    deveci_hours = hours(tuple(f"deveci-{part}" for part in (*parts, "counts-full-h200")))
+    assert f"| `deveci28 filter k-sweep first-relabel counts` | {deveci_hours:.1f} |" in PAGE
+
+
+def test_speed_ups_of_cihan() -> None:
+    curves = speed_ups(
+        of_day("cihan-rest-xeon", "cihan-families-threads-xeon", "cihan-volumes-xeon"), "solve"
+    )
+    assert len(curves) == len(cihan.TABLES)
+    spans = []
+    for form in ("multicore-fifo", cihan.AS_PRINTED):
+        for of_families in (True, False):
+            found = [curve[form][8] for group, curve in curves.items() if (group in FAMILIES) == of_families]
+            spans += [f"{min(found):.1f}", f"{max(found):.1f}"]
+    stated = "{} to {} times as fast as one on the families and {} to {} times on volumes".format(*spans[:4])
+    assert stated in PAGE
+    assert "in the printed form {} to {} and {} to {} times".format(*spans[4:]) in PAGE
