@@ -226,6 +226,24 @@ def test_a_task_of_ray_that_dies_is_tried_again(ray_cluster: None, tmp_path: Pat
     assert isinstance(found.error, WorkerDiedError)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_item_that_ends_workers_of_dask_takes_no_other_with_it(workers: int) -> None:
+    """All workers may be dead at the same time; then the function is lost that they had got."""
+    distributed = pytest.importorskip("distributed", reason="dask.distributed is not installed")
+    with (
+        distributed.LocalCluster(
+            n_workers=workers, threads_per_worker=1, host="127.0.0.1", dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster),
+    ):
+        found = list(preflow.distributed.map(end_at_three, range(12), host="dask", errors="return", chunk=1))
+    failed = found.pop(3)
+    assert found == [0, 1, 2, 4, 5, 6, 7, 8, 9, 10, 11]
+    assert isinstance(failed, ItemError)
+    assert isinstance(failed.error, WorkerDiedError)
+
+
 def test_what_cannot_be_sent_is_reported_for_its_item() -> None:
     found = list(
         preflow.distributed.map(unsendable, [0, 1, 2], host="processes", workers=1, errors="return", chunk=3)

@@ -208,12 +208,17 @@ def map(
 
 @dataclass
 class _Chunk:
-    """Items that travel together: those from number `first` on."""
+    """Items that travel together: those from number `first` on.
+
+    One that `is_alone` is submitted when nothing else is in flight, and `is_held` until then.
+    """
 
     first: int
     items: Sequence[object]
     future: Future[Done]
     attempt: int = 1
+    is_alone: bool = False
+    is_held: bool = False
 
 
 @dataclass
@@ -243,7 +248,10 @@ class _Batch:
             host = self.open_host()
             try:
                 while True:
-                    self._fill(host, window)
+                    if window and window[0].is_alone and not window[0].future.done():
+                        self._release(host, window)
+                    else:
+                        self._fill(host, window)
                     self._measure(window)
                     if report is not None:
                         report(self._report(time.monotonic() - start, window))
@@ -315,6 +323,11 @@ class _Batch:
                 yield self._failed(each.first, error)
                 return
             attempt = each.attempt + 1 if len(each.items) == 1 else 1
+            if attempt == ATTEMPTS and not host.items_die_alone:
+                window.appendleft(
+                    _Chunk(each.first, each.items, Future(), attempt, is_alone=True, is_held=True)
+                )
+                return
             again = [
                 _Chunk(each.first + number, [item], host.submit([item]), attempt)
                 for number, item in enumerate(each.items)
@@ -324,6 +337,12 @@ class _Batch:
         for number, outcome in enumerate(outcomes, each.first):
             self.handed += 1
             yield self._failed(number, outcome.error) if isinstance(outcome, Failure) else outcome
+
+    def _release(self, host: Host, window: deque[_Chunk]) -> None:
+        """Submit a held item once nothing else is in flight: no other item can end its worker then."""
+        first = window[0]
+        if first.is_held and all(each.future.done() for each in window if each is not first):
+            first.future, first.is_held = host.submit(first.items), False
 
     def _failed(self, number: int, error: Exception) -> ItemError:
         """Return the error of an item, or raise it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 class DaskHost:
     """Tasks of the cluster that this process is connected to, or of a local one that ends with the batch.
 
+    A worker that dies takes other tasks with it: those that it runs or has queued.
+
     Parameters
     ----------
     task : Task
@@ -33,6 +35,8 @@ class DaskHost:
         Processes of a local cluster.
     """
 
+    items_die_alone = False
+
     def __init__(self, task: Task, slots: int | None, address: str | None, local_slots: int) -> None:
         connected = current_client() if address is None else None
         self._started = connected is None
@@ -40,17 +44,24 @@ class DaskHost:
         try:
             threads = sum(self._client.nthreads().values())
             self.slots = slots or max(1, threads // task.threads)
-            self._task = self._client.scatter(task, broadcast=True, hash=False)
+            self._task = self._scatter(task)
         except BaseException:
             if self._started:
                 self._client.close()
             raise
+        self._given = task
+        self._is_lost = self._is_closed = False
         self._asked: dict[Future[Done], distributed.Future] = {}
+
+    def _scatter(self, task: Task) -> distributed.Future:
+        return self._client.scatter(task, broadcast=True, hash=False)
 
     def submit(self, items: Sequence[object]) -> Future[Done]:
         """Start a task for a chunk."""
         future: Future[Done] = Future()
         try:
+            if self._is_lost:
+                self._is_lost, self._task = False, self._scatter(self._given)
             asked = self._client.submit(solve, self._task, items, pure=False, key=None)
         except Exception as error:
             future.set_exception(TypeError(f"cannot be sent: {type(error).__name__}: {error}"))
@@ -61,11 +72,15 @@ class DaskHost:
 
     def _pass_on(self, found: distributed.Future, future: Future[Done]) -> None:
         self._asked.pop(future, None)
-        if found.cancelled():
-            future.cancel()
-            return
         try:
             future.set_result(found.result())
+        except CancelledError as error:
+            if self._is_closed:
+                future.cancel()
+                return
+            # All workers died that had the function.
+            self._is_lost = True
+            future.set_exception(WorkerDiedError(f"{type(error).__name__}: {error}"))
         except distributed.KilledWorker as error:
             future.set_exception(WorkerDiedError(f"{type(error).__name__}: {error}"))
         except Exception as error:
@@ -73,6 +88,7 @@ class DaskHost:
 
     def close(self) -> None:
         """Cancel what is not done; end the cluster if this host started it."""
+        self._is_closed = True
         with suppress(Exception):
             self._client.cancel(list(self._asked.values()), force=True)
         if self._started:

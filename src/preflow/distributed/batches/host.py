@@ -23,9 +23,12 @@ class Host(Protocol):
     ----------
     slots : int
         How many chunks it solves at a time.
+    items_die_alone : bool
+        Whether a worker that dies fails no chunk but the one that it was solving.
     """
 
     slots: int
+    items_die_alone: bool
 
     def submit(self, items: Sequence[object]) -> Future[Done]:
         """Return the future outcomes of a chunk.
@@ -42,6 +45,8 @@ class Host(Protocol):
 
 class ThreadHost:
     """Threads of this process."""
+
+    items_die_alone = True
 
     def __init__(self, task: Task, slots: int) -> None:
         self.slots = slots

@@ -36,6 +36,8 @@ THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"
 class ProcessHost:
     """Processes of this machine; one that dies is replaced."""
 
+    items_die_alone = True
+
     def __init__(self, task: Task, slots: int) -> None:
         self.slots = slots
         self._task = _as_bytes(task)

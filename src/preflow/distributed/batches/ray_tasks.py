@@ -36,6 +36,8 @@ class RayHost:
         CPUs of a local cluster.
     """
 
+    items_die_alone = True
+
     def __init__(self, task: Task, slots: int | None, address: str | None, local_slots: int) -> None:
         self._started = not ray.is_initialized()
         if self._started:
