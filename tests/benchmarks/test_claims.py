@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from statistics import geometric_mean, mean, stdev
+from statistics import geometric_mean, mean, median, stdev
 from typing import Any
 
 from benchmarks.reproduce import cihan, deveci, lupinska, wu_he_hong
@@ -559,3 +559,88 @@ def test_speed_ups_of_cihan() -> None:
     stated = "{} to {} times as fast as one on the families and {} to {} times on volumes".format(*spans[:4])
     assert stated in PAGE
     assert "in the printed form {} to {} and {} to {} times".format(*spans[4:]) in PAGE
+
+
+REGIONS = (ROOT / "docs" / "problems" / "regions.md").read_text("utf-8")
+
+
+def test_regions_on_files_of_large_volumes() -> None:
+    rows = json.loads((RESULTS / "2026-11-28-regions-files-1024-xeon64.json").read_text())["rows"]
+    found = {(row["instance"], row["side"], row["how"]): row for row in rows}
+    volumes = ("brain", 512), ("brain", 1024), ("ball", 1024)
+    alone = [found[*volume, "grid_cut"] for volume in volumes]
+    for unit, name, shown, ratio in (
+        (1e9, "memory", "{:.2f} GB", ".2f"),
+        (1.0, "cpu_seconds", "{:.0f}", ".2f"),
+        (1.0, "seconds", "{:.0f}", ".1f"),
+    ):
+        assert f" | {' | '.join(shown.format(row[name] / unit) for row in alone)} |" in REGIONS
+        for how, text in (("2", "two threads"), ("1", "one thread")):
+            cells = [
+                f"{shown.format(row[name] / unit)} ({row[name] / base[name]:{ratio}})"
+                for volume, base in zip(volumes, alone, strict=True)
+                for row in (found[*volume, how],)
+            ]
+            assert f"| on files, {text} | {' | '.join(cells)} |" in REGIONS
+    for how in "21":
+        counts = [found[*volume, how] for volume in volumes]
+        cells = [f"{row['regions']}, {row['sweeps']}, {row['loads']}" for row in counts]
+        assert f" | {' | '.join(cells)} |" in REGIONS
+    for volume in volumes:
+        answers = {
+            (found[*volume, how]["value"], found[*volume, how]["labels"]) for how in ("grid_cut", "1", "2")
+        }
+        assert len(answers) == 1
+
+
+def test_two_gpus_in_three_later_runs() -> None:
+    record = json.loads((RESULTS / "2026-11-28-regions-gpus-later-h200.json").read_text())
+    volumes = {"noisy ball": 15, "noisy ball, little contrast": 5, "noisy ball, least contrast": 3}
+    for name, contrast in volumes.items():
+        one, two = (
+            median(
+                row["sweeps seconds"]
+                for row in record["rows"]
+                if (row["instance"], row["how"]) == (name, how)
+            )
+            for how in ("one GPU", "two GPUs")
+        )
+        times = f" ({one / two:.2f}" + (" times as fast)" if contrast == 15 else ")")
+        assert f"{one:.3f} and {two:.3f} s at contrast {contrast}{times}" in REGIONS
+    spirals = [
+        [
+            median(
+                row["seconds of sweeps"]
+                for row in record["spirals"]
+                if (row["instance"], row.get("gpus")) == (f"spiral {side}", gpus)
+            )
+            for side in (500, 1040, 2080)
+        ]
+        for gpus in (1, 2)
+    ]
+    assert "{:.2f}, {:.2f} and {:.2f} s on one (the same record)".format(*spirals[0]) in REGIONS
+    assert "{:.2f} and {:.2f} s on two GPUs, ".format(*spirals[1][1:]) in REGIONS
+
+
+def test_nanoseconds_of_regions_on_files() -> None:
+    notebook = (ROOT / "docs" / "notebook" / "2026-11-28-regions.md").read_text("utf-8")
+    quiet = json.loads((RESULTS / "2026-11-28-regions-files-quiet-epyc.json").read_text())["rows"]
+    large = json.loads((RESULTS / "2026-11-28-regions-files-1024-xeon64.json").read_text())["rows"]
+
+    def of_a_voxel(row: Mapping[str, Any], side: int) -> float:
+        loads = row["loads"] / row["regions"] if "loads" in row else 1
+        return 1e9 * row["cpu_seconds"] / loads / side**3
+
+    on_xeon = {(row["instance"], row["how"]): of_a_voxel(row, 1024) for row in large if row["side"] == 1024}
+    on_epyc = {
+        how: sorted(of_a_voxel(row, 256) for row in quiet if (row["volume"], row["how"]) == ("brain", how))
+        for how in ("grid_cut", "1")
+    }
+    loads = f"{on_xeon['brain', '1']:.0f} ns a voxel"
+    assert loads in REGIONS
+    assert "({:.0f} and {:.0f}), but `grid_cut` ".format(*on_epyc["1"]) in REGIONS
+    assert f"`grid_cut` {on_xeon['brain', 'grid_cut']:.0f} ns where the EPYC takes" in REGIONS
+    assert "the EPYC takes {:.0f} and {:.0f}.".format(*on_epyc["grid_cut"]) in REGIONS
+    assert f"A load on one thread takes {loads} of the brain" in notebook
+    ball = on_xeon["ball", "grid_cut"], on_xeon["ball", "1"]
+    assert "takes {:.0f} ns a voxel of the ball, where loads take {:.0f}.".format(*ball) in notebook
