@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import pickle
 import time
@@ -478,3 +479,22 @@ def test_an_older_flow_is_pickled() -> None:
     assert is_contracted(solver.solve())
     other = pickle.loads(pickle.dumps(solver))
     assert other.solve(method="serial-hi-pr").value == 2
+
+
+@pytest.mark.parametrize("first", ["auto", "serial-hi-pr"])
+@pytest.mark.parametrize("kept", [warm._Contracted, warm._Kept])
+def test_an_interrupted_edit_leaves_nothing_out_of_date(
+    kept: type, first: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*arguments: Any) -> None:
+        raise KeyboardInterrupt
+
+    solver = preflow.MaxFlow(path_of_blocks(), 0, 5)
+    solver.solve(method=first)
+    solver.solve()
+    with monkeypatch.context() as patch, contextlib.suppress(KeyboardInterrupt):
+        patch.setattr(kept, "change", interrupted)
+        solver.set_capacity([0, 3, 6], 1)
+    assert solver.network.capacity[3] == 1
+    assert [solver.solve(method=method).value for method in ("auto", "serial-hi-pr")] == [1, 1]
+    assert is_contracted(solver.solve())

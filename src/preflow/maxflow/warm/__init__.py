@@ -684,7 +684,7 @@ class MaxFlow:
         with timed(self._reading, "build"):
             read, source, sink = as_flow_problem(network, source, sink)
         self._given: FlowNetwork = read.on_host()
-        self._set_terminals(source, sink)
+        self.sources, self.sinks = self._read_terminals(source, sink)
         self._capacity: Array = self._given.capacity
         self._reverse: Array | None = self._given.reverse_capacity
         self._snapshot: FlowNetwork | None = self._given
@@ -695,7 +695,10 @@ class MaxFlow:
         self._may_contract = True
         self.result: MaxFlowResult | None = None
 
-    def _set_terminals(self, source: Vertices, sink: Vertices) -> None:
+    def _read_terminals(
+        self, source: Vertices, sink: Vertices
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the numbers of the sources and of the sinks, checked."""
         sources = self._given.vertices(source, "source")
         sinks = self._given.vertices(sink, "sink")
         both = set(sources.tolist()).intersection(sinks.tolist())
@@ -703,7 +706,7 @@ class MaxFlow:
             raise InvalidInputError(f"vertex {self._given.name(min(both))} is both source and sink")
         for terminals in (sources, sinks):
             terminals.flags.writeable = False
-        self.sources, self.sinks = sources, sinks
+        return sources, sinks
 
     @property
     def network(self) -> FlowNetwork:
@@ -748,20 +751,20 @@ class MaxFlow:
         self._own_arrays(new)
         edited = self._capacity if not reverse else self._reverse
         assert edited is not None
+        if self._contracted is not None and edited.dtype != before:
+            self._forget_contraction()
+        edits = None if self._kept is None else _whole_edits(self._kept, numbers, new.astype(edited.dtype))
+        if edits is None:
+            self._forget_network()
+        kept, contracted = self._kept, self._contracted
+        # Ctrl-C may come before all have changed.
+        self._snapshot = self._kept = self._contracted = None
         edited[numbers] = new
-        self._snapshot = None
-        if self._contracted is not None:
-            if edited.dtype == before:
-                self._contracted.change(numbers, edited[numbers], reverse)
-            else:
-                self._forget_contraction()
-        kept = self._kept
-        if kept is not None:
-            edits = _whole_edits(kept, numbers, new.astype(edited.dtype))
-            if edits is None:
-                self._forget_network()
-            else:
-                kept.change(self._given, edits, reverse)
+        if contracted is not None:
+            contracted.change(numbers, edited[numbers], reverse)
+        if kept is not None and edits is not None:
+            kept.change(self._given, edits, reverse)
+        self._kept, self._contracted = kept, contracted
 
     def _arc_numbers(self, arcs: ArrayLike) -> NDArray[np.int64]:
         numbers = as_array(arcs, "arcs")
@@ -825,7 +828,7 @@ class MaxFlow:
                 )
             ]
             reverse = np.concatenate(common_dtype(*parts))
-        self._given = FlowNetwork(
+        longer = FlowNetwork(
             given.num_vertices,
             np.concatenate([given.tail, added.tail]),
             np.concatenate([given.head, added.head]),
@@ -834,11 +837,11 @@ class MaxFlow:
             labels=given.labels,
             saturated=given.saturated,
         )
-        self._snapshot = self._given
-        self._capacity, self._reverse = self._given.capacity, self._given.reverse_capacity
         self._forget_network()
         self._forget_contraction()
         self._record.choices.clear()
+        self._given = self._snapshot = longer
+        self._capacity, self._reverse = longer.capacity, longer.reverse_capacity
         return np.arange(given.num_arcs, self._given.num_arcs)
 
     def set_terminals(self, source: Vertices, sink: Vertices) -> None:
@@ -848,10 +851,11 @@ class MaxFlow:
         ----------
         source, sink : vertex, or collection of vertices
         """
-        self._set_terminals(source, sink)
+        sources, sinks = self._read_terminals(source, sink)
         self._kept = self._flow = self._contracted = None
         self._may_contract = True
         self._record = _Record()
+        self.sources, self.sinks = sources, sinks
 
     def _forget_contraction(self) -> None:
         """Drop the contracted network; keep a flow of integers if there is no other flow."""
@@ -953,14 +957,14 @@ class MaxFlow:
             self._forget_contraction()
 
     def _contract(self, deadline: Deadline) -> bool:
-        """Contract the network, once until it gets other arcs or terminals; return whether that is of use."""
+        """Contract the network, unless that was of no use before; return whether it is of use."""
         if not self._may_contract or not worth_a_contraction(self.network):
             return False
         with timed(self._reading, "solve"):
             contraction = contract(self.network, self.sources, self.sinks, deadline)
             if contraction is not None:
                 self._contracted = _Contracted(contraction)
-        self._may_contract = contraction is None and deadline.passed()
+        self._may_contract = contraction is not None or deadline.passed()
         return contraction is not None
 
     def _counted(self, result: MaxFlowResult) -> MaxFlowResult:
