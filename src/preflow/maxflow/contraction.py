@@ -64,7 +64,7 @@ from ..kernels.strong_components import find_components, new_components
 from ..solving.deadline import Deadline
 from ..stats import Phase, untimed
 from .features import middle_of_widest_gap, most_are_above
-from .recover_flow import SecondStage
+from .recover_flow import BLACK, GREY, WHITE, Search, SecondStage
 from .recover_flow.completed import CompletedFlow
 from .recover_flow.known import KnownFlow
 
@@ -74,8 +74,6 @@ MOST_LEFT = 0.5
 RAISED = 1e-9
 #: Where a vertex belongs: to neither kind of terminal, to the sources, or to the sinks.
 NEITHER, AT_SOURCES, AT_SINKS = 0, 1, 2
-#: States of a vertex in a search for cycles: not visited, on the path from the root, on no cycle any more.
-WHITE, GREY, BLACK = 0, 1, 2
 
 
 class Around(NamedTuple):
@@ -128,23 +126,6 @@ class Trees(NamedTuple):
     order: Indices
     parent: Indices
     number: Indices
-
-
-class CycleSearch(NamedTuple):
-    """The state of a search for cycles of flow.
-
-    Attributes
-    ----------
-    colour : ndarray of uint8, shape (n,)
-        WHITE, GREY or BLACK.
-    current, stack, position : ndarray, shape (n,)
-        The current arc of each vertex; the vertices on the path; where on the path each of them is.
-    """
-
-    colour: NDArray[np.uint8]
-    current: Indices
-    stack: Indices
-    position: Indices
 
 
 # Blocks
@@ -235,8 +216,7 @@ def arcs_of(network: FlowNetwork) -> Arcs:
 
 def sorted_above(arcs: Arcs, threshold: float, size: int, *, by_head: bool) -> SortedArcs:
     """Return the arcs above a threshold, sorted by tail or by head; `size` is the number of vertices."""
-    count = int(np.count_nonzero(arcs.capacity > threshold))
-    count += int(np.count_nonzero(arcs.reverse_capacity > threshold))
+    count = count_above(arcs, threshold)
     dtype = arcs.tail.dtype if 2 * len(arcs.tail) <= np.iinfo(arcs.tail.dtype).max else np.dtype(np.uint64)
     found = SortedArcs(
         np.zeros(size + 1, dtype=dtype), np.empty(count, dtype=dtype), np.empty(count, dtype=dtype)
@@ -286,7 +266,8 @@ class BlockTrees:
     def stand(self, network: FlowNetwork, bound: float) -> bool:
         """Whether all arcs of the trees have capacities above a bound: then no such cut separates a block.
 
-        For each set of some vertices of a block has an arc of a tree that leads out of it.
+        An arc of a tree leads out of each set of some, but not all, vertices of a block: a path from its root
+        to a vertex outside of the set does, or a path from a vertex of the set to its root.
         """
         arcs, number = arcs_of(network), self.arcs
         forward = number < len(arcs.tail)
@@ -556,11 +537,11 @@ def route(up: Trees, down: Trees, surplus: Numbers, flow: Numbers) -> None:
 
 
 @kernel
-def cancel_cycles(graph: SortedArcs, amount: Numbers, search: CycleSearch) -> None:
+def cancel_cycles(graph: SortedArcs, amount: Numbers, search: Search) -> None:
     """Cancel all cycles of flow by depth-first searches.
 
     ``amount[k]`` is the flow of arc `k` of the sorted arcs. On entry all vertices are WHITE, and the current
-    arc of each is its first.
+    arc of each is its first. BLACK vertices are on no cycle any more.
     """
     first, head = graph.first, graph.other
     colour, current, stack, position = search
@@ -611,7 +592,7 @@ def without_cycles(arcs: Arcs, flow: Array, size: int) -> None:
     forward = graph.number < len(flow)
     numbers = np.where(forward, graph.number, graph.number - len(flow))
     amount = np.abs(flow[numbers])
-    search = CycleSearch(
+    search = Search(
         np.full(size, WHITE, dtype=np.uint8),
         graph.first[:-1].copy(),
         *(np.empty(size, dtype=graph.first.dtype) for _ in range(2)),
