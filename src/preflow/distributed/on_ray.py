@@ -19,11 +19,11 @@ that Ray stored on it.
 from __future__ import annotations
 
 import gc
-import math
 import os
 import time
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -86,6 +86,7 @@ class Actor:
     homes : mapping of int to int
         The actor of each region.
     threads : int
+        Regions that are built or discharged at the same time.
     tasks : sequence of RegionTask
         Those of all actors, since they may share arrays.
     home : int
@@ -96,7 +97,8 @@ class Actor:
         self, homes: Mapping[int, int], threads: int, tasks: Sequence[RegionTask], home: int
     ) -> None:
         self._homes, self._tasks, self._home = homes, tasks, home
-        self._control = Control(threads)
+        self._control = Control()
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="preflow-region")
         self._workers: dict[int, Worker] = {}
         self._moved: list[int] = []
         self._local: Messages = {}
@@ -104,10 +106,9 @@ class Actor:
     def build(self) -> list[int]:
         """Read the regions of this actor; return the other actors that own neighbours, in order."""
         self._control.stop[0] = 0
-        self._workers.clear()
-        for task in self._tasks:
-            if self._homes[task.number] == self._home:
-                self._workers[task.number] = Worker(task.number, task.build())
+        own = [task for task in self._tasks if self._homes[task.number] == self._home]
+        built = self._pool.map(lambda task: Worker(task.number, task.build()), own)
+        self._workers = {worker.number: worker for worker in built}
         near = {self._homes[other] for worker in self._workers.values() for other in worker.border.neighbours}
         return sorted(near - {self._home})
 
@@ -121,13 +122,14 @@ class Actor:
     def discharge(self, order: Order, others: Sequence[int]) -> list[Messages | None]:
         """Carry out an order; return None, when it is done, and the messages to each other actor."""
         by_actor: dict[int, Messages] = {other: {} for other in others}
-        self._local, self._moved = {}, []
-        for number, worker in self._workers.items():
+        workers = list(self._workers.values())
+        for worker in workers:
             worker.raise_labels(order.raised)
-            if worker.is_ready(order.limit):
-                self._moved.append(number)
-            for to, message in worker.augment(order.limit, self._control).items():
-                by_actor.get(self._homes[to], self._local)[number, to] = message
+        self._local, self._moved = {}, [each.number for each in workers if each.is_ready(order.limit)]
+        sent = self._pool.map(lambda worker: worker.augment(order.limit, self._control), workers)
+        for worker, messages in zip(workers, sent, strict=True):
+            for to, message in messages.items():
+                by_actor.get(self._homes[to], self._local)[worker.number, to] = message
         return [None, *by_actor.values()]
 
     def receive(self, _: None, *messages: Messages) -> Sweep:
@@ -189,12 +191,11 @@ class RayExchange:
         Of a cluster. Default: the one that this process is connected to; if there is none, a local one is
         started, which ends with this object.
     workers : int, optional
-        Number of actors. Default: as many as the CPUs, or the GPUs, of the cluster allow, and at most the
-        number of regions.
+        Number of actors. Default: as many as the CPUs of the cluster allow, and at most the number of
+        regions.
     threads : int
-        CPUs of each actor, and threads of a discharge.
-    gpus : float
-        GPUs of each actor.
+        CPUs of each actor, which discharges as many regions at the same time. Give at least `workers` times
+        `threads` regions.
     checkpoint : path, optional
         Folder of files from which another driver can continue. If it has a checkpoint of the same problem,
         the solve continues from there.
@@ -241,7 +242,6 @@ class RayExchange:
         address: str | None = None,
         workers: int | None = None,
         threads: int = 1,
-        gpus: float = 0.0,
         checkpoint: str | os.PathLike[str] | None = None,
         every: int = 1,
         interval: float = 30.0,
@@ -249,15 +249,13 @@ class RayExchange:
         if ray is None:
             raise MissingDependencyError("exchange='ray'", "Ray", "ray")
         _check(workers=workers, threads=threads, every=every)
-        if not gpus >= 0:
-            raise InvalidInputError(f"gpus must not be negative, got {gpus!r}")
         if not interval >= 0:
             raise InvalidInputError(f"interval must not be negative, got {interval!r}")
         self.sweeps = 0
         self.replaced = 0
         self.attempt = 0
         self._node: str | None = None
-        self._address, self._count, self._threads, self._gpus = address, workers, threads, gpus
+        self._address, self._count, self._threads = address, workers, threads
         self._folder = checkpoint
         self._open_checkpoint()
         self._every = every
@@ -291,7 +289,7 @@ class RayExchange:
         self._moved.clear()
         if not ray.is_initialized():
             cpus = self._threads * self._count if self._count else max(self._threads, usable_cpus())
-            start_ray(self._address, cpus, math.ceil(self._gpus * (self._count or 1)) or None)
+            start_ray(self._address, cpus)
             weakref.finalize(self, ray.shutdown)
         count = self._fitting(len(tasks))
         self._of_actor = [part.tolist() for part in np.array_split(np.arange(len(tasks)), count)]
@@ -397,11 +395,10 @@ class RayExchange:
             Results of earlier solves hold what these actors need: Ray would wait for it without end.
         """
         self._node = ray.get_runtime_context().get_node_id()
-        kind, each = ("GPUs", self._gpus) if self._gpus else ("CPUs", self._threads)
-        total = float(ray.cluster_resources().get(kind[:-1], 1))
+        each, total = self._threads, float(ray.cluster_resources().get("CPU", 1))
         for attempt in range(2):
             others = (other for other in _WITH_ACTORS if other is not self and other._node == self._node)
-            held = sum(other._held(kind) for other in others)
+            held = sum(len(other._actors) * other._threads for other in others)
             count = min(most, self._count or max(1, int((total - held) / each)))
             if not held or held + count * each <= total:
                 break
@@ -409,19 +406,15 @@ class RayExchange:
                 gc.collect()
         else:
             raise InvalidInputError(
-                f"{count} actors need {count * each:g} {kind}, but results of earlier solves hold {held:g} "
+                f"{count} actors need {count * each:g} CPUs, but results of earlier solves hold {held:g} "
                 f"of {total:g} until they are deleted: their proofs ask their actors"
             )
         _WITH_ACTORS.add(self)
         return count
 
-    def _held(self, kind: str) -> float:
-        """Return how many "CPUs" or "GPUs" its actors hold."""
-        return len(self._actors) * (self._threads if kind == "CPUs" else self._gpus)
-
     def _new_actor(self, home: int) -> ActorHandle[Actor]:
         homes = {number: owner for owner, numbers in enumerate(self._of_actor) for number in numbers}
-        remote = ray.remote(concurrency_groups={"control": 1}, num_cpus=self._threads, num_gpus=self._gpus)
+        remote = ray.remote(concurrency_groups={"control": 1}, num_cpus=self._threads)
         actor: ActorHandle[Actor] = remote(Actor).remote(homes, self._threads, self._tasks, home)
         return actor
 

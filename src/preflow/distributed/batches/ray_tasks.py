@@ -86,7 +86,7 @@ class RayHost:
             ray.shutdown()
 
 
-def start_ray(address: str | None, cpus: int, gpus: int | None = None) -> None:
+def start_ray(address: str | None, cpus: int) -> None:
     """Connect to a cluster, or start one on this machine without a dashboard.
 
     The ports of a local cluster are Ray's; whoever connects to them needs Ray's token.
@@ -99,7 +99,6 @@ def start_ray(address: str | None, cpus: int, gpus: int | None = None) -> None:
     ray.init(
         address="local",
         num_cpus=cpus,
-        num_gpus=gpus,
         include_dashboard=False,
         log_to_driver=False,
     )
