@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from io import FileIO
 from pathlib import Path
 from typing import Any
 
@@ -199,12 +200,12 @@ def fail_at(number: int, error: BaseException, patch: pytest.MonkeyPatch) -> Non
     calls = [0]
     write = files.write_array
 
-    def wrong(file: Any, values: NDArray[Any], stored: Any) -> int:
+    def wrong(file: Any, values: NDArray[Any], stored: Any, old: Any) -> files.Pieces:
         calls[0] += 1
         if calls[0] == number:
             file.write(b"partial")
             raise error
-        return write(file, values, stored)
+        return write(file, values, stored, old)
 
     patch.setattr(files, "write_array", wrong)
 
@@ -527,6 +528,64 @@ def test_narrow_arrays_on_files(tmp_path: Path) -> None:
         assert np.array_equal(again[name], expected)
         assert again[name].dtype == expected.dtype
         assert again[name].flags.writeable
+
+
+class CountingFile(FileIO):
+    """A file that counts the bytes that are written to it."""
+
+    written = 0
+
+    def write(self, data: Any) -> int:
+        """Write some bytes, and count them."""
+        self.written += len(data)
+        return super().write(data)
+
+
+def test_pieces_that_a_file_has_are_not_written_again(tmp_path: Path) -> None:
+    """A piece is left as it is if the file has its bytes at this place already."""
+    values = np.random.default_rng(0).integers(0, 99, files.PIECE + 7, dtype=np.int16)
+    changed = values.copy()
+    changed[5] += 1
+    with CountingFile(tmp_path / "a", "w+b") as file:
+        pieces = None
+        for place, array, bytes_written in (
+            (0, values, values.nbytes),
+            (0, values, 14),
+            (0, changed, files.PIECE + 14),
+            (0, changed[: files.PIECE], 0),
+            (0, changed[: files.PIECE // 2 + 3], 6),
+            (4, changed, changed.nbytes),
+        ):
+            file.seek(place)
+            file.written = 0
+            pieces = files.write_array(file, array, array.dtype, pieces)
+            assert file.written == bytes_written
+            assert file.tell() == place + array.nbytes
+            file.seek(place)
+            found = np.empty_like(array)
+            assert files.read_array(file, found, array.dtype) == files.sum_of_pieces(pieces.sums)
+            assert np.array_equal(found, array)
+
+
+def test_files_are_written_over(tmp_path: Path) -> None:
+    """Files of two states take turns; arrays may come, go and change."""
+    store, rng = files.Store(tmp_path), np.random.default_rng(0)
+    before: files.Entry | None = None
+    state: dict[str, NDArray[Any]] = {"a": np.zeros(files.PIECE, np.int32), "b": np.arange(9)}
+    for step in range(12):
+        state["a"][rng.integers(0, len(state["a"]), 2)] += 1
+        if step == 6:
+            state = {"first": np.arange(3), **state}
+        if step == 9:
+            del state["first"]
+        entry = store.write("region-0", state)
+        again = store.read(entry)
+        for name, expected in state.items():
+            assert np.array_equal(again[name], expected)
+        if before is not None:
+            store._old["region-0"] = tmp_path / before.name
+        before = entry
+    assert len(list(tmp_path.iterdir())) == 2
 
 
 def test_arrays_of_regions_are_taken_again() -> None:

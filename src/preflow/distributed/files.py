@@ -29,6 +29,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 import xxhash
+from numpy.typing import NDArray
 
 from ..arrays import Array, DType
 from ..errors import InvalidInputError, ParseError, StorageError
@@ -37,7 +38,7 @@ from .exchange import INFINITE, Answer, Message, Narrow, Order, RegionTask, Repo
 from .sweeps import relabel
 
 #: Version of the files. A folder of another version is refused.
-FORMAT = 5
+FORMAT = 6
 MANIFEST = "regions.json"
 #: The names of the files of states end with this; the folder may have other files with this ending.
 SUFFIX = ".state"
@@ -71,6 +72,21 @@ class Kept(NamedTuple):
     stored: str
     begin: int
     checksum: int
+
+
+class Pieces(NamedTuple):
+    """The pieces of an array in a file.
+
+    Attributes
+    ----------
+    begin : int
+        The first byte in the file.
+    sums : ndarray of uint64
+        The checksum of each piece of `PIECE` bytes; the last one may be shorter.
+    """
+
+    begin: int
+    sums: NDArray[np.uint64]
 
 
 class Entry(NamedTuple):
@@ -211,6 +227,8 @@ class Store:
         self._serial = 0
         #: Files that no manifest names, by stem: the next states are written over them.
         self._old: dict[str, Path] = {}
+        #: The checksums of the pieces of each array, by the names of files that this object has written.
+        self._pieces: dict[str, list[Pieces]] = {}
         if folder.exists() and not folder.is_dir():
             raise StorageError(f"{folder} is a file, and the states of regions need a folder")
         with storing(folder):
@@ -251,11 +269,13 @@ class Store:
         """Write the bytes of arrays to a file of a new name.
 
         It takes the place of an old file with the same stem: new pages of the system's cache cost as much as
-        to write to them.
+        to write to them. What the old file has already is not written again: late sweeps change little.
         """
         self._serial += 1
         path, kept = self.folder / f"{stem}-{self._serial}{SUFFIX}", {}
         old = self._old.pop(stem, None)
+        before = iter([] if old is None else self._pieces.pop(old.name, []))
+        pieces = self._pieces[path.name] = []
         with storing(path):
             try:
                 if old is not None:
@@ -263,7 +283,9 @@ class Store:
                 with path.open("wb" if old is None else "r+b", buffering=0) as file:
                     for name, values in arrays.items():
                         wide, dtype = values if isinstance(values, Narrow) else (values, values.dtype)
-                        begin, found = file.tell(), write_array(file, wide, dtype)
+                        begin = file.tell()
+                        pieces.append(write_array(file, wide, dtype, next(before, None)))
+                        found = sum_of_pieces(pieces[-1].sums)
                         kept[name] = Kept(wide.shape, wide.dtype.str, dtype.str, begin, found)
                     file.truncate()
             except BaseException:
@@ -550,9 +572,15 @@ def return_freed_memory() -> None:
         trim(0)
 
 
-def write_array(file: FileIO, values: Array, stored: DType) -> int:
-    """Write the bytes of an array in a dtype, a piece at a time; return the checksum."""
-    flat, checksum = np.ascontiguousarray(values).reshape(-1), xxhash.xxh3_64()
+def sum_of_pieces(sums: NDArray[np.uint64]) -> int:
+    """Return the checksum of an array from those of its pieces."""
+    return xxhash.xxh3_64_intdigest(sums.data)
+
+
+def write_array(file: FileIO, values: Array, stored: DType, old: Pieces | None) -> Pieces:
+    """Write the bytes of an array in a dtype, but for pieces that the file has there from an `old` one."""
+    flat, begun, sums = np.ascontiguousarray(values).reshape(-1), file.tell(), []
+    known = old.sums if old is not None and old.begin == begun else np.zeros(0, dtype=np.uint64)
     step = PIECE // stored.itemsize
     room = np.empty(0 if values.dtype == stored else min(step, len(flat)), stored)
     for begin in range(0, len(flat), step):
@@ -560,22 +588,25 @@ def write_array(file: FileIO, values: Array, stored: DType) -> int:
         if part.dtype != stored:
             piece = room[: len(part)]
             np.copyto(piece, part, casting="unsafe")
-        checksum.update(piece.data)
         left = piece.view(np.uint8).data
+        sums.append(xxhash.xxh3_64_intdigest(left))
+        if len(sums) <= len(known) and known[len(sums) - 1] == sums[-1] and len(left) == PIECE:
+            file.seek(PIECE, os.SEEK_CUR)
+            continue
         while left:
             left = left[file.write(left) :]
-    return checksum.intdigest()
+    return Pieces(begun, np.array(sums, dtype=np.uint64))
 
 
 def read_array(file: FileIO, values: Array, stored: DType) -> int:
-    """Read the entries of an array with one axis; return the checksum as :func:`write_array` does.
+    """Read the entries of an array with one axis; return the checksum.
 
     Raises
     ------
     ValueError
         The file ends before.
     """
-    checksum, step = xxhash.xxh3_64(), PIECE // stored.itemsize
+    sums, step = [], PIECE // stored.itemsize
     room = np.empty(0 if values.dtype == stored else min(step, len(values)), stored)
     for begin in range(0, len(values), step):
         part = values[begin : begin + step]
@@ -583,10 +614,10 @@ def read_array(file: FileIO, values: Array, stored: DType) -> int:
         data = piece.view(np.uint8).data
         if file.readinto(data) != len(data):
             raise ValueError("the file is too short")
-        checksum.update(piece.data)
+        sums.append(xxhash.xxh3_64_intdigest(data))
         if piece is not part:
             part[:] = piece
-    return checksum.intdigest()
+    return sum_of_pieces(np.array(sums, dtype=np.uint64))
 
 
 def _of(states: Mapping[str, Array], number: int) -> dict[str, Array]:
