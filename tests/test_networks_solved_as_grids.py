@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,13 +15,15 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import preflow
-from preflow import FlowNetwork
+from preflow import FlowNetwork, cuts
 from preflow.certify.flow import check_flow
 from preflow.generators import FAMILIES, grid_2d, grid_3d
 from preflow.graph import recognised_grid
 from preflow.graph.neighbourhood import half_neighbourhood
 from preflow.graph.recognised_grid import possible_shapes, recognise_grid, sampled_steps
 from preflow.maxflow import features, policy
+from preflow.solving import call
+from preflow.solving.run import Control
 
 AS_A_GRID = "the network is a grid of"
 WORTH_A_SEARCH = policy.worth_a_search_for_a_grid
@@ -293,3 +297,51 @@ def test_a_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     assert AS_A_GRID in result.stats.reason
     assert result.lower_bound <= value <= result.upper_bound
     result.verify()
+
+
+def stopped_at_once(
+    work: Callable[[], Any], control: Control, time_limit: float | None = None, progress: Any = False
+) -> Any:
+    control.stop[0] = 1
+    return work()
+
+
+@pytest.mark.parametrize("method", ["auto", "serial-hi-pr"])
+def test_bounds_of_a_stopped_solve(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are exact integers for whole floats, and no worse than the cuts around a terminal."""
+    monkeypatch.setattr(call, "run_interruptibly", stopped_at_once)
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        arcs = arcs_of_grid((6, 7), 4, seed)
+        capacity = rng.choice([1.0, 2.0**51 + 1, np.inf], len(arcs.tail), p=[0.3, 0.6, 0.1])
+        to_terminals = np.isin(arcs.tail, arcs.source) | np.isin(arcs.head, arcs.sink)
+        capacity[to_terminals & np.isinf(capacity)] = 1.0
+        network = FlowNetwork.from_arrays(arcs.tail, arcs.head, capacity, num_vertices=44)
+        result = preflow.min_cut(network, arcs.source, arcs.sink, method=method, time_limit=1.0, threads=1)
+        leaving = capacity[(arcs.tail == arcs.source) & (arcs.head != arcs.source)]
+        entering = capacity[(arcs.head == arcs.sink) & (arcs.tail != arcs.sink)]
+        trivial = min(sum(map(int, values)) for values in (leaving, entering))
+        assert (AS_A_GRID in result.stats.reason) == (method == "auto")
+        assert type(result.upper_bound) is type(result.gap) is int
+        assert result.lower_bound <= result.upper_bound <= trivial
+        assert result.upper_bound == sum(map(int, capacity[result.cut_arcs]))
+        result.verify()
+
+
+def test_a_time_limit_counts_the_search_for_a_grid(monkeypatch: pytest.MonkeyPatch) -> None:
+    limits = []
+
+    def noted(work: Callable[[], Any], control: Control, time_limit: float, progress: Any) -> Any:
+        limits.append(time_limit)
+        return work()
+
+    def slow(*given: Any) -> recognised_grid.RecognisedGrid | None:
+        time.sleep(0.01)
+        return recognise_grid(*given)
+
+    monkeypatch.setattr(call, "run_interruptibly", noted)
+    monkeypatch.setattr(cuts, "recognise_grid", slow)
+    grid, other = grid_2d(6, 7, seed=3), FAMILIES["rmf-wide"].generate("4x4", seed=1)
+    for problem, found in ((grid, True), (other, False)):
+        assert (AS_A_GRID in preflow.min_cut(problem, time_limit=100.0).stats.reason) == found
+    assert max(limits) <= 100.0 - 0.01

@@ -8,18 +8,17 @@ from functools import partial
 from typing import Any, Unpack, overload
 
 from .arrays import NetworkInput, Vertices
-from .certify.cut import cut_capacity
 from .errors import InvalidInputError
 from .graph.grid import GridNetwork
 from .graph.network import DeviceFlowNetwork
 from .graph.placement import gpu_worth_using
 from .graph.recognised_grid import recognise_grid
-from .graph.scaling import proved_gap, unscaled
+from .graph.scaling import proved_gap
 from .gridcut.api import cut_of_grid
 from .gridcut.methods import METHODS as GRID_METHODS
 from .gridcut.result import GridCutResult
 from .maxflow import policy as flow_policy
-from .maxflow.api import FlowInput, cut_of_arcs, read_flow_input
+from .maxflow.api import FlowInput, best_cut, cut_of_arcs, read_flow_input
 from .maxflow.methods import METHODS as FLOW_METHODS
 from .maxflow.recover_flow import SecondStage
 from .maxflow.recover_flow.of_grid import residual_of_grid
@@ -27,6 +26,7 @@ from .maxflow.result import MinCutResult
 from .method_names import DeviceName, FlowMethodName, GridMethodName
 from .progress import Reporter
 from .solving.call import Arguments, Request
+from .solving.deadline import Deadline
 from .solving.dispatch import usable_cpus
 from .solving.timing import timed
 from .stats import added_up
@@ -85,14 +85,19 @@ def min_cut(
         if warm_start is not None:
             raise InvalidInputError("warm_start is for a GridNetwork, other networks are solved from nothing")
         given = read_flow_input(network, source, sink)
-        found = cut_of_recognised_grid(given, request) if request.method == "auto" else None
-        return cut_of_arcs(given, request) if found is None else found
+        if request.method == "auto":
+            deadline = Deadline(request.time_limit)
+            found = cut_of_recognised_grid(given, request, deadline)
+            if found is not None:
+                return found
+            request = replace(request, time_limit=deadline.left())
+        return cut_of_arcs(given, request)
     if source is not None or sink is not None:
         raise InvalidInputError("a grid has its source and its sink in its capacities: give none")
     return cut_of_grid(network, request, warm_start)
 
 
-def cut_of_recognised_grid(given: FlowInput, request: Request) -> MinCutResult | None:
+def cut_of_recognised_grid(given: FlowInput, request: Request, deadline: Deadline) -> MinCutResult | None:
     """Find a minimum cut of a network of arcs as that of a grid; None if it is no grid, or better not.
 
     The flow of the grid is that of the network: the second stage carries it back to the arcs.
@@ -112,10 +117,12 @@ def cut_of_recognised_grid(given: FlowInput, request: Request) -> MinCutResult |
         found = recognise_grid(network, source, sink, min(request.most_threads, usable_cpus()))
     if found is None:
         return None
-    cut = cut_of_grid(found.grid, replace(request, methods=GRID_METHODS, device="cpu"), None)
+    rest = replace(request, methods=GRID_METHODS, device="cpu", time_limit=deadline.left())
+    cut = cut_of_grid(found.grid, rest, None)
     sink_side = found.sink_side(~cut.labels, source, sink)
-    lower = unscaled(cut.lower_bound + found.direct, None, is_float=found.solved.is_float)
-    upper = lower if cut.status == "optimal" else cut_capacity(network, sink_side)
+    lower = upper = cut.lower_bound + found.direct
+    if cut.status != "optimal":
+        sink_side, upper = best_cut(network, sources, sinks, sink_side, whole=True)
     shape = " x ".join(map(str, found.grid.shape))
     return MinCutResult(
         status=cut.status,

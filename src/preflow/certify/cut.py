@@ -24,8 +24,10 @@ def crossing_arcs(network: FlowNetwork, sink_side: AnyArray) -> tuple[AnyArray, 
     return flatnonzero(~tail_in_sink & head_in_sink), flatnonzero(tail_in_sink & ~head_in_sink)
 
 
-def cut_capacity(network: FlowNetwork, sink_side: AnyArray) -> int | float:
+def cut_capacity(network: FlowNetwork, sink_side: AnyArray, *, whole: bool = False) -> int | float:
     """Return the capacity of the cut with this sink side.
+
+    With `whole`, finite floats are integers up to 2**53, and their sum is an exact one.
 
     Examples
     --------
@@ -34,11 +36,14 @@ def cut_capacity(network: FlowNetwork, sink_side: AnyArray) -> int | float:
     3
     """
     forward, backward = crossing_arcs(network, sink_side)
-    add_up = float_sum if network.capacity.dtype.kind == "f" else exact_sum
-    total: int | float = add_up(network.capacity[forward])
+    capacities = [network.capacity[forward]]
     if network.reverse_capacity is not None:
-        total += add_up(network.reverse_capacity[backward])
-    return total
+        capacities.append(network.reverse_capacity[backward])
+    if network.capacity.dtype.kind == "i":
+        return sum(map(exact_sum, capacities))
+    if whole and all(network.xp.isfinite(values).all() for values in capacities):
+        return sum(exact_sum(values.astype(np.int64)) for values in capacities)
+    return sum(map(float_sum, capacities))
 
 
 def largest_in_cut(network: FlowNetwork, sink_side: AnyArray) -> int | float:

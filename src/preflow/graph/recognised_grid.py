@@ -40,7 +40,7 @@ from ..parallel.pieces import run_pieces
 from .grid import GridNetwork
 from .neighbourhood import named_neighbourhoods, pair_boxes
 from .network import FlowNetwork
-from .solved_capacities import SolvedCapacities, solved_capacities
+from .solved_capacities import solved_capacities
 
 #: Arcs in the sample. Where a step has one arc in 400, one sample in 30,000 misses it.
 SAMPLE = 4096
@@ -124,14 +124,11 @@ class RecognisedGrid:
         The step of each pair of opposite directions of the grid.
     direct : int
         The capacity straight from the source to the sink.
-    solved : SolvedCapacities
-        The integer capacities of the arcs.
     """
 
     grid: GridNetwork
     steps: NDArray[np.uint64]
     direct: int
-    solved: SolvedCapacities
 
     def sink_side(self, pixels: Array, source: int, sink: int) -> NDArray[np.bool_]:
         """Return which vertices are on the sink's side, given which pixels are."""
@@ -179,7 +176,7 @@ def recognise_grid(network: FlowNetwork, source: int, sink: int, threads: int = 
             grid = GridNetwork.from_arrays(
                 source_capacity, sink_capacity, neighbor, connectivity=offsets, threads=threads
             )
-            return RecognisedGrid(grid, numbering.steps, direct, solved)
+            return RecognisedGrid(grid, numbering.steps, direct)
     return None
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -261,6 +260,25 @@ def with_limit(given: FlowInput, limit: int | float) -> FlowInput:
     return FlowInput(behind, np.array([source]), given.sinks, given.seconds)
 
 
+def best_cut(
+    network: FlowNetwork,
+    sources: NDArray[np.int64],
+    sinks: NDArray[np.int64],
+    reaching: AnyArray,
+    *,
+    whole: bool,
+) -> tuple[AnyArray, int | float]:
+    """Return the cheapest of three cuts of an unfinished solve, and its capacity.
+
+    `whole` is as in :func:`preflow.certify.cut.cut_capacity`.
+    """
+    only_sinks, all_but_sources = vertex_mask(network, sinks), ~vertex_mask(network, sources)
+    sides = (reaching, only_sinks, all_but_sources)
+    cuts = [(cut_capacity(network, side, whole=whole), side) for side in sides]
+    capacity, side = min(cuts, key=lambda cut: cut[0])
+    return side, capacity
+
+
 def check_heights(name: str, height: object, count: int) -> None:
     """Raise SolverError unless a solver returned an integer for each of `count` vertices."""
     if isinstance(height, np.ndarray) and height.shape == (count,) and height.dtype.kind in "iu":
@@ -369,9 +387,8 @@ class FlowCall(Call[FlowNetwork]):
         self.control.check_wanted()
         status = self.control.status(self.method, solved.finished, self.UNPROVED)
         if not solved.finished:
-            sink_side, upper_bound = self.best_cut(sink_side)
-            if solved.scale_exponent is None and upper_bound < math.inf:
-                upper_bound = int(upper_bound)
+            whole = solved.scale_exponent is None
+            sink_side, upper_bound = best_cut(self.instance, self.sources, self.sinks, sink_side, whole=whole)
             gap = proved_gap(upper_bound, solved.lower, upper_bound)
         elif solved.scale_exponent is not None:
             gap = proved_gap(solved.upper, solved.lower, solved.size)
@@ -470,14 +487,6 @@ class FlowCall(Call[FlowNetwork]):
             residual.in_input_units(residual.constant_flow + int(arrived)),
         )
 
-    def best_cut(self, reaching: AnyArray) -> tuple[AnyArray, int | float]:
-        """Return the cheapest of three cuts of an unfinished solve, and its capacity."""
-        only_sinks = vertex_mask(self.instance, self.sinks)
-        all_but_sources = ~vertex_mask(self.instance, self.sources)
-        cuts = [(cut_capacity(self.instance, side), side) for side in (reaching, only_sinks, all_but_sources)]
-        capacity, side = min(cuts, key=lambda cut: cut[0])
-        return side, capacity
-
     def min_cut(self) -> MinCutResult:
         """Run the first stage and wrap the cut."""
         with self.current_device():
@@ -509,9 +518,8 @@ class FlowCall(Call[FlowNetwork]):
             if status == "optimal" and (side & is_source).any():
                 status = "flow-limit"
             if status != "optimal":
-                side, upper = self.best_cut(side & ~is_source)
-                if isinstance(lower, int) and upper < math.inf:
-                    upper = int(upper)
+                whole = isinstance(lower, int)
+                side, upper = best_cut(network, sources, sinks, side & ~is_source, whole=whole)
                 if network.saturated and largest_in_cut(network, side) == INT64_MAX:
                     raise CapacityOverflowError("capacities over the best known cut are past int64")
                 gap = proved_gap(upper, lower, upper)

@@ -85,7 +85,7 @@ from ...solving.dispatch import Choice, check_no_options, thread_count, usable_c
 from ...solving.method import Method
 from ...solving.timing import timed
 from ...stats import SolveStats
-from ..api import FlowCall, fields_of_contracted, max_flow
+from ..api import FlowCall, best_cut, fields_of_contracted, max_flow
 from ..contraction import BlockTrees, Contraction, SortedArcs, contract, raised
 from ..methods import METHODS
 from ..policy import choose, worth_a_contraction
@@ -1065,8 +1065,7 @@ class MaxFlow:
         upper: int | float = value
         gap: int | float = 0
         if not finished:
-            sink_side, upper = call.best_cut(sink_side)
-            upper = int(upper) if upper < np.inf else upper
+            sink_side, upper = best_cut(network, call.sources, call.sinks, sink_side, whole=True)
             gap = proved_gap(upper, value, upper)
         for array in (flow, sink_side):
             array.flags.writeable = False
