@@ -20,6 +20,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import preflow
@@ -40,6 +42,7 @@ from preflow.errors import (
 )
 from preflow.solving.run import Abandoned, Control
 from tests.distributed.test_grid_cut import twice_rounded
+from tests.distributed.test_regions import grids
 
 if find_spec("ray") is None:
     pytest.skip("Ray is not installed", allow_module_level=True)
@@ -148,6 +151,20 @@ class FaultyExchange(RayExchange):
 
 GRID = noisy_ball(20)
 EXPECTED = preflow.grid_cut(GRID, method="serial-incremental-bfs")
+
+
+@given(grids(), st.integers(1, 27), st.integers(1, CPUS), st.booleans())
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_any_grid_in_any_regions(
+    ray_cluster: None, grid: preflow.GridNetwork, regions: int, workers: int, faults: bool
+) -> None:
+    exchange = FaultyExchange(regions, 0.2 * faults, workers=workers)
+    expected = preflow.grid_cut(grid, method="serial-incremental-bfs")
+    result = preflow.distributed.grid_cut(grid, exchange=exchange, regions=regions)
+    result.verify()
+    assert result.value == expected.value
+    assert np.array_equal(result.labels, expected.labels)
+    exchange._end()
 
 
 @pytest.mark.parametrize(("regions", "workers"), [(1, 1), (5, 2), (8, 3), (2, 3)])
