@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import product
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import scipy.sparse as sp
@@ -142,9 +143,7 @@ def solve_again(network: preflow.FlowNetwork, sink: int) -> None:
 
 def contracted(capacities: str, both: bool) -> None:
     """Contract a network of two cycles, also for solves again, and with cycles of flow to cancel."""
-    usual = flow_policy.FEW_ARCS, flow_policy.seldom_saturated
-    flow_policy.FEW_ARCS, flow_policy.seldom_saturated = 0, lambda capacity: True
-    try:
+    with patch.multiple(flow_policy, FEW_ARCS=0, seldom_saturated=lambda capacity: True):
         tail, head = [0, 1, 2, 0, 3, 4, 5], [1, 2, 0, 3, 4, 5, 3]
         capacity = CAPACITIES[capacities](7)
         capacity[:] = 100.5 if capacities == "float" else 100
@@ -158,8 +157,6 @@ def contracted(capacities: str, both: bool) -> None:
         solver.solve(threads=1).verify()
         flow = np.ones(7, dtype=network.capacity.dtype)
         without_cycles(arcs_of(network), flow, network.num_vertices)
-    finally:
-        flow_policy.FEW_ARCS, flow_policy.seldom_saturated = usual
 
 
 def flows() -> Iterator[Call]:
