@@ -25,8 +25,8 @@ from ..vision.segmentation import CAPACITY_PER_NAT, check_prior
 from .grid_source import Sliceable
 from .partition import divide, halo
 
-#: Voxels that are read at once to survey a volume.
-PIECE = 1 << 22
+#: Voxels that are read at once to survey a volume; each takes about 40 bytes.
+PIECE = 1 << 20
 
 
 @dataclass(frozen=True)
