@@ -97,16 +97,17 @@ def choose(network: FlowNetwork, device: str = "auto", threads: int = 1, gpu: De
         return Choice("serial-hi-pr", "few arcs: this method is fast on all kinds of small and thin networks")
     network = network.on_host()
     hubs = arcs >= ARCS_FOR_MANY_THREADS and has_hubs(network)
-    if not hubs and threads < MANY_THREADS and is_energy_on_a_plane(network):
+    few_threads = threads < MANY_THREADS
+    if few_threads and not hubs and is_energy_on_a_plane(network):
         return _on_a_plane(arcs)
     enough = ARCS_WITH_HUBS_FOR_MANY_THREADS if hubs else ARCS_FOR_MANY_THREADS
-    if threads > 1 and arcs >= (enough if threads >= MANY_THREADS else MANY_ARCS):
+    if threads > 1 and arcs >= (MANY_ARCS if few_threads else enough):
         reason = f"{arcs:,} arcs are enough work for {threads} threads"
         return Choice("multicore-paths", reason, options={"dinic_share": DINIC_SHARE} if hubs else None)
     if hubs:
         reason = "some vertices have very many arcs, so distances are short"
         return Choice("serial-dinic", reason, options={"hi_pr_after": DINIC_SHARE})
-    if is_energy_on_a_plane(network):
+    if not few_threads and is_energy_on_a_plane(network):
         return _on_a_plane(arcs)
     if not seldom_saturated(network.capacity):
         return Choice("serial-pseudoflow", "the fastest on one thread where pushes saturate most arcs")
