@@ -644,3 +644,27 @@ def test_nanoseconds_of_regions_on_files() -> None:
     assert f"A load on one thread takes {loads} of the brain" in notebook
     ball = on_xeon["ball", "grid_cut"], on_xeon["ball", "1"]
     assert "takes {:.0f} ns a voxel of the ball, where loads take {:.0f}.".format(*ball) in notebook
+
+
+def test_calls_on_renumbered_vertices() -> None:
+    notebook = (ROOT / "docs" / "notebook" / "2026-11-28-renumbering.md").read_text("utf-8")
+    numberings: dict[str, dict[str, dict[str, float]]] = {}
+    for row in json.loads((RESULTS / "2026-11-28-renumbering-epyc.json").read_text())["rows"]:
+        numberings.setdefault(row["instance"], {})[row["numbering"]] = row["seconds"]
+    inside = {given: f"breadth-first inside from {given}" for given in ("own", "random")}
+    solved = (
+        "own",
+        "random",
+        "breadth-first from own",
+        *inside.values(),
+        "Cuthill-McKee from own",
+    )
+    for name, found in numberings.items():
+        solves = [f"{1e3 * found[each]['solve']:.0f}" for each in solved]
+        assert f"| {name} | {' | '.join(solves)} |" in notebook
+        ratios = [found["random"]["call"] / found["own"]["call"]]
+        ratios += [found[inside[given]]["all"] / found[given]["call"] for given in inside]
+        for given, renumbered in inside.items():
+            least = sum(found[renumbered][phase] for phase in ("search", "call", "build"))
+            ratios.append(least / found[given]["call"])
+        assert f"| {name} | {' | '.join(f'{ratio:.2f}' for ratio in ratios)} |" in notebook
