@@ -668,3 +668,11 @@ def test_calls_on_renumbered_vertices() -> None:
             least = sum(found[renumbered][phase] for phase in ("search", "call", "build"))
             ratios.append(least / found[given]["call"])
         assert f"| {name} | {' | '.join(f'{ratio:.2f}' for ratio in ratios)} |" in notebook
+
+
+def test_time_of_a_split_between_two_seeds() -> None:
+    page = (ROOT / "docs" / "problems" / "max_flow.md").read_text("utf-8")
+    rows = json.loads((RESULTS / "2026-11-28-split-at-seeds-epyc.json").read_text())["rows"]
+    calls = [1e3 * row["seconds"]["call"] for row in rows]
+    assert {row["vertices"] for row in rows} == {439_350}
+    assert f"439,350 voxels with 6 neighbours took {min(calls):.0f} to {max(calls):.0f} ms" in page
