@@ -676,3 +676,44 @@ def test_time_of_a_split_between_two_seeds() -> None:
     calls = [1e3 * row["seconds"]["call"] for row in rows]
     assert {row["vertices"] for row in rows} == {439_350}
     assert f"439,350 voxels with 6 neighbours took {min(calls):.0f} to {max(calls):.0f} ms" in page
+
+
+MAX_FLOW = (ROOT / "docs" / "performance" / "max_flow.md").read_text("utf-8")
+
+
+def test_peak_memory_of_a_grid_as_a_network() -> None:
+    rows = json.loads((RESULTS / "2026-11-28-flow-memory-epyc.json").read_text())["rows"]
+    peaks = {(row["call"], row["arrays"]): row["peak_mb"] for row in rows}
+    for call, shown in (
+        ("min_cut", "`min_cut`"),
+        ("max_flow without the flow", "`max_flow`, flow not read"),
+        ("max_flow", "`max_flow`, flow read"),
+    ):
+        freed, kept = (peaks[call, arrays]["all"] for arrays in ("freed", "kept"))
+        assert f"| {shown} | {freed:,} | {kept:,} |" in MAX_FLOW
+    one = peaks["min_cut", "freed"]
+    assert one["all"] == one["network"]
+    assert (
+        f"the libraries ({one['start']}), the arrays of the caller ({one['arrays'] - one['start']})"
+        in MAX_FLOW
+    )
+
+
+def test_share_of_the_choice_of_auto() -> None:
+    rows = json.loads((RESULTS / "2026-11-28-flow-features-epyc.json").read_text())["rows"]
+    spent = [row["seconds"]["choose"] + row["seconds"]["worth_a_contraction"] for row in rows]
+    shares = [row["share"] for row in rows]
+    calls = [each / row["seconds"]["call"] for each, row in zip(spent, rows, strict=True)]
+    assert (
+        f"On {len(rows)} networks it takes {1e3 * median(spent):.1f} ms in the median, "
+        f"{1e3 * max(spent):.1f} at most; that is {100 * median(shares):.1f}% of the solve in the median, "
+        f"and {100 * median(calls):.1f}% of the call"
+    ) in MAX_FLOW
+    long = [row["share"] for row in rows if row["seconds"]["solve"] >= 0.02]
+    met = f"The {len(long)} networks whose solve takes 20 ms or more meet it, with {100 * max(long):.1f}%"
+    assert f"{met} at most" in MAX_FLOW
+    late = [row for row in rows if row["share"] > 0.02]
+    middle = [100 * row["share"] for row in late if row["seconds"]["solve"] >= 0.01]
+    assert f"Of the other {len(rows) - len(long)}, {len(late)} do not" in MAX_FLOW
+    assert len(middle) == 4
+    assert f"({min(middle):.1f} to {max(middle):.1f}%)" in MAX_FLOW
