@@ -19,7 +19,7 @@ from flow_auto import cases
 from records import write_rows
 
 import preflow
-from preflow.maxflow import api
+from preflow.maxflow import api, policy
 
 #: Calls of which the median counts.
 CALLS = 7
@@ -38,7 +38,7 @@ def timed_choices(spent: dict[str, float]) -> Iterator[None]:
 
         return run
 
-    decisions = {"choose": api.choose, "worth_a_contraction": api.worth_a_contraction}
+    decisions: dict[str, Callable[..., Any]] = {name: getattr(policy, name) for name in spent}
     for name, decide in decisions.items():
         setattr(api, name, timed(name, decide))
     try:
