@@ -399,7 +399,8 @@ class Worker:
         self.border = region.border._replace(capacity=self._residual[:0])
         self._label: Labels = np.zeros(arcs, dtype=np.int32)
         self._ghost_label: Labels = np.zeros(arcs, dtype=np.int32)
-        self._push: Amounts = np.zeros(arcs, dtype=kind)
+        # A host on files has the borders of all regions in memory: this has no entries if nothing was sent.
+        self._push: Amounts = np.zeros(0, dtype=kind)
         self._gain: Amounts = np.zeros(arcs, dtype=kind)
         self._bound = 0
         self._waiting = 0
@@ -414,7 +415,7 @@ class Worker:
     def augment(self, limit: int, control: Control) -> dict[int, Message]:
         """Discharge, if that may change something; return the message to each neighbour."""
         if not self.is_ready(limit):
-            self._push[:] = 0
+            self._push = self._push[:0].copy()
         else:
             done = self.region.discharge(self._gain, self._ghost_label, limit, control)
             self._push = done.push.astype(self._residual.dtype, copy=False)
@@ -425,14 +426,14 @@ class Worker:
             self._changed, self._complete = control.stopped and not done.complete, done.complete
             self._links.clear()
         return {
-            neighbour: Message(self._push[part].copy(), self._label[part])
+            neighbour: Message(self._sent(part).copy(), self._label[part])
             for neighbour, part in self._parts()
         }
 
     def idle_message(self, neighbour: int) -> Message:
         """Return the message of a region that has sent nothing since the last exchange."""
         part = dict(self._parts())[neighbour]
-        return Message(np.zeros_like(self._push[part]), self._label[part])
+        return Message(np.zeros_like(self._gain[part]), self._label[part])
 
     def receive(self, messages: Mapping[int, Message]) -> Report:
         """Fuse the flows over the arcs to all neighbours with those of the messages; return the report."""
@@ -449,13 +450,15 @@ class Worker:
             message = messages.get(neighbour)
             if message is None:
                 continue
-            mine, theirs = self._label[part], message.label
-            kept = np.where(theirs <= mine + 1, self._push[part], 0)
+            mine, theirs, sent = self._label[part], message.label, self._sent(part)
+            kept = np.where(theirs <= mine + 1, sent, 0)
             came = np.where(mine <= theirs + 1, message.push, 0)
             self._residual[part] += came - kept
-            self._gain[part] += self._push[part] - kept + came
-            self._push[part] = 0
+            self._gain[part] += sent - kept + came
+            sent[:] = 0
             self._learn(neighbour, part, theirs)
+        if not self._push.any():
+            self._push = self._push[:0].copy()
 
     def is_ready(self, limit: int) -> bool:
         """Return whether a discharge with this limit may change something."""
@@ -518,7 +521,7 @@ class Worker:
         """Continue from the arrays that :meth:`state` returned."""
         self._residual, self._gain = state["residual"].copy(), state["gain"].copy()
         self._label, self._ghost_label = state["label"].copy(), state["ghost_label"].copy()
-        self._push = np.zeros_like(self._gain)
+        self._push = self._gain[:0].copy()
         self._bound, self._waiting, changed, complete = from_array(state["numbers"])
         self._changed, self._complete = bool(changed), bool(complete)
         self._links.clear()
@@ -571,6 +574,10 @@ class Worker:
         self._ghost_label[part] = labels
         self._links.pop(neighbour, None)
         self._changed |= bool(changed.any())
+
+    def _sent(self, part: slice) -> Amounts:
+        """Return what was sent over some arcs since the last exchange."""
+        return self._push[part] if len(self._push) else np.zeros_like(self._gain[part])
 
     def _parts(self) -> Iterator[tuple[int, slice]]:
         first = self.border.first.tolist()

@@ -38,7 +38,7 @@ from .exchange import INFINITE, Answer, Message, Narrow, Order, RegionTask, Repo
 from .sweeps import relabel
 
 #: Version of the files. A folder of another version is refused.
-FORMAT = 6
+FORMAT = 7
 MANIFEST = "regions.json"
 #: The names of the files of states end with this; the folder may have other files with this ending.
 SUFFIX = ".state"
@@ -413,21 +413,23 @@ class FileExchange:
                 raise self._store.of_another_problem()
             # A sweep that was not completed has left files, and the disk may be full of them.
             self._store.clear([*self._entries, borders])
-            self._workers = [Worker(task.number, task.empty()) for task in tasks]
             states = self._store.read(borders)
-            for worker in self._workers:
-                worker.restore(_of(states, worker.number))
+            for task in tasks:
+                region = task.empty()
+                region.unload()
+                self._workers.append(Worker(task.number, region))
+                self._workers[-1].restore(_of(states, task.number))
             for entry in self._entries:
                 for _ in self._store.read(entry).values():
                     self._control.check_wanted()
             return [worker.report() for worker in self._workers]
         self._store.clear([])
         self._entries, self._sums = [Entry("", {})] * len(tasks), [0] * len(tasks)
-        begun = self._in_turn(self._begin, tasks)
-        self._workers = [worker for worker, _ in begun]
-        messages = [sent for _, sent in begun]
+        self._workers = self._in_turn(self._begin, tasks)
+        # The first discharges were to the sink alone.
         for worker in self._workers:
-            worker.fuse({other: messages[other][worker.number] for other in worker.border.neighbours})
+            near = worker.border.neighbours
+            worker.fuse({other: self._workers[other].idle_message(worker.number) for other in near})
         return self._end_of_sweep()
 
     def sweep(self, order: Order) -> list[Report]:
@@ -502,13 +504,13 @@ class FileExchange:
                 else:
                     worker.fuse({other: sent[other][worker.number]})
 
-    def _begin(self, task: RegionTask) -> tuple[Worker, dict[int, Message]]:
+    def _begin(self, task: RegionTask) -> Worker:
         worker = Worker(task.number, task.build())
         self._sums[task.number] = checksum(worker.region)
         self.loads += 1
-        messages = worker.augment(0, self._control)
+        worker.augment(0, self._control)
         self._save(worker)
-        return worker, messages
+        return worker
 
     def _sum_of(self, task: RegionTask) -> int:
         self._control.check_wanted()

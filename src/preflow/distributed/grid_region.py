@@ -135,10 +135,10 @@ class GridRegion:
         head = np.ravel_multi_index(arcs.head, self._shape) + pad
         rim_of = np.unique(tail, return_inverse=True)[1]
         ghost_of = np.unique(head, return_inverse=True)[1]
-        # The borders of all regions are in memory at the same time, so their arrays are narrow and few.
         numbers = (2 * pad + math.prod(self._shape)) * len(offsets)
         narrow = np.int32 if numbers <= np.iinfo(np.int32).max else np.int64
-        self._rim_of, self._ghost_of = rim_of.astype(np.int32), ghost_of.astype(np.int32)
+        self._rim_of: NDArray[np.int32] = rim_of.astype(np.int32)
+        self._ghost_of: NDArray[np.int32] = ghost_of.astype(np.int32)
         self._arcs: Array = (tail * len(offsets) + arcs.direction).astype(narrow)
         self.border = Border(arcs.neighbours, arcs.first, np.zeros(len(tail), dtype=np.int64))
         self._sinks = 0
@@ -352,6 +352,9 @@ class GridRegion:
         is_narrow = self.border.capacity.dtype == np.int16
         return {
             "residual": Narrow(residual, np.dtype(np.int16)) if is_narrow else residual,
+            "arcs": self._arcs,
+            "rim_of": self._rim_of,
+            "ghost_of": self._ghost_of,
             "terminal": _narrowed(self._state.terminal),
             "sink_side": side,
             "capacity": self.border.capacity,
@@ -365,13 +368,16 @@ class GridRegion:
         self.unload()
         self._given = state
         self.border = self.border._replace(capacity=state["capacity"])
+        self._arcs, self._rim_of, self._ghost_of = state["arcs"], state["rim_of"], state["ghost_of"]
         self._sinks, size = from_array(state["numbers"])
         self._dtype = np.dtype(f"i{size}")
 
     def unload(self) -> None:
-        """Forget all arrays of the size of the box, and those of the border that can be made again."""
+        """Forget all arrays of the size of the box or of its border."""
         self._given, self._sink_side = {}, None
         self.border = self.border._replace(capacity=self.border.capacity[:0].copy())
+        self._rim_of = self._ghost_of = np.zeros(0, dtype=np.int32)
+        self._arcs = self._arcs[:0].copy()
         for name in ("_state", "_forests", "_rim", "_heads", "_ghosts", "_first_of", "_opposites"):
             self.__dict__.pop(name, None)
 
