@@ -46,7 +46,13 @@ def segment_volume(
     size = None if memory is None else parse_size(memory)
     given = open_volume(volume)
     energy = VolumeEnergy(
-        given, *seeds, smoothness=smoothness, sigma=sigma, connectivity=connectivity, prior=prior
+        given,
+        *seeds,
+        smoothness=smoothness,
+        sigma=sigma,
+        connectivity=connectivity,
+        prior=prior,
+        memory=size,
     )
     with new_mask(out, given) as mask:
         with solver_progress() as progress:
