@@ -34,7 +34,7 @@ def test_the_mask_is_that_of_segment(kind: str, volume: np.ndarray, tmp_path: Pa
         zarr = pytest.importorskip("zarr")
         zarr.create_array(path, data=volume, chunks=(8, 8, 8))
     for _ in range(2):
-        arguments = ["segment", "--volume", str(path), "--out", str(out), "--memory", "1MB", "--verify"]
+        arguments = ["segment", "--volume", str(path), "--out", str(out), "--memory", "6MB", "--verify"]
         result = CliRunner().invoke(app, [*arguments, *SEEDS])
         assert result.exit_code == 0, result.output
         assert "the energy is the least" in result.output

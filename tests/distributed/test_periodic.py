@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import preflow
+from preflow.distributed import api
 from preflow.distributed.grid_source import GridSource, grid_tasks
 from preflow.distributed.memory import MemoryExchange
 from preflow.distributed.partition import border_of, divide, read_around
@@ -258,13 +259,14 @@ def test_regions_lie_along_rings_first() -> None:
     assert divide((90, 90), 2, (False, False)).counts == divide((90, 90), 2).counts
 
 
-def test_regions_are_smaller_where_rings_have_more_directions() -> None:
+def test_regions_are_smaller_where_rings_have_more_directions(monkeypatch: pytest.MonkeyPatch) -> None:
     """With a limit on memory, rings that are not cut count."""
     shape = (4, 40, 4)
     zeros, half = np.zeros(shape, dtype=np.int16), half_neighbourhood(3, 26)
     grid = Grid(zeros, zeros, np.array(1), half, (True, False, True))
     plain = grid._replace(periodic=(False, False, False))
-    options = {"exchange": "files", "memory": 60_000, "threads": 1}
+    options = {"exchange": "files", "memory": 200_000, "threads": 1}
+    monkeypatch.setattr(api, "BYTES_OF_HOST", 0)
     assert grid.by_regions(**options).regions > plain.by_regions(**options).regions
 
 

@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,7 +25,7 @@ from .grid_source import GridSource, Rounding, Survey, choose_rounding, grid_tas
 from .memory import MemoryExchange
 from .on_gpus import GpuExchange, divide_in_layers
 from .on_ray import RayExchange
-from .partition import Boxes, divide, fair_counts
+from .partition import MOST_COUNTED, Boxes, divide, fair_counts, possible_counts
 from .result import RegionCutResult, Turn, Unit, capacity_of_cut, sink_side_of
 from .sweeps import Progress, run_sweeps
 
@@ -36,12 +37,24 @@ EXCHANGES = (*NETWORK_EXCHANGES, "gpus")
 WITH_FOLDER, WITH_MEMORY = ("files", "ray"), ("files", "gpus")
 #: Regions on files that are in memory at the same time.
 TOGETHER = 2
-#: Bytes of a pixel of a region on files while it discharges, beside those of its arcs: forests, queues, the
-#: terminal capacity, and the borders of all regions. Measured: 49 to 57 bytes with 6 neighbours.
-BYTES_PER_PIXEL, BYTES_PER_ARC = 21, 6
+#: Bytes of a pixel of a region on files while it discharges or is read, beside those of its arcs: forests,
+#: queues, terminal capacities, and arrays kept for the next region. Measured: 48 to 51 bytes in all with 6
+#: neighbours, 125 with 26.
+BYTES_DISCHARGED, BYTES_READ = 27, 17
+#: Bytes of a border arc of a region in memory, of one that is read, and of one that is not in memory beside
+#: its amounts: the labels of both ends, and what NumPy and the C library add. Measured: 14 to 16 with two
+#: amounts of 2 bytes.
+BYTES_PER_BORDER_ARC, BYTES_PER_ARC_READ, BYTES_PER_ARC_STORED = 64, 128, 10
+#: Bytes of a pair of regions: the objects of Python that describe their common border.
+BYTES_PER_PAIR = 1_000
+#: Bytes of a pixel that is computed or unpacked when it is read. Measured for `preflow segment`.
+BYTES_MADE = 64
+#: From this size on the C library (glibc) returns an array to the system as soon as it is freed. Smaller ones
+#: lie between others; what it keeps of them is about as much as one region takes.
+BYTES_RETURNED = 32 << 20
 #: Bytes of files, threads and Python's objects, whatever the grid is.
-BYTES_OF_HOST = 5_000_000
-#: The same in :func:`preflow.grid_cut`. Measured: 41 to 44 bytes with 6 neighbours.
+BYTES_OF_HOST = 2_000_000
+#: Bytes of a pixel in :func:`preflow.grid_cut`, and of its arcs. Measured: 41 to 44 bytes with 6 neighbours.
 WHOLE_PER_PIXEL, WHOLE_PER_ARC = 17, 4
 #: Without `memory`, regions on files take this part of the memory that grid_cut takes: one in SHARE.
 SHARE = 4
@@ -83,7 +96,7 @@ def grid_cut(
         `memory` asks for; in memory one for each thread, on GPUs one for each GPU.
     memory : int, optional
         Bytes that regions on files may take, or those on each GPU. Default: a quarter of what
-        :func:`preflow.grid_cut` takes; nine tenths of a GPU's free memory.
+        :func:`preflow.grid_cut` takes, or the least that is possible; nine tenths of a GPU's free memory.
     folder : path, optional
         Where a checkpoint is stored after every sweep. If it has one of the same problem, the solve goes on
         from there. Default: for ``exchange="files"`` a temporary folder, for "ray" no checkpoint.
@@ -104,7 +117,8 @@ def grid_cut(
     Raises
     ------
     InvalidInputError
-        The network or an argument is malformed, or `folder` has a checkpoint of another problem.
+        The network or an argument is malformed, or `folder` has a checkpoint of another problem; or no
+        number of regions on files fits `memory`: the message has the least that would do.
     CapacityOverflowError, UnboundedFlowError
         As in :func:`preflow.grid_cut`.
     MissingDependencyError
@@ -124,7 +138,8 @@ def grid_cut(
     Notes
     -----
     At most ``2 B**2 + 1`` sweeps for B border vertices; 3 to 15 are usual. Memory on files: for D neighbours
-    about ``6 D + 21`` bytes for each pixel of two regions, of one with ``threads=1``, and 5 MB. Disk:
+    about ``4 D + 27`` bytes for each pixel of two regions, of one with ``threads=1``, and as much as one
+    region again where regions are small; 14 bytes for each arc between any two regions; and 2 MB. Disk:
     ``2 D + 8`` bytes for each pixel where capacities fit 14 bits, otherwise ``4 D + 8``, and the same again
     until the solve ends. An axis that is periodic and not cut adds directions, as in
     :func:`preflow.grid_cut`.
@@ -223,17 +238,89 @@ def _regions_wanted(
         return exchange.num_devices
     if exchange != "files" or not source.size:
         return max(1, min(threads, source.size))
+    together, sizes = min(threads, TOGETHER), EntrySizes.of(source)
     whole = (WHOLE_PER_PIXEL + WHOLE_PER_ARC * len(source.all_offsets)) * source.size
-    allowed, arcs = memory or whole // SHARE, len(source.offsets)
-    allowed = max(1, allowed // 2, allowed - BYTES_OF_HOST)
-    while True:
-        needed = (BYTES_PER_PIXEL + BYTES_PER_ARC * arcs) * min(threads, TOGETHER) * source.size
-        counts = fair_counts(source.shape, max(1, math.ceil(needed / allowed)), source.periodic)
-        boxes = divide(source.shape, counts).boxes()
-        most = max(len(source.offsets_within(source.around(box))) for box in boxes)
-        if most <= arcs:
-            return counts
-        arcs = most  # rings that are not cut have more directions
+    allowed = whole // SHARE if memory is None else memory
+    least, best = math.inf, (1,) * len(source.shape)
+    for counts in possible_counts(source.shape, source.periodic):
+        needed = bytes_on_files(source, divide(source.shape, counts), together, sizes)
+        if needed < least:
+            least, best = needed, counts
+        if needed <= allowed:
+            fairer = fair_counts(source.shape, math.prod(counts), source.periodic)
+            fits = bytes_on_files(source, divide(source.shape, fairer), together, sizes) <= allowed
+            return fairer if fits else counts
+        if math.prod(counts) > MOST_COUNTED and needed > 2 * least:
+            break  # borders need more and more
+    if memory is None:
+        return best
+    raise InvalidInputError(
+        f"memory is {memory:,} bytes, and regions on files need {least:,} for this grid: {math.prod(best):,} "
+        "regions take least; more regions have longer borders, which stay in memory"
+    )
+
+
+class EntrySizes(NamedTuple):
+    """Bytes of the entries of arrays in a region.
+
+    Attributes
+    ----------
+    residual : int
+        Of a residual capacity.
+    amount : int
+        Of a residual capacity of a border arc.
+    read : int
+        Of the capacities between neighbours of a pixel, as they are read.
+    """
+
+    residual: int
+    amount: int
+    read: int
+
+    @classmethod
+    def of(cls, source: GridSource) -> EntrySizes:
+        """Return the sizes for the capacities of the middle plane, and for any floats of their type."""
+        neighbor = source.neighbor
+        rows = neighbor.shape[0] if math.prod(neighbor.shape[1:]) > 1 else 0
+        made = 0 if isinstance(neighbor, np.ndarray) else BYTES_MADE
+        if any(dtype.kind == "f" for dtype in source.dtypes):
+            wide = 8 if any(dtype == np.float64 for dtype in source.dtypes) else 4
+            # They are multiplied, and rounded to integers.
+            return cls(wide, wide, rows * (neighbor.dtype.itemsize + 16) + made)
+        plane = source.plane()
+        terminal, between = (max((int(part.max(initial=0)) for part in parts), default=0) for parts in plane)
+        bound = terminal + 2 * len(source.offsets) * between + 1
+        return cls(
+            4 if bound <= np.iinfo(np.int32).max else 8,
+            next(size for size in (2, 4, 8) if 2 * between < 1 << 8 * size - 1 or size == 8),
+            2 * rows * neighbor.dtype.itemsize + made,
+        )
+
+
+def bytes_on_files(source: GridSource, boxes: Boxes, together: int, sizes: EntrySizes) -> int:
+    """Return an estimate of the memory that regions on files take at most, with the borders of all."""
+    around = source.around(boxes.largest)
+    pixels = math.prod(side.stop - side.start for side in around)
+    degree = len(source.offsets_within(around))
+    lengths = np.array([side.stop - side.start for side in boxes.largest])
+    # The arcs that stay in the box along all axes, and those that do where no other box follows.
+    staying = np.maximum(lengths - np.abs(source.offsets), 0)
+    within = np.where(np.array(boxes.counts) > 1, lengths, staying)
+    leaving = int((within.prod(axis=1) - staying.prod(axis=1)).sum())
+    residuals = sizes.residual * degree
+    region = max(
+        (BYTES_DISCHARGED + residuals) * pixels + BYTES_PER_BORDER_ARC * leaving,
+        (BYTES_READ + residuals + sizes.read) * pixels,
+        BYTES_PER_ARC_READ * leaving,
+    )
+    between = boxes.arcs_between(source.offsets, source.periodic)
+    around_each = math.prod(min(count, 3) for count in boxes.counts) - 1
+    return int(
+        BYTES_OF_HOST
+        + (together + (residuals * pixels < BYTES_RETURNED)) * region
+        + (BYTES_PER_ARC_STORED + 2 * sizes.amount) * between
+        + BYTES_PER_PAIR * around_each * math.prod(boxes.counts)
+    )
 
 
 class SweepControl(Control):

@@ -214,15 +214,20 @@ class GridSource:
     @property
     def fingerprint(self) -> list[object]:
         """Facts that tell this grid from another one; a few planes of capacities are read."""
-        middle = self.shape[0] // 2 if self.size else 0
-        plane = (slice(middle, middle + 1), *(slice(0, length) for length in self.shape[1:]))
-        parts = (
-            (_part(self.source, plane), _part(self.sink, plane), self._neighbors(plane)) if self.size else ()
-        )
+        terminal, neighbor = self.plane()
+        parts = (*terminal, *neighbor)
         checksum = checksum_of(parts)
         rounding = None if self.rounding is None else [self.rounding.exponent, self.rounding.limit]
         facts = [list(self.shape), self.offsets.tolist(), [str(d) for d in self.dtypes], rounding, checksum]
         return [*facts, list(self.periodic)] if any(self.periodic) else facts
+
+    def plane(self) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
+        """Return the terminal capacities of the middle plane, and those between neighbours; none if empty."""
+        if not self.size:
+            return (), ()
+        middle = self.shape[0] // 2
+        plane = (slice(middle, middle + 1), *(slice(0, length) for length in self.shape[1:]))
+        return (_part(self.source, plane), _part(self.sink, plane)), (self._neighbors(plane),)
 
     @property
     def size(self) -> int:

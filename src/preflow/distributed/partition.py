@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 from ..arrays import Array
 from ..errors import InvalidInputError
 from ..graph.neighbourhood import Box
+
+#: Up to as many boxes every number is tried where their number is chosen.
+MOST_COUNTED = 64
 
 
 class Boxes(NamedTuple):
@@ -39,6 +42,32 @@ class Boxes(NamedTuple):
             return []
         sides = [[slice(*ends) for ends in itertools.pairwise(cut.tolist())] for cut in self.cuts]
         return list(itertools.product(*sides))
+
+    @property
+    def largest(self) -> Box:
+        """The largest box; of several the first that is not at an end of an axis, if there is one."""
+        sides = []
+        for cut in self.cuts:
+            lengths = np.diff(cut)
+            middle = [
+                i for i in np.flatnonzero(lengths == lengths.max()).tolist() if 0 < i < len(lengths) - 1
+            ]
+            first = middle[0] if middle else int(lengths.argmax())
+            sides.append(slice(int(cut[first]), int(cut[first + 1])))
+        return tuple(sides)
+
+    def arcs_between(self, offsets: NDArray[np.int64], periodic: Sequence[bool]) -> int:
+        """Return the number of arcs that lead from one box to another; around rings that are cut, too."""
+        total = 0
+        for steps in np.abs(offsets).tolist():
+            everywhere = within = 1
+            for cut, step, ring in zip(self.cuts, steps, periodic, strict=True):
+                inside = int(np.maximum(np.diff(cut) - step, 0).sum())
+                around = int(cut[-1]) if ring else max(0, int(cut[-1]) - step)
+                everywhere *= around
+                within *= around if len(cut) == 2 else inside
+            total += everywhere - within
+        return total
 
     def box_of(self, pixels: tuple[NDArray[np.int64], ...]) -> NDArray[np.int64]:
         """Return the number of the box of each pixel, given its coordinates."""
@@ -101,6 +130,23 @@ def fair_counts(shape: tuple[int, ...], least: int, periodic: Sequence[bool] = (
     candidates = [_best_counts(shape, number, periodic) for number in range(least, least + least // 3 + 1)]
     enough = [counts for counts in candidates if math.prod(counts) >= least] or candidates
     return min(enough, key=lambda counts: (*_border(shape, counts, periodic), -math.prod(counts)))
+
+
+def possible_counts(shape: tuple[int, ...], periodic: Sequence[bool] = ()) -> Iterator[tuple[int, ...]]:
+    """Yield how many boxes to make along each axis, from one box in all to one for each pixel.
+
+    Up to `MOST_COUNTED` boxes, these are the best ways to make each number; then boxes are cubes.
+    """
+    for number in range(1, min(MOST_COUNTED, math.prod(shape)) + 1):
+        counts = _best_counts(shape, number, periodic)
+        if math.prod(counts) == number:
+            yield counts
+    side = max(shape)
+    while side > 1:
+        side = side * 15 // 16
+        counts = tuple(-(-length // side) for length in shape)
+        if math.prod(counts) > MOST_COUNTED:
+            yield counts
 
 
 def _border(
