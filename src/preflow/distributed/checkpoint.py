@@ -24,7 +24,7 @@ from ..errors import InvalidInputError, ParseError, StorageError
 from .files import read_manifest, replace_manifest, storing
 
 #: Version of the files.
-FORMAT = 3
+FORMAT = 4
 INDEX = "checkpoint.json"
 BORDER, INSIDE = "border.", "inside."
 
