@@ -57,9 +57,20 @@ def test_an_error_leaves_the_mask_of_before(
     def full(*given: object) -> None:
         raise OSError(28, "No space left on device")
 
-    for owner, name in ((Store, "write"), (Path, "replace")):
+    rename = Path.replace
+
+    def full_at_the_end(path: Path, target: Path) -> Path:
+        if path.suffix == ".part":
+            full()
+        return rename(path, target)
+
+    for owner, name, fails in (
+        (Store, "write", full),
+        (Path, "replace", full),
+        (Path, "replace", full_at_the_end),
+    ):
         with monkeypatch.context() as patch:
-            patch.setattr(owner, name, full)
+            patch.setattr(owner, name, fails)
             result = CliRunner().invoke(app, arguments)
         assert result.exit_code == 2
         assert "No space left on device" in result.output

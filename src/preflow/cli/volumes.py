@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..errors import InvalidInputError, MissingDependencyError, ParseError, StorageError
+from ..errors import InvalidInputError, MissingDependencyError, ParseError
 from .files import check_outputs
 from .session import solver_progress
 
@@ -130,25 +130,30 @@ def open_volume(path: str) -> AnyArray:
 @contextmanager
 def new_mask(path: str, volume: AnyArray) -> Iterator[AnyArray]:
     """Yield an array of bool that becomes the mask at the end; after an error the old mask is as it was."""
+    from ..distributed.files import storing
+
     target = Path(path).resolve()
-    part = target.with_name(f"{target.name}.part")
+    part, old = (target.with_name(f"{target.name}.{ending}") for ending in ("part", "old"))
     try:
-        with _storing(path):
+        with storing(path):
             mask = _create_mask(part, target.suffix, volume)
         yield mask
-        with _storing(path):
+        with storing(path):
             if target.suffix == ".npy":
                 mask.flush()
             elif target.exists():
-                shutil.rmtree(target)
+                target.replace(old)  # a folder cannot take the place of another one
             part.replace(target)
     except BaseException:
+        if old.exists() and not target.exists():
+            old.replace(target)
         if target.suffix == ".npy":
             with suppress(OSError):
                 part.unlink()
         else:
             shutil.rmtree(part, ignore_errors=True)
         raise
+    shutil.rmtree(old, ignore_errors=True)
 
 
 def _create_mask(path: Path, kind: str, volume: AnyArray) -> AnyArray:
@@ -159,14 +164,6 @@ def _create_mask(path: Path, kind: str, volume: AnyArray) -> AnyArray:
         return np.lib.format.open_memmap(path, "w+", np.bool_, shape)
     chunks = getattr(volume, "chunks", None) or tuple(min(length, 64) for length in shape)
     return _zarr().create_array(path, shape=shape, chunks=chunks, dtype="bool", overwrite=True)
-
-
-@contextmanager
-def _storing(path: str) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise StorageError(f"{path}: {error.strerror or error}") from error
 
 
 def _zarr() -> AnyArray:
