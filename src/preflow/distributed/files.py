@@ -289,6 +289,7 @@ class Store:
                         kept[name] = Kept(wide.shape, wide.dtype.str, dtype.str, begin, found)
                     file.truncate()
             except BaseException:
+                del self._pieces[path.name]
                 with suppress(OSError):
                     path.unlink()
                 raise
@@ -308,6 +309,7 @@ class Store:
             if self._old.setdefault(stem, path) != path:
                 with storing(path):
                     path.unlink()
+                self._pieces.pop(path.name, None)
 
     def clear(self, kept: Sequence[Entry]) -> None:
         """Delete the files of states that are not in `kept`."""
@@ -331,7 +333,7 @@ class Store:
         for path in self._old.values():
             with suppress(OSError):
                 path.unlink()
-        self._old = {}
+        self._old, self._pieces = {}, {}
 
 
 class StoredState(Mapping[str, Array]):
