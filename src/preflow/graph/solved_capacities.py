@@ -76,7 +76,7 @@ def solved_capacities(
         if has_infinite:
             _check_bounded(network, infinite, sources, sinks)
             finite = [np.where(mask, 0.0, values) for values, mask in zip(given, infinite, strict=True)]
-        rounded = rounded or not all(_are_whole(values, threads) for values in finite)
+        rounded = rounded or not all(are_whole(values, threads) for values in finite)
     exponent, limit = None, np.inf
     if rounded:
         bound = flow_bound(network, sources, sinks) if rule.bound is None else rule.bound
@@ -89,15 +89,19 @@ def solved_capacities(
 def is_whole(network: FlowNetwork) -> bool:
     """Return whether all finite capacities are integers, up to 2**53 if they are floats."""
     given = [network.capacity] + ([] if network.reverse_capacity is None else [network.reverse_capacity])
-    return network.capacity.dtype.kind != "f" or all(
-        _are_whole(np.where(np.isinf(values), 0.0, values), 1) for values in given
-    )
+    return all(map(are_whole, given))
 
 
-def _are_whole(values: NDArray[np.float64], threads: int) -> bool:
+def are_whole(values: Array, threads: int = 1) -> bool:
+    """Return whether all finite values are integers, up to 2**53 if they are floats."""
+    if values.dtype.kind != "f":
+        return True
+
     def piece_is_whole(begin: int, end: int) -> bool:
         blocks = (values[start : min(start + BLOCK, end)] for start in range(begin, end, BLOCK))
-        return all(np.all(block == np.rint(block)) and block.max() <= EXACT_FLOAT for block in blocks)
+        return all(
+            np.all((block == np.rint(block)) & ((block <= EXACT_FLOAT) | np.isinf(block))) for block in blocks
+        )
 
     return all(run_pieces(piece_is_whole, len(values), threads))
 

@@ -65,7 +65,6 @@ from ...arrays import Array, Indices, Int64, Integers, NetworkInput, Vertices
 from ...errors import CapacityOverflowError, InvalidInputError, UnboundedFlowError
 from ...graph.convert import as_flow_problem
 from ...graph.network import (
-    EXACT_FLOAT,
     FlowNetwork,
     as_array,
     common_dtype,
@@ -74,6 +73,7 @@ from ...graph.network import (
 )
 from ...graph.residual import ResidualArrays, ResidualNetwork, build_residual
 from ...graph.scaling import proved_gap
+from ...graph.solved_capacities import are_whole
 from ...kernels.constants import ONE, ZERO
 from ...kernels.csr_build import InputArcs, Pairs, residual_arc, terminal_capacities
 from ...kernels.kernel import kernel
@@ -614,7 +614,7 @@ def _whole(network: FlowNetwork) -> _Whole | None:
     parts = [network.capacity, network.capacity[:0]]
     if network.reverse_capacity is not None:
         parts[1] = network.reverse_capacity
-    if network.saturated or not all(_is_whole(part) for part in parts):
+    if network.saturated or not all(are_whole(part) for part in parts):
         return None
     if network.capacity.dtype.kind == "i":
         total = sum(int(exact_sum(part)) for part in parts if len(part))
@@ -631,12 +631,6 @@ def _whole(network: FlowNetwork) -> _Whole | None:
     for part, mask in zip(whole, masks, strict=True):
         part[mask] = infinite
     return _Whole(whole[0], whole[1], infinite, total)
-
-
-def _is_whole(values: Array) -> bool:
-    if values.dtype.kind != "f":
-        return True
-    return bool(np.all((values == np.rint(values)) & ((values <= EXACT_FLOAT) | np.isinf(values))))
 
 
 class MaxFlow:
@@ -1111,7 +1105,7 @@ def _read_only(values: Array) -> Array:
 def _whole_edits(kept: _Kept, numbers: NDArray[np.int64], new: Array) -> Edits | None:
     """Return the changes as integers; None if they do not fit the residual network."""
     infinite = np.isinf(new)
-    if not _is_whole(new) or (infinite.any() and not kept.infinite):
+    if not are_whole(new) or (infinite.any() and not kept.infinite):
         return None
     value = np.where(infinite, kept.infinite, new) if infinite.any() else new
     if float(value.sum(dtype=np.float64)) + kept.total >= MOST_CAPACITY:
