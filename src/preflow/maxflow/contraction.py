@@ -21,9 +21,9 @@ source is a bound, too.
 ::
 
     bound = capacity out of the sources or into the sinks, the smaller one     sums_around
-    threshold = bound if most arcs are above it, otherwise a guess              threshold_of
+    threshold = bound if most arcs are above it, otherwise a guess              middle_of_widest_gap
     repeat
-        blocks = strongly connected components of the arcs above threshold      sort_arcs, find_components
+        blocks = strongly connected components of the arcs above threshold      find_components
         bound = capacity around the blocks of the terminals, if it is smaller
         stop if the arcs above threshold are those above bound, or fewer
         threshold = bound                                                        (at most once)
@@ -55,7 +55,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import AnyArray, Array, Indices, Int64, Numbers
+from ..arrays import AnyArray, Array, Indices, Int64, Number, Numbers
 from ..graph.network import FlowNetwork
 from ..graph.recognised_grid import Arcs
 from ..kernels.constants import ONE, ZERO
@@ -225,9 +225,9 @@ def sorted_above(arcs: Arcs, threshold: float, size: int, *, by_head: bool) -> S
     return found
 
 
-def blocks_above(arcs: Arcs, threshold: float, size: int) -> tuple[Array, int]:
-    """Return the block of each vertex for arcs above a threshold, and the number of blocks."""
-    strong = sorted_above(arcs, threshold, size, by_head=False)
+def blocks_of(strong: SortedArcs) -> tuple[Array, int]:
+    """Return the block of each vertex for arcs sorted by their tails, and the number of blocks."""
+    size = len(strong.first) - 1
     state = new_components(size, strong.first.dtype)
     empty, everywhere = strong.first[:0], np.ones(size, dtype=bool)
     count = int(find_components(strong.first, strong.other, empty, everywhere, state))
@@ -236,7 +236,7 @@ def blocks_above(arcs: Arcs, threshold: float, size: int) -> tuple[Array, int]:
 
 def around(arcs: Arcs, block: Array, count: int, sources: Array, sinks: Array) -> Around | None:
     """Return the capacities around the blocks of the terminals; None if a block has both kinds."""
-    role = np.zeros(count, dtype=np.uint8)
+    role = np.full(count, NEITHER, dtype=np.uint8)
     role[block[sources]] = AT_SOURCES
     role[block[sinks]] = AT_SINKS
     if (role[block[sources]] != AT_SOURCES).any():
@@ -329,7 +329,8 @@ class Contraction:
             root[self.block[terminals]] = terminals
         arcs, dtype = arcs_of(network), strong.first.dtype
 
-        def planted(sorted_arcs: SortedArcs) -> tuple[Trees, Trees | None] | None:
+        def search(sorted_arcs: SortedArcs) -> tuple[Trees, Trees | None] | None:
+            """Return trees, and those that lead back if the search found them; None if they do not span."""
             trees = Trees(*(np.empty(size, dtype=dtype) for _ in range(3)))
             back = Trees(trees.order, np.empty(size, dtype=dtype), np.empty(size, dtype=dtype))
             position = np.zeros(size, dtype=dtype)
@@ -338,12 +339,12 @@ class Contraction:
                 return None
             return trees, back if turned == size else None
 
-        found = planted(strong)
+        found = search(strong)
         if found is None:
             return None
         down, up = found
         if up is None:
-            found = planted(self.strong_arcs(by_head=True))
+            found = search(self.strong_arcs(by_head=True))
             if found is None:
                 return None
             up, _ = found
@@ -387,12 +388,13 @@ def contract(
     for _ in range(2):
         if deadline.passed():
             return None
-        block, count = blocks_above(arcs, threshold, size)
+        strong = sorted_above(arcs, threshold, size, by_head=False)
+        block, count = blocks_of(strong)
         found = around(arcs, block, count, sources, sinks)
         if found is not None:
             sums = found
             bound = min(bound, raised(min(sums.sources, sums.sinks)))
-        if bound <= threshold or count_above(arcs, bound) == count_above(arcs, threshold):
+        if bound <= threshold or count_above(arcs, bound) == len(strong.number):
             break
         threshold = bound
     if found is None or count > MOST_LEFT * size or deadline.passed():
@@ -502,23 +504,28 @@ def plant_trees(
 
 
 @kernel
+def send(flow: Numbers, number: np.uint64, amount: Number) -> None:
+    """Add to the flow of an arc, numbered as in :class:`SortedArcs`."""
+    m = np.uint64(len(flow))
+    if number < m:
+        flow[number] += amount
+    else:
+        flow[number - m] -= amount
+
+
+@kernel
 def route(up: Trees, down: Trees, surplus: Numbers, flow: Numbers) -> None:
     """Send all surplus to the roots, and from there to where flow is needed.
 
     `up` has arcs from each vertex to its parent, `down` from each parent to the vertex.
     """
-    m = np.uint64(len(flow))
     k = np.uint64(len(up.order))
     while k > ZERO:
         k -= ONE
         v = np.uint64(up.order[k])
         p, amount = np.uint64(up.parent[v]), surplus[v]
         if p != v and amount > 0:
-            a = np.uint64(up.number[v])
-            if a < m:
-                flow[a] += amount
-            else:
-                flow[a - m] -= amount
+            send(flow, np.uint64(up.number[v]), amount)
             surplus[p] += amount
             surplus[v] = 0
     k = np.uint64(len(down.order))
@@ -527,11 +534,7 @@ def route(up: Trees, down: Trees, surplus: Numbers, flow: Numbers) -> None:
         v = np.uint64(down.order[k])
         p, amount = np.uint64(down.parent[v]), surplus[v]
         if p != v and amount < 0:
-            a = np.uint64(down.number[v])
-            if a < m:
-                flow[a] -= amount
-            else:
-                flow[a - m] += amount
+            send(flow, np.uint64(down.number[v]), -amount)
             surplus[p] += amount
             surplus[v] = 0
 
