@@ -151,9 +151,9 @@ def contracted(capacities: str, both: bool) -> None:
         network = preflow.FlowNetwork.from_arrays(tail, head, capacity, reverse_capacity=1 if both else None)
         verified(preflow.max_flow, network, 0, 5, threads=1).source_side()
         solver = preflow.MaxFlow(network, 0, 5)
-        for arc in (0, 1):
+        for arc, value in ((0, 50), (1, 50), (1, 0)):  # the last one divides a block
             solver.solve(threads=1).verify()
-            solver.set_capacity(arc, 50)
+            solver.set_capacity(arc, value)
         solver.solve(threads=1).verify()
         flow = np.ones(7, dtype=network.capacity.dtype)
         without_cycles(arcs_of(network), flow, network.num_vertices)

@@ -23,7 +23,7 @@ from preflow.generators import family
 from preflow.graph.network import MaxFlowProblem
 from preflow.maxflow import contraction, policy, warm
 from preflow.maxflow.api import FlowCall
-from preflow.maxflow.contraction import arcs_of, contract, without_cycles
+from preflow.maxflow.contraction import BlockTrees, Contraction, StrongArcs, arcs_of, contract, without_cycles
 from preflow.solving.call import Request
 from preflow.solving.deadline import Deadline
 
@@ -300,13 +300,74 @@ def test_a_cycle_between_blocks_overfills_a_tree() -> None:
     held = contract(network, *terminals, Deadline(None))
     assert held is not None
     assert held.smaller.num_vertices == 4
-    trees = held.planted(network, held.threshold, held.strong_arcs())
+    trees = held.planted(network, held.threshold, StrongArcs(held))
     assert trees is not None
     flow = held.expanded(network, trees, np.array([2, 2, 2, 0] + [2] * 18))
     check_flow(network, *terminals, flow, 2)
 
 
 # Solving again
+
+
+def spans(held: Contraction, network: FlowNetwork, bound: float, trees: BlockTrees) -> bool:
+    """Whether trees are in order, above a bound, and reach all vertices within their blocks."""
+    m, n = network.num_arcs, network.num_vertices
+    back = network.reverse_capacity
+    for each, is_up in ((trees.up, True), (trees.down, False)):
+        assert sorted(each.order.tolist()) == list(range(n))
+        place = {int(v): k for k, v in enumerate(each.order)}
+        for v, (p, i) in enumerate(zip(each.parent.tolist(), each.number.tolist(), strict=True)):
+            if p == v:
+                assert held.root[held.block[v]] == v
+                continue
+            ends = (network.tail[i], network.head[i]) if i < m else (network.head[i - m], network.tail[i - m])
+            capacity = network.capacity[i] if i < m else 0 if back is None else back[i - m]
+            if ends != ((v, p) if is_up else (p, v)) or place[p] > place[v] or capacity <= bound:
+                return False
+            assert held.block[p] == held.block[v]
+    return True
+
+
+@given(st.integers(0, 10**6), st.booleans())
+def test_trees_are_mended_where_they_can_be(seed: int, both: bool) -> None:
+    """After each change trees are found if and only if new ones could be planted."""
+    rng = np.random.default_rng(seed)
+    blocks, each, arcs = 3, 7, 20
+    begin = each * np.repeat(np.arange(blocks), arcs)
+    tail, head = begin + rng.integers(0, each, (2, blocks * arcs))
+    capacity = rng.integers(50, 100, blocks * arcs)
+    reverse = np.append(rng.integers(0, 2, len(tail)) * capacity, [0, 0]) if both else None
+    network = FlowNetwork.from_arrays(
+        np.append(tail, [0, each]),
+        np.append(head, [each, 2 * each]),
+        np.append(capacity, [1, 1]),
+        reverse_capacity=reverse,
+        num_vertices=blocks * each,
+    )
+    held = contract(network, np.array([0]), np.array([2 * each]), Deadline(None))
+    assert held is not None
+    strong = StrongArcs(held)
+    trees = held.planted(network, held.threshold, strong)
+    assert trees is not None
+    first, kept = trees, pickle.dumps(trees)
+    for _ in range(6):
+        capacity = network.capacity.copy()
+        capacity[rng.integers(0, len(capacity), 4)] = 0
+        network = FlowNetwork(
+            network.num_vertices,
+            network.tail,
+            network.head,
+            capacity,
+            reverse_capacity=network.reverse_capacity,
+        )
+        mended = held.mended(network, held.threshold, strong, trees)
+        planted = held.planted(network, held.threshold, StrongArcs(held))
+        assert (mended is None) == (planted is None)
+        if mended is None:
+            break
+        assert spans(held, network, held.threshold, mended)
+        trees = mended
+    assert pickle.dumps(first) == kept
 
 
 def edit(rng: np.random.Generator, solver: preflow.MaxFlow, strong: int) -> None:

@@ -35,7 +35,7 @@ A flow of the contracted network leaves surplus and need at the vertices of a bl
 Strong arcs carry it: along a tree to the block's root, and from there along another one. Each arc of a tree
 gets at most the flow that goes through the block::
 
-    surplus of each vertex = flow in - flow out, over arcs between blocks       find_surplus
+    surplus of each vertex = flow in - flow out, over arcs between blocks       put_between
     send surplus up a tree to the root; fetch needs down another tree           route
     if that is more than a capacity: cancel all cycles of flow                  cancel_cycles
 
@@ -43,6 +43,16 @@ A flow without cycles sends at most its value through any vertex, so at most the
 is less than the capacity of a strong arc. So the third step always mends the second.
 
 All of this but the last step is O(n + m). That step takes O(m) time for each cycle.
+
+Solving again
+-------------
+When capacities change, the blocks stay as long as trees prove them: all of their arcs must be above the value
+of the new minimum cut. Trees with other arcs are mended::
+
+    each arc of a tree that is not above the bound:                             find_weak
+        take another arc between its child and an earlier vertex                replace_weak
+    where there is none: plant the trees of the block again                      plant_trees
+    if these do not span the block: contract the network again
 """
 
 from __future__ import annotations
@@ -257,24 +267,22 @@ class BlockTrees:
     up: Trees
     down: Trees
 
+
+class StrongArcs:
+    """The strong arcs of a contraction, sorted by tail and by head when they are first needed so."""
+
+    def __init__(self, contraction: Contraction) -> None:
+        self._contraction = contraction
+
     @cached_property
-    def arcs(self) -> Array:
-        """The arcs of all trees, numbered as in :class:`SortedArcs`."""
-        vertex = np.arange(len(self.up.parent))
-        return np.concatenate([trees.number[trees.parent != vertex] for trees in (self.up, self.down)])
+    def by_tail(self) -> SortedArcs:
+        """The arcs from each vertex."""
+        return self._contraction.strong_arcs()
 
-    def stand(self, network: FlowNetwork, bound: float) -> bool:
-        """Whether all arcs of the trees have capacities above a bound: then no such cut separates a block.
-
-        An arc of a tree leads out of each set of some, but not all, vertices of a block: a path from its root
-        to a vertex outside of the set does, or a path from a vertex of the set to its root.
-        """
-        arcs, number = arcs_of(network), self.arcs
-        forward = number < len(arcs.tail)
-        if not (arcs.capacity[number[forward]] > bound).all():
-            return False
-        backward = number[~forward] - len(arcs.tail)
-        return bool((arcs.reverse_capacity[backward] > bound).all())
+    @cached_property
+    def by_head(self) -> SortedArcs:
+        """The arcs into each vertex."""
+        return self._contraction.strong_arcs(by_head=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -311,7 +319,17 @@ class Contraction:
         """Return the strong arcs, sorted by their tails or by their heads."""
         return sorted_above(arcs_of(self.network), self.threshold, len(self.block), by_head=by_head)
 
-    def planted(self, network: FlowNetwork, bound: float, strong: SortedArcs) -> BlockTrees | None:
+    @cached_property
+    def root(self) -> Array:
+        """The root of the trees in each block: a terminal if there is one."""
+        size = len(self.block)
+        root = np.empty(self.smaller.num_vertices, dtype=self.block.dtype)
+        root[self.block] = np.arange(size, dtype=self.block.dtype)
+        for terminals in (self.sources, self.sinks):
+            root[self.block[terminals]] = terminals
+        return root
+
+    def planted(self, network: FlowNetwork, bound: float, strong: StrongArcs) -> BlockTrees | None:
         """Plant trees of the strong arcs that are above a bound; None if they do not span the blocks.
 
         Parameters
@@ -319,36 +337,92 @@ class Contraction:
         network : FlowNetwork
             With the current capacities.
         bound : float
-        strong : SortedArcs
-            By their tails.
+        strong : StrongArcs
+            Of this contraction.
         """
         size = len(self.block)
-        root = np.empty(self.smaller.num_vertices, dtype=self.block.dtype)
-        root[self.block] = np.arange(size, dtype=self.block.dtype)
-        for terminals in (self.sources, self.sinks):
-            root[self.block[terminals]] = terminals
-        arcs, dtype = arcs_of(network), strong.first.dtype
 
-        def search(sorted_arcs: SortedArcs) -> tuple[Trees, Trees | None] | None:
-            """Return trees, and those that lead back if the search found them; None if they do not span."""
-            trees = Trees(*(np.empty(size, dtype=dtype) for _ in range(3)))
-            back = Trees(trees.order, np.empty(size, dtype=dtype), np.empty(size, dtype=dtype))
-            position = np.zeros(size, dtype=dtype)
-            count, turned = plant_trees(arcs, bound, sorted_arcs, self.block, root, position, trees, back)
-            if count < size:
-                return None
-            return trees, back if turned == size else None
+        def trees() -> Trees:
+            return Trees(*(np.empty(size, dtype=strong.by_tail.first.dtype) for _ in range(3)))
 
-        found = search(strong)
-        if found is None:
+        down, back = trees(), trees()
+        up = back._replace(order=down.order)
+        count, turned = self._search(network, bound, strong.by_tail, self.root, down, up)
+        if count == size and turned < size:
+            up = back
+            count, _ = self._search(network, bound, strong.by_head, self.root, up, trees())
+        return BlockTrees(up, down) if count == size else None
+
+    def _search(
+        self,
+        network: FlowNetwork,
+        bound: float,
+        sorted_arcs: SortedArcs,
+        root: Array,
+        trees: Trees,
+        back: Trees,
+    ) -> tuple[int, int]:
+        """Plant trees: see :func:`plant_trees`."""
+        position = np.zeros(len(self.block), dtype=sorted_arcs.first.dtype)
+        count, turned = plant_trees(
+            arcs_of(network), bound, sorted_arcs, self.block, root, position, trees, back
+        )
+        return int(count), int(turned)
+
+    def mended(
+        self, network: FlowNetwork, bound: float, strong: StrongArcs, trees: BlockTrees
+    ) -> BlockTrees | None:
+        """Return trees of arcs with capacities above a bound: these, or copies with other arcs.
+
+        An arc that is not above the bound is replaced by one between the same vertex and an earlier one.
+        Where there is none, the trees of the whole block are planted again.
+
+        Such trees prove that no cut up to the bound separates a block: an arc of a tree leads out of each set
+        of some, but not all, of its vertices. A path from the root to a vertex outside of the set has such an
+        arc, or a path from a vertex of the set to the root.
+
+        Parameters
+        ----------
+        network, bound, strong
+            As for :meth:`planted`.
+        trees : BlockTrees
+            Of this contraction.
+
+        Returns
+        -------
+        BlockTrees or None
+            None if there are no such trees.
+        """
+        up = self._mended(network, bound, trees.up, strong.by_tail, strong.by_head)
+        down = self._mended(network, bound, trees.down, strong.by_head, strong.by_tail)
+        if up is None or down is None:
             return None
-        down, up = found
-        if up is None:
-            found = search(self.strong_arcs(by_head=True))
-            if found is None:
-                return None
-            up, _ = found
-        return BlockTrees(up, down)
+        return trees if up is trees.up and down is trees.down else BlockTrees(up, down)
+
+    def _mended(
+        self, network: FlowNetwork, bound: float, trees: Trees, at_child: SortedArcs, at_parent: SortedArcs
+    ) -> Trees | None:
+        """Mend the trees of one direction, with arcs sorted by their ends at children and at parents."""
+        arcs, size = arcs_of(network), len(self.block)
+        weak = np.empty_like(trees.parent)
+        count = find_weak(arcs, bound, trees, weak)
+        if count == 0:
+            return trees
+        mended = Trees(trees.order, trees.parent.copy(), trees.number.copy())
+        position = np.empty_like(trees.order)
+        left = replace_weak(arcs, bound, at_child, self.block, position, weak[:count], mended)
+        if left == 0:
+            return mended
+        failed = np.zeros(self.smaller.num_vertices, dtype=bool)
+        failed[self.block[weak[:left]]] = True
+        inside = failed[self.block]
+        mended = mended._replace(order=np.empty_like(trees.order))
+        back = Trees(mended.order, *(np.empty(size, dtype=position.dtype) for _ in range(2)))
+        reached, _ = self._search(network, bound, at_parent, self.root[failed], mended, back)
+        if reached < np.count_nonzero(inside):
+            return None
+        order = np.concatenate([trees.order[~inside[trees.order]], mended.order[:reached]])
+        return mended._replace(order=order)
 
     def expanded(self, network: FlowNetwork, trees: BlockTrees, smaller_flow: Array) -> Array:
         """Return the flow of every input arc for a flow of the contracted network.
@@ -362,12 +436,10 @@ class Contraction:
         """
         arcs = arcs_of(network)
         flow = np.zeros(network.num_arcs, dtype=smaller_flow.dtype)
-        flow[self.taken] = smaller_flow
         surplus = np.zeros(network.num_vertices, dtype=flow.dtype)
-        find_surplus(arcs.tail, arcs.head, flow, surplus)
+        put_between(arcs, self.taken, smaller_flow, flow, surplus)
         route(trees.up, trees.down, surplus, flow)
-        least = -arcs.reverse_capacity if len(arcs.reverse_capacity) else 0
-        if (flow > arcs.capacity).any() or (flow < least).any():
+        if overfills(arcs, flow):
             without_cycles(arcs, flow, network.num_vertices)
         return flow
 
@@ -432,13 +504,26 @@ def count_above(arcs: Arcs, threshold: float) -> int:
 
 
 @kernel
-def find_surplus(tail: Indices, head: Indices, flow: Numbers, surplus: Numbers) -> None:
-    """Add to `surplus`, of each vertex, the flow into it minus the flow out of it."""
+def put_between(arcs: Arcs, taken: Indices, amount: Numbers, flow: Numbers, surplus: Numbers) -> None:
+    """Write the flow of the arcs between blocks; add flow in minus flow out to `surplus`, of each vertex."""
+    for k in range(len(taken)):
+        i = np.uint64(taken[k])
+        flow[i] = amount[k]
+        surplus[arcs.head[i]] += amount[k]
+        surplus[arcs.tail[i]] -= amount[k]
+
+
+@kernel
+def overfills(arcs: Arcs, flow: Numbers) -> bool:
+    """Whether some arc has more flow than capacity, in either direction."""
+    has_reverse = len(arcs.reverse_capacity) > 0
     for i in range(len(flow)):
         amount = flow[i]
-        if amount != 0:
-            surplus[head[i]] += amount
-            surplus[tail[i]] -= amount
+        if amount > arcs.capacity[i] or (amount < 0 and not has_reverse):
+            return True
+        if has_reverse and -amount > arcs.reverse_capacity[i]:
+            return True
+    return False
 
 
 @kernel
@@ -501,6 +586,61 @@ def plant_trees(
                 is_turned = True
                 turned += ONE
     return end, turned
+
+
+@kernel
+def find_weak(arcs: Arcs, bound: float, trees: Trees, weak: Indices) -> Int64:
+    """Write the vertices whose arc to the parent, or from it, is not above `bound`; return their number."""
+    m = np.uint64(len(arcs.tail))
+    count = ZERO
+    for v in range(len(trees.parent)):
+        i = np.uint64(trees.number[v])
+        if (arcs.capacity[i] if i < m else arcs.reverse_capacity[i - m]) <= bound and trees.parent[v] != v:
+            weak[count] = v
+            count += ONE
+    return np.int64(count)
+
+
+@kernel
+def replace_weak(
+    arcs: Arcs,
+    bound: float,
+    strong: SortedArcs,
+    block: Indices,
+    position: Indices,
+    weak: Indices,
+    trees: Trees,
+) -> Int64:
+    """Give weak vertices other arcs, to or from earlier vertices; return for how many there is none.
+
+    Parameters
+    ----------
+    strong : SortedArcs
+        Sorted by the ends that are children.
+    position : ndarray, shape (n,)
+        Gets the position of each vertex in the order.
+    weak : ndarray
+        The vertices. Those that are left are its first entries afterwards.
+    """
+    m = np.uint64(len(arcs.tail))
+    for k in range(len(position)):
+        position[trees.order[k]] = k
+    left = ZERO
+    for k in range(len(weak)):
+        v = np.uint64(weak[k])
+        found = False
+        for e in range(np.uint64(strong.first[v]), np.uint64(strong.first[v + ONE])):
+            w, i = np.uint64(strong.other[e]), np.uint64(strong.number[e])
+            if position[w] >= position[v] or block[w] != block[v]:
+                continue
+            if (arcs.capacity[i] if i < m else arcs.reverse_capacity[i - m]) > bound:
+                trees.parent[v], trees.number[v] = w, i
+                found = True
+                break
+        if not found:
+            weak[left] = v
+            left += ONE
+    return np.int64(left)
 
 
 @kernel
@@ -651,7 +791,7 @@ class ContractedFlow:
                 with phase("recover"):
                     contraction, trees = self._contraction, self._trees
                     if trees is None:
-                        strong = contraction.strong_arcs()
+                        strong = StrongArcs(contraction)
                         trees = contraction.planted(self._network, contraction.threshold, strong)
                         assert trees is not None
                     self._flow = contraction.expanded(self._network, trees, smaller)

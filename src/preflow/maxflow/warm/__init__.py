@@ -86,7 +86,7 @@ from ...solving.method import Method
 from ...solving.timing import timed
 from ...stats import SolveStats
 from ..api import FlowCall, best_cut, fields_of_contracted, max_flow
-from ..contraction import BlockTrees, Contraction, SortedArcs, contract, raised
+from ..contraction import BlockTrees, Contraction, StrongArcs, contract, raised
 from ..methods import METHODS
 from ..policy import choose, worth_a_contraction
 from ..recover_flow import Unused, flow_of_arcs, return_directly, return_upstream, topological_order
@@ -566,7 +566,7 @@ class _Contracted:
         The arc of the contracted network that each input arc is; their number for an arc within a block.
     trees : BlockTrees or None
         Of arcs above the last bound, once capacities have changed.
-    strong : SortedArcs or None
+    strong : StrongArcs
         The arcs that were strong when the network was contracted.
     """
 
@@ -579,7 +579,7 @@ class _Contracted:
         self.place: Array = np.full(contraction.network.num_arcs, number, dtype=contraction.taken.dtype)
         self.place[contraction.taken] = np.arange(number, dtype=self.place.dtype)
         self.trees: BlockTrees | None = None
-        self.strong: SortedArcs | None = None
+        self.strong = StrongArcs(contraction)
 
     def __getstate__(self) -> dict[str, object]:
         """Return the state with a copy of the solver, whose capacities change."""
@@ -593,10 +593,11 @@ class _Contracted:
 
     def holds(self, network: FlowNetwork, bound: float) -> bool:
         """Whether no cut up to a bound separates a block with the capacities that `network` has now."""
-        if self.trees is None or not self.trees.stand(network, bound):
-            if self.strong is None:
-                self.strong = self.contraction.strong_arcs()
-            self.trees = self.contraction.planted(network, bound, self.strong)
+        contraction, trees = self.contraction, self.trees
+        if trees is None:
+            self.trees = contraction.planted(network, bound, self.strong)
+        else:
+            self.trees = contraction.mended(network, bound, self.strong, trees)
         return self.trees is not None
 
 
