@@ -218,6 +218,14 @@ def test_networks(ray_cluster: None) -> None:
     result._exchange._end()  # type: ignore[attr-defined]
 
 
+def test_a_network_of_terminals_only(ray_cluster: None) -> None:
+    """It has no regions."""
+    exchange = RayExchange(workers=2)
+    result = preflow.distributed.min_cut(([0], [1], [7]), 0, 1, partition=[0, 0], exchange=exchange)
+    assert result.value == 7
+    result.verify()
+
+
 @pytest.mark.parametrize("interval", [0.0, 30.0])
 def test_killed_actors_lose_nothing(ray_cluster: None, interval: float) -> None:
     exchange = FaultyExchange(1, 0.3, workers=3, interval=interval)

@@ -25,6 +25,7 @@ import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
@@ -292,7 +293,8 @@ class RayExchange:
             start_ray(self._address, cpus)
             weakref.finalize(self, ray.shutdown)
         count = self._fitting(len(tasks))
-        self._of_actor = [part.tolist() for part in np.array_split(np.arange(len(tasks)), count)]
+        cuts = [i * len(tasks) // max(1, count) for i in range(count + 1)]
+        self._of_actor = [list(range(begin, end)) for begin, end in pairwise(cuts)]
         self._tasks = ray.put(list(tasks))
         self._actors = [self._new_actor(home) for home in range(count)]
         for attempt in range(ATTEMPTS):
