@@ -2,6 +2,7 @@
 
     python -m benchmarks.scale.hosts gpus FILE.json 512          one and two GPUs, and a limit on memory
     python -m benchmarks.scale.hosts ray FILE.json 400 2 4       2 and 4 actors beside "multicore-merging"
+    python -m benchmarks.scale.hosts ray FILE.json 400 1 2 cuda  also on their GPUs, beside "cuda-tiled"
     python -m benchmarks.scale.hosts files FILE.json 256 T1.nii.gz
         a brain, vessels and balls on files beside grid_cut; a scan is tiled up to that side
 
@@ -21,6 +22,7 @@ import tempfile
 import time
 import zlib
 from collections.abc import Iterator, Sequence
+from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -153,39 +155,73 @@ def measure_gpus(path: Path, side: int) -> None:
                 write(path, side, rows)
 
 
+class TimedRay(RayExchange):
+    """Actors, with the time at which regions are read, and that at which the last sweep has ended."""
+
+    read_at = swept_at = 0.0
+
+    def sweep(self, order: Order) -> list[Report]:
+        """Run one sweep."""
+        reports = super().sweep(order)
+        self.swept_at = time.perf_counter()
+        return reports
+
+    def scatter(self, tasks: Sequence[RegionTask], control: Control) -> list[Report]:
+        """Start the actors, and read the regions."""
+        reports = super().scatter(tasks, control)
+        self.read_at = self.swept_at = time.perf_counter()
+        return reports
+
+
 def solved_on_host(instance: Instance, how: str, count: int) -> dict[str, object]:
     """Solve by threads or actors; return the answer's numbers and the seconds of its phases."""
     found: preflow.GridCutResult | preflow.distributed.RegionCutResult
     row: dict[str, object] = {}
-    if how == "multicore-merging":
-        found = preflow.grid_cut(*instance[1:], method=how, threads=count)
-    else:
-        host = RayExchange(workers=count) if how == "ray" else "memory"
-        found = preflow.distributed.grid_cut(*instance[1:], exchange=host, regions=count, threads=count)
+    begin = time.perf_counter()
+    if how in ("multicore-merging", "cuda-tiled"):
+        threads = count if how == "multicore-merging" else None
+        found = preflow.grid_cut(*instance[1:], method=how, threads=threads)
+    elif how == "memory":
+        found = preflow.distributed.grid_cut(*instance[1:], exchange=how, regions=count, threads=count)
         row = {"sweeps": found.sweeps, "regions": found.regions}
+    else:
+        host = TimedRay(workers=count, device="cuda" if how == "ray cuda" else "cpu")
+        found = preflow.distributed.grid_cut(*instance[1:], exchange=host, regions=count, threads=count)
+        row = {
+            "sweeps": found.sweeps,
+            "regions": found.regions,
+            "read": host.read_at - begin,
+            "sweeps seconds": host.swept_at - host.read_at,
+        }
     row |= {"value": int(found.value), "labels": int(found.labels.sum())}
     return row | {f"of which {name}": value for name, value in found.stats.seconds.items()}
 
 
-def measure_ray(path: Path, side: int, counts: list[int]) -> None:
-    """Measure threads, then as many actors of Ray."""
+def measure_ray(path: Path, side: int, counts: list[int], device: str) -> None:
+    """Measure threads, then as many actors of Ray, on their GPUs, too, if the device is "cuda"."""
     from preflow.distributed.batches.ray_tasks import start_ray
 
-    began = time.perf_counter()
-    instance = next(instances(side))
     start_ray(None, max(counts))
     rows: list[dict[str, object]] = []
-    for count in counts:
-        for how in ("multicore-merging", "memory", "ray"):
+    ways = ["multicore-merging", "memory", "ray"]
+    volumes = list(instances(side))[: 2 if device == "cuda" else 1]
+    if device == "cuda":
+        ways += ["cuda-tiled", "ray cuda"]
+        small = noisy_ball(64, 40, 15, 20, "small")  # compiles the kernels
+        for how in ways[3:]:
+            solved_on_host(small, how, 1)
+    began = time.perf_counter()
+    for instance, count in product(volumes, counts):
+        for how in ways:
             for _ in range(2):
-                if time.perf_counter() - began > MOST_SECONDS:
+                if time.perf_counter() - began > MOST_SECONDS * len(volumes):
                     break
                 gc.collect()  # actors of the last result have the CPUs
                 begin = time.perf_counter()
                 row = solved_on_host(instance, how, count)
                 row |= {"how": how, "workers": count, "seconds": time.perf_counter() - begin}
-                rows.append(row)
-                print(row, flush=True)
+                rows.append({"instance": instance.name, **row})
+                print(rows[-1], flush=True)
                 write(path, side, rows)
 
 
@@ -295,7 +331,8 @@ def main() -> None:
     elif sys.argv[1] == "files":
         measure_files(path, side, sys.argv[4])
     else:
-        measure_ray(path, side, [int(count) for count in sys.argv[4:]])
+        counts = [int(count) for count in sys.argv[4:] if count != "cuda"]
+        measure_ray(path, side, counts, "cuda" if "cuda" in sys.argv[4:] else "cpu")
 
 
 if __name__ == "__main__":

@@ -8,12 +8,14 @@ kills that many actors at random moments, and compares each cut with that of gri
 from __future__ import annotations
 
 import json
+import os
 import random
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -25,11 +27,12 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import preflow
+from preflow.cuda import runtime
 from preflow.distributed import checkpoint as checkpoints
 from preflow.distributed.checkpoint import Checkpoint
 from preflow.distributed.exchange import Order, Report, Worker
 from preflow.distributed.files import read_manifest, replace_manifest
-from preflow.distributed.grid_source import GridSource, grid_tasks
+from preflow.distributed.grid_source import GridSource, GridTask, grid_tasks
 from preflow.distributed.partition import divide
 from preflow.distributed.result import sink_side_of
 from preflow.distributed.sweeps import Progress, run_sweeps
@@ -43,22 +46,24 @@ from preflow.errors import (
 from preflow.solving.run import Abandoned, Control
 from tests.distributed.test_grid_cut import twice_rounded
 from tests.distributed.test_regions import grids
+from tests.support.cuda_on_cpu.device import CpuDevice
 
 if find_spec("ray") is None:
     pytest.skip("Ray is not installed", allow_module_level=True)
 
 import ray
 
-from preflow.distributed.batches.ray_tasks import start_ray
 from preflow.distributed.on_ray import Actor, RayExchange
 
 pytestmark = pytest.mark.slow
-CPUS = 3
+CPUS, GPUS = 3, 2
 
 
 @contextmanager
 def cluster() -> Iterator[None]:
-    start_ray(None, CPUS)
+    """A cluster that believes to have GPUs."""
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    ray.init(address="local", num_cpus=CPUS, num_gpus=GPUS, include_dashboard=False, log_to_driver=False)
     try:
         yield
     finally:
@@ -206,6 +211,100 @@ def test_the_name_of_the_host(ray_cluster: None, tmp_path: Path) -> None:
     result._exchange._end()  # type: ignore[attr-defined]
     with pytest.raises(InvalidInputError, match="memory belongs to exchange"):
         preflow.distributed.grid_cut(GRID, exchange="ray", memory=10**6)
+
+
+@dataclass(frozen=True)
+class EmulatedTask(GridTask):
+    """A region whose actor takes CPU threads for its GPU."""
+
+    def build(self) -> Any:
+        if self.on_gpu:
+            device = CpuDevice()
+            runtime.find_device = lambda: device  # type: ignore[assignment,return-value]
+        return super().build()
+
+
+@pytest.fixture
+def emulated_gpus(ray_cluster: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the actors that ask for GPUs find CPU threads."""
+
+    def on_gpu(task: Any) -> Any:
+        return EmulatedTask(task.number, task.source, task.boxes, on_gpu=True)
+
+    monkeypatch.setattr("preflow.distributed.on_ray._on_gpu", on_gpu)
+
+
+def small_grid(seed: int = 0) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+    source, sink = np.random.default_rng(seed).integers(0, 30, (2, 60, 20))
+    return source, sink, 9
+
+
+def test_actors_on_gpus(emulated_gpus: None) -> None:
+    """By default each GPU has a region."""
+    expected = preflow.grid_cut(*small_grid(), method="serial-incremental-bfs")
+    exchange = RayExchange(device="cuda")
+    assert exchange.num_devices == GPUS
+    result = preflow.distributed.grid_cut(*small_grid(), exchange=exchange)
+    assert result.regions == len(exchange.actors) == GPUS
+    assert result.stats.device == "cuda"
+    assert result.value == expected.value
+    assert np.array_equal(result.labels, expected.labels)
+    result.verify()
+    exchange._end()
+
+
+def test_killed_actors_on_gpus_lose_nothing(emulated_gpus: None) -> None:
+    expected = preflow.grid_cut(*small_grid(1), method="serial-incremental-bfs")
+    exchange = FaultyExchange(2, 0.3, workers=2, device="cuda", interval=0.0)
+    result = preflow.distributed.grid_cut(*small_grid(1), exchange=exchange, regions=5)
+    assert exchange.kills
+    assert exchange.replaced
+    assert np.array_equal(result.labels, expected.labels)
+    result.verify()
+    exchange._end()
+
+
+def test_checkpoints_pass_from_gpus_to_cpus_and_back(emulated_gpus: None, tmp_path: Path) -> None:
+    grid = preflow.GridNetwork.from_arrays(*small_grid(2))
+    expected = preflow.grid_cut(grid, method="serial-incremental-bfs")
+
+    def interrupt(progress: Progress) -> None:
+        if progress.sweeps > before:
+            raise InterruptedDriverError
+
+    for before, device in enumerate(("cuda", "cpu", "cuda")):
+        exchange = RayExchange(workers=2, device=device, checkpoint=tmp_path)  # type: ignore[arg-type]
+        with pytest.raises(InterruptedDriverError):
+            solved(grid, 4, exchange, report=interrupt)
+        assert sweeps_of(tmp_path) == before + 1
+        exchange._end()
+    exchange = RayExchange(workers=2, checkpoint=tmp_path)
+    labels, progress = solved(grid, 4, exchange)
+    assert np.array_equal(labels, expected.labels)
+    assert progress.lower == expected.value
+    exchange._end()
+
+
+@pytest.mark.skipif(find_spec("cupy") is not None, reason="CuPy is installed")
+def test_cupy_that_is_missing_on_a_worker_is_named(ray_cluster: None) -> None:
+    exchange = RayExchange(workers=1, device="cuda")
+    with pytest.raises(MissingDependencyError, match=r"device='cuda' needs CuPy on .*'preflow\[cuda\]'"):
+        preflow.distributed.grid_cut(*small_grid(), exchange=exchange)
+    assert not exchange.actors
+
+
+def test_gpus_that_are_missing_are_named(ray_cluster: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ray would wait for them."""
+    exchange = RayExchange(workers=3, device="cuda")
+    with pytest.raises(InvalidInputError, match="3 actors need 3 GPUs, but the cluster has 2"):
+        preflow.distributed.grid_cut(*small_grid(), exchange=exchange, regions=3)
+    exchange = RayExchange(device="cuda")
+    with pytest.raises(InvalidInputError, match="parts of a grid, not of a network"):
+        preflow.distributed.min_cut(([0, 1], [1, 2], [1, 1]), 0, 2, partition=[0, 0, 1], exchange=exchange)
+    monkeypatch.setattr(ray, "cluster_resources", lambda: {"CPU": 8.0})
+    for regions in (None, 2):
+        with pytest.raises(InvalidInputError, match="needs GPUs: Ray knows of none"):
+            preflow.distributed.grid_cut(*small_grid(), exchange=exchange, regions=regions)
 
 
 def test_networks(ray_cluster: None) -> None:
@@ -526,6 +625,8 @@ def test_bad_arguments(tmp_path: Path) -> None:
             RayExchange(**{name: 0})
     with pytest.raises(InvalidInputError, match="interval must not be negative"):
         RayExchange(interval=-1.0)
+    with pytest.raises(InvalidInputError, match="device must be 'cpu' or 'cuda', got 'gpu'"):
+        RayExchange(device="gpu")  # type: ignore[arg-type]
 
 
 def kill_often(kills: int) -> None:

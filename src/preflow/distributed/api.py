@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 import numpy as np
 
@@ -230,11 +230,18 @@ def check_host(
         raise InvalidInputError(f"memory must be a positive number of bytes, got {memory!r}")
 
 
+def on_gpu(exchange: str | Exchange) -> TypeGuard[GpuExchange | RayExchange]:
+    """Return whether regions are solved on GPUs."""
+    return isinstance(exchange, GpuExchange) or (
+        isinstance(exchange, RayExchange) and exchange.device == "cuda"
+    )
+
+
 def _regions_wanted(
     source: GridSource, exchange: str | Exchange, memory: int | None, threads: int
 ) -> int | tuple[int, ...]:
     """Return the number of regions, or that along each axis, where the caller has given none."""
-    if isinstance(exchange, GpuExchange):
+    if on_gpu(exchange):
         return exchange.num_devices
     if exchange != "files" or not source.size:
         return max(1, min(threads, source.size))
@@ -458,7 +465,7 @@ class _Solve:
         finally:
             exchange.close()
         self.sweeps += progress.sweeps
-        self.on_gpu = isinstance(exchange, GpuExchange)
+        self.on_gpu = on_gpu(exchange)
         size = abs(upper) if found is None or rounding is None else abs(upper) + 2 * found.size
         return _Found(exchange, turn, progress, unit, finished, limit, upper, size)
 

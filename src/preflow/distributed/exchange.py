@@ -219,7 +219,7 @@ class Discharged(NamedTuple):
     complete: bool
 
 
-def total(amounts: Amounts) -> int:
+def total(amounts: Array) -> int:
     """Return the exact sum of amounts."""
     return int(exact_sum(amounts) if amounts.dtype == np.int64 else amounts.sum(dtype=np.int64))
 

@@ -51,7 +51,13 @@ from ..gridcut.incremental_search import (
     sweep,
     with_more_levels,
 )
-from ..gridcut.pixel_major import GridState, add_up_terminals, grid_state, search_from_deficits
+from ..gridcut.pixel_major import (
+    GridState,
+    add_up_terminals,
+    grid_state,
+    search_from_deficits,
+    state_dtype,
+)
 from ..gridcut.serial_incremental_bfs import IncrementalBfsOptions, grow_from_boxes, make_boxes
 from ..gridcut.warm import change_terminals
 from ..solving.run import Control
@@ -67,6 +73,7 @@ from .exchange import (
     as_array,
     from_array,
     search_by_label,
+    total,
 )
 from .partition import GridBorder, steps_of
 
@@ -93,6 +100,33 @@ class Part(Protocol):
 
     def load(self) -> Loaded:
         """Read the capacities as integers."""
+
+    def empty_on_host(self) -> GridRegion:
+        """Return the region without its capacities, on the CPU."""
+
+
+class Dtypes(NamedTuple):
+    """The types of a region's arrays.
+
+    Attributes
+    ----------
+    state : dtype
+        Of excess, deficits and residual capacities on the CPU: int32 or int64.
+    border : dtype
+        Of capacities between neighbours: int16, int32 or int64. Sums with the opposite arc fit it.
+    """
+
+    state: DType
+    border: DType
+
+
+def dtypes_of(grid: IntegerGrid) -> Dtypes:
+    """Return the types of a region with these capacities."""
+    narrow, wide, most = state_dtype(grid), np.dtype(np.int64), 2 * grid.largest_neighbor
+    # A ghost's deficit exceeds the flow that can reach it: twice the capacity of its arcs.
+    bound = grid.largest_terminal + len(grid.offsets) * most + 1
+    kinds = (np.dtype(kind) for kind in (np.int16, np.int32) if most <= np.iinfo(kind).max)
+    return Dtypes(narrow if bound <= np.iinfo(narrow).max else wide, next(kinds, wide))
 
 
 class GridRegion:
@@ -126,7 +160,7 @@ class GridRegion:
         arcs: GridBorder,
         offsets: NDArray[np.int64],
     ) -> None:
-        self._part, self._own, self._shape = part, own, shape
+        self._part, self._own, self._shape, self._offsets = part, own, shape, offsets
         steps = steps_of(self._shape, offsets)
         pad = int(np.abs(steps).max(initial=0))
         self._first, self._last = np.uint64(pad), np.uint64(pad + math.prod(self._shape))
@@ -205,23 +239,20 @@ class GridRegion:
         """Read the capacities; there is no flow."""
         grid, constant = self._part.load()
         state = grid_state(grid)
-        # A ghost's deficit exceeds the flow that can reach it: twice the capacity of its arcs.
-        bound = grid.largest_terminal + 2 * len(grid.offsets) * grid.largest_neighbor + 1
-        if bound > np.iinfo(state.terminal.dtype).max:
-            state = state._replace(
-                residual=state.residual.astype(np.int64), terminal=state.terminal.astype(np.int64)
-            )
+        dtypes = dtypes_of(grid)
+        state = state._replace(
+            residual=state.residual.astype(dtypes.state, copy=False),
+            terminal=state.terminal.astype(dtypes.state, copy=False),
+        )
         self._state, self._forests, self._sink_side = state, None, None
-        most = 2 * grid.largest_neighbor
-        kinds = (np.dtype(kind) for kind in (np.int16, np.int32) if most <= np.iinfo(kind).max)
         terminal = self._terminals(state)
         residual = state.residual.reshape(-1, len(state.step))[self._first : self._last]
         residual = residual.reshape(*self._shape, -1)
         for outside in self._outside():
             terminal[outside] = residual[outside] = 0
-        capacity = state.residual[self._arcs].astype(next(kinds, np.dtype(np.int64)))
+        capacity = state.residual[self._arcs].astype(dtypes.border)
         self.border = self.border._replace(capacity=capacity)
-        self._sinks = constant + _sum(grid.sink[self._own])
+        self._sinks = constant + total(grid.sink[self._own])
         return self
 
     def _outside(self) -> Iterator[Box]:
@@ -261,7 +292,7 @@ class GridRegion:
         before, kept = self.residual_of_border(), self._forests
         forests = self._plant(own) if kept is None else search_all(state, kept, monitor)
         found: Labels = np.where(forests.label[self._rim] < 0, 0, INFINITE).astype(np.int32)
-        deficits = self._deficits()
+        deficits = self._deficits(state.residual[self._arcs], state.terminal.dtype)
 
         def search(ghosts: NDArray[np.bool_], rim: NDArray[np.intp]) -> NDArray[np.bool_]:
             nonlocal forests
@@ -298,15 +329,17 @@ class GridRegion:
         if control.stopped:
             self._forests = None
 
-    def _deficits(self) -> Array:
-        """Return for each ghost a deficit that no flow of this discharge can use up."""
-        residual = self._state.residual[self._arcs]
+    def _deficits(self, residual: Array, dtype: DType) -> Array:
+        """Return for each ghost a deficit that no flow of this discharge can use up.
+
+        `residual` has the residual capacity of each border arc.
+        """
         room = np.ones(len(self._ghosts), dtype=np.int64)
         if len(self._ghosts) == len(self._arcs):
             room[self._ghost_of] += residual
         else:
             np.add.at(room, self._ghost_of, residual)
-        deficits: Array = (-room).astype(self._state.terminal.dtype)
+        deficits: Array = (-room).astype(dtype)
         return deficits
 
     def _sums(self) -> tuple[int, int]:
@@ -314,10 +347,10 @@ class GridRegion:
         state, sums = self._state, np.zeros(2, dtype=np.int64)
         if state.terminal.dtype == np.int64:  # sums may be larger than that
             own = self._own_terminals
-            return _sum(np.maximum(own, 0)), self._sinks + _sum(np.minimum(own, 0))
+            return total(np.maximum(own, 0)), self._sinks + total(np.minimum(own, 0))
         add_up_terminals(state, self._first, self._last, sums)
         ghosts = state.terminal[self._ghosts]  # none has excess, and no other pixel outside has an amount
-        return int(sums[0]), self._sinks + int(sums[1]) - _sum(ghosts)
+        return int(sums[0]), self._sinks + int(sums[1]) - total(ghosts)
 
     def _plant(self, control: Control) -> Forests:
         """Search with new forests, as "serial-incremental-bfs" does."""
@@ -355,11 +388,11 @@ class GridRegion:
             "arcs": self._arcs,
             "rim_of": self._rim_of,
             "ghost_of": self._ghost_of,
-            "terminal": _narrowed(self._state.terminal),
+            "terminal": narrowed(self._state.terminal),
             "sink_side": side,
             "capacity": self.border.capacity,
             "numbers": as_array(self._sinks, self._state.terminal.itemsize),
-            "tree_label": nothing if forests is None else _narrowed(forests.label),
+            "tree_label": nothing if forests is None else narrowed(forests.label),
             "tree_parent": nothing if forests is None else forests.parent,
         }
 
@@ -500,7 +533,7 @@ def _first_values(place: NDArray[np.int32], values: NDArray[np.int64]) -> NDArra
     return found
 
 
-def _narrowed(values: Array) -> Array | Narrow:
+def narrowed(values: Array) -> Array | Narrow:
     """Return integers to be stored in the narrowest dtype that they fit."""
     least, most = int(values.min(initial=0)), int(values.max(initial=0))
     for kind in (np.int8, np.int16, np.int32):
@@ -516,11 +549,6 @@ def with_depths(forests: Forests) -> Forests:
     while len(forests.first_orphan) <= max(depths) + 1:
         forests = with_more_levels(forests)
     return forests
-
-
-def _sum(values: Array) -> int:
-    """Return the exact sum of terminal capacities."""
-    return int(exact_sum(values) if values.dtype == np.int64 else values.sum(dtype=np.int64))
 
 
 def _check(broken: NDArray[np.bool_], box: Box, fault: str) -> None:

@@ -32,6 +32,7 @@ from ..graph.periodic import checked_periodic, unrolled_offsets
 from ..graph.placement import check_not_masked
 from ..graph.scaling import float_sum, limit_above, scaled, sum_slack
 from .checksum import checksum_of
+from .cuda_region import CudaRegion
 from .grid_region import GridRegion, Loaded
 from .partition import Boxes, border_of, closed_axes, halo, read_around
 
@@ -315,12 +316,15 @@ class GridTask:
     boxes : Boxes
     margin : int
         If positive, `around` reaches as far beyond the box along the first axis, and not only to its ghosts.
+    on_gpu : bool
+        Whether the region is on the GPU of the process that builds it.
     """
 
     number: int
     source: GridSource
     boxes: Boxes
     margin: int = 0
+    on_gpu: bool = False
 
     @property
     def around(self) -> Box:
@@ -358,12 +362,19 @@ class GridTask:
 
     def empty(self) -> GridRegion:
         """Return the region without its capacities."""
+        return self._empty(CudaRegion if self.on_gpu else GridRegion)
+
+    def empty_on_host(self) -> GridRegion:
+        """Return the region without its capacities, on the CPU."""
+        return self._empty(GridRegion)
+
+    def _empty(self, kind: type[GridRegion]) -> GridRegion:
         source, around = self.source, self.around
         arcs = border_of(self.boxes, self.number, source.all_offsets).seen_from(around, source.shape)
         if any(source.periodic):
             arcs = arcs._replace(direction=source.directions_within(around)[arcs.direction])
         lengths = tuple(side.stop - side.start for side in around)
-        return GridRegion(self, lengths, self.own, arcs, source.offsets_within(around))
+        return kind(self, lengths, self.own, arcs, source.offsets_within(around))
 
     def build(self) -> GridRegion:
         """Read the region's part of the problem."""

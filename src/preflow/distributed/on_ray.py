@@ -22,11 +22,13 @@ import gc
 import os
 import time
 import weakref
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -35,8 +37,10 @@ from ..errors import InvalidInputError, MissingDependencyError, WorkerDiedError
 from ..solving.dispatch import usable_cpus
 from ..solving.run import POLL_INTERVAL, Control
 from .checkpoint import Checkpoint
+from .cuda_region import CudaRegion
 from .exchange import Message, Order, RegionTask, Report, Worker, checksum, stored
 from .files import folder_of
+from .grid_source import GridTask
 from .result import sink_side_of
 from .sweeps import continue_sweeps
 
@@ -118,7 +122,8 @@ class Actor:
 
     def fingerprint(self) -> list[int]:
         """Return a checksum of each region's part of the problem."""
-        return [checksum(worker.region) for worker in self._workers.values()]
+        regions = [worker.region for worker in self._workers.values()]
+        return [checksum(each.on_host() if isinstance(each, CudaRegion) else each) for each in regions]
 
     def discharge(self, order: Order, others: Sequence[int]) -> list[Messages | None]:
         """Carry out an order; return None, when it is done, and the messages to each other actor."""
@@ -192,11 +197,14 @@ class RayExchange:
         Of a cluster. Default: the one that this process is connected to; if there is none, a local one is
         started, which ends with this object.
     workers : int, optional
-        Number of actors. Default: as many as the CPUs of the cluster allow, and at most the number of
-        regions.
+        Number of actors. Default: as many as the CPUs, and the GPUs, of the cluster allow, and at most the
+        number of regions.
     threads : int
         CPUs of each actor, which discharges as many regions at the same time. Give at least `workers` times
         `threads` regions.
+    device : {"cpu", "cuda"}
+        Where actors solve their regions: on their CPUs; or on a GPU for each actor, which Ray reserves. The
+        regions of an actor must fit its GPU.
     checkpoint : path, optional
         Folder of files from which another driver can continue. If it has a checkpoint of the same problem,
         the solve continues from there.
@@ -208,6 +216,7 @@ class RayExchange:
 
     Attributes
     ----------
+    device : str
     sweeps : int
         Complete sweeps, those before a checkpoint included.
     replaced : int
@@ -219,9 +228,13 @@ class RayExchange:
     Raises
     ------
     MissingDependencyError
-        Ray is not installed.
+        Ray is not installed, or CuPy on a machine of the cluster that has a GPU.
     InvalidInputError
-        An argument is malformed.
+        An argument is malformed. While solving: the cluster has too few CPUs or GPUs.
+    DeviceMemoryError
+        While solving: the regions of an actor do not fit its GPU.
+    UnsuitableMethodError
+        While solving: methods on a GPU have no room for the grid's axes or neighbours.
     WorkerDiedError
         While sweeping: an actor died again and again.
     ParseError
@@ -243,6 +256,7 @@ class RayExchange:
         address: str | None = None,
         workers: int | None = None,
         threads: int = 1,
+        device: Literal["cpu", "cuda"] = "cpu",
         checkpoint: str | os.PathLike[str] | None = None,
         every: int = 1,
         interval: float = 30.0,
@@ -250,13 +264,17 @@ class RayExchange:
         if ray is None:
             raise MissingDependencyError("exchange='ray'", "Ray", "ray")
         _check(workers=workers, threads=threads, every=every)
+        if device not in ("cpu", "cuda"):
+            raise InvalidInputError(f"device must be 'cpu' or 'cuda', got {device!r}")
         if not interval >= 0:
             raise InvalidInputError(f"interval must not be negative, got {interval!r}")
         self.sweeps = 0
         self.replaced = 0
         self.attempt = 0
         self._node: str | None = None
+        self.device = device
         self._address, self._count, self._threads = address, workers, threads
+        self._each = {"CPU": threads} if device == "cpu" else {"CPU": threads, "GPU": 1}
         self._folder = checkpoint
         self._open_checkpoint()
         self._every = every
@@ -282,16 +300,14 @@ class RayExchange:
     def scatter(self, tasks: Sequence[RegionTask], control: Control) -> list[Report]:
         """Start the actors and build the regions; continue from the checkpoint if there is one."""
         self._control = control
-        from .batches.ray_tasks import start_ray
 
+        if self.device == "cuda":
+            tasks = [_on_gpu(task) for task in tasks]
         self._end()
         self._open_checkpoint()
         self.sweeps, self._busy, self._stored, self._losses = 0, True, None, 0
         self._moved.clear()
-        if not ray.is_initialized():
-            cpus = self._threads * self._count if self._count else max(self._threads, usable_cpus())
-            start_ray(self._address, cpus)
-            weakref.finalize(self, ray.shutdown)
+        self._connect()
         count = self._fitting(len(tasks))
         cuts = [i * len(tasks) // max(1, count) for i in range(count + 1)]
         self._of_actor = [list(range(begin, end)) for begin, end in pairwise(cuts)]
@@ -313,6 +329,27 @@ class RayExchange:
                     raise WorkerDiedError(f"actors end before they are ready: {error}") from error
                 self._replace(build=False)
         raise AssertionError
+
+    @property
+    def num_devices(self) -> int:
+        """Number of GPUs that the actors have.
+
+        Raises
+        ------
+        InvalidInputError
+            There is none.
+        """
+        self._connect()
+        return self._count or int(_gpus(ray.cluster_resources()))
+
+    def _connect(self) -> None:
+        """Connect to a cluster, or start one on this machine, unless this process is connected to one."""
+        from .batches.ray_tasks import start_ray
+
+        if not ray.is_initialized():
+            cpus = self._threads * self._count if self._count else max(self._threads, usable_cpus())
+            start_ray(self._address, cpus)
+            weakref.finalize(self, ray.shutdown)
 
     def sweep(self, order: Order) -> list[Report]:
         """Run one sweep; after a loss, return the reports of the states that were stored last."""
@@ -394,29 +431,49 @@ class RayExchange:
         Raises
         ------
         InvalidInputError
-            Results of earlier solves hold what these actors need: Ray would wait for it without end.
+            Results of earlier solves hold what these actors need, or there are too few GPUs: Ray would wait
+            without end.
         """
         self._node = ray.get_runtime_context().get_node_id()
-        each, total = self._threads, float(ray.cluster_resources().get("CPU", 1))
+        cluster = ray.cluster_resources()
+        total = {"CPU": float(cluster.get("CPU", 1))}
+        if self.device == "cuda":
+            total["GPU"] = _gpus(cluster)
         for attempt in range(2):
-            others = (other for other in _WITH_ACTORS if other is not self and other._node == self._node)
-            held = sum(len(other._actors) * other._threads for other in others)
-            count = min(most, self._count or max(1, int((total - held) / each)))
-            if not held or held + count * each <= total:
+            held = self._held_by_others()
+            fitting = min(int((total[name] - held[name]) / each) for name, each in self._each.items())
+            count = min(most, self._count or max(1, fitting))
+            needed = {name: count * each for name, each in self._each.items()}
+            lacking = [name for name in needed if held[name] and held[name] + needed[name] > total[name]]
+            if not lacking:
                 break
             if attempt == 0:
                 gc.collect()
         else:
+            name = lacking[0]
             raise InvalidInputError(
-                f"{count} actors need {count * each:g} CPUs, but results of earlier solves hold {held:g} "
-                f"of {total:g} until they are deleted: their proofs ask their actors"
+                f"{count} actors need {needed[name]:g} {name}s, but results of earlier solves hold "
+                f"{held[name]:g} of {total[name]:g} until they are deleted: their proofs ask their actors"
+            )
+        if needed.get("GPU", 0) > total.get("GPU", 0):
+            raise InvalidInputError(
+                f"{count} actors need {needed['GPU']} GPUs, but the cluster has {total['GPU']:g}"
             )
         _WITH_ACTORS.add(self)
         return count
 
+    def _held_by_others(self) -> Counter[str]:
+        """Return how many CPUs and GPUs the actors of other exchanges hold."""
+        held: Counter[str] = Counter()
+        for other in _WITH_ACTORS:
+            if other is not self and other._node == self._node:
+                held.update({name: len(other._actors) * each for name, each in other._each.items()})
+        return held
+
     def _new_actor(self, home: int) -> ActorHandle[Actor]:
         homes = {number: owner for owner, numbers in enumerate(self._of_actor) for number in numbers}
-        remote = ray.remote(concurrency_groups={"control": 1}, num_cpus=self._threads)
+        reserved = {f"num_{name.lower()}s": each for name, each in self._each.items()}
+        remote = ray.remote(concurrency_groups={"control": 1}, **reserved)
         actor: ActorHandle[Actor] = remote(Actor).remote(homes, self._threads, self._tasks, home)
         return actor
 
@@ -580,6 +637,21 @@ class RayExchange:
         except ray.exceptions.RayError as error:
             raise LostError(str(error)) from error
         return found
+
+
+def _gpus(cluster: Mapping[str, float]) -> float:
+    """Return how many GPUs a cluster has."""
+    found = float(cluster.get("GPU", 0))
+    if not found:
+        raise InvalidInputError("device='cuda' needs GPUs: Ray knows of none in this cluster")
+    return found
+
+
+def _on_gpu(task: RegionTask) -> GridTask:
+    """Return the task of the same region on a GPU."""
+    if not isinstance(task, GridTask):
+        raise InvalidInputError("regions on GPUs are parts of a grid, not of a network")
+    return replace(task, on_gpu=True)
 
 
 def _check(**counts: int | None) -> None:
