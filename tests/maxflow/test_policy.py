@@ -72,10 +72,10 @@ def test_kinds_of_networks(monkeypatch: pytest.MonkeyPatch) -> None:
     assert chosen("grid-2d", "30x30x8") == "serial-pseudoflow"
     assert chosen("grid-3d", "9x9x9") == "serial-pseudoflow"
     assert chosen("rmf-wide", "8x4") == "serial-hi-pr"
-    assert chosen("cheriyan", "10x10x10") == "serial-hi-pr"
+    assert chosen("cheriyan", "10x10x10") == "serial-dinic"
     monkeypatch.setattr(policy, "ARCS_FOR_MANY_THREADS", 100)
     assert chosen("grid-2d", "30x30", threads=16) == "multicore-paths"
-    assert chosen("cheriyan", "10x10x10", threads=16) == "serial-hi-pr"
+    assert chosen("cheriyan", "10x10x10", threads=16) == "serial-dinic"
     monkeypatch.setattr(policy, "MANY_ARCS", 1000)
     assert chosen("rmf-wide", "8x8") == "multicore-paths"
     assert chosen("grid-2d", "30x30", threads=2) == "serial-incremental-bfs"
@@ -114,3 +114,18 @@ def test_networks_with_hubs(monkeypatch: pytest.MonkeyPatch, threads: int, share
     else:
         assert result.stats.method == "multicore-paths"
         assert ("Dinic" in result.stats.reason) == (share > 0.1)
+
+
+@pytest.mark.parametrize("share", [1e-6, 0.25, 1.0])
+@pytest.mark.parametrize(("name", "size"), [("goldberg-bad", "1000"), ("cheriyan", "10x10x10")])
+def test_dinic_keeps_its_share_of_work_within_a_phase(name: str, size: str, share: float) -> None:
+    """One phase on goldberg-bad takes a quadratic number of pushes."""
+    problem = FAMILIES[name].generate(size, seed=0)
+    result = preflow.max_flow(problem, method="serial-dinic", options={"hi_pr_after": share})
+    result.verify()
+    assert result.value == preflow.max_flow(problem, method="serial-fifo").value
+    assert "serial-hi-pr went on" in result.stats.reason
+    by_one = preflow.max_flow(problem, method="serial-hi-pr").stats
+    unit = problem.network.num_vertices + 2 * problem.network.num_arcs
+    more = result.stats.arc_scans + result.stats.pushes - by_one.arc_scans - by_one.pushes
+    assert more < (share + 1) * unit

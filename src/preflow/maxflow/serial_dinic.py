@@ -36,7 +36,8 @@ Pseudo-code
             walk down over admissible arcs; where there are none,
                 set the height to 0 and go back over one arc
             at a vertex with capacity to the sink: send what the path takes,  send_along
-                and go back to the tail of the first saturated arc
+                go back to the tail of the first saturated arc,
+                and go on with the next source if the work reaches the limit
 
 Time: O(n**2 m); O(m min(n**(2/3), m**(1/2))) where all capacities are 1. Memory beside the network: 6 indices
 a vertex.
@@ -291,8 +292,13 @@ def send_along(
 
 
 @kernel
-def block(net: ResidualArrays, state: State, source: np.uint64, monitor: Monitor) -> None:
-    """Send excess of a source along shortest paths until there is no further one."""
+def block(
+    net: ResidualArrays, state: State, source: np.uint64, work_limit: np.uint64, monitor: Monitor
+) -> None:
+    """Send excess of a source along shortest paths until there is no further one.
+
+    It ends before that if the work reaches the limit after a path.
+    """
     counts = monitor.counts
     v = source
     depth = ZERO
@@ -305,6 +311,8 @@ def block(net: ResidualArrays, state: State, source: np.uint64, monitor: Monitor
             if first < depth:
                 depth = first
                 v = np.uint64(net.head[net.reverse[state.path[first]]])
+            if counts[ARC_SCANS] + counts[PUSHES] >= work_limit:
+                break  # one phase may send many long paths
             continue
         # Go down over the next admissible arc.
         a, last = np.uint64(state.current[v]), np.uint64(net.first_out[v + ONE])
@@ -347,7 +355,7 @@ def run(net: ResidualArrays, state: State, both: bool, work_limit: np.uint64, mo
         i = ZERO
         while i < sources:
             if state.height[state.from_source[i]] > ZERO:
-                block(net, state, np.uint64(state.from_source[i]), monitor)
+                block(net, state, np.uint64(state.from_source[i]), work_limit, monitor)
             i += ONE
         forget_levels(state, source_end, sink_end)
     return True
