@@ -306,6 +306,54 @@ def test_a_wrong_result_does_not_verify() -> None:
             wrong.verify()
 
 
+def flood(
+    shape: tuple[int, ...], seeds: int, *, arc: int = 10**6, demand: int = 1, inward: bool = False
+) -> GridNetwork:
+    """Return a grid: `seeds` pixels have a large capacity at one terminal, all others a small one."""
+    few = np.zeros(shape, dtype=np.int64)
+    few.reshape(-1)[np.linspace(0, few.size - 1, seeds + 2).astype(np.int64)[1:-1]] = 10**12
+    many = np.where(few > 0, 0, demand)
+    terminals = (many, few) if inward else (few, many)
+    both_ways = np.full((2 * len(shape), *shape), arc)
+    return GridNetwork.from_arrays(*terminals, both_ways, connectivity=2 * len(shape))
+
+
+@pytest.mark.parametrize("inward", [False, True])
+def test_few_pixels_that_supply_most_others_are_found(inward: bool) -> None:
+    for shape in ((1, 20_000), (2, 60_000), (128, 128), (300, 250), (45, 45, 45)):
+        assert policy.is_flood(flood(shape, 1, inward=inward))
+    image = 300, 250
+    assert policy.is_flood(flood(image, 30, inward=inward))
+    assert not policy.is_flood(flood(image, 200, inward=inward))  # paths are short
+    assert not policy.is_flood(flood(image, 1, arc=100, inward=inward))  # arcs around the seed are few
+    assert not policy.is_flood(flood(image, 1, demand=0, inward=inward))
+    assert not policy.is_flood(flood((100, 100), 1, inward=inward))
+
+
+def test_capacities_against_the_direction_of_a_flood_do_not_count() -> None:
+    grid = flood((150, 150), 1)
+    seed = np.unravel_index(int(np.argmax(grid.source_capacity)), grid.shape)
+    out = grid.neighbor_capacity.copy()
+    out[(slice(None), *seed)] = 0
+    terminals = grid.source_capacity, grid.sink_capacity
+    assert not policy.is_flood(GridNetwork.from_arrays(*terminals, out, connectivity=4))
+    assert policy.is_flood(GridNetwork.from_arrays(*terminals[::-1], out, connectivity=4))
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_flood_is_solved_by_pushes(threads: int) -> None:
+    grid = flood((130, 130), 2)
+    result = preflow.grid_cut(grid, threads=threads)
+    result.verify()
+    assert result.stats.method == "multicore-lockfree"
+    assert result.value == preflow.grid_cut(grid, method="serial-incremental-bfs").value
+    infinite = GridNetwork.from_arrays(
+        np.where(grid.source_capacity > 0, np.inf, 0.0), np.where(grid.source_capacity > 0, np.inf, 1.0), 2.0
+    )
+    assert not policy.is_flood(infinite)
+    assert preflow.min_cut(grid.to_flow_problem(), threads=threads).value == result.value
+
+
 def test_auto_says_why() -> None:
     network = GridNetwork.from_arrays(SOURCE, SINK, 2)
     large = GridNetwork.from_arrays(np.broadcast_to(np.int16(1), (3000, 3000)), 1, 1)
