@@ -36,6 +36,7 @@ from preflow.errors import (
     VerificationError,
 )
 from preflow.generators import BIPARTITE_FAMILIES, bipartite_family
+from preflow.generators.traps import board_with_holes
 from preflow.graph.bipartite import Adjacency
 from preflow.io.bipartite import read_bipartite_graph
 from preflow.io.edge_list import read_edge_list
@@ -539,6 +540,18 @@ def test_trees_take_chains_over(method: str) -> None:
     assert result.cardinality == n
     assert result.stats.pushes < 3 * n
     assert "trees took the last" in result.stats.reason
+
+
+def test_columns_without_edges_do_not_delay_the_test_for_a_stall() -> None:
+    """The black squares of a board are columns without edges: there are as many columns as edges."""
+    graph = board_with_holes(150, 0.3, seed=1)
+    result = preflow.bipartite_matching(graph, method="serial-push-relabel", options={"stalled": "trees"})
+    result.verify()
+    assert "trees took the last" in result.stats.reason
+    assert result.stats.pushes < graph.num_edges / 2
+    auto = preflow.bipartite_matching(graph, threads=1, device="cpu")
+    assert (auto.stats.method, auto.cardinality) == ("serial-push-relabel", result.cardinality)
+    assert auto.stats.pushes < graph.num_edges / 2
 
 
 @pytest.mark.parametrize("stalled", ["relabel", "trees"])

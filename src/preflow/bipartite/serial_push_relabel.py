@@ -82,10 +82,13 @@ from .queue_prefetch import AHEAD_NEIGHBOURS, AHEAD_RANGE, AHEAD_VALUES, MOST_VA
 
 #: To close a gap, the kernel passes over all columns, at most once in num_columns >> GAP_SHIFT pushes.
 GAP_SHIFT = np.uint64(2)
-#: The kernel tests whether pushes have stalled after num_columns >> STALL_SHIFT pushes, or after STALL_PUSHES
-#: for each active row if these are more. Pushes have stalled if, at the rate since the last test, the active
-#: rows would take more than m / STALLED_SHARE further pushes; m is the number of edges. Random graphs and
-#: meshes take 0.03 m to 0.06 m pushes, permuted tridiagonal matrices more than 0.2 m.
+#: Pushes have stalled if, at the rate since the last test, the active rows would take more than
+#: m / STALLED_SHARE further pushes; m is the number of edges. Random graphs and meshes take 0.03 m to 0.06 m
+#: pushes, permuted tridiagonal matrices more than 0.2 m. The kernel tests this after the number of columns
+#: >> STALL_SHIFT, or after m / STALLED_SHARE pushes if these are fewer, but not before STALL_PUSHES for each
+#: active row. On a board with holes, where most columns have no edges, the number of columns alone was m and
+#: more: there pushes were 1.0 m instead of 0.15 m. With 2 STALL_PUSHES random graphs of degree 3 took 1.7
+#: times as long.
 STALL_SHIFT = np.uint64(1)
 STALL_PUSHES = np.uint64(4)
 STALLED_SHARE = np.uint64(8)
@@ -299,9 +302,9 @@ def prefetch_active(
 
 
 @kernel
-def pushes_until_look(num_columns: np.uint64, size: np.uint64) -> np.uint64:
+def pushes_until_look(num_columns: np.uint64, num_edges: np.uint64, size: np.uint64) -> np.uint64:
     """Return the number of pushes until the next test for a stall, when `size` rows are active."""
-    return max(num_columns >> STALL_SHIFT, STALL_PUSHES * size)
+    return max(min(num_columns >> STALL_SHIFT, num_edges // STALLED_SHARE), STALL_PUSHES * size)
 
 
 @kernel
@@ -327,12 +330,12 @@ def push_until(
     matching is maximum, and the function returns an empty queue.
     """
     stop, counts, progress = monitor
-    num_columns = np.uint64(len(state.label))
+    num_columns, num_edges = np.uint64(len(state.label)), np.uint64(len(rows.neighbour))
     label, queue, population = state.label, state.queue, state.population
     dead, capacity = num_columns + ONE, np.uint64(len(queue))
     pushes, scans = ZERO, ZERO
     next_gap = num_columns >> GAP_SHIFT
-    looked, next_look = ZERO, pushes_until_look(num_columns, size)
+    looked, next_look = ZERO, pushes_until_look(num_columns, num_edges, size)
     size_then = size
     if population[ZERO] == 0:
         size = ZERO
@@ -392,7 +395,7 @@ def push_until(
             if have_stalled(pushes - looked, size_then, size, len(rows.neighbour)):
                 break
             looked = pushes
-            next_look = pushes + pushes_until_look(num_columns, size)
+            next_look = pushes + pushes_until_look(num_columns, num_edges, size)
             size_then = size
     counts[PUSHES] += pushes
     counts[ARC_SCANS] += scans

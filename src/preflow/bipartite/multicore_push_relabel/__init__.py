@@ -179,7 +179,7 @@ def run_rounds(thread: np.uint64, stage: Stage) -> tuple[Int64, np.uint64, np.ui
     packed, rounds, limits, signals = state.packed, state.rounds, state.limits, state.signals
     number, base, size = stage.number, stage.base, stage.size
     num_rows, num_columns = np.uint64(len(matching.row_match)), np.uint64(len(matching.column_match))
-    alive = num_columns
+    num_edges, alive = np.uint64(len(rows.neighbour)), num_columns
     go_on, outcome = True, DONE
     # Pack the matching and list the active rows.
     if number == ZERO:
@@ -199,7 +199,7 @@ def run_rounds(thread: np.uint64, stage: Stage) -> tuple[Int64, np.uint64, np.ui
             rounds.counts[thread, GLOBAL_RELABELS] += ONE
             rounds.counts[thread, RELABEL_NANOSECONDS] += now() - started
     total, pushes, of_few = ZERO, ZERO, ZERO
-    window, size_then, look = ZERO, size, pushes_until_look(num_columns, size)
+    window, size_then, look = ZERO, size, pushes_until_look(num_columns, num_edges, size)
     if thread == ZERO:
         rounds.counts[thread, PHASES] += ONE
     while go_on and size > ZERO:
@@ -236,7 +236,7 @@ def run_rounds(thread: np.uint64, stage: Stage) -> tuple[Int64, np.uint64, np.ui
             if stage.stalls and have_stalled(window, size_then, size, len(rows.neighbour)):
                 outcome = RELABEL
                 break
-            look = pushes_until_look(num_columns, size)
+            look = pushes_until_look(num_columns, num_edges, size)
             window, size_then = ZERO, size
         if pushes >= limits.relabel:
             outcome = RELABEL
