@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import preflow
 from preflow import FlowNetworkBatch
 from preflow.cuda import runtime
 from preflow.errors import DeviceMemoryError, UnboundedFlowError
-from preflow.maxflow.batch import api
+from preflow.maxflow.batch import api, cuda_dinic
 from preflow.solving.call import Request
 from tests.support.cuda_on_cpu.device import CpuDevice, Sanitizer
 
@@ -62,7 +63,54 @@ def test_agrees_with_the_cpu(factor: float, both: bool) -> None:
 
 def test_several_warps_of_a_block(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runtime, "find_device", lambda: CpuDevice(1, 64))
+    monkeypatch.setattr(cuda_dinic, "LEAST_TOGETHER", 10**6)
     check(random_batch(seed=4))
+
+
+@pytest.mark.parametrize(
+    ("factor", "kinds"),
+    [
+        (1, [(True, True), (True, False), (False, True), (False, False)]),
+        (0.37, [(True, False), (False, False)]),
+    ],
+)
+def test_networks_of_all_kinds_in_one_batch(
+    factor: float, kinds: list[tuple[bool, bool]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Small and large networks, whose capacities fit 32 bits or do not."""
+    monkeypatch.setattr(cuda_dinic, "LEAST_TOGETHER", 60)  # room for 140 arcs
+    launched = []
+    launch = cuda_dinic.Solver._launch
+
+    def noted(solver: cuda_dinic.Solver, kind: cuda_dinic.Kind, chosen: NDArray[np.int64]) -> None:
+        launched.extend([tuple(kind)] if len(chosen) else [])
+        launch(solver, kind, chosen)
+
+    monkeypatch.setattr(cuda_dinic.Solver, "_launch", noted)
+    batch = random_batch(30, seed=8, both=True)
+    large = np.repeat(np.arange(30) % 2 * 2**40 + 1, np.diff(batch.first_arc))
+    capacity, reverse = (
+        np.asarray(values) * large * factor for values in (batch.capacity, batch.reverse_capacity)
+    )
+    check(
+        FlowNetworkBatch.from_arrays(
+            batch.tail,
+            batch.head,
+            capacity,
+            num_arcs=np.diff(batch.first_arc),
+            reverse_capacity=reverse,
+            num_vertices=np.diff(batch.first_vertex),
+        )
+    )
+    assert launched == kinds
+
+
+def test_sums_that_just_fit_32_bits() -> None:
+    """The residual capacity of an arc may get as large as both of its capacities together."""
+    for most in (2**31 - 1, 2**31):
+        capacity = [[most - 5, 7, 7], [3, most - 3, 3]]
+        reverse = [[5, 0, 0], [0, 3, most - 3]]
+        check(FlowNetworkBatch.from_arrays([0, 0, 2], [1, 2, 1], capacity, reverse_capacity=reverse))
 
 
 def test_high_degrees_and_long_paths() -> None:
@@ -116,6 +164,8 @@ def test_sanitizers_have_nothing_to_report(sanitizer: Sanitizer, monkeypatch: py
     monkeypatch.setattr(runtime, "find_device", lambda: CpuDevice(2, 32, sanitizer=sanitizer))
     for factor in (1, 0.37):
         check(random_batch(3, seed=6, factor=factor, both=True, largest=12))
+    monkeypatch.setattr(cuda_dinic, "LEAST_TOGETHER", 10**6)
+    check(random_batch(3, seed=6, both=True, largest=12))
 
 
 @pytest.mark.gpu

@@ -2,6 +2,8 @@
 // own. See cuda_dinic.py.
 #ifndef IS_FLOAT
 #define IS_FLOAT 0  // whether capacities are double, to be scaled, or i64
+#define SHARED 1    // whether this memory is shared memory; then the networks have at most 2**15 arcs
+#define NARROW 1    // whether all residual capacities fit 32 bits
 #define TEAMS 1     // warps of a block
 #endif
 #define KERNEL_BOUNDS (TEAMS * 32)
@@ -16,9 +18,21 @@ using Number = double;
 using Number = i64;
 #endif
 
+#if SHARED
+using Slot = unsigned short;
+#else
+using Slot = u32;
+#endif
+#if NARROW
+using Amount = int;
+constexpr Amount MOST_AMOUNT = 0x7fffffff;
+#else
+using Amount = i64;
+constexpr Amount MOST_AMOUNT = 0x7fffffffffffffff;
+#endif
+
 constexpr i64 SOLVED = 1, STOPPED = 2;
 constexpr double MOST_FINITE = 1.7976931348623157e308;
-constexpr i64 MOST_AMOUNT = 0x7fffffffffffffff;
 
 struct Arguments {
     // The networks: Items of arrays.py.
@@ -41,9 +55,9 @@ struct Arguments {
     i64* value;
     double* upper;
     i64* ending;
-    // Memory of the warps, and the sizes of the largest item.
-    u32* words;
-    i64* amounts;
+    // Memory of the warps unless it is shared, its bytes for each warp, and the sizes of the largest item.
+    char* memory;
+    i64 bytes;
     i64 most_vertices;
     i64 most_arcs;
     u64* turns;   // items taken
@@ -51,10 +65,10 @@ struct Arguments {
     const i64* stop;
 };
 
-__device__ __forceinline__ i64 least_amount(i64 value) {
+__device__ __forceinline__ Amount least_amount(Amount value) {
 #pragma unroll
     for (u32 distance = WARP / 2; distance > 0; distance /= 2) {
-        const i64 other = __shfl_xor_sync(ALL_LANES, value, distance);
+        const Amount other = __shfl_xor_sync(ALL_LANES, value, distance);
         value = other < value ? other : value;
     }
     return value;
@@ -69,25 +83,25 @@ __device__ __forceinline__ bool warp_sees_stop(const Arguments& args, u64& next_
 struct Item {
     u32 n, m, source, sink;
     i64 begin, first_vertex, number;
-    u32 *first, *head, *partner, *place, *label, *current, *queue, *path, *count;
-    i64 *residual, *forward, *backward;
+    u32 *count, *first, *label, *current, *queue;
+    Slot *path, *head, *partner, *place;
+    Amount* residual;
     u64 scans, pushes, searches;
 
     __device__ Item(const Arguments& args, u32 warp) {
-        const i64 most_n = args.most_vertices, most_m = args.most_arcs;
-        u32* word = args.words + warp * (5 * most_n + 5 * most_m + 2);
-        count = word, word += 1;
-        first = word, word += most_n + 1;
-        label = word, word += most_n;
-        current = word, word += most_n;
-        queue = word, word += most_n;
-        path = word, word += most_n;
-        head = word, word += 2 * most_m;
-        partner = word, word += 2 * most_m;
-        place = word;
-        residual = args.amounts + warp * 4 * most_m;
-        forward = residual + 2 * most_m;
-        backward = forward + most_m;
+        const u32 most_n = static_cast<u32>(args.most_vertices), most_m = static_cast<u32>(args.most_arcs);
+        SharedArena arena;
+        arena.next = SHARED ? arena.next + warp % TEAMS * args.bytes : args.memory + warp * args.bytes;
+        count = arena.take<u32>(1);
+        first = arena.take<u32>(most_n + 1);
+        label = arena.take<u32>(most_n);
+        current = arena.take<u32>(most_n);
+        queue = arena.take<u32>(most_n);
+        path = arena.take<Slot>(most_n);
+        head = arena.take<Slot>(2 * most_m);
+        partner = arena.take<Slot>(2 * most_m);
+        place = arena.take<Slot>(most_m);
+        residual = arena.take<Amount>(2 * most_m);
         scans = pushes = searches = 0;
     }
 
@@ -112,24 +126,31 @@ __device__ __forceinline__ i64 scaled(const Arguments& args, i64 item, Number ca
 #endif
 }
 
+// The capacities of an arc in both directions, as they are solved.
+struct Pair {
+    Amount forward, backward;
+
+    __device__ Pair(const Arguments& args, const Item& item, u32 a) : forward(0), backward(0) {
+        const u32 u = args.tail[item.begin + a], v = args.head[item.begin + a];
+        if (u == v) return;
+        // Nothing useful flows into the source or out of the sink.
+        if (v != item.source && u != item.sink)
+            forward = static_cast<Amount>(scaled(args, item.number, args.capacity[item.begin + a]));
+        if (args.reverse != nullptr && u != item.source && v != item.sink)
+            backward = static_cast<Amount>(scaled(args, item.number, args.reverse[item.begin + a]));
+    }
+
+    __device__ bool any() const { return forward > 0 || backward > 0; }
+};
+
 // Sorts the arcs by their ends, and sets the residual capacities without flow.
 __device__ void build(const Arguments& args, Item& item) {
     for (u32 v = lane_id(); v <= item.n; v += WARP) item.first[v] = 0;
     __syncwarp();
     for (u32 a = lane_id(); a < item.m; a += WARP) {
-        const u32 u = args.tail[item.begin + a], v = args.head[item.begin + a];
-        i64 forward = 0, backward = 0;
-        if (u != v) {
-            // Nothing useful flows into the source or out of the sink.
-            if (v != item.source && u != item.sink) forward = scaled(args, item.number, args.capacity[item.begin + a]);
-            if (args.reverse != nullptr && u != item.source && v != item.sink)
-                backward = scaled(args, item.number, args.reverse[item.begin + a]);
-        }
-        item.forward[a] = forward;
-        item.backward[a] = backward;
-        if (forward > 0 || backward > 0) {
-            relaxed_fetch_add(&item.first[u + 1], 1u);
-            relaxed_fetch_add(&item.first[v + 1], 1u);
+        if (Pair(args, item, a).any()) {
+            relaxed_fetch_add(&item.first[args.tail[item.begin + a] + 1], 1u);
+            relaxed_fetch_add(&item.first[args.head[item.begin + a] + 1], 1u);
         }
     }
     __syncwarp();
@@ -148,14 +169,14 @@ __device__ void build(const Arguments& args, Item& item) {
     }
     __syncwarp();
     for (u32 a = lane_id(); a < item.m; a += WARP) {
-        const i64 forward = item.forward[a], backward = item.backward[a];
-        if (forward > 0 || backward > 0) {
+        const Pair pair(args, item, a);
+        if (pair.any()) {
             const u32 u = args.tail[item.begin + a], v = args.head[item.begin + a];
             const u32 p = relaxed_fetch_add(&item.current[u], 1u), q = relaxed_fetch_add(&item.current[v], 1u);
-            item.head[p] = v, item.head[q] = u;
-            item.partner[p] = q, item.partner[q] = p;
-            item.residual[p] = forward, item.residual[q] = backward;
-            item.place[a] = p;
+            item.head[p] = static_cast<Slot>(v), item.head[q] = static_cast<Slot>(u);
+            item.partner[p] = static_cast<Slot>(q), item.partner[q] = static_cast<Slot>(p);
+            item.residual[p] = pair.forward, item.residual[q] = pair.backward;
+            item.place[a] = static_cast<Slot>(p);
         }
     }
     __syncwarp();
@@ -203,17 +224,17 @@ __device__ void search(Item& item, u32* found) {
 
 // Sends what the first `depth` slots of the path take. Returns the amount and, in `full`, the place of the first slot
 // that it fills.
-__device__ i64 send_along(Item& item, u32 depth, u32& full) {
-    i64 amount = MOST_AMOUNT;
+__device__ Amount send_along(Item& item, u32 depth, u32& full) {
+    Amount amount = MOST_AMOUNT;
     for (u32 i = lane_id(); i < depth; i += WARP) {
-        const i64 residual = item.residual[item.path[i]];
+        const Amount residual = item.residual[item.path[i]];
         amount = residual < amount ? residual : amount;
     }
     amount = least_amount(amount);
     full = depth;
     for (u32 i = lane_id(); i < depth; i += WARP) {
         const u32 p = item.path[i];
-        const i64 left = item.residual[p] - amount;
+        const Amount left = item.residual[p] - amount;
         item.residual[p] = left;
         item.residual[item.partner[p]] += amount;
         if (left == 0 && i < full) full = i;
@@ -255,7 +276,7 @@ __device__ i64 block(const Arguments& args, Item& item, u64& next_look, bool& st
             __syncwarp();
             if (lane_id() == 0) {
                 item.current[v] = p;
-                item.path[depth] = p;
+                item.path[depth] = static_cast<Slot>(p);
             }
             v = w;
             ++depth;
@@ -306,8 +327,8 @@ __device__ double capacity_of_cut(const Arguments& args, const Item& item, const
 // Writes flow, value and ending of an item and, if it is solved, its cuts.
 __device__ void write(const Arguments& args, Item& item, i64 value, bool solved) {
     for (u32 a = lane_id(); a < item.m; a += WARP) {
-        i64 amount = 0;
-        if (item.forward[a] > 0 || item.backward[a] > 0) amount = item.forward[a] - item.residual[item.place[a]];
+        const Pair pair(args, item, a);
+        const i64 amount = pair.any() ? pair.forward - item.residual[item.place[a]] : 0;
 #if IS_FLOAT
         const double* row = args.scale + 5 * item.number;
         args.flow[item.begin + a] = static_cast<double>(amount) * row[3] * row[4];

@@ -5,6 +5,9 @@ Mathematics Doklady 11 (1970). Definitions are those of :mod:`.multicore_augment
 distances, and the next search comes where all paths of one length are blocked. On a GPU a search is cheap,
 since the lanes of a warp share each step, and relabels would come one after the other.
 
+Each step waits for memory: the next level of a search, the next arc of a path. So a warp has its network in
+shared memory if four or more fit that of a multiprocessor. Residual capacities have 32 bits if they fit.
+
 Invariants
 ----------
 - A warp takes an item by an atomic addition, and only that warp writes its part of the solution.
@@ -31,6 +34,7 @@ The survey of the capacities, which decides how floats are scaled, runs on the C
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -43,12 +47,20 @@ from ...errors import DeviceMemoryError
 from ...solving.run import Control
 from ...stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES
 from . import multicore_augmenting_paths
-from .arrays import Found, Items
+from .arrays import LARGEST, Found, Items
 
 SOURCE = Path(__file__).with_suffix(".cu")
 WARP = 32
-#: Warps of a block, and blocks for each multiprocessor.
+#: Warps of a block, and blocks for each multiprocessor, if they have networks in global memory.
 TEAMS, BLOCKS = 4, 16
+#: Networks are in shared memory if as many warps have room there on a multiprocessor.
+LEAST_TOGETHER = 4
+#: Shared memory that the system takes of each block, and most blocks of a multiprocessor.
+RESERVED_BYTES, MOST_BLOCKS = 1024, 32
+#: Residual capacities of an arc whose capacities add up to less have 32 bits.
+MOST_NARROW = 2**31
+#: Bytes to which the arrays of a warp are rounded up.
+ALIGNED = 16
 
 
 @dataclass(frozen=True)
@@ -69,13 +81,34 @@ class Arguments(NamedTuple):
     value: AnyArray
     upper: AnyArray
     ending: AnyArray
-    words: AnyArray
-    amounts: AnyArray
+    memory: AnyArray
+    bytes: int
     most_vertices: int
     most_arcs: int
     turns: AnyArray
     counts: AnyArray
     stop: AnyArray
+
+
+class Kind(NamedTuple):
+    """How a launch solves networks.
+
+    Attributes
+    ----------
+    shared, narrow : bool
+        The macros of the ``.cu`` file.
+    """
+
+    shared: bool
+    narrow: bool
+
+    def bytes_of_warp(self, n: NDArray[np.int64], m: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the memory of a warp for networks of these numbers of vertices and arcs."""
+        slot, amount = 2 if self.shared else 4, 4 if self.narrow else 8
+        words, slots = (np.ones_like(n), n + 1, n, n, n), (n, 2 * m, 2 * m, m)
+        sizes = np.array([*(4 * each for each in words), *(slot * each for each in slots), 2 * m * amount])
+        total: NDArray[np.int64] = (-(-sizes // ALIGNED) * ALIGNED).sum(axis=0)
+        return total
 
 
 class Solver:
@@ -100,24 +133,12 @@ class Solver:
     def __init__(self, items: Items, found: Found, control: Control, device: Device) -> None:
         self.device, self.control, self.found = device, control, found
         self.on_host = multicore_augmenting_paths.Solver(items, found, control)
-        xp, count = device.xp, len(items.source)
-        self.teams = max(1, min(TEAMS, device.block_threads // WARP))
-        most_vertices, most_arcs = (
-            int(np.diff(first).max(initial=0)) for first in (items.first_vertex, items.first_arc)
-        )
-        warps = min(count, self.teams * BLOCKS * device.num_multiprocessors)
-        self.blocks = max(1, min(-(-warps // self.teams), device.most_threads // (WARP * self.teams)))
-        words, amounts = 5 * (most_vertices + most_arcs) + 2, 4 * most_arcs
-        a_block = self.teams * (4 * words + 8 * amounts)
+        self.sizes = np.diff(items.first_vertex), np.diff(items.first_arc)
+        self.narrow = np.zeros(len(items.source), dtype=bool)
         given = sum(values.nbytes for values in (*items, *found))
-        room = device.free_bytes - given
-        if a_block > room:
-            raise DeviceMemoryError(
-                f"{device.name}: a batch of {given:,} bytes with networks of up to {most_arcs:,} arcs does "
-                "not fit"
-            )
-        self.blocks = max(1, min(self.blocks, room // 2 // a_block))
-        warps = self.blocks * self.teams
+        if given > device.free_bytes:
+            raise DeviceMemoryError(f"{device.name}: a batch of {given:,} bytes does not fit")
+        xp = device.xp
         self.counts = xp.zeros(3, dtype=np.uint64)
         self.arguments = Arguments(
             items=Items(*map(xp.asarray, items)),
@@ -125,10 +146,10 @@ class Solver:
             num_chosen=0,
             scale=xp.zeros((0, 5)),
             **{name: xp.zeros(len(part), dtype=part.dtype) for name, part in found._asdict().items()},
-            words=xp.zeros(warps * words, dtype=np.uint32),
-            amounts=xp.zeros(warps * amounts, dtype=np.int64),
-            most_vertices=most_vertices,
-            most_arcs=most_arcs,
+            memory=xp.zeros(0, dtype=np.int8),
+            bytes=0,
+            most_vertices=0,
+            most_arcs=0,
             turns=xp.zeros(1, dtype=np.uint64),
             counts=self.counts,
             stop=device.stop_word(control),
@@ -141,35 +162,84 @@ class Solver:
 
     def survey(self) -> NDArray[np.float64]:
         """Return the survey of all items."""
-        return self.on_host.survey()
+        found = self.on_host.survey()
+        if self.found.flow.dtype.kind != "f":  # floats are scaled to use many bits
+            self.narrow = found[:, LARGEST] < MOST_NARROW
+        return found
 
     def clip(self, chosen: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return, for all items, sums of capacities; those of the chosen ones are cut off at the limit."""
         return self.on_host.clip(chosen)
 
     def solve(self, chosen: NDArray[np.int64]) -> None:
-        """Solve the chosen items with their scales; write how they ended."""
+        """Solve the chosen items with their scales; write how they ended.
+
+        Raises
+        ------
+        DeviceMemoryError
+            The largest item does not fit the memory of the GPU.
+        """
         if not len(chosen):
             return
-        xp, found, arguments = self.device.xp, self.found, self.arguments
-        arguments.turns[:] = 0
-        arguments.ending[:] = xp.asarray(found.ending)
-        arguments = arguments._replace(
-            chosen=xp.asarray(chosen), num_chosen=len(chosen), scale=xp.asarray(self.scale)
-        )
-        is_float = int(found.flow.dtype.kind == "f")
-        self.device.launch(
-            SOURCE,
-            "solve_items",
-            self.blocks,
-            WARP * self.teams,
-            arguments,
-            constants=(("IS_FLOAT", is_float), ("TEAMS", self.teams)),
-        )
+        xp, found = self.device.xp, self.found
+        self.arguments.ending[:] = xp.asarray(found.ending)
+        self.arguments = self.arguments._replace(scale=xp.asarray(self.scale))
+        left = chosen
+        for kind in (Kind(shared, narrow) for shared, narrow in product((True, False), (True, False))):
+            fits = self._fits(kind, left)
+            self._launch(kind, left[fits])
+            left = left[~fits]
         for name in ("value", "upper", "ending"):
-            getattr(found, name)[:] = self.device.to_host(getattr(arguments, name))
+            getattr(found, name)[:] = self.device.to_host(getattr(self.arguments, name))
         counts = self.device.to_host(self.counts)
         self.control.counts[[ARC_SCANS, PUSHES, GLOBAL_RELABELS]] = counts
+
+    def _fits(self, kind: Kind, chosen: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return which items a kind can solve."""
+        fits = self.narrow[chosen] if kind.narrow else np.ones(len(chosen), dtype=bool)
+        if kind.shared:
+            room = self.device.shared_bytes // LEAST_TOGETHER - RESERVED_BYTES
+            fits &= kind.bytes_of_warp(*(each[chosen] for each in self.sizes)) <= room
+        return fits
+
+    def _launch(self, kind: Kind, chosen: NDArray[np.int64]) -> None:
+        """Solve items by one launch."""
+        if not len(chosen):
+            return
+        device, xp = self.device, self.device.xp
+        most_vertices, most_arcs = (each[chosen].max() for each in self.sizes)
+        size = int(kind.bytes_of_warp(most_vertices, most_arcs))
+        teams = 1 if kind.shared else max(1, min(TEAMS, device.block_threads // WARP))
+        if kind.shared:
+            together = min(MOST_BLOCKS, (device.shared_bytes + RESERVED_BYTES) // (size + RESERVED_BYTES))
+            most = together * device.num_multiprocessors
+        else:
+            most = min(BLOCKS * device.num_multiprocessors, device.free_bytes // 2 // (teams * size))
+        if most < 1:
+            raise DeviceMemoryError(f"{device.name}: a network of {most_arcs:,} arcs does not fit")
+        blocks = min(-(-len(chosen) // teams), most, device.most_threads // (WARP * teams))
+        self.arguments.turns[:] = 0
+        device.launch(
+            SOURCE,
+            "solve_items",
+            blocks,
+            WARP * teams,
+            self.arguments._replace(
+                chosen=xp.asarray(chosen),
+                num_chosen=len(chosen),
+                memory=xp.empty(0 if kind.shared else blocks * teams * size, dtype=np.int8),
+                bytes=size,
+                most_vertices=int(most_vertices),
+                most_arcs=int(most_arcs),
+            ),
+            shared_bytes=size if kind.shared else 0,
+            constants=(
+                ("IS_FLOAT", int(self.found.flow.dtype.kind == "f")),
+                ("SHARED", int(kind.shared)),
+                ("NARROW", int(kind.narrow)),
+                ("TEAMS", teams),
+            ),
+        )
 
     def finish(self) -> Found:
         """Return the solution on the host."""
