@@ -38,6 +38,7 @@ from preflow.maxflow import cuda_hybrid
 from preflow.maxflow import policy as flow_policy
 from preflow.maxflow.contraction import arcs_of, without_cycles
 from preflow.maxflow.cuda_coloring import edge_coloring
+from preflow.maxflow.features import sample_arcs
 from preflow.maxflow.levels import active_excess
 from preflow.transportation.cuda_transport.spanning_tree import spanning_tree
 from preflow.transportation.forest import spanning_forest
@@ -143,7 +144,7 @@ def solve_again(network: preflow.FlowNetwork, sink: int) -> None:
 
 def contracted(capacities: str, both: bool) -> None:
     """Contract a network of two cycles, also for solves again, and with cycles of flow to cancel."""
-    with patch.multiple(flow_policy, FEW_ARCS=0, seldom_saturated=lambda capacity: True):
+    with patch.multiple(flow_policy, FEW_ARCS=0, ARCS_OF_PATHS=0, seldom_saturated=lambda capacity: True):
         tail, head = [0, 1, 2, 0, 3, 4, 5], [1, 2, 0, 3, 4, 5, 3]
         capacity = CAPACITIES[capacities](7)
         capacity[:] = 100.5 if capacities == "float" else 100
@@ -208,6 +209,8 @@ def flows() -> Iterator[Call]:
         yield what, partial(cut_as_grid, problem, threads=threads)
     for capacities, both in product(CAPACITIES, (False, True)):
         yield f"contracted {capacities} both={both}", partial(contracted, capacities, both)
+        network = random_network(12, 40, capacities, both)
+        yield f"sample of arcs {capacities} both={both}", partial(sample_arcs, network)
     network = random_network(20, 80, "int32")
     yield "max_flow, several terminals", partial(verified, preflow.max_flow, network, [0, 1], [2, 3])
 

@@ -34,6 +34,7 @@ WORTH = policy.worth_a_contraction
 @pytest.fixture(autouse=True)
 def small_networks_count(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(policy, "FEW_ARCS", 0)
+    monkeypatch.setattr(policy, "ARCS_OF_PATHS", 0)
     monkeypatch.setattr(policy, "seldom_saturated", lambda capacity: bool((capacity > 0).any()))
     monkeypatch.setattr(contraction, "MOST_LEFT", 1.0)
 

@@ -35,28 +35,96 @@ def test_capacities_that_are_seldom_saturated() -> None:
     assert features.seldom_saturated(np.array([1.0, *[np.inf] * 9]))
 
 
+def has_hubs(network: FlowNetwork) -> bool:
+    return features.has_hubs(network, features.sample_arcs(network))
+
+
+def is_energy_on_a_plane(network: FlowNetwork) -> bool:
+    return features.may_be_on_a_plane(network) and features.is_energy_on_a_plane(
+        features.sample_arcs(network)
+    )
+
+
+def ends_of(network: FlowNetwork, most: int) -> np.ndarray:
+    """Return how many ends each vertex has in a sample."""
+    step = max(1, network.num_arcs // most)
+    ends = np.concatenate([network.tail[::step], network.head[::step]])
+    return np.bincount(ends, minlength=network.num_vertices)
+
+
+@pytest.mark.parametrize(("name", "size"), [("grid-2d", "60x60"), ("roads", "1000x10"), ("rmf-wide", "8x8")])
+@pytest.mark.parametrize("most", [7, 512, 10**6])
+def test_what_a_sample_says(name: str, size: str, most: int) -> None:
+    """A slow count of the same arcs is the oracle."""
+    network = FAMILIES[name].generate(size, seed=1).network
+    sample = features.sample_arcs(network, most)
+    step = max(1, network.num_arcs // most)
+    tail, head = network.tail[::step], network.head[::step]
+    hits = ends_of(network, most)
+    first = int(np.argmax(hits))
+    second = int(np.argmax(np.where(np.arange(len(hits)) == first, -1, hits)))
+    rest = np.delete(hits, [first, second])
+    inner = ~np.isin(tail, [first, second]) & ~np.isin(head, [first, second])
+    reverse = network.reverse_capacity
+    alike = -1 if reverse is None else int((network.capacity[::step] == reverse[::step])[inner].sum())
+    least = max(features.HUB_ENDS, features.HUB * 2 * len(tail) / network.num_vertices)
+    assert sample == (
+        network.num_vertices,
+        network.num_arcs,
+        len(tail),
+        (rest * (rest - 1)).sum(),
+        rest[rest >= least].sum(),
+        inner.sum(),
+        alike,
+    )
+
+
+def test_decile_and_median_are_those_of_a_sort() -> None:
+    rng = np.random.default_rng(4)
+    for size, dtype in (
+        (1, np.int64),
+        (2, np.int64),
+        (300, np.float64),
+        (1000, np.int64),
+        (50_000, np.int32),
+    ):
+        capacity = (rng.integers(0, 1000, size) * rng.integers(0, 2, size) + (size < 3)).astype(dtype)
+        step = max(1, size // features.FEW_CAPACITIES)
+        positive = np.sort(capacity[::step][capacity[::step] > 0])
+        expected = positive[len(positive) // 10], positive[len(positive) // 2]
+        assert features.decile_and_median(capacity, step, np.empty(size)) == expected
+
+
+def test_thin_networks_are_not_contracted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(policy, "FEW_ARCS", 100)
+    thin = FAMILIES["goldberg-bad"].generate("200", seed=0).network
+    assert features.seldom_saturated(thin.capacity)
+    assert not policy.worth_a_contraction(thin)
+    assert policy.worth_a_contraction(FAMILIES["rmf-wide"].generate("16x4", seed=0).network)
+
+
 def test_hubs() -> None:
     network = scale_free(14)
-    assert features.has_hubs(network)
-    assert not features.has_hubs(FAMILIES["grid-2d"].generate("60x60", seed=0).network)
-    assert not features.has_hubs(FAMILIES["ac-dense"].generate("100", seed=0).network)
-    assert not features.has_hubs(FlowNetwork.from_arrays([], [], np.zeros(0, np.int64), num_vertices=1))
+    assert has_hubs(network)
+    assert not has_hubs(FAMILIES["grid-2d"].generate("60x60", seed=0).network)
+    assert not has_hubs(FAMILIES["ac-dense"].generate("100", seed=0).network)
+    assert not has_hubs(FlowNetwork.from_arrays([], [], np.zeros(0, np.int64), num_vertices=1))
 
 
 def test_energies_on_a_plane() -> None:
     network = FAMILIES["grid-2d"].generate("60x60", seed=0).network
-    assert features.is_energy_on_a_plane(network)
+    assert is_energy_on_a_plane(network)
     one_way = FlowNetwork.from_arrays(network.tail, network.head, network.capacity)
-    assert not features.is_energy_on_a_plane(one_way)
+    assert not is_energy_on_a_plane(one_way)
     capacity = network.capacity * np.arange(1, network.num_arcs + 1)
     skewed = FlowNetwork.from_arrays(
         network.tail, network.head, capacity, reverse_capacity=network.reverse_capacity
     )
-    assert not features.is_energy_on_a_plane(skewed)
-    assert not features.is_energy_on_a_plane(FAMILIES["roads"].generate("1000x10", seed=0).network)
+    assert not is_energy_on_a_plane(skewed)
+    assert not is_energy_on_a_plane(FAMILIES["roads"].generate("1000x10", seed=0).network)
     for size in (1, 2):
         none = np.zeros(0, dtype=np.int64)
-        assert not features.is_energy_on_a_plane(symmetric(none, none, none, size))
+        assert not is_energy_on_a_plane(symmetric(none, none, none, size))
 
 
 def test_kinds_of_networks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,7 +169,7 @@ def test_networks_with_hubs(monkeypatch: pytest.MonkeyPatch, threads: int, share
     monkeypatch.setattr(policy, "FEW_ARCS", 100)
     monkeypatch.setattr(policy, "ARCS_FOR_MANY_THREADS", 100)
     monkeypatch.setattr(policy, "DINIC_SHARE", share)
-    monkeypatch.setattr(features, "ENDS", 1024)
+    monkeypatch.setattr(features, "ARCS_FOR_HUBS", 512)
     network = scale_free(9)
     assert policy.choose(network, "cpu", threads).method == "serial-dinic"
     monkeypatch.setattr(policy, "ARCS_WITH_HUBS_FOR_MANY_THREADS", 100)

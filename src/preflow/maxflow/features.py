@@ -1,21 +1,41 @@
-"""Features of a network by which a method is chosen, judged from a sample of its arcs in 0.1 ms."""
+"""Features of a network by which a method is chosen, judged from a sample of its arcs.
+
+An arc of a large network is read from memory, so samples are as small as decisions allow: reading 4,096 ends
+took a tenth of short solves.
+"""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
-from ..arrays import Array
+from ..arrays import Array, Indices, Int64, Number, Numbers
 from ..graph.network import FlowNetwork
+from ..kernels.atomics import prefetch
+from ..kernels.constants import ONE, ZERO
+from ..kernels.kernel import kernel
 
-#: How many capacities, and how many ends of arcs, are looked at.
-CAPACITIES, ENDS = 1024, 4096
-#: Most arcs are never saturated if the median capacity is at least this multiple of the first decile: 150 to
-#: 18,000 on rmf networks, at most 8 on all others measured. Then the trees of serial-pseudoflow are deep.
-SELDOM_SATURATED = 100
-#: A hub has at least HUB_ENDS ends in the sample, and HUB times the average. Two hubs do not count: a source
-#: and a sink often have many arcs. The others have 7 to 35 % of the ends in RMAT graphs of 0.2 to 4 million
-#: arcs, 5 to 15 % in other graphs of power laws, at most 1 % in all other networks measured.
+#: How many capacities are looked at to find a gap between them.
+CAPACITIES = 1024
+#: Most arcs are never saturated if the median capacity is at least this multiple of the first decile, in a
+#: sample of FEW_CAPACITIES. It is 107 to 26,000 times the decile on rmf networks, at most 48 times on all
+#: others measured (a few paths with equal capacities left out), for all places where the sample may begin.
+#: Then the trees of serial-pseudoflow are deep.
+SELDOM_SATURATED, FEW_CAPACITIES = 70, 256
+#: How many arcs are looked at to find an energy on a plane, and hubs, and hubs where these suggest some.
+ARCS_FOR_PLANES, ARCS, ARCS_FOR_HUBS = 256, 512, 2048
+#: A hub has at least HUB_ENDS ends in the larger sample, and HUB times the average. Two hubs do not count: a
+#: source and a sink often have many arcs. The others have 7 to 35 % of the ends in RMAT graphs of 0.2 to 4
+#: million arcs, 5 to 15 % in other graphs of power laws, at most 1 % in all other networks measured.
 HUB_ENDS, HUB, SHARE_OF_HUBS = 4, 8, 0.05
+#: There are no hubs if fewer ordered pairs of ends of the smaller sample are at the same vertex, or fewer
+#: than PAIRS times as many as among random ends. If hubs have 5 % of the ends, at least 51 pairs are to be
+#: expected, with a standard deviation of 10. RMAT graphs have 13 times as many as random ends.
+PAIRS_OF_HUBS, PAIRS = 16, 1.5
+#: How many arcs ahead of the one that is counted are fetched from memory.
+AHEAD = np.uint64(16)
 #: In an energy on a plane at least this share of the vertices has an arc at a terminal, and there are at most
 #: this many other arcs a vertex: 2 in an image with four neighbours, 1.5 on the triangles of a surface, 3 in
 #: volumes with six and in triangulations.
@@ -25,25 +45,57 @@ AT_TERMINALS, OTHERS_A_VERTEX = 0.5, 2.5
 #: solve a network as the grid that it is took 0.5 to 0.8 of the time. At 20 it took 0.25 (a spiral) to 2.4 of
 #: it (a tree of vessels), and where two faces are the terminals 4 to 7 times as long.
 STRONGER = 10
+#: How many arcs are looked at for these medians.
+ARCS_FOR_MEDIANS = 1024
 #: Share of those other arcs that must have the same capacity both ways.
 SYMMETRIC = 0.9
 #: From this share of the sampled capacities on, most are above a bound.
 MOST_ABOVE = 0.5
 
 
-def sampled_capacities(capacity: Array) -> Array:
+def sampled_capacities(capacity: Array, most: int = CAPACITIES) -> Array:
     """Return a sample of the positive capacities, ascending."""
-    sample = capacity[:: max(1, len(capacity) // CAPACITIES)]
+    sample = capacity[:: max(1, len(capacity) // most)]
     return np.sort(sample[sample > 0])
+
+
+def middle(values: Array) -> Number:
+    """Return the upper median, which takes a tenth of the time of NumPy's median of so few numbers."""
+    half = len(values) // 2
+    return np.partition(values, half)[half]
 
 
 def seldom_saturated(capacity: Array) -> bool:
     """Whether most arcs have so much more capacity than others that no flow saturates them."""
-    sample = sampled_capacities(capacity)
-    if len(sample) == 0:
-        return False
-    low, median = float(sample[len(sample) // 10]), float(sample[len(sample) // 2])
-    return median >= SELDOM_SATURATED * low
+    step = max(1, len(capacity) // FEW_CAPACITIES)
+    low, median = decile_and_median(capacity, step, np.empty(-(-len(capacity) // step)))
+    return low > 0 and median >= SELDOM_SATURATED * low
+
+
+@kernel
+def decile_and_median(capacity: Numbers, step: Int64, sample: NDArray[np.float64]) -> tuple[float, float]:
+    """Return both for the positive ones of every `step`-th capacity; zeros if there are none."""
+    m, gap = np.uint64(len(capacity)), np.uint64(step)
+    size = ZERO
+    a = ZERO
+    while a < m:
+        if capacity[a] > 0:
+            sample[size] = capacity[a]
+            size += ONE
+        a += gap
+    if size == ZERO:
+        return 0.0, 0.0
+    # Shell's sort.
+    distance = size
+    while distance > ONE:
+        distance = max(distance * np.uint64(4) // np.uint64(9), ONE)
+        for i in range(distance, size):
+            value, j = sample[i], np.uint64(i)
+            while j >= distance and sample[j - distance] > value:
+                sample[j] = sample[j - distance]
+                j -= distance
+            sample[j] = value
+    return sample[size // np.uint64(10)], sample[size // np.uint64(2)]
 
 
 def middle_of_widest_gap(capacity: Array) -> float:
@@ -63,47 +115,160 @@ def most_are_above(capacity: Array, bound: float) -> bool:
     return bool((sample > bound).sum() >= MOST_ABOVE * len(sample))
 
 
-def has_hubs(network: FlowNetwork) -> bool:
+class ArcSample(NamedTuple):
+    """Arcs of a network, evenly spaced, and what they have in common.
+
+    The two vertices with the most ends in the sample are taken for *terminals*.
+
+    Attributes
+    ----------
+    num_vertices, num_arcs : int
+        Those of the network.
+    arcs : int
+        Arcs in the sample.
+    pairs : int
+        Ordered pairs of ends at the same vertex, the terminals left out.
+    at_hubs : int
+        Ends at hubs, the terminals left out.
+    inner : int
+        Arcs without an end at a terminal.
+    alike : int
+        Those of them that have the same capacity both ways; -1 if there are no reverse capacities.
+    """
+
+    num_vertices: int
+    num_arcs: int
+    arcs: int
+    pairs: int
+    at_hubs: int
+    inner: int
+    alike: int
+
+
+def sample_arcs(network: FlowNetwork, count: int = ARCS) -> ArcSample:
+    """Return a sample of `count` arcs of a network on the host, or of a few more, or of all."""
+    n, m = network.num_vertices, network.num_arcs
+    step = max(1, m // count)
+    arcs = -(-m // step)
+    slots = 1 << (2 * arcs).bit_length()
+    vertex, hits = np.empty(slots, dtype=network.tail.dtype), np.zeros(slots, dtype=np.int32)
+    least = max(HUB_ENDS, -(-2 * HUB * arcs // max(n, 1)))
+    found = look_at_arcs(
+        network.tail, network.head, network.capacity, network.reverse_capacity, step, vertex, hits, least
+    )
+    return ArcSample(n, m, arcs, *found)
+
+
+@kernel
+def count_end(vertex: Indices, hits: Numbers, v: np.uint64) -> None:
+    """Count one more end at `v` in a hash table."""
+    last = np.uint64(len(hits)) - ONE
+    slot = v * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(32) & last
+    while hits[slot] > 0 and np.uint64(vertex[slot]) != v:
+        slot = slot + ONE & last
+    vertex[slot] = v
+    hits[slot] += 1
+
+
+@kernel
+def look_at_arcs(
+    tail: Indices,
+    head: Indices,
+    capacity: Numbers,
+    reverse: Numbers | None,
+    step: Int64,
+    vertex: Indices,
+    hits: Numbers,
+    least: Int64,
+) -> tuple[Int64, Int64, Int64, Int64]:
+    """Return `pairs`, `at_hubs`, `inner` and `alike` of every `step`-th arc: see ArcSample.
+
+    `vertex` and `hits` are an empty hash table, with more slots than ends. A hub has `least` ends.
+    """
+    m, gap = np.uint64(len(tail)), np.uint64(step)
+    a = ZERO
+    while a < m:
+        prefetch(tail, min(a + AHEAD * gap, m - ONE))
+        prefetch(head, min(a + AHEAD * gap, m - ONE))
+        count_end(vertex, hits, np.uint64(tail[a]))
+        count_end(vertex, hits, np.uint64(head[a]))
+        a += gap
+    # The terminals: the smaller number first where several vertices have as many ends.
+    first, second = ZERO, ZERO
+    most, next_most = np.int64(0), np.int64(0)
+    pairs, at_hubs = np.int64(0), np.int64(0)
+    for i in range(len(hits)):
+        count = np.int64(hits[i])
+        if count == 0:
+            continue
+        v = np.uint64(vertex[i])
+        pairs += count * (count - 1)
+        if count >= least:
+            at_hubs += count
+        if count > most or (count == most and v < first):
+            second, next_most = first, most
+            first, most = v, count
+        elif count > next_most or (count == next_most and v < second):
+            second, next_most = v, count
+    for count in (most, next_most):
+        pairs -= count * (count - 1)
+        if count >= least:
+            at_hubs -= count
+    # The other arcs, and their capacities.
+    inner, alike = np.int64(0), np.int64(0 if reverse is not None else -1)
+    a = ZERO
+    while a < m:
+        t, h = np.uint64(tail[a]), np.uint64(head[a])
+        if t != first and t != second and h != first and h != second:
+            inner += 1
+            if reverse is not None and capacity[a] == reverse[a]:
+                alike += 1
+        a += gap
+    return pairs, at_hubs, inner, alike
+
+
+def has_hubs(network: FlowNetwork, sample: ArcSample) -> bool:
     """Whether a few vertices, not counting two, have a large share of all ends of arcs."""
-    step = max(1, 2 * network.num_arcs // ENDS)
-    ends = np.concatenate([network.tail[::step], network.head[::step]])
-    hits = np.sort(np.unique(ends, return_counts=True)[1])[:-2]
-    least = max(HUB_ENDS, HUB * len(ends) / network.num_vertices)
-    return bool(hits[hits >= least].sum() > SHARE_OF_HUBS * len(ends))
+    at_random = (2 * sample.arcs) ** 2 / max(sample.num_vertices, 1)
+    if sample.pairs < max(PAIRS_OF_HUBS, PAIRS * at_random):
+        return False
+    larger = sample_arcs(network, ARCS_FOR_HUBS)
+    return larger.at_hubs > SHARE_OF_HUBS * 2 * larger.arcs
 
 
-def is_energy_on_a_plane(network: FlowNetwork) -> bool:
+def may_be_on_a_plane(network: FlowNetwork) -> bool:
+    """Whether the numbers of vertices and arcs are those of an energy on a plane."""
+    n, m = network.num_vertices, network.num_arcs
+    return network.reverse_capacity is not None and AT_TERMINALS * n <= m <= (2 + OTHERS_A_VERTEX) * n
+
+
+def is_energy_on_a_plane(sample: ArcSample) -> bool:
     """Whether most vertices have an arc at a terminal, and few others, which have equal capacities both ways.
 
-    So are cuts that label pixels or triangles. The two vertices with the most ends are taken for terminals.
+    So are cuts that label pixels or triangles.
     """
-    n, arcs, reverse = network.num_vertices, network.num_arcs, network.reverse_capacity
-    if reverse is None or n < 3 or not AT_TERMINALS * n <= arcs <= (2 + OTHERS_A_VERTEX) * n:
+    n, _, arcs, _, _, inner, alike = sample
+    if n < 3 or alike < 0:
         return False
-    step = max(1, 2 * arcs // ENDS)
-    tail, head = network.tail[::step], network.head[::step]
-    ends, hits = np.unique(np.concatenate([tail, head]), return_counts=True)
-    first = ends[np.argmax(hits)]
-    hits[np.argmax(hits)] = 0  # a sort of many equal numbers takes longer than all the rest
-    second = ends[np.argmax(hits)]
-    inner = (tail != first) & (tail != second) & (head != first) & (head != second)
-    share = float(inner.mean())
-    there, back = network.capacity[::step][inner], reverse[::step][inner]
-    return bool(
-        (1 - share) * arcs >= AT_TERMINALS * n
-        and share * arcs <= OTHERS_A_VERTEX * n
-        and (there == back).sum() >= SYMMETRIC * max(1, len(there))
+    weight = sample.num_arcs / max(arcs, 1)
+    return (
+        (arcs - inner) * weight >= AT_TERMINALS * n
+        and inner * weight <= OTHERS_A_VERTEX * n
+        and alike >= SYMMETRIC * max(1, inner)
     )
 
 
 def is_energy(network: FlowNetwork, source: int, sink: int) -> bool:
     """Whether most vertices have an arc at a terminal, and other arcs have no far larger capacities."""
-    step = max(1, network.num_arcs // ENDS)
-    tail, head, capacity = network.tail[::step], network.head[::step], network.capacity[::step]
+    step = max(1, network.num_arcs // ARCS_FOR_MEDIANS)
+    tail, head = network.tail[::step], network.head[::step]
+    at_terminal = (tail == source) | (head == source) | (tail == sink) | (head == sink)
+    if np.count_nonzero(at_terminal) * step < AT_TERMINALS * network.num_vertices:
+        return False
+    capacity = network.capacity[::step]
     if network.reverse_capacity is not None:
         capacity = np.maximum(capacity, network.reverse_capacity[::step])
-    at_terminal = (tail == source) | (head == source) | (tail == sink) | (head == sink)
     terminals, others = (capacity[chosen & (capacity > 0)] for chosen in (at_terminal, ~at_terminal))
     if len(terminals) * step < AT_TERMINALS * network.num_vertices:
         return False
-    return bool(len(terminals) and len(others) and np.median(others) <= STRONGER * np.median(terminals))
+    return bool(len(terminals) and len(others) and middle(others) <= STRONGER * float(middle(terminals)))

@@ -6,7 +6,16 @@ from ..cuda.runtime import Device
 from ..graph.device.build import MOST_PAIRS, bytes_needed
 from ..graph.network import TOO_MANY_VERTICES, DeviceFlowNetwork, FlowNetwork
 from ..solving.dispatch import Choice
-from .features import has_hubs, is_energy, is_energy_on_a_plane, seldom_saturated
+from .features import (
+    ARCS,
+    ARCS_FOR_PLANES,
+    has_hubs,
+    is_energy,
+    is_energy_on_a_plane,
+    may_be_on_a_plane,
+    sample_arcs,
+    seldom_saturated,
+)
 
 #: From this share of all n**2 arcs on, a network counts as dense. On 34 acyclic dense networks of 150 to
 #: 2,000 vertices (share one half) serial-dinic was always the fastest; serial-fifo took 2.5 and serial-hi-pr
@@ -75,7 +84,11 @@ def worth_a_gpu(network: FlowNetwork, threads: int, in_use: bool) -> bool:
 
 def worth_a_contraction(network: FlowNetwork) -> bool:
     """Whether most arcs of a network on the host may have more capacity than any minimum cut."""
-    return network.num_arcs >= FEW_ARCS and seldom_saturated(network.capacity)
+    return (
+        network.num_arcs >= FEW_ARCS
+        and network.num_arcs >= ARCS_OF_PATHS * network.num_vertices
+        and seldom_saturated(network.capacity)
+    )
 
 
 def worth_a_search_for_a_grid(network: FlowNetwork, source: int, sink: int) -> bool:
@@ -104,9 +117,13 @@ def choose(network: FlowNetwork, device: str = "auto", threads: int = 1, gpu: De
         reason = "thin network: a few paths may be all of it"
         return Choice("serial-dinic", reason, options={"hi_pr_after": DINIC_SHARE_IF_THIN})
     network = network.on_host()
-    hubs = arcs >= ARCS_FOR_MANY_THREADS and has_hubs(network)
+    hubs, on_a_plane = arcs >= ARCS_FOR_MANY_THREADS, may_be_on_a_plane(network)
+    if hubs or on_a_plane:
+        sample = sample_arcs(network, ARCS if hubs else ARCS_FOR_PLANES)
+        hubs = hubs and has_hubs(network, sample)
+        on_a_plane = on_a_plane and is_energy_on_a_plane(sample)
     few_threads = threads < MANY_THREADS
-    if few_threads and not hubs and is_energy_on_a_plane(network):
+    if few_threads and not hubs and on_a_plane:
         return _on_a_plane(arcs)
     enough = ARCS_WITH_HUBS_FOR_MANY_THREADS if hubs else ARCS_FOR_MANY_THREADS
     if threads > 1 and arcs >= (MANY_ARCS if few_threads else enough):
@@ -115,7 +132,7 @@ def choose(network: FlowNetwork, device: str = "auto", threads: int = 1, gpu: De
     if hubs:
         reason = "some vertices have very many arcs, so distances are short"
         return Choice("serial-dinic", reason, options={"hi_pr_after": DINIC_SHARE})
-    if not few_threads and is_energy_on_a_plane(network):
+    if on_a_plane:
         return _on_a_plane(arcs)
     if not seldom_saturated(network.capacity):
         return Choice("serial-pseudoflow", "the fastest on one thread where pushes saturate most arcs")
