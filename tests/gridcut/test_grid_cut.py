@@ -354,6 +354,26 @@ def test_a_flood_is_solved_by_pushes(threads: int) -> None:
     assert preflow.min_cut(grid.to_flow_problem(), threads=threads).value == result.value
 
 
+def test_searches_of_energies_go_on_for_longer() -> None:
+    """Smoothed noise takes more orphans than the usual limit; push-relabel continues with seeds sooner."""
+    rng = np.random.default_rng(0)
+    source, sink = rng.integers(0, 100, (2, 30, 40, 30))
+    noise = GridNetwork.from_arrays(source, sink, 20)
+    longer = {"patience": policy.PATIENCE_OF_ENERGIES}
+    assert policy.choose(noise, "cpu", 1).options == longer
+    assert policy.choose(noise, "cpu", 2).options == longer
+    inf = np.where(source > 10, source, np.inf)
+    assert policy.choose(GridNetwork.from_arrays(inf, sink, 20), "cpu", 1).options == longer
+    strong = GridNetwork.from_arrays(source, sink, 3000)
+    seeds = GridNetwork.from_arrays(np.where(source > 90, 9, 0), np.where(sink > 90, 9, 0), 2)
+    alone = GridNetwork.from_arrays(source, sink, 0)
+    small = GridNetwork.from_arrays(source[0], sink[0], 20)
+    for other in (strong, seeds, alone, small):
+        assert policy.choose(other, "cpu", 1).options is None
+    far = GridNetwork.from_arrays(source, sink, 20, connectivity=26)
+    assert policy.choose(far, "cpu", 8).options is None
+
+
 def test_auto_says_why() -> None:
     network = GridNetwork.from_arrays(SOURCE, SINK, 2)
     large = GridNetwork.from_arrays(np.broadcast_to(np.int16(1), (3000, 3000)), 1, 1)
