@@ -40,6 +40,7 @@ from preflow.maxflow.contraction import arcs_of, without_cycles
 from preflow.maxflow.cuda_coloring import edge_coloring
 from preflow.maxflow.features import sample_arcs
 from preflow.maxflow.levels import active_excess
+from preflow.maxflow.recover_flow import of_grid
 from preflow.transportation.cuda_transport.spanning_tree import spanning_tree
 from preflow.transportation.forest import spanning_forest
 
@@ -119,12 +120,14 @@ def flow_built_by(arcs_a_thread: int, network: preflow.FlowNetwork, sink: int, *
 
 
 def cut_as_grid(problem: preflow.MaxFlowProblem, **named: Any) -> None:
-    """Find a minimum cut of a grid with stored arcs as that of a grid, and the flow of its arcs."""
+    """Find a maximum flow of a grid with stored arcs as that of a grid, also if excess needs a search."""
     usual = flow_policy.worth_a_search_for_a_grid, recognised_grid.ARCS_A_THREAD
-    flow_policy.worth_a_search_for_a_grid = lambda network, source, sink: True
+    flow_policy.worth_a_search_for_a_grid = lambda *given, **named: True
     recognised_grid.ARCS_A_THREAD = 1
     try:
-        verified(preflow.min_cut, problem, **named).source_side()
+        verified(preflow.max_flow, problem, **named).source_side()
+        with patch.object(of_grid, "subtract_residual", lambda *given: False):
+            verified(preflow.max_flow, problem, **named)
     finally:
         flow_policy.worth_a_search_for_a_grid, recognised_grid.ARCS_A_THREAD = usual
 
@@ -204,7 +207,7 @@ def flows() -> Iterator[Call]:
         network = preflow.FlowNetwork.from_arrays(
             grid.tail, grid.head, capacity, reverse_capacity=capacity if both else None, num_vertices=338
         )
-        what = f"min_cut of a grid {capacities} both={both} {connectivity} threads={threads}"
+        what = f"max_flow of a grid {capacities} both={both} {connectivity} threads={threads}"
         problem = preflow.MaxFlowProblem(network, 336, 337)
         yield what, partial(cut_as_grid, problem, threads=threads)
     for capacities, both in product(CAPACITIES, (False, True)):

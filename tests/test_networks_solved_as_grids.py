@@ -1,12 +1,16 @@
-"""Networks of arcs that are grids: min_cut finds it out and solves them without stored arcs."""
+"""Networks of arcs that are grids: min_cut and max_flow find it out and solve them without stored arcs."""
 
 from __future__ import annotations
 
+import copy
 import pickle
 import time
+import tracemalloc
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -15,14 +19,18 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import preflow
-from preflow import FlowNetwork, cuts
+from preflow import FlowNetwork
 from preflow.certify.flow import check_flow
 from preflow.generators import FAMILIES, grid_2d, grid_3d
 from preflow.graph import recognised_grid
 from preflow.graph.neighbourhood import half_neighbourhood
 from preflow.graph.recognised_grid import possible_shapes, recognise_grid, sampled_steps
-from preflow.maxflow import features, policy
+from preflow.gridcut import api as gridcut_api
+from preflow.maxflow import api, features, policy
+from preflow.maxflow.recover_flow import of_grid
+from preflow.maxflow.recover_flow.of_grid import GridSecondStage
 from preflow.solving import call
+from preflow.solving.dispatch import Choice
 from preflow.solving.run import Control
 
 AS_A_GRID = "the network is a grid of"
@@ -31,7 +39,7 @@ WORTH_A_SEARCH = policy.worth_a_search_for_a_grid
 
 @pytest.fixture(autouse=True)
 def small_networks_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(policy, "worth_a_search_for_a_grid", lambda network, source, sink: True)
+    monkeypatch.setattr(policy, "worth_a_search_for_a_grid", lambda *given, **named: True)
 
 
 @dataclass(frozen=True)
@@ -87,21 +95,25 @@ def arcs_of_grid(
     return ArcsOfGrid(shape, tail[order], head[order], capacity, back, source, sink)
 
 
-def check_as_grid(network: FlowNetwork, source: int, sink: int, **arguments: Any) -> preflow.MinCutResult:
+def check_as_grid(network: FlowNetwork, source: int, sink: int, **arguments: Any) -> preflow.MaxFlowResult:
     """Solve a network as a grid and by a method of arcs; the answers and all that follows agree."""
-    found = preflow.min_cut(network, source, sink, **arguments)
-    assert AS_A_GRID in found.stats.reason
-    expected = preflow.min_cut(network, source, sink, method="serial-hi-pr")
-    assert found.value == expected.value
-    assert type(found.value) is type(expected.value)
-    assert found.gap == expected.gap == 0
-    np.testing.assert_array_equal(found.sink_side, expected.sink_side)
-    found.verify()
-    np.testing.assert_array_equal(found.source_side(), expected.source_side())
-    flow = found.whole_flow()
-    check_flow(network, found.sources, found.sinks, flow, found.value)
-    np.testing.assert_array_equal(found.cut_arcs, expected.cut_arcs)
-    found.verify()
+    expected = preflow.max_flow(network, source, sink, method="serial-hi-pr")
+    cut = preflow.min_cut(network, source, sink, **arguments)
+    found = preflow.max_flow(network, source, sink, **arguments)
+    for result in (cut, found):
+        assert AS_A_GRID in result.stats.reason
+        assert result.value == expected.value
+        assert type(result.value) is type(expected.value)
+        assert result.gap == expected.gap == 0
+        np.testing.assert_array_equal(result.sink_side, expected.sink_side)
+        result.verify()
+        np.testing.assert_array_equal(result.source_side(), expected.source_side())
+        flow = result.whole_flow()
+        assert flow.dtype == expected.flow.dtype
+        check_flow(network, result.sources, result.sinks, flow, result.value)
+        np.testing.assert_array_equal(result.cut_arcs, expected.cut_arcs)
+        result.verify()
+    np.testing.assert_array_equal(found.bottleneck_arcs(), expected.bottleneck_arcs())
     return found
 
 
@@ -162,9 +174,74 @@ def test_generated_grids(problem: preflow.MaxFlowProblem) -> None:
     result = check_as_grid(problem.network, problem.source, problem.sink, threads=1)
     assert result.value > 0
     assert set(result.stats.seconds) >= {"build", "solve"}
-    copied = pickle.loads(pickle.dumps(result))
-    copied.verify()
-    np.testing.assert_array_equal(copied.whole_flow(), result.whole_flow())
+    for each in (result, preflow.min_cut(problem, threads=1)):
+        copied = pickle.loads(pickle.dumps(each))
+        copied.verify()
+        np.testing.assert_array_equal(copied.whole_flow(), result.flow)
+        np.testing.assert_array_equal(copied.source_side(), result.source_side())
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_the_flow_is_recovered_when_it_is_read(threads: int) -> None:
+    problem = grid_2d(30, 41, seed=1)
+    result = preflow.max_flow(problem, threads=threads)
+    assert "recover" not in result.stats.seconds
+    copied = copy.copy(result)
+    assert result.stats.seconds["recover"] > 0
+    assert copied.flow is result.flow
+    with ThreadPoolExecutor(4) as pool:
+        flows = list(pool.map(lambda _: result._second_stage.flow(), range(8)))
+    for flow in flows:
+        np.testing.assert_array_equal(flow, result.flow)
+
+
+def test_excess_that_takes_a_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Push-relabel leaves excess that must go back to the source over other pixels."""
+    push_relabel = Choice("multicore-lockfree", "the method of this test")
+    monkeypatch.setattr(gridcut_api, "choose", lambda *given: push_relabel)
+    searches = 0
+    for seed in range(30):
+        arcs = arcs_of_grid((6, 7), 8, seed, largest=9)
+        network = arcs.network
+        result = check_as_grid(network, arcs.source, arcs.sink, threads=1)
+        stage = result._second_stage
+        assert isinstance(stage, GridSecondStage)
+        searches += stage._general is not None
+        cut = preflow.min_cut(network, arcs.source, arcs.sink, threads=1)
+        copied = pickle.loads(pickle.dumps(cut))
+        cut.verify()
+        copied.verify()
+        np.testing.assert_array_equal(copied.source_side(), result.source_side())
+    assert searches > 0
+
+
+@given(st.sampled_from(SHAPES), st.integers(0, 10**6), st.sampled_from([1, 9, 2**31, 2**40]), st.booleans())
+def test_any_excess_may_be_returned_by_the_second_stage_of_arcs(
+    shape: tuple[tuple[int, ...], int], seed: int, largest: int, reverse: bool
+) -> None:
+    arcs = arcs_of_grid(*shape, seed, largest, reverse)
+    with patch.object(of_grid, "subtract_residual", lambda *given: False):
+        check_as_grid(arcs.network, arcs.source, arcs.sink, threads=1)
+
+
+def test_memory_of_a_flow() -> None:
+    """A result holds the residual capacities, and no residual network is built for the flow."""
+    problem = grid_2d(200, 210, seed=1)
+    pixels, arcs = 200 * 210, problem.network.num_arcs
+    for _ in range(2):  # the first turn imports modules and may compile
+        tracemalloc.start()
+        try:
+            result = preflow.max_flow(problem, threads=1)
+            held = tracemalloc.get_traced_memory()[0]
+            tracemalloc.reset_peak()
+            _ = result.flow
+            after, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+    slack = 100_000
+    assert held <= 17.2 * pixels + slack  # four residual capacities of 4 bytes, and a side
+    assert after - held <= 8 * arcs + slack
+    assert peak - held <= 8 * arcs + 32 * pixels + slack
 
 
 def changed(problem: preflow.MaxFlowProblem, **arrays: Any) -> FlowNetwork:
@@ -263,6 +340,9 @@ def test_networks_that_stay_networks(monkeypatch: pytest.MonkeyPatch) -> None:
         assert AS_A_GRID not in preflow.min_cut(problem, **arguments).stats.reason
     several = preflow.min_cut(network, [problem.source, 0], problem.sink)
     assert AS_A_GRID not in several.stats.reason
+    limited = preflow.max_flow(problem, flow_limit=100)
+    assert AS_A_GRID not in limited.stats.reason
+    limited.verify()
     monkeypatch.setattr(policy, "worth_a_search_for_a_grid", WORTH_A_SEARCH)
     assert AS_A_GRID not in preflow.min_cut(problem).stats.reason  # few arcs
     for name in ("rmf-wide", "rlg-wide", "roads", "superpixels", "surface"):
@@ -280,8 +360,13 @@ def test_energies() -> None:
     assert isinstance(problem.sink, int)
     ends = problem.source, problem.sink
     assert features.is_energy(problem.network, *ends)
+    assert features.is_energy(problem.network, *ends, clear=True)
     weak = grid_2d(40, 40, seed=1, data_weight=2)
     assert not features.is_energy(weak.network, *ends)
+    for weight, connectivity, clear in ((12, 4, False), (30, 4, True), (30, 8, False), (100, 8, True)):
+        other = grid_2d(40, 40, seed=1, connectivity=connectivity, data_weight=weight)
+        assert features.is_energy(other.network, *ends)
+        assert features.is_energy(other.network, *ends, clear=True) == clear
     zeros = np.zeros((40, 40), dtype=np.int64)
     left, right = zeros.copy(), zeros.copy()
     left[:, 0] = right[:, -1] = 100
@@ -293,10 +378,11 @@ def test_a_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     """A solve that stops early has bounds, and a flow that proves the lower one."""
     problem = grid_2d(60, 60, seed=3)
     value = preflow.min_cut(problem, method="serial-hi-pr").value
-    result = preflow.min_cut(problem, time_limit=1e-9, threads=1)
-    assert AS_A_GRID in result.stats.reason
-    assert result.lower_bound <= value <= result.upper_bound
-    result.verify()
+    for function in (preflow.min_cut, preflow.max_flow):
+        result = function(problem, time_limit=1e-9, threads=1)
+        assert AS_A_GRID in result.stats.reason
+        assert result.lower_bound <= value <= result.upper_bound
+        result.verify()
 
 
 def stopped_at_once(
@@ -317,7 +403,8 @@ def test_bounds_of_a_stopped_solve(method: str, monkeypatch: pytest.MonkeyPatch)
         to_terminals = np.isin(arcs.tail, arcs.source) | np.isin(arcs.head, arcs.sink)
         capacity[to_terminals & np.isinf(capacity)] = 1.0
         network = FlowNetwork.from_arrays(arcs.tail, arcs.head, capacity, num_vertices=44)
-        result = preflow.min_cut(network, arcs.source, arcs.sink, method=method, time_limit=1.0, threads=1)
+        function = preflow.min_cut if seed % 2 else preflow.max_flow
+        result = function(network, arcs.source, arcs.sink, method=method, time_limit=1.0, threads=1)
         leaving = capacity[(arcs.tail == arcs.source) & (arcs.head != arcs.source)]
         entering = capacity[(arcs.head == arcs.sink) & (arcs.tail != arcs.sink)]
         trivial = min(sum(map(int, values)) for values in (leaving, entering))
@@ -340,7 +427,7 @@ def test_a_time_limit_counts_the_search_for_a_grid(monkeypatch: pytest.MonkeyPat
         return recognise_grid(*given)
 
     monkeypatch.setattr(call, "run_interruptibly", noted)
-    monkeypatch.setattr(cuts, "recognise_grid", slow)
+    monkeypatch.setattr(api, "recognise_grid", slow)
     grid, other = grid_2d(6, 7, seed=3), FAMILIES["rmf-wide"].generate("4x4", seed=1)
     for problem, found in ((grid, True), (other, False)):
         assert (AS_A_GRID in preflow.min_cut(problem, time_limit=100.0).stats.reason) == found

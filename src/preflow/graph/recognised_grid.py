@@ -130,16 +130,17 @@ class RecognisedGrid:
     steps: NDArray[np.uint64]
     direct: int
 
-    def sink_side(self, pixels: Array, source: int, sink: int) -> NDArray[np.bool_]:
-        """Return which vertices are on the sink's side, given which pixels are."""
-        first, second = sorted((source, sink))
-        flat = pixels.reshape(-1)
-        side = np.empty(len(flat) + 2, dtype=bool)
-        side[:first] = flat[:first]
-        side[first + 1 : second] = flat[first : second - 1]
-        side[second + 1 :] = flat[second - 1 :]
-        side[source], side[sink] = False, True
-        return side
+
+def by_vertex(pixels: Array, source: int, sink: int, *, of_source: bool) -> NDArray[np.bool_]:
+    """Return an array of bool by vertex, given one by pixel, `of_source` and, for the sink, its opposite."""
+    first, second = sorted((source, sink))
+    flat = pixels.reshape(-1)
+    whole = np.empty(len(flat) + 2, dtype=bool)
+    whole[:first] = flat[:first]
+    whole[first + 1 : second] = flat[first : second - 1]
+    whole[second + 1 :] = flat[second - 1 :]
+    whole[source], whole[sink] = of_source, not of_source
+    return whole
 
 
 def recognise_grid(network: FlowNetwork, source: int, sink: int, threads: int = 1) -> RecognisedGrid | None:
@@ -165,7 +166,7 @@ def recognise_grid(network: FlowNetwork, source: int, sink: int, threads: int = 
         return None
     arcs = Arcs(network.tail, network.head, *solved.both())
     numbering = Numbering(np.uint64(source), np.uint64(sink), np.array(steps, dtype=np.uint64))
-    added = _added(arcs, numbering, size, threads)
+    added = pixel_capacities(arcs, numbering, size, threads)
     if added is None:
         return None
     capacities, direct = added
@@ -242,8 +243,13 @@ def leaves_grid(neighbor: Integers, offsets: list[tuple[int, ...]]) -> bool:
     return False
 
 
-def _added(arcs: Arcs, numbering: Numbering, size: int, threads: int) -> tuple[PixelCapacities, int] | None:
-    """Return the sums of the capacities, and that straight from the source to the sink."""
+def pixel_capacities(
+    arcs: Arcs, numbering: Numbering, size: int, threads: int
+) -> tuple[PixelCapacities, int] | None:
+    """Return the sums of the capacities of all arcs, and that straight from the source to the sink.
+
+    Return None if an arc has another step than those of the numbering, or if the sums are too large.
+    """
     for dtype in (np.int32, np.int64):
         sums = PixelCapacities(
             np.zeros(size, dtype=np.int64),

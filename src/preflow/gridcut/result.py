@@ -137,7 +137,8 @@ class GridCutResult(BoundedResult):
     def residual_by_pixel(self) -> Array:
         """Return the residual capacities that the solve left, in the order of pixels: shape (size, 2 K).
 
-        Of a solve on the CPU; a view where the method keeps them in this order.
+        Of a solve on the CPU; a view where the method keeps them in this order. Those of arcs that leave the
+        grid are 0.
         """
         by_pixel = np.moveaxis(self._solution.residual, 0, -1)
         return np.ascontiguousarray(by_pixel).reshape(self.network.size, -1)

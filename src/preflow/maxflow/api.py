@@ -19,16 +19,20 @@ from ..graph.convert import as_flow_problem
 from ..graph.device.build import build_on_device
 from ..graph.network import INT64_MAX, DeviceFlowNetwork, FlowNetwork, exact_sum, vertex_mask
 from ..graph.placement import gpu_of_method, gpu_worth_using
+from ..graph.recognised_grid import by_vertex, recognise_grid
 from ..graph.residual import build_residual
 from ..graph.scaling import EXACT, Rule, accepted_gap, proved_gap, solve_within_gap
 from ..graph.solved_capacities import is_whole
+from ..gridcut.api import cut_of_grid
+from ..gridcut.methods import METHODS as GRID_METHODS
 from ..method_names import DeviceName, FlowMethodName
 from ..progress import Reporter
 from ..solving.call import Call, Request
 from ..solving.deadline import Deadline
 from ..solving.dispatch import Choice, thread_count, usable_cpus
 from ..solving.timing import timed
-from ..stats import SolveStats
+from ..stats import SolveStats, added_up
+from . import policy
 from .contraction import BlockTrees, ContractedFlow, Contraction, contract
 from .flow_limit import behind_one_arc, read_flow_limit
 from .methods import METHODS
@@ -36,11 +40,15 @@ from .policy import choose, worth_a_contraction, worth_a_gpu
 from .recover_flow import SecondStage
 from .recover_flow.completed import CompletedFlow, left_by
 from .recover_flow.known import KnownFlow
+from .recover_flow.of_grid import GridSecondStage
 from .recover_flow.on_gpu import DeviceSecondStage
 from .result import MaxFlowResult, MinCutResult
 
 if TYPE_CHECKING:
     from .methods import DeviceSolver, HostSolver
+
+#: The fields of a result.
+Fields = dict[str, Any]
 
 
 def max_flow(
@@ -120,8 +128,10 @@ def max_flow(
 
     Notes
     -----
-    On the CPU "auto" first contracts arcs that no minimum cut contains, where the capacities suggest that
-    there are many: see :mod:`preflow.maxflow.contraction`.
+    On the CPU "auto" finds out whether a large network of arcs is a grid, and then solves it as
+    :func:`grid_cut` does, with no arcs stored: `stats.reason` says so, and `stats.method` is a method of that
+    function. In other networks it first contracts arcs that no minimum cut contains, where the capacities
+    suggest that there are many: see :mod:`preflow.maxflow.contraction`.
 
     Push-relabel in two stages: O(n^2 sqrt(m)) for the highest-label methods, O(n^3) for FIFO; memory about
     24 bytes a pair of adjacent vertices, 32 if capacities need 64 bits. Goldberg and Tarjan 1988;
@@ -147,8 +157,13 @@ def max_flow(
     request = Request(METHODS, method, device, threads, time_limit, progress, options)
     given = read_flow_input(network, source, sink)
     limit = read_flow_limit(flow_limit, given.network)
-    problem = given if limit is None else with_limit(given, limit)
-    fields, request = solved_contracted(problem, request)
+    problem, fields = given, None
+    if limit is None:
+        fields, request = solved_as_grid(given, request, clear=True)
+    else:
+        problem = with_limit(given, limit)
+    if fields is None:
+        fields, request = solved_contracted(problem, request)
     if fields is not None and limit is None:
         return MaxFlowResult(**fields)
     call = FlowCall.of(given, request)
@@ -159,14 +174,72 @@ def max_flow(
 
 def cut_of_arcs(given: FlowInput, request: Request) -> MinCutResult:
     """Find a minimum cut of a network of arcs: see :func:`preflow.min_cut`."""
-    fields, request = solved_contracted(given, request)
+    fields, request = solved_as_grid(given, request, clear=False)
+    if fields is None:
+        fields, request = solved_contracted(given, request)
     if fields is not None:
         return MinCutResult(**fields)
     call = FlowCall.of(given, request)
     return call.run(call.min_cut, request)
 
 
-def solved_contracted(given: FlowInput, request: Request) -> tuple[dict[str, Any] | None, Request]:
+def solved_as_grid(given: FlowInput, request: Request, *, clear: bool) -> tuple[Fields | None, Request]:
+    """Solve a network of arcs that is a grid as a grid, with no arcs stored.
+
+    The flow of the grid is that of the network: the second stage carries it back to the arcs. `clear` is as
+    in :func:`preflow.maxflow.policy.worth_a_search_for_a_grid`.
+
+    Returns
+    -------
+    fields : dict or None
+        Those of the result. None if the network is no grid or better solved otherwise, or if a method or a
+        GPU is asked for.
+    request : Request
+        What is left of the request, with the rest of its time limit.
+    """
+    network, sources, sinks, seconds = given
+    if (
+        request.method != "auto"
+        or request.device == "cuda"
+        or isinstance(network, DeviceFlowNetwork)
+        or network.saturated
+        or not len(sources) == len(sinks) == 1
+        or not policy.worth_a_search_for_a_grid(network, int(sources[0]), int(sinks[0]), clear=clear)
+        or gpu_worth_using(network, policy.worth_a_gpu, request.may_look_for_gpu) is not None
+    ):
+        return None, request
+    deadline = Deadline(request.time_limit)
+    source, sink = int(sources[0]), int(sinks[0])
+    with timed(seconds, "build"):
+        found = recognise_grid(network, source, sink, min(request.most_threads, usable_cpus()))
+    request = replace(request, time_limit=deadline.left())
+    if found is None:
+        return None, request
+    cut = cut_of_grid(found.grid, replace(request, methods=GRID_METHODS, device="cpu"), None)
+    sink_side = by_vertex(~cut.labels, source, sink, of_source=False)
+    lower = upper = cut.lower_bound + found.direct
+    if cut.status != "optimal":
+        sink_side, upper = best_cut(network, sources, sinks, sink_side, whole=True)
+    shape = " x ".join(map(str, found.grid.shape))
+    reason = f"the network is a grid of {shape} vertices, so no arcs are stored; {cut.stats.reason}"
+    # The phase "recover" of a cut of arcs is the second stage, which has not run.
+    solving = dict(cut.stats.seconds)
+    solving["solve"] += solving.pop("recover")
+    return {
+        "status": cut.status,
+        "lower_bound": lower,
+        "upper_bound": upper,
+        "stats": replace(cut.stats, reason=reason, seconds=added_up(seconds, solving)),
+        "sink_side": network.to_caller(sink_side),
+        "network": network,
+        "sources": sources,
+        "sinks": sinks,
+        "_gap": 0 if cut.status == "optimal" else proved_gap(upper, lower, upper),
+        "_second_stage": GridSecondStage(network, source, sink, found.steps, cut.residual_by_pixel()),
+    }, request
+
+
+def solved_contracted(given: FlowInput, request: Request) -> tuple[Fields | None, Request]:
     """Contract arcs that no minimum cut contains, and solve what is left.
 
     Returns
@@ -198,7 +271,7 @@ def solved_contracted(given: FlowInput, request: Request) -> tuple[dict[str, Any
 
 def fields_of_contracted(
     network: FlowNetwork, contraction: Contraction, cut: MinCutResult, trees: BlockTrees | None = None
-) -> dict[str, Any]:
+) -> Fields:
     """Return the fields of a result by the minimum cut of the contracted network."""
     stage, size, left = cut._second_stage, network.num_vertices, cut.network.num_vertices
     assert not isinstance(stage, DeviceSecondStage)
@@ -368,7 +441,7 @@ class FlowCall(Call[FlowNetwork]):
             seconds=given.seconds,
         )
 
-    def first_stage(self) -> dict[str, Any]:
+    def first_stage(self) -> Fields:
         """Build and solve; return what all results have."""
         gap: int | float
         solved = solve_within_gap(
@@ -497,9 +570,7 @@ class FlowCall(Call[FlowNetwork]):
         with self.current_device():
             return MaxFlowResult(**self.first_stage(), stats=self.stats(SolveStats))
 
-    def limited_flow(
-        self, limit: int | float, problem: FlowInput, solved: dict[str, Any] | None
-    ) -> MaxFlowResult:
+    def limited_flow(self, limit: int | float, problem: FlowInput, solved: Fields | None) -> MaxFlowResult:
         """Find a maximum flow of at most this value: see :mod:`preflow.maxflow.flow_limit`.
 
         `problem` has the arc in front of the sources. `solved` has the fields of its result if it is solved.

@@ -77,6 +77,7 @@ from .features import middle_of_widest_gap, most_are_above
 from .recover_flow import BLACK, GREY, WHITE, Search, SecondStage
 from .recover_flow.completed import CompletedFlow
 from .recover_flow.known import KnownFlow
+from .recover_flow.of_grid import GridSecondStage
 
 #: The contracted network must have at most this share of the vertices.
 MOST_LEFT = 0.5
@@ -764,7 +765,7 @@ class ContractedFlow:
         self,
         contraction: Contraction,
         network: FlowNetwork,
-        stage: SecondStage | CompletedFlow | KnownFlow | ContractedFlow,
+        stage: SecondStage | GridSecondStage | CompletedFlow | KnownFlow | ContractedFlow,
         trees: BlockTrees | None,
         number: type[float] | None,
     ) -> None:

@@ -91,9 +91,12 @@ def worth_a_contraction(network: FlowNetwork) -> bool:
     )
 
 
-def worth_a_search_for_a_grid(network: FlowNetwork, source: int, sink: int) -> bool:
-    """Whether a network on the host would be solved fastest as a grid, if it is one."""
-    return network.num_arcs >= ARCS_OF_GRIDS and is_energy(network, source, sink)
+def worth_a_search_for_a_grid(network: FlowNetwork, source: int, sink: int, *, clear: bool) -> bool:
+    """Whether a network on the host would be solved fastest as a grid, if it is one.
+
+    With `clear` only where the terminals decide so much that this is never slower.
+    """
+    return network.num_arcs >= ARCS_OF_GRIDS and is_energy(network, source, sink, clear=clear)
 
 
 def choose(network: FlowNetwork, device: str = "auto", threads: int = 1, gpu: Device | None = None) -> Choice:

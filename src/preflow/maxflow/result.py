@@ -22,6 +22,7 @@ from .contraction import ContractedFlow
 from .recover_flow import SecondStage
 from .recover_flow.completed import CompletedFlow
 from .recover_flow.known import KnownFlow
+from .recover_flow.of_grid import GridSecondStage
 from .recover_flow.on_gpu import DeviceSecondStage
 
 if TYPE_CHECKING:
@@ -52,7 +53,9 @@ class MinCutResult(BoundedResult):
     sources: NDArray[np.int64]
     sinks: NDArray[np.int64]
     _gap: int | float
-    _second_stage: SecondStage | DeviceSecondStage | CompletedFlow | KnownFlow | ContractedFlow
+    _second_stage: (
+        SecondStage | GridSecondStage | DeviceSecondStage | CompletedFlow | KnownFlow | ContractedFlow
+    )
 
     def __post_init__(self) -> None:
         for terminals in (self.sources, self.sinks):
