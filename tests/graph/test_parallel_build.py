@@ -322,7 +322,8 @@ def pairs_together(thread: Any, b: Build) -> None:
         step(b.builders, thread, *arguments)
         wait(b.builders.barrier, 2)
     begin, end = share_of(len(pairs.rank), int(thread), 2)
-    pairs.rank[begin:end] = merging.place[begin:end]
+    for k in range(begin, end):
+        pairs.rank[k] = merging.place[k]
     csr_build.rank_arcs(b.arcs, begin, end, b.back_first, pairs)
 
 
