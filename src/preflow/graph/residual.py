@@ -155,6 +155,8 @@ def build_residual(
         A source reaches a sink over arcs of infinite capacity.
     """
     threads = min(threads, max(1, network.num_arcs // ARCS_A_THREAD))
+    if network.num_arcs > network.num_vertices**2:
+        threads = 1  # parallel arcs: threads would wait for each other to add to the same residual arc
     solved = solved_capacities(network, sources, sinks, threads, rule)
     check_wanted()
     if index_dtype is None:
