@@ -294,7 +294,7 @@ def gpu_cluster() -> Iterator[Any]:
 def test_actors_solve_on_gpus(device: Any, gpu_cluster: Any, regions: int | None) -> None:
     arrays = noisy_ball(100)
     cut = preflow.grid_cut(*arrays, method="serial-incremental-bfs")
-    exchange = preflow.distributed.RayExchange(device="cuda", interval=0.0)
+    exchange = preflow.distributed.RayExchange(device="cuda")
     result = preflow.distributed.grid_cut(*arrays, exchange=exchange, regions=regions)
     assert result.value == cut.value
     assert np.array_equal(result.labels, cut.labels)

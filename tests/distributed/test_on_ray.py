@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +64,7 @@ CPUS, GPUS = 3, 2
 def cluster() -> Iterator[None]:
     """A cluster that believes to have GPUs."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_IGNORE_UNHANDLED_ERRORS", "1")
     ray.init(address="local", num_cpus=CPUS, num_gpus=GPUS, include_dashboard=False, log_to_driver=False)
     try:
         yield
@@ -189,8 +191,8 @@ def test_an_actor_discharges_regions_at_the_same_time() -> None:
         augment = worker.augment
         worker.augment = lambda *given, augment=augment: (both.wait(), augment(*given))[1]  # type: ignore
     before = sum(report.bound for report in actor.reports())
-    assert actor.discharge(Order(0), []) == [None]
-    assert sum(report.bound for report in actor.receive(None).reports) > before
+    assert actor.discharge(Order(0), 0, []) == [None]
+    assert sum(report.bound for report in actor.receive(None)[0].reports) > before
 
 
 @pytest.mark.parametrize("unit", [1, 0.1])
@@ -255,7 +257,7 @@ def test_actors_on_gpus(emulated_gpus: None) -> None:
 
 def test_killed_actors_on_gpus_lose_nothing(emulated_gpus: None) -> None:
     expected = preflow.grid_cut(*small_grid(1), method="serial-incremental-bfs")
-    exchange = FaultyExchange(2, 0.3, workers=2, device="cuda", interval=0.0)
+    exchange = FaultyExchange(2, 0.3, workers=2, device="cuda")
     result = preflow.distributed.grid_cut(*small_grid(1), exchange=exchange, regions=5)
     assert exchange.kills
     assert exchange.replaced
@@ -325,9 +327,8 @@ def test_a_network_of_terminals_only(ray_cluster: None) -> None:
     result.verify()
 
 
-@pytest.mark.parametrize("interval", [0.0, 30.0])
-def test_killed_actors_lose_nothing(ray_cluster: None, interval: float) -> None:
-    exchange = FaultyExchange(1, 0.3, workers=3, interval=interval)
+def test_killed_actors_lose_nothing(ray_cluster: None) -> None:
+    exchange = FaultyExchange(1, 0.3, workers=3)
     labels, progress = solved(GRID, 5, exchange)
     assert exchange.kills
     assert exchange.replaced
@@ -354,12 +355,11 @@ def test_actors_that_are_killed_before_and_after_the_sweeps(ray_cluster: None) -
     exchange.close()
 
 
-@pytest.mark.parametrize("interval", [0.0, 30.0])
-def test_actors_that_are_killed_before_the_proof(ray_cluster: None, interval: float) -> None:
-    """Before any state is stored the solve starts over; a proof is of one flow."""
-    exchange = RayExchange(workers=2, interval=interval)
+def test_actors_that_are_killed_before_the_proof(ray_cluster: None) -> None:
+    """Before any state is stored a flow is found again; a proof is of one flow."""
+    exchange = RayExchange(workers=2)
     result = preflow.distributed.grid_cut(GRID, exchange=exchange, regions=4)
-    assert (exchange._stored is None) == (interval > 0)
+    assert exchange._stored is None
     ray.kill(exchange.actors[0])
     result.verify()
     assert exchange._stored is not None
@@ -442,26 +442,48 @@ def test_each_rounding_has_its_checkpoints(ray_cluster: None, named: bool, tmp_p
     assert list(tmp_path.glob("rounded-1/*"))
 
 
-def test_lost_states_come_from_the_checkpoint(ray_cluster: None, tmp_path: Path) -> None:
-    """As if the machine was lost that stored them."""
-    exchange = RayExchange(workers=2, checkpoint=tmp_path)
-    lost = [3]
+@pytest.mark.parametrize("has_checkpoint", [True, False])
+def test_lost_borders_come_from_the_checkpoint(
+    ray_cluster: None, tmp_path: Path, has_checkpoint: bool
+) -> None:
+    """As if the machine was lost that stored them; without a checkpoint the solve starts over."""
+    exchange = RayExchange(workers=2, checkpoint=tmp_path if has_checkpoint else None)
+    lost, seen = [3], []
 
     def report(progress: Progress) -> None:
+        seen.append(progress.sweeps)
         if progress.sweeps in lost:
             lost.clear()
             ray.kill(exchange.actors[0])
-            restore, exchange._restore = exchange._restore, fail  # type: ignore[method-assign]
-            exchange.restore_later = restore  # type: ignore[attr-defined]
+            go_back, exchange._go_back = exchange._go_back, fail  # type: ignore[method-assign]
+            exchange.go_back_later = go_back  # type: ignore[attr-defined]
 
-    def fail() -> None:
+    def fail() -> Any:
         from preflow.distributed.on_ray import LostError
 
-        exchange._restore = exchange.restore_later  # type: ignore[attr-defined,method-assign]
+        exchange._go_back = exchange.go_back_later  # type: ignore[attr-defined,method-assign]
         raise LostError("gone") from ray.exceptions.ObjectLostError("0" * 56, None, "")
 
     labels, progress = solved(GRID, 5, exchange, report=report)
     assert not lost
+    assert seen[:5] == ([1, 2, 3, 3, 4] if has_checkpoint else [1, 2, 3, 1, 2])
+    assert np.array_equal(labels, EXPECTED.labels)
+    assert progress.lower == EXPECTED.value
+
+
+def test_only_the_sweep_of_a_loss_begins_again(ray_cluster: None) -> None:
+    """The actors that live keep what their discharges did inside."""
+    exchange, seen = RayExchange(workers=2), []
+
+    def report(progress: Progress) -> None:
+        seen.append(progress)
+        if len(seen) in (2, 4):
+            ray.kill(exchange.actors[len(seen) % 2])
+
+    labels, progress = solved(GRID, 6, exchange, report=report)
+    assert [each.sweeps for each in seen[:7]] == [1, 2, 2, 3, 3, 4, 5]
+    assert exchange.replaced == 2
+    assert all(one.upper >= other.upper for one, other in pairwise(seen))
     assert np.array_equal(labels, EXPECTED.labels)
     assert progress.lower == EXPECTED.value
 
@@ -623,8 +645,6 @@ def test_bad_arguments(tmp_path: Path) -> None:
     for name in ("workers", "threads", "every"):
         with pytest.raises(InvalidInputError, match=f"{name} must be a positive integer, got 0"):
             RayExchange(**{name: 0})
-    with pytest.raises(InvalidInputError, match="interval must not be negative"):
-        RayExchange(interval=-1.0)
     with pytest.raises(InvalidInputError, match="device must be 'cpu' or 'cuda', got 'gpu'"):
         RayExchange(device="gpu")  # type: ignore[arg-type]
 
@@ -636,7 +656,7 @@ def kill_often(kills: int) -> None:
     killed = replaced = 0
     start = time.monotonic()
     for seed in range(10**6):
-        exchange = FaultyExchange(seed, 0.25, workers=3, interval=(0.0, 30.0)[seed % 2])
+        exchange = FaultyExchange(seed, 0.25, workers=3)
         labels, progress = solved(grid, 5, exchange)
         assert np.array_equal(labels, expected.labels)
         assert progress.lower == progress.upper == expected.value

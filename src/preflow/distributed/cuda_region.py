@@ -278,6 +278,23 @@ class CudaRegion(GridRegion):
         self._sinks = constant + total(grid.sink[self._own])
         return self
 
+    def send_again(self, flow: Amounts) -> None:
+        """Become a region that has sent flow: see :class:`preflow.distributed.exchange.Region`."""
+        tiles, places = self._on_gpu, self._places
+        asarray = tiles.device.xp.asarray
+        came = np.zeros(len(self._rim), dtype=np.int64)
+        np.subtract.at(came, self._rim_of, flow)
+        with tiles.device.current():
+            tiles.residual[places.arcs] -= asarray(flow.astype(tiles.tiling.residual))
+            # Where more was sent than has come, pixels have deficits, and these are the only ones.
+            sinks = tiles.device.xp.minimum(tiles.terminal, 0)
+            tiles.terminal -= sinks
+            tiles.terminal[places.rim] += asarray(came.astype(tiles.tiling.excess))
+            tiles.solve(Control())
+            assert bool((tiles.terminal >= 0).all()), "no flow inside brings together what was sent"
+            tiles.terminal += sinks
+            tiles.is_searched = False
+
     def discharge(self, gain: Amounts, label: Labels, limit: int, control: Control) -> Discharged:
         """Augment inside the region: see :class:`preflow.distributed.exchange.Region`."""
         tiles, places, own = self._on_gpu, self._places, Control(stop=control.stop)

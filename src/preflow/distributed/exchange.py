@@ -303,6 +303,18 @@ class Region(Protocol):
             A raised stop flag ends the discharge early. Then labels do not change.
         """
 
+    def send_again(self, flow: Amounts) -> None:
+        """Become a region that has sent flow over its border: the successor of one that was lost.
+
+        It begins without flow. Inside any flow will do that brings together what was sent; there is one,
+        since the lost region had it. No flow goes into sinks yet.
+
+        Parameters
+        ----------
+        flow : ndarray of int64
+            Net flow over each border arc away from the region.
+        """
+
     def state(self) -> State:
         """Return the arrays from which :meth:`restore` continues."""
 
@@ -375,6 +387,20 @@ class Exchange(Protocol):
 
     def close(self) -> None:
         """Release all that the host has; after Ctrl-C, too."""
+
+
+class Outgoing(NamedTuple):
+    """The flow over the border arcs of a region between a discharge and the exchange of messages.
+
+    Attributes
+    ----------
+    residual : ndarray
+        Residual capacities, which do not count what was sent in the discharge.
+    sent : ndarray
+    """
+
+    residual: Amounts
+    sent: Amounts
 
 
 class Worker:
@@ -525,6 +551,46 @@ class Worker:
         self._bound, self._waiting, changed, complete = from_array(state["numbers"])
         self._changed, self._complete = bool(changed), bool(complete)
         self._links.clear()
+
+    @property
+    def residual(self) -> Amounts:
+        """The residual capacities of the border arcs."""
+        return self._residual
+
+    def outgoing(self) -> Outgoing:
+        """Return what :meth:`take_back` needs after an exchange that is not valid."""
+        sent = self._push if len(self._push) else np.zeros_like(self._gain)
+        return Outgoing(self._residual.copy(), sent.copy())
+
+    def take_back(self, before: Outgoing | None) -> None:
+        """Undo the exchange since the last discharge: all that was sent returns, and nothing has arrived.
+
+        Parameters
+        ----------
+        before : Outgoing or None
+            The flow before messages came; None, if none came.
+        """
+        residual, sent = before or self.outgoing()
+        self._residual, self._gain = residual.copy(), sent.copy()
+        self._push = self._push[:0].copy()
+        self._links.clear()
+
+    def send_again(self, residual: Amounts, control: Control) -> None:
+        """Become the worker of a region that was lost, after it was built; augment to its sinks.
+
+        All labels are lower bounds, but those of its neighbours need not be: a search must replace them.
+
+        Parameters
+        ----------
+        residual : ndarray
+            The residual capacities of its border arcs when it was lost.
+        control : Control
+        """
+        flow = self._residual.astype(np.int64) - residual
+        self._residual = residual.copy()
+        if flow.any():
+            self.region.send_again(flow)
+        self.augment(0, control)
 
     def take_flow(self, residual: Amounts) -> None:
         """Take over the residual capacities of the border arcs from another solver."""

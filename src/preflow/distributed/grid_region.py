@@ -282,6 +282,21 @@ class GridRegion:
         residual: Amounts = self._state.residual[self._arcs].astype(np.int64)
         return residual
 
+    def send_again(self, flow: Amounts) -> None:
+        """Become a region that has sent flow: see :class:`preflow.distributed.exchange.Region`."""
+        state = self._state
+        came = np.zeros(len(self._rim), dtype=np.int64)
+        np.subtract.at(came, self._rim_of, flow)
+        state.residual[self._arcs] -= flow.astype(state.residual.dtype)
+        # Where more was sent than has come, pixels have deficits, and these are the only ones.
+        sinks = np.minimum(state.terminal, 0)
+        state.terminal[...] -= sinks
+        state.terminal[self._rim] += came.astype(state.terminal.dtype)
+        self._plant(Control())
+        assert (state.terminal >= 0).all(), "no flow inside brings together what was sent"
+        state.terminal[...] += sinks
+        self._forests = self._sink_side = None
+
     def discharge(self, gain: Amounts, label: Labels, limit: int, control: Control) -> Discharged:
         """Augment inside the region: see :class:`preflow.distributed.exchange.Region`."""
         state, own = self._state, Control(stop=control.stop)

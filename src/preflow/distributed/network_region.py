@@ -158,6 +158,23 @@ class NetworkRegion:
         )
         self._forest = None
 
+    def send_again(self, flow: Amounts) -> None:
+        """Become a region that has sent flow: see :class:`preflow.distributed.exchange.Region`."""
+        net = self._net
+        came = np.zeros(len(net.excess), dtype=np.int64)
+        np.subtract.at(came, self._tails, flow)
+        net.residual[self._arcs] -= flow.astype(net.residual.dtype)
+        # Where more was sent than has come, vertices have demand, and no other ones.
+        sinks = net.sink_residual.copy()
+        net.excess[...] += came
+        net.sink_residual[...] = np.maximum(-net.excess, 0)
+        net.excess[...] = np.maximum(net.excess, 0)
+        self._forest = make_forest(len(net.excess), net.head.dtype)
+        self._search(Control())
+        assert not net.sink_residual.any(), "no flow inside brings together what was sent"
+        net.sink_residual[...] = sinks
+        self._forest = self._sink_side = None
+
     def discharge(self, gain: Amounts, label: Labels, limit: int, control: Control) -> Discharged:
         """Augment inside the region: see :class:`preflow.distributed.exchange.Region`."""
         net, own = self._net, Control(stop=control.stop)

@@ -477,6 +477,10 @@ class PartRegion:
         """Augment on the host."""
         return self.on_host.discharge(gain, label, limit, control)
 
+    def send_again(self, flow: Amounts) -> None:
+        """Send flow on the host."""
+        self.on_host.send_again(flow)
+
     def state(self) -> State:
         """Return the arrays of the host."""
         return self.on_host.state()

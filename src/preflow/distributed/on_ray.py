@@ -4,26 +4,41 @@ Each actor owns some regions. A sweep is two calls of each actor: the first disc
 one object for each actor that owns a neighbour; the second takes these objects, which Ray moves from machine
 to machine without the driver, and returns reports, a few numbers for each region.
 
-From time to time the states of all regions that have changed are stored as objects in Ray's memory, which
-outlive the actors. If an actor dies, another one takes over its regions, and all actors go back to the states
-that were stored last, or read their regions again if none were. The driver goes on from the reports of these
-states, so it does not matter in which half of a sweep an actor dies, nor whether a discharge would give the
-same flow a second time. States are stored before a proof is begun, and when the solve is stopped: the parts
-of a proof must belong to one flow. The labels do not need that, because they are those of every maximum flow.
+What is lost
+------------
+After each sweep Ray's memory has the residual capacities of all border arcs, two bytes for most arcs. They
+outlive the actors. If an actor dies, no sweep is lost but the one that it was in:
+
+1. Another actor reads the regions of the lost one again. Each finds some flow inside that sends over its
+   border what the lost region had sent up to the last sweep. There is one, since the lost region had it.
+   Where more was sent than has come, border vertices have deficits; the source's capacities, and what has
+   come, pay for them by a maximum flow inside (``Region.send_again``).
+2. All other regions take back what they have sent since then, which is excess at their own ends now. What
+   their discharges did inside stays.
+3. The flow inside the new regions may be another one, so labels may be too large. All regions exchange
+   labels. A search of the border from the sink finds distances, which replace all labels. It needs to know
+   only that within a region labels rise along residual paths, which also holds for the new ones: they have
+   augmented to their sinks, and their labels are 0 and 1.
+
+So an actor that dies costs the time to read its regions and one discharge of these, beside the sweep. It does
+not matter in which half of a sweep it dies, nor whether a discharge would give the same flow a second time.
+
+The parts of a proof must belong to one flow. So whole states are stored before a proof is begun, and when the
+solve is stopped; then all actors go back to these. The labels do not need that, because they are those of
+every maximum flow.
 
 With a folder for checkpoints, the driver also writes the states to files. A second driver continues from
-there, after the first one was ended; and so does the same driver, if a whole machine is lost with all states
-that Ray stored on it.
+there, after the first one was ended; and so does the same driver, if a whole machine is lost with all that
+Ray stored on it.
 """
 
 from __future__ import annotations
 
 import gc
 import os
-import time
 import weakref
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
@@ -38,11 +53,21 @@ from ..solving.dispatch import usable_cpus
 from ..solving.run import POLL_INTERVAL, Control
 from .checkpoint import Checkpoint
 from .cuda_region import CudaRegion
-from .exchange import Message, Order, RegionTask, Report, Worker, checksum, stored
+from .exchange import (
+    Message,
+    Order,
+    Outgoing,
+    Raised,
+    RegionTask,
+    Report,
+    Worker,
+    checksum,
+    stored,
+)
 from .files import folder_of
 from .grid_source import GridTask
 from .result import sink_side_of
-from .sweeps import continue_sweeps
+from .sweeps import continue_sweeps, relabel
 
 try:
     import ray
@@ -58,11 +83,13 @@ Outcome = TypeVar("Outcome")
 
 #: How often a sweep starts over before the solve is given up.
 ATTEMPTS = 20
-#: Seconds in which an actor that lives answers, if it is not in the middle of a discharge.
+#: Seconds in which an actor that lives answers, also in the middle of a discharge.
 PATIENCE = 30.0
 #: Messages of the regions of one actor to those of another: (from, to) -> message.
 Messages = dict[tuple[int, int], Message]
 States = dict[str, Array]
+#: Of each region of an actor, at least the residual capacities of its border.
+Borders = dict[int, States]
 
 
 class LostError(Exception):
@@ -107,10 +134,15 @@ class Actor:
         self._workers: dict[int, Worker] = {}
         self._moved: list[int] = []
         self._local: Messages = {}
+        self._is_new = True
+        # The sweep that began last, and how to take back what it has sent, once messages have come.
+        self._sweep = -1
+        self._before: dict[int, Outgoing] | None = None
 
     def build(self) -> list[int]:
         """Read the regions of this actor; return the other actors that own neighbours, in order."""
         self._control.stop[0] = 0
+        self._is_new, self._before = True, None
         own = [task for task in self._tasks if self._homes[task.number] == self._home]
         built = self._pool.map(lambda task: Worker(task.number, task.build()), own)
         self._workers = {worker.number: worker for worker in built}
@@ -125,34 +157,77 @@ class Actor:
         regions = [worker.region for worker in self._workers.values()]
         return [checksum(each.on_host() if isinstance(each, CudaRegion) else each) for each in regions]
 
-    def discharge(self, order: Order, others: Sequence[int]) -> list[Messages | None]:
+    def discharge(self, order: Order, sweep: int, others: Sequence[int]) -> list[Messages | None]:
         """Carry out an order; return None, when it is done, and the messages to each other actor."""
-        by_actor: dict[int, Messages] = {other: {} for other in others}
         workers = list(self._workers.values())
         for worker in workers:
             worker.raise_labels(order.raised)
-        self._local, self._moved = {}, [each.number for each in workers if each.is_ready(order.limit)]
+        self._sweep, self._before, self._is_new = sweep, {}, False
+        self._moved = [each.number for each in workers if each.is_ready(order.limit)]
         sent = self._pool.map(lambda worker: worker.augment(order.limit, self._control), workers)
-        for worker, messages in zip(workers, sent, strict=True):
+        return self._sorted(sent, others)
+
+    def go_back(self, sweeps: int, borders: Borders | None, others: Sequence[int]) -> list[Messages | None]:
+        """Go back to the end of the last sweep, without its labels; return messages with those of now.
+
+        Parameters
+        ----------
+        sweeps : int
+            How many are complete.
+        borders : dict or None
+            What was stored after the last of them; None if there was none.
+        others : sequence of int
+            The other actors.
+        """
+        self._control.stop[0] = 0
+        workers = list(self._workers.values())
+        if self._is_new:
+
+            def send_again(worker: Worker) -> None:
+                residual = worker.residual if borders is None else borders[worker.number]["residual"]
+                worker.send_again(residual, self._control)
+
+            list(self._pool.map(send_again, workers))
+        elif self._before is not None and self._sweep == sweeps:
+            for worker in workers:
+                worker.take_back(self._before.get(worker.number))
+        self._moved, self._before, self._is_new = [], None, False
+        sent = [{other: each.idle_message(other) for other in each.border.neighbours} for each in workers]
+        return self._sorted(sent, others)
+
+    def _sorted(self, sent: Iterable[Mapping[int, Message]], others: Sequence[int]) -> list[Messages | None]:
+        """Return None and the messages to each other actor; keep those to regions of this one."""
+        by_actor: dict[int, Messages] = {other: {} for other in others}
+        self._local = {}
+        for number, messages in zip(list(self._workers), sent, strict=True):
             for to, message in messages.items():
-                by_actor.get(self._homes[to], self._local)[worker.number, to] = message
+                by_actor.get(self._homes[to], self._local)[number, to] = message
         return [None, *by_actor.values()]
 
-    def receive(self, _: None, *messages: Messages) -> Sweep:
-        """Give each region its messages; return the reports."""
+    def receive(self, _: None, *messages: Messages) -> tuple[Sweep, Borders]:
+        """Give each region its messages; return the reports, and the residual capacities of the borders."""
         came: dict[int, dict[int, Message]] = {number: {} for number in self._workers}
         for part in (self._local, *messages):
             for (begin, to), message in part.items():
                 if to in came:
                     came[to][begin] = message
+        if self._before is not None:
+            self._before = {number: worker.outgoing() for number, worker in self._workers.items()}
         reports = [worker.receive(came[number]) for number, worker in self._workers.items()]
-        return Sweep(reports, self._moved)
+        borders: Borders = {number: {"residual": each.residual} for number, each in self._workers.items()}
+        return Sweep(reports, self._moved), borders
+
+    def raise_labels(self, raised: Mapping[int, Raised]) -> list[Report]:
+        """Take over labels that a search of the border has found; return the reports."""
+        for worker in self._workers.values():
+            worker.raise_labels(raised)
+        return self.reports()
 
     def reports(self) -> list[Report]:
         """Return the report of each region as of now."""
         return [worker.report() for worker in self._workers.values()]
 
-    def borders(self) -> tuple[dict[int, States], None]:
+    def borders(self) -> tuple[Borders, None]:
         """Return the states of the borders of all regions."""
         return {number: worker.state() for number, worker in self._workers.items()}, None
 
@@ -160,9 +235,10 @@ class Actor:
         """Return the state of the inside of a region, and None, which says that it is stored."""
         return stored(self._workers[number].region.state()), None
 
-    def restore(self, borders: Mapping[int, States], *insides: States) -> None:
+    def restore(self, borders: Borders, *insides: States) -> None:
         """Continue from copies of states: arrays in Ray's memory cannot be written to."""
         self._control.stop[0] = 0
+        self._is_new, self._before = False, None
         for worker, inside in zip(self._workers.values(), insides, strict=True):
             worker.restore(borders[worker.number])
             worker.region.restore({name: array.copy() for name, array in inside.items()})
@@ -180,7 +256,7 @@ class Stored(NamedTuple):
     """References to the states after a complete sweep: of the borders by actor, of the insides by region."""
 
     sweeps: int
-    borders: list[ObjectRef[dict[int, States]]]
+    borders: list[ObjectRef[Borders]]
     insides: list[ObjectRef[States]]
 
 
@@ -210,9 +286,6 @@ class RayExchange:
         the solve continues from there.
     every : int
         A checkpoint is written after every `every`-th sweep.
-    interval : float
-        States are stored in Ray's memory after the first sweep that ends as many seconds after they were
-        stored last: more than that is seldom lost when an actor dies. Each loss halves it.
 
     Attributes
     ----------
@@ -244,8 +317,9 @@ class RayExchange:
 
     Notes
     -----
-    An actor that dies is replaced, and all go back to the states that were stored last, or start over if none
-    were. To store a state takes about 20 bytes a pixel in Ray's memory, and as long as some sweeps.
+    An actor that dies is replaced, and only the sweep that it was in begins again. The new actor reads its
+    regions, and finds a flow inside that goes with what they have sent to others until then. Ray's memory has
+    that: 2, 4 or 8 bytes for each border arc.
 
     The cut is the same for any number of workers, whoever dies.
     """
@@ -259,15 +333,12 @@ class RayExchange:
         device: Literal["cpu", "cuda"] = "cpu",
         checkpoint: str | os.PathLike[str] | None = None,
         every: int = 1,
-        interval: float = 30.0,
     ) -> None:
         if ray is None:
             raise MissingDependencyError("exchange='ray'", "Ray", "ray")
         _check(workers=workers, threads=threads, every=every)
         if device not in ("cpu", "cuda"):
             raise InvalidInputError(f"device must be 'cpu' or 'cuda', got {device!r}")
-        if not interval >= 0:
-            raise InvalidInputError(f"interval must not be negative, got {interval!r}")
         self.sweeps = 0
         self.replaced = 0
         self.attempt = 0
@@ -284,8 +355,10 @@ class RayExchange:
         self._of_actor: list[list[int]] = []
         self._actors: list[ActorHandle[Actor]] = []
         self._near: list[list[int]] = []
+        # After the last sweep: what each actor has stored of its borders.
+        self._borders: list[ObjectRef[Borders]] | None = None
         self._stored: Stored | None = None
-        self._interval, self._stored_at, self._losses = interval, 0.0, 0
+        self._losses = 0
         self._moved: set[int] = set()
 
     def _open_checkpoint(self) -> None:
@@ -305,7 +378,8 @@ class RayExchange:
             tasks = [_on_gpu(task) for task in tasks]
         self._end()
         self._open_checkpoint()
-        self.sweeps, self._busy, self._stored, self._losses = 0, True, None, 0
+        self.sweeps, self._busy, self._losses = 0, True, 0
+        self._stored = self._borders = None
         self._moved.clear()
         self._connect()
         count = self._fitting(len(tasks))
@@ -321,7 +395,6 @@ class RayExchange:
                     self._checkpoint.identify([each for row in sums for each in row])
                 self._from_checkpoint()
                 reports = self._reports()
-                self._stored_at = time.monotonic()
                 self._busy = False
                 return reports
             except LostError as error:
@@ -352,18 +425,17 @@ class RayExchange:
             weakref.finalize(self, ray.shutdown)
 
     def sweep(self, order: Order) -> list[Report]:
-        """Run one sweep; after a loss, return the reports of the states that were stored last."""
+        """Run one sweep; after a loss, return reports as of the last one."""
         self._busy = True
         try:
             reports = self._sweep(order)
             self._control.check_wanted()
-            self.sweeps += 1
             stopped, checkpoint = self._control.stopped, self._checkpoint
             writes = self.sweeps % self._every == 0 and not stopped
             if checkpoint is not None and writes:
                 self._store()
                 self._write(checkpoint)
-            elif stopped or time.monotonic() >= self._stored_at + self._interval:
+            elif stopped:
                 self._store()
         except LostError as error:
             reports = self._recover(error)
@@ -402,13 +474,12 @@ class RayExchange:
         WorkerDiedError
             The solve was stopped, and an actor died before its states were stored.
         """
-        sweeps = self.sweeps
-        reports = self._recover(error)
-        if self.sweeps == sweeps:
+        if self._stored is not None and self._stored.sweeps == self.sweeps:
+            self._recover(error, to_stored=True)
             return
         if self._control.stopped:
             raise WorkerDiedError(f"the solve was stopped, and its last states are lost: {error}") from error
-        continue_sweeps(self, reports, Control())
+        continue_sweeps(self, self._recover(error), Control())
 
     def close(self) -> None:
         """End the actors if they are in the middle of a sweep; others end with this object.
@@ -479,21 +550,33 @@ class RayExchange:
 
     def _sweep(self, order: Order) -> list[Report]:
         """Run both halves of a sweep."""
+        found, borders = self._exchange(
+            [
+                actor.discharge.options(num_returns=1 + len(near)).remote(order, self.sweeps, near)
+                for actor, near in zip(self._actors, self._near, strict=True)
+            ]
+        )
+        self.sweeps, self._borders, self._losses = self.sweeps + 1, borders, 0
+        self._moved.update(number for each in found for number in each.moved)
+        return [report for each in found for report in each.reports]
+
+    def _exchange(
+        self, sent: Sequence[ObjectRef[Messages] | list[ObjectRef[Messages]]]
+    ) -> tuple[list[Sweep], list[ObjectRef[Borders]]]:
+        """Bring messages to the actors; `sent` has what each returns, and then the messages to others."""
         self._told = False
         messages: dict[tuple[int, int], ObjectRef[Messages]] = {}
         done = []
-        for home, (actor, near) in enumerate(zip(self._actors, self._near, strict=True)):
-            found = actor.discharge.options(num_returns=1 + len(near)).remote(order, near)
-            first, *rest = found if near else [found]
+        for home, (found, near) in enumerate(zip(sent, self._near, strict=True)):
+            first, *rest = found if isinstance(found, list) else [found]
             done.append(first)
             messages.update({(home, other): part for other, part in zip(near, rest, strict=True)})
         ended = []
         for home, (actor, near) in enumerate(zip(self._actors, self._near, strict=True)):
             came = (messages[other, home] for other in near)
-            ended.append(actor.receive.remote(done[home], *came))
-        sweeps: list[Sweep] = self._get(ended)
-        self._moved.update(number for each in sweeps for number in each.moved)
-        return [report for each in sweeps for report in each.reports]
+            ended.append(actor.receive.options(num_returns=2).remote(done[home], *came))
+        sweeps: list[Sweep] = self._get([report for report, _ in ended])
+        return sweeps, [border for _, border in ended]
 
     def _store(self) -> None:
         """Store the states of the borders, and those of the insides of all regions that have changed."""
@@ -512,7 +595,6 @@ class RayExchange:
         self._get(stored)
         self._stored = Stored(self.sweeps, [state for state, _ in borders], insides)
         self._moved.clear()
-        self._stored_at, self._losses = time.monotonic(), 0
 
     def _reports(self) -> list[Report]:
         rows: list[list[Report]] = self._get([actor.reports.remote() for actor in self._actors])
@@ -521,7 +603,7 @@ class RayExchange:
     def _replace(self, build: bool) -> None:
         """Put new actors in the places of those that do not answer; let these read their regions."""
         fresh = []
-        answers = [actor.ping.remote() for actor in self._actors]
+        answers = [actor.ping.options(concurrency_group="control").remote() for actor in self._actors]
         for home, answer in enumerate(answers):
             try:
                 ray.get(answer, timeout=PATIENCE)
@@ -534,52 +616,67 @@ class RayExchange:
         if build:
             self._get([actor.build.remote() for actor in fresh])
 
-    def _recover(self, error: LostError) -> list[Report]:
-        """Go back to the states that were stored last, and return their reports.
+    def _recover(self, error: LostError, *, to_stored: bool = False) -> list[Report]:
+        """Go back to the end of the last sweep, or exactly `to_stored` states; return reports.
 
-        If those are lost, go back to the checkpoint, or start over where there is none.
+        If what Ray has stored is lost, go back to the checkpoint, or start over where there is none.
 
         Raises
         ------
         WorkerDiedError
             Actors or states are lost again and again.
         """
-        self._interval /= 2
+        is_whole = True
         for _ in range(ATTEMPTS):
             self._losses += 1
             if self._losses > ATTEMPTS:
                 break
             try:
-                self._replace(build=self._stored is not None)
-                self._restore()
+                self._replace(build=True)
+                if is_whole and not to_stored:
+                    return self._go_back()
+                if is_whole:
+                    self._restore()
+                elif not self._from_checkpoint():
+                    self._start_over()
                 return self._reports()
             except LostError as again:
                 error = again
-                if not isinstance(again.__cause__, ray.exceptions.ObjectLostError):
-                    continue
-            self._stored = None
-            try:
-                if self._from_checkpoint():
-                    return self._reports()
-            except LostError as again:
-                error = again
+                is_whole &= not isinstance(again.__cause__, ray.exceptions.ObjectLostError)
         raise WorkerDiedError(f"{ATTEMPTS} times in a row an actor or a state was lost: {error}") from error
 
-    def _restore(self) -> None:
-        """Let all actors continue from the stored states, or read their regions again if there are none."""
-        stored = self._stored
-        if stored is None:
-            self._get([actor.build.remote() for actor in self._actors])
-        else:
-            self._get(
-                [
-                    actor.restore.remote(stored.borders[home], *(stored.insides[n] for n in numbers))
-                    for home, (actor, numbers) in enumerate(zip(self._actors, self._of_actor, strict=True))
-                ]
-            )
-        self.sweeps = 0 if stored is None else stored.sweeps
+    def _go_back(self) -> list[Report]:
+        """Go back to the end of the last sweep: see the top of this module; return reports."""
+        borders = self._borders or [None] * len(self._actors)
+        found, self._borders = self._exchange(
+            [
+                actor.go_back.options(num_returns=1 + len(near)).remote(self.sweeps, border, near)
+                for actor, border, near in zip(self._actors, borders, self._near, strict=True)
+            ]
+        )
+        self._stored = None
+        raised = ray.put(relabel([report for each in found for report in each.reports], may_fall=True))
+        rows: list[list[Report]] = self._get([actor.raise_labels.remote(raised) for actor in self._actors])
+        return [report for row in rows for report in row]
+
+    def _start_over(self) -> None:
+        """Let all actors read their regions again."""
+        self._get([actor.build.remote() for actor in self._actors])
+        self.sweeps, self._stored, self._borders, self._told = 0, None, None, False
         self._moved.clear()
-        self._told = False
+
+    def _restore(self) -> None:
+        """Let all actors continue from the stored states."""
+        stored = self._stored
+        assert stored is not None
+        self._get(
+            [
+                actor.restore.remote(stored.borders[home], *(stored.insides[n] for n in numbers))
+                for home, (actor, numbers) in enumerate(zip(self._actors, self._of_actor, strict=True))
+            ]
+        )
+        self.sweeps, self._borders, self._told = stored.sweeps, stored.borders, False
+        self._moved.clear()
 
     def _from_checkpoint(self) -> bool:
         """Continue from the checkpoint; return False where there is none."""
@@ -609,7 +706,7 @@ class RayExchange:
         assert stored is not None
         with checkpoint.writing(stored.sweeps) as write:
             for home, numbers in enumerate(self._of_actor):
-                borders: dict[int, States] = self._get([stored.borders[home]])[0]
+                borders: Borders = self._get([stored.borders[home]])[0]
                 for number in numbers:
                     write(number, borders[number], self._get([stored.insides[number]])[0])
 

@@ -81,8 +81,12 @@ def progress_of(reports: Sequence[Report], sweeps: int, best: int | None) -> Pro
     return Progress(sweeps, lower, upper if best is None else min(best, upper), ready)
 
 
-def relabel(reports: Sequence[Report]) -> dict[int, Raised]:
-    """Search the border graph from the sink, and return the labels that rise, by region."""
+def relabel(reports: Sequence[Report], *, may_fall: bool = False) -> dict[int, Raised]:
+    """Search the border graph from the sink, and return the labels that rise, by region.
+
+    With `may_fall` labels become the distances that the search finds, also if these are smaller. Then labels
+    need not be lower bounds before; but if v can be reached from u within a region, ``label(u) <= label(v)``.
+    """
     labels = [report.labels.tolist() for report in reports]
     entering: dict[tuple[int, int], list[tuple[int, int]]] = {}
     for report in reports:
@@ -103,7 +107,8 @@ def relabel(reports: Sequence[Report]) -> dict[int, Raised]:
             i -= 1
     raised = {}
     for region, row in enumerate(labels):
-        changed = [(old, new) for old, new in zip(row, distance[region], strict=True) if new > old]
+        found = zip(row, distance[region], strict=True)
+        changed = [(old, new) for old, new in found if new > old or (may_fall and new < old)]
         if changed:
             old, new = np.array(changed, dtype=np.int32).T
             raised[region] = Raised(old, new)
