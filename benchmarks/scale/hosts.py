@@ -3,6 +3,8 @@
     python -m benchmarks.scale.hosts gpus FILE.json 512          one and two GPUs, and a limit on memory
     python -m benchmarks.scale.hosts ray FILE.json 400 2 4       2 and 4 actors beside "multicore-merging"
     python -m benchmarks.scale.hosts ray FILE.json 400 1 2 cuda  also on their GPUs, beside "cuda-tiled"
+    python -m benchmarks.scale.hosts threads FILE.json 400 2 4 8
+        two regions with as many threads in all, in memory and on two actors, beside "multicore-merging"
     python -m benchmarks.scale.hosts files FILE.json 256 T1.nii.gz
         a brain, vessels and balls on files beside grid_cut; a scan is tiled up to that side
 
@@ -225,6 +227,41 @@ def measure_ray(path: Path, side: int, counts: list[int], device: str) -> None:
                 write(path, side, rows)
 
 
+def solved_in_two(instance: Instance, how: str, threads: int) -> dict[str, object]:
+    """Solve two regions on some threads; return the answer's numbers and the seconds of its phases."""
+    if how == "multicore-merging":
+        return solved_on_host(instance, how, threads)
+    begin = time.perf_counter()
+    host = TimedRay(workers=2, threads=max(1, threads // 2)) if how == "ray" else "memory"
+    found = preflow.distributed.grid_cut(*instance[1:], exchange=host, regions=2, threads=threads)
+    row: dict[str, object] = {"sweeps": found.sweeps, "value": int(found.value)}
+    if isinstance(host, TimedRay):
+        row |= {"read": host.read_at - begin, "sweeps seconds": host.swept_at - host.read_at}
+    return row | {f"of which {name}": value for name, value in found.stats.seconds.items()}
+
+
+def measure_threads(path: Path, side: int, counts: list[int]) -> None:
+    """Measure regions that have several threads each."""
+    from preflow.distributed.batches.ray_tasks import start_ray
+
+    start_ray(None, max(2, *counts))
+    began = time.perf_counter()
+    rows: list[dict[str, object]] = []
+    volumes = list(instances(side))[:2]
+    for instance, threads in product(volumes, counts):
+        for how in ("multicore-merging", "memory", "ray"):
+            for _ in range(REPEATS):
+                if time.perf_counter() - began > MOST_SECONDS * len(volumes):
+                    break
+                gc.collect()  # actors of the last result have the CPUs
+                begin = time.perf_counter()
+                row = solved_in_two(instance, how, threads)
+                row |= {"how": how, "threads": threads, "seconds": time.perf_counter() - begin}
+                rows.append({"instance": instance.name, **row})
+                print(rows[-1], flush=True)
+                write(path, side, rows)
+
+
 def brain(path: str, side: int) -> dict[str, Array]:
     """Return the capacities of a scan that is tiled up to a side, with noise."""
     scan = read_volume(path).values
@@ -328,6 +365,8 @@ def main() -> None:
     path, side = Path(sys.argv[2]), int(sys.argv[3])
     if sys.argv[1] == "gpus":
         measure_gpus(path, side)
+    elif sys.argv[1] == "threads":
+        measure_threads(path, side, [int(count) for count in sys.argv[4:]])
     elif sys.argv[1] == "files":
         measure_files(path, side, sys.argv[4])
     else:

@@ -28,8 +28,8 @@ from tests.support.long_paths import serpentine
 class LosingExchange(MemoryExchange):
     """Loses some regions now and then, before or after others have got their messages."""
 
-    def __init__(self, seed: int, share: float, losses: int = 10) -> None:
-        super().__init__(1)
+    def __init__(self, seed: int, share: float, losses: int = 10, threads: int = 1) -> None:
+        super().__init__(threads)
         self.lost = 0
         self._random = np.random.default_rng(seed)
         self._share, self._most = share, losses
@@ -108,6 +108,15 @@ def test_grids(network: preflow.GridNetwork, regions: int, seed: int, share: flo
     check(network, regions, LosingExchange(seed, share))
 
 
+@given(grids(), st.integers(1, 4), st.integers(0, 2**32))
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_grids_on_several_threads(
+    monkeypatch: pytest.MonkeyPatch, network: preflow.GridNetwork, regions: int, seed: int
+) -> None:
+    monkeypatch.setattr(GridRegion, "_threads_for", lambda region, control: control.threads)
+    check(network, regions, LosingExchange(seed, 0.5, threads=8))
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_a_path_through_all_regions(seed: int) -> None:
     """Flow passes a region many times; what a lost one has sent on must come from what it had got."""
@@ -164,7 +173,7 @@ def test_a_solve_that_is_stopped_after_a_loss() -> None:
 
 
 def lose_flow(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(GridRegion, "send_again", lambda region, flow: None)
+    patch.setattr(GridRegion, "send_again", lambda region, flow, threads: None)
 
 
 def keep_what_was_sent(patch: pytest.MonkeyPatch) -> None:

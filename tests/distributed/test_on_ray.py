@@ -186,6 +186,8 @@ def test_an_actor_discharges_regions_at_the_same_time() -> None:
     tasks = tasks_of(GRID, 2)
     actor = Actor({0: 0, 1: 0}, 2, tasks, 0)
     assert actor.build() == []
+    assert actor._control.threads == 1
+    assert Actor({0: 0, 1: 0}, 5, tasks, 0)._control.threads == 2
     both = threading.Barrier(2, timeout=60)
     for worker in actor._workers.values():
         augment = worker.augment

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import preflow
+from preflow.distributed import grid_region
 from preflow.distributed.exchange import Exchange, Message, Order, Raised, Report, Worker, stored
 from preflow.distributed.grid_source import GridSource, grid_tasks
 from preflow.distributed.memory import MemoryExchange
 from preflow.distributed.partition import border_of, divide
 from preflow.distributed.sweeps import Progress, relabel, run_sweeps
 from preflow.errors import VerificationError
+from preflow.gridcut import multicore_merging
+from preflow.gridcut.incremental_search import check_invariants
 from preflow.solving.run import Control
 
 NEIGHBOURHOODS: dict[int, tuple[Any, ...]] = {
@@ -96,6 +100,48 @@ def test_the_answer_is_that_of_grid_cut(network: preflow.GridNetwork, regions: i
     assert np.array_equal(labels, expected.labels)
     assert proved(exchange) == expected.value
     exchange.close()
+
+
+@given(grids(), st.integers(1, 4), st.integers(2, 9))
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_threads_within_regions(
+    monkeypatch: pytest.MonkeyPatch, network: preflow.GridNetwork, regions: int, threads: int
+) -> None:
+    """Blocks of two pixels are searched and merged."""
+    monkeypatch.setattr(grid_region.GridRegion, "_threads_for", lambda region, control: control.threads)
+    monkeypatch.setattr(multicore_merging, "LEAST_BLOCK", 2)
+    exchange = MemoryExchange(threads)
+    labels, progress = solved(GridSource.of(network, None, None, None), regions, exchange)
+    expected = preflow.grid_cut(network, method="serial-incremental-bfs")
+    assert progress.lower == progress.upper == expected.value
+    assert np.array_equal(labels, expected.labels)
+    assert proved(exchange) == expected.value
+    exchange.close()
+
+
+def test_spare_threads_search_within_regions(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    source, sink = rng.integers(0, 90, (2, 40, 40, 60))
+    seen = []
+    search = multicore_merging.search_in_blocks
+
+    def watch(*arguments: Any) -> Any:
+        forests = search(*arguments)
+        state, control = arguments[0], arguments[-1]
+        seen.append(control.threads)
+        first = (len(state.terminal) - math.prod(arguments[1])) // 2
+        check_invariants(state, forests, first, len(state.terminal) - first)
+        return forests
+
+    monkeypatch.setattr(grid_region, "search_in_blocks", watch)
+    expected = preflow.grid_cut(source, sink, 20, method="serial-incremental-bfs")
+    for threads, found in ((4, [2, 2]), (2, [])):
+        seen.clear()
+        exchange = MemoryExchange(threads)
+        labels, _ = solved(GridSource.of(source, sink, 20, None), 2, exchange)
+        assert seen == found
+        assert np.array_equal(labels, expected.labels)
+        exchange.close()
 
 
 def test_a_wrong_flow_or_side_is_found() -> None:

@@ -278,7 +278,7 @@ class CudaRegion(GridRegion):
         self._sinks = constant + total(grid.sink[self._own])
         return self
 
-    def send_again(self, flow: Amounts) -> None:
+    def send_again(self, flow: Amounts, threads: int) -> None:
         """Become a region that has sent flow: see :class:`preflow.distributed.exchange.Region`."""
         tiles, places = self._on_gpu, self._places
         asarray = tiles.device.xp.asarray

@@ -300,10 +300,11 @@ class Region(Protocol):
         limit : int
             Ghosts with this label or a larger one receive nothing.
         control : Control
-            A raised stop flag ends the discharge early. Then labels do not change.
+            A raised stop flag ends the discharge early. Then labels do not change. It says how many threads
+            may search at the same time.
         """
 
-    def send_again(self, flow: Amounts) -> None:
+    def send_again(self, flow: Amounts, threads: int) -> None:
         """Become a region that has sent flow over its border: the successor of one that was lost.
 
         It begins without flow. Inside any flow will do that brings together what was sent; there is one,
@@ -313,6 +314,8 @@ class Region(Protocol):
         ----------
         flow : ndarray of int64
             Net flow over each border arc away from the region.
+        threads : int
+            That may search at the same time.
         """
 
     def state(self) -> State:
@@ -589,7 +592,7 @@ class Worker:
         flow = self._residual.astype(np.int64) - residual
         self._residual = residual.copy()
         if flow.any():
-            self.region.send_again(flow)
+            self.region.send_again(flow, control.threads)
         self.augment(0, control)
 
     def take_flow(self, residual: Amounts) -> None:

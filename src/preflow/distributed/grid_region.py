@@ -51,6 +51,7 @@ from ..gridcut.incremental_search import (
     sweep,
     with_more_levels,
 )
+from ..gridcut.multicore_merging import MergingOptions, search_in_blocks
 from ..gridcut.pixel_major import (
     GridState,
     add_up_terminals,
@@ -58,6 +59,7 @@ from ..gridcut.pixel_major import (
     search_from_deficits,
     state_dtype,
 )
+from ..gridcut.policy import ARCS_FOR_THREADS, threads_for
 from ..gridcut.serial_incremental_bfs import IncrementalBfsOptions, grow_from_boxes, make_boxes
 from ..gridcut.warm import change_terminals
 from ..solving.run import Control
@@ -282,7 +284,7 @@ class GridRegion:
         residual: Amounts = self._state.residual[self._arcs].astype(np.int64)
         return residual
 
-    def send_again(self, flow: Amounts) -> None:
+    def send_again(self, flow: Amounts, threads: int) -> None:
         """Become a region that has sent flow: see :class:`preflow.distributed.exchange.Region`."""
         state = self._state
         came = np.zeros(len(self._rim), dtype=np.int64)
@@ -292,14 +294,14 @@ class GridRegion:
         sinks = np.minimum(state.terminal, 0)
         state.terminal[...] -= sinks
         state.terminal[self._rim] += came.astype(state.terminal.dtype)
-        self._plant(Control())
+        self._plant(Control(threads))
         assert (state.terminal >= 0).all(), "no flow inside brings together what was sent"
         state.terminal[...] += sinks
         self._forests = self._sink_side = None
 
     def discharge(self, gain: Amounts, label: Labels, limit: int, control: Control) -> Discharged:
         """Augment inside the region: see :class:`preflow.distributed.exchange.Region`."""
-        state, own = self._state, Control(stop=control.stop)
+        state, own = self._state, Control(control.threads, control.stop)
         monitor = own.monitor()
         ghost_label = label[self._first_of]
         self._add(gain, own)
@@ -368,8 +370,13 @@ class GridRegion:
         return int(sums[0]), self._sinks + int(sums[1]) - total(ghosts)
 
     def _plant(self, control: Control) -> Forests:
-        """Search with new forests, as "serial-incremental-bfs" does."""
+        """Search with new forests, as "serial-incremental-bfs" does, or "multicore-merging" on threads."""
         state, first, last = self._state, self._first, self._last
+        if self._threads_for(control) > 1:
+            several = Control(self._threads_for(control), control.stop)
+            merging = MergingOptions(patience=None)
+            forests = search_in_blocks(state, self._shape, self._offsets, merging, several)
+            return with_depths(forests_of_part(forests, int(last - first)))
         options, monitor = IncrementalBfsOptions(), control.monitor()
         sweep(state, first, last)
         forests = make_forests(state, int(last - first))
@@ -380,6 +387,11 @@ class GridRegion:
         boxes, levels = make_boxes(self._shape, first), np.uint64(options.box_levels)
         grow_from_boxes(state, forests, near, boxes, levels, monitor)
         return search_all(state, forests, monitor)
+
+    def _threads_for(self, control: Control) -> int:
+        """Return how many threads search the whole box, as for a grid."""
+        arcs = math.prod(self._shape) * len(self._step)
+        return threads_for(arcs, control.threads) if arcs >= ARCS_FOR_THREADS else 1
 
     def _terminals(self, state: GridState) -> Array:
         inner: Array = state.terminal[self._first : self._last].reshape(self._shape)

@@ -15,6 +15,8 @@ Item = TypeVar("Item")
 class MemoryExchange:
     """All regions in memory; up to `threads` of them discharge at the same time.
 
+    If there are fewer regions, each has several threads.
+
     Parameters
     ----------
     threads : int
@@ -28,12 +30,12 @@ class MemoryExchange:
     def __init__(self, threads: int) -> None:
         self.sweeps = 0
         self.workers: list[Worker] = []
-        self._control = Control()
+        self._threads, self._control = threads, Control()
         self._pool: ThreadPoolExecutor | None = ThreadPoolExecutor(threads, "preflow-region")
 
     def scatter(self, tasks: Sequence[RegionTask], control: Control) -> list[Report]:
         """Build all regions."""
-        self._control = control
+        self._control = Control(max(1, self._threads // max(1, len(tasks))), control.stop)
         self.workers = list(self._map(lambda task: Worker(task.number, task.build()), tasks))
         return [worker.report() for worker in self.workers]
 

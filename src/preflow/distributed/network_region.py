@@ -158,7 +158,7 @@ class NetworkRegion:
         )
         self._forest = None
 
-    def send_again(self, flow: Amounts) -> None:
+    def send_again(self, flow: Amounts, threads: int) -> None:
         """Become a region that has sent flow: see :class:`preflow.distributed.exchange.Region`."""
         net = self._net
         came = np.zeros(len(net.excess), dtype=np.int64)

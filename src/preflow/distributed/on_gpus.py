@@ -477,9 +477,9 @@ class PartRegion:
         """Augment on the host."""
         return self.on_host.discharge(gain, label, limit, control)
 
-    def send_again(self, flow: Amounts) -> None:
+    def send_again(self, flow: Amounts, threads: int) -> None:
         """Send flow on the host."""
-        self.on_host.send_again(flow)
+        self.on_host.send_again(flow, threads)
 
     def state(self) -> State:
         """Return the arrays of the host."""

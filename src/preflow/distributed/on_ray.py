@@ -111,7 +111,7 @@ class Sweep(NamedTuple):
 
 
 class Actor:
-    """The regions of one actor, which share its threads.
+    """The regions of one actor, which share its threads; if there are fewer, each has several.
 
     Parameters
     ----------
@@ -129,7 +129,8 @@ class Actor:
         self, homes: Mapping[int, int], threads: int, tasks: Sequence[RegionTask], home: int
     ) -> None:
         self._homes, self._tasks, self._home = homes, tasks, home
-        self._control = Control()
+        own = sum(owner == home for owner in homes.values())
+        self._control = Control(max(1, threads // max(1, own)))
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="preflow-region")
         self._workers: dict[int, Worker] = {}
         self._moved: list[int] = []
@@ -276,8 +277,8 @@ class RayExchange:
         Number of actors. Default: as many as the CPUs, and the GPUs, of the cluster allow, and at most the
         number of regions.
     threads : int
-        CPUs of each actor, which discharges as many regions at the same time. Give at least `workers` times
-        `threads` regions.
+        CPUs of each actor, which discharges as many regions at the same time. Where an actor has fewer
+        regions, several threads search each of them in its first discharge.
     device : {"cpu", "cuda"}
         Where actors solve their regions: on their CPUs; or on a GPU for each actor, which Ray reserves. The
         regions of an actor must fit its GPU.

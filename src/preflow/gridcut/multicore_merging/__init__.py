@@ -91,7 +91,7 @@ from ..incremental_search import (
     sweep,
     with_more_levels,
 )
-from ..pixel_major import GridState, deficits_reach, grid_solution, grid_state, interior, padding
+from ..pixel_major import GridState, deficits_reach, grid_solution, grid_state, interior
 from ..solution import GridFlow, GridSolution
 from .blocks import (
     Blocks,
@@ -358,6 +358,36 @@ def merge(
     run_solver(share_of_thread, control, barrier)
 
 
+def search_in_blocks(
+    state: GridState,
+    shape: tuple[int, ...],
+    offsets: NDArray[np.int64],
+    options: MergingOptions,
+    control: Control,
+) -> Forests:
+    """Make the flow of a state maximum; return the forests, with empty queues of no length.
+
+    The sink's forest is complete, unless the solve is stopped, or its work limit is reached.
+    """
+    pixels = math.prod(shape)
+    barrier = make_barrier(control.threads)
+
+    def partition(blocks: Blocks) -> Merging:
+        faces = make_faces(blocks, offsets, state.residual.dtype)
+        regions = make_regions(math.prod(blocks.counts.tolist()), faces.ends)
+        return Merging(state, blocks, faces, regions, barrier, control.delays)
+
+    pad = (len(state.terminal) - pixels) // 2
+    blocks = plan_blocks(shape, pad, blocks_wanted(pixels, control.threads, options.blocks))
+    partitions = [partition(blocks)]
+    while options.repartition and blocks.counts.prod() > FEW_BLOCKS:
+        blocks = coarser_blocks(blocks)
+        partitions.append(partition(blocks))
+    forests = make_forests(state, 0)
+    merge(partitions, forests, pixels, options.patience, control)
+    return forests
+
+
 def solve(
     grid: IntegerGrid, start: GridFlow | None, options: MergingOptions, control: Control
 ) -> GridSolution:
@@ -370,21 +400,7 @@ def solve(
     """
     state = grid_state(grid, start, control.threads)
     first, last = map(int, interior(grid))
-    wanted = blocks_wanted(last - first, control.threads, options.blocks)
-    barrier = make_barrier(control.threads)
-
-    def partition(blocks: Blocks) -> Merging:
-        faces = make_faces(blocks, grid.offsets, state.residual.dtype)
-        regions = make_regions(math.prod(blocks.counts.tolist()), faces.ends)
-        return Merging(state, blocks, faces, regions, barrier, control.delays)
-
-    blocks = plan_blocks(grid.shape, padding(grid), wanted)
-    partitions = [partition(blocks)]
-    while options.repartition and blocks.counts.prod() > FEW_BLOCKS:
-        blocks = coarser_blocks(blocks)
-        partitions.append(partition(blocks))
-    forests = make_forests(state, 0)
-    merge(partitions, forests, last - first, options.patience, control)
+    forests = search_in_blocks(state, tuple(grid.shape), grid.offsets, options, control)
     if reached_work_limit(control):
         return finish_by_push_relabel(grid, state, control)
     if control.stopped:
