@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import tracemalloc
 from collections.abc import Iterator
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -12,7 +14,9 @@ from hypothesis import strategies as st
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+import preflow
 from preflow import FlowNetwork
+from preflow.graph import residual as residual_module
 from preflow.graph.residual import ResidualNetwork, build_residual
 from preflow.maxflow import recover_flow
 from preflow.maxflow.recover_flow import cycles, link_cut
@@ -151,3 +155,52 @@ def test_long_cycles_are_left_to_the_trees(monkeypatch: pytest.MonkeyPatch) -> N
         assert not calls
         recover_flow.return_excess(*wheel(rim, spokes))
     assert len(calls) == 1
+
+
+@given(small_problems(), st.sampled_from([1, 3]))
+def test_terminals_that_arcs_share_are_noticed(problem: SmallProblem, threads: int) -> None:
+    network = problem.network
+    with patch.object(residual_module, "ARCS_A_THREAD", 1):
+        residual = build_residual(
+            network, np.array(problem.sources), np.array(problem.sinks), threads=threads
+        )
+    inner, n = residual.inner.astype(np.int64), residual.num_vertices
+    tail, head = inner[network.tail], inner[network.head]
+    capacity, reverse = residual.solved.both()
+    shares: list[tuple[int, int]] = []
+    for tails, heads, capacities in ((tail, head, capacity), (head, tail, reverse)):
+        if len(capacities):
+            entering = (tails == n) & (heads < n) | (tails < n) & (heads == n + 1)
+            chosen = entering & (capacities > 0)
+            shares += zip(tails[chosen].tolist(), heads[chosen].tolist(), strict=True)
+    assert residual.has_shared_terminals == (len(set(shares)) < len(shares))
+
+
+@pytest.mark.parametrize("parallel", [False, True])
+def test_a_flow_takes_its_own_memory_only(parallel: bool) -> None:
+    """The network stays as it is, and is not copied if no two arcs share anything."""
+    n = 60_000
+    vertex = np.arange(n)
+    tail = np.concatenate([np.full(n, n), vertex[:-1], vertex])
+    head = np.concatenate([vertex, vertex[1:], np.full(n, n + 1)])
+    if parallel:
+        tail, head = np.append(tail, [n, 1, 1]), np.append(head, [3, 2, n + 1])
+    capacity = np.random.default_rng(0).integers(1, 9, len(tail))
+    network = FlowNetwork.from_arrays(tail, head, capacity)
+    result = preflow.max_flow(network, n, n + 1, method="serial-hi-pr")
+    stage = result._second_stage
+    assert isinstance(stage, recover_flow.SecondStage)
+    _ = stage.flow()
+    before = [values.copy() for values in (*stage.residual.arrays, stage.returned)]
+    tracemalloc.start()
+    try:
+        flow = stage.flow()
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    for old, new in zip(before, (*stage.residual.arrays, stage.returned), strict=True):
+        np.testing.assert_array_equal(old, new)
+    np.testing.assert_array_equal(flow, result.flow)
+    result.verify()
+    assert stage.residual.has_shared_arcs == stage.residual.has_shared_terminals == parallel
+    assert (peak <= flow.nbytes + 50_000) == (not parallel)

@@ -68,8 +68,9 @@ class ResidualNetwork:
         Residual vertex of an input vertex; ``n`` for a source, ``n + 1`` for a sink.
     rank : ndarray of uint8, uint16, uint32 or uint64, shape (num_arcs of the input,)
         Rank of an input arc between two inner vertices among the residual arcs of its tail.
-    has_shared_arcs : bool
-        Whether any residual arc got capacity from two input arcs.
+    has_shared_arcs, has_shared_terminals : bool
+        Whether any residual arc got capacity from two input arcs; whether the capacity of any vertex from the
+        source, or to the sink, comes from two input arcs.
     constant_flow : int
         Flow that needs no search: from source to sink directly, or through one vertex.
     solved : SolvedCapacities
@@ -80,6 +81,7 @@ class ResidualNetwork:
     inner: Array
     rank: Array
     has_shared_arcs: bool
+    has_shared_terminals: bool
     constant_flow: int
     solved: SolvedCapacities
 
@@ -99,7 +101,7 @@ class ResidualNetwork:
 
     def source_capacity(self, network: FlowNetwork) -> Array:
         """Return the capacity from the source to each vertex: the excess before any push."""
-        return _terminal_capacities(self.input_arcs(network), self.num_vertices, 1)[0]
+        return _terminal_capacities(self.input_arcs(network), self.num_vertices, 1).source
 
     def in_input_units(self, amount: Number) -> Number:
         """Return an amount of flow, or an array of amounts, in the unit of the input."""
@@ -174,10 +176,10 @@ def build_residual(
     check_wanted()
     residual, shared = _residual_capacities(arcs, built, width, threads)
     check_wanted()
-    excess, sink_residual, constant = _terminal_capacities(arcs, num_inner, threads)
+    terminals = _terminal_capacities(arcs, num_inner, threads)
     first_out, head, reverse, rank = built.pairs
-    arrays = ResidualArrays(first_out, head, reverse, residual, excess, sink_residual)
-    return ResidualNetwork(arrays, inner, rank, shared, constant, solved)
+    arrays = ResidualArrays(first_out, head, reverse, residual, terminals.source, terminals.sink)
+    return ResidualNetwork(arrays, inner, rank, shared, terminals.shared, terminals.constant, solved)
 
 
 def _largest(arcs: csr_build.InputArcs, threads: int) -> int:
@@ -200,11 +202,27 @@ def _build_together(
     return _Built(pairs, np.empty(0, dtype=np.uint8), distinct)
 
 
-def _terminal_capacities(arcs: csr_build.InputArcs, num_inner: int, threads: int) -> tuple[Array, Array, int]:
-    """Return the capacity from the source to each vertex, from each to the sink, and the constant flow.
+class _Terminals(NamedTuple):
+    """The capacities at the terminals, without what a vertex can pass on from the source to the sink.
 
-    The amount that a vertex can pass on from the source to the sink is removed from both.
+    Attributes
+    ----------
+    source, sink : ndarray of int64, shape (n,)
+        From the source to each vertex, and from each vertex to the sink.
+    constant : int
+        The constant flow.
+    shared : bool
+        Whether a capacity comes from two input arcs.
     """
+
+    source: Array
+    sink: Array
+    constant: int
+    shared: bool
+
+
+def _terminal_capacities(arcs: csr_build.InputArcs, num_inner: int, threads: int) -> _Terminals:
+    """Add up the capacities at the terminals."""
     source_capacity = np.zeros(num_inner, dtype=np.int64)
     sink_capacity = np.zeros(num_inner, dtype=np.int64)
     limit = np.int64(INT64_MAX)
@@ -215,7 +233,7 @@ def _terminal_capacities(arcs: csr_build.InputArcs, num_inner: int, threads: int
         len(arcs.tail),
         threads,
     )
-    amounts, from_sources, to_sinks, within = zip(*parts, strict=True)
+    amounts, from_sources, to_sinks, within, shared = zip(*parts, strict=True)
     direct = sum(map(int, amounts))
     if not (
         all(within)
@@ -228,7 +246,7 @@ def _terminal_capacities(arcs: csr_build.InputArcs, num_inner: int, threads: int
         num_inner,
         threads,
     )
-    return source_capacity, sink_capacity, direct + sum(through)
+    return _Terminals(source_capacity, sink_capacity, direct + sum(through), any(shared))
 
 
 class _Built(NamedTuple):

@@ -107,7 +107,7 @@ def terminal_capacities(
     source_capacity: NDArray[np.int64],
     sink_capacity: NDArray[np.int64],
     limit: Int64,
-) -> tuple[Int64, float, float, bool]:
+) -> tuple[Int64, float, float, bool, bool]:
     """Add up, for each inner vertex, the capacities from the sources and to the sinks of some input arcs.
 
     Unless `alone`, other threads do so for other arcs at the same time.
@@ -117,12 +117,14 @@ def terminal_capacities(
     direct : the capacity of arcs straight from a source to a sink
     from_sources, to_sinks : about the sums of the capacities from the sources and to the sinks
     fits : whether the sums of all vertices stay within `limit`
+    shared : whether any of these sums got capacity from two input arcs
     """
     source = np.uint64(len(source_capacity))
     sink = source + ONE
     has_reverse = len(arcs.reverse_capacity) > 0
     direct = np.int64(0)
     from_sources, to_sinks = 0.0, 0.0
+    shared = False
     for i in range(np.uint64(begin), np.uint64(end)):
         u = np.uint64(arcs.inner[arcs.tail[i]])
         v = np.uint64(arcs.inner[arcs.head[i]])
@@ -133,18 +135,22 @@ def terminal_capacities(
             a = u if direction == 0 else v
             b = v if direction == 0 else u
             if a == source and b < source:
-                if amount > limit - add(alone, source_capacity, b, amount):
-                    return direct, from_sources, to_sinks, False
+                before = np.int64(add(alone, source_capacity, b, amount))
+                if amount > limit - before:
+                    return direct, from_sources, to_sinks, False, shared
+                shared = shared or bool(before > 0 and amount > 0)
                 from_sources += amount
             elif a < source and b == sink:
-                if amount > limit - add(alone, sink_capacity, a, amount):
-                    return direct, from_sources, to_sinks, False
+                before = np.int64(add(alone, sink_capacity, a, amount))
+                if amount > limit - before:
+                    return direct, from_sources, to_sinks, False, shared
+                shared = shared or bool(before > 0 and amount > 0)
                 to_sinks += amount
             elif a == source and b == sink:
                 if amount > limit - direct:
-                    return direct, from_sources, to_sinks, False
+                    return direct, from_sources, to_sinks, False, shared
                 direct += amount
-    return direct, from_sources, to_sinks, True
+    return direct, from_sources, to_sinks, True, shared
 
 
 @kernel

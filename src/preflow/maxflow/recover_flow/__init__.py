@@ -235,14 +235,15 @@ def flow_of_arcs(
     reverse: Indices,
     unused: Unused,
     shared: bool,
+    shared_terminals: bool,
     flow: NDArray[np.int64],
 ) -> None:
     """Write the flow of every input arc to `flow`, from the unused capacities.
 
     Input arcs may share a residual arc, or the capacity of a vertex from the source or to the sink. Then the
     first of them in input order get the unused capacity, as far as it goes, and the later ones carry the
-    flow. `shared` says whether any two input arcs share a residual arc; only then does this function change
-    ``unused.arc``.
+    flow. `shared` and `shared_terminals` say whether any two input arcs do so. This function changes
+    ``unused.arc`` only if `shared`, and the rest of `unused` only if `shared_terminals`.
     """
     source = np.uint64(len(unused.source))
     sink = source + ONE
@@ -266,10 +267,12 @@ def flow_of_arcs(
                 v = h if direction == 0 else t
                 if u == source and v < source:
                     left = min(capacity, unused.source[v])
-                    unused.source[v] -= left
+                    if shared_terminals:
+                        unused.source[v] -= left
                 elif u < source and v == sink:
                     left = min(capacity, unused.sink[u])
-                    unused.sink[u] -= left
+                    if shared_terminals:
+                        unused.sink[u] -= left
                 elif u == source and v == sink:
                     left = zero
             total += capacity - left if direction == 0 else left - capacity
@@ -365,21 +368,28 @@ def topological_order(net: ResidualArrays, initial: Array, sign: int) -> tuple[A
     """
     order = np.empty(len(net.excess), dtype=net.head.dtype)
     most_steps = np.uint64(len(net.head) * len(net.excess).bit_length())
-    count, complete = order_along_flow(net, initial, order, _new_search(net), most_steps, np.int64(sign))
+    search = _new_search(net, order)
+    count, complete = order_along_flow(net, initial, order, search, most_steps, np.int64(sign))
     if not complete:
         from . import cycles
 
+        del search
         cycles.cancel_all(net, initial)
-        count, _ = order_along_flow(net, initial, order, _new_search(net), most_steps, np.int64(sign))
+        search = _new_search(net, order)
+        count, _ = order_along_flow(net, initial, order, search, most_steps, np.int64(sign))
     return order, count
 
 
-def _new_search(net: ResidualArrays) -> Search:
+def _new_search(net: ResidualArrays, order: Array) -> Search:
+    """Return the state of a search that has its stack at the front of `order`, which fills from its end.
+
+    A vertex is on the stack or listed, never both.
+    """
     n = len(net.excess)
     return Search(
         colour=np.full(n, WHITE, dtype=np.uint8),
         current=net.first_out[:-1].copy(),
-        stack=np.empty(n, dtype=net.head.dtype),
+        stack=order,
         position=np.empty(n, dtype=net.head.dtype),
     )
 
@@ -400,12 +410,12 @@ def arc_flows(network: FlowNetwork, residual: ResidualNetwork, returned: Array) 
     flow : ndarray of int64 or float64, shape (num_arcs,)
     """
     flow = np.empty(network.num_arcs, dtype=np.int64)
-    net, shared = residual.arrays, residual.has_shared_arcs
+    net, shared, shared_terminals = residual.arrays, residual.has_shared_arcs, residual.has_shared_terminals
     unused = Unused(
         arc=net.residual.copy() if shared else net.residual,
-        source=returned.copy(),
-        sink=net.sink_residual.copy(),
+        source=returned.copy() if shared_terminals else returned,
+        sink=net.sink_residual.copy() if shared_terminals else net.sink_residual,
     )
     arcs = residual.input_arcs(network)
-    flow_of_arcs(arcs, residual.rank, net.first_out, net.reverse, unused, shared, flow)
+    flow_of_arcs(arcs, residual.rank, net.first_out, net.reverse, unused, shared, shared_terminals, flow)
     return residual.in_input_units(flow)

@@ -1236,5 +1236,5 @@ def _arc_flows(kept: _Kept, network: FlowNetwork) -> NDArray[np.int64]:
         return flow
     unused = Unused(net.residual.copy(), net.excess.copy(), net.sink_residual.copy())
     arcs = kept.arcs(network)
-    flow_of_arcs(arcs, kept.residual.rank, net.first_out, net.reverse, unused, True, flow)
+    flow_of_arcs(arcs, kept.residual.rank, net.first_out, net.reverse, unused, True, True, flow)
     return flow
