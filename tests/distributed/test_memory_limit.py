@@ -45,8 +45,9 @@ MARGIN = 1.1
 @pytest.mark.parametrize(
     ("connectivity", "memory"), [(6, 30_000_000), (6, 12_000_000), (26, 100_000_000), (26, 48_000_000)]
 )
-def test_the_limit_is_kept(connectivity: int, memory: int) -> None:
-    command = [sys.executable, "-c", MEASURE, *map(str, (connectivity, 96, memory, 2))]
+@pytest.mark.parametrize("threads", [2, 64])
+def test_the_limit_is_kept(connectivity: int, memory: int, threads: int) -> None:
+    command = [sys.executable, "-c", MEASURE, *map(str, (connectivity, 96, memory, threads))]
     out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     peak, regions = map(int, out.split())
     assert peak <= MARGIN * memory

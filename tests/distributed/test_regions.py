@@ -144,6 +144,27 @@ def test_spare_threads_search_within_regions(monkeypatch: pytest.MonkeyPatch) ->
         exchange.close()
 
 
+def test_new_regions_on_files_have_several_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(1)
+    source, sink = rng.integers(0, 90, (2, 40, 40, 60))
+    seen = []
+    search = multicore_merging.search_in_blocks
+
+    def watch(*arguments: Any) -> Any:
+        seen.append(arguments[-1].threads)
+        return search(*arguments)
+
+    monkeypatch.setattr(grid_region, "search_in_blocks", watch)
+    monkeypatch.setattr(grid_region.GridRegion, "_threads_for", lambda region, control: control.threads)
+    expected = preflow.grid_cut(source, sink, 20, method="serial-incremental-bfs")
+    for threads, found in ((1, []), (3, []), (7, [3] * 4), (99, [8] * 4)):
+        seen.clear()
+        result = preflow.distributed.grid_cut(source, sink, 20, exchange="files", regions=4, threads=threads)
+        assert seen == found
+        assert np.array_equal(result.labels, expected.labels)
+        result.verify()
+
+
 def test_a_wrong_flow_or_side_is_found() -> None:
     rng = np.random.default_rng(3)
     shape = (6, 6, 6)

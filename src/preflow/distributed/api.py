@@ -184,7 +184,7 @@ def grid_cut(
             return RayExchange(workers=threads, checkpoint=place)
         if exchange == "files":
             cuts = [cut.tolist() for cut in boxes.cuts]
-            return FileExchange(place, [*source.fingerprint, cuts], min(workers, TOGETHER))
+            return FileExchange(place, [*source.fingerprint, cuts], min(workers, TOGETHER), workers)
         return MemoryExchange(workers)
 
     if not source.size:
