@@ -103,6 +103,17 @@ def test_thin_networks_are_not_contracted(monkeypatch: pytest.MonkeyPatch) -> No
     assert policy.worth_a_contraction(FAMILIES["rmf-wide"].generate("16x4", seed=0).network)
 
 
+def test_networks_in_topological_order_are_not_contracted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(policy, "FEW_ARCS", 100)
+    network = FAMILIES["rmf-wide"].generate("16x4", seed=0).network
+    assert policy.worth_a_contraction(network)
+    low, high = np.minimum(network.tail, network.head), np.maximum(network.tail, network.head)
+    for tail, head in ((low, high), (high, low)):
+        assert not policy.worth_a_contraction(FlowNetwork.from_arrays(tail, head, network.capacity))
+    both = FlowNetwork.from_arrays(low, high, network.capacity, reverse_capacity=1)
+    assert policy.worth_a_contraction(both)
+
+
 def test_hubs() -> None:
     network = scale_free(14)
     assert has_hubs(network)

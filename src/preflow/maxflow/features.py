@@ -99,6 +99,18 @@ def decile_and_median(capacity: Numbers, step: Int64, sample: NDArray[np.float64
     return sample[size // np.uint64(10)], sample[size // np.uint64(2)]
 
 
+def may_have_cycles(network: FlowNetwork) -> bool:
+    """Whether sampled arcs lead to larger and to smaller numbers of vertices, or back.
+
+    Where all lead one way, vertices are numbered in topological order.
+    """
+    if network.reverse_capacity is not None:
+        return True
+    step = max(1, network.num_arcs // FEW_CAPACITIES)
+    up = np.count_nonzero(network.tail[::step] < network.head[::step])
+    return 0 < up < -(-network.num_arcs // step)
+
+
 def middle_of_widest_gap(capacity: Array) -> float:
     """Return a number between the two neighbours in a sample, of those up to its median, that differ most.
 

@@ -13,6 +13,7 @@ from .features import (
     is_energy,
     is_energy_on_a_plane,
     may_be_on_a_plane,
+    may_have_cycles,
     sample_arcs,
     seldom_saturated,
 )
@@ -83,11 +84,12 @@ def worth_a_gpu(network: FlowNetwork, threads: int, in_use: bool) -> bool:
 
 
 def worth_a_contraction(network: FlowNetwork) -> bool:
-    """Whether most arcs of a network on the host may have more capacity than any minimum cut."""
+    """Whether a network on the host may have cycles of arcs with more capacity than any minimum cut."""
     return (
         network.num_arcs >= FEW_ARCS
         and network.num_arcs >= ARCS_OF_PATHS * network.num_vertices
         and seldom_saturated(network.capacity)
+        and may_have_cycles(network)
     )
 
 
