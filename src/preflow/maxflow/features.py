@@ -108,7 +108,7 @@ def may_have_cycles(network: FlowNetwork) -> bool:
         return True
     step = max(1, network.num_arcs // FEW_CAPACITIES)
     up = np.count_nonzero(network.tail[::step] < network.head[::step])
-    return 0 < up < -(-network.num_arcs // step)
+    return bool(0 < up < -(-network.num_arcs // step))
 
 
 def middle_of_widest_gap(capacity: Array) -> float:
