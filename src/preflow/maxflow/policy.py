@@ -125,7 +125,7 @@ def choose(network: FlowNetwork, device: str = "auto", threads: int = 1, gpu: De
     hubs, on_a_plane = arcs >= ARCS_FOR_MANY_THREADS, may_be_on_a_plane(network)
     if hubs or on_a_plane:
         sample = sample_arcs(network, ARCS if hubs else ARCS_FOR_PLANES)
-        hubs = hubs and has_hubs(network, sample)
+        hubs = hubs and has_hubs(sample)
         on_a_plane = on_a_plane and is_energy_on_a_plane(sample)
     few_threads = threads < MANY_THREADS
     if few_threads and not hubs and on_a_plane:
