@@ -2,19 +2,21 @@
 
 Usage: python benchmarks/traps.py FILE [PATTERN ...]. A pattern selects instances by "PROBLEM/NAME".
 
-"auto" runs first, and again last: a process that has freed large arrays gets memory faster, which is worth a
-factor of two on short solves. Each method is stopped after three times the time of "auto", and after 2
-seconds at the earliest, because a slower method cannot be the best. The program records the least CPU seconds
-and the least wall-clock seconds of the runs of each method. Ratios on one thread are of CPU seconds, which
-other processes hardly disturb. Ratios on two threads are of wall-clock seconds.
+"auto" runs first. At the end it and the best method run again in turn: a process that has freed large arrays
+gets memory faster, which is worth a factor of two on short solves, and other processes come and go. Each
+method is stopped after three times the time of "auto", and after 2 seconds at the earliest, because a slower
+method cannot be the best. The program records the least CPU seconds and the least wall-clock seconds of the
+runs of each method. Ratios on one thread are of CPU seconds, which other processes hardly disturb. Ratios on
+two threads are of wall-clock seconds.
 """
 
 from __future__ import annotations
 
 import gc
+import math
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
@@ -30,6 +32,8 @@ NAMES = ("max_flow", "grid_cut", "bipartite_matching", "linear_assignment")
 #: The least runs of a method, the seconds after which it has no further run, and the most runs. Short runs
 #: are repeated until they take QUICK seconds together.
 REPEATS, ENOUGH, MOST_REPEATS, QUICK = 3, 4.0, 15, 0.3
+#: How often "auto" and the best method run again.
+IN_TURN = 3
 #: The wall-clock seconds after which "auto" is stopped, and the least such seconds for a method.
 LIMIT, LEAST = 20.0, 2.0
 
@@ -66,6 +70,21 @@ def measured(contestant: Contestant, instance: Instance) -> Times | None:
     return Times(min(cpu), min(wall), str(outcome.detail.get("method", "")))
 
 
+def least(first: Times | None, second: Times | None) -> Times | None:
+    """Return the least seconds of two measurements of a method."""
+    if first is None or second is None:
+        return first or second
+    return Times(min(first.cpu, second.cpu), min(first.wall, second.wall), second.method)
+
+
+def best_of(everyone: Mapping[str, Times | None], threads: int) -> str:
+    """Return the fastest method except "auto"; any of them if none solved the instance."""
+    return min(
+        everyone.keys() - {"auto"},
+        key=lambda method: math.inf if (found := everyone[method]) is None else found.by(threads),
+    )
+
+
 def row(problem: Problem, name: str, instance: Instance, threads: int) -> dict[str, Any]:
     """Return the times of "auto" and of all methods on one instance with at most `threads` threads."""
 
@@ -76,22 +95,22 @@ def row(problem: Problem, name: str, instance: Instance, threads: int) -> dict[s
         contestant = problem.contestant(name, settings)
         return measured(contestant, instance)
 
-    auto = times("auto", LIMIT)
+    everyone = {"auto": times("auto", LIMIT)}
+    auto = everyone["auto"]
     limit = LIMIT if auto is None else min(max(3.0 * auto.wall, LEAST), LIMIT)
-    found = {each: times(each, limit) for each in problem.suites[SUITE].methods if each != "auto"}
-    again = times("auto", LIMIT)
-    if auto is not None and again is not None:
-        auto = Times(min(auto.cpu, again.cpu), min(auto.wall, again.wall), auto.method)
-    everyone = {"auto": auto, **found}
-    solved = {method: each.by(threads) for method, each in found.items() if each is not None}
-    best = min(solved, key=solved.__getitem__) if solved else None
+    for method in problem.suites[SUITE].methods:
+        if method != "auto":
+            everyone[method] = times(method, limit)
+    for method in IN_TURN * ("auto", best_of(everyone, threads)):
+        everyone[method] = least(everyone[method], times(method, limit))
+    auto, best = everyone["auto"], everyone[best_of(everyone, threads)]
     return {
         "problem": problem.name,
         "instance": name,
         "threads": threads,
         "auto chose": None if auto is None else auto.method,
-        "best": best,
-        "ratio": None if auto is None or best is None else round(auto.by(threads) / solved[best], 2),
+        "best": None if best is None else best_of(everyone, threads),
+        "ratio": None if auto is None or best is None else round(auto.by(threads) / best.by(threads), 2),
         "cpu, s": {method: each and round(each.cpu, 5) for method, each in everyone.items()},
         "wall, s": {method: each and round(each.wall, 5) for method, each in everyone.items()},
     }
