@@ -22,12 +22,12 @@ from ..kernels.kernel import kernel
 CAPACITIES = 1024
 #: Most arcs are never saturated if the median capacity is at least this multiple of the first decile, in a
 #: sample of FEW_CAPACITIES. It is 107 to 26,000 times the decile on rmf networks, at most 48 times on all
-#: others measured (a few paths with equal capacities left out), for all places where the sample may begin.
+#: others measured (traps that have two capacities left out), for all places where the sample may begin.
 #: Then the trees of serial-pseudoflow are deep.
 SELDOM_SATURATED, FEW_CAPACITIES = 70, 256
 #: How many arcs are looked at to find an energy on a plane, and hubs.
 ARCS_FOR_PLANES, ARCS = 256, 512
-#: A network has hubs if pairs of ends in the sample meet at a vertex so many times as often as random ends.
+#: A network has hubs if pairs of ends in the sample meet at a vertex OFTEN times as often as random ends.
 #: Two vertices do not count: a source and a sink often have many arcs. In RMAT graphs of 0.1 to 4 million
 #: arcs it is 8 to 33 times, at most 1.9 times in all other networks measured. A few pairs may be chance.
 OFTEN, FEWEST_PAIRS = 4, 16
