@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import itertools
 import os
 import pickle
@@ -21,10 +20,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 import preflow
-from preflow.distributed.batches import api, channel, processes
+from preflow.distributed.batches import api
 from preflow.errors import (
     InvalidInputError,
     ItemError,
@@ -103,25 +101,6 @@ def end_once(path: str) -> str:
         Path(path).touch()
         os._exit(9)
     return path
-
-
-class Keeper:
-    """A function that keeps its first item and returns it for every later one."""
-
-    kept: Any = None
-
-    def __call__(self, item: NDArray[np.float64]) -> NDArray[np.float64]:
-        if Keeper.kept is None:
-            Keeper.kept = item
-            return item
-        kept: NDArray[np.float64] = Keeper.kept
-        return kept
-
-
-def end_at_large(item: NDArray[np.float64]) -> int:
-    if item[0] == 3:
-        os._exit(5)
-    return len(item)
 
 
 def unsendable(number: int) -> Any:
@@ -349,60 +328,6 @@ def children(process: int | str = "self") -> set[int]:
         with suppress(FileNotFoundError):  # a thread that has ended
             found |= {int(child) for child in (task / "children").read_text().split()}
     return found
-
-
-@pytest.fixture(params=["shared memory", "no shared memory", "full memory"])
-def memory(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Shared memory for long messages, none, or some that takes no byte."""
-    monkeypatch.setattr(channel, "LONG", 1000)
-    if request.param == "no shared memory":
-        monkeypatch.setattr(processes, "shared_memory", lambda: None)
-    if request.param == "full memory":
-
-        def full(*_: object) -> int:
-            raise OSError(errno.ENOSPC, "no space")
-
-        monkeypatch.setattr(os, "pwrite", full)
-
-
-@pytest.mark.usefixtures("memory")
-@pytest.mark.parametrize("sizes", [[3000, 10, 3000, 400_000, 0, 500_000, 100]])
-def test_long_messages_arrive_whole(sizes: list[int]) -> None:
-    """Messages grow and shrink; what is kept of one is not written over by the next ones."""
-    rng = np.random.default_rng(1)
-    items = [rng.random(size) for size in sizes]
-    doubled = preflow.distributed.map(np.negative, items, host="processes", workers=1, chunk=1)
-    for item, found in zip(items, doubled, strict=True):
-        np.testing.assert_array_equal(found, -item)
-    for found in preflow.distributed.map(Keeper(), items, host="processes", workers=1, chunk=1):
-        np.testing.assert_array_equal(found, items[0])
-
-
-@pytest.mark.usefixtures("memory")
-def test_a_worker_that_dies_over_long_messages_is_replaced() -> None:
-    items = [np.full(5000, number, dtype=float) for number in range(6)]
-    found = list(
-        preflow.distributed.map(end_at_large, items, host="processes", workers=2, errors="return", chunk=1)
-    )
-    assert [each for each in found if not isinstance(each, ItemError)] == [5000] * 5
-    assert isinstance(found[3], ItemError)
-
-
-@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="open files are read from /proc")
-def test_no_shared_memory_is_left() -> None:
-    def shared() -> list[str]:
-        names = []
-        for each in Path("/proc/self/fd").iterdir():
-            with suppress(OSError):
-                names.append(str(each.readlink()))
-        return [name for name in names if "preflow-messages" in name]
-
-    items = [np.zeros(300_000)] * 4
-    results = preflow.distributed.map(end_at_large, items, host="processes", workers=2, chunk=1)
-    next(results)
-    assert shared()
-    results.close()  # type: ignore[attr-defined]
-    assert not shared()
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="children are read from /proc")

@@ -1,9 +1,8 @@
 """Processes of this machine as workers, each with a thread of this process that talks to it.
 
 The processes are started as programs of their own: nothing is forked, so a process with many threads may do
-so, and a script needs no ``if __name__ == "__main__"``. No port is opened: messages travel in pipes and in
-shared memory. When this process ends, however it ends, the input of its workers ends, and so do they after
-their chunk.
+so, and a script needs no ``if __name__ == "__main__"``. No port is opened: messages travel in pipes. When
+this process ends, however it ends, the input of its workers ends, and so do they after their chunk.
 """
 
 from __future__ import annotations
@@ -17,11 +16,12 @@ import threading
 from collections.abc import Sequence
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
+from typing import IO
 
 from ...errors import InvalidInputError, WorkerDiedError
-from .channel import Channel, shared_memory
 from .host import NeverReadyError
 from .task import Done, Task, dumps
+from .worker import receive, send
 
 #: The program of a worker.
 PROGRAM = "from preflow.distributed.batches.worker import main; main()"
@@ -31,54 +31,6 @@ STARTS = 3
 PATIENCE = 1.0
 #: Where libraries with threads of their own read how many to use.
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-
-
-class Worker:
-    """A process and the channel to it.
-
-    Parameters
-    ----------
-    environment : dict of str to str
-        Its environment variables.
-    """
-
-    def __init__(self, environment: dict[str, str]) -> None:
-        self._memory = shared_memory()
-        shared = () if self._memory is None else (self._memory,)
-        try:
-            self.process = subprocess.Popen(
-                [sys.executable, "-P", "-c", PROGRAM, *map(str, shared)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                env=environment,
-                pass_fds=shared,
-                start_new_session=True,  # Ctrl-C reaches this process only, which ends the others
-            )
-        except OSError:
-            self._close_memory()
-            raise
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        self._pipes = self.process.stdin, self.process.stdout
-        self.channel = Channel(self.process.stdout, self.process.stdin, self._memory)
-
-    def end(self) -> int:
-        """Wait a while for the process to end, or end it; return its exit status."""
-        try:
-            status = self.process.wait(timeout=PATIENCE)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            status = self.process.wait()
-        for pipe in self._pipes:
-            with suppress(OSError):
-                pipe.close()
-        self._close_memory()
-        return status
-
-    def _close_memory(self) -> None:
-        if self._memory is not None:
-            os.close(self._memory)
-            self._memory = None
 
 
 class ProcessHost:
@@ -95,7 +47,7 @@ class ProcessHost:
         self._chunks: queue.SimpleQueue[tuple[bytes, Future[Done]] | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._closed = False
-        self._running: set[Worker] = set()
+        self._running: set[subprocess.Popen[bytes]] = set()
         self._threads = [
             threading.Thread(target=self._serve, name=f"preflow-map-{slot}", daemon=True)
             for slot in range(slots)
@@ -116,16 +68,17 @@ class ProcessHost:
 
     def _serve(self) -> None:
         """Send chunks to one process after the other, of which each lives as long as it answers."""
-        worker: Worker | None = None
+        process: subprocess.Popen[bytes] | None = None
         while (chunk := self._chunks.get()) is not None:
             message, future = chunk
             try:
-                worker = worker or self._start()
-                worker.channel.send(message)
-                found: Done | Exception = pickle.loads(worker.channel.receive())
+                process = process or self._start()
+                requests, answers = _pipes(process)
+                send(requests, message)
+                found: Done | Exception = pickle.loads(receive(answers))
             except (EOFError, OSError):
-                found = WorkerDiedError(f"a worker process ended{_why(self._end(worker))}")
-                worker = None
+                found = WorkerDiedError(f"a worker process ended{_why(self._end(process))}")
+                process = None
             except Exception as error:
                 found = error
             with suppress(InvalidStateError):
@@ -134,8 +87,8 @@ class ProcessHost:
                 else:
                     future.set_result(found)
 
-    def _start(self) -> Worker:
-        """Return a worker that knows the task.
+    def _start(self) -> subprocess.Popen[bytes]:
+        """Return a process that knows the task.
 
         Raises
         ------
@@ -145,48 +98,64 @@ class ProcessHost:
             Processes end before they are ready.
         """
         for _ in range(STARTS):
-            worker = self._new_worker()
+            process = self._program()
+            requests, answers = _pipes(process)
             try:
-                worker.channel.send(self._task)
-                problem = bytes(worker.channel.receive()).decode()
+                send(requests, self._task)
+                problem = receive(answers).decode()
             except (EOFError, OSError):
-                status = self._end(worker)
+                status = self._end(process)
                 continue
             if not problem:
-                return worker
-            self._end(worker)
+                return process
+            self._end(process)
             raise InvalidInputError(f"a worker process cannot read the function: {problem}{HOW_TO_SEND}")
         raise NeverReadyError(f"worker processes end before they are ready{_why(status)}")
 
-    def _new_worker(self) -> Worker:
+    def _program(self) -> subprocess.Popen[bytes]:
+        """Return a new process."""
         with self._lock:
             if self._closed:
                 raise EOFError
-            worker = Worker(self._environment)
-            self._running.add(worker)
-        return worker
+            process = subprocess.Popen(
+                [sys.executable, "-P", "-c", PROGRAM],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                env=self._environment,
+                start_new_session=True,  # Ctrl-C reaches this process only, which ends the others
+            )
+            self._running.add(process)
+        return process
 
-    def _end(self, worker: Worker | None) -> int | None:
+    def _end(self, process: subprocess.Popen[bytes] | None) -> int | None:
         """End a process and return its exit status."""
-        if worker is None:
+        if process is None:
             return None
+        try:
+            status = process.wait(timeout=PATIENCE)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            status = process.wait()
+        for pipe in _pipes(process):
+            with suppress(OSError):
+                pipe.close()
         with self._lock:
-            self._running.discard(worker)
-        return worker.end()
+            self._running.discard(process)
+        return status
 
     def close(self) -> None:
         """End all processes."""
         with self._lock:
             self._closed = True
             running = list(self._running)
-        for worker in running:
-            worker.process.kill()
+        for process in running:
+            process.kill()
         for _ in self._threads:
             self._chunks.put(None)
         for thread in self._threads:
             thread.join()
-        for worker in running:
-            self._end(worker)
+        for process in running:
+            self._end(process)
 
 
 #: What to do about functions that cannot be sent.
@@ -204,6 +173,12 @@ def _as_bytes(task: Task) -> bytes:
         raise InvalidInputError(
             f"the function cannot be sent to a process: {problem}{HOW_TO_SEND}"
         ) from error
+
+
+def _pipes(process: subprocess.Popen[bytes]) -> tuple[IO[bytes], IO[bytes]]:
+    assert process.stdin is not None
+    assert process.stdout is not None
+    return process.stdin, process.stdout
 
 
 def _why(status: int | None) -> str:
