@@ -741,3 +741,14 @@ def test_share_of_the_choice_of_auto() -> None:
     ]
     assert f"({graphs[0]:.1f} and {graphs[1]:.1f}%)" in MAX_FLOW
     assert f"The worst is a solve of 0.08 ms ({100 * max(shares):.1f}%)" in MAX_FLOW
+
+
+def test_auto_on_traps() -> None:
+    rows = json.loads((RESULTS / "2026-11-28-traps-again-epyc.json").read_text())["rows"]
+    one, two = ([row["ratio"] for row in rows if row["threads"] == threads] for threads in (1, 2))
+    assert len(one) == len(two) == 35
+    assert f"is {median(one):.2f} in the median on one thread, {max(one):.2f} at most" in MAX_FLOW
+    assert f"by wall-clock time, it is {median(two):.2f} in the median" in MAX_FLOW
+    above = [row for row in rows if row["ratio"] > 2]
+    assert all("scattered" in row["instance"] for row in above)
+    assert f"({above[0]['ratio']:.2f} and {above[1]['ratio']:.2f})" in MAX_FLOW
