@@ -246,7 +246,7 @@ def test_warm_up_compiles_what_the_library_lacks(tmp_path: Path, monkeypatch: py
     kinds.write_text("preflow.gridcut.incremental_search:clear_request 1Ci\n", encoding="utf-8")
     monkeypatch.setattr(warm_up, "KINDS", kinds)
     monkeypatch.setenv("PREFLOW_CACHE_DIR", str(tmp_path / "cache"))
-    assert preflow.warm_up("max_flow", progress=False) == 0
+    assert preflow.warm_up("bipartite_matching", progress=False) == 0
     assert preflow.warm_up("grid_cut", progress=False) == 1
     assert list((tmp_path / "cache").rglob("*.nbc"))
     with pytest.raises(InvalidInputError, match="unknown problem 'sorting'"):
