@@ -354,6 +354,17 @@ def test_a_flood_is_solved_by_pushes(threads: int) -> None:
     assert preflow.min_cut(grid.to_flow_problem(), threads=threads).value == result.value
 
 
+@pytest.mark.filterwarnings("error")
+def test_choosing_where_capacities_sum_past_float64() -> None:
+    image, volume = flood((130, 130), 4, arc=1), flood((40, 40, 40), 1, arc=1)
+    for grid in (image, volume):
+        parts = (each * 1e308 for each in (grid.source_capacity > 0, grid.sink_capacity > 0))
+        huge = GridNetwork.from_arrays(*parts, grid.neighbor_capacity * 1e308, connectivity=len(grid.offsets))
+        policy.choose(huge, "cpu", 1)
+    both = GridNetwork.from_arrays((volume.sink_capacity > 0) * 1e308, 0, 1e308)
+    assert policy.is_energy(both)
+
+
 def test_searches_of_energies_go_on_for_longer() -> None:
     """Smoothed noise takes more orphans than the usual limit; push-relabel continues with seeds sooner."""
     rng = np.random.default_rng(0)

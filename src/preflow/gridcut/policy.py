@@ -92,6 +92,7 @@ def threads_for(arcs: int, threads: int) -> int:
     return max(1, min(threads, arcs // ARCS_A_THREAD))
 
 
+@np.errstate(over="ignore")
 def is_flood(network: GridNetwork) -> bool:
     """Whether a few pixels at one terminal supply most others over long paths: see FLOOD_PATH."""
     if network.size < PIXELS_FOR_FLOOD or isinstance(network, DeviceGridNetwork):
@@ -153,7 +154,7 @@ def is_energy(network: GridNetwork) -> bool:
     terminals, others = np.sort(terminals[terminals > 0]), np.sort(others[others > 0])
     if len(terminals) < AT_TERMINALS * SAMPLE or not len(others):
         return False
-    return bool(others[len(others) // 2] <= STRONGER * terminals[len(terminals) // 2])
+    return float(others[len(others) // 2]) <= STRONGER * float(terminals[len(terminals) // 2])
 
 
 def choose(network: GridNetwork, device: str = "auto", threads: int = 1, gpu: Device | None = None) -> Choice:
