@@ -17,6 +17,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from preflow.bench.machine import describe_machine
 from preflow.distributed.batches.ray_tasks import start_ray
 from preflow.distributed.exchange import RegionTask, Worker
 from preflow.distributed.grid_source import GridSource, grid_tasks
@@ -26,7 +27,7 @@ from preflow.distributed.sweeps import Progress, run_sweeps
 from preflow.solving.run import Control
 
 from .record import ball, recorded
-from .simulate import Cluster, owners, simulate
+from .simulate import WORK_OF_CALL, Cluster, owners, simulate
 
 WORKERS = (2, 4, 8)
 REPEATS = 3
@@ -77,14 +78,15 @@ def main() -> None:
                 "sweeps": best["sweeps"],
                 "predicted_discharge": predicted.discharge,
                 "predicted_store": predicted.store,
-                "predicted_messages": predicted.messages + predicted.calls,
+                "predicted_calls": 2 * predicted.sweeps * WORK_OF_CALL,
                 "bytes_sent": predicted.bytes_sent,
                 "measured_busiest": best["busiest"],
                 "measured_clock": min(run["clock"] for run in runs),
             }
         )
         print(rows[-1], flush=True)
-    path.write_text(json.dumps({"side": side, "regions": regions, "rows": rows}, indent=1) + "\n", "utf-8")
+    record = {"machine": describe_machine(), "side": side, "regions": regions, "rows": rows}
+    path.write_text(json.dumps(record, indent=1) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

@@ -48,14 +48,14 @@ VESSELS = Case(2.4, 0.0, 0.0, 16.0, 0.40, 1.35, 1 / 3)
 #: Bytes of state that a discharge writes for a voxel, with 6 neighbours and capacities of 14 bits; and bytes
 #: of memory that a voxel needs, with its search trees and a copy of the state.
 STATE_BYTES, MEMORY_BYTES = 20.0, 67.0
-#: Bytes of a message for a border arc.
-ARC_BYTES = 12
+#: Bytes of a message for a border arc, and of its residual capacity, which is copied after each sweep.
+ARC_BYTES, RESIDUAL_BYTES = 12, 2
 #: Scans of the n x n costs by serial-shortest-path between random points of 16 dimensions, n = 500 to 2,000.
 SCANS = 6.8
 
 #: What a machine has: a link of 100 Gbit/s, memory for 512 GB, disks that read and write 4 GB/s.
 LINK, MEMORY, DISK = 12.5e9, 512e9, 4e9
-#: Bytes a second that a machine copies into the memory of Ray; check.py measured 4e9 with one core.
+#: Bytes a second that a machine copies into the memory of Ray.
 STORE = 20e9
 #: Cores of a machine that work on its part: a region each.
 CORES = 16
@@ -73,8 +73,8 @@ def volume_trace(voxels: float, regions: int, case: Case = NOISE) -> list[list[R
     count = sweeps_of(regions, case)
     later = (1 - case.first) * work / (count - 1)
     busiest = (max(1.0, case.factor * regions**case.power) - case.first) / (1 - case.first)
-    state = round(voxels / regions * STATE_BYTES)
     face = round(side**2 * ARC_BYTES)
+    borders = round(6 * side**2 * RESIDUAL_BYTES)
     trace = []
     for sweep in range(count):
         row = []
@@ -83,7 +83,7 @@ def volume_trace(voxels: float, regions: int, case: Case = NOISE) -> list[list[R
             if sweep and region == sweep % regions:
                 seconds *= busiest
             sent = {(region + step) % regions: face for step in (-3, -2, -1, 1, 2, 3)} if regions > 6 else {}
-            row.append(RegionSweep(seconds, 0.0, sent, state))
+            row.append(RegionSweep(seconds, 0.0, sent, borders))
         trace.append(row)
     return trace
 
@@ -94,7 +94,7 @@ def volume(voxels: float, machines: int, case: Case) -> tuple[Prediction, bool]:
     cluster = Cluster(regions, regions, LINK / CORES, 1e-4, 5e-4 / CORES, STORE / CORES)
     found = simulate(volume_trace(voxels, regions, case), cluster)
     on_files = voxels / machines * MEMORY_BYTES > MEMORY
-    if on_files:  # each sweep reads and writes all states, and copies none in memory
+    if on_files:  # each sweep reads and writes all states
         found.store = found.sweeps * 2 * voxels / machines * STATE_BYTES / DISK
     return found, on_files
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from preflow.arrays import Array
 from preflow.bench.machine import describe_machine
-from preflow.distributed.exchange import Message, Order, RegionTask, Report, Worker, stored
+from preflow.distributed.exchange import Message, Order, RegionTask, Report, Worker
 from preflow.distributed.grid_source import GridSource, grid_tasks
 from preflow.distributed.partition import divide
 from preflow.distributed.sweeps import run_sweeps
@@ -71,11 +71,10 @@ class RecordingExchange:
 
     def sweep(self, order: Order) -> list[Report]:
         """Discharge and fuse."""
-        discharges, fuses, messages, moved = [], [], [], []
+        discharges, fuses, messages = [], [], []
         for worker in self.workers:
             start = time.process_time()
             worker.raise_labels(order.raised)
-            moved.append(worker.is_ready(order.limit))
             messages.append(worker.augment(order.limit, self.control))
             discharges.append(time.process_time() - start)
         reports = []
@@ -85,14 +84,9 @@ class RecordingExchange:
             reports.append(worker.receive(came))
             fuses.append(time.process_time() - start)
         row = []
-        for worker, discharge, fuse, sent, changed in zip(
-            self.workers, discharges, fuses, messages, moved, strict=True
-        ):
-            states = [worker.state()]
-            if changed:
-                states.append(stored(worker.region.state()))
-            size = sum(array.nbytes for state in states for array in state.values())
-            row.append(RegionSweep(discharge, fuse, {to: size_of(each) for to, each in sent.items()}, size))
+        for worker, discharge, fuse, sent in zip(self.workers, discharges, fuses, messages, strict=True):
+            sizes = {to: size_of(each) for to, each in sent.items()}
+            row.append(RegionSweep(discharge, fuse, sizes, worker.border.capacity.nbytes))
         self.rows.append(row)
         self.sweeps += 1
         return reports

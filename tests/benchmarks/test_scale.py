@@ -18,7 +18,7 @@ def trace(regions: int, sweeps: int, bytes_sent: int = 0) -> list[list[RegionSwe
     ]
 
 
-FREE = {"seconds_a_message": 0.0, "seconds_a_call": 0.0}
+FREE = {"seconds_a_message": 0.0, "seconds_a_call": 0.0, "work_of_call": 0.0}
 
 
 def test_consecutive_regions_have_one_owner() -> None:
@@ -45,8 +45,8 @@ def test_only_messages_between_workers_cost() -> None:
 
 def test_latency_states_and_speed() -> None:
     row = [RegionSweep(2.0, 1.0, {1: 0}, 500), RegionSweep(0.0, 0.0, {0: 0})]
-    found = simulate([row], Cluster(2, 2, 1e9, 0.25, 0.125, 1000.0, speed=2.0))
-    assert (found.discharge, found.store, found.messages, found.calls) == (1.5, 0.5, 0.25, 0.5)
+    found = simulate([row], Cluster(2, 2, 1e9, 0.25, 0.125, 1000.0, work_of_call=1.0, speed=2.0))
+    assert (found.discharge, found.store, found.messages, found.calls) == (1.5, 0.5, 0.25, 2.5)
 
 
 def test_the_busiest_worker_decides() -> None:
