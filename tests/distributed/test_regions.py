@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 import preflow
 from preflow.distributed import grid_region
-from preflow.distributed.exchange import Exchange, Message, Order, Raised, Report, Worker, stored
+from preflow.distributed.exchange import Message, Order, Raised, Report, Worker, stored
 from preflow.distributed.grid_source import GridSource, grid_tasks
 from preflow.distributed.memory import MemoryExchange
 from preflow.distributed.partition import border_of, divide
@@ -89,17 +89,20 @@ def proved(exchange: MemoryExchange) -> int:
     )
 
 
-@given(grids(), st.integers(1, 27))
-@settings(max_examples=60, deadline=None)
-def test_the_answer_is_that_of_grid_cut(network: preflow.GridNetwork, regions: int) -> None:
-    exchange: Exchange = MemoryExchange(2)
-    assert isinstance(exchange, MemoryExchange)
+def check_answer(network: preflow.GridNetwork, regions: int, exchange: MemoryExchange) -> None:
+    """Solve by regions, and compare with grid_cut."""
     labels, progress = solved(GridSource.of(network, None, None, None), regions, exchange)
     expected = preflow.grid_cut(network, method="serial-incremental-bfs")
     assert progress.lower == progress.upper == expected.value
     assert np.array_equal(labels, expected.labels)
     assert proved(exchange) == expected.value
     exchange.close()
+
+
+@given(grids(), st.integers(1, 27))
+@settings(max_examples=60, deadline=None)
+def test_the_answer_is_that_of_grid_cut(network: preflow.GridNetwork, regions: int) -> None:
+    check_answer(network, regions, MemoryExchange(2))
 
 
 @given(grids(), st.integers(1, 4), st.integers(2, 9))
@@ -110,13 +113,7 @@ def test_threads_within_regions(
     """Blocks of two pixels are searched and merged."""
     monkeypatch.setattr(grid_region.GridRegion, "_threads_for", lambda region, control: control.threads)
     monkeypatch.setattr(multicore_merging, "LEAST_BLOCK", 2)
-    exchange = MemoryExchange(threads)
-    labels, progress = solved(GridSource.of(network, None, None, None), regions, exchange)
-    expected = preflow.grid_cut(network, method="serial-incremental-bfs")
-    assert progress.lower == progress.upper == expected.value
-    assert np.array_equal(labels, expected.labels)
-    assert proved(exchange) == expected.value
-    exchange.close()
+    check_answer(network, regions, MemoryExchange(threads))
 
 
 def test_spare_threads_search_within_regions(monkeypatch: pytest.MonkeyPatch) -> None:
