@@ -19,15 +19,17 @@ from flow_auto import cases
 from records import write_rows
 
 import preflow
-from preflow.maxflow import api, policy
+from preflow.maxflow import policy
 
+#: The functions of :mod:`preflow.maxflow.policy` that decide.
+DECISIONS = ("choose", "worth_a_contraction", "worth_a_search_for_a_grid")
 #: Calls of which the median counts.
 CALLS = 7
 
 
 @contextmanager
 def timed_choices(spent: dict[str, float]) -> Iterator[None]:
-    """Add up the time of both decisions of calls in this context."""
+    """Add up the time of the decisions of calls in this context."""
 
     def timed(name: str, decide: Callable[..., Any]) -> Callable[..., Any]:
         def run(*arguments: Any, **keywords: Any) -> Any:
@@ -40,12 +42,12 @@ def timed_choices(spent: dict[str, float]) -> Iterator[None]:
 
     decisions: dict[str, Callable[..., Any]] = {name: getattr(policy, name) for name in spent}
     for name, decide in decisions.items():
-        setattr(api, name, timed(name, decide))
+        setattr(policy, name, timed(name, decide))
     try:
         yield
     finally:
         for name, decide in decisions.items():
-            setattr(api, name, decide)
+            setattr(policy, name, decide)
 
 
 def main() -> None:
@@ -61,14 +63,14 @@ def main() -> None:
         problem = make()
         rounds = []
         for _ in range(CALLS):
-            spent = {"choose": 0.0, "worth_a_contraction": 0.0}
+            spent = dict.fromkeys(DECISIONS, 0.0)
             with timed_choices(spent):
                 begin = time.process_time()
                 result = preflow.max_flow(problem, device="cpu", threads=1)
                 whole = time.process_time() - begin
             rounds.append(spent | {"solve": result.stats.seconds["solve"], "call": whole})
         seconds = {phase: statistics.median(each[phase] for each in rounds) for phase in rounds[0]}
-        share = (seconds["choose"] + seconds["worth_a_contraction"]) / seconds["solve"]
+        share = sum(seconds[name] for name in DECISIONS) / seconds["solve"]
         rows.append(
             {
                 "instance": name,

@@ -36,7 +36,6 @@ from . import policy
 from .contraction import BlockTrees, ContractedFlow, Contraction, contract
 from .flow_limit import behind_one_arc, read_flow_limit
 from .methods import METHODS
-from .policy import choose, worth_a_contraction, worth_a_gpu
 from .recover_flow import SecondStage
 from .recover_flow.completed import CompletedFlow, left_by
 from .recover_flow.known import KnownFlow
@@ -254,7 +253,7 @@ def solved_contracted(given: FlowInput, request: Request) -> tuple[Fields | None
         request.method != "auto"
         or request.device == "cuda"
         or isinstance(network, DeviceFlowNetwork)
-        or not worth_a_contraction(network)
+        or not policy.worth_a_contraction(network)
     ):
         return None, request
     deadline = Deadline(request.time_limit)
@@ -421,8 +420,8 @@ class FlowCall(Call[FlowNetwork]):
         flow_network = given.network
 
         def choice() -> Choice:
-            gpu = gpu_worth_using(flow_network, worth_a_gpu, request.may_look_for_gpu)
-            return choose(flow_network, request.device, request.most_threads, gpu)
+            gpu = gpu_worth_using(flow_network, policy.worth_a_gpu, request.may_look_for_gpu)
+            return policy.choose(flow_network, request.device, request.most_threads, gpu)
 
         method, chosen = request.choose(choice)
         device = gpu_of_method(flow_network, method)
