@@ -353,6 +353,23 @@ def test_networks_that_stay_networks(monkeypatch: pytest.MonkeyPatch) -> None:
         assert recognise_grid(other.network, other.source, other.sink) is None
 
 
+def test_only_networks_as_dense_as_grids_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(policy, "ARCS_OF_GRIDS", 100)
+    looked: list[FlowNetwork] = []
+
+    def look(network: FlowNetwork, *_: int, clear: bool) -> bool:
+        looked.append(network)
+        return clear
+
+    monkeypatch.setattr(policy, "is_energy", look)
+    grid = grid_2d(10, 13, seed=1).network
+    complete = FAMILIES["ac-dense"].generate("60", seed=1).network
+    path = FlowNetwork.from_arrays(np.arange(200), np.arange(1, 201), 1)
+    for network in (grid, complete, path):
+        assert WORTH_A_SEARCH(network, 0, 1, clear=True) == (network is grid)
+    assert looked == [grid]
+
+
 def test_energies() -> None:
     """Where most pixels have no terminal capacity, or a far smaller one, other methods are faster."""
     problem = grid_2d(40, 40, seed=1)

@@ -75,6 +75,8 @@ ARCS_A_THREAD_FOR_FIRST_USE = 4_000_000
 #: took 0.5 to 0.9 of the time from 360,000 arcs on, 1.0 with 130,000, and 1.3 with 50,000, where finding out
 #: takes a millisecond of three.
 ARCS_OF_GRIDS = 150_000
+#: Arcs a vertex of a grid, at most: those to 26 neighbours and two terminals. Denser networks need no look.
+MOST_ARCS_A_PIXEL = 28
 
 
 def worth_a_gpu(network: FlowNetwork, threads: int, in_use: bool) -> bool:
@@ -98,7 +100,12 @@ def worth_a_search_for_a_grid(network: FlowNetwork, source: int, sink: int, *, c
 
     With `clear` only where the terminals decide so much that this is never slower.
     """
-    return network.num_arcs >= ARCS_OF_GRIDS and is_energy(network, source, sink, clear=clear)
+    size, arcs = network.num_vertices, network.num_arcs
+    return (
+        arcs >= ARCS_OF_GRIDS
+        and ARCS_OF_PATHS * size <= arcs <= MOST_ARCS_A_PIXEL * size
+        and is_energy(network, source, sink, clear=clear)
+    )
 
 
 def choose(network: FlowNetwork, device: str = "auto", threads: int = 1, gpu: Device | None = None) -> Choice:
