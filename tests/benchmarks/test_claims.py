@@ -717,9 +717,10 @@ def test_maximum_flows_of_grids() -> None:
 
 
 def test_share_of_the_choice_of_auto() -> None:
-    path = RESULTS / "2026-11-28-flow-features-small-samples-epyc.json"
+    path = RESULTS / "2026-11-29-flow-features-epyc.json"
     rows = json.loads(path.read_text())["rows"]
-    spent = [row["seconds"]["choose"] + row["seconds"]["worth_a_contraction"] for row in rows]
+    decisions = ("choose", "worth_a_contraction", "worth_a_search_for_a_grid")
+    spent = [sum(row["seconds"][name] for name in decisions) for row in rows]
     shares = [row["share"] for row in rows]
     calls = [each / row["seconds"]["call"] for each, row in zip(spent, rows, strict=True)]
     assert (
@@ -727,9 +728,9 @@ def test_share_of_the_choice_of_auto() -> None:
         f"{1e3 * max(spent):.2f} at most; that is {100 * median(shares):.1f}% of the solve in the median, "
         f"and {100 * median(calls):.1f}% of the call"
     ) in MAX_FLOW
-    long = [row["share"] for row in rows if row["seconds"]["solve"] >= 0.0024]
+    long = [row["share"] for row in rows if row["seconds"]["solve"] >= 0.0034]
     met = (
-        f"All {len(long)} networks whose solve takes 2.4 ms or more are below it, with {100 * max(long):.1f}%"
+        f"All {len(long)} networks whose solve takes 3.4 ms or more are below it, with {100 * max(long):.1f}%"
     )
     late = [row["share"] for row in rows if row["share"] > 0.02]
     assert max(long) < 0.02
@@ -740,7 +741,6 @@ def test_share_of_the_choice_of_auto() -> None:
         if row["instance"].endswith(", 1 terminals") and "RMAT" in row["instance"]
     ]
     assert f"({graphs[0]:.1f} and {graphs[1]:.1f}%)" in MAX_FLOW
-    assert f"The worst is a solve of 0.08 ms ({100 * max(shares):.1f}%)" in MAX_FLOW
 
 
 def test_auto_on_traps() -> None:
