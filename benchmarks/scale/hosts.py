@@ -175,19 +175,12 @@ class TimedRay(RayExchange):
         return reports
 
 
-def solved_on_host(instance: Instance, how: str, count: int) -> dict[str, object]:
-    """Solve by threads or actors; return the answer's numbers and the seconds of its phases."""
+def solved_on_host(instance: Instance, how: str, count: int, host: TimedRay | None) -> dict[str, object]:
+    """Solve by threads, or by the actors of a host; return the answer's numbers and the seconds."""
     found: preflow.GridCutResult | preflow.distributed.RegionCutResult
     row: dict[str, object] = {}
     begin = time.perf_counter()
-    if how in ("multicore-merging", "cuda-tiled"):
-        threads = count if how == "multicore-merging" else None
-        found = preflow.grid_cut(*instance[1:], method=how, threads=threads)
-    elif how == "memory":
-        found = preflow.distributed.grid_cut(*instance[1:], exchange=how, regions=count, threads=count)
-        row = {"sweeps": found.sweeps, "regions": found.regions}
-    else:
-        host = TimedRay(workers=count, device="cuda" if how == "ray cuda" else "cpu")
+    if host is not None:
         found = preflow.distributed.grid_cut(*instance[1:], exchange=host, regions=count, threads=count)
         row = {
             "sweeps": found.sweeps,
@@ -195,8 +188,21 @@ def solved_on_host(instance: Instance, how: str, count: int) -> dict[str, object
             "read": host.read_at - begin,
             "sweeps seconds": host.swept_at - host.read_at,
         }
+    elif how in ("multicore-merging", "cuda-tiled"):
+        threads = count if how == "multicore-merging" else None
+        found = preflow.grid_cut(*instance[1:], method=how, threads=threads)
+    else:
+        found = preflow.distributed.grid_cut(*instance[1:], exchange=how, regions=count, threads=count)
+        row = {"sweeps": found.sweeps, "regions": found.regions}
     row |= {"value": int(found.value), "labels": int(found.labels.sum())}
     return row | {f"of which {name}": value for name, value in found.stats.seconds.items()}
+
+
+def actors(how: str, count: int) -> TimedRay | None:
+    """Return a host whose first solve starts the actors; the next ones find them."""
+    if not how.startswith("ray"):
+        return None
+    return TimedRay(workers=count, device="cuda" if how == "ray cuda" else "cpu")
 
 
 def measure_ray(path: Path, side: int, counts: list[int], device: str) -> None:
@@ -211,16 +217,17 @@ def measure_ray(path: Path, side: int, counts: list[int], device: str) -> None:
         ways += ["cuda-tiled", "ray cuda"]
         small = noisy_ball(64, 40, 15, 20, "small")  # compiles the kernels
         for how in ways[3:]:
-            solved_on_host(small, how, 1)
+            solved_on_host(small, how, 1, actors(how, 1))
     began = time.perf_counter()
     for instance, count in product(volumes, counts):
         for how in ways:
-            for _ in range(2):
+            gc.collect()  # actors of the last host have the CPUs
+            host = actors(how, count)
+            for _ in range(REPEATS):
                 if time.perf_counter() - began > MOST_SECONDS * len(volumes):
                     break
-                gc.collect()  # actors of the last result have the CPUs
                 begin = time.perf_counter()
-                row = solved_on_host(instance, how, count)
+                row = solved_on_host(instance, how, count, host)
                 row |= {"how": how, "workers": count, "seconds": time.perf_counter() - begin}
                 rows.append({"instance": instance.name, **row})
                 print(rows[-1], flush=True)
@@ -230,7 +237,7 @@ def measure_ray(path: Path, side: int, counts: list[int], device: str) -> None:
 def solved_in_two(instance: Instance, how: str, threads: int) -> dict[str, object]:
     """Solve two regions on some threads; return the answer's numbers and the seconds of its phases."""
     if how == "multicore-merging":
-        return solved_on_host(instance, how, threads)
+        return solved_on_host(instance, how, threads, None)
     begin = time.perf_counter()
     host = TimedRay(workers=2, threads=max(1, threads // 2)) if how == "ray" else "memory"
     found = preflow.distributed.grid_cut(*instance[1:], exchange=host, regions=2, threads=threads)

@@ -184,10 +184,10 @@ def test_the_cut_is_that_of_grid_cut(ray_cluster: None, regions: int, workers: i
 def test_an_actor_discharges_regions_at_the_same_time() -> None:
     """Each of two regions waits in its discharge until the other one is in it."""
     tasks = tasks_of(GRID, 2)
-    actor = Actor({0: 0, 1: 0}, 2, tasks, 0)
-    assert actor.build() == []
-    assert actor._control.threads == 1
-    assert Actor({0: 0, 1: 0}, 5, tasks, 0)._control.threads == 2
+    homes = {0: 0, 1: 0}
+    actor, several = Actor(2), Actor(5)
+    assert actor.build(tasks, homes, 0) == several.build(tasks, homes, 0) == []
+    assert (actor._control.threads, several._control.threads) == (1, 2)
     both = threading.Barrier(2, timeout=60)
     for worker in actor._workers.values():
         augment = worker.augment
@@ -206,6 +206,47 @@ def test_the_result_proves_itself(ray_cluster: None, unit: float) -> None:
     assert np.array_equal(result.labels, expected.labels)
     assert result.value == pytest.approx(expected.value)
     result.verify()
+
+
+def process_of(worker: Worker) -> int:
+    return os.getpid()
+
+
+def test_actors_stay_for_the_next_solve(ray_cluster: None) -> None:
+    """Also after one of them has died, after a time limit, and for another number of regions."""
+    host = RayExchange(workers=3)
+    labels, _ = solved(GRID, 5, host)
+    assert np.array_equal(labels, EXPECTED.labels)
+    processes = list(host.collect(process_of))
+    assert len(set(processes)) == 3
+    small = small_grid()
+    for kill in (False, True):
+        if kill:
+            ray.kill(host.actors[0])
+        result = preflow.distributed.grid_cut(*small, exchange=host, regions=4)
+        result.verify()
+        assert result.value == preflow.grid_cut(*small).value
+        assert host.replaced == kill
+    kept = set(host.collect(process_of))
+    assert len(kept & set(processes)) == 2
+    stopped = preflow.distributed.grid_cut(GRID, exchange=host, regions=2, time_limit=1e-3)
+    assert stopped.lower_bound <= EXPECTED.value <= stopped.upper_bound
+    assert len(host.actors) == 2
+    labels, _ = solved(GRID, 6, host)
+    assert np.array_equal(labels, EXPECTED.labels)
+    assert len(set(host.collect(process_of)) & kept) == 2
+    host._end()
+
+
+def test_actors_of_another_cluster_are_not_asked(ray_cluster: None) -> None:
+    host = RayExchange(workers=2)
+    solved(GRID, 2, host)
+    host._end()
+    lost = [object(), object()]
+    host._actors, host._node = lost, "the node of a cluster that has ended"  # type: ignore[assignment]
+    labels, _ = solved(GRID, 2, host)
+    assert np.array_equal(labels, EXPECTED.labels)
+    host._end()
 
 
 def test_the_name_of_the_host(ray_cluster: None, tmp_path: Path) -> None:

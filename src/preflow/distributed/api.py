@@ -162,6 +162,8 @@ def grid_cut(
     check_host(exchange, memory, folder)
     if exchange == "gpus":
         exchange = GpuExchange(memory=memory)
+    elif exchange == "ray":
+        exchange = RayExchange(workers=threads, checkpoint=folder)
     on_gpus = isinstance(exchange, GpuExchange)
     if on_gpus and any(source.periodic):
         raise UnsuitableMethodError(
@@ -180,8 +182,6 @@ def grid_cut(
         if not isinstance(exchange, str):
             return exchange
         place = folder_of(folder, attempt)
-        if exchange == "ray":
-            return RayExchange(workers=threads, checkpoint=place)
         if exchange == "files":
             cuts = [cut.tolist() for cut in boxes.cuts]
             return FileExchange(place, [*source.fingerprint, cuts], min(workers, TOGETHER), workers)

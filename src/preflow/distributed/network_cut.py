@@ -88,6 +88,8 @@ def min_cut(
     """
     check_time_limit(time_limit)
     check_host(exchange, None, folder, NETWORK_EXCHANGES)
+    if exchange == "ray":
+        exchange = RayExchange(workers=threads, checkpoint=folder)
     seconds: dict[str, float] = {}
     with timed(seconds, "build"):
         flow_network, source, sink = as_flow_problem(network, source, sink)
@@ -109,8 +111,6 @@ def min_cut(
         if not isinstance(exchange, str):
             return exchange
         place = folder_of(folder, attempt)
-        if exchange == "ray":
-            return RayExchange(workers=threads, checkpoint=place)
         if exchange == "files":
             return FileExchange(
                 place, ["network", flow_network.num_vertices, checksum], min(workers, TOGETHER)

@@ -115,23 +115,14 @@ class Actor:
 
     Parameters
     ----------
-    homes : mapping of int to int
-        The actor of each region.
     threads : int
         Regions that are built or discharged at the same time.
-    tasks : sequence of RegionTask
-        Those of all actors, since they may share arrays.
-    home : int
-        The number of this actor.
     """
 
-    def __init__(
-        self, homes: Mapping[int, int], threads: int, tasks: Sequence[RegionTask], home: int
-    ) -> None:
-        self._homes, self._tasks, self._home = homes, tasks, home
-        own = sum(owner == home for owner in homes.values())
-        self._control = Control(max(1, threads // max(1, own)))
+    def __init__(self, threads: int) -> None:
+        self._threads, self._control = threads, Control(threads)
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="preflow-region")
+        self._homes: Mapping[int, int] = {}
         self._workers: dict[int, Worker] = {}
         self._moved: list[int] = []
         self._local: Messages = {}
@@ -140,15 +131,30 @@ class Actor:
         self._sweep = -1
         self._before: dict[int, Outgoing] | None = None
 
-    def build(self) -> list[int]:
-        """Read the regions of this actor; return the other actors that own neighbours, in order."""
-        self._control.stop[0] = 0
-        self._is_new, self._before = True, None
-        own = [task for task in self._tasks if self._homes[task.number] == self._home]
+    def forget(self) -> None:
+        """Let go of all regions, and of the arrays that they were read from."""
+        self._workers, self._local = {}, {}
+
+    def build(self, tasks: Sequence[RegionTask], homes: Mapping[int, int], home: int) -> list[int]:
+        """Read the regions of this actor; return the other actors that own neighbours, in order.
+
+        Parameters
+        ----------
+        tasks : sequence of RegionTask
+            Those of all actors, since they may share arrays.
+        homes : mapping of int to int
+            The actor of each region.
+        home : int
+            The number of this actor.
+        """
+        self.forget()
+        own = [task for task in tasks if homes[task.number] == home]
+        self._control = Control(max(1, self._threads // max(1, len(own))))
+        self._homes, self._is_new, self._before = homes, True, None
         built = self._pool.map(lambda task: Worker(task.number, task.build()), own)
         self._workers = {worker.number: worker for worker in built}
-        near = {self._homes[other] for worker in self._workers.values() for other in worker.border.neighbours}
-        return sorted(near - {self._home})
+        near = {homes[other] for worker in self._workers.values() for other in worker.border.neighbours}
+        return sorted(near - {home})
 
     def ping(self) -> None:
         """Say nothing; an actor that has died cannot."""
@@ -323,6 +329,9 @@ class RayExchange:
     that: 2, 4 or 8 bytes for each border arc.
 
     The cut is the same for any number of workers, whoever dies.
+
+    Actors stay after a solve, since its proof asks them, and end with the object and its results. A new actor
+    takes about a second to start, so a second solve with the same object begins earlier.
     """
 
     def __init__(
@@ -377,20 +386,22 @@ class RayExchange:
 
         if self.device == "cuda":
             tasks = [_on_gpu(task) for task in tasks]
-        self._end()
         self._open_checkpoint()
         self.sweeps, self._busy, self._losses = 0, True, 0
         self._stored = self._borders = None
         self._moved.clear()
         self._connect()
+        cluster = self._node
         count = self._fitting(len(tasks))
+        if self._node != cluster:
+            self._actors.clear()
         cuts = [i * len(tasks) // max(1, count) for i in range(count + 1)]
         self._of_actor = [list(range(begin, end)) for begin, end in pairwise(cuts)]
+        self._keep_actors(count)
         self._tasks = ray.put(list(tasks))
-        self._actors = [self._new_actor(home) for home in range(count)]
         for attempt in range(ATTEMPTS):
             try:
-                self._near = self._get([actor.build.remote() for actor in self._actors])
+                self._near = self._build(range(count))
                 if self._checkpoint is not None:
                     sums: list[list[int]] = self._get([actor.fingerprint.remote() for actor in self._actors])
                     self._checkpoint.identify([each for row in sums for each in row])
@@ -542,12 +553,25 @@ class RayExchange:
                 held.update({name: len(other._actors) * each for name, each in other._each.items()})
         return held
 
-    def _new_actor(self, home: int) -> ActorHandle[Actor]:
-        homes = {number: owner for owner, numbers in enumerate(self._of_actor) for number in numbers}
+    def _keep_actors(self, count: int) -> None:
+        """Keep those of the last solve, which need not start, and begin to start others."""
+        for actor in self._actors[count:]:
+            ray.kill(actor)
+        del self._actors[count:]
+        for actor in self._actors:
+            actor.forget.remote()
+        self._actors += [self._new_actor() for _ in range(count - len(self._actors))]
+
+    def _new_actor(self) -> ActorHandle[Actor]:
         reserved = {f"num_{name.lower()}s": each for name, each in self._each.items()}
         remote = ray.remote(concurrency_groups={"control": 1}, **reserved)
-        actor: ActorHandle[Actor] = remote(Actor).remote(homes, self._threads, self._tasks, home)
+        actor: ActorHandle[Actor] = remote(Actor).remote(self._threads)
         return actor
+
+    def _build(self, homes: Iterable[int]) -> list[list[int]]:
+        """Let some actors read their regions; return for each which others own neighbours."""
+        owner = {number: home for home, numbers in enumerate(self._of_actor) for number in numbers}
+        return self._get([self._actors[home].build.remote(self._tasks, owner, home) for home in homes])
 
     def _sweep(self, order: Order) -> list[Report]:
         """Run both halves of a sweep."""
@@ -603,7 +627,7 @@ class RayExchange:
 
     def _replace(self, build: bool) -> None:
         """Put new actors in the places of those that do not answer; let these read their regions."""
-        fresh = []
+        fresh: list[int] = []
         answers = [actor.ping.options(concurrency_group="control").remote() for actor in self._actors]
         for home, answer in enumerate(answers):
             try:
@@ -611,11 +635,11 @@ class RayExchange:
             except ray.exceptions.RayError:
                 with suppress(Exception):
                     ray.kill(self._actors[home])
-                self._actors[home] = self._new_actor(home)
+                self._actors[home] = self._new_actor()
                 self.replaced += 1
-                fresh.append(self._actors[home])
+                fresh.append(home)
         if build:
-            self._get([actor.build.remote() for actor in fresh])
+            self._build(fresh)
 
     def _recover(self, error: LostError, *, to_stored: bool = False) -> list[Report]:
         """Go back to the end of the last sweep, or exactly `to_stored` states; return reports.
@@ -662,7 +686,7 @@ class RayExchange:
 
     def _start_over(self) -> None:
         """Let all actors read their regions again."""
-        self._get([actor.build.remote() for actor in self._actors])
+        self._build(range(len(self._actors)))
         self.sweeps, self._stored, self._borders, self._told = 0, None, None, False
         self._moved.clear()
 
@@ -719,13 +743,14 @@ class RayExchange:
         LostError
             An actor or an object is lost.
         """
-        left = list(references)
+        left, told = list(references), []
         while left:
             if self._control.stopped and not self._told:
                 self._told = True
-                for actor in self._actors:
-                    actor.stop.options(concurrency_group="control").remote()
+                told = [actor.stop.options(concurrency_group="control").remote() for actor in self._actors]
             _, left = ray.wait(left, num_returns=len(left), timeout=POLL_INTERVAL, fetch_local=False)
+        if told:  # none may come late, in the middle of the next solve
+            ray.wait(told, num_returns=len(told), timeout=PATIENCE)
         try:
             found: list[Outcome] = ray.get(list(references))
         except ray.exceptions.RayTaskError as error:
