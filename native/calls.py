@@ -38,7 +38,7 @@ from preflow.maxflow import cuda_hybrid
 from preflow.maxflow import policy as flow_policy
 from preflow.maxflow.contraction import arcs_of, without_cycles
 from preflow.maxflow.cuda_coloring import edge_coloring
-from preflow.maxflow.features import sample_arcs
+from preflow.maxflow.features import is_energy, sample_arcs
 from preflow.maxflow.levels import active_excess
 from preflow.maxflow.recover_flow import of_grid
 from preflow.transportation.cuda_transport.spanning_tree import spanning_tree
@@ -122,7 +122,12 @@ def flow_built_by(arcs_a_thread: int, network: preflow.FlowNetwork, sink: int, *
 def cut_as_grid(problem: preflow.MaxFlowProblem, **named: Any) -> None:
     """Find a maximum flow of a grid with stored arcs as that of a grid, also if excess needs a search."""
     usual = flow_policy.worth_a_search_for_a_grid, recognised_grid.ARCS_A_THREAD
-    flow_policy.worth_a_search_for_a_grid = lambda *given, **named: True
+
+    def look(network: Any, source: int, sink: int, *, clear: bool) -> bool:
+        is_energy(network, source, sink, clear=clear)
+        return True
+
+    flow_policy.worth_a_search_for_a_grid = look
     recognised_grid.ARCS_A_THREAD = 1
     try:
         verified(preflow.max_flow, problem, **named).source_side()

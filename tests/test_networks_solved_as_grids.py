@@ -391,6 +391,21 @@ def test_energies() -> None:
     assert not features.is_energy(faces.network, *ends)
 
 
+@given(st.integers(1, 40), st.integers(1, 40), st.floats(0, 1), st.integers(0, 99))
+def test_a_first_sample_rules_out_no_energy(height: int, width: int, share: float, seed: int) -> None:
+    """Where at least as many pixels have terminal capacities as an energy needs."""
+    rng = np.random.default_rng(seed)
+    here = rng.random((2, height, width)) < max(share, features.AT_TERMINALS)
+    grid = preflow.GridNetwork.from_arrays(9 * here[0], 9 * here[1], 2, connectivity=4)
+    problem = grid.to_flow_problem()
+    assert isinstance(problem.source, int)
+    assert isinstance(problem.sink, int)
+    found = features.is_energy(problem.network, problem.source, problem.sink)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(features, "ENDS_EXPECTED", 0)
+        assert found == features.is_energy(problem.network, problem.source, problem.sink)
+
+
 def test_a_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     """A solve that stops early has bounds, and a flow that proves the lower one."""
     problem = grid_2d(60, 60, seed=3)
