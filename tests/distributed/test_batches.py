@@ -20,6 +20,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 import preflow
 from preflow.distributed.batches import api
@@ -242,6 +243,28 @@ def test_an_item_that_ends_workers_of_dask_takes_no_other_with_it(workers: int) 
     assert found == [0, 1, 2, 4, 5, 6, 7, 8, 9, 10, 11]
     assert isinstance(failed, ItemError)
     assert isinstance(failed.error, WorkerDiedError)
+
+
+KEPT_ITEMS: list[NDArray[np.int64]] = []
+
+
+def keep(item: NDArray[np.int64]) -> list[int]:
+    """Keep an item; return the entries of all that were kept, which are alike within one."""
+    KEPT_ITEMS.append(item)
+    assert all((kept == kept[0]).all() for kept in KEPT_ITEMS if len(kept))
+    return [int(kept[0]) if len(kept) else -1 for kept in KEPT_ITEMS]
+
+
+@pytest.mark.parametrize("most", [1 << 26, 2000])
+def test_messages_may_come_where_the_last_one_was(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Items that a function keeps stay as they are; messages of more than `most` bytes have other memory."""
+    start = f"from preflow.distributed.batches import worker; worker.KEPT = {most}; worker.main()"
+    monkeypatch.setattr("preflow.distributed.batches.processes.PROGRAM", start)
+    sizes = [3, 100, 5, 40_000, 7, 300, 40_000, 0]
+    items = [np.full(size, number) for number, size in enumerate(sizes)]
+    found = list(preflow.distributed.map(keep, items, host="processes", workers=1, chunk=1))
+    numbers = [number if size else -1 for number, size in enumerate(sizes)]
+    assert found == [numbers[: k + 1] for k in range(len(sizes))]
 
 
 def test_what_cannot_be_sent_is_reported_for_its_item() -> None:

@@ -10,11 +10,14 @@ import os
 import pickle
 import struct
 import sys
+from io import BufferedReader
 from typing import IO
 
 from .task import Done, Task, dumps
 
 LENGTH = struct.Struct("<Q")
+#: Bytes that a worker keeps for the next message, at most.
+KEPT = 1 << 26
 
 
 def send(stream: IO[bytes], message: bytes) -> None:
@@ -43,7 +46,37 @@ def _exactly(stream: IO[bytes], count: int) -> bytes:
     return found
 
 
-def answer(task: Task, message: bytes) -> bytes:
+class Inbox:
+    """Messages from a stream, in memory that is used again: fresh pages cost as much as two copies."""
+
+    def __init__(self, stream: BufferedReader) -> None:
+        self._stream, self._memory = stream, bytearray()
+
+    def receive(self) -> memoryview:
+        """Read a message, which is valid until the next one is read.
+
+        Raises
+        ------
+        EOFError
+            The other side has ended.
+        """
+        (length,) = LENGTH.unpack(_exactly(self._stream, LENGTH.size))
+        memory = self._memory
+        if length > len(memory):
+            memory = bytearray(length)
+            if length <= KEPT:
+                self._memory = memory
+        message = memoryview(memory)[:length]
+        done = 0
+        while done < length:
+            count = self._stream.readinto(message[done:])
+            if count == 0:
+                raise EOFError
+            done += count
+        return message
+
+
+def answer(task: Task, message: memoryview) -> bytes:
     """Return the answer to a chunk; an error where it cannot be read, or the outcomes cannot be sent."""
     try:
         outcome: Done | Exception = task(pickle.loads(message))
@@ -54,11 +87,11 @@ def answer(task: Task, message: bytes) -> bytes:
 
 def main() -> None:
     """Serve until the input ends."""
-    requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    inbox, answers = Inbox(os.fdopen(os.dup(0), "rb")), os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     sys.stdout = sys.stderr
     try:
-        task: Task = pickle.loads(receive(requests))
+        task: Task = pickle.loads(inbox.receive())
     except EOFError:
         return
     except Exception as error:
@@ -67,6 +100,6 @@ def main() -> None:
     send(answers, b"")
     try:
         while True:
-            send(answers, answer(task, receive(requests)))
+            send(answers, answer(task, inbox.receive()))
     except (EOFError, BrokenPipeError):
         os._exit(0)  # nobody reads what is left in the buffers
