@@ -856,3 +856,19 @@ class TestTimeLimit:
 
     def test_a_generous_limit_changes_nothing(self) -> None:
         assert preflow.max_flow(DIAMOND, 0, 3, time_limit=60).value == 4
+
+
+@pytest.mark.parametrize(
+    ("num_arcs", "method", "quick"),
+    [
+        (10_000, "auto", True),
+        (10_001, "auto", False),
+        (10, "serial-hi-pr", False),
+        (10, "multicore-fifo", False),
+    ],
+)
+def test_only_short_solves_run_where_ctrl_c_waits_for_them(num_arcs: int, method: str, quick: bool) -> None:
+    vertices = np.arange(num_arcs + 1)
+    network = preflow.FlowNetwork.from_arrays(vertices[:-1], vertices[1:], 1)
+    request = Request(METHODS, method, "cpu", threads=1 if method == "auto" else None)
+    assert FlowCall.prepare(network, 0, num_arcs, request).is_quick(request) is quick

@@ -46,6 +46,10 @@ from .result import MaxFlowResult, MinCutResult
 if TYPE_CHECKING:
     from .methods import DeviceSolver, HostSolver
 
+#: Up to this many arcs a serial method of "auto" runs in the thread of the caller. Networks of 12 families
+#: with about as many took at most 7 ms. To hand 15 arcs to another thread took 0.07 of 0.28 ms, and 0.3 of
+#: 1.3 ms in a solve again after other work had emptied the caches.
+QUICK_ARCS = 10_000
 #: The fields of a result.
 Fields = dict[str, Any]
 
@@ -439,6 +443,11 @@ class FlowCall(Call[FlowNetwork]):
             device=device,
             seconds=given.seconds,
         )
+
+    def is_quick(self, request: Request) -> bool:
+        """Whether one thread of the host solves a small network."""
+        small = self.threads == 1 and self.device is None and self.instance.num_arcs <= QUICK_ARCS
+        return small and request.method == "auto"
 
     def first_stage(self) -> Fields:
         """Build and solve; return what all results have."""
