@@ -289,7 +289,7 @@ def fields_of_contracted(
         "lower_bound": lower,
         "upper_bound": upper,
         "stats": replace(cut.stats, reason=f"{blocks}; {cut.stats.reason}"),
-        "sink_side": network.to_caller(cut.sink_side[contraction.block]),
+        "sink_side": network.to_caller(contraction.by_vertex(cut.sink_side)),
         "network": network,
         "sources": contraction.sources,
         "sinks": contraction.sinks,

@@ -27,17 +27,18 @@ source is a bound, too.
         bound = capacity around the blocks of the terminals, if it is smaller
         stop if the arcs above threshold are those above bound, or fewer
         threshold = bound                                                        (at most once)
+    join arcs with the same ends                                                take_between
     solve the contracted network
 
 The flow
 --------
-A flow of the contracted network leaves surplus and need at the vertices of a block, which add up to zero.
-Strong arcs carry it: along a tree to the block's root, and from there along another one. Each arc of a tree
-gets at most the flow that goes through the block::
+The flow of a joined arc goes to the first of its parts. Flow between blocks leaves surplus and need at the
+vertices of a block, which add up to zero. Strong arcs carry it: along a tree to the block's root, and from
+there along another one. Each arc of a tree gets at most the flow that goes through the block::
 
     surplus of each vertex = flow in - flow out, over arcs between blocks       put_between
     send surplus up a tree to the root; fetch needs down another tree           route
-    if that is more than a capacity: cancel all cycles of flow                  cancel_cycles
+    if that is more than a capacity: cancel all cycles of flow                  overfills, cancel_cycles
 
 A flow without cycles sends at most its value through any vertex, so at most the bound through any arc, which
 is less than the capacity of a strong arc. So the third step always mends the second.
@@ -51,14 +52,18 @@ of the new minimum cut. Trees with other arcs are mended::
 
     each arc of a tree that is not above the bound:                             find_weak
         take another arc between its child and an earlier vertex                replace_weak
-    where there is none: plant the trees of the block again                      plant_trees
+    where there is none: plant the trees of the block again                     plant_joint_trees
+    if they have no common order: plant each of them                            plant_trees
     if these do not span the block: contract the network again
+
+Trees know a number that no arc of theirs had less capacity than. As long as the bound is below it, only arcs
+whose capacity fell below it are looked at. Trees are changed in place once the last flow has been computed.
 """
 
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -83,6 +88,10 @@ from .recover_flow.of_grid import GridSecondStage
 MOST_LEFT = 0.5
 #: Sums of capacities are rounded; a bound is raised by this share, which is far above the rounding.
 RAISED = 1e-9
+#: Arcs with the same ends are joined if a table of all pairs of blocks has at most this many entries an arc,
+MOST_PAIRS = 4
+#: and if the capacities between blocks are integers with at most this sum.
+MOST_JOINED = 2.0**61
 #: Where a vertex belongs: to neither kind of terminal, to the sources, or to the sinks.
 NEITHER, AT_SOURCES, AT_SINKS = 0, 1, 2
 
@@ -96,11 +105,14 @@ class Around(NamedTuple):
         The capacity out of the blocks of the sources, and into those of the sinks.
     arcs : int
         The number of arcs between blocks.
+    total : float
+        The sum of their capacities, of both directions.
     """
 
     sources: float
     sinks: float
     arcs: int
+    total: float
 
 
 class SortedArcs(NamedTuple):
@@ -121,13 +133,34 @@ class SortedArcs(NamedTuple):
     number: Indices
 
 
+class Between(NamedTuple):
+    """The arcs between blocks.
+
+    Attributes
+    ----------
+    number : ndarray, shape (k,)
+        Of the input arcs.
+    tail, head : ndarray, shape (k,)
+        Their ends.
+    place : ndarray, shape (k,)
+        The arc of the contracted network that each is part of.
+    """
+
+    number: Indices
+    tail: Indices
+    head: Indices
+    place: Indices
+
+
 class Trees(NamedTuple):
     """A tree in each block, its arcs directed away from its root or towards it.
 
     Attributes
     ----------
     order : ndarray, shape (n,)
-        The vertices, each after its parent.
+        The vertices, block after block, each after its parent.
+    position : ndarray, shape (n,)
+        Where in the order each vertex is.
     parent : ndarray, shape (n,)
         A root is its own parent.
     number : ndarray, shape (n,)
@@ -135,6 +168,7 @@ class Trees(NamedTuple):
     """
 
     order: Indices
+    position: Indices
     parent: Indices
     number: Indices
 
@@ -143,9 +177,9 @@ class Trees(NamedTuple):
 
 
 @kernel
-def sums_around(arcs: Arcs, block: Indices, role: NDArray[np.uint8]) -> tuple[float, float, Int64]:
+def sums_around(arcs: Arcs, block: Indices, role: NDArray[np.uint8]) -> tuple[float, float, Int64, float]:
     """Return the fields of :class:`Around` for the blocks with these roles."""
-    sources, sinks, count = 0.0, 0.0, np.int64(0)
+    sources, sinks, count, total = 0.0, 0.0, np.int64(0), 0.0
     has_reverse = len(arcs.reverse_capacity) > 0
     for i in range(len(arcs.tail)):
         u, v = block[arcs.tail[i]], block[arcs.head[i]]
@@ -154,6 +188,7 @@ def sums_around(arcs: Arcs, block: Indices, role: NDArray[np.uint8]) -> tuple[fl
         count += 1
         capacity = np.float64(arcs.capacity[i])
         back = np.float64(arcs.reverse_capacity[i]) if has_reverse else 0.0
+        total += capacity + back
         at_tail, at_head = role[u], role[v]
         if at_tail != at_head:
             if at_tail == AT_SOURCES:
@@ -164,7 +199,7 @@ def sums_around(arcs: Arcs, block: Indices, role: NDArray[np.uint8]) -> tuple[fl
                 sinks += back
             if at_head == AT_SINKS:
                 sinks += capacity
-    return sources, sinks, count
+    return sources, sinks, count, total
 
 
 @kernel
@@ -202,19 +237,110 @@ def sort_arcs(arcs: Arcs, threshold: float, by_head: bool, sorted_arcs: SortedAr
 
 
 @kernel
-def take_between(arcs: Arcs, block: Indices, taken: Indices, smaller: Arcs) -> None:
-    """Write the arcs between two blocks, with blocks as their ends, and their numbers to `taken`."""
-    has_reverse = len(arcs.reverse_capacity) > 0
-    k = ZERO
+def take_between(
+    arcs: Arcs, block: Indices, pair: Indices, between: Between, tail: Indices, head: Indices
+) -> Int64:
+    """Take the arcs between two blocks; join those with the same ends.
+
+    Parameters
+    ----------
+    pair : ndarray
+        The number of the joined arc from block u to block v, from 1, belongs at ``u * number of blocks + v``.
+        All are 0 on entry. If the array is empty, no arcs are joined.
+    between : Between
+        The result.
+    tail, head : ndarray
+        The ends of the joined arcs.
+
+    Returns
+    -------
+    The number of joined arcs.
+    """
+    blocks = np.uint64(np.sqrt(len(pair)))
+    k, end = ZERO, ZERO
     for i in range(len(arcs.tail)):
-        u, v = block[arcs.tail[i]], block[arcs.head[i]]
-        if u != v:
-            taken[k] = i
-            smaller.tail[k], smaller.head[k] = u, v
-            smaller.capacity[k] = arcs.capacity[i]
-            if has_reverse:
-                smaller.reverse_capacity[k] = arcs.reverse_capacity[i]
-            k += ONE
+        t, h = np.uint64(arcs.tail[i]), np.uint64(arcs.head[i])
+        u, v = np.uint64(block[t]), np.uint64(block[h])
+        if u == v:
+            continue
+        joined = np.uint64(pair[u * blocks + v]) if blocks > ZERO else ZERO
+        if joined == ZERO:
+            tail[end], head[end] = u, v
+            end += ONE
+            joined = end
+            if blocks > ZERO:
+                pair[u * blocks + v] = joined
+        between.number[k], between.tail[k], between.head[k] = i, t, h
+        between.place[k] = joined - ONE
+        k += ONE
+    return np.int64(end)
+
+
+@kernel
+def add_between(arcs: Arcs, between: Between, capacity: Numbers, reverse_capacity: Numbers) -> None:
+    """Add the capacities of the arcs between blocks to those of the joined arcs."""
+    has_reverse = len(reverse_capacity) > 0
+    for k in range(len(between.number)):
+        i, p = np.uint64(between.number[k]), np.uint64(between.place[k])
+        capacity[p] += arcs.capacity[i]
+        if has_reverse:
+            reverse_capacity[p] += arcs.reverse_capacity[i]
+
+
+@kernel
+def change_joined(
+    number: NDArray[np.int64],
+    new: Numbers,
+    place: Indices,
+    joins: bool,
+    capacity: Numbers,
+    joined: Numbers,
+    least: float,
+    lowered: NDArray[np.int64],
+) -> tuple[float, Int64]:
+    """Change capacities one after the other, and those of the joined arcs that they are part of.
+
+    Parameters
+    ----------
+    number, new : ndarray
+        Arcs and their new capacities.
+    place : ndarray
+        The joined arc that each arc is part of; the number of joined arcs for an arc within a block.
+    joins : bool
+        Whether there are sums of integers in `joined`; they wrap around. Otherwise each is one capacity.
+    capacity, joined : ndarray
+        The capacities to change.
+    least : float
+    lowered : ndarray
+        Gets the arcs within blocks whose new capacity is below `least`.
+
+    Returns
+    -------
+    change : by how much the sum of `joined` changes, if it has sums
+    count : how many arcs are written to `lowered`
+    """
+    change, count = 0.0, ZERO
+    for k in range(len(number)):
+        i = np.uint64(number[k])
+        p = np.uint64(place[i])
+        if p < np.uint64(len(joined)):
+            if joins:
+                joined[p] += new[k] - capacity[i]
+                change += np.float64(new[k]) - np.float64(capacity[i])
+            else:
+                joined[p] = new[k]
+        elif new[k] < least:
+            lowered[count] = i
+            count += ONE
+        capacity[i] = new[k]
+    return change, np.int64(count)
+
+
+@kernel
+def by_vertex(values: NDArray[np.bool_], block: Indices, result: NDArray[np.bool_]) -> None:
+    """Write the value of its block for each vertex."""
+    for v in range(len(block)):
+        result[v] = values[block[v]]
 
 
 def arcs_of(network: FlowNetwork) -> Arcs:
@@ -262,11 +388,26 @@ class BlockTrees:
     Attributes
     ----------
     up, down : Trees
-        Towards the roots, and away from them.
+        Towards the roots, and away from them. They may share their order.
+    least : float
+        No arc of the trees has a smaller capacity.
     """
 
     up: Trees
     down: Trees
+    least: float
+
+    @property
+    def share_order(self) -> bool:
+        """Whether both trees have one order."""
+        return self.up.order is self.down.order
+
+    def copy(self) -> BlockTrees:
+        """Return a copy with arrays of its own."""
+        up, down = (Trees(*(part.copy() for part in trees)) for trees in (self.up, self.down))
+        if self.share_order:
+            up = up._replace(order=down.order, position=down.position)
+        return BlockTrees(up, down, self.least)
 
 
 class StrongArcs:
@@ -299,9 +440,9 @@ class Contraction:
         Arcs are strong if their capacity is above it.
     block : ndarray of unsigned integers, shape (num_vertices,)
         The vertex of `smaller` that each vertex belongs to.
-    taken : ndarray, shape (smaller.num_arcs,)
-        The input arc that each arc of `smaller` is.
+    between : Between
     smaller : FlowNetwork
+        Its capacities are sums if it `joins` arcs between the same blocks.
     """
 
     network: FlowNetwork
@@ -309,8 +450,13 @@ class Contraction:
     sinks: NDArray[np.int64]
     threshold: float
     block: Array
-    taken: Array
+    between: Between
     smaller: FlowNetwork
+
+    @property
+    def joins(self) -> bool:
+        """Whether several arcs between the same blocks are one."""
+        return self.smaller.num_arcs < len(self.between.number)
 
     def terminals(self, vertices: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the blocks of sources or of sinks."""
@@ -330,6 +476,12 @@ class Contraction:
             root[self.block[terminals]] = terminals
         return root
 
+    def by_vertex(self, values: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return the value of its block for each vertex."""
+        result = np.empty(len(self.block), dtype=bool)
+        by_vertex(values, self.block, result)
+        return result
+
     def planted(self, network: FlowNetwork, bound: float, strong: StrongArcs) -> BlockTrees | None:
         """Plant trees of the strong arcs that are above a bound; None if they do not span the blocks.
 
@@ -341,42 +493,36 @@ class Contraction:
         strong : StrongArcs
             Of this contraction.
         """
-        size = len(self.block)
+        arcs, size, dtype = arcs_of(network), len(self.block), strong.by_tail.first.dtype
 
-        def trees() -> Trees:
-            return Trees(*(np.empty(size, dtype=strong.by_tail.first.dtype) for _ in range(3)))
+        order, *parts = (np.empty(size, dtype=dtype) for _ in range(5))
+        position = np.full(size, size, dtype=dtype)
+        down, up = Trees(order, position, *parts[:2]), Trees(order, position, *parts[2:])
+        in_turn = np.empty(0, dtype=dtype)
+        count, turned, least = plant_trees(
+            arcs, bound, strong.by_tail, self.block, self.root, in_turn, down, up
+        )
+        if count < size:
+            return None
+        planted = BlockTrees(up, down, float(least))
+        if turned < size:
+            return self._planted_again(arcs, bound, strong, planted, np.arange(len(self.root)))
+        return planted
 
-        down, back = trees(), trees()
-        up = back._replace(order=down.order)
-        count, turned = self._search(network, bound, strong.by_tail, self.root, down, up)
-        if count == size and turned < size:
-            up = back
-            count, _ = self._search(network, bound, strong.by_head, self.root, up, trees())
-        return BlockTrees(up, down) if count == size else None
-
-    def _search(
+    def mended(
         self,
         network: FlowNetwork,
         bound: float,
-        sorted_arcs: SortedArcs,
-        root: Array,
-        trees: Trees,
-        back: Trees,
-    ) -> tuple[int, int]:
-        """Plant trees: see :func:`plant_trees`."""
-        position = np.zeros(len(self.block), dtype=sorted_arcs.first.dtype)
-        count, turned = plant_trees(
-            arcs_of(network), bound, sorted_arcs, self.block, root, position, trees, back
-        )
-        return int(count), int(turned)
-
-    def mended(
-        self, network: FlowNetwork, bound: float, strong: StrongArcs, trees: BlockTrees
+        strong: StrongArcs,
+        trees: BlockTrees,
+        lowered: NDArray[np.int64],
+        *,
+        keep: bool,
     ) -> BlockTrees | None:
-        """Return trees of arcs with capacities above a bound: these, or copies with other arcs.
+        """Return trees of arcs with capacities above a bound: these, with other arcs where it needs them.
 
         An arc that is not above the bound is replaced by one between the same vertex and an earlier one.
-        Where there is none, the trees of the whole block are planted again.
+        Where there is none, the tree of the whole block is planted again.
 
         Such trees prove that no cut up to the bound separates a block: an arc of a tree leads out of each set
         of some, but not all, of its vertices. A path from the root to a vertex outside of the set has such an
@@ -388,42 +534,67 @@ class Contraction:
             As for :meth:`planted`.
         trees : BlockTrees
             Of this contraction.
+        lowered : ndarray of int64
+            All arcs that may have a capacity below `trees.least` now, in either direction.
+        keep : bool
+            Copy what is changed. Otherwise the given trees are invalid afterwards.
 
         Returns
         -------
         BlockTrees or None
             None if there are no such trees.
         """
-        up = self._mended(network, bound, trees.up, strong.by_tail, strong.by_head)
-        down = self._mended(network, bound, trees.down, strong.by_head, strong.by_tail)
-        if up is None or down is None:
-            return None
-        return trees if up is trees.up and down is trees.down else BlockTrees(up, down)
+        arcs, both = arcs_of(network), (trees.down, trees.up)
+        at_child = strong.by_head, strong.by_tail
+        least = np.inf
+        vertices = [tree.order for tree in both]
+        if trees.least > bound:
+            least = trees.least
+            ends = np.concatenate([network.tail[lowered], network.head[lowered]])
+            vertices = [ends.astype(tree.order.dtype) for tree in both]
+        weak = []
+        for tree, some in zip(both, vertices, strict=True):
+            found = np.empty_like(some)
+            count, above = find_weak(arcs, bound, tree, some, found)
+            weak.append(found[:count])
+            least = min(least, above)
+        if not any(map(len, weak)):
+            return replace(trees, least=least)
+        if keep:
+            trees = trees.copy()
+            both = trees.down, trees.up
+        failed = []
+        for tree, some, arcs_at_child in zip(both, weak, at_child, strict=True):
+            left, above = replace_weak(arcs, bound, arcs_at_child, self.block, some, tree)
+            failed.append(self.block[some[:left]])
+            least = min(least, above)
+        blocks = np.unique(np.concatenate(failed))
+        trees = replace(trees, least=least)
+        return self._planted_again(arcs, bound, strong, trees, blocks) if len(blocks) else trees
 
-    def _mended(
-        self, network: FlowNetwork, bound: float, trees: Trees, at_child: SortedArcs, at_parent: SortedArcs
-    ) -> Trees | None:
-        """Mend the trees of one direction, with arcs sorted by their ends at children and at parents."""
-        arcs, size = arcs_of(network), len(self.block)
-        weak = np.empty_like(trees.parent)
-        count = find_weak(arcs, bound, trees, weak)
-        if count == 0:
-            return trees
-        mended = Trees(trees.order, trees.parent.copy(), trees.number.copy())
-        position = np.empty_like(trees.order)
-        left = replace_weak(arcs, bound, at_child, self.block, position, weak[:count], mended)
-        if left == 0:
-            return mended
-        failed = np.zeros(self.smaller.num_vertices, dtype=bool)
-        failed[self.block[weak[:left]]] = True
-        inside = failed[self.block]
-        mended = mended._replace(order=np.empty_like(trees.order))
-        back = Trees(mended.order, *(np.empty(size, dtype=position.dtype) for _ in range(2)))
-        reached, _ = self._search(network, bound, at_parent, self.root[failed], mended, back)
-        if reached < np.count_nonzero(inside):
-            return None
-        order = np.concatenate([trees.order[~inside[trees.order]], mended.order[:reached]])
-        return mended._replace(order=order)
+    def _planted_again(
+        self, arcs: Arcs, bound: float, strong: StrongArcs, trees: BlockTrees, blocks: Array
+    ) -> BlockTrees | None:
+        """Plant the trees of some blocks again, in place; None if they do not span these blocks."""
+        up, down, root, least = trees.up, trees.down, self.root[blocks], trees.least
+        start = down.position[root]
+        size = forget_blocks(self.block, start, up, down)
+        if trees.share_order:
+            reached, above = plant_joint_trees(
+                arcs, bound, strong.by_tail, strong.by_head, self.block, start, up, down
+            )
+            if reached == size:
+                return replace(trees, least=min(least, above))
+            up = up._replace(order=down.order.copy(), position=down.position.copy())
+            forget_blocks(self.block, start, up, down)
+        unused = Trees(*(np.empty_like(part) for part in down))
+        for tree, at_parent in ((down, strong.by_tail), (up, strong.by_head)):
+            back = unused._replace(order=tree.order, position=tree.position)
+            reached, _, above = plant_trees(arcs, bound, at_parent, self.block, root, start, tree, back)
+            least = min(least, above)
+            if reached < size:
+                return None
+        return BlockTrees(up, down, least)
 
     def expanded(self, network: FlowNetwork, trees: BlockTrees, smaller_flow: Array) -> Array:
         """Return the flow of every input arc for a flow of the contracted network.
@@ -438,9 +609,13 @@ class Contraction:
         arcs = arcs_of(network)
         flow = np.zeros(network.num_arcs, dtype=smaller_flow.dtype)
         surplus = np.zeros(network.num_vertices, dtype=flow.dtype)
-        put_between(arcs, self.taken, smaller_flow, flow, surplus)
-        route(trees.up, trees.down, surplus, flow)
-        if overfills(arcs, flow):
+        put_between(arcs, self.between, smaller_flow.copy(), flow, surplus)
+        up, down = trees.up, trees.down
+        if trees.share_order:
+            most = route(up, down, True, True, surplus, flow)
+        else:
+            most = route(up, down, True, False, surplus, flow) + route(up, down, False, True, surplus, flow)
+        if raised(most) > trees.least and overfills(arcs, flow):
             without_cycles(arcs, flow, network.num_vertices)
         return flow
 
@@ -472,23 +647,17 @@ def contract(
         threshold = bound
     if found is None or count > MOST_LEFT * size or deadline.passed():
         return None
-    taken = np.empty(sums.arcs, dtype=block.dtype)
-    backward = sums.arcs if len(arcs.reverse_capacity) else 0
-    smaller = Arcs(
-        np.empty(sums.arcs, dtype=block.dtype),
-        np.empty(sums.arcs, dtype=block.dtype),
-        np.empty(sums.arcs, dtype=network.capacity.dtype),
-        np.empty(backward, dtype=network.capacity.dtype),
-    )
-    take_between(arcs, block, taken, smaller)
-    left = FlowNetwork(
-        count,
-        smaller.tail,
-        smaller.head,
-        smaller.capacity,
-        reverse_capacity=None if network.reverse_capacity is None else smaller.reverse_capacity,
-    )
-    return Contraction(network, sources, sinks, threshold, block, taken, left)
+    pairs = count * count
+    if network.capacity.dtype.kind != "i" or sums.total > MOST_JOINED or pairs > MOST_PAIRS * len(arcs.tail):
+        pairs = 0
+    *parts, tail, head = (np.empty(sums.arcs, dtype=block.dtype) for _ in range(6))
+    between = Between(*parts)
+    number = take_between(arcs, block, np.zeros(pairs, dtype=block.dtype), between, tail, head)
+    capacity = np.zeros(number, dtype=network.capacity.dtype)
+    reverse = None if network.reverse_capacity is None else np.zeros_like(capacity)
+    add_between(arcs, between, capacity, capacity[:0] if reverse is None else reverse)
+    left = FlowNetwork(count, tail[:number], head[:number], capacity, reverse_capacity=reverse)
+    return Contraction(network, sources, sinks, threshold, block, between, left)
 
 
 def raised(capacity: int | float) -> float:
@@ -505,13 +674,22 @@ def count_above(arcs: Arcs, threshold: float) -> int:
 
 
 @kernel
-def put_between(arcs: Arcs, taken: Indices, amount: Numbers, flow: Numbers, surplus: Numbers) -> None:
-    """Write the flow of the arcs between blocks; add flow in minus flow out to `surplus`, of each vertex."""
-    for k in range(len(taken)):
-        i = np.uint64(taken[k])
-        flow[i] = amount[k]
-        surplus[arcs.head[i]] += amount[k]
-        surplus[arcs.tail[i]] -= amount[k]
+def put_between(arcs: Arcs, between: Between, amount: Numbers, flow: Numbers, surplus: Numbers) -> None:
+    """Write the flow of the arcs between blocks; add flow in minus flow out to `surplus`, of each vertex.
+
+    `amount`, the flow of the joined arcs, goes to their first parts. It is 0 everywhere afterwards.
+    """
+    for k in range(len(between.number)):
+        p = np.uint64(between.place[k])
+        left = amount[p]
+        if left == 0:
+            continue
+        i = np.uint64(between.number[k])
+        part = min(left, arcs.capacity[i]) if left > 0 else max(left, -arcs.reverse_capacity[i])
+        amount[p] = left - part
+        flow[i] = part
+        surplus[between.head[k]] += part
+        surplus[between.tail[k]] -= part
 
 
 @kernel
@@ -534,99 +712,186 @@ def plant_trees(
     strong: SortedArcs,
     block: Indices,
     root: Indices,
-    position: Indices,
+    start: Indices,
     trees: Trees,
     back: Trees,
-) -> tuple[np.uint64, np.uint64]:
-    """Search each block breadth-first from its root, over arcs with capacities above `bound`.
+) -> tuple[Int64, Int64, float]:
+    """Search blocks breadth-first from their roots, over arcs with capacities above `bound`.
 
     The search also looks for an arc from each vertex to an earlier one. If there is one for each vertex,
     these arcs are trees that lead back to the roots.
 
     Parameters
     ----------
-    position : ndarray, shape (n,)
-        Where in the order each vertex is, from 1. All are 0 on entry, that is, not reached.
+    root : ndarray
+        Of the blocks to be searched.
+    start : ndarray
+        Where in the order each of these blocks begins. If it is empty, each begins where the last one ends.
     trees, back : Trees
-        The results. They share one order.
+        The results. They share order and position. On entry ``position[v]`` is n for each vertex v of these
+        blocks, that is, not reached.
 
     Returns
     -------
     count : the number of vertices that were reached
     turned : the number of vertices with an arc to an earlier one; all roots count
+    least : no arc of `trees` or `back` has a smaller capacity
     """
-    order, parent, number = trees
-    m = np.uint64(len(arcs.tail))
-    end, turned = ZERO, np.uint64(len(root))
+    order, position, parent, number = trees
+    m, n = np.uint64(len(arcs.tail)), np.uint64(len(order))
+    count, turned, least = ZERO, np.uint64(len(root)), np.inf
+    end = ZERO
     for b in range(len(root)):
         r = np.uint64(root[b])
-        order[end] = r
+        if len(start) > 0:
+            end = np.uint64(start[b])
+        begin = k = end
+        order[end], position[r] = r, end
         end += ONE
-        parent[r], number[r], position[r] = r, 0, end
+        parent[r], number[r] = r, 0
         back.parent[r], back.number[r] = r, 0
-    k = ZERO
-    while k < end:
-        v = np.uint64(order[k])
-        k += ONE
-        is_turned = parent[v] == v
-        for e in range(np.uint64(strong.first[v]), np.uint64(strong.first[v + ONE])):
-            w, i = np.uint64(strong.other[e]), np.uint64(strong.number[e])
-            at = np.uint64(position[w])
-            is_new = at == 0
-            is_earlier = not is_new and at < k and not is_turned
-            if not (is_new or is_earlier) or block[w] != block[v]:
-                continue
-            if (arcs.capacity[i] if i < m else arcs.reverse_capacity[i - m]) <= bound:
-                continue
-            if is_new:
-                order[end] = w
-                end += ONE
-                parent[w], number[w], position[w] = v, i, end
-            else:
-                back.parent[v], back.number[v] = w, i
-                is_turned = True
-                turned += ONE
-    return end, turned
+        while k < end:
+            v = np.uint64(order[k])
+            is_turned = v == r
+            for e in range(np.uint64(strong.first[v]), np.uint64(strong.first[v + ONE])):
+                w, i = np.uint64(strong.other[e]), np.uint64(strong.number[e])
+                at = np.uint64(position[w])
+                is_new = at == n
+                is_earlier = at < k and not is_turned
+                if not (is_new or is_earlier) or block[w] != block[v]:
+                    continue
+                capacity = arcs.capacity[i] if i < m else arcs.reverse_capacity[i - m]
+                if capacity <= bound:
+                    continue
+                least = min(least, np.float64(capacity))
+                if is_new:
+                    order[end], position[w] = w, end
+                    end += ONE
+                    parent[w], number[w] = v, i
+                else:
+                    back.parent[v], back.number[v] = w, i
+                    is_turned = True
+                    turned += ONE
+            k += ONE
+        count += end - begin
+    return np.int64(count), np.int64(turned), least
 
 
 @kernel
-def find_weak(arcs: Arcs, bound: float, trees: Trees, weak: Indices) -> Int64:
-    """Write the vertices whose arc to the parent, or from it, is not above `bound`; return their number."""
-    m = np.uint64(len(arcs.tail))
-    count = ZERO
-    for v in range(len(trees.parent)):
-        i = np.uint64(trees.number[v])
-        if (arcs.capacity[i] if i < m else arcs.reverse_capacity[i - m]) <= bound and trees.parent[v] != v:
-            weak[count] = v
-            count += ONE
+def forget_blocks(block: Indices, start: Indices, up: Trees, down: Trees) -> Int64:
+    """Mark all vertices of the blocks that begin at `start` as not reached; return their number."""
+    n = np.uint64(len(block))
+    count = 0
+    for b in range(len(start)):
+        k = np.uint64(start[b])
+        here = block[down.order[k]]
+        while k < n and block[down.order[k]] == here:
+            for tree in (up, down):
+                v = np.uint64(tree.order[k])
+                tree.position[v], tree.parent[v] = n, n
+            k += ONE
+            count += 1
     return np.int64(count)
 
 
 @kernel
-def replace_weak(
+def plant_joint_trees(
     arcs: Arcs,
     bound: float,
-    strong: SortedArcs,
+    by_tail: SortedArcs,
+    by_head: SortedArcs,
     block: Indices,
-    position: Indices,
-    weak: Indices,
-    trees: Trees,
-) -> Int64:
-    """Give weak vertices other arcs, to or from earlier vertices; return for how many there is none.
+    start: Indices,
+    up: Trees,
+    down: Trees,
+) -> tuple[Int64, float]:
+    """Search blocks from their roots for vertices that have arcs both from and to earlier ones.
+
+    The parameters are as for :func:`plant_trees`, but two trees share order and position, the roots are at
+    `start` in the order, and the parent of each vertex is n on entry.
+
+    Returns
+    -------
+    count : the number of vertices that were reached
+    least : no arc of the trees has a smaller capacity
+    """
+    order, position = down.order, down.position
+    m, n = np.uint64(len(arcs.tail)), np.uint64(len(order))
+    count, least = ZERO, np.inf
+    for b in range(len(start)):
+        begin = np.uint64(start[b])
+        r, k, end = np.uint64(order[begin]), begin, begin + ONE
+        position[r] = k
+        for tree in (up, down):
+            tree.parent[r], tree.number[r] = r, 0
+        while k < end:
+            v = np.uint64(order[k])
+            k += ONE
+            for strong, tree, other in ((by_tail, down, up), (by_head, up, down)):
+                for e in range(np.uint64(strong.first[v]), np.uint64(strong.first[v + ONE])):
+                    w, i = np.uint64(strong.other[e]), np.uint64(strong.number[e])
+                    if tree.parent[w] != n or block[w] != block[v]:
+                        continue
+                    capacity = arcs.capacity[i] if i < m else arcs.reverse_capacity[i - m]
+                    if capacity <= bound:
+                        continue
+                    least = min(least, np.float64(capacity))
+                    tree.parent[w], tree.number[w] = v, i
+                    if other.parent[w] != n:
+                        order[end], position[w] = w, end
+                        end += ONE
+        count += end - begin
+    return np.int64(count), least
+
+
+@kernel
+def find_weak(
+    arcs: Arcs, bound: float, trees: Trees, vertices: Indices, weak: Indices
+) -> tuple[Int64, float]:
+    """Write those of the vertices whose arc to the parent, or from it, is not above `bound`.
+
+    Returns
+    -------
+    count : their number
+    least : the least capacity of such arcs of the others, infinity if there are none
+    """
+    m = np.uint64(len(arcs.tail))
+    count, least = ZERO, np.inf
+    for k in range(len(vertices)):
+        v = np.uint64(vertices[k])
+        if trees.parent[v] == v:
+            continue
+        i = np.uint64(trees.number[v])
+        capacity = arcs.capacity[i] if i < m else arcs.reverse_capacity[i - m]
+        if capacity <= bound:
+            weak[count] = v
+            count += ONE
+        else:
+            least = min(least, np.float64(capacity))
+    return np.int64(count), least
+
+
+@kernel
+def replace_weak(
+    arcs: Arcs, bound: float, strong: SortedArcs, block: Indices, weak: Indices, trees: Trees
+) -> tuple[Int64, float]:
+    """Give weak vertices other arcs, to or from earlier vertices.
 
     Parameters
     ----------
     strong : SortedArcs
         Sorted by the ends that are children.
-    position : ndarray, shape (n,)
-        Gets the position of each vertex in the order.
     weak : ndarray
         The vertices. Those that are left are its first entries afterwards.
+
+    Returns
+    -------
+    left : for how many vertices there is no such arc
+    least : the least capacity of the new arcs, infinity if there are none
     """
     m = np.uint64(len(arcs.tail))
-    for k in range(len(position)):
-        position[trees.order[k]] = k
-    left = ZERO
+    position = trees.position
+    left, least = ZERO, np.inf
     for k in range(len(weak)):
         v = np.uint64(weak[k])
         found = False
@@ -634,14 +899,16 @@ def replace_weak(
             w, i = np.uint64(strong.other[e]), np.uint64(strong.number[e])
             if position[w] >= position[v] or block[w] != block[v]:
                 continue
-            if (arcs.capacity[i] if i < m else arcs.reverse_capacity[i - m]) > bound:
+            capacity = arcs.capacity[i] if i < m else arcs.reverse_capacity[i - m]
+            if capacity > bound:
                 trees.parent[v], trees.number[v] = w, i
+                least = min(least, np.float64(capacity))
                 found = True
                 break
         if not found:
             weak[left] = v
             left += ONE
-    return np.int64(left)
+    return np.int64(left), least
 
 
 @kernel
@@ -655,29 +922,31 @@ def send(flow: Numbers, number: np.uint64, amount: Number) -> None:
 
 
 @kernel
-def route(up: Trees, down: Trees, surplus: Numbers, flow: Numbers) -> None:
-    """Send all surplus to the roots, and from there to where flow is needed.
+def route(up: Trees, down: Trees, sends: bool, fetches: bool, surplus: Numbers, flow: Numbers) -> float:
+    """Send all surplus to the roots, and from there to where flow is needed; return the most through an arc.
 
-    `up` has arcs from each vertex to its parent, `down` from each parent to the vertex.
+    `up` has arcs from each vertex to its parent, `down` from each parent to the vertex. Trees that share an
+    order do both at once. Otherwise one call `sends` along `up`, and the next one `fetches` along `down`.
     """
+    most = 0.0
     k = np.uint64(len(up.order))
     while k > ZERO:
         k -= ONE
-        v = np.uint64(up.order[k])
-        p, amount = np.uint64(up.parent[v]), surplus[v]
-        if p != v and amount > 0:
-            send(flow, np.uint64(up.number[v]), amount)
+        v = np.uint64(up.order[k] if sends else down.order[k])
+        amount = surplus[v]
+        is_sent = amount > 0
+        if amount == 0 or not (sends if is_sent else fetches):
+            continue
+        # Both are read, since the sign of amounts cannot be predicted.
+        up_parent, down_parent = np.uint64(up.parent[v]), np.uint64(down.parent[v])
+        up_number, down_number = np.uint64(up.number[v]), np.uint64(down.number[v])
+        p = up_parent if is_sent else down_parent
+        if p != v:
+            send(flow, up_number if is_sent else down_number, abs(amount))
             surplus[p] += amount
             surplus[v] = 0
-    k = np.uint64(len(down.order))
-    while k > ZERO:
-        k -= ONE
-        v = np.uint64(down.order[k])
-        p, amount = np.uint64(down.parent[v]), surplus[v]
-        if p != v and amount < 0:
-            send(flow, np.uint64(down.number[v]), -amount)
-            surplus[p] += amount
-            surplus[v] = 0
+            most = max(most, np.float64(abs(amount)))
+    return most
 
 
 @kernel
@@ -798,11 +1067,15 @@ class ContractedFlow:
                     self._flow = contraction.expanded(self._network, trees, smaller)
             return self._flow
 
+    @property
+    def is_known(self) -> bool:
+        """Whether the flow has been computed, so that the trees are not read any more."""
+        return self._flow is not None
+
     def preflow(self) -> AnyArray:
         """Return the flow of every input arc."""
         return self.flow()
 
     def source_side(self) -> NDArray[np.bool_]:
         """Return which vertices the source reaches over residual arcs: whole blocks."""
-        side: NDArray[np.bool_] = self._stage.source_side()[self._contraction.block]
-        return side
+        return self._contraction.by_vertex(self._stage.source_side())

@@ -86,7 +86,16 @@ from ...solving.method import Method
 from ...solving.timing import timed
 from ...stats import SolveStats
 from ..api import FlowCall, best_cut, fields_of_contracted, max_flow
-from ..contraction import BlockTrees, Contraction, StrongArcs, contract, raised
+from ..contraction import (
+    MOST_JOINED,
+    BlockTrees,
+    ContractedFlow,
+    Contraction,
+    StrongArcs,
+    change_joined,
+    contract,
+    raised,
+)
 from ..methods import METHODS
 from ..policy import choose, worth_a_contraction
 from ..recover_flow import Unused, flow_of_arcs, return_directly, return_upstream, topological_order
@@ -120,6 +129,9 @@ REPAIR_SHARE = 0.25
 #: What has failed is tried again after this many solves without it, twice as many with each failure, at most
 #: the second number.
 FIRST_PAUSE, LAST_PAUSE = 8, 64
+#: After more calls of `set_capacity` than this between two solves, all arcs of the trees in contracted blocks
+#: are looked at. Up to it only those whose capacity fell.
+MOST_CHANGES = 1000
 #: Why `auto` takes its method for a network without flow, if the last flow has not helped.
 EMPTIED = "solved from an empty flow: the last flow did not help before"
 GIVEN_UP = "solved from an empty flow: the last flow did not help"
@@ -563,9 +575,18 @@ class _Contracted:
     solver : MaxFlow
         Of the contracted network.
     place : ndarray
-        The arc of the contracted network that each input arc is; their number for an arc within a block.
+        The arc of the contracted network that each input arc is part of; their number for an arc within a
+        block.
+    capacity, reverse : ndarray
+        Of the contracted network; `reverse` is empty if there are no reverse capacities.
+    total : float
+        The sum of both.
     trees : BlockTrees or None
         Of arcs above the last bound, once capacities have changed.
+    lowered : list of ndarray of int64
+        The arcs that may have less capacity than all arcs of the trees.
+    reader : ContractedFlow or None
+        The second stage of the last result, which may read the trees.
     strong : StrongArcs
         The arcs that were strong when the network was contracted.
     """
@@ -575,30 +596,72 @@ class _Contracted:
         terminals = (contraction.terminals(each) for each in (contraction.sources, contraction.sinks))
         self.solver = MaxFlow(contraction.smaller, *terminals)
         self.solver._may_contract = False
-        number = contraction.smaller.num_arcs
-        self.place: Array = np.full(contraction.network.num_arcs, number, dtype=contraction.taken.dtype)
-        self.place[contraction.taken] = np.arange(number, dtype=self.place.dtype)
+        smaller, between = contraction.smaller, contraction.between
+        self.place: Array = np.full(contraction.network.num_arcs, smaller.num_arcs, between.place.dtype)
+        self.place[between.number] = between.place
+        self.capacity = smaller.capacity.copy()
+        self.reverse = (
+            self.capacity[:0] if smaller.reverse_capacity is None else smaller.reverse_capacity.copy()
+        )
+        self.total = float(self.capacity.sum(dtype=np.float64) + self.reverse.sum(dtype=np.float64))
         self.trees: BlockTrees | None = None
+        self.lowered: list[NDArray[np.int64]] = []
+        self.reader: ContractedFlow | None = None
         self.strong = StrongArcs(contraction)
 
     def __getstate__(self) -> dict[str, object]:
-        """Return the state with a copy of the solver, whose capacities change."""
-        return self.__dict__ | {"solver": copy(self.solver)}
+        """Return the state with copies of what changes, and without the trees."""
+        changing = {
+            "solver": copy(self.solver),
+            "capacity": self.capacity.copy(),
+            "reverse": self.reverse.copy(),
+        }
+        return self.__dict__ | changing | {"trees": None, "lowered": [], "reader": None}
 
-    def change(self, arcs: NDArray[np.int64], values: Array, reverse: bool) -> None:
-        """Change capacities."""
-        places = self.place[arcs]
-        kept = places < self.contraction.smaller.num_arcs
-        self.solver.set_capacity(places[kept], values[kept], reverse=reverse)
+    def change(self, edited: Array, arcs: NDArray[np.int64], values: Array, reverse: bool) -> None:
+        """Change capacities in `edited`, and those of the contracted network."""
+        joined = self.reverse if reverse else self.capacity
+        least = 0.0 if self.trees is None else self.trees.least
+        lowered = np.empty_like(arcs)
+        change, count = change_joined(
+            arcs, values, self.place, self.contraction.joins, edited, joined, least, lowered
+        )
+        self.total += change
+        if count:
+            self.lowered.append(lowered[:count])
+        if len(self.lowered) > MOST_CHANGES:
+            assert self.trees is not None
+            self.trees = replace(self.trees, least=0.0)
+            self.lowered.clear()
+
+    def hand_over(self) -> bool:
+        """Hand changed capacities over to the solver; return False if sums are too large."""
+        if self.contraction.joins and self.total > MOST_JOINED:
+            return False
+        smaller = self.solver.network
+        self._hand_over(self.capacity, smaller.capacity, reverse=False)
+        if smaller.reverse_capacity is not None:
+            self._hand_over(self.reverse, smaller.reverse_capacity, reverse=True)
+        return True
+
+    def _hand_over(self, new: Array, old: Array, *, reverse: bool) -> None:
+        changed = np.flatnonzero(new != old)
+        self.solver.set_capacity(changed, new[changed], reverse=reverse)
 
     def holds(self, network: FlowNetwork, bound: float) -> bool:
         """Whether no cut up to a bound separates a block with the capacities that `network` has now."""
-        contraction, trees = self.contraction, self.trees
+        contraction = self.contraction
+        # If this is interrupted, there are none.
+        trees, self.trees = self.trees, None
         if trees is None:
-            self.trees = contraction.planted(network, bound, self.strong)
+            trees = contraction.planted(network, bound, self.strong)
         else:
-            self.trees = contraction.mended(network, bound, self.strong, trees)
-        return self.trees is not None
+            lowered = np.concatenate([*self.lowered, np.zeros(0, dtype=np.int64)])
+            keep = self.reader is not None and not self.reader.is_known
+            trees = contraction.mended(network, bound, self.strong, trees, lowered, keep=keep)
+        self.lowered.clear()
+        self.trees = trees
+        return trees is not None
 
 
 class _Whole(NamedTuple):
@@ -708,9 +771,10 @@ class MaxFlow:
         """The network with all changes so far; later changes leave it as it is."""
         if self._snapshot is None:
             snapshot = copy(self._given)
-            object.__setattr__(snapshot, "capacity", _read_only(self._capacity))
-            if self._reverse is not None:
-                object.__setattr__(snapshot, "reverse_capacity", _read_only(self._reverse))
+            for name, values in (("capacity", self._capacity), ("reverse_capacity", self._reverse)):
+                if values is not None:
+                    values.flags.writeable = False  # the next change copies it
+                    object.__setattr__(snapshot, name, values)
             self._snapshot = snapshot
         return self._snapshot
 
@@ -754,9 +818,9 @@ class MaxFlow:
         kept, contracted = self._kept, self._contracted
         # Ctrl-C may come before all have changed.
         self._snapshot = self._kept = self._contracted = None
-        edited[numbers] = new
         if contracted is not None:
-            contracted.change(numbers, edited[numbers], reverse)
+            contracted.change(edited, numbers, new.astype(edited.dtype), reverse)
+        edited[numbers] = new
         if kept is not None and edits is not None:
             kept.change(self._given, edits, reverse)
         self._kept, self._contracted = kept, contracted
@@ -934,6 +998,11 @@ class MaxFlow:
             assert contracted is not None
             # A new contraction is of the current capacities, so it needs no check.
             is_new = contracted.contraction.network is network
+            with timed(self._reading, "build"):
+                fits = contracted.hand_over()
+            if not fits:
+                self._forget_contraction()
+                continue
             try:
                 cut = contracted.solver.solve(
                     threads=request.threads, time_limit=deadline.left(), progress=request.progress
@@ -948,6 +1017,7 @@ class MaxFlow:
                     holds = is_new or contracted.holds(network, bound)
                 if holds:
                     fields = fields_of_contracted(network, contracted.contraction, cut, contracted.trees)
+                    contracted.reader = fields["_second_stage"]
                     return MaxFlowResult(**fields), request
             self._forget_contraction()
 
@@ -1093,14 +1163,6 @@ class MaxFlow:
 
     def __repr__(self) -> str:
         return f"<MaxFlow: {self._given!r}, last result {self.result!r}>"
-
-
-def _read_only(values: Array) -> Array:
-    """Return a read-only copy, or the array itself if it is read-only."""
-    if values.flags.writeable:
-        values = values.copy()
-        values.flags.writeable = False
-    return values
 
 
 def _whole_edits(kept: _Kept, numbers: NDArray[np.int64], new: Array) -> Edits | None:
