@@ -692,3 +692,55 @@ def test_an_interrupted_edit_leaves_nothing_out_of_date(
     assert solver.network.capacity[3] == value
     assert [solver.solve(method=method).value for method in ("auto", "serial-hi-pr")] == [value, value]
     assert is_contracted(solver.solve())
+
+
+def test_results_that_share_trees_are_all_kept() -> None:
+    """The first result's trees are those of the second one, too, and change after the second was read."""
+    network = FlowNetwork.from_arrays([0, 1, 1, 2, 2, 2], [1, 2, 2, 1, 1, 3], [3, 90, 90, 90, 90, 2])
+    solver = preflow.MaxFlow(network, 0, 3)
+    solver.solve()
+    solver.set_capacity(2, 0)
+    first = solver.solve()
+    solver.set_capacity(2, 90)
+    second = solver.solve()
+    assert second.flow.sum() > 0
+    solver.set_capacity(1, 0)
+    third = solver.solve()
+    assert all(is_contracted(result) for result in (first, second, third))
+    for result in (third, first, second):
+        result.verify()
+
+
+def test_sums_that_are_too_large_by_rounding_only() -> None:
+    """The sum of joined capacities, added up in another order, may be above a limit that it is not above."""
+    large = 2**61 + 2**59
+    network = FlowNetwork.from_arrays(
+        [0, 1, 2, 3, 4, 1, *[3] * 6],
+        [1, 2, 1, 4, 3, 3, *[5] * 6],
+        [3, large, large, large, large, 2**61, *[200] * 6],
+    )
+    solver = preflow.MaxFlow(network, 0, 5)
+    for _ in range(2):
+        result = solver.solve()
+        assert is_contracted(result)
+        assert result.value == 3
+        result.verify()
+
+
+def test_an_edit_that_is_interrupted_between_two_copies() -> None:
+    class Interrupted(np.ndarray[Any, Any]):
+        def copy(self, *_: Any) -> Any:
+            raise KeyboardInterrupt
+
+    solver = preflow.MaxFlow(
+        FlowNetwork.from_arrays([0, 1, 2, 2], [1, 2, 1, 3], [3, 90, 90, 2], reverse_capacity=[1] * 4), 0, 3
+    )
+    before = solver.solve().network
+    reverse, solver._reverse = solver._reverse, solver._reverse.view(Interrupted)  # type: ignore[union-attr]
+    with pytest.raises(KeyboardInterrupt):
+        solver.set_capacity(0, 5)
+    solver._reverse = reverse
+    solver.set_capacity(0, 7, reverse=True)
+    assert before.reverse_capacity is not None
+    assert before.reverse_capacity.tolist() == [1] * 4
+    solver.solve().verify()

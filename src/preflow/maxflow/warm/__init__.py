@@ -57,6 +57,7 @@ from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
+from weakref import WeakSet
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -585,8 +586,8 @@ class _Contracted:
         Of arcs above the last bound, once capacities have changed.
     lowered : list of ndarray of int64
         The arcs that may have less capacity than all arcs of the trees.
-    reader : ContractedFlow or None
-        The second stage of the last result, which may read the trees.
+    readers : set of ContractedFlow
+        The second stages of results that have these trees, and may still read them.
     strong : StrongArcs
         The arcs that were strong when the network was contracted.
     """
@@ -606,7 +607,7 @@ class _Contracted:
         self.total = float(self.capacity.sum(dtype=np.float64) + self.reverse.sum(dtype=np.float64))
         self.trees: BlockTrees | None = None
         self.lowered: list[NDArray[np.int64]] = []
-        self.reader: ContractedFlow | None = None
+        self.readers: WeakSet[ContractedFlow] = WeakSet()
         self.strong = StrongArcs(contraction)
 
     def __getstate__(self) -> dict[str, object]:
@@ -616,7 +617,10 @@ class _Contracted:
             "capacity": self.capacity.copy(),
             "reverse": self.reverse.copy(),
         }
-        return self.__dict__ | changing | {"trees": None, "lowered": [], "reader": None}
+        return self.__dict__ | changing | {"trees": None, "lowered": [], "readers": None}
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        self.__dict__.update(state, readers=WeakSet())
 
     def change(self, edited: Array, arcs: NDArray[np.int64], values: Array, reverse: bool) -> None:
         """Change capacities in `edited`, and those of the contracted network."""
@@ -654,14 +658,16 @@ class _Contracted:
         # If this is interrupted, there are none.
         trees, self.trees = self.trees, None
         if trees is None:
-            trees = contraction.planted(network, bound, self.strong)
+            found = contraction.planted(network, bound, self.strong)
         else:
             lowered = np.concatenate([*self.lowered, np.zeros(0, dtype=np.int64)])
-            keep = self.reader is not None and not self.reader.is_known
-            trees = contraction.mended(network, bound, self.strong, trees, lowered, keep=keep)
+            keep = any(not reader.is_known for reader in self.readers)
+            found = contraction.mended(network, bound, self.strong, trees, lowered, keep=keep)
+        if trees is None or found is None or found.down.parent is not trees.down.parent:
+            self.readers = WeakSet()  # theirs are other arrays
         self.lowered.clear()
-        self.trees = trees
-        return trees is not None
+        self.trees = found
+        return found is not None
 
 
 class _Whole(NamedTuple):
@@ -845,7 +851,8 @@ class MaxFlow:
             self._capacity, self._reverse = wide, both
         if not self._capacity.flags.writeable:
             self._capacity = self._capacity.copy()
-            self._reverse = None if self._reverse is None else self._reverse.copy()
+        if self._reverse is not None and not self._reverse.flags.writeable:
+            self._reverse = self._reverse.copy()
 
     def add_arcs(
         self,
@@ -999,7 +1006,7 @@ class MaxFlow:
             # A new contraction is of the current capacities, so it needs no check.
             is_new = contracted.contraction.network is network
             with timed(self._reading, "build"):
-                fits = contracted.hand_over()
+                fits = is_new or contracted.hand_over()
             if not fits:
                 self._forget_contraction()
                 continue
@@ -1017,7 +1024,7 @@ class MaxFlow:
                     holds = is_new or contracted.holds(network, bound)
                 if holds:
                     fields = fields_of_contracted(network, contracted.contraction, cut, contracted.trees)
-                    contracted.reader = fields["_second_stage"]
+                    contracted.readers.add(fields["_second_stage"])
                     return MaxFlowResult(**fields), request
             self._forget_contraction()
 
