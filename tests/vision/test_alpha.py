@@ -9,6 +9,7 @@ import pytest
 
 from preflow import contrast_capacity
 from preflow.vision import (
+    Painting,
     cutout,
     denoise,
     find_optical_flow,
@@ -41,6 +42,18 @@ def test_alpha_is_left_out() -> None:
         lambda image: find_optical_flow(image, image, max_displacement=2).flow,
     ):
         assert (solve(RGB) == solve(RGBA)).all()
+
+
+def test_alpha_is_left_out_of_a_painting() -> None:
+    """An array with three axes, of which the last has length 4, is an image with alpha and not a volume."""
+    paintings = [Painting(image) for image in (RGB, RGBA)]
+    for painting in paintings:
+        painting.paint(SEEDS[0], 1)
+        painting.paint(SEEDS[1], 2)
+        assert painting.image.shape == RGB.shape
+    first, second = (painting.solve().mask for painting in paintings)
+    assert (first == second).all()
+    assert Painting(np.zeros((5, 6, 7, 4), np.uint8)).shape == (5, 6, 7)
 
 
 def test_grey_with_alpha_in_pictures() -> None:

@@ -90,8 +90,8 @@ class Painting:
     Parameters
     ----------
     image : array_like, shape (h, w), (h, w, channels), (d, h, w) or (d, h, w, channels)
-        As for :func:`preflow.vision.segment`. An array whose last axis has length 3 or less and that has
-        three axes is an image with channels.
+        As for :func:`preflow.vision.segment`. An array with three axes is an image with channels if the last
+        axis has length 4 or less; alpha, the fourth, is left out.
     smoothness, sigma, connectivity, spacing, model, components, prior
         As for :func:`preflow.vision.segment`.
     device, threads
@@ -149,8 +149,10 @@ class Painting:
         device: DeviceName = "auto",
         threads: int | None = None,
     ) -> None:
-        self.image: Array = np.array(host_array(image, "image"))
-        shape = _shape_of_pixels(self.image)
+        given = host_array(image, "image")
+        shape = _shape_of_pixels(given)
+        has_alpha = given.shape == (*shape, 4)
+        self.image: Array = np.array(given[..., :3] if has_alpha else given)
         channels = check_channels(self.image, shape)
         self._channels = channels
         self._sigma, self._connectivity, self._spacing = sigma, connectivity, spacing
@@ -719,7 +721,7 @@ class Solved:
 def _shape_of_pixels(image: Array) -> tuple[int, ...]:
     """Return the shape of an image or a volume without its channels."""
     shape = tuple(image.shape)
-    if image.ndim == 4 or (image.ndim == 3 and shape[-1] <= 3):
+    if image.ndim == 4 or (image.ndim == 3 and shape[-1] <= 4):
         shape = shape[:-1]
     if len(shape) not in (2, 3) or 0 in shape:
         raise InvalidInputError(f"image has shape {image.shape}, which is no image and no volume")
