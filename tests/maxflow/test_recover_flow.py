@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import tracemalloc
 from collections.abc import Iterator
+from typing import Any
 from unittest.mock import patch
 
 import numpy as np
@@ -141,7 +142,8 @@ def test_excess_returns_from_among_cycles(rim: int, spokes: int) -> None:
     network, residual = wheel(rim, spokes)
     initial = residual.initial_residual(network)
     assert has_cycle(residual, initial)
-    returned = recover_flow.return_excess(network, residual)
+    returned = np.zeros_like(residual.arrays.excess)
+    recover_flow.return_excess(network, residual, returned)
     assert returned[0] == 5
     assert returned.sum() == 5
     assert not residual.arrays.excess.any()
@@ -153,8 +155,31 @@ def test_long_cycles_are_left_to_the_trees(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(cycles, "cancel_all", lambda *args: calls.append(cancel_all(*args)))
     for rim, spokes in ((5, 3), (300, 300)):
         assert not calls
-        recover_flow.return_excess(*wheel(rim, spokes))
+        network, residual = wheel(rim, spokes)
+        recover_flow.return_excess(network, residual, np.zeros_like(residual.arrays.excess))
     assert len(calls) == 1
+
+
+@pytest.mark.parametrize("part", ["return_directly", "topological_order", "return_upstream", "arc_flows"])
+@pytest.mark.parametrize("before", [False, True])
+def test_a_flow_that_is_read_again_after_an_interruption(
+    part: str, before: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some of the excess may be back at the source by then."""
+    stage = recover_flow.SecondStage(*wheel(5, 3))
+    real = getattr(recover_flow, part)
+
+    def interrupted(*arguments: Any) -> None:
+        if not before:
+            real(*arguments)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(recover_flow, part, interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            stage.flow()
+    assert not stage.flow().any()
+    assert not stage.preflow().any()
 
 
 @given(small_problems(), st.sampled_from([1, 3]))

@@ -294,7 +294,9 @@ class SecondStage:
     ) -> None:
         self.network = network
         self._residual = residual
+        # What went back so far: the stage goes on from there after Ctrl-C.
         self._returned: Array | None = None
+        self._is_done = False
         self._lock = threading.RLock()
 
     def __getstate__(self) -> dict[str, object]:
@@ -317,9 +319,16 @@ class SecondStage:
     def returned(self) -> Array:
         """The flow returned to the source from each vertex; the first access runs the stage."""
         with self._lock:
-            if self._returned is None:
-                self._returned = return_excess(self.network, self.residual)
-            return self._returned
+            returned = self._returned_so_far()
+            if not self._is_done:
+                return_excess(self.network, self.residual, returned)
+                self._is_done = True
+            return returned
+
+    def _returned_so_far(self) -> Array:
+        if self._returned is None:
+            self._returned = np.zeros_like(self.residual.arrays.excess)
+        return self._returned
 
     def flow(self, phase: Phase = untimed) -> AnyArray:
         """Return the flow of every input arc."""
@@ -329,10 +338,7 @@ class SecondStage:
     def preflow(self) -> AnyArray:
         """Return the flow of every input arc as it is now, without running the stage."""
         with self._lock:
-            returned = (
-                np.zeros_like(self.residual.arrays.excess) if self._returned is None else self._returned
-            )
-            return arc_flows(self.network, self.residual, returned)
+            return arc_flows(self.network, self.residual, self._returned_so_far())
 
     def source_side(self) -> NDArray[np.bool_]:
         """Return which input vertices the source can reach over residual arcs once the stage has run."""
@@ -344,21 +350,20 @@ class SecondStage:
         return side
 
 
-def return_excess(network: FlowNetwork, residual: ResidualNetwork) -> Array:
-    """Send all excess back to the source, in place; return how much went back from each vertex.
+def return_excess(network: FlowNetwork, residual: ResidualNetwork, returned: Array) -> None:
+    """Send all excess back to the source, in place.
 
-    Returns
-    -------
+    Parameters
+    ----------
     returned : ndarray of int64, shape (n,)
+        How much went back from each vertex before; afterwards, in all.
     """
     net = residual.arrays
-    returned = np.zeros_like(net.excess)
     source_capacity = residual.source_capacity(network)
     if return_directly(net.excess, source_capacity, returned):
         initial = residual.initial_residual(network)
         order, count = topological_order(net, initial, 1)
         return_upstream(net, initial, order, count, source_capacity, returned)
-    return returned
 
 
 def topological_order(net: ResidualArrays, initial: Array, sign: int) -> tuple[Array, Int64]:
@@ -403,7 +408,7 @@ def arc_flows(network: FlowNetwork, residual: ResidualNetwork, returned: Array) 
     residual : ResidualNetwork
         The residual network after a solve; it is not changed.
     returned : ndarray, shape (n,)
-        The result of :func:`return_excess`, or zeros to get the preflow before the second stage.
+        What :func:`return_excess` wrote, or zeros to get the preflow before the second stage.
 
     Returns
     -------
