@@ -433,6 +433,13 @@ class TestInputs:
         with pytest.raises(CapacityOverflowError, match="float64"):
             preflow.max_flow(([0, 0, 1, 2, 1], [1, 2, 3, 3, 2], [1e308, 1e308, 1e308, 1e308, 0.7e308]), 0, 3)
 
+    @pytest.mark.parametrize("method", ["auto", "serial-fifo"])
+    def test_no_flow_beside_sums_past_float64(self, method: str) -> None:
+        network = preflow.FlowNetwork.from_arrays([0, 0, 0], [1, 1, 1], [1e308, 1e308, 0.5], num_vertices=3)
+        result = preflow.max_flow(network, 0, 2, method=method)
+        assert (result.value, result.gap) == (0, 0)
+        result.verify()
+
     def test_many_infinite_seeds(self) -> None:
         seeds = np.arange(1, 10_001)
         tail = np.concatenate([np.zeros(10_000, dtype=int), seeds])

@@ -8,6 +8,7 @@ FlowNetwork and DeviceFlowNetwork are in one module because each of them creates
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -456,8 +457,8 @@ def flow_bound(network: FlowNetwork, sources: NDArray[np.int64], sinks: NDArray[
 
     Float capacities are rounded, and proofs are checked, relative to this bound. It is the smaller of the
     capacity out of the sources and the capacity into the sinks. If both are infinite, or if one is zero so
-    that no flow is possible, it is the sum of all finite capacities, or 1 if that is zero. Self loops do not
-    count.
+    that no flow is possible, it is the sum of all finite capacities, or 1 if that is zero. If no flow is
+    possible, the bound is finite. Self loops do not count.
     """
     given = [(network.tail, network.head, network.capacity)]
     if network.reverse_capacity is not None:
@@ -469,7 +470,7 @@ def flow_bound(network: FlowNetwork, sources: NDArray[np.int64], sinks: NDArray[
             leaving += float(capacity[is_source[tail] & ~is_source[head]].sum(dtype=np.float64))
             entering += float(capacity[is_sink[head] & ~is_sink[tail]].sum(dtype=np.float64))
             finite += float(capacity[network.xp.isfinite(capacity) & (tail != head)].sum(dtype=np.float64))
-    return min(leaving, entering, finite) or finite or 1.0
+    return min(leaving, entering, finite) or min(finite, sys.float_info.max) or 1.0
 
 
 def vertex_mask(network: FlowNetwork, vertices: NDArray[np.int64]) -> AnyArray:
