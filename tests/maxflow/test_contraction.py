@@ -183,6 +183,27 @@ def test_infinite_arcs_are_strong() -> None:
     assert found.value == 2
 
 
+def test_flows_past_float64_through_infinite_arcs() -> None:
+    """The value is odd and past 2**53, so no float has it."""
+    inf, large = np.inf, 2.0**53
+    network = FlowNetwork.from_arrays(
+        [0, 0, 1, 2, 3, 3, 4, 5, 5], [1, 1, 2, 3, 2, 4, 5, 6, 6], [large, 1.0, *[inf] * 5, large, 9.0]
+    )
+    found = check(MaxFlowProblem(network, 0, 6))
+    assert is_contracted(found)
+    assert found.value == 2**53 + 1
+    assert found.flow.tolist()[:7] == [2**53, 1, 2**53 + 1, 2**53 + 1, 0, 2**53 + 1, 2**53 + 1]
+    assert sum(found.flow.tolist()[7:]) == 2**53 + 1
+
+
+def test_sums_past_float64_give_no_warning() -> None:
+    network = FlowNetwork.from_arrays([0, 1, 2, 1, 1], [1, 2, 1, 3, 3], [3.0, 1e300, 1e300, 1e308, 1e308])
+    solver = preflow.MaxFlow(network, 0, 3)
+    found = solver.solve()
+    assert is_contracted(found)
+    assert found.value == pytest.approx(3.0)
+
+
 def test_unbounded_flow_is_an_error() -> None:
     network = FlowNetwork.from_arrays([0, 1, 1], [1, 2, 0], [np.inf] * 3)
     with pytest.raises(preflow.errors.UnboundedFlowError):

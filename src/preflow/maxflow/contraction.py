@@ -685,9 +685,14 @@ def put_between(arcs: Arcs, between: Between, amount: Numbers, flow: Numbers, su
         if left == 0:
             continue
         i = np.uint64(between.number[k])
-        part = min(left, arcs.capacity[i]) if left > 0 else max(left, -arcs.reverse_capacity[i])
+        # The minimum of a flow and a float capacity would be a float, which rounds integers past 2**53.
+        flow[i] = left
+        if left > 0 and left > arcs.capacity[i]:
+            flow[i] = arcs.capacity[i]
+        elif left < 0 and left < -arcs.reverse_capacity[i]:
+            flow[i] = -arcs.reverse_capacity[i]
+        part = flow[i]
         amount[p] = left - part
-        flow[i] = part
         surplus[between.head[k]] += part
         surplus[between.tail[k]] -= part
 

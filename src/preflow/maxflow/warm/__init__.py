@@ -604,7 +604,8 @@ class _Contracted:
         self.reverse = (
             self.capacity[:0] if smaller.reverse_capacity is None else smaller.reverse_capacity.copy()
         )
-        self.total = float(self.capacity.sum(dtype=np.float64) + self.reverse.sum(dtype=np.float64))
+        with np.errstate(over="ignore"):
+            self.total = float(self.capacity.sum(dtype=np.float64) + self.reverse.sum(dtype=np.float64))
         self.trees: BlockTrees | None = None
         self.lowered: list[NDArray[np.int64]] = []
         self.readers: WeakSet[ContractedFlow] = WeakSet()
