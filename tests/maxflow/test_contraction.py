@@ -715,6 +715,24 @@ def test_an_interrupted_edit_leaves_nothing_out_of_date(
     assert is_contracted(solver.solve())
 
 
+def test_an_interrupted_change_of_the_type_of_capacities(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The contracted network still has integers, and takes no fractions."""
+
+    def interrupted(solver: preflow.MaxFlow) -> None:
+        raise KeyboardInterrupt
+
+    solver = preflow.MaxFlow(path_of_blocks(), 0, 5)
+    assert is_contracted(solver.solve())
+    with monkeypatch.context() as patch:
+        patch.setattr(preflow.MaxFlow, "_forget_contraction", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            solver.set_capacity(0, 0.5)
+    solver.set_capacity(3, 1.5)
+    found = solver.solve()
+    found.verify()
+    assert found.value == pytest.approx(1.5)
+
+
 def test_results_that_share_trees_are_all_kept() -> None:
     """The first result's trees are those of the second one, too, and change after the second was read."""
     network = FlowNetwork.from_arrays([0, 1, 1, 2, 2, 2], [1, 2, 2, 1, 1, 3], [3, 90, 90, 90, 90, 2])

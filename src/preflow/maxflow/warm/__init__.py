@@ -813,11 +813,10 @@ class MaxFlow:
             raise InvalidInputError("a capacity is larger than 2**63 - 1")
         if not len(numbers):
             return
-        before = self._capacity.dtype
         self._own_arrays(new)
         edited = self._capacity if not reverse else self._reverse
         assert edited is not None
-        if self._contracted is not None and edited.dtype != before:
+        if self._contracted is not None and edited.dtype != self._contracted.capacity.dtype:
             self._forget_contraction()
         edits = None if self._kept is None else _whole_edits(self._kept, numbers, new.astype(edited.dtype))
         if edits is None:
