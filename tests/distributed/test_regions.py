@@ -14,7 +14,16 @@ from numpy.typing import NDArray
 
 import preflow
 from preflow.distributed import grid_region
-from preflow.distributed.exchange import Message, Order, Raised, Report, Worker, stored
+from preflow.distributed.exchange import (
+    INFINITE,
+    Message,
+    Order,
+    Raised,
+    Report,
+    Worker,
+    search_by_label,
+    stored,
+)
 from preflow.distributed.grid_source import GridSource, grid_tasks
 from preflow.distributed.memory import MemoryExchange
 from preflow.distributed.partition import border_of, divide
@@ -220,6 +229,29 @@ def test_the_search_of_the_border_raises_labels_and_finds_gaps() -> None:
     assert raised[1].old.tolist() == [3]
     assert raised[1].new.tolist() == [infinite]
     assert raised[2].new.tolist() == [infinite] * 3
+
+
+def test_only_ghosts_next_to_unreached_vertices_take_flow() -> None:
+    """Vertex 0 reaches the sink, all flow of vertex 1 goes to ghost 1, and vertex 2 is next to ghost 2."""
+    ghost_label = np.array([0, 0, 2, 1], dtype=np.int32)
+    ends = np.array([0, 1, 2]), np.array([0, 1, 2])
+    calls: list[tuple[list[bool], list[int]]] = []
+
+    def search(ghosts: NDArray[np.bool_], left: NDArray[np.intp]) -> NDArray[np.bool_]:
+        calls.append((ghosts.tolist(), left.tolist()))
+        return (left == 2) & ghosts[2]
+
+    found = np.array([0, INFINITE, INFINITE], dtype=np.int32)
+    assert search_by_label(ghost_label, 9, found, ends, search, Control())
+    assert calls == [([False, True, False, False], [1, 2]), ([False, False, True, False], [1, 2])]
+    assert found.tolist() == [0, INFINITE, 3]
+    found = np.array([0, INFINITE, INFINITE], dtype=np.int32)
+    assert not search_by_label(ghost_label, 2, found, ends, search, Control())
+    assert found.tolist() == [0, 3, 3]
+    found = np.array([0, 1, 2], dtype=np.int32)
+    calls.clear()
+    assert search_by_label(ghost_label, 1, found, ends, search, Control())
+    assert not calls
 
 
 @pytest.mark.parametrize("factor", [1, 2**33])

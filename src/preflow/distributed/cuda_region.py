@@ -309,7 +309,7 @@ class CudaRegion(GridRegion):
                 tiles.terminal[places.ghosts[asarray(ghosts)]] = asarray(deficits[ghosts])
                 return self._solve(own)[rim]
 
-            complete = search_by_label(label[self._first_of], limit, found, search, own)
+            complete = search_by_label(label[self._first_of], limit, found, self._ends(before), search, own)
             sunk, excess = tiles.sums()
             bound = self._sinks + sunk - total(device.to_host(tiles.terminal[places.ghosts]))
             push = before - device.to_host(tiles.residual[places.arcs])

@@ -228,6 +228,7 @@ def search_by_label(
     ghost_label: Labels,
     limit: int,
     found: Labels,
+    ends: tuple[Array, Array],
     search: Callable[[NDArray[np.bool_], NDArray[np.intp]], NDArray[np.bool_]],
     control: Control,
 ) -> bool:
@@ -242,23 +243,35 @@ def search_by_label(
     found : ndarray of int32
         Labels of the region's own border vertices: those that reach the sink inside the region have theirs,
         the others are INFINITE and get it here. All are 0, which is always valid, if the solve was stopped.
+    ends : pair of ndarrays
+        For each border arc with residual capacity the place of its own end in `found`, and its ghost.
     search : function
         Lets some ghosts take flow, augments, and returns which of some border vertices, given by their places
         in `found`, now reach a sink or a ghost.
     control : Control
+
+    Notes
+    -----
+    A vertex that reaches the sink, or an earlier ghost, is reached by no excess any more. So a ghost makes no
+    difference unless an arc leads to it from a border vertex that reaches neither. In late sweeps few do.
     """
     complete = True
     left = np.flatnonzero(found == INFINITE)
-    for label in np.unique(ghost_label[ghost_label < INFINITE]).tolist():
-        if control.stopped:
-            break
+    own, ghost = ends
+    arcs = np.flatnonzero((found[own] == INFINITE) & (ghost_label[ghost] < INFINITE))
+    while len(arcs) and not control.stopped:
+        labels = ghost_label[ghost[arcs]]
+        label = int(labels.min())
         if label >= limit:
             found[left] = label + 1
             complete = False
             break
-        reaches = search(ghost_label == label, left)
+        takes_flow = np.zeros(len(ghost_label), dtype=np.bool_)
+        takes_flow[ghost[arcs[labels == label]]] = True
+        reaches = search(takes_flow, left)
         found[left[reaches]] = label + 1
         left = left[~reaches]
+        arcs = arcs[(labels > label) & (found[own[arcs]] == INFINITE)]
     if control.stopped:
         found[:] = 0
         return False

@@ -14,7 +14,7 @@ Pseudo-code
     add the flow that has arrived to residual capacities and excess
     search; border vertices in the sink's forest get the label 0
     for each label k of ghosts, in increasing order, below the limit:
-        give a deficit to the ghosts with label k
+        give a deficit to the ghosts with label k next to a border vertex that is not in the sink's forest
         search; border vertices that are new in the sink's forest get the label k + 1
 
 After the last search the sink's forest has exactly the vertices that reach the sink over some ghost or
@@ -309,7 +309,7 @@ class GridRegion:
         before, kept = self.residual_of_border(), self._forests
         forests = self._plant(own) if kept is None else search_all(state, kept, monitor)
         found: Labels = np.where(forests.label[self._rim] < 0, 0, INFINITE).astype(np.int32)
-        deficits = self._deficits(state.residual[self._arcs], state.terminal.dtype)
+        deficits = self._deficits(before, state.terminal.dtype)
 
         def search(ghosts: NDArray[np.bool_], rim: NDArray[np.intp]) -> NDArray[np.bool_]:
             nonlocal forests
@@ -317,12 +317,12 @@ class GridRegion:
             forests = search_all(state, forests, monitor)
             return forests.label[self._rim[rim]] < 0
 
-        complete = search_by_label(ghost_label, limit, found, search, control)
+        complete = search_by_label(ghost_label, limit, found, self._ends(before), search, control)
         excess, bound = self._sums()
         self._forests, self._sink_side = None if control.stopped else forests, None
         push = before - state.residual[self._arcs]
         # Ghosts have deficits or have received nothing, so no tree arc leads out of one.
-        state.residual[self._opposites] = 0
+        state.residual[self._opposites[push != 0]] = 0
         return Discharged(push, found[self._rim_of], bound, 0 if complete else excess, complete)
 
     def _add(self, gain: Amounts, control: Control) -> None:
@@ -331,20 +331,25 @@ class GridRegion:
         excess = np.zeros(len(self._rim), dtype=np.int64)
         came = np.flatnonzero(gain)
         np.add.at(excess, self._rim_of[came], gain[came])
-        changed = excess != 0
+        changed = np.flatnonzero(excess)
         rim, amounts = self._rim[changed], excess[changed].astype(state.terminal.dtype)
         if forests is None:
             state.terminal[self._ghosts] = 0
-            state.residual[self._arcs] += gain.astype(state.residual.dtype)
+            state.residual[self._arcs[came]] += gain[came].astype(state.residual.dtype)
             state.terminal[rim] += amounts
             return
         monitor = control.monitor()
         ghosts = self._ghosts[state.terminal[self._ghosts] != 0]
         change_terminals(state, forests, ghosts, -state.terminal[ghosts], monitor)
-        state.residual[self._arcs] += gain.astype(state.residual.dtype)
+        state.residual[self._arcs[came]] += gain[came].astype(state.residual.dtype)
         change_terminals(state, forests, rim, amounts, monitor)
         if control.stopped:
             self._forests = None
+
+    def _ends(self, residual: Array) -> tuple[Array, Array]:
+        """Return the border pixels and the ghosts that border arcs with residual capacity join."""
+        is_open = residual > 0
+        return self._rim_of[is_open], self._ghost_of[is_open]
 
     def _deficits(self, residual: Array, dtype: DType) -> Array:
         """Return for each ghost a deficit that no flow of this discharge can use up.

@@ -199,7 +199,9 @@ class NetworkRegion:
             self._search(own)
             return self._reaches()[ends]
 
-        complete = search_by_label(ghost_label, limit, found, search, control)
+        is_open = np.flatnonzero(before > 0)
+        ends = is_open, self._ghost_of[is_open]
+        complete = search_by_label(ghost_label, limit, found, ends, search, control)
         waiting = 0 if complete else self._excess()
         self._sink_side = None
         push = before - net.residual[self._arcs]
