@@ -426,6 +426,24 @@ def test_an_interrupted_solve_starts_from_the_flow_before(monkeypatch: pytest.Mo
     check(solver)
 
 
+def test_an_interruption_after_a_solve_leaves_no_flow_of_fractions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The residual network is newer than the result, whose flow would be put into the next one."""
+
+    def interrupted(solver: preflow.MaxFlow, result: preflow.MaxFlowResult) -> None:
+        raise KeyboardInterrupt
+
+    network = preflow.FlowNetwork.from_arrays([0, 2, 2], [2, 0, 3], [1.6, 2.0, 5.0])
+    solver = preflow.MaxFlow(network, 0, 3)
+    solver.solve()
+    solver.set_capacity([0, 1, 2], [1, 2, 4])
+    with monkeypatch.context() as patch:
+        patch.setattr(preflow.MaxFlow, "_counted", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            solver.solve()
+    solver.add_arcs([0], [1], [1])
+    assert check(solver).value == 1
+
+
 def test_bad_input() -> None:
     solver = preflow.MaxFlow(([0, 1], [1, 2], [5, 4]), 0, 2)
     before = solver.solve()

@@ -925,16 +925,23 @@ class MaxFlow:
 
     def _forget_contraction(self) -> None:
         """Drop the contracted network; keep a flow of integers if there is no other flow."""
-        if self._contracted is not None and self._kept is None and self.result is not None:
-            flow = self.result.flow
-            self._flow = flow if flow.dtype.kind == "i" else None
+        if self._contracted is not None and self._kept is None:
+            self._flow = self._last_flow()
         self._contracted, self._may_contract = None, True
 
     def _forget_network(self) -> None:
         """Drop the residual network; keep the flow, which the next solve puts into a new one."""
         if self._kept is not None:
-            self._flow = None if self.result is None else self.result.flow
+            self._flow = self._last_flow()
         self._kept = None
+
+    def _last_flow(self) -> Array | None:
+        """Return the flow of the last result if it is one of integers.
+
+        After Ctrl-C the result may be older than the residual network.
+        """
+        flow = None if self.result is None else self.result.flow
+        return flow if flow is not None and flow.dtype.kind == "i" else None
 
     def solve(
         self,
@@ -979,7 +986,7 @@ class MaxFlow:
         call = self._prepare(request, emptied)
         self._kept = None  # until this solve ends
         if kept is not None:
-            self._flow = None if self.result is None else self.result.flow
+            self._flow = self._last_flow()
         result = call.run(lambda: self._solve(call, request, kept, whole, emptied), request)
         if result is None:
             return self._from_scratch(request)
@@ -1161,7 +1168,7 @@ class MaxFlow:
         """Return the state without the residual network; a copy builds it again from the last flow."""
         state = self.__dict__.copy()
         if self._kept is not None:
-            state.update(_kept=None, _flow=None if self.result is None else self.result.flow)
+            state.update(_kept=None, _flow=self._last_flow())
         network = self.network
         state.update(_snapshot=network, _capacity=network.capacity, _reverse=network.reverse_capacity)
         if self._contracted is not None:
