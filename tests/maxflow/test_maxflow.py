@@ -697,6 +697,15 @@ class TestLargeCapacities:
         assert result.flow.dtype == np.int64
         result.verify()
 
+    def test_a_stopped_solve_without_a_bound_that_fits_int64(self) -> None:
+        """The minimum cut would fit, but is not known yet."""
+        network = preflow.FlowNetwork.from_arrays([0, 1, 2], [1, 2, 3], [2**64, 7, 2**64])
+        assert preflow.max_flow(network, 0, 3).value == 7
+        call = FlowCall.prepare(network, 0, 3, Request(METHODS, "serial-fifo", "cpu"))
+        call.control.stop[0] = 1
+        with pytest.raises(CapacityOverflowError, match="best known cut"):
+            call.max_flow()
+
     def test_long_path_of_large_capacities_is_fine(self) -> None:
         result = preflow.max_flow(([0, 1, 2, 3], [1, 2, 3, 4], [2**63 - 1] * 4), 0, 4)
         assert result.value == 2**63 - 1

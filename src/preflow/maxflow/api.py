@@ -476,7 +476,8 @@ class FlowCall(Call[FlowNetwork]):
         if isinstance(solved.lower, int) and solved.finished and solved.lower > INT64_MAX:
             raise CapacityOverflowError(f"the maximum flow is past int64: {solved.lower}")
         if self.instance.saturated and largest_in_cut(self.instance, sink_side) == INT64_MAX:
-            raise CapacityOverflowError("capacities over the minimum cut are past int64")
+            which = "minimum" if solved.finished else "best known"
+            raise CapacityOverflowError(f"capacities over the {which} cut are past int64")
         return {
             "status": status,
             "lower_bound": solved.lower,
