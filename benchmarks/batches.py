@@ -9,6 +9,9 @@ measurement lets a contestant run for some seconds, and counts the results after
 - "alone": as many such processes as workers, which get nothing and send nothing: what the machine can do;
 - each host, with the same number of workers.
 
+The contestants take turns, for --repeat rounds. What is printed are medians: of the rates, and of each
+round's ratio to what the loop or the processes alone did in that round.
+
 Also the seconds of one message to a worker and back: items that do nothing, one a chunk.
 """
 
@@ -20,21 +23,23 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from statistics import median
 
 import numpy as np
 from records import write_rows
 
 import preflow
 
-#: Different items of each kind; they are repeated.
-DIFFERENT = 64
+#: Different items of each kind, which are repeated. A chunk has fewer items: an object that is in it twice
+#: would be sent once.
+DIFFERENT = 2048
 WARM_UP = 1.0
 
 
 def assignment_items() -> list[object]:
     """Return costs of 100 x 100."""
     rng = np.random.default_rng(1)
-    return [rng.random((100, 100)) for _ in range(DIFFERENT)]
+    return list(rng.random((DIFFERENT, 100, 100)))
 
 
 def grid_items() -> list[object]:
@@ -117,6 +122,11 @@ def map_rate(kind: str, host: str, workers: int, seconds: float) -> float:
         results.close()
 
 
+def ratio(rates: list[float], others: list[float]) -> float:
+    """Return the median over rounds of the ratio of two rates."""
+    return median(rate / other for rate, other in zip(rates, others, strict=True))
+
+
 def message_seconds(host: str) -> float:
     """Return the seconds of a message to a worker and back."""
     results = preflow.distributed.map(abs, itertools.count(), host=host, workers=1, chunk=1)  # type: ignore[call-overload]
@@ -132,7 +142,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--hosts", nargs="+", default=["processes", "threads"])
     parser.add_argument("--seconds", type=float, default=4.0)
-    parser.add_argument("--repeat", type=int, default=1, help="the best of this many runs counts")
+    parser.add_argument("--repeat", type=int, default=1, help="rounds, of which medians count")
     parser.add_argument("--loop", help=argparse.SUPPRESS)
     parser.add_argument("--out")
     chosen = parser.parse_args()
@@ -144,15 +154,19 @@ def main() -> None:
         print(f"a message to {host} and back: {seconds * 1e3:.2f} ms", flush=True)
     rows: list[dict[str, object]] = []
     for kind, workers in itertools.product(KINDS, chosen.workers):
-        rates = {"loop": 0.0, "alone": 0.0, **dict.fromkeys(chosen.hosts, 0.0)}
+        rates: dict[str, list[float]] = {name: [] for name in ("loop", "alone", *chosen.hosts)}
         for _ in range(chosen.repeat):
-            rates["loop"] = max(rates["loop"], loop_rate(kind, chosen.seconds))
-            rates["alone"] = max(rates["alone"], alone_rate(kind, workers, chosen.seconds))
+            rates["loop"].append(loop_rate(kind, chosen.seconds))
+            rates["alone"].append(alone_rate(kind, workers, chosen.seconds))
             for host in chosen.hosts:
-                rates[host] = max(rates[host], map_rate(kind, host, workers, chosen.seconds))
-        rows.append({"kind": kind, "workers": workers, "items_a_second": rates})
-        linear = {name: round(each / rates["loop"] / workers, 2) for name, each in rates.items()}
-        print(f"{kind:24} {workers:3} workers, of linear: {linear}", flush=True)
+                rates[host].append(map_rate(kind, host, workers, chosen.seconds))
+        linear = {name: ratio(each, rates["loop"]) / workers for name, each in rates.items()}
+        alone = {host: ratio(rates[host], rates["alone"]) for host in chosen.hosts}
+        medians = {name: median(each) for name, each in rates.items()}
+        row = {"items_a_second": medians, "of_linear": linear, "of_alone": alone, "rounds": rates}
+        rows.append({"kind": kind, "workers": workers, **row})
+        shown = [{name: round(each, 2) for name, each in found.items()} for found in (linear, alone)]
+        print(f"{kind:24} {workers:3} workers, of linear: {shown[0]}, of alone: {shown[1]}", flush=True)
     if chosen.out:
         rows.append({"kind": "seconds of a message", **messages})
         write_rows(chosen.out, rows, ["numpy", "ray", "distributed"])

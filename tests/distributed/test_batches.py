@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import preflow
-from preflow.distributed.batches import api
+from preflow.distributed.batches import api, messages
 from preflow.errors import (
     InvalidInputError,
     ItemError,
@@ -255,16 +255,102 @@ def keep(item: NDArray[np.int64]) -> list[int]:
     return [int(kept[0]) if len(kept) else -1 for kept in KEPT_ITEMS]
 
 
-@pytest.mark.parametrize("most", [1 << 26, 2000])
-def test_messages_may_come_where_the_last_one_was(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Items that a function keeps stay as they are; messages of more than `most` bytes have other memory."""
-    start = f"from preflow.distributed.batches import worker; worker.KEPT = {most}; worker.main()"
+@pytest.mark.parametrize(("fewest", "most"), [(0, 0), (messages.FEWEST, 1 << 26), (1 << 40, 2000)])
+def test_memory_of_messages_is_used_again(fewest: int, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Items that a function keeps stay as they are, in shared memory or in that of messages."""
+    start = f"from preflow.distributed.batches import messages, worker; messages.KEPT = {most}; worker.main()"
     monkeypatch.setattr("preflow.distributed.batches.processes.PROGRAM", start)
-    sizes = [3, 100, 5, 40_000, 7, 300, 40_000, 0]
+    monkeypatch.setattr(messages, "FEWEST", fewest)
+    sizes = [3, 100, 5, 40_000, 7, 300, 40_000, 0, 60_000, 500]
     items = [np.full(size, number) for number, size in enumerate(sizes)]
     found = list(preflow.distributed.map(keep, items, host="processes", workers=1, chunk=1))
     numbers = [number if size else -1 for number, size in enumerate(sizes)]
     assert found == [numbers[: k + 1] for k in range(len(sizes))]
+
+
+def has_shared_memory() -> bool:
+    memory = messages.SharedMemory(1)
+    found = bool(memory.files)
+    memory.close()
+    return found
+
+
+@pytest.mark.parametrize("exists", [True, False])
+def test_arrays_arrive_as_they_are(exists: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where the system has no memory that processes share."""
+    if not exists:
+        monkeypatch.delattr(os, "memfd_create", raising=False)
+    assert not exists or sys.platform != "linux" or has_shared_memory()
+    rng = np.random.default_rng(0)
+    fixed = rng.random(3000)
+    fixed.flags.writeable = False
+    items = [rng.integers(0, 9, (300, size)) for size in range(1, 40)]
+    items += [fixed, np.asfortranarray(items[7]), items[8][::2, ::3], items[3], np.zeros((0, 5000))]
+    found = list(preflow.distributed.map(described, items, host="processes", workers=2, chunk=5))
+    assert found == [described(item) for item in items]
+
+
+def described(item: NDArray[Any]) -> tuple[Any, ...]:
+    """Return what makes an array."""
+    flags = item.flags
+    return item.dtype, item.shape, item.tolist(), flags.writeable, flags.f_contiguous, flags.aligned
+
+
+@given(
+    sizes=st.lists(st.tuples(st.sampled_from([0, 1, 511, 512, 513, 4096]), st.booleans()), max_size=8),
+    twice=st.booleans(),
+)
+def test_chunks_are_unpacked_as_they_were_packed(sizes: list[tuple[int, bool]], twice: bool) -> None:
+    items: list[Any] = []
+    for number, (size, is_fixed) in enumerate(sizes):
+        items.append(np.arange(number, number + size, dtype=np.float64))
+        items[-1].flags.writeable = not is_fixed
+        items.append({"number": number, "text": "x" * size})
+    items += items if twice else []
+    chunk = memoryview(bytearray(b"".join(messages.packed(items))))
+    found = messages.unpacked(chunk)
+    assert len(found) == len(items)
+    for given_item, item in zip(items, found, strict=True):
+        if isinstance(given_item, dict):
+            assert item == given_item
+            continue
+        assert np.array_equal(item, given_item)
+        assert item.flags.writeable == given_item.flags.writeable or item.size == 0
+        assert item.flags.aligned
+    if twice:
+        assert all(first is second for first, second in itertools.pairwise(found[:: len(items) // 2 or 1]))
+
+
+def test_a_producer_may_use_its_array_again() -> None:
+    """Items are copied when they are taken from the iterator."""
+    array = np.empty(20_000)
+
+    def numbers() -> Iterator[NDArray[np.float64]]:
+        for number in range(30):
+            array[:] = number
+            yield array
+
+    found = preflow.distributed.map(np.mean, numbers(), host="processes", workers=2, chunk=1)
+    assert list(found) == list(range(30))
+
+
+@pytest.mark.parametrize("fewest", [0, 1 << 40])
+def test_workers_that_die_with_a_chunk_ahead_lose_nothing(
+    fewest: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(messages, "FEWEST", fewest)
+    paths = [str(tmp_path / f"{k}") if k % 7 == 3 else f"no {k}" for k in range(60)]
+    assert list(preflow.distributed.map(end_once, paths, workers=2, host="processes", chunk=3)) == paths
+    assert len(list(tmp_path.iterdir())) == 9
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="descriptors are read from /proc")
+def test_no_descriptor_is_left() -> None:
+    list(preflow.distributed.map(np.sum, [np.ones(50_000)] * 4, host="processes", workers=1, chunk=1))
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    for _ in range(3):
+        list(preflow.distributed.map(np.sum, [np.ones(50_000)] * 4, host="processes", workers=1, chunk=1))
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
 
 
 def test_what_cannot_be_sent_is_reported_for_its_item() -> None:

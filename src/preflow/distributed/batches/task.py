@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import pickle
+import sys
 import time
 import traceback
 from collections.abc import Callable, Iterable, Mapping
@@ -87,9 +89,46 @@ def _portable(error: Exception) -> Exception:
 
 def dumps(value: object) -> bytes:
     """Return a value as bytes; functions and classes of scripts and notebooks need cloudpickle."""
+    return dumps_apart(value, math.inf)[0]
+
+
+def dumps_apart(value: object, least: float) -> tuple[bytes, list[memoryview]]:
+    """Return a value as bytes, and the memory of arrays of at least `least` bytes, which these do without.
+
+    cloudpickle takes twice as long for arrays, so it is used only where `pickle` fails, or may have written
+    the name of something that a worker cannot import.
+    """
+
+    def dumped(dump: Callable[..., bytes]) -> tuple[bytes, list[memoryview]]:
+        arrays: list[memoryview] = []
+
+        def keep(buffer: pickle.PickleBuffer) -> bool:
+            memory = buffer.raw()
+            if memory.nbytes < least:
+                return True
+            arrays.append(memory)
+            return False
+
+        apart = keep if least < math.inf else None
+        return dump(value, protocol=pickle.HIGHEST_PROTOCOL, buffer_callback=apart), arrays
+
     try:
-        from cloudpickle import dumps as pickled
+        found = dumped(pickle.dumps)
+        if b"_main__" not in found[0] and not _sends_modules():
+            return found
+        problem = None
+    except Exception as error:
+        problem = error
+    try:
+        import cloudpickle
     except ImportError:
-        return pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
-    found: bytes = pickled(value)
-    return found
+        if problem is not None:
+            raise problem from None
+        return found
+    return dumped(cloudpickle.dumps)
+
+
+def _sends_modules() -> bool:
+    """Whether some modules are registered with cloudpickle, to be sent themselves."""
+    cloudpickle = sys.modules.get("cloudpickle")
+    return cloudpickle is not None and bool(cloudpickle.list_registry_pickle_by_value())
