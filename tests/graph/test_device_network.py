@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import threading
 import time
 import tracemalloc
@@ -391,6 +392,34 @@ def test_time_limit(place: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     result = preflow.max_flow(network, problem.source, problem.sink, method="cuda-push-relabel")
     assert result.status == "time-limit"
     assert result.lower_bound < result.upper_bound
+    result.verify()
+
+
+@pytest.mark.parametrize("before", [False, True])
+@pytest.mark.parametrize("first", ["flow", "source_side"])
+def test_a_result_that_is_read_again_after_an_interruption(first: str, before: bool) -> None:
+    """Excess may have gone back to the source by then, and directions may be swapped."""
+    result = preflow.min_cut(([0, 1, 2, 2], [1, 2, 3, 1], [9, 8, 3, 4]), 0, 3, method="cuda-push-relabel")
+    stage: Any = result._second_stage
+    assert result.stats.device == "cuda"
+    if first == "source_side":
+        stage.flow()
+    solve = stage._solve
+
+    def interrupted(net: Any, options: Any, control: Any) -> Any:
+        height = None if before else solve(net, options, control)
+        _thread.interrupt_main()
+        while not control.interrupted:
+            time.sleep(1e-3)
+        return solve(net, options, control) if before else height
+
+    stage._solve = interrupted
+    with pytest.raises(KeyboardInterrupt):
+        getattr(stage, first)()
+    stage._solve = solve
+    assert stage.preflow()[2] == 3
+    assert stage.flow().tolist() == [3, 3, 3, 0]
+    assert stage.source_side().tolist() == [True, True, True, False]
     result.verify()
 
 

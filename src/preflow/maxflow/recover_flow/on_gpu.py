@@ -10,10 +10,10 @@ arcs are sorted by residual arc, so that the answer does not depend on the order
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -21,11 +21,13 @@ from ...arrays import AnyArray
 from ...errors import SolverError
 from ...graph.device.build import DeviceResidualNetwork, InputArcs
 from ...graph.network import DeviceFlowNetwork, FlowNetwork
-from ...solving.run import Control
+from ...solving.run import Control, run_interruptibly
 from ...stats import Phase, untimed
 
 if TYPE_CHECKING:
     from ..methods import DeviceSolver
+
+Outcome = TypeVar("Outcome")
 
 SOURCE = Path(__file__).with_suffix(".cu")
 
@@ -102,7 +104,9 @@ class DeviceSecondStage:
         self.residual = residual
         self._solve = solve
         self._options = options
-        self._returned: Any = None
+        # What the source's arcs can still take back: the stage goes on from there after Ctrl-C.
+        self._left: Any = None
+        self._is_done = False
         self._lock = threading.RLock()
 
     def __getstate__(self) -> dict[str, object]:
@@ -131,10 +135,7 @@ class DeviceSecondStage:
     def preflow(self) -> AnyArray:
         """Return the current flow of every input arc, whether or not the stage has run."""
         with self._exclusive():
-            returned = self._returned
-            if returned is None:
-                returned = self.residual.device.xp.zeros(self.residual.num_vertices, dtype=np.int64)
-            return self._place(flow_of_arcs(self.network, self.residual, returned))
+            return self._place(flow_of_arcs(self.network, self.residual, self._returned_so_far()))
 
     def source_side(self) -> AnyArray:
         """Return which vertices the source reaches over residual arcs, once all excess has gone back to it.
@@ -143,15 +144,19 @@ class DeviceSecondStage:
         """
         with self._exclusive():
             residual, xp = self.residual, self.residual.device.xp
-            returned = self._all_returned().copy()
+            returned = self._all_returned()
             net = residual.arrays._replace(excess=xp.zeros_like(returned), sink_residual=returned)
             only_search = Control()
             only_search.stop[0] = 1
-            residual.swap_directions()
-            try:
-                height = self._solve(net, self._options, only_search)
-            finally:
+
+            def search() -> AnyArray:
                 residual.swap_directions()
+                try:
+                    return self._solve(net, self._options, only_search)
+                finally:
+                    residual.swap_directions()
+
+            height = self._undivided(search, only_search)
             reached = residual.by_input_vertex(height <= residual.num_vertices, True, False)
             return self._place(reached)
 
@@ -161,15 +166,38 @@ class DeviceSecondStage:
         The stage has its own Control, since it must also complete the preflow of a first stage that a time
         limit stopped.
         """
-        if self._returned is None:
-            residual = self.residual
-            left = residual.source_capacity.copy()
-            net = residual.arrays._replace(sink_residual=left)
-            self._solve(net, self._options, Control())
-            if residual.arrays.excess.any():
-                raise SolverError("excess is left after the second stage")
-            self._returned = residual.source_capacity - left
-        return self._returned
+        returned = self._returned_so_far()
+        if self._is_done:
+            return returned
+        residual, control = self.residual, Control()
+        net = residual.arrays._replace(sink_residual=self._left)
+        self._undivided(lambda: self._solve(net, self._options, control), control)
+        if residual.arrays.excess.any():
+            raise SolverError("excess is left after the second stage")
+        self._is_done = True
+        return self._returned_so_far()
+
+    def _returned_so_far(self) -> AnyArray:
+        """Return a new array of the flow that went back over each vertex's source arcs."""
+        if self._left is None:
+            self._left = self.residual.source_capacity.copy()
+        return self.residual.source_capacity - self._left
+
+    def _undivided(self, work: Callable[[], Outcome], control: Control) -> Outcome:
+        """Return what `work` returns; Ctrl-C does not cut it short while the arcs are out of order.
+
+        The solver stores capacities in pairs while it runs.
+        """
+        device = self.residual.device
+
+        def on_device() -> Outcome:
+            with device.current():
+                outcome = work()
+                device.synchronize()
+                return outcome
+
+        device.synchronize()  # the other thread has a stream of its own
+        return run_interruptibly(on_device, control)
 
     def _place(self, values: AnyArray) -> AnyArray:
         """Return an array of the device as one of the network's kind."""
