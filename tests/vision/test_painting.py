@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -175,6 +176,45 @@ def test_undo_and_redo_restore_seeds_and_box() -> None:
     assert painting.can_undo
 
 
+class Interrupting(np.ndarray):
+    """Seeds whose next change is made, and then Ctrl-C comes; or it comes first."""
+
+    first = False
+
+    def __setitem__(self, where: Any, values: Any) -> None:
+        if not self.first:
+            super().__setitem__(where, values)
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("first", [False, True])
+@pytest.mark.parametrize("change", ["set_labels", "undo", "redo"])
+def test_a_change_that_is_interrupted_can_be_taken_back(
+    change: str, first: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Interrupting, "first", first)
+    painting = started(picture(0))
+    seeds = [painting.labels.copy()]
+    for points in ([(5, 5)], [(5, 5), (9, 9)]):
+        painting.stroke(points, 1 + len(points) % 2, brush=4)
+        seeds.append(painting.labels.copy())
+    if change != "undo":
+        painting.undo()
+    painting._labels = painting._labels.view(Interrupting)
+    arguments = (seeds[2],) if change == "set_labels" else ()
+    with pytest.raises(KeyboardInterrupt):
+        getattr(painting, change)(*arguments)
+    painting._labels = painting._labels.view(np.ndarray)
+    assert painting.undo()
+    assert (painting.labels == seeds[1]).all()
+    assert painting.redo()
+    assert (painting.labels == seeds[2]).all()
+    assert not painting.redo()
+    painting.undo()
+    painting.undo()
+    assert (painting.labels == seeds[0]).all()
+
+
 def test_a_change_of_nothing_is_no_step() -> None:
     painting = Painting(np.zeros((H, W)))
     painting.paint(np.zeros((H, W), dtype=bool), 1)
@@ -333,6 +373,50 @@ def test_an_interrupted_preview_is_forgotten(monkeypatch: pytest.MonkeyPatch) ->
     assert preview is not None
     assert preview.learned
     assert (preview.mask == painting.solve().mask).all()
+
+
+def interrupt_seeds(patch: pytest.MonkeyPatch) -> None:
+    def interrupted(*arguments: Any) -> None:
+        raise KeyboardInterrupt
+
+    patch.setattr("preflow.vision.painting._seed_labels", interrupted)
+
+
+def test_an_interrupted_solve_leaves_no_mixture_of_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    painting = started(picture(7))
+    painting.solve()
+    painting.preview()
+    painting.stroke([(4, 4), (20, 4)], 1, brush=3)
+    with monkeypatch.context() as patch:
+        interrupt_seeds(patch)
+        with pytest.raises(KeyboardInterrupt):
+            painting.solve()
+    preview = painting.preview()
+    check_preview(painting, preview)
+    assert preview is not None
+    assert not preview.learned
+    result = painting.solve()
+    preview = painting.preview()
+    assert preview is not None
+    assert preview.learned
+    assert preview.energy == pytest.approx(result.energy)
+
+
+def test_a_preview_is_interrupted_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second time before the seeds are known that its network has."""
+    painting = started(picture(7))
+    painting.solve()
+    painting.stroke([(4, 4), (20, 4)], 1, brush=3)
+    painting.preview()
+    with monkeypatch.context() as patch:
+        patch.setattr(WarmGrid, "solve", Mock(side_effect=KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            painting.preview()
+    with monkeypatch.context() as patch:
+        interrupt_seeds(patch)
+        with pytest.raises(KeyboardInterrupt):
+            painting.preview()
+    check_preview(painting, painting.preview())
 
 
 def test_a_draft_has_the_stroke_and_the_last_mask(monkeypatch: pytest.MonkeyPatch) -> None:

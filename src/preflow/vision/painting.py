@@ -62,6 +62,13 @@ class _Step(NamedTuple):
         return 2 * self.before.nbytes + of_box
 
 
+class _Steps(NamedTuple):
+    """The steps that can be undone, the last one last, and those that can be made again, likewise."""
+
+    done: tuple[_Step, ...] = ()
+    undone: tuple[_Step, ...] = ()
+
+
 @dataclass(frozen=True, eq=False)
 class Preview:
     """The least energy for colours as they were last learned.
@@ -162,11 +169,9 @@ class Painting:
         self._threads = threads
         self._palette = Palette.of(channels)
         self._links = self._links_for(smoothness)
-        self._smoothness = float(smoothness)
         self._labels = np.zeros(shape, dtype=np.uint8)
         self._box: NDArray[np.bool_] | None = None
-        self._done: list[_Step] = []
-        self._undone: list[_Step] = []
+        self._steps = _Steps()
         self._forget()
         self._check_model()
 
@@ -227,12 +232,12 @@ class Painting:
     @property
     def can_undo(self) -> bool:
         """Whether there is a change to undo."""
-        return bool(self._done)
+        return bool(self._steps.done)
 
     @property
     def can_redo(self) -> bool:
         """Whether there is a change to make again."""
-        return bool(self._undone)
+        return bool(self._steps.undone)
 
     def stroke(self, points: Sequence[Point], label: int, *, brush: float = 15.0) -> None:
         """Paint a line through points with a round brush.
@@ -354,22 +359,24 @@ class Painting:
 
     def undo(self) -> bool:
         """Take the last change back; return whether there was one."""
-        if not self._done:
+        done, undone = self._steps
+        if not done:
             return False
-        step = self._done.pop()
-        self._undone.append(step)
-        self._labels[step.where] = step.before
-        self._box = step.boxes[0]
+        # Until all is written the step stays to be undone: after Ctrl-C it can be taken back again.
+        self._labels[done[-1].where] = done[-1].before
+        self._box = done[-1].boxes[0]
+        self._steps = _Steps(done[:-1], (*undone, done[-1]))
         return True
 
     def redo(self) -> bool:
         """Make the change again that was taken back last; return whether there was one."""
-        if not self._undone:
+        done, undone = self._steps
+        if not undone:
             return False
-        step = self._undone.pop()
-        self._done.append(step)
-        self._labels[step.where] = step.after
-        self._box = step.boxes[1]
+        # First, so that a change that is made in part can be undone.
+        self._steps = _Steps((*done, undone[-1]), undone[:-1])
+        self._labels[undone[-1].where] = undone[-1].after
+        self._box = undone[-1].boxes[1]
         return True
 
     def _change(
@@ -378,14 +385,12 @@ class Painting:
         before = self._labels[where].copy()
         if inside is self._box and (before == after).all():
             return
+        done = [*self._steps.done, _Step(where, before, after, (self._box, inside))]
+        while len(done) > MOST_STEPS or (len(done) > 1 and sum(step.bytes for step in done) > MOST_BYTES):
+            del done[0]
+        self._steps = _Steps(tuple(done))  # first, as in `redo`
         self._labels[where] = after
-        self._done.append(_Step(where, before, after, (self._box, inside)))
         self._box = inside
-        self._undone.clear()
-        while len(self._done) > MOST_STEPS or (
-            len(self._done) > 1 and sum(step.bytes for step in self._done) > MOST_BYTES
-        ):
-            del self._done[0]
 
     @staticmethod
     def _check_label(label: int) -> None:
@@ -398,15 +403,15 @@ class Painting:
     @property
     def smoothness(self) -> float:
         """Weight of the boundary, as for :func:`preflow.vision.segment`. A new one forgets the preview."""
-        return self._smoothness
+        return float(self._links.smoothness)
 
     @smoothness.setter
     def smoothness(self, smoothness: float) -> None:
         check_number("smoothness", smoothness)
-        if smoothness != self._smoothness:
-            self._links = self._links_for(smoothness)
-            self._smoothness = float(smoothness)
+        if smoothness != self.smoothness:
+            links = self._links_for(smoothness)
             self._warm = self._free = self._learned_from = None
+            self._links = links
 
     @property
     def learned(self) -> bool:
@@ -460,10 +465,14 @@ class Painting:
         """
         if solved.snapshot.links is not self._links:
             return False
+        learned_from = solved.snapshot.labels, solved.snapshot.inside
+        warm_labels, stats = _seed_labels(*learned_from), solved.segmentation.cut.stats
+        # Nothing is learned while the parts of two answers mix, which Ctrl-C might leave.
+        self._learned_from = self._warm = None
         self.segmentation, self._free = solved.segmentation, solved.free
-        self._learned_from = solved.snapshot.labels, solved.snapshot.inside
-        self._warm, self._warm_labels = solved.warm, _seed_labels(*self._learned_from)
-        self._stats = solved.segmentation.cut.stats
+        self._warm_labels, self._stats = warm_labels, stats
+        self._warm = solved.warm
+        self._learned_from = learned_from
         return self.learned
 
     @property
@@ -514,11 +523,13 @@ class Painting:
         start = time.perf_counter()
         if not self.can_preview:
             return self._preview_of_solve(start)
-        if self._warm is None:
+        # After Ctrl-C the changes may have been made, or not.
+        warm, self._warm = self._warm, None
+        if warm is None:
             assert self.segmentation is not None
             assert self._learned_from is not None
-            self._warm = WarmGrid(self.segmentation.cut, largest=_largest(self._free))
             self._warm_labels = _seed_labels(*self._learned_from)
+            warm = WarmGrid(self.segmentation.cut, largest=_largest(self._free))
         now = _seed_labels(self._labels, self._box)
         changed = np.flatnonzero(now != self._warm_labels)
         labels = now.reshape(-1)[changed]
@@ -528,18 +539,15 @@ class Painting:
         if unknown.any():
             assert self._free is not None
             net[unknown] = self._free.reshape(-1)[changed[unknown]]
-        warm, drafts = self._warm, iter(() if draft is None else (draft,))
+        drafts = iter(() if draft is None else (draft,))
 
         def show_draft(report: ProgressReport) -> None:
             for show in drafts:
                 show(warm.draft())
 
-        try:
-            stats = warm.solve(changed, net, control=control, progress=show_draft)
-        except BaseException:
-            self._warm = None  # the changes may have been made, or not
-            raise
+        stats = warm.solve(changed, net, control=control, progress=show_draft)
         self._warm_labels, self._stats = now, stats
+        self._warm = warm
         if stats is None:
             return None
         seconds = time.perf_counter() - start
