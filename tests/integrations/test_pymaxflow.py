@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 from typing import Any
 
@@ -87,6 +88,40 @@ def test_copies_and_reset() -> None:
     g.reset()
     assert g.get_node_num() == 0
     assert g.maxflow() == 0
+
+
+def test_shallow_copies_have_edges_of_their_own() -> None:
+    g = pymaxflow.Graph[int]()
+    first, second = g.add_nodes(2)
+    g.add_tedge(first, 3, 0)
+    g.add_tedge(second, 0, 3)
+    assert g.maxflow() == 0
+    other = copy.copy(g)
+    other.add_edge(first, second, 2, 0)
+    other.add_tedge(second, 0, 1)
+    assert (g.maxflow(), other.maxflow()) == (0, 2)
+
+
+def test_an_interruption_adds_no_part_of_a_grid(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Edges that are added once more would count twice."""
+
+    def interrupted(*arguments: Any) -> Any:
+        calls.append(arguments)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return neighbours(*arguments)
+
+    calls: list[Any] = []
+    neighbours = pymaxflow._neighbours
+    g = pymaxflow.Graph[int]()
+    nodes = g.add_grid_nodes((3, 3))
+    with monkeypatch.context() as patch:
+        patch.setattr(pymaxflow, "_neighbours", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            g.add_grid_edges(nodes, 5)
+    assert g.get_edge_count() == 0
+    g.add_grid_edges(nodes, 5)
+    assert g.get_edge_count() == 2 * 24
 
 
 def test_networkx_graph() -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import time
+from collections.abc import Callable
 from typing import Any
 from unittest.mock import Mock
 
@@ -279,6 +282,27 @@ def test_the_image_may_change_afterwards(boxed: bool) -> None:
             each.set_box((2, 2), (20, 17))
             each.set_labels(np.zeros((H, W), dtype=int))
     assert (painting.solve().mask == other.solve().mask).all()
+
+
+@pytest.mark.parametrize("trip", [copy.copy, copy.deepcopy, lambda thing: pickle.loads(pickle.dumps(thing))])
+def test_copies_are_painted_apart(trip: Callable[[Painting], Painting]) -> None:
+    painting = started(picture(4))
+    painting.solve()
+    before = painting.preview()
+    assert before is not None
+    other = trip(painting)
+    other.stroke([(4, 4), (20, 4)], 1, brush=3)
+    check_preview(other, other.preview())
+    assert not (other.labels == painting.labels).all()
+    again = painting.preview()
+    check_preview(painting, again)
+    assert again is not None
+    assert (again.mask == before.mask).all()
+    assert other.undo()
+    assert painting.undo()
+    assert painting.undo()
+    assert not painting.labels.any()
+    assert other.labels.any()
 
 
 def test_another_smoothness_is_solved_anew() -> None:

@@ -27,6 +27,7 @@ forests. Only the sink's queue is empty after a search. The source's queue stays
 from __future__ import annotations
 
 import time
+from copy import deepcopy
 
 import numpy as np
 from numpy.typing import NDArray
@@ -209,6 +210,17 @@ class WarmGrid:
         #: The forests of the solve that runs, or of the last one.
         self._growing: Forests | None = None
         self._sink_side: NDArray[np.bool_] = solution.sink_side
+
+    def __getstate__(self) -> dict[str, object]:
+        """Return the state with copies of the arrays that solves change, and without a solve that runs."""
+        forests = deepcopy(self._forests)
+        changing = {
+            "net": self.net.copy(),
+            "_state": deepcopy(self._state),
+            "_forests": forests,
+            "_growing": forests,
+        }
+        return self.__dict__ | changing
 
     @property
     def _terminal(self) -> Array:

@@ -22,6 +22,9 @@ from ..graph.placement import check_not_masked
 if TYPE_CHECKING:
     import networkx
 
+#: Tails, heads, and capacities forwards and backwards.
+_Edges = tuple[Array, Array, Array, Array]
+
 
 class GraphInt:
     """A graph with a source and a sink, whose capacities are integers: ``maxflow.Graph[int]``.
@@ -56,10 +59,14 @@ class GraphInt:
 
     def reset(self) -> None:
         """Remove all nodes and edges."""
-        self._num_nodes = 0
-        self._edges: list[tuple[Array, Array, Array, Array]] = []
-        self._terminal: list[tuple[Array, Array, Array]] = []
         self._segments: NDArray[np.bool_] | None = None
+        self._edges: list[_Edges] = []
+        self._terminal: list[tuple[Array, Array, Array]] = []
+        self._num_nodes = 0
+
+    def __getstate__(self) -> dict[str, object]:
+        """Return the state with lists of its own, which copies add to."""
+        return self.__dict__ | {"_edges": self._edges.copy(), "_terminal": self._terminal.copy()}
 
     def copy(self) -> Self:
         """Return a copy, with the capacities as they were added."""
@@ -84,8 +91,8 @@ class GraphInt:
         if isinstance(num_nodes, bool) or not isinstance(num_nodes, int | np.integer) or num_nodes < 1:
             raise InvalidInputError(f"num_nodes must be an integer of at least 1, got {num_nodes!r}")
         first = self._num_nodes
-        self._num_nodes += int(num_nodes)
         self._segments = None
+        self._num_nodes += int(num_nodes)
         return np.arange(first, self._num_nodes)
 
     def add_grid_nodes(self, shape: int | Sequence[int]) -> NDArray[np.int64]:
@@ -123,7 +130,7 @@ class GraphInt:
         InvalidInputError
             There is no such node, or a capacity is negative, NaN, or not of the graph's type.
         """
-        self._add(np.array([i]), np.array([j]), np.array([capacity]), np.array([rcapacity]))
+        self.add_edges(np.array([i]), np.array([j]), np.array([capacity]), np.array([rcapacity]))
 
     def add_edges(self, i: ArrayLike, j: ArrayLike, capacity: ArrayLike, rev_capacity: ArrayLike) -> None:
         """Add an edge for each entry of the arrays.
@@ -138,9 +145,14 @@ class GraphInt:
         InvalidInputError
             As in :meth:`add_edge`, or the arrays have different lengths.
         """
-        self._add(i, j, capacity, rev_capacity)
+        self._add([self._checked(i, j, capacity, rev_capacity)])
 
-    def _add(self, i: ArrayLike, j: ArrayLike, capacity: ArrayLike, reverse: ArrayLike) -> None:
+    def _add(self, edges: list[_Edges]) -> None:
+        """Add all edges, or after Ctrl-C none of them; the last cut does not hold any more."""
+        self._segments = None
+        self._edges.extend(edges)
+
+    def _checked(self, i: ArrayLike, j: ArrayLike, capacity: ArrayLike, reverse: ArrayLike) -> _Edges:
         tail, head = self._nodes(i).ravel(), self._nodes(j).ravel()
         forward, backward = (self._capacities(values, "capacity") for values in (capacity, reverse))
         if min(forward.min(initial=0), backward.min(initial=0)) < 0:
@@ -149,8 +161,7 @@ class GraphInt:
             parts = np.broadcast_arrays(tail, head, forward, backward)
         except ValueError:
             raise InvalidInputError("nodes and capacities must have one length") from None
-        self._edges.append((parts[0].copy(), parts[1].copy(), parts[2].copy(), parts[3].copy()))
-        self._segments = None
+        return parts[0].copy(), parts[1].copy(), parts[2].copy(), parts[3].copy()
 
     def add_grid_edges(
         self,
@@ -203,6 +214,7 @@ class GraphInt:
         except ValueError:
             raise InvalidInputError(f"weights cannot be broadcast to shape {nodes.shape}") from None
         middle = np.array(shape.shape) // 2
+        edges = []
         for place in np.argwhere(shape):
             if (place == middle).all():
                 continue
@@ -214,7 +226,9 @@ class GraphInt:
                 and float(np.abs(weight).max(initial=0)) * abs(float(factor)) >= 2.0**63
             ):
                 raise CapacityOverflowError("a weight times an entry of structure is past int64")
-            self._add(nodes[here], nodes[there], capacity.ravel(), capacity.ravel() if symmetric else 0)
+            ends = nodes[here], nodes[there]
+            edges.append(self._checked(*ends, capacity.ravel(), capacity.ravel() if symmetric else 0))
+        self._add(edges)
 
     def add_tedge(self, i: int, cap_source: float, cap_sink: float) -> None:
         """Add an edge from the source to node i and one from it to the sink; capacities add up.
@@ -252,8 +266,8 @@ class GraphInt:
             source, sink = np.broadcast_to(source, nodes.shape), np.broadcast_to(sink, nodes.shape)
         except ValueError:
             raise InvalidInputError(f"capacities cannot be broadcast to shape {nodes.shape}") from None
-        self._terminal.append((nodes.ravel().copy(), source.ravel().copy(), sink.ravel().copy()))
         self._segments = None
+        self._terminal.append((nodes.ravel().copy(), source.ravel().copy(), sink.ravel().copy()))
 
     def maxflow(self, reuse_trees: bool = False) -> int | float:
         """Solve, and return the value of the maximum flow.

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -174,6 +175,10 @@ class Painting:
         self._steps = _Steps()
         self._forget()
         self._check_model()
+
+    def __getstate__(self) -> dict[str, object]:
+        """Return the state with copies of what strokes and previews change."""
+        return self.__dict__ | {"_labels": self._labels.copy(), "_warm": copy(self._warm)}
 
     def _check_model(self) -> None:
         """Raise the errors of the model's parameters now, not at the first solve."""
