@@ -561,7 +561,7 @@ def test_expressions_hide_no_value() -> None:
         and not name.startswith(
             ("make", "run", "set_of", "share_of", "closed", "kernel", "dataclass", "solve", "limit")
         )
-        and name not in ("run_in_pool", "entry_of", "address_of")
+        and name not in ("run_in_pool", "entry_of", "address_of", "choose")
     }
     for module in modules:
         assert hidden_values(module, stepping) == []

@@ -21,6 +21,7 @@ import numpy as np
 from ..arrays import Index, Indices
 from ..graph.bipartite import Adjacency
 from ..kernels.atomics import compare_exchange, prefetch, relaxed_load, relaxed_store
+from ..kernels.branch_free import choose
 from ..kernels.constants import ONE, TWO, ZERO
 from ..kernels.kernel import kernel
 from ..parallel.delays import delay
@@ -35,7 +36,7 @@ from ..parallel.rounds import (
     start_round,
 )
 from ..parallel.thread_pool import share_of
-from ..parallel.worklist import appended, flush, forget
+from ..parallel.worklist import BUFFER, appended, flush, forget
 from ..stats import ARC_SCANS
 from .match_arrays import Matching
 from .packed_columns import HALF, NOBODY, Packed, dead_label, level_of
@@ -147,6 +148,41 @@ def grow_from(
 
 
 @kernel
+def grow_alone(
+    searching: Searching, current: Round, waiting: np.uint64, item: np.uint64
+) -> tuple[np.uint64, np.uint64]:
+    """Do what :func:`grow_from` does, for a thread without others.
+
+    Whether a column is reached for the first time is hard to predict, so nothing branches on it: the word and
+    the buffer are written either way.
+    """
+    rows, packed, rounds = searching.adjacency, searching.packed, searching.rounds
+    words, buffer = packed.words, rounds.worklist.buffer
+    tree, r = item >> HALF, item & NOBODY
+    if packed.leaf[tree] != NOBODY:
+        return waiting, ZERO
+    e, end = np.uint64(rows.first[r]), np.uint64(rows.first[r + ONE])
+    rounds.counts[ZERO, ARC_SCANS] -= e
+    while e < end:
+        c = np.uint64(rows.neighbour[e])
+        e += ONE
+        word = np.uint64(words[c])
+        is_new = word >> HALF == UNSEEN
+        mate = word & NOBODY
+        words[c] = choose(is_new, r << HALF | mate, word)
+        if word == UNSEEN << HALF | NOBODY:
+            packed.leaf[tree] = c
+            rounds.counts[ZERO, ARC_SCANS] += e
+            return waiting, ONE
+        buffer[ZERO, waiting] = tree << HALF | mate
+        waiting += choose(is_new, ONE, ZERO)
+        if waiting == BUFFER:
+            waiting = flush(rounds.worklist, current.number, packed.order, current.base, ZERO, waiting)
+    rounds.counts[ZERO, ARC_SCANS] += e
+    return waiting, ZERO
+
+
+@kernel
 def enough_ended(trees: np.uint64, ended: np.uint64) -> bool:
     """Whether a phase of `trees` trees is over, of which `ended` have found a free column."""
     return bool(ended > ZERO and ended * LAST_TREES >= trees * (LAST_TREES - ONE))
@@ -159,6 +195,8 @@ def visit(
     """Search on from the item at position `k`; return the items in the buffer and the trees ended."""
     item = np.uint64(searching.packed.order[k])
     if searching.forwards:
+        if searching.rounds.num_threads == ONE:
+            return grow_alone(searching, current, waiting, item)
         return grow_from(searching, current, waiting, item)
     return label_before(searching, current, waiting, item), ZERO
 
