@@ -61,6 +61,7 @@ import numpy as np
 from ..arrays import Array, Indices, Int64
 from ..graph.bipartite import Adjacency, BipartiteGraph
 from ..kernels.atomics import prefetch, prefetch_to_write, relaxed_load
+from ..kernels.branch_free import choose
 from ..kernels.constants import ONE, THREE, TWO, ZERO
 from ..kernels.kernel import kernel
 from ..solving.monitor import Monitor
@@ -354,14 +355,12 @@ def push_until(
             c = np.uint64(rows.neighbour[e])
             h = np.uint64(label[c])
             e += ONE
-            if h < lowest:
-                second = lowest
-                lowest = h
-                chosen = c
-                if h == ZERO:
-                    break
-            elif h < second:
-                second = h
+            is_lower = h < lowest
+            second = choose(is_lower, lowest, min(h, second))
+            chosen = choose(is_lower, c, chosen)
+            lowest = min(h, lowest)
+            if h == ZERO:
+                break
         # If all of its columns are dead, give the row up.
         scans += e - first
         if lowest == dead:
