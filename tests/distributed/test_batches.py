@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import preflow
-from preflow.distributed.batches import api, messages
+from preflow.distributed.batches import api, messages, processes
 from preflow.errors import (
     InvalidInputError,
     ItemError,
@@ -270,7 +270,7 @@ def test_memory_of_messages_is_used_again(fewest: int, most: int, monkeypatch: p
 
 def has_shared_memory() -> bool:
     memory = messages.SharedMemory(1)
-    found = bool(memory.files)
+    found = memory.file is not None
     memory.close()
     return found
 
@@ -342,6 +342,137 @@ def test_workers_that_die_with_a_chunk_ahead_lose_nothing(
     paths = [str(tmp_path / f"{k}") if k % 7 == 3 else f"no {k}" for k in range(60)]
     assert list(preflow.distributed.map(end_once, paths, workers=2, host="processes", chunk=3)) == paths
     assert len(list(tmp_path.iterdir())) == 9
+
+
+@pytest.mark.skipif(not has_shared_memory(), reason="there is no shared memory")
+def test_pieces_of_memory_are_released_when_no_item_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also after later chunks have come, where a function keeps the last item or makes reference cycles."""
+    monkeypatch.setattr(messages, "FEWEST", 0)
+    memory = messages.SharedMemory(2)
+    assert memory.file is not None
+    to_worker, from_driver = (os.fdopen(end, mode) for end, mode in zip(os.pipe(), ("rb", "wb"), strict=True))
+    inbox = messages.Inbox(to_worker, os.dup(memory.file))
+
+    def sent(number: int) -> tuple[int | None, Any]:
+        message, piece = memory.put(messages.packed([np.full(1000, number)]))
+        messages.send(from_driver, message)
+        return piece, messages.unpacked(inbox.chunk())[0]
+
+    first, item = sent(1)
+    second, other = sent(2)
+    assert {first, second} == {0, 1}
+    third, one_more = sent(3)
+    assert third is None
+    assert inbox.released() == []
+    assert (item[0], other[0], one_more[0]) == (1, 2, 3)
+    del item
+    assert inbox.released() == [first]
+    assert inbox.released() == []
+    memory.free([0] if first == 0 else [1])
+    fourth, item = sent(4)
+    assert fourth == first
+    assert (other == 2).all()
+    assert (item == 4).all()
+    for pipe in to_worker, from_driver:
+        pipe.close()
+    memory.close()
+
+
+LIMITED = """
+import resource
+import numpy as np
+import preflow
+
+resource.setrlimit(resource.RLIMIT_NOFILE, (48, 48))
+items = [np.full(20_000, k) for k in range(36)]
+print(*preflow.distributed.map(np.max, items, host="processes", workers=8, chunk=1))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="there is no shared memory")
+def test_shared_memory_takes_few_descriptors() -> None:
+    """The same number for any number of workers."""
+    program = [sys.executable, "-c", LIMITED]
+    found = subprocess.run(program, check=False, capture_output=True, text=True, timeout=PATIENCE)
+    assert found.stdout.split() == [str(k) for k in range(36)], found.stderr
+
+
+@pytest.mark.skipif(not has_shared_memory(), reason="there is no shared memory")
+def test_shared_memory_takes_no_address_space_where_that_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("resource.getrlimit", lambda kind: (1 << 33, -1))
+    assert not has_shared_memory()
+
+
+def test_workers_that_cannot_be_started_end_the_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/no/such/program")
+    with pytest.raises(WorkerDiedError, match=r"cannot be started: .*No such file"):
+        list(preflow.distributed.map(abs, [1, 2], host="processes", workers=1, errors="return"))
+
+
+def prolonged(text: str) -> tuple[str, bytes]:
+    return text, bytes(1 << 20)
+
+
+@pytest.mark.parametrize("size", [1 << 12, 1 << 40])
+def test_pipes_may_be_small(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As those of a user who has many; a chunk that is sent ahead never waits for a long answer."""
+    monkeypatch.setattr(processes, "PIPE", size)
+    items = ["x" * length for length in (10, 500, 1500, 3000, 6000, 12_000) for _ in range(6)]
+    found = list(preflow.distributed.map(prolonged, items, host="processes", workers=1, chunk=2))
+    assert [text for text, _ in found] == items
+
+
+def read_all(_: int) -> bytes:
+    """Return what a program reads from the standard input of a worker."""
+    return subprocess.run([sys.executable, "-c", "input()"], check=False, capture_output=True).stderr[-8:-1]
+
+
+def test_programs_that_a_function_starts_read_no_messages() -> None:
+    found = list(preflow.distributed.map(read_all, range(12), host="processes", workers=1, chunk=2))
+    assert len(set(found)) == 1
+
+
+def fork_and_end(path: str) -> str:
+    """Leave a process behind; then end the worker if it is the first one."""
+    if os.fork() == 0:
+        time.sleep(PATIENCE)
+        os._exit(0)
+    return end_once(path)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked")
+def test_processes_that_a_function_starts_end_with_the_batch(tmp_path: Path) -> None:
+    """And their worker is replaced if it ends before they do."""
+    start = time.monotonic()
+    path = str(tmp_path / "first")
+    assert list(preflow.distributed.map(fork_and_end, [path, "no"], host="processes", workers=1)) == [
+        path,
+        "no",
+    ]
+    results = preflow.distributed.map(
+        wait_for_child, [str(tmp_path / "child")], host="processes", time_limit=3
+    )
+    with pytest.raises(ItemError, match="TimeLimitError"):
+        list(results)
+    child = int((tmp_path / "child").read_text())
+    while running(child) and time.monotonic() < start + PATIENCE / 2:
+        time.sleep(0.05)
+    assert not running(child)
+    assert time.monotonic() < start + PATIENCE / 2
+
+
+def wait_for_child(path: str) -> None:
+    child = subprocess.Popen([sys.executable, "-c", f"import time; time.sleep({PATIENCE})"])
+    Path(path).write_text(str(child.pid))
+    child.wait()
+
+
+def running(process: int) -> bool:
+    """Whether a process has not ended, nor waits to be noticed by its parent."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="descriptors are read from /proc")

@@ -1,16 +1,19 @@
 """Chunks as messages to processes, in a pipe or in memory that both sides share.
 
-A message is its length in eight bytes, then as many bytes. That of a chunk begins with one of two marks:
+A message is its length in eight bytes, then as many bytes. A message that brings a chunk begins with one of
+two marks:
 
-- IN_PIPE: the chunk is the rest of the message, from a multiple of ALIGNED on;
-- IN_MEMORY: the rest says which piece of shared memory has the chunk, and how many bytes of it.
+- IN_PIPE: the rest of the message is the chunk, which begins at byte ALIGNED;
+- IN_MEMORY: the chunk is in shared memory; the rest of the message is the number of the piece, and how many
+  bytes of it the chunk has.
 
-Large arrays of a chunk lie behind its pickle, and the items of the worker are views of the chunk. So an array
-is copied once, by the sender. Nothing is written where items may still be: neither side uses memory again
-that something refers to.
+A chunk is the pickle of its items, followed by the memory of their large arrays. The sender copies an array
+once. The worker copies nothing: the arrays of its items are views of the chunk. So the memory of a chunk is
+used again only when no view of it is left, which the worker finds out.
 
-Shared memory has no name and no file: the worker gets its descriptors, and the memory is gone with the last
-process that has them. It needs Linux. Elsewhere, and if all pieces are in use, chunks travel in pipes.
+The shared memory is one file without a name, cut into pieces of equal size. Workers inherit its descriptor,
+and the system frees it with the last process that has it. Chunks travel in pipes where there is no such
+memory, which needs Linux; where the address space of processes is limited; and while all pieces are in use.
 """
 
 from __future__ import annotations
@@ -18,11 +21,14 @@ from __future__ import annotations
 import mmap
 import os
 import pickle
-import queue
 import struct
-from collections.abc import Sequence
+import weakref
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import IO, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from .task import dumps_apart
 
@@ -32,11 +38,11 @@ IN_PIPE, IN_MEMORY = b"p", b"m"
 PLACE = struct.Struct("<QQ")
 #: Arrays of at least APART bytes lie behind the pickle, at multiples of ALIGNED.
 APART, ALIGNED = 4096, 64
-#: Chunks of this many bytes or more travel in shared memory: less fits a pipe at once.
+#: Chunks of at least this many bytes travel in shared memory; smaller ones fit a pipe at once.
 FEWEST = 1 << 16
-#: Bytes of a piece. Only pages that chunks have used take memory.
+#: Bytes of a piece of shared memory. Only pages that a chunk has used take memory.
 PIECE = 1 << 26
-#: Bytes that a worker keeps for the next message in its pipe, at most.
+#: A worker reads messages into a buffer that it uses again, and that it keeps up to this many bytes.
 KEPT = 1 << 26
 
 Pieces: TypeAlias = Sequence[bytes | memoryview]
@@ -107,74 +113,88 @@ def _aligned(size: int) -> int:
 
 
 class SharedMemory:
-    """Pieces of memory that a process shares with its workers.
+    """The side of the sender of memory that it shares with its workers.
 
     Parameters
     ----------
     count : int
-        How many pieces, if the system has such memory.
+        How many pieces it has.
 
     Attributes
     ----------
-    files : list of int
-        Their descriptors, which workers inherit.
+    file : int or None
+        Its descriptor, which workers inherit; None if there is no shared memory.
     """
 
     def __init__(self, count: int) -> None:
-        self.files: list[int] = []
-        self._maps: list[mmap.mmap] = []
-        self._free: queue.SimpleQueue[int] = queue.SimpleQueue()
+        self.file: int | None = None
+        self._map: mmap.mmap | None = None
+        #: Pieces that nobody uses; the one used last comes first, as its pages are in the cache.
+        self._free: list[int] = []
+        if _address_space_is_limited():
+            return
         with suppress(OSError, AttributeError):
-            for number in range(count):
-                self.files.append(os.memfd_create("preflow"))
-                os.ftruncate(self.files[-1], PIECE)
-                self._maps.append(mmap.mmap(self.files[-1], PIECE))
-                self._free.put(number)
+            self.file = os.memfd_create("preflow")
+            os.ftruncate(self.file, count * PIECE)
+            self._map = mmap.mmap(self.file, count * PIECE)
+            self._free = list(range(count))
 
     def put(self, pieces: Pieces) -> tuple[bytes, int | None]:
-        """Return the message of a chunk, and the piece that has the chunk, or None if the message has it."""
+        """Return the message of a chunk, and the piece of memory that has the chunk, or None."""
         length = sum(len(piece) for piece in pieces)
-        if FEWEST <= length <= PIECE:
-            with suppress(queue.Empty):
-                number = self._free.get_nowait()
-                end = 0
+        if FEWEST <= length <= PIECE and self._map is not None:
+            with suppress(IndexError):
+                number = self._free.pop()
+                end = number * PIECE
                 for piece in pieces:
                     begin, end = end, end + len(piece)
-                    self._maps[number][begin:end] = piece
+                    self._map[begin:end] = piece
                 return IN_MEMORY + PLACE.pack(number, length), number
         return b"".join((IN_PIPE.ljust(ALIGNED), *pieces)), None
 
-    def free(self, number: int | None) -> None:
-        """Use a piece for other chunks."""
-        if number is not None:
-            self._free.put(number)
+    def free(self, numbers: Iterable[int]) -> None:
+        """Use pieces for other chunks."""
+        self._free += numbers
 
     def close(self) -> None:
-        """Forget all pieces."""
-        for each in self._maps:
-            each.close()
-        for file in self.files:
-            os.close(file)
-        self._maps, self.files = [], []
+        """Give the memory back."""
+        if self._map is not None:
+            self._map.close()
+        if self.file is not None:
+            os.close(self.file)
+        self._map, self.file, self._free = None, None, []
+
+
+def _address_space_is_limited() -> bool:
+    """Whether processes may map so much only: functions need it more than messages do."""
+    try:
+        import resource
+    except ImportError:
+        return False
+    return resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
 
 
 class Inbox:
-    """Messages that come to a worker.
-
-    Those in the pipe are read into memory that is used again: fresh pages cost as much as two copies.
+    """The side of a worker: it receives chunks.
 
     Parameters
     ----------
     stream : file
-    files : sequence of int
-        Descriptors of shared memory.
+        The pipe that messages come from.
+    file : int or None
+        The descriptor of the shared memory, if there is any.
     """
 
-    def __init__(self, stream: IO[bytes], files: Sequence[int]) -> None:
-        self._stream, self._files = stream, files
+    def __init__(self, stream: IO[bytes], file: int | None) -> None:
+        self._stream = stream
+        #: Messages are read into memory that is used again: fresh pages cost as much as two copies.
         self._memory = bytearray()
-        self._maps: dict[int, mmap.mmap] = {}
-        self._last: int | None = None
+        self._shared: mmap.mmap | None = None
+        if file is not None:
+            self._shared = mmap.mmap(file, 0)
+            os.close(file)
+        #: For each piece of memory with a chunk that came: an array that lives as long as views of the chunk.
+        self._chunks: dict[int, weakref.ref[NDArray[np.uint8]]] = {}
 
     def chunk(self) -> memoryview:
         """Return the next chunk.
@@ -185,24 +205,20 @@ class Inbox:
             The other side has ended.
         """
         message = self._message()
-        self._last = None
         if message[:1] == IN_PIPE:
             return message[ALIGNED:]
-        self._last, length = PLACE.unpack(message[1:])
-        if self._last not in self._maps:
-            self._maps[self._last] = mmap.mmap(self._files[self._last], PIECE)
-        return memoryview(self._maps[self._last])[:length]
+        number, length = PLACE.unpack(message[1:])
+        assert self._shared is not None
+        array = np.frombuffer(self._shared, np.uint8, length, number * PIECE)
+        self._chunks[number] = weakref.ref(array)
+        return array.data
 
-    def is_referred_to(self) -> bool:
-        """Whether something refers to the last chunk where it lies in shared memory, and always will."""
-        if self._last is None:
-            return False
-        try:
-            self._maps[self._last].resize(PIECE)  # its size, which cannot be set while there are views
-        except BufferError:
-            del self._maps[self._last]
-            return True
-        return False
+    def released(self) -> list[int]:
+        """Return the pieces of memory that had chunks of which no view is left; each is returned once."""
+        found = [number for number, array in self._chunks.items() if array() is None]
+        for number in found:
+            del self._chunks[number]
+        return found
 
     def _message(self) -> memoryview:
         (length,) = LENGTH.unpack(_exactly(self._stream, LENGTH.size))

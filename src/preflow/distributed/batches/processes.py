@@ -8,8 +8,10 @@ their chunk.
 
 from __future__ import annotations
 
+import io
 import os
 import pickle
+import signal
 import subprocess
 import sys
 import threading
@@ -23,16 +25,17 @@ from ...errors import InvalidInputError, WorkerDiedError
 from .host import NeverReadyError
 from .messages import SharedMemory, packed, receive, send
 from .task import Done, Task, dumps
-from .worker import FREE
 
 #: The program of a worker.
 PROGRAM = "from preflow.distributed.batches.worker import main; main()"
 #: Pieces of shared memory for each worker: for the chunk that it solves, and for one that waits.
 PIECES = 2
-#: A process that solved its last chunk in fewer seconds gets the next one early. Where items take long, each
-#: waits for the first process that is free.
+#: A process that solved its last chunk in fewer seconds gets the next one ahead, that is, before it answers.
+#: Where items take longer, the next chunk waits for the first process that is free.
 QUICK = 0.5
-#: Longer messages are not sent ahead: they might not fit the pipe while a process writes a long answer.
+#: Bytes that a pipe should hold, and that it holds on every system.
+PIPE, SMALL_PIPE = 1 << 20, 1 << 12
+#: Longer messages are never sent ahead.
 SHORT = 1 << 15
 #: How many processes in a row may end before they are ready.
 STARTS = 3
@@ -42,14 +45,14 @@ PATIENCE = 1.0
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
-class _Sent(NamedTuple):
-    """A chunk on its way.
+class _Packed(NamedTuple):
+    """A chunk that can be sent.
 
     Attributes
     ----------
     message : bytes
     piece : int or None
-        The piece of shared memory that has the chunk, if the message has not.
+        The piece of shared memory that has the chunk; None if the message has it.
     num_items : int
     future : Future
         Of the outcomes.
@@ -73,7 +76,7 @@ class ProcessHost:
         path = os.pathsep.join(entry or os.getcwd() for entry in sys.path)
         self._environment = {**os.environ, **threads, "PYTHONPATH": path}
         self._memory = SharedMemory(PIECES * slots)
-        self._chunks: deque[_Sent] = deque()
+        self._chunks: deque[_Packed] = deque()
         self._changed = threading.Condition()
         self._closed = False
         self._running: set[subprocess.Popen[bytes]] = set()
@@ -93,55 +96,67 @@ class ProcessHost:
             future.set_exception(TypeError(f"cannot be sent: {type(error).__name__}: {error}"))
             return future
         with self._changed:
-            self._chunks.append(_Sent(message, piece, len(items), future))
+            self._chunks.append(_Packed(message, piece, len(items), future))
             self._changed.notify()
         return future
 
     def _serve(self) -> None:
         """Send chunks to one process after the other, of which each lives as long as it answers.
 
-        A process that answers quickly gets its next chunk before it has solved the last one, so that it need
-        not wait until this thread has its turn. Only items that travel together may wait for others.
+        A process that answers quickly gets its next chunk ahead, so that it need not wait until this thread
+        runs again. A chunk of one item is never sent ahead: it would wait for the item before it, although
+        another process may be free.
         """
         process: subprocess.Popen[bytes] | None = None
-        ahead: _Sent | None = None
+        ahead: _Packed | None = None
         is_sent = is_quick = False
+        room = 0
+        held: set[int] = set()  # pieces of memory that the process may read
         while (chunk := ahead or self._next()) is not None:
-            ahead, was_sent, is_sent, is_free = None, is_sent, False, True
+            ahead, was_sent, is_sent = None, is_sent, False
+            if chunk.piece is not None:
+                held.add(chunk.piece)
+            answer = b""
             try:
-                process = process or self._start()
+                if process is None:
+                    process = self._start()
+                    room = _room(process)
                 requests, answers = _pipes(process)
                 if not was_sent:
                     send(requests, chunk.message)
-                if is_quick and (ahead := self._next_ahead()) is not None:
+                if is_quick and (ahead := self._next_ahead(room)) is not None:
                     is_sent = _sent_ahead(requests, ahead.message)
-                answer = memoryview(receive(answers))
-                is_free = answer[:1] == FREE
-                found: Done | Exception = pickle.loads(answer[1:])
-                is_quick = isinstance(found, Done) and found.seconds < QUICK
+                answer = receive(answers)
             except (EOFError, OSError):
-                found = WorkerDiedError(f"a worker process ended{_why(self._end(process))}")
+                found: Done | Exception = WorkerDiedError(f"a worker process ended{_why(self._end(process))}")
                 process, is_sent = None, False
+                self._memory.free(held)
+                held = set()
             except Exception as error:
                 found = error
-            if is_free:
-                self._memory.free(chunk.piece)
+            if answer:
+                free, found = _read(answer)
+                self._memory.free(free)
+                held.difference_update(free)
+                is_quick = isinstance(found, Done) and found.seconds < QUICK
             with suppress(InvalidStateError):
                 if isinstance(found, Exception):
                     chunk.future.set_exception(found)
                 else:
                     chunk.future.set_result(found)
 
-    def _next(self) -> _Sent | None:
+    def _next(self) -> _Packed | None:
         """Wait for the next chunk; None after the end."""
         with self._changed:
             self._changed.wait_for(lambda: self._chunks or self._closed)
             return None if self._closed else self._chunks.popleft()
 
-    def _next_ahead(self) -> _Sent | None:
-        """Return the next chunk if one waits that has several items."""
+    def _next_ahead(self, room: int) -> _Packed | None:
+        """Return the next chunk if it has several items, and its message at most `room` bytes."""
         with self._changed:
-            return self._chunks.popleft() if self._chunks and self._chunks[0].num_items > 1 else None
+            if self._chunks and self._chunks[0].num_items > 1 and len(self._chunks[0].message) <= room:
+                return self._chunks.popleft()
+            return None
 
     def _start(self) -> subprocess.Popen[bytes]:
         """Return a process that knows the task.
@@ -151,10 +166,13 @@ class ProcessHost:
         InvalidInputError
             It cannot read the task.
         NeverReadyError
-            Processes end before they are ready.
+            Processes cannot be started, or end before they are ready.
         """
         for _ in range(STARTS):
-            process = self._program()
+            try:
+                process = self._program()
+            except OSError as error:
+                raise NeverReadyError(f"worker processes cannot be started: {error}") from error
             requests, answers = _pipes(process)
             try:
                 send(requests, self._task)
@@ -173,13 +191,13 @@ class ProcessHost:
         with self._changed:
             if self._closed:
                 raise EOFError
+            shared = [] if self._memory.file is None else [self._memory.file]
             process = subprocess.Popen(
-                [sys.executable, "-P", "-c", PROGRAM, *map(str, self._memory.files)],
+                [sys.executable, "-P", "-c", PROGRAM, *map(str, shared)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 env=self._environment,
-                pass_fds=self._memory.files,
-                pipesize=1 << 20,
+                pass_fds=shared,
                 start_new_session=True,  # Ctrl-C reaches this process only, which ends the others
             )
             self._running.add(process)
@@ -192,7 +210,7 @@ class ProcessHost:
         try:
             status = process.wait(timeout=PATIENCE)
         except subprocess.TimeoutExpired:
-            process.kill()
+            _kill(process)
             status = process.wait()
         for pipe in _pipes(process):
             with suppress(OSError):
@@ -208,9 +226,10 @@ class ProcessHost:
             self._changed.notify_all()
             running = list(self._running)
         for process in running:
-            process.kill()
+            _kill(process)
         for thread in self._threads:
-            thread.join()
+            if thread is not threading.current_thread():  # where that collects an iterator as garbage
+                thread.join()
         for process in running:
             self._end(process)
         self._memory.close()
@@ -233,10 +252,36 @@ def _as_bytes(task: Task) -> bytes:
         ) from error
 
 
+def _room(process: subprocess.Popen[bytes]) -> int:
+    """Make the pipes of a process larger, and return how long messages may be that are sent ahead.
+
+    These have to fit an empty pipe. Otherwise this side could wait for a process to read a message, and the
+    process for this side to read a long answer. A message takes a page more than its bytes at most.
+    """
+    try:
+        from fcntl import F_GETPIPE_SZ, F_SETPIPE_SZ, fcntl
+    except ImportError:
+        return SMALL_PIPE // 2
+    requests, answers = _pipes(process)
+    for pipe in requests, answers:
+        with suppress(OSError):  # users may have only so much memory in pipes
+            fcntl(pipe, F_SETPIPE_SZ, PIPE)
+    return min(SHORT, fcntl(requests, F_GETPIPE_SZ) // 2)
+
+
+def _read(answer: bytes) -> tuple[list[int], Done | Exception]:
+    """Return the pieces of memory that an answer sets free, and the outcomes, or why they cannot be read."""
+    stream = io.BytesIO(answer)
+    free = pickle.load(stream)
+    try:
+        found: Done | Exception = pickle.load(stream)
+    except Exception as error:
+        found = error
+    return free, found
+
+
 def _sent_ahead(requests: IO[bytes], message: bytes) -> bool:
     """Send a message to a process that is at work, and return whether that was possible."""
-    if len(message) > SHORT:
-        return False
     try:
         send(requests, message)
     except OSError:
@@ -248,6 +293,15 @@ def _pipes(process: subprocess.Popen[bytes]) -> tuple[IO[bytes], IO[bytes]]:
     assert process.stdin is not None
     assert process.stdout is not None
     return process.stdin, process.stdout
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """Kill a process and those that its function started: Ctrl-C does not reach them."""
+    if not hasattr(os, "killpg"):
+        process.kill()
+    elif process.poll() is None:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
 
 
 def _why(status: int | None) -> str:
