@@ -15,6 +15,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -24,6 +25,7 @@ from hypothesis import strategies as st
 from preflow import FlowNetwork
 from preflow.generators import FAMILIES
 from preflow.graph.residual import ResidualNetwork, build_residual
+from preflow.kernels import kernel as kernel_module
 from preflow.kernels.atomics import relaxed_load
 from preflow.kernels.bfs import distances_to_sink
 from preflow.kernels.clock import now
@@ -409,6 +411,17 @@ def test_source_hash_follows_imports() -> None:
     import preflow.maxflow.serial_fifo as module
 
     assert len(source_hash(Path(module.__file__ or ""))) == 64
+
+
+def test_overloads_are_loaded_after_an_interruption(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without them Numba cannot compile the kernels that need them, for as long as the process lives."""
+    loading = Mock(side_effect=[None, KeyboardInterrupt, None, None])
+    monkeypatch.setattr(kernel_module, "import_module", loading)
+    monkeypatch.setattr(kernel_module, "_overloads", ["a_numba", "b_numba", "c_numba"])
+    with pytest.raises(KeyboardInterrupt):
+        kernel_module.load_overloads()
+    kernel_module.load_overloads()
+    assert [call.args[0][0] for call in loading.call_args_list] == ["c", "b", "b", "a"]
 
 
 def test_sources_are_utf8_in_every_locale() -> None:

@@ -130,7 +130,8 @@ def load_overloads() -> None:
     """Load the overloads of all modules imported so far."""
     with _loading:
         while _overloads:
-            import_module(_overloads.pop())
+            import_module(_overloads[-1])
+            _overloads.pop()  # not before: after Ctrl-C the next kernel loads them
 
 
 class Intrinsic:

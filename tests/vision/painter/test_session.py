@@ -273,6 +273,25 @@ def test_smoothness() -> None:
         assert view.numbers.seeds > first.numbers.seeds
 
 
+def test_previews_go_on_after_an_interrupted_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A notebook's kernel makes changes in its main thread, where Ctrl-C ends the wait for a preview."""
+
+    def interrupted() -> bool:
+        raise KeyboardInterrupt
+
+    change = {"do": "stroke", "points": [[45, 20]], "label": 1, "brush": 2}
+    with painted(smoothness=5.0) as session:
+        settled(session)
+        with monkeypatch.context() as patch:
+            patch.setattr(session._lock, "acquire", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                session.answer(change)
+        session.answer(change)
+        view = settled(session)
+        assert view.mask is not None
+        assert view.mask[20, 45]
+
+
 def test_many_pages_at_once_end_with_the_cut_of_the_seeds() -> None:
     with painted(smoothness=5.0) as session:
 

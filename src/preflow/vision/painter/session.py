@@ -526,10 +526,12 @@ class _Urgent:
         session = self._session
         with session._counter_lock:
             session._waiting += 1
-        session._control.stop[0] = 1
-        session._lock.acquire()
-        with session._counter_lock:
-            session._waiting -= 1
+        try:
+            session._control.stop[0] = 1
+            session._lock.acquire()
+        finally:  # also after Ctrl-C in a notebook: previews wait until nobody waits
+            with session._counter_lock:
+                session._waiting -= 1
 
     def __exit__(self, *error: object) -> None:
         self._session._lock.notify_all()
