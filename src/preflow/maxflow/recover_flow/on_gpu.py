@@ -166,22 +166,23 @@ class DeviceSecondStage:
         The stage has its own Control, since it must also complete the preflow of a first stage that a time
         limit stopped.
         """
-        returned = self._returned_so_far()
-        if self._is_done:
-            return returned
-        residual, control = self.residual, Control()
-        net = residual.arrays._replace(sink_residual=self._left)
-        self._undivided(lambda: self._solve(net, self._options, control), control)
-        if residual.arrays.excess.any():
-            raise SolverError("excess is left after the second stage")
-        self._is_done = True
+        if not self._is_done:
+            residual, control = self.residual, Control()
+            net = residual.arrays._replace(sink_residual=self._left_so_far())
+            self._undivided(lambda: self._solve(net, self._options, control), control)
+            if residual.arrays.excess.any():
+                raise SolverError("excess is left after the second stage")
+            self._is_done = True
         return self._returned_so_far()
+
+    def _left_so_far(self) -> AnyArray:
+        if self._left is None:
+            self._left = self.residual.source_capacity.copy()
+        return self._left
 
     def _returned_so_far(self) -> AnyArray:
         """Return a new array of the flow that went back over each vertex's source arcs."""
-        if self._left is None:
-            self._left = self.residual.source_capacity.copy()
-        return self.residual.source_capacity - self._left
+        return self.residual.source_capacity - self._left_so_far()
 
     def _undivided(self, work: Callable[[], Outcome], control: Control) -> Outcome:
         """Return what `work` returns; Ctrl-C does not cut it short while the arcs are out of order.
