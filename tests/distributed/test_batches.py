@@ -503,6 +503,21 @@ def test_an_error_that_cannot_be_pickled_keeps_its_text() -> None:
     assert str(found) == "item 0: RuntimeError: UnreadableError: two arguments"
 
 
+def test_errors_of_scripts_keep_their_type() -> None:
+    pytest.importorskip("cloudpickle", reason="cloudpickle is not installed")
+
+    class OwnError(Exception):
+        pass
+
+    def fail(_: int) -> None:
+        raise OwnError("of a script")
+
+    (found,) = preflow.distributed.map(fail, [0], host="processes", workers=1, errors="return")
+    assert isinstance(found, ItemError)
+    assert isinstance(found.error, OwnError)
+    assert "in fail" in found.error.__notes__[0]
+
+
 def test_functions_of_scripts_need_cloudpickle(monkeypatch: pytest.MonkeyPatch) -> None:
     if find_spec("cloudpickle") is not None:
         assert list(preflow.distributed.map(lambda x: x + 1, [1, 2], host="processes", workers=1)) == [2, 3]

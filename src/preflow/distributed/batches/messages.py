@@ -45,14 +45,15 @@ PIECE = 1 << 26
 #: A worker reads messages into a buffer that it uses again, and that it keeps up to this many bytes.
 KEPT = 1 << 26
 
-Pieces: TypeAlias = Sequence[bytes | memoryview]
+#: What is sent or stored as a whole, one part after the other.
+Parts: TypeAlias = Sequence[bytes | memoryview]
 
 
-def send(stream: IO[bytes], *pieces: bytes | memoryview) -> None:
-    """Write a message that consists of some pieces."""
-    stream.write(LENGTH.pack(sum(len(piece) for piece in pieces)))
-    for piece in pieces:
-        stream.write(piece)
+def send(stream: IO[bytes], *parts: bytes | memoryview) -> None:
+    """Write a message that consists of some parts."""
+    stream.write(LENGTH.pack(sum(len(part) for part in parts)))
+    for part in parts:
+        stream.write(part)
     stream.flush()
 
 
@@ -76,9 +77,10 @@ def _exactly(stream: IO[bytes], count: int) -> bytes:
 
 
 def packed(items: Sequence[object]) -> list[bytes | memoryview]:
-    """Return a chunk in pieces: the length of the index, the index, then the memory of large arrays.
+    """Return the parts of a chunk: the length of its index, the index, then the memory of large arrays.
 
-    The index has the pickle of the items, and for each array where it lies and whether it may be changed.
+    The index is the pickle of the items, and for each array the distance from the first one, the length in
+    bytes, and whether it is read-only.
     """
     pickled, arrays = dumps_apart(items, APART)
     places, end = [], 0
@@ -86,12 +88,12 @@ def packed(items: Sequence[object]) -> list[bytes | memoryview]:
         places.append((end, memory.nbytes, memory.readonly))
         end = _aligned(end + memory.nbytes)
     index = pickle.dumps((pickled, places))
-    pieces: list[bytes | memoryview] = [LENGTH.pack(len(index)), index]
+    parts: list[bytes | memoryview] = [LENGTH.pack(len(index)), index]
     last = LENGTH.size + len(index)
     for memory in arrays:
-        pieces += [bytes(_aligned(last) - last), memory]
+        parts += [bytes(_aligned(last) - last), memory]
         last = memory.nbytes
-    return pieces
+    return parts
 
 
 def unpacked(chunk: memoryview) -> Sequence[object]:
@@ -101,9 +103,9 @@ def unpacked(chunk: memoryview) -> Sequence[object]:
     pickled, places = pickle.loads(chunk[LENGTH.size : begin])
     begin = _aligned(begin)
     views = []
-    for place, size, is_fixed in places:
+    for place, size, is_readonly in places:
         view = chunk[begin + place : begin + place + size]
-        views.append(view.toreadonly() if is_fixed else view)
+        views.append(view.toreadonly() if is_readonly else view)
     found: Sequence[object] = pickle.loads(pickled, buffers=views)
     return found
 
@@ -139,18 +141,18 @@ class SharedMemory:
             self._map = mmap.mmap(self.file, count * PIECE)
             self._free = list(range(count))
 
-    def put(self, pieces: Pieces) -> tuple[bytes, int | None]:
+    def put(self, parts: Parts) -> tuple[bytes, int | None]:
         """Return the message of a chunk, and the piece of memory that has the chunk, or None."""
-        length = sum(len(piece) for piece in pieces)
+        length = sum(len(part) for part in parts)
         if FEWEST <= length <= PIECE and self._map is not None:
             with suppress(IndexError):
                 number = self._free.pop()
                 end = number * PIECE
-                for piece in pieces:
-                    begin, end = end, end + len(piece)
-                    self._map[begin:end] = piece
+                for part in parts:
+                    begin, end = end, end + len(part)
+                    self._map[begin:end] = part
                 return IN_MEMORY + PLACE.pack(number, length), number
-        return b"".join((IN_PIPE.ljust(ALIGNED), *pieces)), None
+        return b"".join((IN_PIPE.ljust(ALIGNED), *parts)), None
 
     def free(self, numbers: Iterable[int]) -> None:
         """Use pieces for other chunks."""
@@ -234,7 +236,7 @@ class Inbox:
         return message
 
     def _is_in_use(self) -> bool:
-        """Whether there are views of the memory: its size cannot be changed then."""
+        """Whether there are views of the buffer: a bytearray with views refuses to change its size."""
         try:
             self._memory.append(0)
         except BufferError:

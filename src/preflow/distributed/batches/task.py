@@ -76,10 +76,10 @@ class Task:
 
 
 def _portable(error: Exception) -> Exception:
-    """Return an error that can be pickled, with the text of its traceback as a note."""
+    """Return an error that can be sent, with the text of its traceback as a note."""
     error.add_note("In the worker:\n" + "".join(traceback.format_exception(error)).rstrip())
     try:
-        pickle.loads(pickle.dumps(error))
+        pickle.loads(dumps(error))
     except Exception:
         notes = error.__notes__
         error = RuntimeError(f"{type(error).__name__}: {error}")
@@ -93,10 +93,11 @@ def dumps(value: object) -> bytes:
 
 
 def dumps_apart(value: object, least: float) -> tuple[bytes, list[memoryview]]:
-    """Return a value as bytes, and the memory of arrays of at least `least` bytes, which these do without.
+    """Return the pickle of a value, and the memory of its arrays of `least` bytes or more, apart from it.
 
-    cloudpickle takes twice as long for arrays, so it is used only where `pickle` fails, or may have written
-    the name of something that a worker cannot import.
+    cloudpickle takes twice as long for arrays. It is used only where `pickle` fails or may have written the
+    name of something that a worker cannot import: something in `__main__` (`__mp_main__` in processes that
+    multiprocessing starts), or in a module that is registered to be sent itself.
     """
 
     def dumped(dump: Callable[..., bytes]) -> tuple[bytes, list[memoryview]]:
