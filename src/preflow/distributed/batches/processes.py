@@ -297,11 +297,10 @@ def _pipes(process: subprocess.Popen[bytes]) -> tuple[IO[bytes], IO[bytes]]:
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
     """Kill a process and those that its function started: Ctrl-C does not reach them."""
-    if not hasattr(os, "killpg"):
-        process.kill()
-    elif process.poll() is None:
-        with suppress(ProcessLookupError):
+    if hasattr(os, "killpg") and process.poll() is None:
+        with suppress(OSError):  # macOS refuses where the process has just ended
             os.killpg(process.pid, signal.SIGKILL)
+    process.kill()
 
 
 def _why(status: int | None) -> str:
