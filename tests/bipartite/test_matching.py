@@ -513,8 +513,8 @@ def test_auto_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     shifted = scipy.sparse.csr_array(grid)[:, np.random.default_rng(0).permutation(10_000)]
     assert "not symmetric" in choose(BipartiteGraph.from_scipy(shifted)).reason
     assert "small" in preflow.bipartite_matching(([0], [0])).stats.reason
-    assert choose(random.generate("20000x3"), threads=2).method == "serial-push-relabel"
-    assert choose(random.generate("20000x3"), threads=4).method == "multicore-push-relabel"
+    assert choose(random.generate("30000x3"), threads=2).method == "serial-push-relabel"
+    assert choose(random.generate("30000x3"), threads=4).method == "multicore-push-relabel"
     monkeypatch.setattr(policy, "FEW_EDGES", policy.SMALL)
     assert choose(random.generate("5000x3"), threads=1).method == "serial-push-relabel"
     result = preflow.bipartite_matching(random.generate("5000x3"), threads=4)
