@@ -46,7 +46,6 @@ from .match_arrays import Matching
 from .packed_columns import HALF, NOBODY, Packed, dead_label, make_packed, pack
 from .packed_search import CLOSED, UNSEEN, Searching, search
 
-
 #: One thread passes over the rows of the last trees to remove them, and not over all columns, where the trees
 #: have at most this share of them.
 FEW_LISTED = np.uint64(4)
