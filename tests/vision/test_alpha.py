@@ -54,6 +54,8 @@ def test_alpha_is_left_out_of_a_painting() -> None:
     first, second = (painting.solve().mask for painting in paintings)
     assert (first == second).all()
     assert Painting(np.zeros((5, 6, 7, 4), np.uint8)).shape == (5, 6, 7)
+    assert Painting(np.zeros((5, 6, 4), np.uint8), spacing=(2, 1, 1)).shape == (5, 6, 4)
+    assert Painting(np.zeros((5, 6, 4), np.uint8), spacing=(2, 1)).shape == (5, 6)
 
 
 def test_grey_with_alpha_in_pictures() -> None:

@@ -99,7 +99,7 @@ class Painting:
     ----------
     image : array_like, shape (h, w), (h, w, channels), (d, h, w) or (d, h, w, channels)
         As for :func:`preflow.vision.segment`. An array with three axes is an image with channels if the last
-        axis has length 4 or less; alpha, the fourth, is left out.
+        axis has length 4 or less, unless `spacing` has three numbers; alpha, the fourth, is left out.
     smoothness, sigma, connectivity, spacing, model, components, prior
         As for :func:`preflow.vision.segment`.
     device, threads
@@ -158,7 +158,7 @@ class Painting:
         threads: int | None = None,
     ) -> None:
         given = host_array(image, "image")
-        shape = _shape_of_pixels(given)
+        shape = _shape_of_pixels(given, spacing)
         has_alpha = given.shape == (*shape, 4)
         self.image: Array = np.array(given[..., :3] if has_alpha else given)
         channels = check_channels(self.image, shape)
@@ -731,10 +731,11 @@ class Solved:
     warm: WarmGrid | None = None
 
 
-def _shape_of_pixels(image: Array) -> tuple[int, ...]:
+def _shape_of_pixels(image: Array, spacing: Spacing) -> tuple[int, ...]:
     """Return the shape of an image or a volume without its channels."""
     shape = tuple(image.shape)
-    if image.ndim == 4 or (image.ndim == 3 and shape[-1] <= 4):
+    is_volume = spacing is not None and np.shape(spacing) == (3,)
+    if image.ndim == 4 or (image.ndim == 3 and shape[-1] <= 4 and not is_volume):
         shape = shape[:-1]
     if len(shape) not in (2, 3) or 0 in shape:
         raise InvalidInputError(f"image has shape {image.shape}, which is no image and no volume")
