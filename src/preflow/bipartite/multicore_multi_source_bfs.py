@@ -46,9 +46,9 @@ from .match_arrays import Matching
 from .packed_columns import HALF, NOBODY, Packed, dead_label, make_packed, pack
 from .packed_search import CLOSED, UNSEEN, Searching, search
 
-#: One thread passes over the rows of the last trees to remove them, and not over all columns, where the trees
-#: have at most this share of them.
-FEW_LISTED = np.uint64(4)
+#: To remove the trees of the last phase, one thread passes over their rows instead of all columns where they
+#: have fewer rows than one in FEW_ROWS of the columns.
+FEW_ROWS = np.uint64(4)
 
 
 @dataclass(frozen=True)
@@ -68,42 +68,31 @@ def forget_labels(packed: Packed, rounds: Rounds, thread: np.uint64) -> None:
 
 
 @kernel
-def remove_listed(matching: Matching, packed: Packed, listed: np.uint64) -> None:
-    """Remove all trees, whose rows are the first `listed` items of the order; for a thread without others.
+def remove_trees(
+    matching: Matching, packed: Packed, rounds: Rounds, thread: np.uint64, tree_rows: np.uint64
+) -> None:
+    """Remove all trees, one thread's share. Their rows are the first `tree_rows` items of the order.
 
-    Augmenting has removed the columns of its paths. Every other column of a tree is that of a listed row.
+    Augmenting has removed the columns of its paths. Any other column of a tree is that of one of these rows.
     """
     num_columns = np.uint64(len(packed.words))
-    for k in range(listed):
-        c = np.uint64(matching.row_match[packed.order[k] & NOBODY])
-        if c < num_columns:
-            packed.words[c] |= UNSEEN << HALF
+    if rounds.num_threads == ONE and tree_rows < num_columns // FEW_ROWS:
+        for k in range(tree_rows):
+            c = np.uint64(matching.row_match[packed.order[k] & NOBODY])
+            if c < num_columns:
+                packed.words[c] |= UNSEEN << HALF
+        return
+    c, end = share_of(num_columns, thread, rounds.num_threads)
+    while c < end:
+        word = packed.words[c]
+        if word >> HALF != CLOSED:
+            packed.words[c] = UNSEEN << HALF | word & NOBODY
+        c += ONE
 
 
 @kernel
-def start_trees(
-    matching: Matching,
-    packed: Packed,
-    rounds: Rounds,
-    thread: np.uint64,
-    base: np.uint64,
-    size: np.uint64,
-    listed: np.uint64,
-) -> None:
-    """Remove all trees and start one at each of `size` active rows, one thread's share.
-
-    The first `listed` items of the order are the rows of the trees.
-    """
-    num_columns = np.uint64(len(packed.words))
-    if rounds.num_threads == ONE and listed < num_columns // FEW_LISTED:
-        remove_listed(matching, packed, listed)
-    else:
-        c, end = share_of(num_columns, thread, rounds.num_threads)
-        while c < end:
-            word = packed.words[c]
-            if word >> HALF != CLOSED:
-                packed.words[c] = UNSEEN << HALF | word & NOBODY
-            c += ONE
+def start_trees(packed: Packed, rounds: Rounds, thread: np.uint64, base: np.uint64, size: np.uint64) -> None:
+    """Start a tree at each of `size` active rows, one thread's share."""
     k, end = share_of(size, thread, rounds.num_threads)
     while k < end:
         packed.order[k] = k << HALF | np.uint64(packed.active[base + k])
@@ -135,7 +124,7 @@ def match_few(
     num_rows = np.uint64(len(matching.row_match))
     searching = Searching(rows, packed.words, matching, packed, rounds, True)
     forget_labels(packed, rounds, thread)
-    number, base, listed = ZERO, ZERO, ZERO
+    number, base, tree_rows = ZERO, ZERO, ZERO
     go_on, augmented = True, ONE
     while go_on and size > ZERO and augmented > ZERO:
         if thread == ZERO:
@@ -144,10 +133,11 @@ def match_few(
         # Start a tree at each free row, and grow all of them.
         number += ONE
         current = start_round(rounds, thread, number, ZERO)
-        start_trees(matching, packed, rounds, thread, base, size, listed)
+        remove_trees(matching, packed, rounds, thread, tree_rows)
+        start_trees(packed, rounds, thread, base, size)
         go_on, _, _ = end_round(rounds, current, packed.order, ZERO, ZERO)
         if go_on:
-            go_on, number, listed = search(searching, thread, number, size, size)
+            go_on, number, tree_rows = search(searching, thread, number, size, size)
         if not go_on:
             break
         # Augment along the trees with a leaf, and list the roots of the others.
