@@ -230,7 +230,7 @@ def measure_ray(path: Path, side: int, counts: list[int], device: str) -> None:
                 if time.perf_counter() - began > MOST_SECONDS * len(volumes):
                     break
                 if how == "ray, new actors":
-                    host = None
+                    host = None  # the actors of the last solve end with their host
                     gc.collect()
                     host = actors(how, count)
                 begin = time.perf_counter()

@@ -168,10 +168,10 @@ def map(
     A worker that dies, because the system ends it or because of a bug, is replaced, and its items are tried
     again one by one. An item is given up when three workers in a row died of it.
 
-    Processes get copies of items, and results are copied back. Items that share an array may share its copy,
-    so a function should not change its item in place. Do not change an item before its result is handed over:
-    it may be copied late, or again. A function that returns only what is needed
-    is faster than one that returns a whole result.
+    Processes get copies of items, and results are copied back. A function that returns only what is needed is
+    faster than one that returns a whole result. Items that share an array may share its copy, so a function
+    should not change its item in place. Do not change an item before its result is handed over: it may be
+    copied late, or again.
 
     Threads cannot be ended. With ``host="threads"``, items that are being solved on Ctrl-C or at the time
     limit are waited for; on a cluster of Dask that was there before, they run to their end.
