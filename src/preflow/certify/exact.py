@@ -66,6 +66,33 @@ def scaled_exactly(values: Array, exponent: int | None) -> NDArray[np.int64] | N
     return scaled.astype(np.int64) if same.all() and (np.abs(scaled) < 2.0**62).all() else None
 
 
+def as_integers(*parts: Array) -> tuple[list[NDArray[np.object_]], int]:
+    """Return finite numbers as Python integers, all times two to the same power, and the power.
+
+    Sums, differences and products of the integers are exact, at about a hundred times the time of floats.
+    It is for gaps that float64 cannot prove, and for oracles.
+
+    Examples
+    --------
+    >>> (cost, flow), exponent = as_integers(np.array([0.75, 1e300]), np.array([2, 0]))
+    >>> Fraction(int((cost * flow).sum()), 4**exponent) == Fraction(3, 2)
+    True
+    """
+    split = []
+    for values in parts:
+        if values.dtype.kind != "f":
+            split.append((values.astype(object), np.zeros(len(values), dtype=np.int64)))
+            continue
+        mantissa, power = np.frexp(values.astype(np.float64))
+        split.append((np.ldexp(mantissa, 53).astype(np.int64).astype(object), power.astype(np.int64) - 53))
+    lowest = [int(power[whole != 0].min(initial=0)) for whole, power in split]
+    exponent = -min(lowest, default=0)
+    # Where a number is zero, its power may be below the lowest one.
+    return [
+        np.left_shift(whole, np.maximum(power + exponent, 0).astype(object)) for whole, power in split
+    ], exponent
+
+
 def times_powers(values: Array, exponents: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return each row of a matrix times two to its power, as np.ldexp does in ten times the time.
 

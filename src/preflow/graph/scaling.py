@@ -1,4 +1,4 @@
-"""How capacities become the integers that solvers work on, and what that can change.
+"""How capacities and costs become the integers that solvers work on, and what that can change.
 
 Integers whose sums fit int64 are solved unchanged. All other capacities are *rounded*: capacity ``c`` becomes
 ``floor(min(c, limit) * 2**exponent)``, where no flow exceeds ``limit``. The first solve takes the limit from
@@ -19,6 +19,13 @@ all ``m`` capacities, each at most ``limit``, so the gap is below ``k * m * 2**-
 the sum at one pixel with ``d`` neighbours, so the gap is below ``k * d * 2**-58 * limit``. A solve is
 repeated with ``upper`` as limit until the gap is at most :func:`accepted_gap`, or until a repetition would
 gain nothing.
+
+Costs are rounded in the same way, relative to a limit, and :func:`solve_costs` repeats the solve relative to
+the largest cost that the answer uses. What it needs is weaker than a limit that is right: an answer that uses
+no cost that was cut off is optimal for the costs as given, up to rounding, whatever the limit. For raising a
+cost that an optimal answer does not use leaves it optimal.
+
+Which gap is small enough to call an answer optimal is one rule for all problems, :func:`is_close`.
 """
 
 from __future__ import annotations
@@ -39,6 +46,10 @@ from .network import EXACT_FLOAT
 SUM_ERROR = 2.0**-43
 #: Numbers that are added one after the other.
 SUM_LENGTH = 256
+#: A limit of costs that was too low is raised by this factor; the next time by its square.
+LIMIT_STEP = 16.0
+#: A limit of costs falls to this fraction at least. Costs have 48 bits or fewer.
+LEAST_STEP = 2.0**-40
 #: A limit is larger by this factor than the sum it was computed from: more than rounding takes from any such
 #: sum.
 MARGIN = 1 + 2.0**-20
@@ -133,6 +144,85 @@ def solve_within_gap(
             return outcome
         del outcome
         rule = Rule(upper, rule.rounded)
+
+
+class Attempt(Protocol):
+    """The result of one solve with costs cut off at a limit; its gap holds for the costs as given."""
+
+    @property
+    def finished(self) -> bool:
+        """Whether the answer is optimal for the integers that were solved."""
+
+    @property
+    def close(self) -> bool:
+        """Whether the gap is that of an optimal answer, see :func:`is_close`."""
+
+    @property
+    def cost(self) -> int | float:
+        """The cost of the answer, summed over what it uses."""
+
+    @property
+    def gap(self) -> int | float:
+        """By how much the answer may cost more than an optimal one; proved."""
+
+    @property
+    def largest(self) -> float:
+        """The largest size of a cost that the answer uses."""
+
+    @property
+    def used_cut_off(self) -> bool:
+        """Whether the answer uses a cost that was cut off, or does not use one below zero that was."""
+
+
+Tried = TypeVar("Tried", bound=Attempt)
+
+
+def solve_costs(solve: Callable[[float], Tried], largest: float) -> Tried:
+    """Solve float costs, and repeat relative to those that the answer uses, until the gap is small enough.
+
+    The first solve cuts off nothing. Twice the largest cost that its answer uses is the next limit. Where the
+    answer for a limit uses a cost that was cut off, the limit was too low: 16 times as much is tried, then
+    256 times as much as that, and so on.
+
+    Parameters
+    ----------
+    solve : function
+        Solves with costs cut off at a limit in size, rounded relative to it. It may start from the answer of
+        its last call.
+    largest : float
+        The largest size of a cost.
+
+    Returns
+    -------
+    Tried
+        The first attempt that is close; otherwise the one of least gap.
+    """
+    best = attempt = solve(largest)
+    too_low, limit, step = 0.0, largest, LIMIT_STEP
+    tried = largest
+    while attempt.finished and not best.close:
+        if attempt.used_cut_off and limit < tried:
+            too_low, limit, step = limit, limit * step, step * step
+        else:
+            # Costs far below the limit were rounded to zero: the answer says nothing of them.
+            tried = limit
+            limit = max(2 * attempt.largest, limit * LEAST_STEP, LIMIT_STEP * too_low)
+        if not 0 < 2 * limit < tried:
+            break
+        attempt = solve(limit)
+        if attempt.finished and (attempt.close or attempt.gap < best.gap):
+            best = attempt
+    return best
+
+
+def is_close(gap: int | float, size: int | float, terms: int = 0, rounding: float = 0.0) -> bool:
+    """Return whether an answer with a proved gap may be called optimal.
+
+    The gap must be 0 for integers, and for floats at most ``2**-40`` (below 1e-12) of `size`, the sum of the
+    absolute values of the terms of the answer, plus ``2**-53`` of it for each of `terms` that were summed.
+    `rounding` is what the rounding of the amounts as given to float64 may change in the optimum.
+    """
+    return gap <= accepted_gap(terms) * size + rounding
 
 
 def accepted_gap(num_arcs: int, *, single: bool = False) -> float:

@@ -17,7 +17,7 @@ Status = Literal["optimal", "time-limit", "unproved", "approximate", "flow-limit
 NOT_OPTIMAL = {
     "time-limit": "the solve stopped at its time limit",
     "unproved": "the solve stopped by a rule that proves nothing",
-    "approximate": "the method is approximate",
+    "approximate": "the method is approximate, or float64 does not allow a closer proof",
     "flow-limit": "the flow has the largest value that flow_limit allows",
 }
 #: The same for the repr.
@@ -38,8 +38,9 @@ class BoundedResult(ReadOnlyArrays):
     """A solve's outcome, with bounds that are proved.
 
     The status is "optimal", "time-limit" where the solve was cut short, "unproved" where a rule that proves
-    nothing ended it, "approximate" where the method promises a fraction of the optimum only, or "flow-limit"
-    where the argument `flow_limit` of :func:`preflow.max_flow` ended it.
+    nothing ended it, "approximate" where the method promises a fraction of the optimum only or floats do not
+    allow a closer proof (:func:`preflow.graph.scaling.is_close`), or "flow-limit" where the argument
+    `flow_limit` of :func:`preflow.max_flow` ended it.
 
     Each problem has a subclass with the answer, its proof, and `verify`. Arrays on the host are read-only:
     the code that makes the result clears ``flags.writeable``.

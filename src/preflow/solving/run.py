@@ -148,8 +148,13 @@ class Control:
         if self.interrupted:
             raise Abandoned
 
-    def status(self, method: Method, finished: bool, left: str = "no optimal solution") -> Status:
+    def status(
+        self, method: Method, finished: bool, left: str = "no optimal solution", *, close: bool = True
+    ) -> Status:
         """Return the status of a solve by `method` that did or did not finish; `left` is for the message.
+
+        `close`: whether the gap of a finished solve is that of an optimal answer, see
+        :func:`preflow.graph.scaling.is_close`.
 
         Raises
         ------
@@ -157,7 +162,7 @@ class Control:
             The solve did not finish, although neither the stop flag nor a rule of the method ended it.
         """
         if finished:
-            return "approximate" if method.approximate else "optimal"
+            return "approximate" if method.approximate or not close else "optimal"
         if self.stopped:
             return "time-limit"
         if self.unproved:
