@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+import sys
+import threading
 from fractions import Fraction
 from typing import Any
 
@@ -119,3 +123,39 @@ def test_changes_are_exact() -> None:
     solver.set_cost([[1]], [[Fraction(6, 2)]])
     assert solver.network.cost.tolist() == [2**55 + 1, 3]
     assert solver.solve().cost == 3
+
+
+def test_threads_share_a_solver() -> None:
+    arcs, threads = 400, 4
+    tail = np.zeros(arcs, dtype=np.int64)
+    solver = preflow.MinCostFlow((tail, tail + 1, [1] * arcs, [0] * arcs), [arcs, -arcs])
+    failures: list[BaseException] = []
+
+    def change(first: int) -> None:
+        try:
+            for arc in range(first, arcs, threads):
+                solver.set_cost(arc, arc)
+                solver.set_lower(arc, 1)
+                if arc % 40 == first:
+                    solver.solve().verify()
+                    copy.copy(solver).set_cost(arc, 0)
+        except BaseException as error:
+            failures.append(error)
+
+    started = [threading.Thread(target=change, args=(first,)) for first in range(threads)]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for thread in started:
+            thread.start()
+        for thread in started:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert not failures
+    assert solver.solve().cost == sum(range(arcs))
+    assert solver.network.lower is not None
+    assert solver.network.lower.tolist() == [1] * arcs
+    for other in (copy.deepcopy(solver), pickle.loads(pickle.dumps(solver, 0))):
+        other.set_cost(0, 5)
+        assert (other.solve().cost, solver.solve().cost) == (sum(range(arcs)) + 5, sum(range(arcs)))

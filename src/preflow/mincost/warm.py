@@ -15,16 +15,18 @@ from ..graph.cost_network import CostNetwork, as_cost_network
 from ..graph.network import as_array, common_dtype, read_signed
 from ..method_names import CostFlowMethodName
 from ..progress import Reporter
+from ..solving.exclusive import Exclusive
 from ..solving.timing import timed
 from .api import min_cost_flow
 from .result import MinCostFlowResult
 
 
-class MinCostFlow:
+class MinCostFlow(Exclusive):
     """A network whose numbers change between solves, each of which starts from the last flow.
 
     Few changes leave most of the last flow and its potentials right, so a solve takes a fraction of the first
-    one. Its answer proves itself like any other.
+    one. Its answer proves itself like any other. Several threads may share a solver: a method waits until no
+    other thread is in one.
 
     Parameters
     ----------
