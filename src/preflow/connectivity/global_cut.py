@@ -241,7 +241,7 @@ def global_min_cut(graph: GraphInput, *, weight: WeightInput = None) -> GlobalMi
     (2, [3])
     >>> cut.verify()
     """
-    read = read_weighted_graph(graph, weight, ("weight", "capacity"))
+    read = read_weighted_graph(graph, weight, ("weight", "capacity"), "global_min_cut")
     assert read.weight is not None
     whole = whole_weights(read.weight)
     control = Control()

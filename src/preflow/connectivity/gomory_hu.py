@@ -268,7 +268,7 @@ def gomory_hu_tree(graph: GraphInput, *, weight: WeightInput = None) -> GomoryHu
     (2, ({0, 1, 2}, {3, 4}))
     >>> tree.verify()
     """
-    read = read_weighted_graph(graph, weight, ("capacity", "weight"))
+    read = read_weighted_graph(graph, weight, ("capacity", "weight"), "gomory_hu_tree")
     assert read.weight is not None
     whole = whole_weights(read.weight)
     n = read.num_vertices

@@ -55,14 +55,17 @@ def whole_weights(weight: Array) -> WholeWeights:
     return WholeWeights(np.floor(np.ldexp(weight, exponent)).astype(np.int64), error)
 
 
-def read_weighted_graph(graph: GraphInput, weight: WeightInput, usual: Sequence[str]) -> UndirectedGraph:
+def read_weighted_graph(
+    graph: GraphInput, weight: WeightInput, usual: Sequence[str], called: str
+) -> UndirectedGraph:
     """Return an undirected graph with weights that are not negative; without weights each edge counts 1.
 
-    `usual` has the names of attributes of which the first one found is the weight if `weight` is None.
+    `usual` has the names of attributes of which the first one found is the weight if `weight` is None;
+    `called` is the function that was called, for messages.
     """
     if isinstance(graph, FlowNetwork):
         graph = _undirected(graph)
-    read = as_undirected_graph(graph, weight, usual, everywhere=True).plain()
+    read = as_undirected_graph(graph, weight, usual, everywhere=True, called=called).plain()
     if read.weight is None:
         read = read.with_weights(np.ones(read.num_edges, dtype=np.int64))
     assert read.weight is not None
@@ -86,7 +89,7 @@ def _undirected(network: FlowNetwork) -> UndirectedGraph:
     )
 
 
-def read_graph(graph: GraphInput) -> FlowNetwork | UndirectedGraph:
+def read_graph(graph: GraphInput, called: str) -> FlowNetwork | UndirectedGraph:
     """Return a directed network, or an undirected graph; weights and capacities do not matter."""
     is_directed = getattr(graph, "is_directed", None)
     read: FlowNetwork | UndirectedGraph
@@ -97,7 +100,7 @@ def read_graph(graph: GraphInput) -> FlowNetwork | UndirectedGraph:
     elif isinstance(graph, FlowNetwork):
         read = _undirected(graph)
     else:
-        read = as_undirected_graph(graph, False).plain()
+        read = as_undirected_graph(graph, False, called=called).plain()
     if read.num_vertices < 2:
         raise InvalidInputError(f"connectivity needs two vertices, and the graph has {read.num_vertices}")
     return read

@@ -401,7 +401,7 @@ def edge_connectivity(graph: GraphInput, source: Hashable = None, sink: Hashable
     >>> preflow.edge_connectivity(([0, 1, 2, 2, 3], [1, 2, 0, 3, 4]), 0, 4).value
     1
     """
-    read = read_graph(graph)
+    read = read_graph(graph, "edge_connectivity")
     ends = _ends(read, source, sink)
     n, directed = read.num_vertices, isinstance(read, FlowNetwork)
     if ends is None and isinstance(read, UndirectedGraph):
@@ -451,7 +451,7 @@ def vertex_connectivity(
     (1, [2])
     >>> found.verify()
     """
-    read = read_graph(graph)
+    read = read_graph(graph, "vertex_connectivity")
     ends = _ends(read, source, sink)
     simple = _simple(read)
     n = read.num_vertices

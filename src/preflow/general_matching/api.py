@@ -133,7 +133,7 @@ def matching(
             raise InvalidInputError(f"{name} must be True or False, got {value!r}")
     seconds: dict[str, float] = {}
     with timed(seconds, "build"):
-        read = as_undirected_graph(graph, weight)
+        read = as_undirected_graph(graph, weight, called="matching")
     wanted = bool(maximize), bool(perfect), bool(maximum_cardinality)
     call = GeneralMatchingCall.prepare(read, wanted, initial, request)
     call.count(seconds)

@@ -20,13 +20,18 @@ from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from ..arrays import AnyArray, Array, TableInput, Untyped
 from ..errors import InvalidInputError, MissingDependencyError
 
 #: What stands for the labels of one end of all edges: Python objects, or an array.
 Ends = Sequence[Hashable] | AnyArray
+
+
+#: Two numbers for one edge may differ by this many units in the last place: as products that were summed in
+#: another order do.
+ULPS = 16
 
 
 class EdgeColumns(NamedTuple):
@@ -396,13 +401,24 @@ def number_together(edges: EdgeColumns, more: Iterable[Hashable] = ()) -> Number
     return Numbered(labels, first, second)
 
 
+def agree_but_for_rounding(first: AnyArray, second: AnyArray, dtype: DTypeLike) -> AnyArray:
+    """Return where two arrays have the same number, but for `ULPS` units in the last place of the dtype."""
+    kind = np.dtype(dtype)
+    if kind.kind != "f":
+        return first == second
+    unit = ULPS * float(np.finfo(kind).eps)
+    with np.errstate(over="ignore", invalid="ignore"):
+        near = np.abs(first - second) <= unit * np.maximum(np.abs(first), np.abs(second))
+    return near | (first == second)
+
+
 def listed_once(numbered: Numbered, values: Mapping[str, AnyArray]) -> NDArray[np.int64]:
     """Return the numbers of the edges of a dictionary, of those listed from both of their ends one.
 
     Raises
     ------
     InvalidInputError
-        The two have different values.
+        The two have different values, and rounding does not explain it.
     """
     labels, first, second = numbered
     key = np.minimum(first, second) * len(labels) + np.maximum(first, second)
@@ -410,12 +426,14 @@ def listed_once(numbered: Numbered, values: Mapping[str, AnyArray]) -> NDArray[n
     for what, column in values.items():
         twin = kept[which.reshape(-1)]
         for i in np.flatnonzero(twin != np.arange(len(twin))).tolist():
-            if column[i] != column[twin[i]]:
-                ends = f"{labels[first[i]]!r} and {labels[second[i]]!r}"
-                raise InvalidInputError(
-                    f"the edge between {ends} has {what} {column[twin[i]]!r} from one end and {column[i]!r} "
-                    "from the other"
-                )
+            two = np.array([column[i], column[twin[i]]])
+            if column[i] == column[twin[i]] or agree_but_for_rounding(two[0], two[1], two.dtype):
+                continue
+            ends = f"{labels[first[i]]!r} and {labels[second[i]]!r}"
+            raise InvalidInputError(
+                f"the edge between {ends} has {what} {column[twin[i]]!r} from one end and {column[i]!r} "
+                "from the other"
+            )
     kept.sort()
     return kept
 

@@ -30,6 +30,7 @@ from ..solving.read_only import ReadOnlyArrays
 from .edge_tables import (
     Attribute,
     EdgeColumns,
+    agree_but_for_rounding,
     check_attribute,
     check_everywhere,
     is_edge_list,
@@ -196,8 +197,9 @@ class UndirectedGraph(VertexNames, HostArrays, ReadOnlyArrays):
         ----------
         adjacency : mapping
             The keys are vertices in this order, then come neighbours that are no keys. An edge may be listed
-            from one of its ends, or from both with the same weight. For the weight there may be a mapping
-            with the attributes of the edge, as in NetworkX's ``to_dict_of_dicts``.
+            from one of its ends, or from both with the same weight, but for rounding as in
+            :meth:`from_scipy`. For the weight there may be a mapping with the attributes of the edge, as in
+            NetworkX's ``to_dict_of_dicts``.
         weight : str or None, default "weight"
             The attribute with the weight; edges without it have weight 1. None: leave weights out.
 
@@ -229,14 +231,15 @@ class UndirectedGraph(VertexNames, HostArrays, ReadOnlyArrays):
         ----------
         matrix : sparse matrix, shape (n, n)
             Each stored entry (u, v) is an edge between u and v, also a zero. Of a symmetric matrix only the
-            upper triangle is taken.
+            upper triangle is taken. The two entries of an edge may differ by rounding: by 16 units in the
+            last place of the larger one.
         weights : bool
             Whether the values of the entries are weights.
 
         Raises
         ------
         InvalidInputError
-            The matrix is not square.
+            The matrix is not square, or it is neither symmetric nor a triangle.
         """
         entries = read_sparse(matrix)
         if entries.shape[0] != entries.shape[1]:
@@ -245,11 +248,8 @@ class UndirectedGraph(VertexNames, HostArrays, ReadOnlyArrays):
                 "are for preflow.bipartite_matching and preflow.linear_assignment"
             )
         tail, head = entries.ends()
-        data = entries.data if weights else None
-        if _is_symmetric(tail, head, data):
-            upper = tail <= head
-            tail, head, data = tail[upper], head[upper], None if data is None else data[upper]
-        return cls(entries.shape[0], tail, head, data)
+        kept = _edges_of_matrix(tail, head, entries.data, weights)
+        return cls(entries.shape[0], tail[kept], head[kept], entries.data[kept] if weights else None)
 
     @classmethod
     def from_networkx(cls, graph: networkx.Graph[Any], *, weight: str | None = None) -> UndirectedGraph:
@@ -266,7 +266,7 @@ class UndirectedGraph(VertexNames, HostArrays, ReadOnlyArrays):
         InvalidInputError
             The graph is directed, or no edge has the attribute.
         """
-        _refuse_directed(graph)
+        _refuse_directed(graph, "UndirectedGraph.from_networkx")
         return cls._of_networkx(read_networkx(graph), weight)
 
     @classmethod
@@ -313,15 +313,49 @@ class UndirectedGraph(VertexNames, HostArrays, ReadOnlyArrays):
         return UndirectedGraph(*given, labels=self.labels, restore=restore)
 
 
-def _is_symmetric(tail: Array, head: Array, data: Array | None) -> bool:
-    """Return whether the entries above the diagonal of a matrix are those below it."""
-    upper, lower = np.flatnonzero(tail < head), np.flatnonzero(tail > head)
-    if len(upper) != len(lower):
-        return False
-    above, below = np.lexsort((head[upper], tail[upper])), np.lexsort((tail[lower], head[lower]))
-    upper, lower = upper[above], lower[below]
-    same = np.array_equal(tail[upper], head[lower]) and np.array_equal(head[upper], tail[lower])
-    return same and (data is None or np.array_equal(data[upper], data[lower]))
+def _edges_of_matrix(tail: Array, head: Array, data: Array, weights: bool) -> NDArray[np.int64]:
+    """Return which entries of a square matrix are edges: all of a triangle, one triangle of a symmetric one.
+
+    Raises
+    ------
+    InvalidInputError
+        The matrix is neither; the message says where.
+    """
+    upper, lower, loops = (np.flatnonzero(kind) for kind in (tail < head, tail > head, tail == head))
+    if not len(upper) or not len(lower):
+        return np.arange(len(tail))
+    numbers = read_weights(data, len(data)) if weights else data
+    size = int(max(head[upper].max(), tail[lower].max())) + 1
+    keys = np.minimum(tail, head).astype(np.int64) * size + np.maximum(tail, head)
+    if weights and not numbers.all():
+        # Zeros that are stored on one side only are no edges.
+        for side, other in ((upper, lower), (lower, upper)):
+            if not numbers[other].any():
+                return np.sort(np.concatenate([side, loops]))
+        both = np.intersect1d(keys[upper], keys[lower])
+        upper, lower = (side[(numbers[side] != 0) | np.isin(keys[side], both)] for side in (upper, lower))
+    upper, lower = (
+        side[np.lexsort((numbers[side], keys[side]) if weights else (keys[side],))] for side in (upper, lower)
+    )
+    neither = "the matrix is neither symmetric nor a triangle"
+    if not np.array_equal(keys[upper], keys[lower]):
+        count = min(len(upper), len(lower))
+        other = np.flatnonzero(keys[upper[:count]] != keys[lower[:count]])
+        place = int(other[0]) if len(other) else count
+        alone = min((side[place] for side in (upper, lower) if place < len(side)), key=keys.__getitem__)
+        u, v = int(tail[alone]), int(head[alone])
+        raise InvalidInputError(f"{neither}: it stores {data[alone]} at ({u}, {v}) and nothing at ({v}, {u})")
+    if weights:
+        first, second = numbers[upper], numbers[lower]
+        agree = agree_but_for_rounding(first, second, data.dtype)
+        if not agree.all():
+            which = int(agree.argmin())
+            u, v = int(tail[upper[which]]), int(head[upper[which]])
+            a, b = first[which].item(), second[which].item()
+            raise InvalidInputError(
+                f"{neither}: entry ({u}, {v}) is {a}, and ({v}, {u}) is {b}, which differs by {abs(a - b)}"
+            )
+    return np.sort(np.concatenate([upper, loops]))
 
 
 def read_weights(values: Any, count: int) -> Array:
@@ -333,9 +367,9 @@ def read_weights(values: Any, count: int) -> Array:
     return weight
 
 
-def _refuse_directed(graph: GraphInput) -> None:
+def _refuse_directed(graph: GraphInput, called: str) -> None:
     if graph.is_directed():
-        raise InvalidInputError("the graph is directed: matching takes undirected graphs (to_undirected)")
+        raise InvalidInputError(f"the graph is directed: {called} takes undirected graphs (to_undirected)")
 
 
 def _attributes(weight: str | None, default: int | None = 1) -> list[Attribute]:
@@ -350,7 +384,12 @@ def _weights(values: AnyArray, name: str) -> Array:
 
 
 def as_undirected_graph(
-    graph: GraphInput, weight: WeightInput, usual: Sequence[str] = ("weight",), *, everywhere: bool = False
+    graph: GraphInput,
+    weight: WeightInput,
+    usual: Sequence[str] = ("weight",),
+    *,
+    everywhere: bool = False,
+    called: str,
 ) -> UndirectedGraph:
     """Return what a caller gives as a graph; its weights say whether the matching is weighted.
 
@@ -369,6 +408,8 @@ def as_undirected_graph(
     everywhere : bool
         Whether each edge needs the attribute, unless it is called "weight". Otherwise edges without it have
         weight 1, as in NetworkX.
+    called : str
+        The function that was called, for messages.
 
     Raises
     ------
@@ -376,7 +417,7 @@ def as_undirected_graph(
         `weight` is None, and edges have numbers, but none with a usual name.
     """
     name = weight if isinstance(weight, str) else None
-    read = _labelled_graph(graph, weight, usual, everywhere)
+    read = _labelled_graph(graph, weight, usual, everywhere, called)
     if read is not None:
         given = name is not None or weight is None or weight is False
         return read if given else read.with_weights(weight)
@@ -407,7 +448,7 @@ def as_undirected_graph(
 
 
 def _labelled_graph(
-    graph: GraphInput, weight: WeightInput, usual: Sequence[str], everywhere: bool
+    graph: GraphInput, weight: WeightInput, usual: Sequence[str], everywhere: bool, called: str
 ) -> UndirectedGraph | None:
     """Return the graph of an object whose vertices have labels; None for other objects.
 
@@ -418,7 +459,7 @@ def _labelled_graph(
     if isinstance(graph, UndirectedGraph):
         return None
     if is_networkx(graph):
-        _refuse_directed(graph)
+        _refuse_directed(graph, called)
         edges = read_networkx(graph)
         name = usual_attribute(edges.data, usual) if by_default else name
         return UndirectedGraph._of_networkx(edges, name, _default(name, everywhere))

@@ -148,7 +148,7 @@ def minimum_weight_edge_cover(graph: GraphInput, *, weight: WeightInput = None) 
     (9, [(0, 1), (2, 3)])
     >>> cover.verify()
     """
-    read = _with_weights(as_undirected_graph(graph, weight).plain())
+    read = _with_weights(as_undirected_graph(graph, weight, called="minimum_weight_edge_cover").plain())
     cheapest, edge = _cheapest_edges(read)
     tail, head, weights = read.tail.astype(np.int64), read.head.astype(np.int64), _weights(read)
     price = np.minimum(weights, 0)
@@ -244,7 +244,7 @@ def general_b_matching(graph: GraphInput, limit: Any, *, weight: WeightInput = N
     (13, [(0, 2), (0, 3)])
     >>> found.verify()
     """
-    read = _with_weights(as_undirected_graph(graph, weight).plain())
+    read = _with_weights(as_undirected_graph(graph, weight, called="general_b_matching").plain())
     limits = _limits(read, limit)
     gadget = _copies(read, limits)
     found = matching(gadget)
@@ -369,7 +369,7 @@ def t_join(graph: GraphInput, odd: Iterable[Any], *, weight: WeightInput = None)
     (3, [(0, 1), (1, 2), (2, 3)])
     >>> join.verify()
     """
-    read = _with_weights(as_undirected_graph(graph, weight).plain())
+    read = _with_weights(as_undirected_graph(graph, weight, called="t_join").plain())
     chosen = np.array(sorted({read.vertex(name) for name in odd}), dtype=np.int64)
     paths = _TerminalPaths.of(read, chosen)
     try:
@@ -525,7 +525,7 @@ def chinese_postman(graph: GraphInput, *, weight: WeightInput = None) -> Postman
     (9, 7)
     >>> walk.verify()
     """
-    read = _with_weights(as_undirected_graph(graph, weight).plain())
+    read = _with_weights(as_undirected_graph(graph, weight, called="chinese_postman").plain())
     weights = _weights(read)
     if len(weights) and weights.min() < 0:
         raise InvalidInputError(f"edge {int(weights.argmin())} has a negative weight")
