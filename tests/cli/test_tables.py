@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 
 from preflow.errors import MissingDependencyError, ParseError
 from preflow.io.tables import read_columns, read_cost_table, write_columns
+from preflow.solving.run import Control
 from tests.cli.test_matching import run, succeed
 
 pytestmark = pytest.mark.fast
@@ -148,9 +150,11 @@ class TestMatchAndAssign:
 
     def test_numbers_that_could_be_weights(self, tmp_path: Path) -> None:
         friends = written(tmp_path, "friends.csv", "who,whom,since,name\nada,bob,3,x\nbob,cyd,9,y\n")
-        error = run("match", friends, "--general").stderr
+        assert "--ends FIRST,SECOND" in run("match", friends, "--general").stderr
+        error = run("match", friends, "--general", "--ends", "who,whom").stderr
         assert "friends.csv:1: there is no column 'weight', and 'since' has numbers" in error
-        assert succeed("match", friends, "--general", "--unweighted", "-o", "-").startswith("source,target\n")
+        options = ("--general", "--unweighted", "--ends", "who,whom", "-o", "-")
+        assert succeed("match", friends, *options).startswith("source,target\n")
 
     def test_infinite_costs(self, tmp_path: Path) -> None:
         file = written(tmp_path, "x.csv", "who,sew,cook\nada,inf,1\nbob,3,0\n")
@@ -281,6 +285,116 @@ def test_hints_at_other_commands_and_families(tmp_path: Path) -> None:
         assert family in error
 
 
+class TestWhichColumns:
+    """A column that numbers the rows is never taken for an end of edges."""
+
+    LINKS = "LINK,A,B,capacity\n1,1,2,10\n2,2,3,10\n3,1,3,5\n4,3,4,7\n"
+    TERMINALS = ("--source", "1", "--sink", "4", "--verify")
+
+    @pytest.mark.parametrize("command", ["solve", "info"])
+    def test_an_id_in_front(self, tmp_path: Path, command: str) -> None:
+        links = written(tmp_path, "links.csv", self.LINKS)
+        options = self.TERMINALS if command == "solve" else ()
+        refused = run(command, links, *options)
+        assert refused.exit_code == 2
+        for part in ("'LINK', 'A', 'B', 'capacity'", "--ends FIRST,SECOND", "such as source and target"):
+            assert part in refused.stderr
+        assert run(command, links, *options, "--ends", "A,B").exit_code == 0
+
+    def test_the_report_names_the_columns(self, tmp_path: Path) -> None:
+        links = written(tmp_path, "links.csv", self.LINKS)
+        text = succeed("solve", links, *self.TERMINALS, "--ends", "a,B")
+        assert "columns   from 'A' to 'B', capacity 'capacity'" in text
+        assert re.search(r"^value +7 \(maximum flow\)$", text, re.MULTILINE)
+        facts = json.loads(succeed("solve", links, *self.TERMINALS, "--ends", "A,B", "--json"))
+        assert facts["table_columns"] == {"source": "A", "target": "B", "capacity": "capacity"}
+        flow = str(tmp_path / "flow.csv")
+        succeed("solve", links, *self.TERMINALS, "--ends", "A,B", "-o", flow)
+        proved = succeed("verify", links, flow, *self.TERMINALS[:-1], "--ends", "A,B")
+        assert "from 'A' to 'B', capacity 'capacity'" in proved
+
+    @pytest.mark.parametrize(
+        ("header", "ends"),
+        [
+            ("fid,source,target,capacity", ("source", "target")),
+            ("source,from,to,capacity", ("from", "to")),  # the source of the data, perhaps
+            ("id,u,v,key,capacity", ("u", "v")),
+            ("to,note,capacity,from", ("from", "to")),
+            ("A,B,capacity", ("A", "B")),
+            ("capacity,A,B", ("A", "B")),
+            ("tail,to,capacity", ("tail", "to")),
+            ("fid,A,B,capacity", None),
+            ("fid,from,B,capacity", None),
+            ("fid,tail,to,capacity", None),
+            ("u,v,from,to,capacity", None),
+            ("row,node,to,capacity", None),
+            ("from,B,capacity", None),
+            ("A,capacity", None),
+            ("A,A,B,capacity", None),
+        ],
+    )
+    def test_names_of_ends(self, tmp_path: Path, header: str, ends: tuple[str, str] | None) -> None:
+        row = ",".join("1" for _ in header.split(","))
+        file = written(tmp_path, "x.csv", f"{header}\n{row}\n")
+        table = read_columns(file)
+        if ends is None:
+            with pytest.raises(ParseError, match="it is not clear which they are"):
+                table.ends()
+        else:
+            assert tuple(table.names[at] for at in table.ends()) == ends
+
+    @pytest.mark.parametrize(
+        ("ends", "message"),
+        [
+            ("A", "two names of columns"),
+            ("A,B,C", "two names of columns"),
+            ("A,", "two names of columns"),
+            ("A,C", "there is no column 'C'; there are: 'LINK', 'A', 'B', 'capacity'"),
+            ("A,a", "both ends of edges are in column 'A'"),
+        ],
+    )
+    def test_bad_names(self, tmp_path: Path, ends: str, message: str) -> None:
+        links = written(tmp_path, "links.csv", self.LINKS)
+        refused = run("solve", links, *self.TERMINALS, "--ends", ends)
+        assert (refused.exit_code, message in refused.stderr) == (2, True), refused.stderr
+        problem = written(tmp_path, "x.max", "p max 2 1\nn 1 s\nn 2 t\na 1 2 4\n")
+        for command in ("solve", "info", "match", "assign"):
+            assert "for tables" in run(command, problem, "--ends", "A,B").stderr
+
+    def test_other_commands(self, tmp_path: Path) -> None:
+        pairs = written(tmp_path, "pairs.csv", "id,worker,job\n1,7,8\n2,7,9\n3,6,8\n")
+        assert run("match", pairs).exit_code == run("match", pairs, "--general").exit_code == 2
+        text = succeed("match", pairs, "--ends", "worker,job")
+        assert "columns   row 'worker', column 'job'" in text
+        general = ("--general", "--unweighted", "--ends", "worker,job")
+        assert "from 'worker' to 'job'" in succeed("match", pairs, *general)
+        hours = written(tmp_path, "hours.csv", "id,worker,job,cost\n1,7,8,3\n2,7,9,1\n3,6,8,2\n")
+        assert "--ends" in run("assign", hours).stderr
+        text = succeed("assign", hours, "--ends", "worker,job", "-o", "-")
+        assert text.splitlines()[1:] == ["7,9,1", "6,8,2"]
+        three = written(tmp_path, "three.csv", "worker,job,cost\n7,8,3\n7,9,1\n6,8,2\n")
+        assert "row 'worker', column 'job', cost 'cost'" in succeed("assign", three)
+        no_costs = written(tmp_path, "no.csv", "row,column,hours\n7,8,3\n7,9,1\n6,8,2\n")
+        assert "expected a column 'cost'" in run("assign", no_costs).stderr
+        assert "columns   row 'worker'" in succeed(
+            "assign", written(tmp_path, "m.csv", "worker,8,9\n7,3,1\n6,2,4\n")
+        )
+
+    @pytest.mark.parametrize(
+        ("table", "message"),
+        [
+            ("id,town,amount\n1,a,2\n2,b,-2\n", "expected two columns, names and amounts"),
+            ("node,name,supply\n1,a,2\n2,b,-2\n", "expected two columns, names and amounts"),
+            ("name,demand\na,-2\nb,2\n", "a supply is what a vertex sends"),
+        ],
+    )
+    def test_supplies(self, tmp_path: Path, table: str, message: str) -> None:
+        prices = written(tmp_path, "p.csv", "source,target,capacity,cost\na,b,4,1\n")
+        assert message in run("solve", prices, "--supply", written(tmp_path, "s.csv", table)).stderr
+        for names in ("id,vertex,supply\n1,a,2\n2,b,-2\n", "amount,node\n2,a\n-2,b\n", "x,y\na,2\nb,-2\n"):
+            succeed("solve", prices, "--supply", written(tmp_path, "s.csv", names))
+
+
 class TestVerify:
     def test_table_of_flows(self, tmp_path: Path) -> None:
         roads, flow = written(tmp_path, "roads.csv", ROADS), tmp_path / "flow.csv"
@@ -324,3 +438,35 @@ class TestVerify:
         done = run("verify", roads, flow, "--source", "depot", "--sink", "shop")
         assert done.exit_code == 2
         assert message in done.stderr
+
+
+def test_answers_that_are_not_proved_optimal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They have bounds, and an exit code of their own."""
+    roads = written(tmp_path, "roads.csv", ROADS)
+    prices = written(tmp_path, "p.csv", "source,target,capacity,cost\na,b,4,0.1\n")
+    supply = written(tmp_path, "s.csv", "vertex,supply\na,2\nb,-2\n")
+    cost = written(tmp_path, "cost.csv", ",shop,port\nnorth,4.5,1.5\nsouth,2.5,3.5\n")
+    mass = [written(tmp_path, f"{n}.csv", f"name,mass\n{n},5\n") for n in ("north", "shop")]
+    edges = written(tmp_path, "e.csv", "u,v,weight\nada,bob,0.3\n")
+    commands = [
+        ["solve", roads, "--source", "depot", "--sink", "shop"],
+        ["solve", roads, "--source", "depot", "--sink", "shop", "--min-cut"],
+        ["solve", prices, "--supply", supply],
+        ["assign", cost],
+        ["match", edges, "--general"],
+        ["match", written(tmp_path, "m.csv", "row,column\n1,2\n")],
+        ["transport", cost, "--a", mass[0], "--b", mass[1]],
+    ]
+    for reported, code, words in (
+        ("approximate", 5, "approximate, not proved optimal: "),
+        ("unproved", 5, "not proved optimal: "),
+        ("time-limit", 3, "time limit reached: "),
+    ):
+        monkeypatch.setattr(Control, "status", lambda *_, reported=reported, **__: reported)
+        for command in commands:
+            done = run(*command)
+            assert (done.exit_code, words in done.stdout) == (code, True), (command, done.output)
+            facts = json.loads(run(*command, "--json").stdout)
+            assert facts["status"] == reported
+            assert facts["lower_bound"] <= facts["upper_bound"]
+            assert facts.get("value") is facts.get("cost") is None

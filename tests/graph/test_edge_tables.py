@@ -349,3 +349,15 @@ def test_numbers_by_first_appearance(values: list[int]) -> None:
     labels, numbers = found
     assert labels == distinct
     assert [labels[i] for i in numbers] == values
+
+
+@pytest.mark.parametrize(
+    "names", [["worker", "job", "cost"], ["id", "row", "cost"], ["column", "job", "cost"]]
+)
+def test_pairs_are_never_taken_for_a_matrix(names: list[str]) -> None:
+    table = pd.DataFrame([[1, 1, 4], [1, 2, 1], [2, 1, 2]], columns=names)
+    for solve in (preflow.linear_assignment, lambda costs: preflow.transport(costs, [1, 1], [1, 1])):
+        with pytest.raises(InvalidInputError, match="the table has a column 'cost', but not both 'row'"):
+            solve(table)
+    pairs = table.set_axis(["row", "column", "cost"], axis=1)
+    assert preflow.linear_assignment(pairs).cost == 3

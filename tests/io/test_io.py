@@ -17,8 +17,10 @@ from preflow.errors import CapacityOverflowError, InvalidInputError, ParseError
 from preflow.graph.network import FlowNetwork, MaxFlowProblem
 from preflow.io import record_reader
 from preflow.io.dimacs import read_dimacs, write_dimacs
+from preflow.io.edge_list import read_edge_list
 from preflow.io.npz import load_npz, save_npz
 from preflow.io.solution import FlowSolution, flow_on_arcs, read_solution, write_solution
+from preflow.io.undirected import read_undirected_graph
 from tests.support.paths import DATA
 
 REFERENCE = DATA / "dimacs"
@@ -719,3 +721,36 @@ def test_other_objects_are_refused(tmp_path: Path) -> None:
     labelled = FlowNetwork.from_edges([("a", "b", 3), ("b", "c", 2)])
     preflow.write_dimacs(tmp_path / "x.max", MaxFlowProblem(labelled, "b", "c"))
     assert "n 2 s\nn 3 t\n" in (tmp_path / "x.max").read_text()
+
+
+class TestFirstLineOfSizes:
+    """A first line with the numbers of vertices and edges is not an edge."""
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "4 3\n1 2\n1 3\n1 4\n",
+            "4 3\n0 1\n0 2\n0 3\n",
+            "# a star\n7 4\n1 2\n3 4\n4 5\n6 7\n",
+            "3 2\n1 2 9\n2 3 4\n",
+        ],
+    )
+    def test_is_an_error(self, tmp_path: Path, text: str) -> None:
+        path = tmp_path / "graph.txt"
+        path.write_text(text)
+        for read in (read_edge_list, read_undirected_graph):
+            with pytest.raises(ParseError, match=r"the number of vertices and that of the lines below"):
+                read(path)
+        lines = [line for line in text.splitlines() if not line.startswith("#")]
+        path.write_text("\n".join(["# " + lines[0], *lines[1:]]))
+        assert read_edge_list(path).num_edges == len(lines) - 1
+        path.write_text("\n".join([*lines[1:], lines[0]]))
+        assert read_edge_list(path).num_edges == len(lines)
+
+    @pytest.mark.parametrize(
+        "text", ["", "2 1\n", "4 3\n1 2\n1 4\n", "6 3\n1 2\n1 3\n1 4\n", "3 3\n0 2\n0 3\n1 4\n"]
+    )
+    def test_other_lists_are_read(self, tmp_path: Path, text: str) -> None:
+        path = tmp_path / "graph.txt"
+        path.write_text(text)
+        assert read_edge_list(path).num_edges == text.count("\n")

@@ -52,6 +52,7 @@ def app() -> None:
         2  wrong usage, bad input, or a file that cannot be written
         3  time limit reached: the report gives bounds
         4  an extra of the package, or a device, is missing
+        5  the answer is not proved optimal: the report gives bounds
       130  interrupted (Ctrl-C)
       141  whatever read the output went away
     """

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from ..errors import InvalidInputError
+
 problem_file = click.argument(
     "file",
     metavar="FILE",
@@ -30,6 +32,24 @@ time_limit_option = click.option(
     type=float,
     metavar="SECONDS",
     help="Stop after this time with the best result found, exit code 3.",
+)
+
+
+def _two_names(ctx: click.Context, param: click.Parameter, text: str | None) -> tuple[str, str] | None:
+    """Return the two names of columns in an option."""
+    if text is None:
+        return None
+    names = text.split(",")
+    if len(names) != 2 or not all(name.strip() for name in names):
+        raise InvalidInputError(f"--ends is two names of columns, FIRST,SECOND, got {text!r}")
+    return names[0], names[1]
+
+
+ends_option = click.option(
+    "--ends",
+    metavar="FIRST,SECOND",
+    callback=_two_names,
+    help="Of a table: the columns of both ends of its rows, where their names do not say so.",
 )
 verify_option = click.option("--verify", is_flag=True, help="Prove the answer, independently of the solver.")
 json_option = click.option(

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from click.exceptions import Exit
 
 from ..errors import InfeasibleError, InvalidInputError
 from .arguments import (
     device_option,
+    ends_option,
     json_option,
     method_option,
     method_options,
@@ -21,7 +21,7 @@ from .arguments import (
     verify_option,
 )
 from .files import STREAM, check_outputs, check_table_name, write_lines, write_table
-from .session import TIME_LIMIT_REACHED, Command, solver_progress, timed
+from .session import Command, exit_by_status, solver_progress, timed
 
 if TYPE_CHECKING:
     from ..assignment.result import AssignmentResult
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="DIMACS .asn, OR-Library .txt, both perhaps .gz, .npy, or a table .csv, .tsv or .parquet.",
 )
+@ends_option
 @click.option("--maximize", is_flag=True, help="Find the largest total.")
 @click.option("--partial", is_flag=True, help="If not all rows can be paired, pair as many as possible.")
 @click.option(
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
 def assign(
     file: str,
     *,
+    ends: tuple[str, str] | None,
     maximize: bool,
     partial: bool,
     unmatched_cost: str | None,
@@ -78,7 +80,8 @@ def assign(
     file, else by numbers from 1.
 
     A table with columns named row, column and cost has a row for each pair
-    that is allowed. Any other table is a matrix: its first column has the
+    that is allowed; --ends A,B names others in place of row and column. A
+    table without a column cost is a matrix: its first column has the
     names of the rows, its first line those of the columns, and inf is a
     pair that is not allowed. Pairs then go to a table with these names and
     the costs.
@@ -100,13 +103,15 @@ def assign(
 
     if as_json and output == STREAM:
         raise InvalidInputError("--json and --output - would both write to standard output")
+    if ends is not None and not is_table(file):
+        raise InvalidInputError(f"{file}: --ends is for tables")
     check_outputs([output], [file])
     to_table = check_table_name(output, is_table(file))
     options = dict(name_and_value(text) for text in option)
     singles = None if unmatched_cost is None else _costs_of_singles(unmatched_cost)
     seconds: dict[str, float] = {}
     with timed(seconds, "read", f"reading {file}"):
-        problem = read_costs(file)
+        problem = read_costs(file, ends=ends)
     with solver_progress() as progress, _named(problem):
         result = linear_assignment(
             problem.costs,
@@ -129,13 +134,12 @@ def assign(
         write_table(output, {name: part.tolist() for name, part in columns.items()})
     elif output is not None:
         _write_pairs(output, problem, result)
-    facts = assignment_facts(Path(file).name, result, seconds, verify)
+    facts = assignment_facts(Path(file).name, result, seconds, verify, problem.read)
     lines = [json_text(facts)] if as_json else assignment_lines(facts)
     if output not in (None, STREAM) and not as_json:
         lines.append(f"wrote {output}")
     click.echo("\n".join(lines), err=output == STREAM)
-    if result.status != "optimal":
-        raise Exit(TIME_LIMIT_REACHED)
+    exit_by_status(result.status)
 
 
 def _costs_of_singles(text: str) -> float | tuple[float, float]:

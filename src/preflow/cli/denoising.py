@@ -6,12 +6,11 @@ import time
 from typing import TYPE_CHECKING, Any, cast
 
 import click
-from click.exceptions import Exit
 
 from ..errors import InvalidInputError
 from .arguments import device_option, method_option, threads_option, time_limit_option, verify_option
 from .files import check_outputs
-from .session import TIME_LIMIT_REACHED, Command, solver_progress, timed
+from .session import Command, exit_by_status, solver_progress, timed
 
 if TYPE_CHECKING:
     from ..method_names import DeviceName
@@ -106,17 +105,16 @@ def denoise(
     with timed(seconds, "write", f"writing {out}"):
         write_image(out, 255 * result.image if pixels.dtype == bool else result.image)
     click.echo("\n".join(_lines(result, verify, show, out, seconds)))
-    if result.status != "optimal":
-        raise Exit(TIME_LIMIT_REACHED)
+    exit_by_status(result.status)
 
 
 def _lines(result: Denoised, verified: bool, show: bool, out: str, seconds: dict[str, float]) -> list[str]:
-    from .reports import aligned
+    from .reports import ENDED, aligned
 
     optimal = result.status == "optimal"
     rows: list[tuple[str, Any]] = [
         ("image", f"{' x '.join(f'{length:,}' for length in result.image.shape)} pixels"),
-        ("energy", f"{result.energy:,.6g}" + ("" if optimal else ", not the least: time limit reached")),
+        ("energy", f"{result.energy:,.6g}" + ("" if optimal else f", not the least: {ENDED[result.status]}")),
         ("verified", "yes, the energy is the least" if verified and optimal else "yes" if verified else ""),
     ]
     if result.cuts:

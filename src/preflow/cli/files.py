@@ -43,26 +43,33 @@ class Terminals(NamedTuple):
         A file with the supplies of vertices.
     undirected : bool
         Whether arcs carry flow either way.
+    ends : (str, str) or None
+        The columns of tails and heads.
     """
 
     source: tuple[str, ...]
     sink: tuple[str, ...]
     supply: str | None
     undirected: bool
+    ends: tuple[str, str] | None = None
+
+    def check_file(self, file: str) -> None:
+        """Raise InvalidInputError if there are any for a file that is no table."""
+        from ..io.tables import TABLES, is_table
+
+        if any(self) and not is_table(file):
+            raise InvalidInputError(
+                f"{file}: --source, --sink, --supply, --undirected and --ends are for tables "
+                f"({', '.join(TABLES)})"
+            )
 
 
-def read_network(file: str, *, undirected: bool = False) -> FlowNetwork | MaxFlowProblem | CostNetwork:
-    """Read an .npz archive, a table, or a DIMACS file under any other name; ``-`` reads standard input.
-
-    `undirected` is for tables.
-    """
+def read_network(file: str) -> FlowNetwork | MaxFlowProblem | CostNetwork:
+    """Read an .npz archive, or a DIMACS file under any other name; ``-`` reads standard input."""
     from ..graph.network import MaxFlowProblem
     from ..io.dimacs import read_dimacs
     from ..io.npz import load_npz
-    from ..io.tables import is_table, read_network_table
 
-    if is_table(file):
-        return read_network_table(file, undirected=undirected)
     if file == STREAM:
         problem = read_dimacs("/dev/stdin")
         return replace(problem, name=name_of(file)) if isinstance(problem, MaxFlowProblem) else problem
@@ -82,13 +89,20 @@ def read_problem(file: str) -> MaxFlowProblem | CostNetwork:
     return problem if problem.name else replace(problem, name=Path(file).stem)
 
 
-def read_table_problem(file: str, terminals: Terminals) -> MaxFlowProblem | CostNetwork:
+class TableProblem(NamedTuple):
+    """The problem in a table, and the names of the columns that were read, by what they are."""
+
+    problem: MaxFlowProblem | CostNetwork
+    columns: dict[str, str]
+
+
+def read_table_problem(file: str, terminals: Terminals) -> TableProblem:
     """Read a table of arcs with the source and the sink, or the supplies, that the command line names."""
     from ..graph.cost_network import CostNetwork
     from ..graph.network import FlowNetwork, MaxFlowProblem
-    from ..io.tables import read_amounts
+    from ..io.tables import read_amounts, read_network_table
 
-    network = read_network(file, undirected=terminals.undirected)
+    network, columns = read_network_table(file, undirected=terminals.undirected, ends=terminals.ends)
     if isinstance(network, CostNetwork):
         if terminals.source or terminals.sink:
             raise InvalidInputError(
@@ -99,9 +113,9 @@ def read_table_problem(file: str, terminals: Terminals) -> MaxFlowProblem | Cost
             raise InvalidInputError(
                 f"{file} has costs: give the supplies of the vertices as a table, --supply FILE"
             )
-        supply = read_amounts(terminals.supply)
+        supply = read_amounts(terminals.supply, supplies=True)
         by_label = {label_of(network, label): amount for label, amount in supply.items()}
-        return replace(network, supply=network.supplies_of(by_label))
+        return TableProblem(replace(network, supply=network.supplies_of(by_label)), columns)
     assert isinstance(network, FlowNetwork)
     if terminals.supply is not None:
         raise InvalidInputError(f"{file} has no column 'cost', so --supply is of no use")
@@ -111,7 +125,7 @@ def read_table_problem(file: str, terminals: Terminals) -> MaxFlowProblem | Cost
         tuple(label_of(network, name) for name in names) for names in (terminals.source, terminals.sink)
     )
     ends: Any = [side[0] if len(side) == 1 else side for side in (source, sink)]
-    return MaxFlowProblem(network, *ends, name=name_of(file))
+    return TableProblem(MaxFlowProblem(network, *ends, name=name_of(file)), columns)
 
 
 class FlowTable(NamedTuple):
@@ -132,9 +146,10 @@ class FlowTable(NamedTuple):
         """Return the flow that leaves some vertices, less what enters them."""
         import numpy as np
 
+        from ..graph.network import exact_sum
+
         out, back = (self.flow[np.isin(ends, sources)] for ends in (self.tail, self.head))
-        value: int | float = out.sum().item() - back.sum().item()
-        return value
+        return exact_sum(out) - exact_sum(back)
 
     def on_arcs(self, network: FlowNetwork | CostNetwork, value: int | float) -> Array:
         """Return the flow of each arc; rows in another order than the arcs are taken by their ends."""
@@ -151,14 +166,21 @@ class FlowTable(NamedTuple):
         return flow_on_arcs(network, rows)
 
 
-def read_flow_table(file: str, network: FlowNetwork | CostNetwork) -> FlowTable:
-    """Read a table of arcs with their flow, whose vertices are those of a network."""
+def read_flow_table(
+    file: str, network: FlowNetwork | CostNetwork, ends: tuple[str, str] | None = None
+) -> FlowTable:
+    """Read a table of arcs with their flow, whose vertices are those of a network.
+
+    `ends` are the columns of the ends in the table of the network, which may be those here.
+    """
     import numpy as np
 
-    from ..io.tables import read_columns
+    from ..graph.placement import exact_array
+    from ..io.files import parsing
+    from ..io.tables import FLOW, read_columns
 
     table = read_columns(file)
-    column = table.find(["flow"])
+    column = table.find(FLOW)
     if column is None:
         raise ParseError(file, 1, f"expected a column 'flow', got: {', '.join(table.names)}")
     labels = range(1, network.num_vertices + 1) if network.labels is None else network.labels
@@ -171,8 +193,12 @@ def read_flow_table(file: str, network: FlowNetwork | CostNetwork) -> FlowTable:
                 raise table.error(row, f"the network has no vertex {name!r}")
         return np.array([numbers[str(name)] for name in names], dtype=np.int64)
 
-    tail, head = table.ends()
-    flow = np.array(table.numbers(column))
+    tail, head = table.ends(ends if ends is not None and table.has_names(ends) else None)
+    numbers_of_flow = table.numbers(column)
+    with parsing(file, "table of flows"):
+        flow = exact_array(numbers_of_flow, "flow")
+        if flow.size and (flow.dtype.kind not in "if" or not np.isfinite(flow).all()):
+            raise InvalidInputError("a flow is finite, and does not fit int64 here")
     return FlowTable(vertices(tail), vertices(head), flow if flow.size else flow.astype(np.int64))
 
 

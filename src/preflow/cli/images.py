@@ -7,7 +7,6 @@ import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
-from click.exceptions import Exit
 
 from ..errors import InvalidInputError
 from .arguments import (
@@ -23,7 +22,7 @@ from .arguments import (
     verify_option,
 )
 from .files import check_outputs, is_same_file
-from .session import TIME_LIMIT_REACHED, Command, solver_progress, timed
+from .session import Command, exit_by_status, solver_progress, timed
 
 if TYPE_CHECKING:
     from ..method_names import DeviceName
@@ -161,7 +160,7 @@ def segment(
             raise InvalidInputError("--volume is solved by regions on files, on the CPU: give no method")
         from .volumes import segment_volume
 
-        optimal = segment_volume(
+        status = segment_volume(
             volume,
             out,
             (foreground, background),
@@ -175,8 +174,7 @@ def segment(
             connectivity=connectivity,
             prior=prior,
         )
-        if not optimal:
-            raise Exit(TIME_LIMIT_REACHED)
+        exit_by_status(status)
         return
     if image is None:
         raise InvalidInputError(
@@ -222,8 +220,7 @@ def segment(
         )
     lines = _lines(result, verify, out, mask, cutout)
     click.echo("\n".join(lines + (_details(result, seconds) if show else [])))
-    if result.cut.status != "optimal":
-        raise Exit(TIME_LIMIT_REACHED)
+    exit_by_status(result.cut.status)
 
 
 def spacing_of(text: str | None, volume: Volume | None, ndim: int) -> tuple[float, ...] | None:
@@ -357,16 +354,17 @@ def _write(
 
 
 def _lines(result: Segmentation, verified: bool, out: str, mask: str | None, cutout: str | None) -> list[str]:
-    from .reports import aligned
+    from .reports import ENDED, aligned
 
     shape = " x ".join(f"{length:,}" for length in result.mask.shape)
     size = int(result.mask.sum())
     stats: Any = result.cut.stats
     optimal = result.cut.status == "optimal"
+    ended = "" if optimal else f", not the least: {ENDED[result.cut.status]}"
     rows = [
         ("image", f"{shape} pixels, {result.num_seeds:,} of them seeds"),
         ("object", f"{size:,} pixels, {size / result.mask.size:.1%}"),
-        ("energy", f"{result.energy:,.3f} nats" + ("" if optimal else ", not the least: time limit reached")),
+        ("energy", f"{result.energy:,.3f} nats{ended}"),
         ("method", f"{stats.method} ({stats.device}): {stats.reason}"),
         ("time", ", ".join(f"{phase} {time:.3g} s" for phase, time in stats.seconds.items())),
         ("verified", "yes, the energy is the least" if verified and optimal else "yes" if verified else ""),

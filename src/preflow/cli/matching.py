@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.exceptions import Exit
 
 from ..errors import InvalidInputError, MissingDependencyError
 from .arguments import (
     device_option,
+    ends_option,
     json_option,
     method_option,
     method_options,
@@ -21,7 +21,7 @@ from .arguments import (
     verify_option,
 )
 from .files import STREAM, check_outputs, check_table_name, write_lines, write_pair_table
-from .session import TIME_LIMIT_REACHED, Command, solver_progress, timed, working
+from .session import Command, exit_by_status, solver_progress, timed, working
 
 if TYPE_CHECKING:
     from ..bipartite.decomposition import DulmageMendelsohn
@@ -49,6 +49,7 @@ MOST_OUTLINES = 200
     help="Matrix Market (.mtx), numbered from 1, or lines FROM TO (.txt), numbered from 0; plain or .gz; or "
     "a table with names (.csv, .tsv, .parquet).",
 )
+@ends_option
 @method_option
 @click.option(
     "--initial",
@@ -84,6 +85,7 @@ MOST_OUTLINES = 200
 def match(
     file: str,
     *,
+    ends: tuple[str, str] | None,
     method: str,
     initial: str,
     device: DeviceName,
@@ -111,8 +113,9 @@ def match(
     (Dulmage-Mendelsohn). Both are numbered as the file numbers them: from 1
     where it is a Matrix Market file, from 0 where it is a list of edges.
 
-    A table has a row for each pair that is allowed; its first two columns,
-    or those named row and column, have the names. Pairs go to a table, too.
+    A table has a row for each pair that is allowed, and two columns, or
+    columns named row and column, or those that --ends names. Pairs go to a
+    table, too.
 
     For example:
 
@@ -129,6 +132,10 @@ def match(
       preflow match graph.txt --general --verify
       preflow match distances.mtx --general --minimize --perfect -o pairs.txt
     """
+    from ..io.tables import is_table
+
+    if ends is not None and not is_table(file):
+        raise InvalidInputError(f"{file}: --ends is for tables")
     wanted = {
         "weight": False if unweighted else None,
         "maximize": not minimize,
@@ -141,7 +148,7 @@ def match(
                 "--initial, --permutation, --spy and --nonzeros-only do not go with --general"
             )
         solving = {"method": method, "device": device, "threads": threads, "time_limit": time_limit}
-        _match_general(file, wanted, {**solving, "options": option}, output, verify, as_json)
+        _match_general(file, ends, wanted, {**solving, "options": option}, output, verify, as_json)
         return
     if unweighted or minimize or perfect or maximum_cardinality:
         raise InvalidInputError(
@@ -150,7 +157,7 @@ def match(
     from ..bipartite.api import bipartite_matching
     from ..bipartite.decomposition import decompose
     from ..io.bipartite import read_bipartite_graph
-    from ..io.tables import is_table, read_bipartite_table
+    from ..io.tables import read_bipartite_table
     from ..solving.options import name_and_value
     from .reports import as_json as json_text
     from .reports import matching_facts, matching_lines
@@ -165,9 +172,10 @@ def match(
         raise InvalidInputError("--permutation writes numbers, and the rows of a table have names")
     options = dict(name_and_value(text) for text in option)
     seconds: dict[str, float] = {}
+    columns: dict[str, str] | None = None
     with timed(seconds, "read", f"reading {file}"):
         if is_table(file):
-            graph, first = read_bipartite_table(file), 0
+            (graph, columns), first = read_bipartite_table(file, ends=ends), 0
         else:
             graph, first = read_bipartite_graph(file, explicit_zeros=not nonzeros_only)
     with solver_progress() as progress:
@@ -199,18 +207,18 @@ def match(
     if blocks is not None and spy is not None:
         with working(f"drawing {spy}"):
             _draw_spy(graph, blocks, spy)
-    facts = matching_facts(Path(file).name, result, blocks, seconds, verify)
+    facts = matching_facts(Path(file).name, result, blocks, seconds, verify, columns)
     lines = [json_text(facts)] if as_json else matching_lines(facts)
     written = [name for name in (output, permutation, spy) if name not in (None, STREAM)]
     if written and not as_json:
         lines.append(f"wrote {', '.join(map(str, written))}")
     click.echo("\n".join(lines), err=output == STREAM)
-    if result.status != "optimal":
-        raise Exit(TIME_LIMIT_REACHED)
+    exit_by_status(result.status)
 
 
 def _match_general(
     file: str,
+    ends: tuple[str, str] | None,
     wanted: Mapping[str, bool | None],
     solving: dict[str, Any],
     output: str | None,
@@ -223,6 +231,7 @@ def _match_general(
     from ..general_matching.api import matching
     from ..io.tables import is_table, read_undirected_table
     from ..io.undirected import read_undirected_graph
+    from ..registry import methods
     from ..solving.options import name_and_value
     from .reports import as_json as json_text
     from .reports import general_matching_facts, general_matching_lines
@@ -233,9 +242,11 @@ def _match_general(
     to_table = check_table_name(output, is_table(file))
     solving["options"] = dict(name_and_value(text) for text in solving["options"])
     seconds: dict[str, float] = {}
+    columns: dict[str, str] | None = None
     with timed(seconds, "read", f"reading {file}"):
         if is_table(file):
-            graph, first = read_undirected_table(file, weights=wanted["weight"] is not False), 0
+            table = read_undirected_table(file, weights=wanted["weight"] is not False, ends=ends)
+            (graph, columns), first = table, 0
         else:
             graph, first = read_undirected_graph(file, weights=wanted["weight"] is not False)
     with solver_progress() as progress:
@@ -256,13 +267,15 @@ def _match_general(
         lower = np.flatnonzero(result.mate > np.arange(len(result.mate)))
         pairs = zip((lower + first).tolist(), (result.mate[lower] + first).tolist(), strict=True)
         write_lines(output, (f"{u} {v}" for u, v in pairs))
-    facts = general_matching_facts(Path(file).name, result, seconds, verify)
+    facts = general_matching_facts(Path(file).name, result, seconds, verify, columns)
     lines = [json_text(facts)] if as_json else general_matching_lines(facts)
     if output not in (None, STREAM) and not as_json:
         lines.append(f"wrote {output}")
     click.echo("\n".join(lines), err=output == STREAM)
-    if result.status == "time-limit":
-        raise Exit(TIME_LIMIT_REACHED)
+    asked_for = any(
+        record.approximate for record in methods("matching") if record.name == result.stats.method
+    )
+    exit_by_status(result.status, approximate=asked_for)
 
 
 def _write_pairs(file: str, result: MatchingResult, first: int) -> None:

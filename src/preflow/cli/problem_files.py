@@ -13,6 +13,7 @@ from click.exceptions import Exit
 from ..errors import InfeasibleFlowError, InvalidInputError, UnboundedCostError, VerificationError
 from .arguments import (
     device_option,
+    ends_option,
     json_option,
     method_option,
     method_options,
@@ -39,7 +40,7 @@ from .files import (
     write_min_cost_flow,
     write_result_table,
 )
-from .session import TIME_LIMIT_REACHED, VERIFICATION_FAILED, Command, solver_progress, timed, working
+from .session import VERIFICATION_FAILED, Command, exit_by_status, solver_progress, timed, working
 
 if TYPE_CHECKING:
     from ..graph.cost_network import CostNetwork
@@ -69,6 +70,7 @@ if TYPE_CHECKING:
     "--supply", metavar="FILE", help="Of a table with costs: a table of vertices and what they send."
 )
 @click.option("--undirected", is_flag=True, help="Of a table: each arc carries flow either way.")
+@ends_option
 @click.option("--output", "-o", metavar="FILE", help="Write the flow to this file; - is standard output.")
 @verify_option
 @json_option
@@ -86,6 +88,7 @@ def solve(
     sink: tuple[str, ...],
     supply: str | None,
     undirected: bool,
+    ends: tuple[str, str] | None,
     output: str | None,
     verify: bool,
     as_json: bool,
@@ -97,7 +100,8 @@ def solve(
 
     A table (.csv, .tsv, .parquet; text also .gz) has a row for each arc
     and columns named source, target and capacity; with a column cost it is
-    a minimum-cost flow. The vertices have the names that the table gives
+    a minimum-cost flow. Where other columns have the ends of arcs,
+    --ends A,B names them. The vertices have the names that the table gives
     them. The answer is a table with the same names: the arcs with their
     flow, or with --min-cut the vertices with their side. The flow or cut of
     any file goes to a table if the name of the output says so.
@@ -109,8 +113,10 @@ def solve(
     name that ends in .gz is compressed.
 
     When the time limit is reached, the flow (or cut) is the best one
-    found; the report gives a lower and an upper bound on the value. With
-    --flow-limit the flow has at most that value.
+    found; the report gives a lower and an upper bound on the value, and the
+    exit code is 3. Numbers that float64 cannot prove optimal have bounds,
+    too, and the exit code 5. With --flow-limit the flow has at most that
+    value.
 
     For example:
 
@@ -140,9 +146,8 @@ def solve(
         raise InvalidInputError("--json and --output - would both write to standard output")
     options = dict(name_and_value(text) for text in option)
     check_outputs([output], [file, supply])
-    terminals = Terminals(source, sink, supply, undirected)
-    if any(terminals) and not is_table(file):
-        raise InvalidInputError(f"{file}: --source, --sink, --supply and --undirected are for tables")
+    terminals = Terminals(source, sink, supply, undirected, ends)
+    terminals.check_file(file)
     to_table = check_table_name(output, is_table(file))
     if min_cut and file.endswith(MIN_COST_NAMES):
         _no_cut(file)
@@ -154,7 +159,9 @@ def solve(
 
     seconds: dict[str, float] = {}
     with timed(seconds, "read", f"reading {file}"):
-        problem = read_table_problem(file, terminals) if is_table(file) else read_problem(file)
+        problem, columns = (
+            read_table_problem(file, terminals) if is_table(file) else (read_problem(file), None)
+        )
     if min_cut and isinstance(problem, CostNetwork):
         _no_cut(file)
     limit = _flow_limit(flow_limit, no_flow=min_cut or isinstance(problem, CostNetwork))
@@ -188,19 +195,18 @@ def solve(
 
     if isinstance(problem, CostNetwork):
         assert isinstance(result, MinCostFlowResult)
-        facts = min_cost_facts(name, result, seconds, verify)
+        facts = min_cost_facts(name, result, seconds, verify, columns)
         lines = min_cost_lines(facts)
     else:
         assert not isinstance(result, MinCostFlowResult)
-        facts = solve_facts(problem, result, seconds, verify)
+        facts = solve_facts(problem, result, seconds, verify, columns)
         lines = solve_lines(facts)
     if as_json:
         lines = [json_text(facts)]
     if output not in (None, STREAM) and not as_json:
         lines.append(f"wrote the {'cut' if min_cut else 'flow'} to {output}")
     click.echo("\n".join(lines), err=output == STREAM)
-    if result.status not in ("optimal", "flow-limit"):
-        raise Exit(TIME_LIMIT_REACHED)
+    exit_by_status(result.status)
 
 
 def _flow_limit(text: str | None, *, no_flow: bool) -> int | float | None:
@@ -234,8 +240,9 @@ def _numbered_from_one() -> Iterator[None]:
 
 @click.command(cls=Command)
 @problem_file
+@ends_option
 @json_option
-def info(file: str, *, as_json: bool) -> None:
+def info(file: str, *, ends: tuple[str, str] | None, as_json: bool) -> None:
     """Describe a file: sizes, degrees, capacities, costs, bounds.
 
     No flow exceeds what the arcs out of the source can carry, nor what
@@ -251,11 +258,15 @@ def info(file: str, *, as_json: bool) -> None:
     """
     from ..graph.cost_network import CostNetwork
     from ..graph.network import MaxFlowProblem
+    from ..io.tables import is_table, read_network_table
     from .reports import as_json as json_text
     from .reports import cost_facts, info_lines, network_facts, terminal_facts
 
+    Terminals((), (), None, False, ends).check_file(file)
     with working(f"reading {file}"):
-        problem = read_network(file)
+        problem, columns = (
+            read_network_table(file, ends=ends) if is_table(file) else (read_network(file), None)
+        )
     with working("counting"):
         if isinstance(problem, MaxFlowProblem):
             facts = {
@@ -267,6 +278,8 @@ def info(file: str, *, as_json: bool) -> None:
             facts = {"instance": name_of(file), **network_facts(problem), **cost_facts(problem)}
         else:
             facts = {"instance": file, **network_facts(problem)}
+    if columns is not None:
+        facts["table_columns"] = columns
     if as_json:
         click.echo(json_text(facts))
     else:
@@ -284,6 +297,7 @@ def info(file: str, *, as_json: bool) -> None:
     "--supply", metavar="FILE", help="Of a table with costs: a table of vertices and what they send."
 )
 @click.option("--undirected", is_flag=True, help="Of a table: each arc carries flow either way.")
+@ends_option
 def verify(
     file: str,
     solution: str,
@@ -292,6 +306,7 @@ def verify(
     sink: tuple[str, ...],
     supply: str | None,
     undirected: bool,
+    ends: tuple[str, str] | None,
 ) -> None:
     """Check that a solution is a maximum or a minimum-cost flow.
 
@@ -318,15 +333,16 @@ def verify(
     from ..graph.cost_network import CostNetwork
     from ..io.solution import read_solution
     from ..io.tables import is_table
-    from .reports import aligned
+    from .reports import aligned, columns_text
 
-    terminals = Terminals(source, sink, supply, undirected)
-    if any(terminals) and not is_table(file):
-        raise InvalidInputError(f"{file}: --source, --sink, --supply and --undirected are for tables")
+    terminals = Terminals(source, sink, supply, undirected, ends)
+    terminals.check_file(file)
     with working("reading"):
-        problem = read_table_problem(file, terminals) if is_table(file) else read_problem(file)
+        problem, columns = (
+            read_table_problem(file, terminals) if is_table(file) else (read_problem(file), None)
+        )
         network = problem if isinstance(problem, CostNetwork) else problem.network
-        claimed = read_flow_table(solution, network) if is_table(solution) else read_solution(solution)
+        claimed = read_flow_table(solution, network, ends) if is_table(solution) else read_solution(solution)
     with working("verifying"):
         try:
             if isinstance(problem, CostNetwork):
@@ -335,6 +351,8 @@ def verify(
                 title, proved = "a maximum flow", _proved_maximum(problem, claimed)
         except VerificationError as error:
             _verification_failed(f"{error} (vertices and arcs counted from 0)")
+    if columns is not None:
+        proved.insert(0, ("columns", columns_text(columns)))
     click.echo("\n".join([f"verified: {title}", *aligned(proved, indent="  ")]))
 
 

@@ -9,6 +9,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ..arrays import Array
     from ..assignment.result import AssignmentResult
     from ..bipartite.decomposition import DulmageMendelsohn
     from ..bipartite.result import MatchingResult
@@ -49,6 +50,44 @@ def counted(number: int, thing: str) -> str:
     return f"{number:,} {one if number == 1 else thing}"
 
 
+#: Why a result has bounds in place of a value.
+ENDED = {
+    "time-limit": "time limit reached",
+    "flow-limit": "flow limit reached",
+    "approximate": "approximate, not proved optimal",
+    "unproved": "not proved optimal",
+}
+
+
+def _bounds(facts: Facts, what: str = "") -> str:
+    """Return why a result is not optimal, and its two bounds; `what` is what lies between them."""
+    lower, upper = facts["lower_bound"], facts["upper_bound"]
+    return f"{ENDED[facts['status']]}: {f'{what} ' if what else ''}between {lower:,} and {upper:,}"
+
+
+def columns_text(columns: Mapping[str, str]) -> str:
+    """Return which columns of a table were read, as in "from A to B, capacity 'capacity'"."""
+    numbers = [f"{what} {name!r}" for what, name in columns.items() if what not in ("source", "target")]
+    ends = [f"from {columns['source']!r} to {columns['target']!r}"] if "source" in columns else []
+    return ", ".join([*ends, *numbers])
+
+
+def _columns_rows(facts: Facts) -> list[tuple[str, str]]:
+    """Return the row that says which columns of a table were read."""
+    return [("columns", columns_text(facts["table_columns"]))] if "table_columns" in facts else []
+
+
+def _columns_facts(columns: Mapping[str, str] | None) -> Facts:
+    return {} if columns is None else {"table_columns": dict(columns)}
+
+
+def _total(amounts: Array) -> int | float:
+    """Return the exact sum of integers, and that of floats."""
+    from ..graph.network import exact_sum
+
+    return exact_sum(amounts)
+
+
 def _how_solved(stats: SolveStats, seconds: Mapping[str, float], verified: bool) -> dict[str, Any]:
     """Return how a result was found; `seconds` are those outside of the solver."""
     counts = stats.to_dict()
@@ -86,9 +125,16 @@ def _solver_rows(facts: Facts, proved: str) -> list[tuple[str, str]]:
 
 
 def solve_facts(
-    problem: MaxFlowProblem, result: MinCutResult, seconds: Mapping[str, float], verified: bool
+    problem: MaxFlowProblem,
+    result: MinCutResult,
+    seconds: Mapping[str, float],
+    verified: bool,
+    columns: Mapping[str, str] | None = None,
 ) -> Facts:
-    """Return the facts that `preflow solve` reports; `seconds` are those outside of the solver."""
+    """Return the facts that `preflow solve` reports; `seconds` are those outside of the solver.
+
+    `columns` are those that were read where the problem is a table.
+    """
     import numpy as np
 
     from ..maxflow.result import MaxFlowResult
@@ -99,8 +145,10 @@ def solve_facts(
         "instance": problem.name,
         "vertices": problem.network.num_vertices,
         "arcs": problem.network.num_arcs,
+        **_columns_facts(columns),
         "status": result.status,
         "value": result.value if optimal else None,
+        "gap": result.gap,
         "lower_bound": result.lower_bound,
         "upper_bound": result.upper_bound,
         "cut_arcs": len(result.cut_arcs),
@@ -114,11 +162,11 @@ def solve_lines(facts: Facts) -> list[str]:
     optimal = facts["status"] == "optimal"
     goal = {"max_flow": "maximum flow", "min_cut": "minimum cut"}[facts["problem"]]
     proof = "the value is" if optimal else "both bounds are"
-    why = "flow limit" if facts["status"] == "flow-limit" else "time limit"
-    bounds = f"{why} reached: {goal} between {facts['lower_bound']:,} and {facts['upper_bound']:,}"
+    value = f"{facts['value']:,} ({goal}{_within(facts)})" if optimal else _bounds(facts, goal)
     rows = [
         ("instance", _instance(facts)),
-        ("value" if optimal else "bounds", f"{facts['value']:,} ({goal})" if optimal else bounds),
+        *_columns_rows(facts),
+        ("value" if optimal else "bounds", value),
         (
             "cut",
             f"{counted(facts['cut_arcs'], 'arcs')}, "
@@ -130,7 +178,11 @@ def solve_lines(facts: Facts) -> list[str]:
 
 
 def min_cost_facts(
-    name: str, result: MinCostFlowResult, seconds: Mapping[str, float], verified: bool
+    name: str,
+    result: MinCostFlowResult,
+    seconds: Mapping[str, float],
+    verified: bool,
+    columns: Mapping[str, str] | None = None,
 ) -> Facts:
     """Return the facts that `preflow solve` reports of a minimum-cost flow."""
     import numpy as np
@@ -141,12 +193,13 @@ def min_cost_facts(
         "instance": name,
         "vertices": result.network.num_vertices,
         "arcs": result.network.num_arcs,
+        **_columns_facts(columns),
         "status": result.status,
         "cost": result.cost if optimal else None,
         "gap": result.gap,
         "lower_bound": result.lower_bound,
         "upper_bound": result.upper_bound,
-        "supply": result.supply[result.supply > 0].sum().item(),
+        "supply": _total(result.supply[result.supply > 0]),
         "arcs_with_flow": int(np.count_nonzero(result.flow)),
         **_how_solved(result.stats, seconds, verified),
     }
@@ -155,16 +208,21 @@ def min_cost_facts(
 def min_cost_lines(facts: Facts) -> list[str]:
     """Return the report of a minimum-cost flow as lines of text."""
     optimal = facts["status"] == "optimal"
-    bounds = f"time limit reached: minimum cost between {facts['lower_bound']:,} and {facts['upper_bound']:,}"
-    within = f", within {facts['gap']:.3g}" if facts["gap"] else ""
+    cost = f"{facts['cost']:,} (minimum{_within(facts)})" if optimal else _bounds(facts, "minimum cost")
     proof = "the cost is" if optimal else "both bounds are"
     rows = [
         ("instance", _instance(facts)),
-        ("cost" if optimal else "bounds", f"{facts['cost']:,} (minimum{within})" if optimal else bounds),
+        *_columns_rows(facts),
+        ("cost" if optimal else "bounds", cost),
         ("flow", f"{facts['supply']:,} sent, over {counted(facts['arcs_with_flow'], 'arcs')}"),
         *_solver_rows(facts, proof),
     ]
     return aligned(rows)
+
+
+def _within(facts: Facts) -> str:
+    """Return the gap of an optimal result of floats."""
+    return f", within {facts['gap']:.3g}" if facts["gap"] else ""
 
 
 def _instance(facts: Facts) -> str:
@@ -178,6 +236,7 @@ def matching_facts(
     blocks: DulmageMendelsohn | None,
     seconds: Mapping[str, float],
     verified: bool,
+    columns: Mapping[str, str] | None = None,
 ) -> Facts:
     """Return the facts that `preflow match` reports; `seconds` are those outside of the solver."""
     optimal = result.status == "optimal"
@@ -187,6 +246,7 @@ def matching_facts(
         "rows": result.graph.num_rows,
         "columns": result.graph.num_columns,
         "edges": result.graph.num_edges,
+        **_columns_facts(columns),
         "status": result.status,
         "cardinality": result.cardinality,
         "structural_rank": result.cardinality if optimal else None,
@@ -208,7 +268,11 @@ def matching_facts(
 
 
 def general_matching_facts(
-    name: str, result: GeneralMatchingResult, seconds: Mapping[str, float], verified: bool
+    name: str,
+    result: GeneralMatchingResult,
+    seconds: Mapping[str, float],
+    verified: bool,
+    columns: Mapping[str, str] | None = None,
 ) -> Facts:
     """Return the facts that `preflow match --general` reports."""
     return {
@@ -216,6 +280,7 @@ def general_matching_facts(
         "instance": name,
         "vertices": result.graph.num_vertices,
         "edges": result.graph.num_edges,
+        **_columns_facts(columns),
         "status": result.status,
         "cardinality": result.cardinality,
         "weight": None if result.graph.weight is None else result.weight,
@@ -229,34 +294,33 @@ def general_matching_facts(
 def general_matching_lines(facts: Facts) -> list[str]:
     """Return the report of a matching in a general graph as lines of text."""
     optimal = facts["status"] == "optimal"
-    why = "approximate" if facts["status"] == "approximate" else "time limit reached"
     proof = "the value is" if optimal else "both bounds are"
-    bounds = f"{why}: between {facts['lower_bound']:,} and {facts['upper_bound']:,}"
     rows = [
         (
             "graph",
             f"{facts['instance']}: {counted(facts['vertices'], 'vertices')}, "
             f"{counted(facts['edges'], 'edges')}",
         ),
+        *_columns_rows(facts),
         ("matched", counted(facts["cardinality"], "pairs")),
     ]
     if facts["weight"] is not None:
-        rows.append(("weight", f"{facts['weight']:,}" if optimal else bounds))
+        rows.append(("weight", f"{facts['weight']:,}" if optimal else _bounds(facts)))
     elif not optimal:
-        rows.append(("bounds", bounds))
+        rows.append(("bounds", _bounds(facts)))
     return aligned([*rows, *_solver_rows(facts, proof)])
 
 
 def matching_lines(facts: Facts) -> list[str]:
     """Return the report of a matching as lines of text."""
     optimal = facts["status"] == "optimal"
-    bounds = f"time limit reached: between {facts['lower_bound']:,} and {facts['upper_bound']:,}"
     blocks = facts["blocks"]
     size = f"{facts['rows']:,} x {facts['columns']:,}, {counted(facts['edges'], 'edges')}"
     proof = "the cardinality is" if optimal else "both bounds are"
     rows = [
         ("matrix", f"{facts['instance']}: {size}"),
-        ("matched", f"{facts['cardinality']:,} (structural rank)" if optimal else bounds),
+        *_columns_rows(facts),
+        ("matched", f"{facts['cardinality']:,} (structural rank)" if optimal else _bounds(facts)),
     ]
     if blocks is not None:
         parts = [f"{part} {blocks[part][0]:,} x {blocks[part][1]:,}" for part in blocks if part[0] in "hsv"]
@@ -265,7 +329,11 @@ def matching_lines(facts: Facts) -> list[str]:
 
 
 def assignment_facts(
-    name: str, result: AssignmentResult, seconds: Mapping[str, float], verified: bool
+    name: str,
+    result: AssignmentResult,
+    seconds: Mapping[str, float],
+    verified: bool,
+    columns: Mapping[str, str] | None = None,
 ) -> Facts:
     """Return the facts that `preflow assign` reports; `seconds` are those outside of the solver."""
     optimal = result.status == "optimal"
@@ -275,9 +343,11 @@ def assignment_facts(
         "rows": result.costs.shape[1],
         "columns": result.costs.shape[2],
         "maximize": result.costs.maximize,
+        **_columns_facts(columns),
         "status": result.status,
         "pairs": len(result.row),
         "cost": result.cost if optimal else None,
+        "gap": result.gap,
         "lower_bound": result.lower_bound,
         "upper_bound": result.upper_bound,
         **_how_solved(result.stats, seconds, verified),
@@ -288,20 +358,25 @@ def assignment_lines(facts: Facts) -> list[str]:
     """Return the report of an assignment as lines of text."""
     optimal = facts["status"] == "optimal"
     extreme = "largest" if facts["maximize"] else "least"
-    bounds = f"time limit reached: between {facts['lower_bound']:,} and {facts['upper_bound']:,}"
+    cost = f"{facts['cost']:,} ({extreme}{_within(facts)})" if optimal else _bounds(facts)
     proof = "the cost is" if optimal else "the bounds are"
     return aligned(
         [
             ("costs", f"{facts['instance']}: {facts['rows']:,} x {facts['columns']:,}"),
+            *_columns_rows(facts),
             ("pairs", f"{facts['pairs']:,}"),
-            ("cost", f"{facts['cost']:,} ({extreme})" if optimal else bounds),
+            ("cost", cost),
             *_solver_rows(facts, proof),
         ]
     )
 
 
 def transport_facts(
-    name: str, result: TransportResult, seconds: Mapping[str, float], verified: bool
+    name: str,
+    result: TransportResult,
+    seconds: Mapping[str, float],
+    verified: bool,
+    columns: Mapping[str, str] | None = None,
 ) -> Facts:
     """Return the facts that `preflow transport` reports; `seconds` are those outside of the solver."""
     optimal = result.status == "optimal"
@@ -310,8 +385,9 @@ def transport_facts(
         "instance": name,
         "rows": len(result.a),
         "columns": len(result.b),
+        **_columns_facts(columns),
         "status": result.status,
-        "mass": result.a.sum().item(),
+        "mass": _total(result.a),
         "pairs": len(result.row),
         "cost": result.cost if optimal else None,
         "gap": result.gap,
@@ -324,14 +400,13 @@ def transport_facts(
 def transport_lines(facts: Facts) -> list[str]:
     """Return the report of a transport plan as lines of text."""
     optimal = facts["status"] == "optimal"
-    bounds = f"time limit reached: between {facts['lower_bound']:,} and {facts['upper_bound']:,}"
-    within = f", within {facts['gap']:.3g}" if facts["gap"] else ""
     proof = "the cost is" if optimal else "the bounds are"
     return aligned(
         [
             ("costs", f"{facts['instance']}: {facts['rows']:,} x {facts['columns']:,}"),
+            *_columns_rows(facts),
             ("plan", f"mass {facts['mass']:,} over {counted(facts['pairs'], 'pairs')}"),
-            ("cost", f"{facts['cost']:,} (least{within})" if optimal else bounds),
+            ("cost", f"{facts['cost']:,} (least{_within(facts)})" if optimal else _bounds(facts)),
             *_solver_rows(facts, proof),
         ]
     )
@@ -412,8 +487,8 @@ def cost_facts(network: CostNetwork) -> Facts:
         "lower_bounds": 0 if network.lower is None else int(np.count_nonzero(network.lower)),
         "sources": int(np.count_nonzero(supply > 0)),
         "sinks": int(np.count_nonzero(supply < 0)),
-        "supply": supply[supply > 0].sum().item(),
-        "demand": -supply[supply < 0].sum().item(),
+        "supply": _total(supply[supply > 0]),
+        "demand": -_total(supply[supply < 0]),
     }
 
 

@@ -36,6 +36,7 @@ VERIFICATION_FAILED = 1
 BAD_INPUT = 2
 TIME_LIMIT_REACHED = 3
 MISSING_EXTRA = 4
+NOT_PROVED_OPTIMAL = 5
 INTERRUPTED = 130
 #: Exit code that a shell reports for a program whose reader has closed the pipe, as ``head`` does.
 BROKEN_PIPE = 141
@@ -194,6 +195,17 @@ def exit_code(error: PreflowError) -> int:
     if isinstance(error, MissingDependencyError | DeviceUnavailableError):
         return MISSING_EXTRA
     return BAD_INPUT
+
+
+def exit_by_status(status: str, *, approximate: bool = False) -> None:
+    """End the command with the exit code of a result that is not optimal.
+
+    `approximate`: whether an approximate method was asked for, so that its result is as asked for.
+    """
+    if status == "time-limit":
+        raise Exit(TIME_LIMIT_REACHED)
+    if status == "unproved" or (status == "approximate" and not approximate):
+        raise Exit(NOT_PROVED_OPTIMAL)
 
 
 class InterruptWatch:

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from click.exceptions import Exit
 
 from ..errors import InfeasibleFlowError, InvalidInputError, ParseError
 from .arguments import (
     device_option,
+    ends_option,
     json_option,
     method_option,
     method_options,
@@ -21,7 +21,7 @@ from .arguments import (
     verify_option,
 )
 from .files import ARCHIVE, STREAM, check_outputs, check_table_name, write_arrays, write_lines, write_table
-from .session import TIME_LIMIT_REACHED, Command, solver_progress, timed, working
+from .session import Command, exit_by_status, solver_progress, timed, working
 
 if TYPE_CHECKING:
     from ..arrays import Array
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     metavar="COST",
     help="Costs: .npy, sparse .npz, OR-Library .txt, DIMACS .asn or a table (.csv, .tsv, .parquet).",
 )
+@ends_option
 @click.option(
     "--a",
     "a_file",
@@ -66,6 +67,7 @@ if TYPE_CHECKING:
 def transport(
     file: str,
     *,
+    ends: tuple[str, str] | None,
     a_file: str,
     b_file: str,
     method: str,
@@ -107,6 +109,8 @@ def transport(
 
     if as_json and output == STREAM:
         raise InvalidInputError("--json and --out - would both write to standard output")
+    if ends is not None and not is_table(file):
+        raise InvalidInputError(f"{file}: --ends is for tables")
     check_outputs([output], [file, a_file, b_file])
     to_table = check_table_name(output, is_table(file))
     options = dict(name_and_value(text) for text in option)
@@ -114,7 +118,7 @@ def transport(
         find_method(methods("transport"), method).make_options(options)
     seconds: dict[str, float] = {}
     with timed(seconds, "read", f"reading {file}"):
-        problem = read_costs(file)
+        problem = read_costs(file, ends=ends)
         a, b = _read_masses(a_file, problem.rows), _read_masses(b_file, problem.columns)
     with solver_progress() as progress, _numbered_as_in_file(problem):
         result: TransportResult = solve(
@@ -134,13 +138,12 @@ def transport(
     if output is not None:
         with working(f"writing {output}"):
             _write_plan(output, problem, result, to_table)
-    facts = transport_facts(Path(file).name, result, seconds, verify)
+    facts = transport_facts(Path(file).name, result, seconds, verify, problem.read)
     lines = [json_text(facts)] if as_json else transport_lines(facts)
     if output not in (None, STREAM) and not as_json:
         lines.append(f"wrote the plan to {output}")
     click.echo("\n".join(lines), err=output == STREAM)
-    if result.status != "optimal":
-        raise Exit(TIME_LIMIT_REACHED)
+    exit_by_status(result.status)
 
 
 def _read_masses(file: str, names: Array) -> Array:

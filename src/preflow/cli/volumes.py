@@ -17,6 +17,7 @@ from .session import solver_progress
 
 if TYPE_CHECKING:
     from ..arrays import AnyArray
+    from ..solving.result import Status
 
 #: Factors of the units of --memory.
 UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
@@ -36,11 +37,11 @@ def segment_volume(
     sigma: float | None,
     connectivity: int | None,
     prior: float,
-) -> bool:
-    """Segment a volume on files and print a report; return whether the cut is minimum."""
+) -> Status:
+    """Segment a volume on files and print a report; return the status of the cut."""
     from ..distributed import grid_cut
     from ..distributed.volume_energy import VolumeEnergy
-    from .reports import aligned
+    from .reports import ENDED, aligned
 
     check_mask(out, volume)
     size = None if memory is None else parse_size(memory)
@@ -77,7 +78,7 @@ def segment_volume(
         (
             "energy",
             f"{result.upper_bound / 1000:,.3f} nats"
-            + ("" if optimal else ", not the least: time limit reached"),
+            + ("" if optimal else f", not the least: {ENDED[result.status]}"),
         ),
         ("method", f"{result.stats.method}: {result.stats.reason}"),
         ("time", ", ".join(f"{phase} {time:.3g} s" for phase, time in result.stats.seconds.items())),
@@ -85,7 +86,7 @@ def segment_volume(
         ("wrote", out),
     ]
     click.echo("\n".join(aligned(rows)))
-    return optimal
+    return result.status
 
 
 def check_mask(path: str, volume: str) -> None:

@@ -101,6 +101,11 @@ def with_edges_read(
     if has_columns(cost, COLUMNS):
         row, column, value = COLUMNS
         return _from_columns(read_table(cost, (row, column), {"cost": value}), weight)
+    if has_columns(cost, COLUMNS[2:]):
+        raise InvalidInputError(
+            "the table has a column 'cost', but not both 'row' and 'column': give the columns of the ends of "
+            "pairs these names; a matrix of costs has no column 'cost'"
+        )
     return cost
 
 

@@ -24,7 +24,8 @@ def read_edge_list(path: str | Path) -> BipartiteGraph:
     ----------
     path : str or Path
         Lines "FROM TO", numbered from 0, and comments that begin with # or %. Further fields of a
-        line, such as a weight, are ignored.
+        line, such as a weight, are ignored. A first line with the numbers of vertices and edges, as some
+        formats have it, is an error.
 
     Returns
     -------
@@ -51,10 +52,26 @@ def parse_edge_list(data: bytes, path: str | Path) -> BipartiteGraph:
         raise ParseError(path, None, message) from error
     if int(ends.min(initial=0)) < 0:
         raise ParseError(path, None, f"vertex {int(ends.min())} is negative")
+    refuse_sizes(ends, path)
     row, column = np.ascontiguousarray(ends.T)
     size = int(ends.max(initial=-1)) + 1
     check_vertices(path, None, size, len(ends))
     return BipartiteGraph.from_arrays(row, column, shape=(size, size))
+
+
+def refuse_sizes(ends: NDArray[np.int64], path: str | Path) -> None:
+    """Raise ParseError if the first line has the numbers of vertices and edges: it would become an edge."""
+    if len(ends) < 2:
+        return
+    vertices, edges = ends[0].tolist()
+    largest = int(ends[1:].max())
+    if edges == len(ends) - 1 and vertices in (largest, largest + 1):
+        raise ParseError(
+            path,
+            None,
+            f"the first line, '{vertices} {edges}', has the number of vertices and that of the lines below, "
+            "so it is not read as an edge: leave it out; if it is an edge, move it down",
+        )
 
 
 def _two_columns(data: bytes) -> NDArray[np.int64]:

@@ -1,8 +1,11 @@
 """Networks, graphs and costs as tables in files: comma-separated values, and Parquet.
 
 The first line of a text file names the columns, which are separated by commas, semicolons or tabs. The ends
-of edges are labels. Those of a text file stay as they are written, so that ``007`` is not ``7``. The columns
-of the ends have one of the names in `FIRST` and one of those in `SECOND`; otherwise they are the first two.
+of edges are labels. Those of a text file stay as they are written, so that ``007`` is not ``7``.
+
+The columns of the ends are those that the caller names, or those with a pair of the names in `ENDS`, or the
+two that are left in a table that has just the columns needed. Any other table is refused: a column in front
+that numbers the rows would be taken for an end, and the answer would be that of another problem.
 """
 
 from __future__ import annotations
@@ -26,10 +29,17 @@ from .record_reader import INTEGER, shown
 PARQUET = ".parquet"
 #: Suffixes of tables.
 TABLES = (".csv", ".csv.gz", ".tsv", ".tsv.gz", PARQUET)
-#: Names of the column of one end of an edge, and of the other.
-FIRST, SECOND = ("source", "from", "tail", "row", "u"), ("target", "to", "head", "column", "v")
+#: Names of the columns of the two ends of an edge.
+ENDS = (("source", "target"), ("from", "to"), ("tail", "head"), ("row", "column"), ("u", "v"))
+FIRST = tuple(first for first, _ in ENDS)
+SECOND = tuple(second for _, second in ENDS)
+#: Names of columns of numbers.
+CAPACITY, COST, WEIGHT = ("capacity", "cap"), ("cost", "weight"), ("weight", "cost")
+LOWER, FLOW = ("lower",), ("flow",)
 #: Names of a column of supplies and of one of vertices.
 SUPPLY, VERTEX = ("supply", "mass"), ("vertex", "node", "name", "row", "column")
+#: Names of columns that cannot be ends.
+NUMBERS = frozenset((*CAPACITY, *COST, *LOWER, *FLOW, *SUPPLY))
 #: Characters that may separate columns.
 SEPARATORS = ",;\t"
 
@@ -51,23 +61,73 @@ class Table(NamedTuple):
 
     def find(self, names: Iterable[str]) -> int | None:
         """Return the number of the column with the first of these names, in any case; None without such."""
-        known = [name.strip().lower() for name in self.names]
+        known = self._known()
         found = next((name for name in names if name in known), None)
         if found is not None and known.count(found) > 1:
             raise ParseError(self.path, 1, f"there are several columns {found!r}")
         return None if found is None else known.index(found)
 
-    def ends(self) -> tuple[int, int]:
-        """Return the numbers of the columns of the two ends."""
+    def _known(self) -> list[str]:
+        return [name.strip().lower() for name in self.names]
+
+    def ends(self, given: tuple[str, str] | None = None) -> tuple[int, int]:
+        """Return the numbers of the columns of the two ends, which may have `given` names.
+
+        Raises
+        ------
+        ParseError
+            The table does not say which columns they are.
+        """
         self.check_header(3)
-        first, second = self.find(FIRST), self.find(SECOND)
-        if first is None and second is None and len(self.names) >= 2:
-            return 0, 1
-        if first is None or second is None:
-            listed = ", ".join(self.names)
-            message = f"expected columns for both ends of edges, such as source and target, got: {listed}"
-            raise ParseError(self.path, 1, message)
-        return first, second
+        found = self._named(given) if given is not None else self.usual_ends()
+        if found is None:
+            raise ParseError(
+                self.path,
+                1,
+                "expected columns for both ends of edges, such as source and target, and it is not clear "
+                f"which they are: there are {', '.join(map(repr, self.names))}; name them, "
+                "--ends FIRST,SECOND",
+            )
+        return found
+
+    def usual_ends(self) -> tuple[int, int] | None:
+        """Return the columns whose names say that they are ends, or the only two that can be."""
+        known = self._known()
+        pairs = [pair for pair in ENDS if set(pair) <= set(known)]
+        others = [at for at, name in enumerate(known) if name not in NUMBERS]
+        if len(pairs) == 1:
+            first, second = (self.find([name]) for name in pairs[0])
+        elif len(others) == 2 and not pairs:
+            first, second = self.find(FIRST), self.find(SECOND)
+            if first is None and second is None:
+                first, second = others
+        else:
+            return None
+        return None if first is None or second is None else (first, second)
+
+    def _named(self, given: tuple[str, str]) -> tuple[int, int]:
+        """Return the columns with the names that the caller gives, in any case unless it matters."""
+        found = []
+        for name in given:
+            known = self.names if name in self.names else self._known()
+            wanted = name if name in self.names else name.strip().lower()
+            if known.count(wanted) != 1:
+                listed = ", ".join(map(repr, self.names))
+                problem = "are several columns" if wanted in known else "is no column"
+                raise ParseError(self.path, 1, f"there {problem} {name!r}; there are: {listed}")
+            found.append(known.index(wanted))
+        if found[0] == found[1]:
+            raise ParseError(self.path, 1, f"both ends of edges are in column {given[0]!r}: name two columns")
+        return found[0], found[1]
+
+    def has_names(self, names: Iterable[str]) -> bool:
+        """Return whether there are columns with all of these names."""
+        known = self._known()
+        return all(name in self.names or name.strip().lower() in known for name in names)
+
+    def said(self, **columns: int | None) -> dict[str, str]:
+        """Return the names of columns by what was read from them."""
+        return {what: self.names[at] for what, at in columns.items() if at is not None}
 
     def check_header(self, count: int) -> None:
         """Raise ParseError if one of the first `count` names is a number: the table has no header."""
@@ -218,8 +278,24 @@ def write_columns(path: str | Path, columns: Mapping[str, Iterable[Untyped]], *,
         file.write(text.getvalue().encode())
 
 
-def read_network_table(path: str | Path, *, undirected: bool = False) -> FlowNetwork | CostNetwork:
-    """Read a network: a CostNetwork if there is a column "cost" or "weight".
+class TableContent(NamedTuple):
+    """What a table has, and which of its columns.
+
+    Attributes
+    ----------
+    content : FlowNetwork, CostNetwork, BipartiteGraph or UndirectedGraph
+    columns : dict of str to str
+        The names of the columns that were read, by what they are.
+    """
+
+    content: Untyped
+    columns: dict[str, str]
+
+
+def read_network_table(
+    path: str | Path, *, undirected: bool = False, ends: tuple[str, str] | None = None
+) -> TableContent:
+    """Read a network: a CostNetwork if there is a column "cost" or "weight", else a FlowNetwork.
 
     Parameters
     ----------
@@ -227,53 +303,65 @@ def read_network_table(path: str | Path, *, undirected: bool = False) -> FlowNet
         A table with the ends of each arc and its "capacity"; with costs it may have "lower", too.
     undirected : bool
         Whether arcs of a network without costs carry flow either way.
+    ends : (str, str), optional
+        The names of the columns of tails and heads. Default: names in `ENDS`, or the only two that can be.
 
     Raises
     ------
     ParseError
-        The file is malformed, or lacks a column.
+        The file is malformed, lacks a column, or does not say which columns are the ends.
     """
     table = read_columns(path)
-    first, second = (table.labels(column) for column in table.ends())
-    numbers = {
-        what: table.numbers(column)
-        for what, column in (
-            ("capacity", table.find(["capacity", "cap"])),
-            ("cost", table.find(["cost", "weight"])),
-            ("lower", table.find(["lower"])),
-        )
-        if column is not None
-    }
+    first, second = table.ends(ends)
+    found = {"capacity": table.find(CAPACITY), "cost": table.find(COST), "lower": table.find(LOWER)}
+    numbers = {what: table.numbers(column) for what, column in found.items() if column is not None}
     for row, capacity in enumerate([] if "cost" in numbers else numbers.get("capacity", [])):
         if not capacity >= 0:
             raise table.error(row, f"the capacity is {f'negative, {capacity}' if capacity < 0 else 'NaN'}")
+    read = table.said(source=first, target=second, **found)
     with parsing(path, "network"):
-        edges = EdgeColumns(first, second, numbers)
+        edges = EdgeColumns(table.labels(first), table.labels(second), numbers)
         if "cost" in numbers:
             if undirected:
                 raise ValueError("edges with costs are arcs here")
-            return CostNetwork._from_columns(edges, None)
+            return TableContent(CostNetwork._from_columns(edges, None), read)
         if "capacity" not in numbers:
             raise ParseError(path, 1, f"expected a column 'capacity', got: {', '.join(table.names)}")
-        return FlowNetwork._from_columns(edges, undirected)
+        read.pop("lower", None)
+        return TableContent(FlowNetwork._from_columns(edges, undirected), read)
 
 
-def read_amounts(path: str | Path) -> dict[Hashable, int | float]:
+def read_amounts(path: str | Path, *, supplies: bool = False) -> dict[Hashable, int | float]:
     """Read supplies of vertices, or masses of rows or columns: a table with names and numbers.
+
+    Parameters
+    ----------
+    path : str or Path
+    supplies : bool
+        Whether they are supplies, so that a column "demand" is refused: it has the opposite sign.
 
     Raises
     ------
     ParseError
-        The file is malformed, or names a vertex twice.
+        The file is malformed, names a vertex twice, or does not say which of its columns has the names.
     """
     table = read_columns(path)
     table.check_header(2)
     names, amounts = table.find(VERTEX), table.find(SUPPLY)
-    if names is None or amounts is None:
-        if len(table.names) != 2:
-            message = f"expected two columns, names and amounts, got: {', '.join(table.names)}"
-            raise ParseError(path, 1, message)
-        names, amounts = 0, 1
+    if len(table.names) == 2:
+        if names is None:
+            names = 0 if amounts is None else 1 - amounts
+        amounts = 1 - names
+    several = [name for name in table.names if name.strip().lower() in VERTEX]
+    if names is None or amounts is None or len(several) > 1:
+        message = (
+            f"expected two columns, names and amounts, got: {', '.join(table.names)}; of more columns one is "
+            "called vertex and one supply (or name and mass)"
+        )
+        raise ParseError(path, 1, message)
+    if supplies and table.names[amounts].strip().lower().startswith("demand"):
+        message = f"a supply is what a vertex sends, and column {table.names[amounts]!r} has the opposite"
+        raise ParseError(path, 1, f"{message}: call it supply, negative where a vertex receives")
     found: dict[Hashable, int | float] = {}
     for row, (label, amount) in enumerate(zip(table.labels(names), table.numbers(amounts), strict=True)):
         if label in found:
@@ -282,15 +370,20 @@ def read_amounts(path: str | Path) -> dict[Hashable, int | float]:
     return found
 
 
-def read_bipartite_table(path: str | Path) -> BipartiteGraph:
-    """Read the edges of a bipartite graph, rows and columns with labels."""
+def read_bipartite_table(path: str | Path, *, ends: tuple[str, str] | None = None) -> TableContent:
+    """Read the edges of a bipartite graph, rows and columns with labels; `ends` are as for networks."""
     table = read_columns(path)
-    first, second = (table.labels(column) for column in table.ends())
-    return BipartiteGraph._from_columns(EdgeColumns(first, second, {}))
+    first, second = table.ends(ends)
+    edges = EdgeColumns(table.labels(first), table.labels(second), {})
+    return TableContent(BipartiteGraph._from_columns(edges), table.said(row=first, column=second))
 
 
-def read_undirected_table(path: str | Path, *, weights: bool = True) -> UndirectedGraph:
+def read_undirected_table(
+    path: str | Path, *, weights: bool = True, ends: tuple[str, str] | None = None
+) -> TableContent:
     """Read an undirected graph with labels, and with the column "weight" if there is one.
+
+    `ends` are as for networks.
 
     Raises
     ------
@@ -298,11 +391,12 @@ def read_undirected_table(path: str | Path, *, weights: bool = True) -> Undirect
         The file is malformed, or it has numbers, but no column "weight", and `weights` are asked for.
     """
     table = read_columns(path)
-    ends = table.ends()
-    first, second = (table.labels(column) for column in ends)
-    column = table.find(["weight", "cost"]) if weights else None
+    first, second = table.ends(ends)
+    column = table.find(WEIGHT) if weights else None
     if weights and column is None:
-        others = [name for at, name in enumerate(table.names) if at not in ends and table.has_numbers(at)]
+        others = [
+            name for at, name in enumerate(table.names) if at not in (first, second) and table.has_numbers(at)
+        ]
         if others:
             message = (
                 f"there is no column 'weight', and {', '.join(map(repr, others))} has numbers: call it so, "
@@ -310,7 +404,9 @@ def read_undirected_table(path: str | Path, *, weights: bool = True) -> Undirect
             raise ParseError(path, 1, f"{message}or leave weights out (--unweighted)")
     values = {} if column is None else {"weight": table.numbers(column)}
     with parsing(path, "graph"):
-        return UndirectedGraph._from_columns(EdgeColumns(first, second, values))
+        edges = EdgeColumns(table.labels(first), table.labels(second), values)
+        read = table.said(source=first, target=second, weight=column)
+        return TableContent(UndirectedGraph._from_columns(edges), read)
 
 
 class CostTable(NamedTuple):
@@ -324,32 +420,42 @@ class CostTable(NamedTuple):
         The cost of each edge, or the rows of a matrix.
     rows, columns : ndarray of objects
         The labels.
+    read : dict of str to str
+        The names of the columns that were read: of edges "row", "column" and "cost"; of a matrix "row", the
+        names of its rows.
     """
 
     edges: Numbered | None
     costs: Sequence[Untyped]
     rows: Array
     columns: Array
+    read: dict[str, str]
 
 
-def read_cost_table(path: str | Path) -> CostTable:
-    """Read costs: edges if there are columns for both ends and "cost", else a matrix.
+def read_cost_table(path: str | Path, *, ends: tuple[str, str] | None = None) -> CostTable:
+    """Read costs: edges if there is a column "cost" or columns for both ends, else a matrix.
 
-    The first column of a matrix has the names of its rows, the first line those of its columns.
+    The first column of a matrix has the names of its rows, the first line those of its columns. `ends` are as
+    for networks.
 
     Raises
     ------
     ParseError
-        The file is malformed, or a cost is missing.
+        The file is malformed, a cost is missing, or it is not clear which columns are the ends.
     """
     table = read_columns(path)
-    ends, cost = (table.find(FIRST), table.find(SECOND)), table.find(["cost", "weight"])
+    cost = table.find(COST)
     not_allowed = "; a pair that is not allowed costs inf"
-    if None not in ends and cost is not None:
-        first, second = (table.labels(column) for column in table.ends())
-        numbered, columns = number_apart(EdgeColumns(first, second, {}))
+    names_say = any(table.has_names(pair) for pair in ENDS)
+    if ends is not None or cost is not None or names_say:
+        first, second = table.ends(ends)
+        if cost is None:
+            message = f"expected a column 'cost', got: {', '.join(table.names)}"
+            raise ParseError(path, 1, message)
+        numbered, columns = number_apart(EdgeColumns(table.labels(first), table.labels(second), {}))
         labels = objects(numbered.labels, len(numbered.labels)), objects(columns, len(columns))
-        return CostTable(numbered, table.numbers(cost, not_allowed), *labels)
+        read = table.said(row=first, column=second, cost=cost)
+        return CostTable(numbered, table.numbers(cost, not_allowed), *labels, read)
     if len(table.names) < 2:
         raise ParseError(path, 1, "expected the names of rows in the first column, and columns of costs")
     table.check_header(1)
@@ -362,4 +468,4 @@ def read_cost_table(path: str | Path) -> CostTable:
     columns_of_costs = [table.numbers(column, not_allowed) for column in range(1, len(table.names))]
     rows = list(map(list, zip(*columns_of_costs, strict=True)))
     labels = objects(names, len(names)), objects(table.names[1:], len(table.names) - 1)
-    return CostTable(None, rows, *labels)
+    return CostTable(None, rows, *labels, table.said(row=0))

@@ -12,7 +12,7 @@ import numpy as np
 from ..arrays import Array
 from ..errors import InvalidInputError, ParseError
 from ..graph.undirected import UndirectedGraph
-from .edge_list import COMMENTS, parse_edge_list
+from .edge_list import COMMENTS, parse_edge_list, refuse_sizes
 from .files import check_vertices, parsing, read_bytes, reason_of
 from .matrix_market import announced_matrix_bytes, is_matrix_market, parse_matrix
 
@@ -86,6 +86,7 @@ def _parse_weighted(data: bytes, path: str | Path) -> UndirectedGraph:
         raise ParseError(path, None, f"{message}: {reason_of(error)}") from error
     if int(ends.min(initial=0)) < 0:
         raise ParseError(path, None, f"vertex {int(ends.min())} is negative")
+    refuse_sizes(ends, path)
     size = int(ends.max(initial=-1)) + 1
     check_vertices(path, None, size, len(ends))
     try:
