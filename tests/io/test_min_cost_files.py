@@ -22,6 +22,7 @@ from preflow.io.solution import (
     read_solution,
     write_min_cost_solution,
 )
+from tests.cli.test_matching import run
 from tests.support.paths import SHARED
 
 INT64_MAX = 2**63 - 1
@@ -349,3 +350,75 @@ def test_generated_instances_are_the_same_bytes(tmp_path):
     for name in ("a.min.gz", "b.min.gz"):
         write_dimacs(tmp_path / name, goto(100, seed=3))
     assert (tmp_path / "a.min.gz").read_bytes() == (tmp_path / "b.min.gz").read_bytes()
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_sums_of_lines_never_wrap(tmp_path, seed):
+    """Lines of one pair are added up exactly, also where int64 would wrap to the flow that is right."""
+    rng = np.random.default_rng(seed)
+    large = 2 ** int(rng.integers(40, 63)) - 1
+    lower = -int(rng.integers(0, 2) * rng.integers(0, large))
+    network = CostNetwork.from_arrays(
+        [0, 0, 0, 1],
+        [1, 1, 1, 0],
+        capacity=[large, large, large, 5],
+        cost=[1, 2, 3, 4],
+        lower=[lower, 0, 0, 0],
+    )
+    flow = np.array([int(rng.integers(lower, large + 1)) for _ in range(2)] + [0, int(rng.integers(0, 6))])
+    flow[1] = abs(flow[1])
+    net = int(flow[0]) + int(flow[1])
+    # As many lines as fit int64, with parts of any sign that add up to the flow.
+    cuts = [int(rng.integers(-INT64_MAX, INT64_MAX)) for _ in range(3)]
+    parts = [*cuts, net - sum(cuts)]
+    while not all(-INT64_MAX <= part <= INT64_MAX for part in parts):
+        big = max(parts, key=abs)
+        parts.remove(big)
+        parts += [big // 2, big - big // 2]
+    lines = [(0, 1, part) for part in parts] + [(1, 0, int(flow[3]))] * bool(flow[3])
+    columns = [np.array(column) for column in zip(*lines, strict=True)]
+    found = [int(each) for each in min_cost_flow_on_arcs(network, FlowSolution(0, *columns))]
+    assert found[0] + found[1] + found[2] == net
+    assert found[3] == flow[3]
+    limits = zip([lower, 0, 0, 0], found, [large, large, large, 5], strict=True)
+    assert all(least <= each <= most for least, each, most in limits)
+    # Two lines of 2**63 - 1 and one of 2 are 2**64 too much, and 0 modulo 2**64.
+    more = [(0, 1, INT64_MAX), (0, 1, INT64_MAX), (0, 1, 2)]
+    columns = [np.array(column) for column in zip(*lines, *more, strict=True)]
+    with pytest.raises(InvalidInputError, match="the capacity is"):
+        min_cost_flow_on_arcs(network, FlowSolution(0, *columns))
+
+
+@pytest.mark.parametrize("table", [False, True])
+@pytest.mark.parametrize(("kind", "value"), [("min", 5), ("max", 5), ("min", 2), ("max", 2)])
+def test_a_flow_that_wraps_to_the_right_one_is_not_verified(tmp_path, kind, value, table):
+    lines = [value + 2, INT64_MAX, INT64_MAX] if value < 10 else []
+    if kind == "min":
+        text = f"p min 2 2\nn 1 {value}\nn 2 {-value}\na 1 2 0 10 1\na 1 2 0 10 2\n"
+    else:
+        text = f"p max 2 2\nn 1 s\nn 2 t\na 1 2 {value}\na 2 1 3\n"
+    problem = tmp_path / f"x.{kind}"
+    problem.write_text(text)
+    solution = tmp_path / ("x.csv" if table else "x.sol")
+    for flows, proved in (([value], True), (lines, False), ([-value, *lines], False)):
+        if table:
+            rows = "".join(f"1,2,{flow}\n" for flow in flows)
+            solution.write_text(f"source,target,flow\n{rows}")
+        else:
+            rows = "".join(f"f 1 2 {flow}\n" for flow in flows)
+            solution.write_text(f"s {value}\n{rows}")
+        done = run("verify", str(problem), str(solution))
+        said = "verified" if proved else "not verified"
+        assert (done.exit_code, done.stdout.split(":")[0]) == (0 if proved else 1, said), done.output
+
+
+def test_costs_in_a_sparse_archive_never_wrap(tmp_path):
+    from scipy import sparse
+
+    import preflow
+
+    for dtype, large in ((np.int8, 100), (np.uint8, 200), (np.int64, 2**58)):
+        entries = np.array([large, large, 1], dtype=dtype), ([0, 0, 0], [0, 0, 1])
+        sparse.save_npz(tmp_path / "x.npz", sparse.coo_array(entries, shape=(1, 2)))
+        costs = read_costs(tmp_path / "x.npz").costs
+        assert preflow.linear_assignment(costs, maximize=True).cost == 2 * large

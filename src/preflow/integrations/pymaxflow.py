@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..arrays import Array
 from ..cuts import min_cut
 from ..errors import CapacityOverflowError, InvalidInputError, InvalidTypeError, MissingDependencyError
-from ..graph.network import FlowNetwork
+from ..graph.network import FlowNetwork, exact_sum
 from ..graph.placement import check_not_masked
 
 if TYPE_CHECKING:
@@ -410,7 +410,7 @@ class GraphInt:
             ),
             num_vertices=n + 2,
         )
-        return network, least.sum().item()
+        return network, exact_sum(least)
 
     def _check_sums(self) -> None:
         """Raise CapacityOverflowError if capacities between a node and the terminals may sum past int64."""

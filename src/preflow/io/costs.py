@@ -55,15 +55,20 @@ class CostFile(NamedTuple):
     costs : ndarray, scipy sparse matrix, or CostEdges without labels
     rows, columns : ndarray of int64 or objects
         Their names: labels of a table, vertices of a DIMACS file, otherwise their numbers from 1.
+    read : dict of str to str or None
+        The names of the columns of a table that were read, by what they are.
     """
 
     costs: Array | scipy.sparse.csr_array | CostEdges
     rows: Array
     columns: Array
+    read: dict[str, str] | None = None
 
 
-def read_costs(path: str | Path) -> CostFile:
+def read_costs(path: str | Path, *, ends: tuple[str, str] | None = None) -> CostFile:
     """Read costs; the content of the file says which kind it is.
+
+    `ends` are the columns of rows and of columns in a table, where their names do not say so.
 
     Raises
     ------
@@ -72,7 +77,7 @@ def read_costs(path: str | Path) -> CostFile:
         each cost.
     """
     if is_table(path):
-        return _read_table(path)
+        return _read_table(path, ends)
     with parsing(path, "file of costs"):
         data = read_bytes(path, _announced)
         if data.startswith(NUMPY_MAGIC):
@@ -84,14 +89,14 @@ def read_costs(path: str | Path) -> CostFile:
         return _read_matrix(path, data)
 
 
-def _read_table(path: str | Path) -> CostFile:
-    edges, costs, rows, columns = read_cost_table(path)
+def _read_table(path: str | Path, ends: tuple[str, str] | None) -> CostFile:
+    edges, costs, rows, columns, read = read_cost_table(path, ends=ends)
     with parsing(path, "table of costs"):
         values = exact_array(list(costs), "cost")
         if edges is None:
-            return CostFile(values.reshape(len(rows), len(columns)), rows, columns)
+            return CostFile(values.reshape(len(rows), len(columns)), rows, columns, read)
         shape = (len(rows), len(columns))
-        return CostFile(CostEdges(edges.first, edges.second, values, shape), rows, columns)
+        return CostFile(CostEdges(edges.first, edges.second, values, shape), rows, columns, read)
 
 
 def _announced(head: bytes) -> int | None:
@@ -106,7 +111,8 @@ def _announced(head: bytes) -> int | None:
 
 def _numbered(path: str | Path, costs: Any) -> CostFile:
     check_vertices(path, None, sum(costs.shape), costs.size)
-    return CostFile(costs, *(np.arange(1, size + 1) for size in costs.shape))
+    rows, columns = (np.arange(1, size + 1) for size in costs.shape)
+    return CostFile(costs, rows, columns)
 
 
 def _read_numpy(path: str | Path, data: bytes) -> CostFile:
@@ -140,7 +146,7 @@ def _matrix(form: str, shape: tuple[int, int], content: Array, where: list[Array
     from scipy import sparse
 
     if form == "coo":
-        return sparse.csr_array(sparse.coo_array((content, tuple(where)), shape=shape))
+        return _rows_of(sparse.coo_array((content, tuple(where)), shape=shape))
     if form == "dia":
         if any(not -shape[0] <= offset <= shape[1] for offset in where[0].tolist()):
             raise ValueError("a diagonal lies outside of it")
@@ -148,7 +154,18 @@ def _matrix(form: str, shape: tuple[int, int], content: Array, where: list[Array
     kinds = {"csr": sparse.csr_array, "csc": sparse.csc_array, "bsr": sparse.bsr_array}
     matrix = kinds[form]((content, *where), shape=shape)
     read_sparse(matrix)  # SciPy's own check skips the indices where indptr ends at 0
-    return sparse.csr_array(matrix)
+    return _rows_of(matrix.tocoo()) if form == "bsr" else sparse.csr_array(matrix)
+
+
+def _rows_of(matrix: AnyArray) -> AnyArray:
+    """Return a COO matrix as CSR, with an entry that is stored several times as often: sums might wrap."""
+    from scipy import sparse
+
+    row, column = matrix.coords if hasattr(matrix, "coords") else (matrix.row, matrix.col)
+    order = np.argsort(row, kind="stable")
+    first = np.zeros(matrix.shape[0] + 1, dtype=np.int64)
+    np.cumsum(np.bincount(row, minlength=matrix.shape[0]), out=first[1:])
+    return sparse.csr_array((matrix.data[order], column[order], first), shape=matrix.shape)
 
 
 def _native(array: Array) -> Array:

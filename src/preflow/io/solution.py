@@ -304,25 +304,65 @@ def min_cost_flow_on_arcs(network: CostNetwork, solution: FlowSolution) -> Array
     tail, head = np.append(network.tail, network.head[both]), np.append(network.head, network.tail[both])
     lower = np.zeros(m, dtype=np.int64) if network.lower is None else network.lower
     least, cost = np.append(lower, lower[both]), np.append(network.cost, network.cost[both])
-    room = np.append(network.capacity, network.capacity[both]) - least
+    capacity = np.append(network.capacity, network.capacity[both])
+    room, beyond = _room(capacity, least)
     order = np.argsort(cost, kind="stable")
+    # What an arc has room for past int64 is the room of another arc behind it.
+    order = np.append(order, len(order) + np.flatnonzero(beyond))
+    tail, head = (np.append(end, end[: len(beyond)]) for end in (tail, head))
+    room = np.append(room, beyond)
     needed = np.flatnonzero(least)
     ends = np.append(solution.tail, tail[needed]), np.append(solution.head, head[needed])
     pairs, number = np.unique(np.stack(ends, axis=1), axis=0, return_inverse=True)
     amounts = np.append(solution.flow, -least[needed])
-    rest = np.zeros(len(pairs), dtype=amounts.dtype)
-    np.add.at(rest, number.reshape(-1), amounts)
+    rest = _sums(amounts, number.reshape(-1), len(pairs))
     rounding = ROUNDING * float(np.abs(amounts).max(initial=0)) if rest.dtype.kind == "f" else 0
     if (rest < -rounding).any():
         u, v = (pairs[int((rest < -rounding).argmax())] + 1).tolist()
         raise InvalidInputError(f"the solution sends less from vertex {u} to vertex {v} than arcs must carry")
-    above = FlowSolution(solution.value, pairs[:, 0], pairs[:, 1], np.maximum(rest, 0))
+    which, amount = _lines(np.maximum(rest, 0))
+    above = FlowSolution(solution.value, pairs[which, 0], pairs[which, 1], amount)
     arcs = FlowNetwork.from_arrays(tail[order], head[order], room[order], num_vertices=network.num_vertices)
-    flow = np.empty(len(order), dtype=np.result_type(room, rest))
+    flow = np.zeros(len(room), dtype=np.result_type(room, amount))
     flow[order] = flow_on_arcs(arcs, above)
-    flow += least
-    flow[both] -= flow[m:]
-    return flow[:m]
+    used, more = flow[: len(least)] + least, flow[len(least) :]
+    used += more  # the capacity is the most that it can be
+    used[both] -= used[m:]
+    net: Array = used[:m]
+    return net
+
+
+def _room(capacity: Array, least: Array) -> tuple[Array, Array]:
+    """Return what arcs can carry beyond their lower bounds, and the part of it that does not fit int64."""
+    if capacity.dtype.kind == "f" or least.dtype.kind == "f" or not (least < 0).any():
+        room = capacity - least
+        return room, np.zeros_like(room)
+    exact = capacity.astype(object) - least
+    room = np.minimum(exact, INT64_MAX)
+    return room.astype(np.int64), (exact - room).astype(np.int64)
+
+
+def _sums(amounts: Array, place: Array, count: int) -> Array:
+    """Return the sum of the amounts at each of `count` places: Python integers where int64 might wrap."""
+    wraps = amounts.dtype.kind != "f" and float(np.abs(amounts.astype(np.float64)).sum()) >= 2.0**62
+    sums = np.zeros(count, dtype=object if wraps else amounts.dtype)
+    np.add.at(sums, place, amounts.astype(sums.dtype))
+    return sums
+
+
+def _lines(amounts: Array) -> tuple[NDArray[np.intp], Array]:
+    """Return lines that add up to some amounts: the place of each, and its amount as int64 or float64."""
+    if amounts.dtype != object:
+        return np.arange(len(amounts)), amounts
+    lines = [(at, part) for at, amount in enumerate(amounts) for part in _parts(amount)]
+    place, part = zip(*lines, strict=True) if lines else ((), ())
+    return np.array(place, dtype=np.intp), np.array(part, dtype=np.int64)
+
+
+def _parts(amount: int) -> list[int]:
+    """Return integers that fit int64 and add up to an amount."""
+    whole, rest = divmod(amount, INT64_MAX)
+    return [INT64_MAX] * whole + [rest]
 
 
 def _read(path: str | Path, data: bytes) -> FlowSolution:
