@@ -65,6 +65,11 @@ def test_a_registered_method_is_like_any_other() -> None:
     assert result.stats.method == "toy"
     assert "pause 3" in result.stats.reason
     assert preflow.min_cut(NETWORK, 0, 3, method="toy").value == 4
+    for factor in (1, 0.3):  # integers, and floats, which are solved otherwise
+        scaled = (*NETWORK[:2], [factor * capacity for capacity in NETWORK[2]])
+        cuts = preflow.parametric_max_flow(scaled, [1, 2, 0, 0], 0, 3, method="toy")
+        assert cuts.value(0) == pytest.approx(4 * factor)
+        cuts.verify()
     assert preflow.max_flow(NETWORK, 0, 3).stats.method != "toy"
     with pytest.raises(InvalidInputError, match="no option 'speed'"):
         preflow.max_flow(NETWORK, 0, 3, method="toy", options={"speed": 1})

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import sys
+from fractions import Fraction
 from functools import partial
+from itertools import pairwise
 from random import Random
 from typing import Any
 
 import numpy as np
 
 import preflow
-from preflow.errors import CapacityOverflowError, UnboundedFlowError
+from preflow.errors import CapacityOverflowError, InvalidInputError, UnboundedFlowError
 
 from .harness import Case, Driver, Tally, WrongError, require
 from .oracles import INFINITE, Cut, cut_capacity, distance, minimum_cut, scaled
@@ -320,6 +323,75 @@ def check_flow(case: Case, flow: list[int], value: int) -> None:
     require(all(b == 0 for v, b in enumerate(balance) if v not in ends), "a flow that is not conserved")
 
 
+def make_parametric(random: Random, quick: bool = False) -> Case:
+    n = random.choice([3, 3, 4, 4, 5])
+    style = random.choice(FRACTION_STYLES)
+    infinite = random.choice([0.0, 0.0, 0.1])
+    tilted = random.choice(["up", "up and down"])
+    arcs, slopes = [], []
+    for _ in range(int(random.random() * 4 * n)):
+        u, v = int(random.random() * n), int(random.random() * n)
+        arcs.append([u, v, fraction(random, style, infinite)])
+        up, down = u == 0 and v not in (0, n - 1), v == n - 1 and u not in (0, n - 1)
+        slope = fraction(random, style) if random.random() < 0.7 else 0.0
+        slopes.append(slope if up else -slope if down and tilted == "up and down" else 0.0)
+    reverse = [fraction(random, style, infinite) for _ in arcs] if random.random() < 0.2 else None
+    high = random.choice([None, None, fraction(random, style)])
+    at = [random.random() for _ in range(3)]
+    return {"n": n, "arcs": arcs, "reverse": reverse, "slopes": slopes, "high": high, "at": at}
+
+
+def check_parametric(case: Case, tally: Tally) -> None:
+    """Check all cuts of floats against the lines of all cuts that there are, in fractions."""
+    n, source, sink = case["n"], 0, case["n"] - 1
+    case = {**case, "dtype": "float64"}
+    try:
+        found = preflow.parametric_max_flow(
+            network_of(case), case["slopes"], source, sink, high=case["high"], threads=1
+        )
+    except UnboundedFlowError:
+        found = None
+    except InvalidInputError as error:
+        require("is negative at" in str(error), "a case is refused", str(error))
+        tally["negative capacities"] += 1
+        return
+    shift, arcs = exact_arcs(case)
+    risen, (slopes,) = scaled(case["slopes"])
+    slopes += [0] * (len(arcs) - len(slopes))
+    lines = []
+    for bits in range(2 ** (n - 2)):
+        side = [False, *(bool(bits >> v & 1) for v in range(n - 2)), True]
+        across = [i for i, (u, v, _) in enumerate(arcs) if side[v] and not side[u]]
+        intercept = sum(arcs[i][2] for i in across)
+        if intercept < INFINITE:
+            rise = Fraction(sum(slopes[i] for i in across), 2**risen)
+            lines.append(
+                (Fraction(intercept, 2**shift), rise, {v for v, inside in enumerate(side) if inside})
+            )
+    if found is None:
+        require(not lines, "called unbounded, and is not")
+        tally["unbounded"] += 1
+        return
+    require(lines, "unbounded, but solved")
+    found.verify()
+    tally["verified"] += 1
+    exact = [found.low, *(found.breakpoint(i) for i in range(len(found.breakpoints))), found.high]
+    between = [found.low + Fraction(x) * (found.high - found.low) for x in case["at"]]
+    for at in sorted({*exact, *between, *((a + b) / 2 for a, b in pairwise(exact))}):
+        least = min(intercept + at * rise for intercept, rise, _ in lines)
+        sides = [side for intercept, rise, side in lines if intercept + at * rise == least]
+        smallest = set.intersection(*sides)
+        tally["solves"] += 1
+        try:
+            value = found.value(at)
+        except CapacityOverflowError:
+            require(least > sys.float_info.max, "a value within float64 is an overflow", f"at {at}")
+            continue
+        require(value == float(least), "a wrong value", f"{value} at {at}, not {float(least)}")
+        side = set(np.flatnonzero(found.sink_side(at)).tolist())
+        require(side == smallest, "not the smallest sink side", f"at {at}")
+
+
 DRIVERS = [
     Driver("flow", make, check, share=8.0),
     Driver("flow-floats", partial(make, floats=True), check, share=4.0),
@@ -327,4 +399,5 @@ DRIVERS = [
     Driver("flow-edits-floats", partial(make_edits, floats=True), check_edits),
     Driver("flow-batch", make_batch, check_batch),
     Driver("flow-batch-floats", partial(make_batch, floats=True), check_batch),
+    Driver("parametric-floats", make_parametric, check_parametric),
 ]

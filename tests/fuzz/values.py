@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from random import Random
 from typing import Any
 
@@ -29,6 +30,9 @@ EDGES = [
 SENTINELS = [1e9, 1e10, 1e12, 1e15, 1e16, 1e18, 1e30, 1e100, float(2**59), float(2**62), float(INT64_MAX)]
 EXTREMES = [0.0, -0.0, 5e-324, 1e-310, 2.2250738585072014e-308, 1e-300, 1e-25, 1e-20, 1e-16, 1e300]
 FEW = [0.0, 0.1, 0.25, 1 / 3, 0.7, 1.0, 1.5]
+#: One number in ten among small ones: what one of them spoils shows in the others.
+OUTLIERS = [1e7, 1e8, 1e10, 1e13, 1e15, float(2**53), 1e17, 1e18, 1e32, 1e100, 1e300, 1e308]
+OUTLIERS += [sys.float_info.max, 5e-324, 1e-310, 1e-300]
 
 
 def integer(random: Random, style: str) -> int:
@@ -63,12 +67,14 @@ def fraction(random: Random, style: str, infinite: float = 0.0) -> float:
         return random.random() if random.random() < 0.7 else random.choice(SENTINELS)
     if style == "extremes":
         return random.choice(EXTREMES) if random.random() < 0.5 else random.choice(FEW)
+    if style == "outliers":
+        return random.choice(OUTLIERS) if random.random() < 0.1 else random.choice(FEW) + random.random()
     if style == "whole":
         return float(int(random.random() * 9))
     return 10.0 ** random.uniform(-300, 300)  # of any size
 
 
-FRACTION_STYLES = ["few", "uniform", "sentinels", "extremes", "whole", "any"]
+FRACTION_STYLES = ["few", "uniform", "sentinels", "extremes", "whole", "any", "outliers", "outliers"]
 
 
 def pick(random: Random, options: dict[str, list[Any]]) -> dict[str, Any]:

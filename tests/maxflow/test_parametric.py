@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import preflow
-from preflow.errors import CapacityOverflowError, InvalidInputError, VerificationError
+from preflow.errors import CapacityOverflowError, InvalidInputError, UnboundedFlowError, VerificationError
 
 
 def random_case(rng: np.random.Generator, *, factor: float = 1) -> tuple[preflow.FlowNetwork, Any, int, int]:
@@ -177,12 +177,116 @@ def test_bad_input() -> None:
     ]:
         with pytest.raises(InvalidInputError, match=message):
             preflow.parametric_max_flow(network, [1, -1], 0, 2, **given)  # type: ignore[arg-type]
-    with pytest.raises(InvalidInputError, match="finite"):
+    with pytest.raises(UnboundedFlowError, match="infinite"):
         preflow.parametric_max_flow(([0], [1], [np.inf]), [0], 0, 1)
+    with pytest.raises(InvalidInputError, match="below 2"):
+        preflow.parametric_max_flow(([0], [1], [2**63]), [0], 0, 1)
     with pytest.raises(InvalidInputError, match="both source and sink"):
         preflow.parametric_max_flow(network, [0, 0], 0, 0)
-    with pytest.raises(CapacityOverflowError):
-        preflow.parametric_max_flow(([0, 1], [1, 2], [2**49, 2**50]), [2**40, 0], 0, 2, high=2**30)
+
+
+def test_numbers_of_any_size() -> None:
+    """Integers whose products pass int64 are as exact as small ones."""
+    found = preflow.parametric_max_flow(([0, 1], [1, 2], [2**49, 2**50]), [2**40, 0], 0, 2, high=2**30)
+    found.verify()
+    assert found.value(2**9) == 2**50
+    assert found.value(2**9 - 1) == 2**50 - 2**40
+    assert found.breakpoint(0) == 2**9
+    most = 2**63 - 1
+    found = preflow.parametric_max_flow(([0, 0, 1, 2], [1, 2, 3, 3], [most] * 4), [3, 0, 0, -most], 0, 3)
+    found.verify()
+    assert found.value(Fraction(1, 3)) == most + most - Fraction(most, 3)
+    assert found.intercept.tolist() == [2 * most]
+
+
+def test_parameters_of_every_kind() -> None:
+    found = preflow.parametric_max_flow(([0, 1], [1, 2], [0, 900]), [3, 0], 0, 2)
+    for kind in (np.uint8, np.int16, np.int64, np.float32, int, float, Fraction):
+        assert found.value(kind(200)) == 600  # type: ignore[arg-type, call-overload]
+        assert found.sink_side(kind(200)).tolist() == [False, True, True]  # type: ignore[arg-type, call-overload]
+    other = preflow.parametric_max_flow(
+        ([0, 1], [1, 2], [0, 900]),
+        [3, 0],
+        0,
+        2,
+        low=np.uint8(100),
+        high=Fraction(2000, 3),  # type: ignore[arg-type]
+    )
+    assert (other.low, other.high) == (100, Fraction(2000, 3))
+    for wrong in (10**400, -(10**400), "1", None, True, np.nan, 10**6):
+        with pytest.raises(InvalidInputError, match="parameter"):
+            found.value(wrong)  # type: ignore[arg-type]
+    for given in ({"low": -(10**400)}, {"high": 10**400}):
+        with pytest.raises(InvalidInputError, match="in size"):
+            preflow.parametric_max_flow(([0, 1], [1, 2], [0, 900]), [0, 0], 0, 2, **given)
+
+
+def test_values_beside_breakpoints_that_float64_rounds() -> None:
+    for most in (2**53 + 1, 2**56 + 1, 3**36):
+        found = preflow.parametric_max_flow(([0, 1], [1, 2], [0, most]), [1, 0], 0, 2)
+        for below in range(1, 9):
+            assert found.value(most - below) == most - below
+            assert found.sink_side(most - below).tolist() == [False, True, True]
+    found = preflow.parametric_max_flow(([0, 1], [1, 2], [0, 1]), [3, 0], 0, 2)
+    near = Fraction(1, 3) - Fraction(1, 10**30)
+    assert found.value(near) == 3 * near
+    # The default of high is exact, too.
+    arcs = ([0, 0, 1, 2], [1, 2, 3, 3], [1, 1, 2**55 + 1, 2**55])
+    found = preflow.parametric_max_flow(arcs, [0, 0, -1, -1], 0, 3)
+    found.verify()
+    assert found.high == 2**55
+
+
+def lines_of(network: preflow.FlowNetwork, slope: Any) -> list[tuple[Fraction, Fraction]]:
+    """Return intercept and slope of all finite cuts between the first and the last vertex."""
+    n, found = network.num_vertices, []
+    arcs = list(zip(network.tail, network.head, network.capacity.tolist(), slope.tolist(), strict=True))
+    for bits in range(2 ** (n - 2)):
+        side = [False, *(bool(bits >> v & 1) for v in range(n - 2)), True]
+        across = [(c, s) for u, v, c, s in arcs if side[v] and not side[u]]
+        if all(np.isfinite(c) for c, _ in across):
+            found.append(
+                (sum((Fraction(c) for c, _ in across), Fraction(0)), sum(Fraction(s) for _, s in across))
+            )
+    return found
+
+
+@pytest.mark.parametrize("huge", [1e8, 1e17, 1e300, np.finfo(np.float64).max, 5e-324, np.inf])
+def test_floats_are_exact_beside_a_huge_one(huge: float) -> None:
+    """All cuts are exact minimum cuts, whatever one capacity is that none of them uses."""
+    rng = np.random.default_rng(11)
+    for _ in range(25):
+        n, m = int(rng.integers(3, 6)), int(rng.integers(3, 14))
+        tail, head = rng.integers(0, n - 1, m), rng.integers(1, n, m)
+        capacity = np.where(rng.random(m) < 0.15, huge, rng.random(m))
+        slope = np.where((tail == 0) & (head != n - 1), rng.random(m) * rng.integers(0, 2, m), 0.0)
+        network = preflow.FlowNetwork.from_arrays(tail, head, capacity, num_vertices=n)
+        lines = lines_of(network, slope)
+        if not lines:
+            with pytest.raises(UnboundedFlowError):
+                preflow.parametric_max_flow(network, slope, 0, n - 1)
+            continue
+        found = preflow.parametric_max_flow(network, slope, 0, n - 1, high=3)
+        found.verify()
+        for value in values_of(found):
+            exact = min(intercept + value * rise for intercept, rise in lines)
+            try:
+                rounded = float(exact)
+            except OverflowError:
+                with pytest.raises(CapacityOverflowError, match="float64"):
+                    found.value(value)
+            else:
+                assert found.value(value) == rounded
+
+
+def test_the_sum_of_all_arcs_does_not_matter() -> None:
+    """Loops, arcs out of the sink and others that no cut has do not change the rounding."""
+    arcs = ([0, 1, 1, 2, 1], [1, 2, 1, 0, 0], [0.3, 0.4, 6e8, 7e8, 5e8])
+    for high in (1, None):
+        found = preflow.parametric_max_flow(arcs, [0, 0, 0, 0, 0], 0, 2, high=high)
+        found.verify()
+        assert found.value(0) == 0.3
+        assert found.gap < 1e-15
 
 
 def test_wrong_results_are_refused() -> None:

@@ -25,9 +25,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..errors import VerificationError
+from .fields import check_array
 
-#: No number of a proof may pass this.
+#: No sum of a proof in int64 may pass this.
 MOST = 2.0**62
 
 
@@ -37,21 +39,27 @@ class LinearNetwork:
 
     Attributes
     ----------
-    tail, head, capacity : ndarray of int64, shape (m,)
+    tail, head : ndarray of int64, shape (m,)
         The arcs between vertices, none of them twice, sorted by tail and head.
-    source, source_slope : ndarray of int64, shape (n,)
+    capacity : ndarray of int64 or of Python integers, shape (m,)
+    source, source_slope : ndarray of int64 or of Python integers, shape (n,)
         The capacity from the source to each vertex is ``source + parameter * source_slope``.
-    sink, sink_slope : ndarray of int64, shape (n,)
+    sink, sink_slope : ndarray of int64 or of Python integers, shape (n,)
         The capacity from each vertex to the sink is ``sink - parameter * sink_slope``.
     """
 
     tail: NDArray[np.int64]
     head: NDArray[np.int64]
-    capacity: NDArray[np.int64]
-    source: NDArray[np.int64]
-    source_slope: NDArray[np.int64]
-    sink: NDArray[np.int64]
-    sink_slope: NDArray[np.int64]
+    capacity: Array
+    source: Array
+    source_slope: Array
+    sink: Array
+    sink_slope: Array
+
+    def of_any_size(self) -> LinearNetwork:
+        """Return the same network with Python integers."""
+        numbers = (self.capacity, self.source, self.source_slope, self.sink, self.sink_slope)
+        return LinearNetwork(self.tail, self.head, *(values.astype(object) for values in numbers))
 
 
 class PieceFlows(NamedTuple):
@@ -61,22 +69,58 @@ class PieceFlows(NamedTuple):
     ----------
     piece : ndarray of int64, shape (n,)
         The number of the piece of each vertex.
-    numerator, denominator : ndarray of int64, shape (number of pieces,)
+    numerator, denominator : ndarray of int64 or of Python integers, shape (number of pieces,)
         The value of the parameter of each piece; the denominators are positive.
-    tail, head, amount : ndarray of int64
+    tail, head : ndarray of int64
+    amount : ndarray of int64 or of Python integers
         Where positive amounts flow within pieces, in units of one divided by the denominator.
     """
 
     piece: NDArray[np.int64]
-    numerator: NDArray[np.int64]
-    denominator: NDArray[np.int64]
+    numerator: Array
+    denominator: Array
     tail: NDArray[np.int64]
     head: NDArray[np.int64]
-    amount: NDArray[np.int64]
+    amount: Array
+
+    def of_any_size(self) -> PieceFlows:
+        """Return the same flows with Python integers."""
+        numbers = {name: getattr(self, name).astype(object) for name in NUMBERS}
+        return self._replace(**numbers)
+
+
+#: The fields of :class:`PieceFlows` that may be integers of any size.
+NUMBERS = ("numerator", "denominator", "amount")
+
+
+def check_piece_fields(flows: object) -> None:
+    """Check the types and shapes of the fields, and that no arc has an end beyond the vertices.
+
+    Raises
+    ------
+    VerificationError
+        They are others.
+    """
+    if not isinstance(flows, PieceFlows):
+        raise VerificationError("the proof is not one of parametric cuts")
+    for names in (("piece",), ("numerator", "denominator"), ("tail", "head", "amount")):
+        for name in names:
+            values, length = getattr(flows, name), np.shape(getattr(flows, names[0]))
+            dtypes = (np.int64, object) if name in NUMBERS else (np.int64,)
+            check_array(np, values, name, length if len(length) == 1 else (-1,), *dtypes)
+            if values.dtype == object and not all(type(value) is int for value in values):
+                raise VerificationError(f"{name} has an entry that is no integer")
+    for ends in (flows.tail, flows.head):
+        if len(ends) and not 0 <= ends.min() <= ends.max() < len(flows.piece):
+            raise VerificationError("the flow has an arc that the network does not have")
+    if len(flows.numerator) < 2 or not (flows.denominator > 0).all():
+        raise VerificationError("a denominator is not positive")
 
 
 def check_piece_flows(network: LinearNetwork, flows: PieceFlows) -> None:
     """Check the proof: see the module's docstring; linear time but for sorting.
+
+    The fields of the flows have been checked by :func:`check_piece_fields`.
 
     Raises
     ------
@@ -95,8 +139,9 @@ def check_piece_flows(network: LinearNetwork, flows: PieceFlows) -> None:
     values = list(zip(numerator.tolist(), denominator.tolist(), strict=True))
     if any(p * s > r * q for (p, q), (r, s) in pairwise(values)):
         raise VerificationError("the values of the pieces decrease")
-    q, p = denominator[piece], numerator[piece]
-    _check_size(network, flows, n)
+    if not _fits_int64(network, flows, n):
+        network, flows = network.of_any_size(), flows.of_any_size()
+    q, p = flows.denominator[piece], flows.numerator[piece]
     # Capacities from earlier and to later pieces.
     upward = piece[network.tail] < piece[network.head]
     source, sink = network.source.copy(), network.sink.copy()
@@ -132,8 +177,10 @@ def check_piece_flows(network: LinearNetwork, flows: PieceFlows) -> None:
         raise VerificationError(f"the flow at vertex {int(wrong.argmax())} saturates no cut")
 
 
-def _check_size(network: LinearNetwork, flows: PieceFlows, num_vertices: int) -> None:
-    """Check that no sum can wrap."""
+def _fits_int64(network: LinearNetwork, flows: PieceFlows, num_vertices: int) -> bool:
+    """Return whether all numbers are int64, and no sum of the proof can wrap."""
+    if any(values.dtype != np.int64 for values in (*vars(network).values(), *flows)):
+        return False
     total = sum(
         float(np.abs(part).sum(dtype=np.float64)) for part in (network.capacity, network.source, network.sink)
     )
@@ -141,8 +188,8 @@ def _check_size(network: LinearNetwork, flows: PieceFlows, num_vertices: int) ->
     largest = total * float(flows.denominator.max()) + slopes * float(np.abs(flows.numerator).max())
     # Each piece was scaled on its own, so look closer if the rough bound is too large.
     if largest < MOST:
-        return
-    q, p = flows.denominator.astype(float), np.abs(flows.numerator).astype(float)
+        return bool((flows.amount < MOST).all())
+    q, p = flows.denominator.astype(float), np.abs(flows.numerator.astype(float))
     count = len(q)
     size = np.bincount(flows.piece, (network.source + network.sink).astype(float), count)
     tail, head, capacity = (
@@ -153,5 +200,4 @@ def _check_size(network: LinearNetwork, flows: PieceFlows, num_vertices: int) ->
     size += np.bincount(tail, np.where(tail <= head, capacity, 0.0), count)
     size += np.bincount(head, np.where(tail < head, capacity, 0.0), count)
     slope = np.bincount(flows.piece, (network.source_slope + network.sink_slope).astype(float), count)
-    if ((q * size + p * slope) >= MOST).any() or (flows.amount >= MOST).any():
-        raise VerificationError("the numbers of the proof are too large")
+    return bool((q * size + p * slope < MOST).all() and (flows.amount < MOST).all())

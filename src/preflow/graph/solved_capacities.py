@@ -74,7 +74,7 @@ def solved_capacities(
         infinite = [np.isinf(values) for values in given]
         has_infinite = any(mask.any() for mask in infinite)
         if has_infinite:
-            _check_bounded(network, infinite, sources, sinks)
+            check_bounded(network, infinite, sources, sinks)
             finite = [np.where(mask, 0.0, values) for values, mask in zip(given, infinite, strict=True)]
         rounded = rounded or not all(are_whole(values, threads) for values in finite)
     exponent, limit = None, np.inf
@@ -156,7 +156,7 @@ def _rounded(given: list[Array], bound: float) -> tuple[list[NDArray[np.int64]],
     return [scaled(values, exponent, limit, np).astype(np.int64) for values in given], exponent, limit
 
 
-def _check_bounded(
+def check_bounded(
     network: FlowNetwork,
     infinite: list[NDArray[np.bool_]],
     sources: NDArray[np.int64],

@@ -32,44 +32,63 @@ Definitions
 
 The values of the two new pieces lie on different sides of the old value. Mostly the number of levels is about
 the logarithm of the number of breakpoints. At worst it is that number.
+
+All of this is exact, for floats too: they are integers times a power of two. Where these integers, times the
+denominators of values, do not fit int64, a solve takes several *phases*. Each solves the leading bits of the
+capacities that are left, cut off above the bound that the last cut found sets. What the rounding left is the
+problem of the next phase; Gabow, "Scaling Algorithms for Network Problems", JCSS 31 (1985)::
+
+    bound = the smaller of all supply and all demand of the piece
+    repeat                                                               _phase
+        take the leading bits of what is left, but at most bound + 1
+        solve, and subtract the flow from what is left
+        bound = what is left across the cut found
+    until bound is 0
 """
 
 from __future__ import annotations
 
+import sys
+from bisect import bisect_right
+from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from math import ceil, inf, ldexp
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import Array, NetworkInput, Number, Vertices
+from ..certify.exact import as_integers
+from ..certify.fields import check_array, checked_number, reading_fields
 from ..certify.flow import check_terminals
-from ..certify.parametric import LinearNetwork, PieceFlows, check_piece_flows
+from ..certify.parametric import LinearNetwork, PieceFlows, check_piece_fields, check_piece_flows
 from ..drawing.curves import draw_pieces
 from ..errors import CapacityOverflowError, InvalidInputError, SolverError, VerificationError
 from ..graph.convert import as_flow_problem
 from ..graph.network import EXACT_FLOAT, INT64_MAX, FlowNetwork, exact_sum, read_signed, vertex_mask
 from ..graph.residual import ResidualArrays, build_residual
+from ..graph.solved_capacities import are_whole, check_bounded
 from ..kernels.csr_build import terminal_capacities
 from ..kernels.kernel import kernel
 from ..method_names import FlowMethodName
 from ..solving.call import Request
 from ..solving.dispatch import thread_count, usable_cpus
 from ..solving.drawn import DrawnResult
-from .api import FlowCall
+from .api import FlowCall, check_heights
 from .methods import METHODS
 from .policy import choose
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: Scaled capacities of one piece sum to less than this.
+#: Capacities of one piece, times a denominator, sum to less than this where one solve is enough.
 MOST = 2**61
-#: Capacities that are not integers are rounded to this many bits of their sum.
-BITS = 30
+#: The bits of all supply in one phase.
+PHASE_BITS = 60
 
 
 class Pieces(NamedTuple):
@@ -79,18 +98,18 @@ class Pieces(NamedTuple):
     ----------
     piece : ndarray of int64
         The number of the piece of each vertex, in the order of the chain.
-    capacity : ndarray of int64, shape (m,)
+    capacity : ndarray of int64 or of Python integers, shape (m,)
         Capacity of each residual arc; 0 for arcs between pieces.
-    source, source_slope, sink, sink_slope : ndarray of int64
+    source, source_slope, sink, sink_slope : ndarray of int64 or of Python integers
         As in :class:`preflow.certify.parametric.LinearNetwork`, in the network of the piece.
     """
 
     piece: NDArray[np.int64]
-    capacity: NDArray[np.int64]
-    source: NDArray[np.int64]
-    source_slope: NDArray[np.int64]
-    sink: NDArray[np.int64]
-    sink_slope: NDArray[np.int64]
+    capacity: Array
+    source: Array
+    source_slope: Array
+    sink: Array
+    sink_slope: Array
 
 
 class Values(NamedTuple):
@@ -99,13 +118,13 @@ class Values(NamedTuple):
     Attributes
     ----------
     active : ndarray of bool
-    numerator, denominator : ndarray of int64
+    numerator, denominator : ndarray of int64 or of Python integers
         The value of the parameter.
     """
 
     active: NDArray[np.bool_]
-    numerator: NDArray[np.int64]
-    denominator: NDArray[np.int64]
+    numerator: Array
+    denominator: Array
 
 
 @kernel
@@ -183,7 +202,8 @@ class ParametricMaxFlow(DrawnResult):
         The number of the first cut that has the vertex on its source side: 0 for sources, k + 1 for sinks and
         for vertices that are never there. Cut `i` is minimum from breakpoint ``i - 1`` to breakpoint ``i``.
     intercept, slope : ndarray of int64 or float64, shape (k + 1,)
-        Cut `i` has the capacity ``intercept[i] + parameter * slope[i]``.
+        Cut `i` has the capacity ``intercept[i] + parameter * slope[i]``. Floats are rounded once, from exact
+        sums. Python integers where the data are integers and the sums do not fit int64.
     low, high : Fraction
         The range of the parameter.
     network : FlowNetwork
@@ -191,8 +211,8 @@ class ParametricMaxFlow(DrawnResult):
         By how much the capacity of each arc grows with the parameter.
     sources, sinks : ndarray of int64
     gap : float
-        How far a value may be above the minimum, since numbers that are not integers were rounded; 0 for
-        integers.
+        How far a value that :meth:`value` returns may be from the minimum: 0 for integers. For floats it is
+        the rounding of the largest value to float64, since the cuts are exact minimum cuts.
     """
 
     breakpoints: NDArray[np.float64]
@@ -207,7 +227,6 @@ class ParametricMaxFlow(DrawnResult):
     sinks: NDArray[np.int64]
     gap: float
     _flows: PieceFlows
-    _exponent: int
 
     def __post_init__(self) -> None:
         parts = self.breakpoints, self.level, self.intercept, self.slope, self.sources, self.sinks
@@ -227,48 +246,89 @@ class ParametricMaxFlow(DrawnResult):
     def _exact(self) -> _Breakpoints:
         return _breakpoints(self._flows)
 
-    def _number(self, parameter: float | Fraction) -> int:
+    @cached_property
+    def _lines(self) -> _Lines:
+        return _lines(self.network, _whole_data(self.network, self.arc_slope), self.level)
+
+    def _number(self, parameter: Fraction) -> int:
         """Return the number of the cut at a value of the parameter, at a breakpoint the one that follows."""
         if not self.low <= parameter <= self.high:
+            between = " and ".join(f"{_rounded(end):.17g}" for end in (self.low, self.high))
             raise InvalidInputError(
-                f"the parameter must be between {self.low} and {self.high}, got {parameter!r}"
+                f"the parameter must be between {between}, got {_rounded(parameter):.17g}"
             )
-        return int(np.searchsorted(self.breakpoints, float(parameter), side="right"))
+        return bisect_right(range(len(self.breakpoints)), parameter, key=self.breakpoint)
 
-    def value(self, parameter: float | Fraction) -> Number:
+    def value(self, parameter: float | Fraction) -> Number | Fraction:
         """Return the value of a maximum flow, and the capacity of a minimum cut, at a value of the parameter.
+
+        Parameters
+        ----------
+        parameter : int, float or Fraction
+            A float is taken as the decimal number that Python prints.
+
+        Returns
+        -------
+        int, float or Fraction
+            Exact for integers, at a parameter that is an integer or a fraction. Otherwise rounded once.
 
         Raises
         ------
         InvalidInputError
-            The parameter is outside the range.
+            The parameter is outside the range, or no number.
+        CapacityOverflowError
+            The value is past float64.
         """
-        number = self._number(parameter)
-        return self.intercept[number].item() + self.slope[number].item() * parameter
+        at = _fraction(parameter, "the parameter")
+        exact = self._lines.at(self._number(at), at)
+        given: Number | Fraction = parameter.item() if isinstance(parameter, np.generic) else parameter
+        if not self._is_float and not isinstance(given, float):
+            return exact if isinstance(given, Fraction) else int(exact)
+        value = _rounded(exact)
+        if np.isinf(value):
+            raise CapacityOverflowError("the capacity of the minimum cut is past float64")
+        return value
+
+    @property
+    def _is_float(self) -> bool:
+        return "f" in (self.network.capacity.dtype.kind, self.arc_slope.dtype.kind)
 
     def sink_side(self, parameter: float | Fraction) -> NDArray[np.bool_]:
         """Return the smallest sink side of a minimum cut at a value of the parameter, one bool a vertex."""
-        side: NDArray[np.bool_] = self.level > self._number(parameter)
+        side: NDArray[np.bool_] = self.level > self._number(_fraction(parameter, "the parameter"))
         return side
 
     def verify(self) -> None:
         """Prove all cuts minimum, independently of the solver, in about linear time.
 
-        The proof is one flow for the whole range: see :mod:`preflow.certify.parametric`.
+        The proof is one flow for the whole range: see :mod:`preflow.certify.parametric`. It is exact, also
+        for floats.
 
         Raises
         ------
         VerificationError
             The proof fails: please report it as a bug.
         """
-        network, level = self.network, self.level
+        with reading_fields():
+            self._verify()
+
+    def _verify(self) -> None:
+        network, level, slope = self.network, self.level, self.arc_slope
         check_terminals(network, self.sources, self.sinks)
-        last = self.num_cuts
-        if level.shape != (network.num_vertices,) or level.min() < 0 or level.max() > last:
+        check_array(np, level, "level", (network.num_vertices,), np.int64)
+        check_array(np, slope, "arc_slope", (network.num_arcs,), np.int64, np.float64)
+        check_piece_fields(self._flows)
+        for end in (self.low, self.high):
+            if not isinstance(end, Fraction):
+                raise VerificationError(f"an end of the range is no Fraction: {end!r}")
+        exact = _breakpoints(self._flows)
+        last = len(exact.numerator) + 1
+        if level.min() < 0 or level.max() > last:
             raise VerificationError("the levels do not fit the network")
         if (level[self.sources] != 0).any() or (level[self.sinks] != last).any():
             raise VerificationError("a source or a sink is on the wrong side of a cut")
-        data = _whole_data(network, self.arc_slope, self.sources, self.sinks)
+        finite = _whole_data(network, slope)
+        data = finite.with_endless(self.low, self.high)
         flows = self._flows
         check_piece_flows(_linear_network(network, data, self.sources, self.sinks), flows)
         ends = [Fraction(int(flows.numerator[i]), int(flows.denominator[i])) for i in (0, -1)]
@@ -276,76 +336,106 @@ class ParametricMaxFlow(DrawnResult):
             raise VerificationError("the proof is one for another range")
         if (np.gcd(flows.numerator, flows.denominator) != 1).any():
             raise VerificationError("a value of the proof is not in lowest terms")
-        exact = _breakpoints(flows)
+        check_array(np, self.breakpoints, "breakpoints", (last - 1,), np.float64)
         if not np.array_equal(exact.rounded(), self.breakpoints):
             raise VerificationError("the breakpoints are not those of the proof")
         inner = _inner(network, self.sources, self.sinks)
         if not np.array_equal(level[inner], exact.level):
             raise VerificationError("the levels are not those of the proof")
-        intercept, slope = _lines(network, self.arc_slope, level)
-        slack = _sum_error(network, self.arc_slope)
-        for found, claimed in ((intercept, self.intercept), (slope, self.slope)):
-            if claimed.shape != found.shape or not (np.abs(found - claimed) <= slack).all():
-                raise VerificationError("a cut has another capacity or another slope")
-        if not self.gap >= _gap(network, self.arc_slope, data.exponent, self.low, self.high):
+        lines = _lines(network, finite, level)
+        for name, found in zip(("intercept", "slope"), lines.arrays(self._is_float), strict=True):
+            claimed = getattr(self, name)
+            check_array(np, claimed, name, (last,), found.dtype)
+            if not np.array_equal(found, claimed):
+                raise VerificationError(f"a cut has another {name}")
+        if checked_number(self.gap, "the gap") != _gap(self._is_float, lines, self.low, self.high, exact):
             raise VerificationError(f"the gap is not {self.gap}")
 
     def _summary(self) -> str:
-        return f"{self.num_cuts:,} cuts from {float(self.low):g} to {float(self.high):g}"
+        return f"{self.num_cuts:,} cuts from {_rounded(self.low):g} to {_rounded(self.high):g}"
 
     def _draw(self, ax: Axes | None) -> Axes:
         """Draw the capacity of the minimum cut against the parameter, with a dot where the cut changes."""
-        at = np.concatenate([[float(self.low)], self.breakpoints, [float(self.high)]])
+        at = np.concatenate([[_rounded(self.low)], self.breakpoints, [_rounded(self.high)]])
         piece = np.minimum(np.arange(len(at)), len(self.slope) - 1)
-        capacity = self.intercept[piece] + at * self.slope[piece]
+        capacity = (self.intercept[piece] + at * self.slope[piece]).astype(np.float64)
         return draw_pieces(ax, at, capacity, "parameter", "capacity of the minimum cut")
 
 
 class _Data(NamedTuple):
-    """Capacities and slopes as integers: multiplied by two to a power and rounded."""
+    """Capacities and slopes as integers.
 
-    capacity: NDArray[np.int64]
-    reverse: NDArray[np.int64]
-    slope: NDArray[np.int64]
+    Attributes
+    ----------
+    capacity, reverse, slope : ndarray of int64 or of Python integers
+        The given numbers times two to `exponent`; `reverse` is empty where there are no reverse capacities.
+        Infinite capacities are 0, or more than any cut of finite capacity: see :meth:`with_endless`.
+    exponent : int
+    endless, endless_reverse : ndarray of int64
+        The arcs of infinite capacity.
+    """
+
+    capacity: Array
+    reverse: Array
+    slope: Array
     exponent: int
+    endless: NDArray[np.int64]
+    endless_reverse: NDArray[np.int64]
+
+    def with_endless(self, low: Fraction, high: Fraction) -> _Data:
+        """Return the data with infinite capacities larger than any finite cut in a range of the parameter."""
+        if not len(self.endless) + len(self.endless_reverse):
+            return self
+        largest = ceil(max(abs(low), abs(high)))
+        cut = _total(self.capacity) + _total(self.reverse) + largest * _total(abs(self.slope)) + 1
+        capacity, reverse, slope = self.capacity.copy(), self.reverse.copy(), self.slope
+        if self.total() + (len(self.endless) + len(self.endless_reverse)) * cut >= MOST:
+            capacity, reverse, slope = (part.astype(object) for part in (capacity, reverse, slope))
+        capacity[self.endless], reverse[self.endless_reverse] = cut, cut
+        return self._replace(capacity=capacity, reverse=reverse, slope=slope)
+
+    def total(self) -> int:
+        """Return the sum of all absolute values."""
+        return _total(self.capacity) + _total(self.reverse) + _total(abs(self.slope))
+
+    def of_any_size(self) -> _Data:
+        """Return the same data as Python integers."""
+        capacity, reverse, slope = (part.astype(object) for part in self[:3])
+        return self._replace(capacity=capacity, reverse=reverse, slope=slope)
 
 
-def _whole_data(
-    network: FlowNetwork, slope: Array, sources: NDArray[np.int64], sinks: NDArray[np.int64]
-) -> _Data:
-    parts = [network.capacity, slope]
-    if network.reverse_capacity is not None:
-        parts.append(network.reverse_capacity)
+def _total(values: Array) -> int:
+    return int(exact_sum(values)) if values.dtype == np.int64 else sum(values.tolist())
+
+
+def _whole_data(network: FlowNetwork, slope: Array) -> _Data:
+    """Return the given numbers as integers, int64 where their sum is below 2**61."""
+    reverse = network.capacity[:0] if network.reverse_capacity is None else network.reverse_capacity
+    parts, endless = [], []
+    for values in (network.capacity, reverse):
+        places = np.flatnonzero(np.isinf(values))
+        endless.append(places)
+        parts.append(np.where(np.isinf(values), 0, values) if len(places) else values)
+    parts.append(slope)
+    with np.errstate(over="ignore"):
+        size = sum(float(np.abs(part.astype(np.float64)).sum()) for part in parts)
     exponent = 0
-    if all(
-        part.dtype.kind == "i" or np.all((part == np.rint(part)) & (np.abs(part) <= EXACT_FLOAT))
-        for part in parts
-    ):
-        whole = [part.astype(np.int64) for part in parts]
+    if all(map(are_whole, parts)) and size < MOST / 2:
+        whole: list[Array] = [part.astype(np.int64) for part in parts]
     else:
-        total = sum(float(np.abs(part).sum(dtype=np.float64)) for part in parts)
-        exponent = BITS - int(np.frexp(total)[1])
-        whole = [np.rint(np.ldexp(part.astype(np.float64), exponent)).astype(np.int64) for part in parts]
-    if sum(float(np.abs(part).sum(dtype=np.float64)) for part in whole) >= MOST:
-        raise CapacityOverflowError("the capacities and slopes sum past 2**61")
-    reverse = whole[2] if len(whole) > 2 else whole[0][:0]
-    return _Data(whole[0], reverse, whole[1], exponent)
+        whole, exponent = as_integers(*parts)
+    return _Data(whole[0], whole[1], whole[2], exponent, *endless)
 
 
-def _sum_error(network: FlowNetwork, slope: Array) -> float:
-    """Return the possible error of sums of floats over all arcs; 0 for integers."""
-    parts = [network.capacity, slope]
-    if network.reverse_capacity is not None:
-        parts.append(network.reverse_capacity)
-    sizes = (float(np.abs(part).sum()) if part.dtype.kind == "f" else 0.0 for part in parts)
-    return (network.num_arcs + 1) * 2.0**-50 * sum(sizes)
-
-
-def _gap(network: FlowNetwork, slope: Array, exponent: int, low: Fraction, high: Fraction) -> float:
-    """Return how far the minimum cut of rounded numbers may be from that of the given ones."""
-    terms = 2 + float(max(abs(low), abs(high)))
-    error = _sum_error(network, slope) * terms
-    return error + 2 * network.num_arcs * terms * 2.0**-exponent if exponent else error
+def _gap(is_float: bool, lines: _Lines, low: Fraction, high: Fraction, exact: _Breakpoints) -> float:
+    """Return what the rounding to float64 may change in the largest value in the range; 0 for integers."""
+    if not is_float:
+        return 0.0
+    ends = zip(exact.numerator.tolist(), exact.denominator.tolist(), strict=True)
+    values = [low, *(Fraction(p, q) for p, q in ends), high]
+    number = (min(i, len(values) - 2) for i in range(len(values)))
+    largest = max(abs(lines.at(i, value)) for i, value in zip(number, values, strict=True))
+    return ldexp(min(_rounded(largest), sys.float_info.max), -53)
 
 
 def _inner(network: FlowNetwork, sources: NDArray[np.int64], sinks: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -367,8 +457,8 @@ def _linear_network(
     if len(data.reverse):
         tails, heads = np.concatenate([tail, head]), np.concatenate([head, tail])
         capacities = np.concatenate([data.capacity, data.reverse])
-        slopes = np.concatenate([data.slope, np.zeros_like(data.reverse)])
-    parts = np.zeros((4, n), dtype=np.int64)
+        slopes = np.concatenate([data.slope, 0 * data.reverse])
+    parts = np.zeros((4, n), dtype=capacities.dtype)
     out, into = (tails == n) & (heads < n), (tails < n) & (heads == n + 1)
     np.add.at(parts[0], heads[out], capacities[out])
     np.add.at(parts[1], heads[out], slopes[out])
@@ -376,30 +466,71 @@ def _linear_network(
     np.subtract.at(parts[3], tails[into], slopes[into])
     between = (tails < n) & (heads < n) & (tails != heads)
     key, place = np.unique(tails[between] * n + heads[between], return_inverse=True)
-    merged = np.zeros(len(key), dtype=np.int64)
+    merged = np.zeros(len(key), dtype=capacities.dtype)
     np.add.at(merged, place, capacities[between])
     return LinearNetwork(key // max(n, 1), key % max(n, 1), merged, *parts)
 
 
-def _lines(network: FlowNetwork, slope: Array, level: NDArray[np.int64]) -> tuple[Array, Array]:
-    """Return the capacity of each cut at parameter 0, and its slope.
+class _Lines(NamedTuple):
+    """The capacity of each cut at parameter 0, and its slope, as Python integers times two to `exponent`."""
+
+    intercept: NDArray[np.object_]
+    slope: NDArray[np.object_]
+    exponent: int
+
+    def at(self, number: int, parameter: Fraction) -> Fraction:
+        """Return the capacity of a cut at a value of the parameter."""
+        exact: Fraction = Fraction(self.intercept[number] + self.slope[number] * parameter)
+        return exact / (1 << self.exponent)
+
+    def arrays(self, is_float: bool) -> list[Array]:
+        """Return both as arrays of float64, or of int64 where all fit, otherwise of Python integers."""
+        found = []
+        for values in (self.intercept, self.slope):
+            if is_float:
+                scale = 2**self.exponent
+                found.append(np.array([_rounded(Fraction(value, scale)) for value in values.tolist()]))
+            else:
+                fits = max(map(abs, values.tolist()), default=0) <= INT64_MAX
+                found.append(values.astype(np.int64) if fits else values)
+        return found
+
+
+def _lines(network: FlowNetwork, data: _Data, level: NDArray[np.int64]) -> _Lines:
+    """Return the capacity of each cut at parameter 0, and its slope; `data` has 0 for infinite capacities.
 
     Cut `i` has the arcs from levels up to `i` to larger ones.
+
+    Raises
+    ------
+    VerificationError
+        A cut has an arc of infinite capacity.
     """
     count = int(level.max())
     low, high = level[network.tail], level[network.head]
-    parts = [(low, high, network.capacity), (low, high, slope)]
-    if network.reverse_capacity is not None:
-        parts.append((high, low, network.reverse_capacity))
+    parts = [(low, high, data.capacity), (low, high, data.slope)]
+    if len(data.reverse):
+        parts.append((high, low, data.reverse))
+    ends = zip((low, high), (high, low), (data.endless, data.endless_reverse), strict=True)
+    if any((begin[arcs] < end[arcs]).any() for begin, end, arcs in ends):
+        raise VerificationError("a cut has an arc of infinite capacity")
     changes = []
     for begin, end, values in parts:
         change = np.zeros(count + 1, dtype=values.dtype)
         upward = begin < end
         np.add.at(change, begin[upward], values[upward])
         np.subtract.at(change, end[upward], values[upward])
-        changes.append(np.cumsum(change)[:count])
+        changes.append(np.cumsum(change)[:count].astype(object))
     intercept = changes[0] + changes[2] if len(changes) > 2 else changes[0]
-    return intercept, changes[1]
+    return _Lines(intercept, changes[1], data.exponent)
+
+
+def _rounded(number: Fraction) -> float:
+    """Return the nearest float, infinity past the largest one."""
+    try:
+        return float(number)
+    except OverflowError:
+        return inf if number > 0 else -inf
 
 
 class _Breakpoints(NamedTuple):
@@ -407,24 +538,24 @@ class _Breakpoints(NamedTuple):
 
     Attributes
     ----------
-    numerator, denominator : ndarray of int64, shape (k,)
+    numerator, denominator : ndarray of int64 or of Python integers, shape (k,)
         In lowest terms, ascending.
     level : ndarray of int64
         The level of each vertex between the terminals.
     """
 
-    numerator: NDArray[np.int64]
-    denominator: NDArray[np.int64]
+    numerator: Array
+    denominator: Array
     level: NDArray[np.int64]
 
     def rounded(self) -> NDArray[np.float64]:
         """Return the values as floats."""
-        largest = max(np.abs(self.numerator).max(initial=0), self.denominator.max(initial=0))
+        largest = max(map(abs, [*self.numerator.tolist(), *self.denominator.tolist()]), default=0)
         if int(largest) <= int(EXACT_FLOAT):
-            quotient: NDArray[np.float64] = self.numerator / self.denominator
+            quotient: NDArray[np.float64] = (self.numerator / self.denominator).astype(np.float64)
             return quotient
         pairs = zip(self.numerator.tolist(), self.denominator.tolist(), strict=True)
-        return np.array([float(Fraction(p, q)) for p, q in pairs])
+        return np.array([_rounded(Fraction(p, q)) for p, q in pairs], dtype=np.float64)
 
 
 def _breakpoints(flows: PieceFlows) -> _Breakpoints:
@@ -457,7 +588,7 @@ def parametric_max_flow(
     Parameters
     ----------
     network, source, sink
-        As in :func:`preflow.max_flow`; finite capacities.
+        As in :func:`preflow.max_flow`. An arc of infinite capacity cannot be cut, whatever its slope.
     slope : array_like, shape (num_arcs,)
         For each arc, in the order of the network.
     low, high : number
@@ -475,15 +606,15 @@ def parametric_max_flow(
     ------
     InvalidInputError
         A slope has the wrong sign or is not at a terminal, or a capacity becomes negative in the range.
-    CapacityOverflowError
-        The numbers are too large: capacities times the denominators of breakpoints must sum to less than
-        2**61.
+    UnboundedFlowError
+        Arcs of infinite capacity lead from a source to a sink.
 
     Notes
     -----
     A few solves of smaller and smaller networks: their number is mostly about the logarithm of the number of
-    cuts. Numbers that are not all integers are rounded to 30 bits of their sum. Gallo, Grigoriadis and Tarjan
-    1989.
+    cuts. All cuts and breakpoints are exact, those of floats, too. Where numbers times the denominators of
+    breakpoints sum past 2**61, as most floats do, a solve takes several phases, with Python's integers.
+    Gallo, Grigoriadis and Tarjan 1989.
 
     Examples
     --------
@@ -502,35 +633,51 @@ def parametric_max_flow(
     both = set(sources.tolist()).intersection(sinks.tolist())
     if both:
         raise InvalidInputError(f"vertex {given.name(min(both))} is both source and sink")
-    if given.saturated or not np.isfinite(given.capacity).all():
-        raise InvalidInputError("the capacities must be finite, and integers below 2**63")
-    if given.reverse_capacity is not None and not np.isfinite(given.reverse_capacity).all():
-        raise InvalidInputError("the reverse capacities must be finite")
+    if given.saturated:
+        raise InvalidInputError("the capacities must be below 2**63: as floats they may be larger")
     slopes = _read_slopes(given, slope, sources, sinks)
-    data = _whole_data(given, slopes, sources, sinks)
-    start, end = _range(data, low, high)
+    finite = _whole_data(given, slopes)
+    endless = [np.isinf(given.capacity)]
+    if given.reverse_capacity is not None:
+        endless.append(np.isinf(given.reverse_capacity))
+    if len(finite.endless) + len(finite.endless_reverse):
+        check_bounded(given, endless, sources, sinks)
+    start, end = _range(finite, low, high)
     request = Request(METHODS, method, "cpu", threads)
     call = _call(given, sources, sinks, request)
-    flows = call.run(lambda: _Search(call, data, start, end).run(), request)
+    return call.run(lambda: _found(call, slopes, finite, start, end), request)
+
+
+def _found(call: FlowCall, slopes: Array, finite: _Data, low: Fraction, high: Fraction) -> ParametricMaxFlow:
+    """Search, and wrap what was found."""
+    network, sources, sinks = call.instance, call.sources, call.sinks
+    data = finite.with_endless(low, high)
+    flows = None
+    if data.capacity.dtype == np.int64:
+        with suppress(CapacityOverflowError):
+            flows = _Search(call, data, low, high).run()
+    if flows is None:
+        flows = _ExactSearch(call, data.of_any_size(), low, high).run()
     found = _breakpoints(flows)
-    level = np.zeros(given.num_vertices, dtype=np.int64)
-    level[_inner(given, sources, sinks)] = found.level
+    level = np.zeros(network.num_vertices, dtype=np.int64)
+    level[_inner(network, sources, sinks)] = found.level
     level[sinks] = len(found.numerator) + 1
-    intercept, rise = _lines(given, slopes, level)
+    is_float = "f" in (network.capacity.dtype.kind, slopes.dtype.kind)
+    lines = _lines(network, finite, level)
+    intercept, rise = lines.arrays(is_float)
     return ParametricMaxFlow(
         breakpoints=found.rounded(),
         level=level,
         intercept=intercept,
         slope=rise,
-        low=start,
-        high=end,
-        network=given,
+        low=low,
+        high=high,
+        network=network,
         arc_slope=slopes,
         sources=sources,
         sinks=sinks,
-        gap=_gap(given, slopes, data.exponent, start, end),
+        gap=_gap(is_float, lines, low, high, found),
         _flows=flows,
-        _exponent=data.exponent,
     )
 
 
@@ -555,34 +702,35 @@ def _read_slopes(
 def _range(data: _Data, low: float | Fraction, high: float | Fraction | None) -> tuple[Fraction, Fraction]:
     """Return the range of the parameter exactly; check that no capacity becomes negative in it."""
     start = _fraction(low, "low")
-    falling = data.slope < 0
-    ratio = data.capacity[falling] / -data.slope[falling]
-    first = int(ratio.argmin()) if len(ratio) else -1
-    limit = None
-    if first >= 0:
-        limit = Fraction(int(data.capacity[falling][first]), -int(data.slope[falling][first]))
+    sloped = np.setdiff1d(np.flatnonzero(data.slope), data.endless)
+    arcs = list(zip(data.capacity[sloped].tolist(), data.slope[sloped].tolist(), strict=True))
+    limit = min((Fraction(capacity, -slope) for capacity, slope in arcs if slope < 0), default=None)
     if high is not None:
         end = _fraction(high, "high")
     elif limit is not None:
         end = max(limit, start)
     else:
-        end = max(Fraction(int(exact_sum(data.capacity)) + int(exact_sum(data.reverse)) + 1), start + 1)
+        # Past the sum of all capacities a slope of at least one keeps its arc out of every minimum cut.
+        least = min([2**data.exponent, *(slope for _, slope in arcs)])
+        most = Fraction(_total(data.capacity) + _total(data.reverse), least)
+        end = max(most + 1, start + 1)
     if end < start:
-        raise InvalidInputError(f"high must not be below low, got {start} and {end}")
+        between = f"{_rounded(start):g} and {_rounded(end):g}"
+        raise InvalidInputError(f"high must not be below low, got {between}")
+    for name, given in (("low", start), ("high", end)):
+        if np.isinf(_rounded(given)) and (name == "low" or high is not None):
+            raise InvalidInputError(f"{name} must be at most {sys.float_info.max:g} in size")
     for value in (start, end):
         p, q = value.numerator, value.denominator
-        capacity, slope = data.capacity, data.slope
-        if float(capacity.max(initial=0)) * q + float(np.abs(slope).max(initial=0)) * abs(p) >= MOST:
-            capacity, slope = capacity.astype(object), slope.astype(object)
-        changed = capacity * q + slope * p
-        if (changed < 0).any():
-            arc = int(np.argmin(changed))
-            raise InvalidInputError(f"the capacity of arc {arc} is negative at {float(value):g}")
+        changed = [capacity * q + slope * p for capacity, slope in arcs]
+        if min(changed, default=0) < 0:
+            arc = int(sloped[int(np.argmin(np.array(changed, dtype=object)))])
+            raise InvalidInputError(f"the capacity of arc {arc} is negative at {_rounded(value):g}")
     return start, end
 
 
 def _fraction(value: float | Fraction, name: str) -> Fraction:
-    number: Number = value.item() if isinstance(value, np.generic) else value
+    number: Number | Fraction = value.item() if isinstance(value, np.generic) else value
     if isinstance(number, bool) or not isinstance(number, int | float | Fraction):
         raise InvalidInputError(f"{name} must be a number, got {value!r}")
     if isinstance(number, float):
@@ -655,13 +803,17 @@ class _Search:
         net = self.net
         n = len(pieces.piece)
         tail = np.repeat(np.arange(n), (net.first_out[1:] - net.first_out[:-1]).astype(np.int64))
-        amount = values.denominator[pieces.piece[tail]] * pieces.capacity - net.residual
+        amount = values.denominator[pieces.piece[tail]] * pieces.capacity - self._left()
         used = (amount > 0) & (pieces.piece[tail] == pieces.piece[net.head])
         head = net.head[used].astype(np.int64)
         piece, numerator, denominator = self._compact()
         return PieceFlows(piece, numerator, denominator, tail[used], head, amount[used])
 
-    def _compact(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    def _left(self) -> Array:
+        """Return the residual capacities, in units of one divided by the denominator of the piece."""
+        return self.net.residual
+
+    def _compact(self) -> tuple[NDArray[np.int64], Array, Array]:
         """Return the pieces without empty ones between the first and the last."""
         values, piece = self.values, self.pieces.piece
         count = len(values.active)
@@ -674,29 +826,38 @@ class _Search:
     def _solve_at(self, number: int, parameter: Fraction) -> NDArray[np.bool_]:
         """Solve one piece at a value of the parameter; return which vertices reach the sink."""
         values = self.values
+        if (
+            values.numerator.dtype == np.int64
+            and max(abs(parameter.numerator), parameter.denominator) >= MOST
+        ):
+            raise CapacityOverflowError("an end of the range is a fraction of larger integers than int64")
         values.active[:] = False
         values.active[number] = True
         values.numerator[number], values.denominator[number] = parameter.numerator, parameter.denominator
         return self._solve(self._sums())
 
-    def _sums(self) -> NDArray[np.int64]:
+    def _sums(self) -> Array:
         sums = np.zeros((5, len(self.values.active)), dtype=np.int64)
         sum_up(self.net, self.pieces, self.values.active, sums)
         return sums
 
-    def _solve(self, sums: NDArray[np.int64]) -> NDArray[np.bool_]:
-        values, call = self.values, self.call
+    def _solve(self, sums: Array) -> NDArray[np.bool_]:
+        values = self.values
         size = values.denominator * sums[[0, 2, 4]].sum(axis=0, dtype=np.float64)
         size += np.abs(values.numerator.astype(np.float64)) * sums[[1, 3]].sum(axis=0, dtype=np.float64)
         if (size[values.active] >= MOST).any():
-            raise CapacityOverflowError(
-                "the capacities times the denominators of breakpoints sum past 2**61: round the capacities, "
-                "the slopes, or the range"
-            )
+            raise CapacityOverflowError("capacities times a denominator sum past 2**61")
         set_up(self.net, self.pieces, values)
+        return self._reaching()
+
+    def _reaching(self) -> NDArray[np.bool_]:
+        """Solve the residual network as it is, and return which vertices reach the sink."""
+        call = self.call
         call.control.check_wanted()
         height = call.method.solve(self.net, call.options, call.control)
+        check_heights(call.method.name, height, len(self.net.excess))
         reaching: NDArray[np.bool_] = height <= len(height)
+        call.control.status(call.method, not self.net.excess[reaching].any(), call.UNPROVED)
         return reaching
 
     def _divide(self, reaching: NDArray[np.bool_], divided: NDArray[np.bool_]) -> None:
@@ -705,7 +866,7 @@ class _Search:
         Both parts of a divided piece keep its value.
         """
         pieces, values = self.pieces, self.values
-        divide(self.net, pieces, divided, reaching)
+        self._cut(divided, reaching)
         first = np.cumsum(1 + divided) - 1 - divided
         pieces.piece[:] = first[pieces.piece] + (divided[pieces.piece] & reaching)
         count = 1 + divided
@@ -713,6 +874,10 @@ class _Search:
         self.values = Values(
             np.repeat(active, count), np.repeat(numerator, count), np.repeat(denominator, count)
         )
+
+    def _cut(self, divided: NDArray[np.bool_], reaching: NDArray[np.bool_]) -> None:
+        """Cut the arcs of divided pieces between their two parts."""
+        divide(self.net, self.pieces, divided, reaching)
 
     def _set_active(self, active: NDArray[np.bool_]) -> None:
         """Make pieces active, unless they are empty."""
@@ -731,8 +896,136 @@ class _Search:
         common = np.gcd(p, q)
         values.numerator[active], values.denominator[active] = p // common, q // common
         reaching = self._solve(sums)
-        final = values.active.copy()
-        find_final(self.net, self.pieces, values.active, final)
-        divided = values.active & ~final
+        divided = values.active & ~self._final()
         self._divide(reaching, divided)
         self._set_active(np.repeat(divided, 1 + divided))
+
+    def _final(self) -> NDArray[np.bool_]:
+        """Return which active pieces are final: all their supply has reached the sink."""
+        final = self.values.active.copy()
+        find_final(self.net, self.pieces, self.values.active, final)
+        return final
+
+
+class _ExactSearch(_Search):
+    """The search with integers of any size, in phases: see the module's docstring.
+
+    Attributes
+    ----------
+    tail : ndarray of int64, shape (m,)
+        The tail of each residual arc.
+    left, supply, demand : ndarray of Python integers
+        What is left of the capacity of each arc, at each vertex of what comes from the source, and of the
+        capacity to the sink; in units of one divided by the denominator of the piece.
+    """
+
+    def __init__(self, call: FlowCall, data: _Data, low: Fraction, high: Fraction) -> None:
+        self.call, self.low, self.high = call, low, high
+        network = copy(call.instance)
+        nothing = np.zeros(network.num_arcs, dtype=np.int64)
+        nothing.flags.writeable = False
+        object.__setattr__(network, "capacity", nothing)
+        object.__setattr__(network, "reverse_capacity", None)
+        built = build_residual(network, call.sources, call.sinks, threads=call.build_threads)
+        arrays, n = built.arrays, built.num_vertices
+        self.net = arrays._replace(residual=arrays.residual.astype(np.int64))
+        linear = _linear_network(call.instance, data, call.sources, call.sinks)
+        first = arrays.first_out.astype(np.int64)
+        self.tail = np.repeat(np.arange(n), first[1:] - first[:-1])
+        wanted = self.tail * n + arrays.head.astype(np.int64)
+        capacity = np.zeros(len(wanted), dtype=object)
+        order = np.argsort(wanted)
+        place = np.searchsorted(wanted, linear.tail * n + linear.head, sorter=order)
+        capacity[order[place]] = linear.capacity
+        terminals = linear.source, linear.source_slope, linear.sink, linear.sink_slope
+        self.pieces = Pieces(np.zeros(n, dtype=np.int64), capacity, *terminals)
+        self.left = capacity.copy()
+        self.supply, self.demand = np.zeros(n, dtype=object), np.zeros(n, dtype=object)
+        one = np.ones(1, dtype=object)
+        self.values = Values(np.ones(1, dtype=bool), 0 * one, one)
+
+    def _left(self) -> Array:
+        return self.left
+
+    def _sums(self) -> Array:
+        pieces = self.pieces
+        vertices = np.flatnonzero(self.values.active[pieces.piece])
+        parts = pieces.source, pieces.source_slope, pieces.sink, pieces.sink_slope
+        return np.array([self._by_piece(vertices, part) for part in parts])
+
+    def _by_piece(self, vertices: NDArray[np.intp], amounts: Array) -> Array:
+        """Return, for every piece, the sum of the amounts of some vertices."""
+        total = np.zeros(len(self.values.active), dtype=object)
+        np.add.at(total, self.pieces.piece[vertices], amounts[vertices])
+        return total
+
+    def _solve(self, sums: Array) -> NDArray[np.bool_]:
+        pieces, values = self.pieces, self.values
+        vertices = np.flatnonzero(values.active[pieces.piece])
+        arcs = np.flatnonzero(values.active[pieces.piece[self.tail]])
+        p, q = (values[k][pieces.piece[vertices]] for k in (1, 2))
+        supply = q * pieces.source[vertices] + p * pieces.source_slope[vertices]
+        demand = q * pieces.sink[vertices] - p * pieces.sink_slope[vertices]
+        through = np.minimum(supply, demand)
+        self.supply[vertices], self.demand[vertices] = supply - through, demand - through
+        self.left[arcs] = values.denominator[pieces.piece[self.tail[arcs]]] * pieces.capacity[arcs]
+        bound = np.minimum(self._by_piece(vertices, self.supply), self._by_piece(vertices, self.demand))
+        reaching = np.zeros(len(pieces.piece), dtype=bool)
+        working = values.active.copy()
+        while working.any():
+            below = self._phase(working, bound, reaching)
+            if (below[working] >= np.maximum(bound[working], 1)).any():
+                raise SolverError(f"solver {self.call.method.name!r} left {self.call.UNPROVED}")
+            bound = below
+            working &= bound > 0
+        return reaching
+
+    def _phase(self, working: NDArray[np.bool_], bound: Array, reaching: NDArray[np.bool_]) -> Array:
+        """Solve the leading bits of some pieces; return what is left across their cuts."""
+        net, piece = self.net, self.pieces.piece
+        vertices, arcs = np.flatnonzero(working[piece]), np.flatnonzero(working[piece[self.tail]])
+        of_vertex, of_arc = piece[vertices], piece[self.tail[arcs]]
+        ends = [np.minimum(amounts, bound[piece]) for amounts in (self.supply, self.demand)]
+        room = PHASE_BITS - int(np.count_nonzero(working)).bit_length()
+        total = np.maximum(*(self._by_piece(vertices, amounts) for amounts in ends))
+        shift = np.array([max(0, amount.bit_length() - room) for amount in total.tolist()], dtype=object)
+        limit = (bound >> shift) + 1
+        solved = []
+        for amounts, places, of, array in (
+            (self.supply, vertices, of_vertex, net.excess),
+            (self.demand, vertices, of_vertex, net.sink_residual),
+            (self.left, arcs, of_arc, net.residual),
+        ):
+            leading = np.minimum(amounts[places] >> shift[of], limit[of]).astype(np.int64)
+            array[:] = 0
+            array[places] = leading
+            solved.append((amounts, places, of, array, leading))
+        found = self._reaching()
+        for amounts, places, of, array, leading in solved:
+            change = leading - array[places]
+            changed = np.flatnonzero(change)
+            amounts[places[changed]] -= change[changed].astype(object) << shift[of[changed]]
+        reaching[vertices] = found[vertices]
+        across = np.zeros(len(bound), dtype=object)
+        for amounts, places in (
+            (self.supply, vertices[found[vertices]]),
+            (self.demand, vertices[~found[vertices]]),
+        ):
+            across += self._by_piece(places, amounts)
+        crossing = arcs[~found[self.tail[arcs]] & found[net.head[arcs]]]
+        np.add.at(across, piece[self.tail[crossing]], self.left[crossing])
+        return across
+
+    def _final(self) -> NDArray[np.bool_]:
+        vertices = np.flatnonzero(self.values.active[self.pieces.piece])
+        final: NDArray[np.bool_] = self._by_piece(vertices, self.supply) == 0
+        return final
+
+    def _cut(self, divided: NDArray[np.bool_], reaching: NDArray[np.bool_]) -> None:
+        pieces, head = self.pieces, self.net.head
+        arcs = np.flatnonzero(divided[pieces.piece[self.tail]])
+        arcs = arcs[reaching[self.tail[arcs]] != reaching[head[arcs]]]
+        upward = arcs[reaching[head[arcs]]]
+        np.add.at(pieces.sink, self.tail[upward], pieces.capacity[upward])
+        np.add.at(pieces.source, head[upward], pieces.capacity[upward])
+        pieces.capacity[arcs] = 0
