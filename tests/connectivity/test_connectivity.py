@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
-from dataclasses import replace
+import math
+import sys
+from collections.abc import Iterator
+from dataclasses import fields, replace
+from fractions import Fraction
 from typing import Any
 
 import networkx as nx
@@ -15,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import preflow
-from preflow.connectivity import global_cut
+from preflow.connectivity import global_cut, reading
 from preflow.connectivity.pair_flows import flow_of_pair, make_network, values_of_pairs
 from preflow.errors import CapacityOverflowError, InvalidInputError, VerificationError
 
@@ -224,6 +229,96 @@ def test_large_and_small_weights() -> None:
     assert wide.value == 0.5
 
 
+FLOAT_MAX = sys.float_info.max
+HUGE = [1e7, 1e10, 1e15, float(2**53 + 2), 1e18, 1e100, 1e300, 5e-324, 1e-310]
+
+
+def check_floats(n: int, edges: list[tuple[int, int, float]]) -> None:
+    """Compare with all cuts, computed exactly: every cut is right beside its own weight."""
+    tail, head, weight = ([edge[i] for edge in edges] for i in range(3))
+    graph = preflow.UndirectedGraph.from_arrays(tail, head, np.array(weight, dtype=float), num_vertices=n)
+    cuts = {
+        side: sum(Fraction(w) for u, v, w in edges if (u in side) != (v in side))
+        for size in range(1, n)
+        for side in itertools.combinations(range(1, n), size)
+    }
+    cut, tree = preflow.global_min_cut(graph), preflow.gomory_hu_tree(graph)
+    assert cut.status == tree.status == "optimal"
+    cut.verify()
+    assert math.isclose(cut.value, min(cuts.values()), rel_tol=2**-40)
+    assert cut.value - min(cuts.values()) <= cut.gap
+    for u, v in itertools.combinations(range(n), 2):
+        least = min(weight for side, weight in cuts.items() if (u in side) != (v in side))
+        assert math.isclose(tree.min_cut_value(u, v), least, rel_tol=2**-40)
+        side = tree.side(u, v) ^ tree.side(u, v)[0]
+        assert math.isclose(cuts[tuple(np.flatnonzero(side).tolist())], least, rel_tol=2**-40)
+    tree.verify()
+
+
+def test_a_huge_weight_spoils_no_other_cut() -> None:
+    weights = [0.5, 0.9, 0.25, 0.3, 1e18, 0.125]
+    cut = preflow.global_min_cut(([0, 1, 2, 3, 0, 1], [1, 2, 3, 0, 2, 3], weights))
+    assert cut.value == 0.675
+    assert cut.gap < 1e-12
+    tree = preflow.gomory_hu_tree(([0, 1, 2, 3, 0, 1], [1, 2, 3, 0, 2, 3], weights))
+    assert tree.min_cut_value(1, 3) == 0.675
+    assert tree.min_cut_value(0, 2) == pytest.approx(1e18)
+    random = np.random.default_rng(1)
+    for _ in range(60):
+        n = int(random.integers(2, 7))
+        ends = random.integers(0, n, (int(random.integers(0, 3 * n)), 2)).tolist()
+        check_floats(
+            n,
+            [
+                (u, v, float(random.choice(HUGE)) if random.random() < 0.1 else random.random())
+                for u, v in ends
+            ],
+        )
+
+
+@pytest.mark.parametrize("bits", [46, 50])
+def test_light_edges_of_a_tree_are_found_in_finer_units(bits: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With few bits for sums, weights of all sizes take many levels, with groups and branches around them."""
+    random = np.random.default_rng(bits)
+    for _ in range(12):
+        n = int(random.integers(4, 30))
+        tail, head = random.integers(0, n, (2, 3 * n))
+        weight = np.floor(2 ** random.uniform(0, 50, 3 * n)).astype(np.int64) | 1
+        graph = preflow.UndirectedGraph.from_arrays(tail, head, weight, num_vertices=n)
+        exact = preflow.gomory_hu_tree(graph)
+        with monkeypatch.context() as patch:
+            patch.setattr(reading, "BITS_OF_SUM", bits)
+            tree = preflow.gomory_hu_tree(graph.with_weights(weight / 2))
+            assert tree.status == "optimal"
+        tree.verify()
+        for u, v in itertools.combinations(range(n), 2):
+            assert math.isclose(2 * tree.min_cut_value(u, v), exact.min_cut_value(u, v), rel_tol=2**-40)
+
+
+def test_largest_floats() -> None:
+    ends = [0, 1, 2, 3, 4], [1, 2, 3, 4, 0]
+    for huge in (1e308, FLOAT_MAX):
+        edges = (*ends, [huge, 0.5, huge, huge, 0.25])
+        assert preflow.global_min_cut(edges).value == 0.75
+        assert preflow.gomory_hu_tree(edges).min_cut_value(1, 2) == 0.75
+    with pytest.raises(CapacityOverflowError, match="a smallest cut may use sum past"):
+        preflow.global_min_cut((*ends, [FLOAT_MAX] * 5))
+    with pytest.raises(CapacityOverflowError, match="a cut of the tree may use sum past"):
+        preflow.gomory_hu_tree(([0, 0, 1], [1, 1, 2], [FLOAT_MAX, FLOAT_MAX, 1.5]))
+
+
+def test_integers_that_no_smallest_cut_uses() -> None:
+    edges = ([0, 1, 2, 3], [1, 2, 3, 0], [2**62, 3, 2**62, 4])
+    cut, tree = (
+        preflow.global_min_cut(edges),
+        preflow.gomory_hu_tree(([0, 1, 2], [1, 2, 2], [7, 2**60, 2**62])),
+    )
+    assert (cut.value, cut.gap) == (7, 0)
+    cut.verify()
+    assert tree.weight.tolist() == [0, 7, 2**60]
+    tree.verify()
+
+
 def test_bad_input() -> None:
     for function in (preflow.gomory_hu_tree, preflow.global_min_cut):
         with pytest.raises(InvalidInputError, match="negative"):
@@ -274,6 +369,70 @@ def test_wrong_results_are_refused() -> None:
     ):
         with pytest.raises(VerificationError):
             wrong.verify()
+
+
+def odd_values(value: Any) -> Iterator[Any]:
+    """Yield what a damaged field may hold."""
+    yield from (
+        None,
+        "x",
+        -1,
+        2**63 - 1,
+        -(2**63),
+        10**400,
+        math.nan,
+        math.inf,
+        (),
+        (0, 0),
+        (0, 99),
+        [1],
+        object(),
+    )
+    if not isinstance(value, np.ndarray):
+        return
+    yield from (
+        value[:-1],
+        np.append(value, value[:1]),
+        value.astype(float),
+        value[None],
+        value.astype(object),
+    )
+    for place, other in itertools.product(range(len(value)), (0, 1, 2, -1, 99, 2**62, -(2**63))):
+        changed = value.copy()
+        changed[place] = other if value.dtype != bool else not value[place]
+        yield changed
+        if value.dtype.kind == "f":
+            changed = value.copy()
+            changed[place] = math.nan
+            yield changed
+
+
+def test_every_field_is_checked() -> None:
+    """verify raises VerificationError and nothing else, unless what was changed claims no more."""
+    arcs = ([0, 0, 1, 2, 3, 3], [1, 2, 2, 3, 4, 5], [3, 1, 4, 2, 5, 6])
+    floats = (*arcs[:2], [0.3, 0.1, 0.4, 0.2, 0.5, 0.6])
+    directed = preflow.FlowNetwork.from_arrays([0, 1, 2, 2, 3, 0], [1, 2, 0, 3, 0, 2], 1)
+    results: list[Any] = [
+        solve(graph) for solve in (preflow.gomory_hu_tree, preflow.global_min_cut) for graph in (arcs, floats)
+    ]
+    for graph in (arcs, directed, nx.complete_graph(4)):
+        results += [preflow.edge_connectivity(graph), preflow.vertex_connectivity(graph)]
+    results += [preflow.edge_connectivity(arcs, 0, 4), preflow.vertex_connectivity(directed, 1, 3)]
+    for result in results:
+        result.verify()
+        for name in (field.name for field in fields(result)):
+            value = getattr(result, name)
+            for odd in odd_values(value):
+                damaged = copy.copy(result)
+                object.__setattr__(damaged, name, odd)
+                try:
+                    damaged.verify()
+                except VerificationError:
+                    continue
+                # A larger gap, another limit of the proof, another side of the same cut: nothing wrong.
+                if name not in ("_gaps", "_limit", "terminals", "side"):
+                    assert type(odd) is type(value), (result, name, odd)
+                    assert np.array_equal(odd, value), (result, name, odd)
 
 
 def test_smallest_floats() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from fractions import Fraction
 from functools import partial
 from itertools import combinations, pairwise
@@ -11,11 +13,12 @@ from typing import Any
 import numpy as np
 
 import preflow
+from preflow.certify.exact import as_integers
 from preflow.errors import CapacityOverflowError
 
 from .harness import Case, Driver, Tally, WrongError, require
 from .oracles import minimum_cut
-from .values import INTEGER_STYLES, integer
+from .values import FRACTION_STYLES, INTEGER_STYLES, fraction, integer
 
 #: From this sum on weights are refused.
 MOST = 2**61
@@ -34,6 +37,77 @@ def make(random: Random, quick: bool = False, *, kind: str = "weights") -> Case:
         case["slopes"] = [integer(random, style) if random.random() < 0.5 else 0 for _ in edges]
         case["style"] = random.choice(["up", "up and down"])
     return case
+
+
+def make_floats(random: Random, quick: bool = False) -> Case:
+    n, style = random.choice([2, 3, 4, 5, 6, 7, 8]), random.choice(FRACTION_STYLES)
+    edges = [
+        [int(random.random() * n), int(random.random() * n), fraction(random, style)]
+        for _ in range(int(random.random() * 3 * n))
+    ]
+    return {"n": n, "edges": edges, "verify": random.random() < 0.05}
+
+
+def is_right(
+    value: float, exact: Fraction, gap: float, least: Fraction, num_edges: int, optimal: bool
+) -> None:
+    """Check the weight of a cut, and that it is the least one within the gap, or within rounding."""
+    room = Fraction(math.ulp(value))
+    require(
+        abs(Fraction(value) - exact) <= room, "the weight is not that of the cut", f"{value}, not {exact}"
+    )
+    require(exact - least <= Fraction(gap) + room, "the gap does not hold", f"{value} within {gap}")
+    if optimal:
+        allowed = least * (Fraction(2) ** -40 + num_edges * Fraction(2) ** -53) + 2 * room
+        require(exact - least <= allowed, "not within the statement", f"{value}, not {float(least)}")
+
+
+def check_floats(case: Case, tally: Tally) -> None:
+    """Check cut trees and smallest cuts of floats of very different sizes."""
+    n, edges = case["n"], case["edges"]
+    tail, head = (np.array([edge[i] for edge in edges], dtype=np.int64) for i in range(2))
+    weight = np.array([edge[2] for edge in edges], dtype=np.float64)
+    graph = preflow.UndirectedGraph.from_arrays(tail, head, weight, num_vertices=n)
+    (whole,), exponent = as_integers(weight)
+    unit = Fraction(2) ** -exponent
+    numbers = [[u, v, int(w)] for (u, v, _), w in zip(edges, whole.tolist(), strict=True)]
+    weights = [(weight_of(numbers, side), side) for side in sides(n)]
+    least = min(each for each, _ in weights) * unit
+    try:
+        cut = preflow.global_min_cut(graph)
+    except CapacityOverflowError:
+        require(least > sys.float_info.max, "a finite cut is refused")
+        tally["overflow"] += 1
+    else:
+        tally["solves"] += 1
+        tally[cut.status] += 1
+        exact = weight_of(numbers, set(np.flatnonzero(cut.side).tolist())) * unit
+        is_right(cut.value, exact, cut.gap, least, len(edges), cut.status == "optimal")
+        if case["verify"]:
+            cut.verify()
+            tally["verified"] += 1
+    between = {
+        (u, v): min(each for each, side in weights if (u in side) != (v in side)) * unit
+        for u, v in combinations(range(n), 2)
+    }
+    try:
+        tree = preflow.gomory_hu_tree(graph)
+    except CapacityOverflowError:
+        require(max(between.values()) > sys.float_info.max, "a finite tree is refused")
+        tally["overflow"] += 1
+        return
+    tally["solves"] += 1
+    optimal = tree.status == "optimal"
+    tally[tree.status] += 1
+    for (u, v), least in between.items():
+        part = set(np.flatnonzero(tree.side(u, v)).tolist())
+        require(v in part and u not in part, "a partition that does not separate")
+        exact = weight_of(numbers, part) * unit
+        value = tree.min_cut_value(u, v)
+        is_right(value, exact, tree.gap, least, len(edges), optimal)
+    if case["verify"] and weight.max(initial=0) < 1e300:
+        tree.verify()
+        tally["verified"] += 1
 
 
 def sides(n: int) -> list[set[int]]:
@@ -149,6 +223,7 @@ def check_parametric(case: Case, tally: Tally) -> None:
 
 DRIVERS = [
     Driver("cuts", partial(make, kind="weights"), check_weights),
+    Driver("float-cuts", make_floats, check_floats),
     Driver("connectivity", partial(make, kind="connectivity"), check_connectivity),
     Driver("parametric", partial(make, kind="parametric"), check_parametric),
 ]

@@ -22,6 +22,7 @@ from ..arrays import Int64
 from ..errors import VerificationError
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
+from .fields import check_array
 
 
 class Rows(NamedTuple):
@@ -253,13 +254,14 @@ def check_contractions(
     for number, (scanned, label) in enumerate(rounds):
         n = len(rows.first) - 1
         _check_vertices(scanned, n, number)
+        check_array(np, label, f"the label of round {number}", (n,), np.int64)
         parent = np.arange(n)
         tree, attachment = tree_of_maxima(n), np.zeros(n, dtype=np.int64)
         if not check_order(rows, scanned, np.int64(value), tree, attachment, parent):
             raise VerificationError(f"the order of round {number} of the proof is not legal")
         while not np.array_equal(parent, parent[parent]):
             parent = parent[parent]
-        if label.shape != (n,) or label.min() < 0 or label.max() >= n:
+        if label.min() < 0 or label.max() >= n:
             raise VerificationError(f"round {number} of the proof has a label that is no vertex")
         some = np.zeros(n, dtype=np.int64)
         some[label] = parent
@@ -280,5 +282,6 @@ def check_contractions(
 
 
 def _check_vertices(order: NDArray[np.int64], num_vertices: int, number: int) -> None:
+    check_array(np, order, f"the order of round {number}", (num_vertices,), np.int64)
     if not np.array_equal(np.sort(order), np.arange(num_vertices)):
         raise VerificationError(f"round {number} of the proof does not have the vertices of its graph")

@@ -25,18 +25,24 @@ Each round joins at least two vertices: the attachment of the last one is the we
 is at least `value`. Mostly the first rounds join nearly all: O(m log n). In graphs that look alike
 everywhere, such as a torus, a round joins two or three. There the flows are cheap, since the earlier vertices
 are near.
+
+Floats are scaled to integers that sum to less than 2**61, as are integers that sum to more. No edge heavier
+than a known cut is in the smallest one. So weights are cut off at the smallest weight of all edges at one
+vertex, and again at the cut found, until the gap is small beside it
+(:func:`preflow.graph.scaling.solve_within_gap`).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Array, GraphInput, Int64, WeightInput
+from ..arrays import GraphInput, Int64, WeightInput
 from ..certify.contraction import (
     Contraction,
     Rows,
@@ -47,19 +53,21 @@ from ..certify.contraction import (
     set_leaf,
     tree_of_maxima,
 )
+from ..certify.fields import check_array, checked_number, reading_fields
 from ..drawing.axes import number
 from ..drawing.networks import draw_graph, side_colours
-from ..errors import VerificationError
+from ..errors import CapacityOverflowError, VerificationError
 from ..graph.edge_tables import labelled_pairs, labelled_sides
 from ..graph.network import exact_sum
-from ..graph.scaling import float_sum, sum_slack
+from ..graph.scaling import Rule, accepted_gap, solve_within_gap
 from ..graph.undirected import UndirectedGraph
 from ..kernels.atomics import relaxed_load
 from ..kernels.kernel import kernel
 from ..solving.drawn import DrawnResult
+from ..solving.result import Status
 from ..solving.run import Control, run_interruptibly
 from .pair_flows import join_to_sources, make_network, make_work
-from .reading import read_weighted_graph, whole_weights
+from .reading import WholeWeights, degrees, is_optimal, read_weighted_graph, weight_across, whole_weights
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -122,25 +130,31 @@ class GlobalMinCut(DrawnResult):
     Attributes
     ----------
     value : int or float
-        Its weight; 0 if the graph is not connected.
+        Its weight; 0 if the graph is not connected. The sum of floats is correctly rounded.
     side : ndarray of bool, shape (num_vertices,)
         One side of the cut; neither is empty.
     graph : UndirectedGraph
         Its weights are the numbers that cuts add up: 1 for each edge if the graph was given without weights.
     gap : float
         How far the value may be from the minimum, since weights that are not integers were rounded; 0 for
-        integers.
+        integers. Proved.
     """
 
     value: int | float
     side: NDArray[np.bool_]
     graph: UndirectedGraph
     gap: float
+    _limit: float
     _rounds: tuple[Contraction, ...]
     _order: NDArray[np.int64]
 
     def __post_init__(self) -> None:
         self.side.flags.writeable = False
+
+    @property
+    def status(self) -> Status:
+        """The word "optimal", or "approximate" where the gap is not small beside the value."""
+        return "optimal" if is_optimal(self.gap, self.value, self.graph.num_edges) else "approximate"
 
     @property
     def edges(self) -> NDArray[np.int64]:
@@ -175,24 +189,26 @@ class GlobalMinCut(DrawnResult):
         VerificationError
             The proof fails: please report it as a bug.
         """
+        with reading_fields():
+            self._verify()
+
+    def _verify(self) -> None:
         graph = self.graph
-        if self.side.shape != (graph.num_vertices,) or self.side.all() or not self.side.any():
+        check_array(np, self.side, "side", (graph.num_vertices,), np.bool_)
+        if self.side.all() or not self.side.any():
             raise VerificationError("the side of the cut does not fit the graph")
         assert graph.weight is not None
-        total = _sum(graph.weight[self.edges])
-        if abs(total - self.value) > sum_slack(total, self.value):
-            raise VerificationError(f"the cut has weight {total}, not {self.value}")
-        if total == 0:
-            return
-        whole = whole_weights(graph.weight)
-        least = int(exact_sum(whole.weight[self.edges]))
-        check_contractions(_rows(graph, whole.weight), least, self._rounds, self._order)
-        if self.gap < whole.error:
-            raise VerificationError(f"the gap is {self.gap}, and rounding may have changed {whole.error}")
+        found = _Found.of(graph, _whole(graph, checked_number(self._limit, "limit")), self.side)
+        if found.least > 0:
+            check_contractions(_rows(graph, found.whole.weight), found.least, self._rounds, self._order)
+        for name, claimed, true in (("value", self.value, found.upper), ("gap", self.gap, found.gap)):
+            if checked_number(claimed, name) != true:
+                raise VerificationError(f"the {name} of the cut is {true}, not {claimed}")
 
     def _summary(self) -> str:
         size = int(np.count_nonzero(self.side))
-        return f"value {self.value:,}, {size:,} of {len(self.side):,} vertices on one side"
+        found = "value" if self.status == "optimal" else f"approximate within {self.gap:.2g}, value"
+        return f"{found} {self.value:,}, {size:,} of {len(self.side):,} vertices on one side"
 
     def _draw(self, ax: Axes | None) -> Axes:
         graph = self.graph
@@ -202,8 +218,66 @@ class GlobalMinCut(DrawnResult):
         return draw_graph(ax, graph.tail, graph.head, crossing, texts, graph.labels, side_colours(self.side))
 
 
-def _sum(values: Array) -> int | float:
-    return float_sum(values) if values.dtype.kind == "f" else exact_sum(values)
+def _whole(graph: UndirectedGraph, limit: float) -> WholeWeights:
+    """Return weights as integers of which the sum is below 2**61, cut off at a limit."""
+    assert graph.weight is not None
+    return whole_weights(graph.weight, limit, lambda weight: float(weight.sum()))
+
+
+class _Found(NamedTuple):
+    """A cut that is the smallest one of the integers `whole`: see :class:`preflow.graph.scaling.Outcome`.
+
+    Attributes
+    ----------
+    side : ndarray of bool
+    whole : WholeWeights
+        The weights, of which the sum is below 2**61.
+    least : int
+        The weight of the cut in these.
+    upper : int or float
+        The weight of the cut.
+    limit : float
+        Weights were cut off there.
+    rounds, order
+        The proof.
+    finished : bool
+    """
+
+    side: NDArray[np.bool_]
+    whole: WholeWeights
+    least: int
+    upper: int | float
+    limit: float = 0.0
+    rounds: tuple[Contraction, ...] = ()
+    order: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+    finished: bool = True
+
+    @classmethod
+    def of(cls, graph: UndirectedGraph, whole: WholeWeights, side: NDArray[np.bool_]) -> _Found:
+        """Return the cut with a side."""
+        assert graph.weight is not None
+        across = side[graph.tail] != side[graph.head]
+        return cls(side, whole, int(exact_sum(whole.weight[across])), weight_across(graph.weight[across]))
+
+    @property
+    def scale_exponent(self) -> int | None:
+        """The power of two of the integers."""
+        return self.whole.exponent
+
+    @property
+    def gap(self) -> float:
+        """How far the weight may be from the minimum."""
+        return self.whole.gap(self.upper, self.whole.bound(self.least))
+
+    @property
+    def lower(self) -> int | float:
+        """The least weight of a cut."""
+        return self.upper - self.gap
+
+    @property
+    def size(self) -> int | float:
+        """The sum of the terms of the weight."""
+        return self.upper
 
 
 def _rows(graph: UndirectedGraph, weight: NDArray[np.int64]) -> Rows:
@@ -227,7 +301,7 @@ def global_min_cut(graph: GraphInput, *, weight: WeightInput = None) -> GlobalMi
     InvalidInputError
         The graph is directed, has less than two vertices, or a weight is negative or infinite.
     CapacityOverflowError
-        The weights sum past 2**61.
+        Integers that the smallest cut may use sum past 2**61, or floats past float64.
 
     Notes
     -----
@@ -243,12 +317,22 @@ def global_min_cut(graph: GraphInput, *, weight: WeightInput = None) -> GlobalMi
     """
     read = read_weighted_graph(graph, weight, ("weight", "capacity"), "global_min_cut")
     assert read.weight is not None
-    whole = whole_weights(read.weight)
+    least = float(degrees(read.num_vertices, read.tail, read.head, read.weight).min())
     control = Control()
-    side, rounds, order = run_interruptibly(lambda: _contract(_rows(read, whole.weight), control), control)
-    value = _sum(read.weight[side[read.tail] != side[read.head]])
-    gap = whole.error + sum_slack(value) if whole.error else 0.0
-    return GlobalMinCut(value, side, read, gap, rounds, order)
+
+    def solve(rule: Rule) -> _Found:
+        limit = least if rule.bound is None else float(rule.bound)
+        whole = _whole(read, limit)
+        side, rounds, order = _contract(_rows(read, whole.weight), control)
+        found = _Found.of(read, whole, side)
+        return found._replace(limit=limit, rounds=rounds, order=order, finished=not control.stopped)
+
+    is_float = read.weight.dtype.kind == "f"
+    accepted = accepted_gap(read.num_edges) if is_float else 0.0
+    found = run_interruptibly(lambda: solve_within_gap(solve, is_float=True, accepted=accepted), control)
+    if found.upper == math.inf or (not is_float and found.gap > 0):
+        raise CapacityOverflowError("the weights that a smallest cut may use sum past 2**61, or past float64")
+    return GlobalMinCut(found.upper, found.side, read, found.gap, found.limit, found.rounds, found.order)
 
 
 def _contract(

@@ -3,12 +3,30 @@
 Gusfield, "Very Simple Methods for All Pairs Network Flow Analysis", SIAM J. Computing 19 (1990), with the
 exchange of parents that makes the tree a cut tree in the sense of Gomory and Hu (1961), not only a tree of
 values. All flows use one network (:mod:`.pair_flows`).
+
+Floats are scaled to integers. No cut of the tree is heavier than the second largest weight of all edges at
+one vertex: there they are cut off. An edge of the tree that is light beside that may have lost too much to
+rounding. Then the light edges are found again, in a finer unit, and the heavy ones around them::
+
+    the tree of the rounded weights; the gap of each edge is small beside its weight: return it
+    light: the edges whose gap is not small, and all that are no heavier
+    the groups: the parts of the tree without its light edges
+        no cut as light as a light edge separates two vertices of a group
+    the tree of the groups, each as one vertex, cut off at the heaviest light edge     recursively
+    for each group:
+        the tree of its vertices, where each branch of the tree of groups is one vertex
+        a branch hangs from the vertex of the group to which that tree connects it
+
+This is the method of Gomory and Hu with the light cuts first. Each level has a limit of less than half.
 """
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Hashable
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,18 +34,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Array, GraphInput, WeightInput
+from ..certify.fields import check_array, reading_fields
 from ..drawing.axes import number
 from ..drawing.networks import draw_graph, matched_colours
-from ..errors import InvalidInputError, VerificationError
+from ..errors import CapacityOverflowError, InvalidInputError, VerificationError
 from ..graph.edge_tables import data_frame, labelled_sides, labels_of
-from ..graph.network import FlowNetwork, exact_sum
-from ..graph.scaling import float_sum, sum_slack
+from ..graph.network import INT64_MAX, FlowNetwork
+from ..graph.scaling import MARGIN
 from ..graph.undirected import UndirectedGraph
 from ..maxflow.api import max_flow
 from ..solving.drawn import DrawnResult
+from ..solving.result import Status
 from ..solving.run import Control, run_interruptibly
-from .pair_flows import gusfield, make_network, make_work
-from .reading import read_weighted_graph, whole_weights
+from .pair_flows import PairNetwork, gusfield, make_network, make_searches, make_work, pair_values
+from .reading import WholeWeights, degrees, is_optimal, read_weighted_graph, weight_across, whole_weights
 
 if TYPE_CHECKING:
     import pandas
@@ -53,22 +73,32 @@ class GomoryHuTree(DrawnResult):
     parent : ndarray of int64, shape (num_vertices,)
         The parent of each vertex; vertex 0 is the root and has itself.
     weight : ndarray of int64 or float64, shape (num_vertices,)
-        The weight of the edge from each vertex to its parent; 0 for the root.
+        The weight of the edge from each vertex to its parent; 0 for the root. Sums of floats are correctly
+        rounded.
     graph : UndirectedGraph
         Its weights are the numbers that cuts add up: 1 for each edge if the graph was given without weights.
     gap : float
         How far a weight may be from the minimum, since weights that are not integers were rounded for the
-        flows; 0 for integers.
+        flows; 0 for integers. Proved. This is the largest one of all edges; the gap of a light edge is small
+        beside its own weight where `status` is "optimal".
     """
 
     parent: NDArray[np.int64]
     weight: Array
     graph: UndirectedGraph
     gap: float
+    _gaps: NDArray[np.float64]
 
     def __post_init__(self) -> None:
         for array in (self.parent, self.weight):
             array.flags.writeable = False
+
+    @property
+    def status(self) -> Status:
+        """The word "optimal", or "approximate" where the gap of an edge is not small beside its weight."""
+        found = zip(self._gaps.tolist(), self.weight.tolist(), strict=True)
+        close = all(is_optimal(gap, weight, self.graph.num_edges) for gap, weight in found)
+        return "optimal" if close else "approximate"
 
     @cached_property
     def _shape(self) -> _Shape:
@@ -164,31 +194,39 @@ class GomoryHuTree(DrawnResult):
         VerificationError
             The proof fails: please report it as a bug.
         """
+        with reading_fields():
+            self._verify()
+
+    def _verify(self) -> None:
         graph = self.graph
         n = graph.num_vertices
         assert graph.weight is not None
-        if self.parent.shape != (n,) or self.weight.shape != (n,) or self.parent[0] != 0:
+        check_array(np, self.parent, "parent", (n,), np.int64)
+        check_array(np, self.weight, "weight", (n,), graph.weight.dtype)
+        check_array(np, self._gaps, "the gaps", (n,), np.float64)
+        if self.parent[0] != 0 or self.parent.min() < 0 or self.parent.max() >= n:
             raise VerificationError("the tree does not fit the graph")
-        if self.parent.min() < 0 or self.parent.max() >= n or (self.parent[self._ancestors()] != 0).any():
+        if (self.parent[self._ancestors()] != 0).any():
             raise VerificationError("the parents are not a tree")
+        if self.weight[0] != 0 or not (self._gaps >= 0).all() or self.gap != self._gaps.max():
+            raise VerificationError(f"the weight of the root is {self.weight[0]}, and the gap {self.gap}")
         network = FlowNetwork(n, graph.tail, graph.head, graph.weight, reverse_capacity=graph.weight)
         for vertex in range(1, n):
             parent = int(self.parent[vertex])
-            side = self._below(vertex)
-            crossing = graph.weight[side[graph.tail] != side[graph.head]]
-            total = _sum(crossing)
-            slack = self.gap + sum_slack(total)
-            if abs(total - self.weight[vertex].item()) > slack or side[parent]:
+            side = _below(self.parent, vertex)
+            total = weight_across(graph.weight[side[graph.tail] != side[graph.head]])
+            if total != self.weight[vertex].item() or side[parent]:
                 raise VerificationError(
                     f"the cut between {graph.name(vertex)} and {graph.name(parent)} has weight {total}, "
                     f"not {self.weight[vertex]}"
                 )
             flow = max_flow(network, vertex, parent, method="serial-fifo")
             flow.verify()
-            if total - flow.value > slack + flow.gap:
+            slack = self._gaps[vertex].item() + flow.gap
+            if not is_optimal(total - flow.lower_bound - slack, total, graph.num_edges):
                 raise VerificationError(
                     f"the cut between {graph.name(vertex)} and {graph.name(parent)} is not minimum: "
-                    f"{total}, and there is one of {flow.value}"
+                    f"{total}, and there is one of {flow.upper_bound}"
                 )
 
     def _ancestors(self) -> NDArray[np.int64]:
@@ -198,19 +236,10 @@ class GomoryHuTree(DrawnResult):
             ancestor = ancestor[ancestor]
         return ancestor
 
-    def _below(self, vertex: int) -> NDArray[np.bool_]:
-        """Return which vertices are in the subtree of a vertex."""
-        below = np.zeros(len(self.parent), dtype=bool)
-        below[vertex] = True
-        step = self.parent.copy()
-        step[vertex] = vertex
-        for _ in range(len(self.parent).bit_length()):
-            step = step[step]
-        return below[step]
-
     def _summary(self) -> str:
         least = self.weight[1:].min()
-        return f"{len(self.parent):,} vertices, lightest edge {least:,}"
+        found = "" if self.status == "optimal" else f"approximate within {self.gap:.2g}, "
+        return f"{found}{len(self.parent):,} vertices, lightest edge {least:,}"
 
     def _draw(self, ax: Axes | None) -> Axes:
         """Draw the tree with its weights, the lightest edges red."""
@@ -222,8 +251,192 @@ class GomoryHuTree(DrawnResult):
         return draw_graph(ax, self.parent[1:], np.arange(1, n), lightest, texts, self.graph.labels, colours)
 
 
-def _sum(values: Array) -> int | float:
-    return float_sum(values) if values.dtype.kind == "f" else exact_sum(values)
+class _Edges(NamedTuple):
+    """The edges of a graph, without loops."""
+
+    num_vertices: int
+    tail: NDArray[np.int64]
+    head: NDArray[np.int64]
+    weight: Array
+
+    def merged(self, label: NDArray[np.int64], num_labels: int) -> _Edges:
+        """Return the graph in which vertices with the same label are one."""
+        tail, head = label[self.tail], label[self.head]
+        kept = tail != head
+        return _Edges(num_labels, tail[kept], head[kept], self.weight[kept])
+
+    def degrees(self, weight: Array | None = None) -> NDArray[np.float64]:
+        """Return the weight at each vertex."""
+        return degrees(self.num_vertices, self.tail, self.head, self.weight if weight is None else weight)
+
+    def weights_of(self, parent: NDArray[np.int64], control: Control) -> list[int | float]:
+        """Return the weight of the cut of each edge of a tree; 0 for the root, vertex 0."""
+        found: list[int | float] = [0]
+        for vertex in range(1, self.num_vertices):
+            if control.stopped:
+                return [*found, *[0] * (self.num_vertices - vertex)]
+            side = _below(parent, vertex)
+            found.append(weight_across(self.weight[side[self.tail] != side[self.head]]))
+        return found
+
+
+class _Tree(NamedTuple):
+    """A cut tree.
+
+    Attributes
+    ----------
+    parent : ndarray of int64, shape (n,)
+    weight : list of int or float
+        The weight of the cut of each vertex.
+    lower : list of Fraction
+        A minimum cut between each vertex and its parent weighs this at least.
+    gap : list of float
+        How far each weight may be from the minimum.
+    """
+
+    parent: NDArray[np.int64]
+    weight: list[int | float]
+    lower: list[Fraction]
+    gap: list[float]
+
+    @classmethod
+    def of(
+        cls, parent: NDArray[np.int64], weight: list[int | float], lower: list[Fraction], whole: WholeWeights
+    ) -> _Tree:
+        """Return the tree with its gaps."""
+        return cls(parent, weight, lower, list(map(whole.gap, weight, lower)))
+
+
+class _Rounded(NamedTuple):
+    """The tree of rounded weights, and the values of its edges."""
+
+    whole: WholeWeights
+    network: PairNetwork
+    parent: NDArray[np.int64]
+    value: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, edges: _Edges, limit: float, control: Control) -> _Rounded:
+        """Return the tree of weights that are cut off at a limit."""
+        n = edges.num_vertices
+        whole = whole_weights(edges.weight, limit, lambda weight: edges.degrees(weight).max(initial=0.0))
+        network = make_network(n, edges.tail, edges.head, whole.weight, whole.weight)
+        parent, value = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
+        gusfield(network, make_work(network), parent, value, control.stop)
+        return cls(whole, network, parent, value)
+
+
+def _below(parent: NDArray[np.int64], vertex: int) -> NDArray[np.bool_]:
+    """Return which vertices are in the subtree of a vertex."""
+    found: NDArray[np.bool_] = _first_of(parent, np.array([vertex])) == vertex
+    return found
+
+
+def _first_of(parent: NDArray[np.int64], some: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the first one of some vertices, or the root, on the way from each vertex to the root."""
+    step: NDArray[np.int64] = parent.copy()
+    step[some] = some
+    for _ in range(len(parent).bit_length()):
+        step = step[step]
+    return step
+
+
+def _cut_tree(edges: _Edges, limit: float, control: Control) -> _Tree:
+    """Return a cut tree with edges that are each right beside their own weight, and up to the limit."""
+    rounded = _Rounded.of(edges, limit, control)
+    whole, parent, value = rounded.whole, rounded.parent, rounded.value
+    lower = [whole.bound(least) for least in value.tolist()]
+    if whole.exponent is None:
+        return _Tree.of(parent, value.astype(edges.weight.dtype).tolist(), lower, whole)
+    weight = edges.weights_of(parent, control)
+    tree = _Tree.of(parent, weight, lower, whole)
+    light = ~np.array(
+        [is_optimal(gap, w, len(edges.weight)) for gap, w in zip(tree.gap, weight, strict=True)]
+    )
+    light[0] = False
+    while light.any() and not control.stopped:
+        heaviest = max(weight[v] for v in np.flatnonzero(light).tolist())
+        if not 2 * heaviest < limit:
+            return tree
+        # As integers, no cut of this weight is heavier than this.
+        most = math.floor(Fraction(heaviest * MARGIN) / whole.bound(1))
+        known, light = light, np.append(False, value[1:] <= most)
+        if np.array_equal(light, known):
+            return _refined(edges, rounded, light, _Limits(limit, heaviest, whole.bound(most + 1)), control)
+    return tree
+
+
+class _Limits(NamedTuple):
+    """The limits of one level.
+
+    Attributes
+    ----------
+    heavy, light : float
+        No edge of the tree, and no light one, is heavier.
+    between : Fraction
+        Cuts that separate vertices of a group weigh this at least.
+    """
+
+    heavy: float
+    light: float
+    between: Fraction
+
+
+def _refined(
+    edges: _Edges, rounded: _Rounded, light: NDArray[np.bool_], limits: _Limits, control: Control
+) -> _Tree:
+    """Return the cut tree with light edges in a finer unit: see the start of this file."""
+    n = edges.num_vertices
+    tops, label = np.unique(_first_of(rounded.parent, np.flatnonzero(light)), return_inverse=True)
+    groups = _cut_tree(edges.merged(label, len(tops)), limits.light, control)
+    # The ends of the edge between each group and its parent. A group of one vertex is called its top.
+    lower_end, upper_end = tops.copy(), tops[groups.parent]
+    pairs = [np.zeros((2, 0), dtype=np.int64)]
+    for group, members in enumerate(np.split(np.argsort(label, kind="stable"), _ends_of_groups(label))):
+        if len(members) == 1:
+            continue
+        # Each branch around the group is named by the child of the group in it, or 0, the root.
+        branch = _first_of(groups.parent, np.append(np.flatnonzero(groups.parent == group), group))
+        names, count = np.unique(branch[branch != group]), len(members)
+        place = count + np.searchsorted(names, branch)[label]
+        place[members] = np.arange(count)
+        part = _Rounded.of(edges.merged(place, count + len(names)), limits.heavy, control).parent
+        # No light cut separates vertices of the group, so branches hang from these.
+        holder = members[_first_of(part, np.arange(count))]
+        pairs.append(np.array([members[1:], holder[part[1:count]]]))
+        for name, vertex in zip(names.tolist(), holder[count:].tolist(), strict=True):
+            if name:
+                upper_end[name] = vertex
+            else:
+                lower_end[group] = vertex
+    heavy = np.concatenate(pairs, axis=1)
+    least, most = np.zeros(heavy.shape[1], dtype=np.int64), np.full(heavy.shape[1], np.iinfo(np.int64).max)
+    network = rounded.network
+    memory = network, make_work(network), make_searches(network)
+    pair_values(*memory, heavy, most, least, control.stop)
+    bounds = [rounded.whole.bound(value) for value in least.tolist()]
+    bounds += [min(low, limits.between) for low in groups.lower[1:]]
+    parent, child = _rooted(n, np.append(heavy, np.array([lower_end[1:], upper_end[1:]]), axis=1))
+    lower = [Fraction(0)] * n
+    for vertex, bound in zip(child.tolist(), bounds, strict=True):
+        lower[vertex] = bound
+    return _Tree.of(parent, edges.weights_of(parent, control), lower, rounded.whole)
+
+
+def _ends_of_groups(label: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return where groups but the last one end in an array sorted by labels."""
+    return np.cumsum(np.bincount(label))[:-1]
+
+
+def _rooted(num_vertices: int, edges: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the parents in a tree with root 0, and the end of each edge that is not the parent."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import breadth_first_order
+
+    graph = csr_array((np.ones(num_vertices - 1), edges), shape=(num_vertices, num_vertices))
+    parent = breadth_first_order(graph, 0, directed=False)[1].astype(np.int64)
+    parent[0] = 0
+    return parent, np.where(parent[edges[0]] == edges[1], edges[0], edges[1])
 
 
 def gomory_hu_tree(graph: GraphInput, *, weight: WeightInput = None) -> GomoryHuTree:
@@ -252,11 +465,12 @@ def gomory_hu_tree(graph: GraphInput, *, weight: WeightInput = None) -> GomoryHu
         no capacity, which is an infinite one in NetworkX. Or `weight` is left out, and edges have numbers,
         but none with a usual name.
     CapacityOverflowError
-        The weights sum past 2**61.
+        Integers that a cut of the tree may use sum past 2**61, or floats past float64.
 
     Notes
     -----
-    n - 1 maximum flows by Dinic's method in one residual network. Gusfield 1990; Gomory and Hu 1961.
+    n - 1 maximum flows by Dinic's method in one residual network. Gusfield 1990; Gomory and Hu 1961. Floats
+    of very different sizes take up to four times as many.
 
     Examples
     --------
@@ -270,17 +484,19 @@ def gomory_hu_tree(graph: GraphInput, *, weight: WeightInput = None) -> GomoryHu
     """
     read = read_weighted_graph(graph, weight, ("capacity", "weight"), "gomory_hu_tree")
     assert read.weight is not None
-    whole = whole_weights(read.weight)
-    n = read.num_vertices
-    network = make_network(n, read.tail, read.head, whole.weight, whole.weight)
-    work = make_work(network)
-    parent, value = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
-    control = Control()
-    run_interruptibly(lambda: gusfield(network, work, parent, value, control.stop), control)
-    if whole.error == 0:
-        weights = value.astype(read.weight.dtype) if read.weight.dtype.kind == "f" else value
-        return GomoryHuTree(parent, weights, read, 0.0)
-    exact = GomoryHuTree(parent, value, read, whole.error)
-    sides = (exact._below(v) for v in range(1, n))
-    sums = [_sum(read.weight[side[read.tail] != side[read.head]]) for side in sides]
-    return GomoryHuTree(parent, np.array([0.0, *sums]), read, whole.error + sum_slack(float(sum(sums))))
+    n, control = read.num_vertices, Control()
+    proper = read.tail != read.head
+    ends = read.tail.astype(np.int64)[proper], read.head.astype(np.int64)[proper]
+    edges = _Edges(n, *ends, read.weight[proper])
+    # Any cut between two vertices has one that is no heavier around one of them.
+    limit = float(np.sort(edges.degrees())[-2])
+
+    tree = run_interruptibly(lambda: _cut_tree(edges, limit, control), control)
+    is_float = read.weight.dtype.kind == "f"
+    most = sys.float_info.max if is_float else INT64_MAX
+    if max(tree.weight) > most or (not is_float and any(tree.gap)):
+        raise CapacityOverflowError(
+            "the weights that a cut of the tree may use sum past 2**61, or past float64"
+        )
+    weights = np.array(tree.weight, dtype=read.weight.dtype)
+    return GomoryHuTree(tree.parent, weights, read, max(tree.gap), np.array(tree.gap))

@@ -2,57 +2,111 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Array, GraphInput, WeightInput
-from ..errors import CapacityOverflowError, InvalidInputError
-from ..graph.network import EXACT_FLOAT, FlowNetwork
+from ..errors import InvalidInputError
+from ..graph.network import EXACT_FLOAT, FlowNetwork, exact_sum
+from ..graph.scaling import MARGIN, is_close, limit_above, scaled
 from ..graph.undirected import UndirectedGraph, as_undirected_graph
 
-#: The sum of all weights, as integers, is below two to this power.
+#: Sums of weights, as integers, are below two to this power.
 BITS_OF_SUM = 61
-LEAST_FLOAT = float(np.nextafter(0.0, 1.0))
 
 
 class WholeWeights(NamedTuple):
-    """Weights as integers.
+    """Weights as integers, cut off at a limit: unchanged, or multiplied by a power of two and rounded down.
+
+    Whatever the limit, a cut of these integers is at most as heavy as that of the weights.
 
     Attributes
     ----------
     weight : ndarray of int64
-    error : float
-        By how much the sum of all weights may have changed; 0 where they are exact.
+    exponent : int or None
+        The power; None where none was rounded.
     """
 
     weight: NDArray[np.int64]
-    error: float
+    exponent: int | None = None
+
+    def bound(self, amount: int) -> Fraction:
+        """Return an amount of these integers in the unit of the weights."""
+        return Fraction(amount) / Fraction(2) ** (self.exponent or 0)
+
+    def gap(self, total: int | float, lower: Fraction) -> float:
+        """Return how far a cut may be from the smallest one, which weighs `lower` at least; rounded up.
+
+        `total` is the weight of the cut as :func:`weight_across` returns it.
+        """
+        if total == math.inf:
+            return math.inf
+        difference = Fraction(total) - lower
+        if self.exponent is None or isinstance(total, int):
+            return float(abs(difference))
+        return math.nextafter(max(float(difference), 0.0) + math.ulp(total) / 2, math.inf)
 
 
-def whole_weights(weight: Array) -> WholeWeights:
-    """Return weights as integers: unchanged, or scaled and rounded down.
+def exact_weights(weight: Array) -> WholeWeights | None:
+    """Return weights as the same integers; None where they are none, or sum past 2**61."""
+    whole = weight.dtype.kind == "i" or bool(((weight == np.rint(weight)) & (weight <= EXACT_FLOAT)).all())
+    if not whole or float(weight.sum(dtype=np.float64)) >= 2.0**BITS_OF_SUM:
+        return None
+    return WholeWeights(weight.astype(np.int64, copy=False))
 
-    Raises
-    ------
-    CapacityOverflowError
-        The sum of integers passes 2**61.
+
+def whole_weights(weight: Array, limit: float, largest_sum: Callable[[Array], float]) -> WholeWeights:
+    """Return weights as integers, cut off above a limit; floats, and integers that do not fit, are scaled.
+
+    Parameters
+    ----------
+    weight : ndarray
+    limit : float
+        The weight of a cut. No lighter cut contains an edge that was cut off.
+    largest_sum : function
+        Returns the largest sum of weights that must be below 2**61.
     """
-    total = float(weight.sum(dtype=np.float64))
+    exact = exact_weights(weight)
+    if exact is not None:
+        return exact
+    limit = limit_above(limit)
+    cut_off = np.minimum(weight, limit)
+    # Sums of floats near the largest one would overflow.
+    unit = int(np.frexp(cut_off.max())[1])
+    bits = int(np.frexp(largest_sum(np.ldexp(cut_off, -unit)) * MARGIN)[1]) + unit
+    exponent = BITS_OF_SUM - bits
+    if weight.dtype.kind == "i" and exponent >= 0:
+        return WholeWeights(scaled(weight, 0, limit, np))
+    return WholeWeights(scaled(weight, exponent, limit, np).astype(np.int64), exponent)
+
+
+def degrees(num_vertices: int, tail: Array, head: Array, weight: Array) -> NDArray[np.float64]:
+    """Return the weight of the edges at each vertex but for loops, in float64."""
+    proper = tail != head
+    ends = np.concatenate([tail[proper], head[proper]])
+    return np.bincount(ends, np.tile(weight[proper], 2), num_vertices).astype(np.float64)
+
+
+def weight_across(weight: Array) -> int | float:
+    """Return the sum of the weights of some edges, correctly rounded; infinite where it passes float64."""
     if weight.dtype.kind == "i":
-        if total >= 2.0**BITS_OF_SUM:
-            raise CapacityOverflowError("the weights sum past 2**61")
-        return WholeWeights(weight, 0.0)
-    if np.all((weight == np.rint(weight)) & (weight <= EXACT_FLOAT)) and total < 2.0**BITS_OF_SUM:
-        return WholeWeights(weight.astype(np.int64), 0.0)
-    if not np.isfinite(total):
-        raise CapacityOverflowError("the weights sum past float64")
-    exponent = BITS_OF_SUM - 1 - int(np.frexp(total)[1])
-    # Of the smallest floats, no error is below the smallest one.
-    error = len(weight) * max(2.0**-exponent, LEAST_FLOAT)
-    return WholeWeights(np.floor(np.ldexp(weight, exponent)).astype(np.int64), error)
+        return exact_sum(weight)
+    try:
+        return math.fsum(weight.tolist())
+    except OverflowError:
+        return math.inf
+
+
+def is_optimal(gap: float, weight: int | float, num_edges: int) -> bool:
+    """Return whether a gap is that of an optimal cut: 0 for integers; sums of floats are rounded."""
+    if isinstance(weight, int):
+        return gap == 0
+    return is_close(gap, weight, num_edges, math.ulp(weight))
 
 
 def read_weighted_graph(

@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import GraphInput
+from ..certify.fields import check_array, checked_number, reading_fields
 from ..drawing.networks import draw_graph, removed_colours, side_colours
 from ..errors import InvalidInputError, VerificationError
 from ..graph.edge_tables import labelled_pairs, labelled_sides, labels_of
@@ -96,23 +97,30 @@ class EdgeConnectivity(DrawnResult):
     def verify(self) -> None:
         """Prove that the edges disconnect the graph, and that fewer do not.
 
-        The second proof is that of :func:`preflow.global_min_cut` for undirected graphs, one maximum flow for
-        two vertices, and 2n - 2 of them for directed graphs, by another solver than the one that found the
-        edges.
+        The second proof solves the problem again: by :func:`preflow.global_min_cut` for undirected graphs,
+        one maximum flow for two vertices, and 2n - 2 of them for directed graphs, by another solver than the
+        one that found the edges.
 
         Raises
         ------
         VerificationError
             The proof fails: please report it as a bug.
         """
+        with reading_fields():
+            self._verify()
+
+    def _verify(self) -> None:
         graph, side = self.graph, self.side
         n = graph.num_vertices
-        if side.shape != (n,) or side.all() or not side.any():
+        check_array(np, side, "side", (n,), np.bool_)
+        check_array(np, self.edges, "edges", (-1,), np.int64)
+        _check_terminals(self.terminals, n)
+        if side.all() or not side.any():
             raise VerificationError("the side of the cut does not fit the graph")
         if self.terminals is not None and (side[self.terminals[0]] or not side[self.terminals[1]]):
             raise VerificationError("the cut does not separate the two vertices")
         crossing = _crossing(graph, side)
-        if not np.array_equal(crossing, self.edges) or self.value != len(crossing):
+        if not np.array_equal(crossing, self.edges) or checked_number(self.value, "value") != len(crossing):
             raise VerificationError(f"{len(crossing)} edges lead over the cut, not {self.value}")
         if self.value == 0:
             return
@@ -190,17 +198,27 @@ class VertexConnectivity(DrawnResult):
         VerificationError
             The proof fails: please report it as a bug.
         """
+        with reading_fields():
+            self._verify()
+
+    def _verify(self) -> None:
         graph = self.graph
         n = graph.num_vertices
+        check_array(np, self.side, "side", (n,), np.bool_)
+        check_array(np, self.vertices, "vertices", (-1,), np.int64)
+        _check_terminals(self.terminals, n)
+        vertices, value = self.vertices, checked_number(self.value, "value")
+        if (np.diff(vertices, prepend=-1) <= 0).any() or (vertices >= n).any():
+            raise VerificationError("the vertices are not ascending numbers of vertices of the graph")
         simple = _simple(graph)
         if self.terminals is None and _is_complete(simple):
-            if self.value != n - 1 or len(self.vertices):
+            if value != n - 1 or len(vertices) or self.side.any():
                 raise VerificationError(f"any two vertices are neighbours, so the value is {n - 1}")
             return
         rest = np.ones(n, dtype=bool)
-        rest[self.vertices] = False
+        rest[vertices] = False
         inside, outside = self.side & rest, ~self.side & rest
-        if self.value != n - rest.sum() or not inside.any() or not outside.any():
+        if value != len(vertices) or not inside.any() or not outside.any():
             raise VerificationError("the side of the cut does not fit the graph")
         if self.terminals is not None and not (outside[self.terminals[0]] and inside[self.terminals[1]]):
             raise VerificationError("the cut does not separate the two vertices")
@@ -226,6 +244,15 @@ class VertexConnectivity(DrawnResult):
         colours = removed_colours(self.side, self.vertices)
         edges = np.zeros(len(graph.tail), dtype=bool)
         return draw_graph(ax, graph.tail, graph.head, edges, [""] * len(edges), graph.labels, colours)
+
+
+def _check_terminals(terminals: object, num_vertices: int) -> None:
+    """Check that these are None or a tuple of two different vertices."""
+    if terminals is None:
+        return
+    pair = terminals if isinstance(terminals, tuple) else ()
+    if len(pair) != 2 or not all(isinstance(v, int) and 0 <= v < num_vertices for v in pair):
+        raise VerificationError(f"the terminals are no two vertices: {terminals!r}")
 
 
 def _check_least(value: int, other: int) -> None:
