@@ -1,7 +1,8 @@
-"""Sums of products of integers, exact where int64 would wrap."""
+"""Sums and products of numbers, exact where int64 would wrap or float64 lose what is small."""
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -14,6 +15,73 @@ from ..graph.network import INT64_MAX
 WORD = 21
 #: Float64 represents two to the power of this, and of minus this.
 LARGEST_POWER = 1000
+#: So many floats are summed by :func:`math.fsum`; more are added in pairs first.
+FEW_FLOATS = 1024
+
+
+def accurate_sum(*parts: Array) -> float:
+    """Return the sum of finite floats as if it were rounded once; infinite where it is past float64.
+
+    Numbers are added in pairs, and the rounding error of each addition is summed, too (Ogita, Rump and Oishi,
+    "Accurate sum and dot product", SIAM J. Sci. Comput. 26, 2005). Beside the last rounding the error is
+    below ``2**-90`` of the sum of absolute values.
+
+    Examples
+    --------
+    >>> accurate_sum(np.array([1e16, 0.5, -1e16]), np.array([0.25]))
+    0.75
+    """
+    left: list[float] = []
+    with np.errstate(over="ignore", invalid="ignore"):
+        for values in parts:
+            values = values.ravel().astype(np.float64, copy=False)
+            while values.size > FEW_FLOATS:
+                half = values.size // 2
+                first, second = values[:half], values[half : 2 * half]
+                total, error = two_sum(first, second)
+                left.append(float(error.sum()))
+                values = np.append(total, values[2 * half :])
+            left += values.tolist()
+        try:
+            found = math.fsum(left)
+        except (OverflowError, ValueError):
+            found = math.nan
+        if math.isfinite(found):
+            return found
+        return accurate_sum(*(np.ldexp(values.astype(np.float64), -64) for values in parts)) * 2.0**64
+
+
+def two_sum(first: Array, second: Array) -> tuple[Array, Array]:
+    """Return sums of floats and their rounding errors, exactly (Knuth)."""
+    total = first + second
+    back = total - first
+    return total, first - (total - back) + (second - back)
+
+
+def accurate_sums(group: NDArray[np.int64], values: Array, num_groups: int) -> NDArray[np.float64]:
+    """Return the sum of the floats of each group, each like :func:`accurate_sum`, without overflow.
+
+    Examples
+    --------
+    >>> accurate_sums(np.array([0, 1, 0, 0]), np.array([1e16, 2, 0.5, -1e16]), 3).tolist()
+    [0.5, 2.0, 0.0]
+    """
+    order = np.argsort(group, kind="stable")
+    group, values = group[order], values[order]
+    errors: NDArray[np.float64] = np.zeros(num_groups)
+    while len(group):
+        same = np.append(group[1:] == group[:-1], False)
+        position = np.arange(len(group)) - np.searchsorted(group, group)
+        first = np.flatnonzero(same & (position % 2 == 0))
+        if not len(first):
+            break
+        values[first], error = two_sum(values[first], values[first + 1])
+        errors += np.bincount(group[first], error, num_groups)
+        keep = np.ones(len(group), dtype=np.bool_)
+        keep[first + 1] = False
+        group, values = group[keep], values[keep]
+    errors[group] += values
+    return errors
 
 
 def exact_dot(first: Array, second: Array) -> int | float:

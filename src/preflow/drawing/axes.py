@@ -44,6 +44,12 @@ def axes_for(ax: Axes | None, *, size: tuple[float, float] = (6.4, 4.8)) -> Axes
     return axes
 
 
+def say(axes: Axes, text: str) -> Axes:
+    """Write above a picture that what it shows is not optimal, and return the axes."""
+    axes.set_title(text, fontsize=9, color=RED, parse_math=False)
+    return axes
+
+
 def check_size(what: str, count: int, most: int, parts: str) -> None:
     """Raise InvalidInputError if something is too large for a picture."""
     if count > most:

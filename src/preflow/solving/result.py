@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, NoReturn
+from typing import TYPE_CHECKING, Literal, NoReturn
 
+from ..drawing.axes import say
 from ..errors import NotOptimalError
 from ..stats import SolveStats
 from .notebook_table import notebook_table
 from .read_only import ReadOnlyArrays
 from .timing import solving_seconds
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 Status = Literal["optimal", "time-limit", "unproved", "approximate", "flow-limit"]
 
@@ -111,6 +115,10 @@ class BoundedResult(ReadOnlyArrays):
             "seconds": ", ".join(f"{phase} {taken:.3g}" for phase, taken in used.seconds.items()),
         }
         return notebook_table(name, rows.items())
+
+    def _labelled(self, axes: Axes) -> Axes:
+        """Return the axes of a picture, which says above it where the result is not optimal."""
+        return axes if self.status == "optimal" else say(axes, HEADLINES[self.status])
 
     def _raise_not_optimal(self) -> NoReturn:
         raise NotOptimalError(

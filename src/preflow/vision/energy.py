@@ -7,11 +7,18 @@ are called submodular; there is a network for a term if and only if it is submod
 its vertex is on the source side, as everywhere in preflow (0 in the paper). The paper adds constants until
 all table entries are positive; here a term is written as a polynomial whose coefficients are the capacities.
 A triple adds a vertex only if its cubic coefficient is not zero.
+
+One float may be far larger than the others: a cost that forbids something. So that it does not swallow them,
+no capacity is the sum of a large and a small number where the difference of two costs does as well. Where
+rounding may nevertheless change the minimum by more than the answer allows, the network is built again with
+sums in twice the precision.
 """
 
 from __future__ import annotations
 
 import itertools
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,14 +26,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import Array, DType
+from ..certify.exact import accurate_sum, accurate_sums, two_sum
+from ..certify.fields import check_array, check_bounds, checked_number
 from ..cuts import min_cut
 from ..errors import CapacityOverflowError, InvalidInputError, VerificationError
 from ..graph.network import EXACT_FLOAT, FlowNetwork, MaxFlowProblem, exact_sum
 from ..graph.placement import host_array
+from ..graph.scaling import is_close
 from ..maxflow.result import MinCutResult
 from ..method_names import DeviceName, FlowMethodName
 from ..progress import Reporter
-from ..solving.result import BoundedResult
+from ..solving.deadline import Deadline
+from ..solving.result import BoundedResult, Status
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,6 +47,12 @@ LARGEST_SUM = 2.0**60
 #: Relative tolerance of the inequality for fractional costs: rounding may break an equality by this fraction
 #: of the term's largest cost.
 ROUNDING = 8 * float(np.finfo(np.float64).eps)
+#: A capacity differs by less than half of this fraction from what it stands for.
+CAPACITY_ROUNDING = 2.0**-49
+#: Capacities of floats sum to less than two to this power, far from where sums of them overflow.
+LARGEST_EXPONENT = 1000
+#: The relative error of a sum or difference of two floats.
+UNIT_ROUNDOFF = 2.0**-53
 
 NO_TERMS: Any = ()
 
@@ -61,7 +78,7 @@ class BinaryEnergy:
     InvalidInputError
         Shapes that do not fit, costs that are not finite, an unknown variable, a variable twice in a term.
     CapacityOverflowError
-        Costs sum past int64.
+        Costs that are integers sum past int64.
 
     Examples
     --------
@@ -106,12 +123,10 @@ class BinaryEnergy:
             own[f"{name}s"] = variables
             own[f"{name}_costs"] = _tables(f"{name}_costs", table, order, len(variables), dtype)
         tables = (own["unary"], own["pair_costs"], own["triple_costs"])
-        with np.errstate(over="ignore"):
+        if dtype.kind != "f":
             size = sum(float(np.abs(table, dtype=np.float64).sum()) for table in tables)
-        if not np.isfinite(size):
-            raise CapacityOverflowError("the costs sum past float64")
-        if dtype.kind != "f" and size >= LARGEST_SUM:
-            raise CapacityOverflowError(f"the costs sum to {size:.3g}: beyond 2**60 int64 would overflow")
+            if size >= LARGEST_SUM:
+                raise CapacityOverflowError(f"the costs sum to {size:.3g}: beyond 2**60 int64 would overflow")
         for name, values in own.items():
             values.flags.writeable = False
             object.__setattr__(self, name, values)
@@ -122,7 +137,17 @@ class BinaryEnergy:
         return len(self.unary)
 
     def evaluate(self, labels: ArrayLike) -> int | float:
-        """Return the energy of a labelling, an array of bool or of 0 and 1 of shape (n,)."""
+        """Return the energy of a labelling, an array of bool or of 0 and 1 of shape (n,).
+
+        That of floats is rounded once, and infinite where it is past float64.
+        """
+        parts = self._terms(labels)
+        if self.unary.dtype.kind == "f":
+            return accurate_sum(*parts)
+        return sum(exact_sum(part) for part in parts)
+
+    def _terms(self, labels: ArrayLike) -> list[Array]:
+        """Return the costs that a labelling has: of variables, of pairs, of triples."""
         given = np.asarray(labels)
         if given.shape != (self.num_variables,) or not np.isin(given, (0, 1)).all():
             raise InvalidInputError(
@@ -133,11 +158,12 @@ class BinaryEnergy:
         parts = [self.unary[np.arange(len(x)), x]]
         for members, tables in ((self.pairs, self.pair_costs), (self.triples, self.triple_costs)):
             parts.append(tables[(np.arange(len(members)), *x[members].T)])
-        total = sum(exact_sum(part) for part in parts)
-        return float(total) if self.unary.dtype.kind == "f" else int(total)
+        return parts
 
     def to_flow_problem(self) -> MaxFlowProblem:
         """Return the network whose minimum cut is the minimum of the energy minus a constant.
+
+        Where floats sum to more than 2**1000, capacities are divided by a power of two.
 
         Returns
         -------
@@ -149,47 +175,70 @@ class BinaryEnergy:
         InvalidInputError
             A term is not submodular; names it.
         """
-        return self._network()[0]
+        return self._polynomial().problem()
 
-    def _network(self) -> tuple[MaxFlowProblem, int | float]:
-        """Return the network, and the difference of an energy and its cut."""
-        terms = BinaryPolynomial(self.num_variables, self.unary.dtype)
-        terms.constant += exact_sum(self.unary[:, 0])
-        terms.add_linear(np.arange(self.num_variables), self.unary[:, 1] - self.unary[:, 0])
-        self._add_pairs(terms)
-        self._add_triples(terms)
-        return terms.problem(), terms.constant
+    @property
+    def _shift(self) -> int:
+        """Capacities are costs divided by two to this power: 0, but for the largest floats."""
+        if self.unary.dtype.kind != "f":
+            return 0
+        tables = (self.unary, self.pair_costs, self.triple_costs)
+        largest = max(float(np.abs(table).max(initial=0)) for table in tables)
+        number = sum(table.size for table in tables)
+        return max(0, math.frexp(largest)[1] + number.bit_length() + 4 - LARGEST_EXPONENT)
 
-    def _add_pairs(self, terms: BinaryPolynomial) -> None:
-        gain = _gain("pair", self.pairs, self.pair_costs)
+    def _polynomial(self, *, precise: bool = False) -> BinaryPolynomial:
+        """Return the terms as a polynomial; `precise`: with sums of floats in twice the precision."""
+        shift = self._shift
+        unary, pairs, triples = (
+            np.ldexp(table, -shift) if shift else table
+            for table in (self.unary, self.pair_costs, self.triple_costs)
+        )
+        terms = BinaryPolynomial(self.num_variables, self.unary.dtype, precise)
+        terms.add_constant(unary[:, 0])
+        terms.add_linear(np.arange(self.num_variables), unary[:, 1], unary[:, 0])
+        self._add_pairs(terms, pairs)
+        self._add_triples(terms, triples)
+        return terms
+
+    def _add_pairs(self, terms: BinaryPolynomial, tables: Array) -> None:
+        """Add terms on two variables x, y: linear terms, and ``one * x * (1 - y) + other * (1 - x) * y``."""
+        gain, _ = terms.gain("pair", self.pairs, tables)
+        low, of_second, of_first, both = (tables[:, a, b] for a, b in ((0, 0), (0, 1), (1, 0), (1, 1)))
+        terms.add_constant(low)
+        down, up = of_first < low, both > of_second  # not both: the gain would be negative
+        one = np.where(down, 0, np.where(up, gain, of_first - low))
+        other = np.where(down, gain, np.where(up, 0, of_second - both))
         first, second = self.pairs.T
-        low = self.pair_costs[:, 0, 0]
-        terms.constant += exact_sum(low)
-        terms.add_linear(first, self.pair_costs[:, 1, 0] - low)
-        terms.add_linear(second, self.pair_costs[:, 0, 1] - low)
-        terms.add_product(first, second, gain)
+        terms.add_linear(first, np.where(down, of_first, both), np.where(down, low, of_second), down | up)
+        plus, minus = np.where(up, of_second, both), np.where(down, of_first, low)
+        terms.add_linear(second, plus, minus)
+        terms.arcs.append(Arcs(first, second, np.maximum(one, 0), np.maximum(other, 0)))
 
-    def _add_triples(self, terms: BinaryPolynomial) -> None:
-        tables, members = self.triple_costs, self.triples
+    def _add_triples(self, terms: BinaryPolynomial, tables: Array) -> None:
+        members = self.triples
+        if not len(members):
+            return
+        gains = {}
         for position, value in itertools.product(range(3), (0, 1)):
-            _gain("triple", members, np.take(tables, value, axis=position + 1), fixed=(position, value))
+            face = np.take(tables, value, axis=position + 1)
+            gains[position, value] = terms.gain("triple", members, face, fixed=(position, value))
+        ends = list(itertools.product((0, 1), repeat=3))
+        signs = [(-1) ** (1 + sum(end)) for end in ends]
+        cubic, lost = terms.signed_sum([tables[:, a, b, c] for a, b, c in ends], signs)
         low = tables[:, 0, 0, 0]
-        ones = np.eye(3, dtype=np.int64)
-        linear = [tables[:, *one] - low for one in ones]
-        quadratic = {
-            (i, j): (tables[:, *(ones[i] + ones[j])] - low) - linear[i] - linear[j]
-            for i, j in itertools.combinations(range(3), 2)
-        }
-        cubic = tables[:, 1, 1, 1] - low - sum(linear) - sum(quadratic.values())
-        terms.constant += exact_sum(low)
-        for position in range(3):
-            terms.add_linear(members[:, position], linear[position])
+        terms.add_constant(low)
         # Each gain below is that of two variables with the third one fixed: at 1 if the cubic coefficient is
         # positive, else at 0.
         positive = cubic > 0
-        for (i, j), coefficient in quadratic.items():
-            both = np.where(positive, coefficient + cubic, coefficient)
-            terms.add_product(members[:, i], members[:, j], np.maximum(-both, 0))
+        for position in range(3):
+            one = np.eye(3, dtype=np.int64)[position]
+            terms.add_linear(members[:, position], tables[:, *one], low)
+            (at_0, lost_0), (at_1, lost_1) = gains[position, 0], gains[position, 1]
+            i, j = (members[:, other] for other in range(3) if other != position)
+            terms.add_product(i, j, np.where(positive, at_1, at_0))
+            lost = lost + np.where(positive, lost_1, lost_0)
+        terms.rounding += float(np.abs(lost).sum())
         terms.add_all_ones(members[~positive], -cubic[~positive])
         terms.add_complement(members[positive], cubic[positive])
 
@@ -212,16 +261,23 @@ class EnergyMinimum(BoundedResult):
     cut : MinCutResult
         The cut behind it, in the network of :meth:`BinaryEnergy.to_flow_problem`.
     status, lower_bound, upper_bound, value, stats
-        As everywhere; `value` is the least energy, `upper_bound` that of `labels`.
+        As everywhere; `value` is the least energy, `upper_bound` that of `labels`. "approximate" is rare:
+        floats, where a cost below zero that is far larger than the energy cannot be had.
     """
 
     labels: NDArray[np.bool_]
     energy: BinaryEnergy
     cut: MinCutResult
+    _gap: int | float
+
+    @property
+    def gap(self) -> int | float:
+        """How far the energy of `labels` may be from the least one; proved. 0 for integers."""
+        return self._gap
 
     def plot(self, *, ax: Axes | None = None) -> Axes:
         """Draw the network of the cut as :meth:`preflow.MinCutResult.plot` does; variables come first."""
-        return self.cut.plot(ax=ax)
+        return self._labelled(self.cut.plot(ax=ax))
 
     def verify(self) -> None:
         """Prove that no labelling has less energy, independently of the solver.
@@ -231,20 +287,84 @@ class EnergyMinimum(BoundedResult):
         VerificationError
             The proof fails: please report it as a bug.
         """
-        self.cut.verify()
-        energy = self.energy
-        _, constant = energy._network()
-        found = energy.evaluate(self.labels)
-        expected = constant + self.cut.upper_bound
-        # The error depends on the sizes of the summands: the sums may be small because costs cancel out.
-        sizes = (np.abs(costs).sum() for costs in (energy.unary, energy.pair_costs, energy.triple_costs))
-        tolerance = ROUNDING * float(sum(sizes)) if isinstance(found, float) else 0
-        if not abs(found - expected) <= tolerance or found != self.upper_bound:
-            raise VerificationError(f"the labels have energy {found}, by the cut they have {expected}")
+        if not isinstance(self.energy, BinaryEnergy) or not isinstance(self.cut, MinCutResult):
+            raise VerificationError("energy must be a BinaryEnergy, and cut a MinCutResult")
+        energy, cut = self.energy, self.cut
+        cut.verify()
+        check_array(np, self.labels, "labels", (energy.num_variables,), np.bool_)
+        if (self.labels == cut.sink_side[: energy.num_variables]).any():
+            raise VerificationError("the labels are not the sides of the cut")
+        check_bounds(self.status, self.lower_bound, self.upper_bound)
+        stated = [
+            checked_number(value, "a bound") for value in (self.lower_bound, self.upper_bound, self.gap)
+        ]
+        failure = "the cut is not one of the network of the energy"
+        for precise in (False, True):
+            terms = energy._polynomial(precise=precise)
+            if not _same_problem(terms.problem(), cut):
+                continue
+            proved = _proved(energy, terms, cut, self.labels)
+            right = (proved.lower, proved.upper, proved.gap)
+            if proved.status == self.status and all(
+                found == number or abs(found - number) <= proved.room
+                for found, number in zip(stated, right, strict=True)
+            ):
+                return
+            failure = f"the cut proves {proved.status!r} and {right}, not {self.status!r} and {stated}"
+        raise VerificationError(failure)
 
     def __repr__(self) -> str:
-        value = f"value {self.value:,}" if self.status == "optimal" else "stopped at the time limit"
-        return f"<EnergyMinimum: {value}, {np.count_nonzero(self.labels):,} of {len(self.labels):,} ones>"
+        ones = f"{np.count_nonzero(self.labels):,} of {len(self.labels):,} ones"
+        return f"<EnergyMinimum: {self._headline()}, {ones}, {self._how()}>"
+
+
+class _Proved(NamedTuple):
+    """What a cut proves of the energy of its labels."""
+
+    status: Status
+    lower: int | float
+    upper: int | float
+    gap: int | float
+    #: By how much rounding may change the numbers.
+    room: float
+
+
+def _proved(
+    energy: BinaryEnergy, terms: BinaryPolynomial, cut: MinCutResult, labels: NDArray[np.bool_]
+) -> _Proved:
+    """Return what the cut proves."""
+    reached = energy.evaluate(labels)
+    if not isinstance(reached, float):
+        least = int(reached if cut.status == "optimal" else terms.constant() + cut.lower_bound)
+        return _Proved(cut.status, least, reached, reached - least, 0.0)
+    unit = 2.0**energy._shift
+    with np.errstate(over="ignore"):
+        size = sum(float(np.abs(part).sum()) for part in energy._terms(labels))
+    # Capacities are rounded, so a cut that is better by less than this may be that of a better labelling.
+    rounding = CAPACITY_ROUNDING * cut.upper_bound + terms.rounding
+    gap = (max(cut.gap, cut.upper_bound - cut.lower_bound) + rounding) * unit + 2.0**-52 * abs(reached)
+    status, number = cut.status, len(energy.unary) + len(energy.pairs)
+    if status == "optimal" and not is_close(gap, size, number, terms.broken * unit):
+        status = "approximate"
+    lower = reached if status == "optimal" else reached - gap
+    return _Proved(status, lower, reached, gap, 2.0**-50 * size + 2.0**-20 * gap)
+
+
+def _same_problem(problem: MaxFlowProblem, cut: MinCutResult) -> bool:
+    """Whether this is the problem of the cut."""
+    network, given = problem.network, cut.network
+    pairs: list[tuple[Array | None, Array | None]] = [
+        (network.tail, given.tail),
+        (network.head, given.head),
+        (network.capacity, given.capacity),
+        (network.reverse_capacity, given.reverse_capacity),
+        (np.atleast_1d(problem.source), np.atleast_1d(cut.sources)),
+        (np.atleast_1d(problem.sink), np.atleast_1d(cut.sinks)),
+    ]
+    return network.num_vertices == given.num_vertices and all(
+        ours is theirs or (ours is not None and theirs is not None and np.array_equal(ours, theirs))
+        for ours, theirs in pairs
+    )
 
 
 def minimize_energy(
@@ -272,6 +392,8 @@ def minimize_energy(
     ------
     InvalidInputError
         A term is not submodular: there is no network for it, and the problem is NP-hard in general.
+    CapacityOverflowError
+        The least energy of floats is past float64.
 
     Notes
     -----
@@ -288,23 +410,47 @@ def minimize_energy(
     """
     if not isinstance(energy, BinaryEnergy):
         raise InvalidInputError(f"energy must be a BinaryEnergy, got {type(energy).__name__}")
-    problem, constant = energy._network()
-    cut = min_cut(
-        problem, method=method, device=device, threads=threads, time_limit=time_limit, progress=progress
-    )
-    labels = ~cut.sink_side[: energy.num_variables]
+    found = minimum(energy, method, device, threads, time_limit, progress)
+    if not math.isfinite(found.upper_bound):
+        raise CapacityOverflowError("the least energy is past float64")
+    return found
+
+
+def minimum(
+    energy: BinaryEnergy,
+    method: FlowMethodName | str = "auto",
+    device: DeviceName = "auto",
+    threads: int | None = None,
+    time_limit: float | None = None,
+    progress: bool | Reporter = False,
+) -> EnergyMinimum:
+    """Do as :func:`minimize_energy`, but let a least energy past float64 be infinite."""
+    deadline = Deadline(time_limit)
+    for precise in (False, True):
+        terms = energy._polynomial(precise=precise)
+        cut = min_cut(
+            terms.problem(),
+            method=method,
+            device=device,
+            threads=threads,
+            time_limit=deadline.left(),
+            progress=progress,
+        )
+        labels = ~cut.sink_side[: energy.num_variables]
+        found = _proved(energy, terms, cut, labels)
+        if found.status != "approximate":
+            break
     labels.flags.writeable = False
-    reached = energy.evaluate(labels)
-    lower_bound = reached if cut.status == "optimal" else constant + cut.lower_bound
-    return EnergyMinimum(cut.status, lower_bound, reached, cut.stats, labels, energy, cut)
+    return EnergyMinimum(found.status, found.lower, found.upper, cut.stats, labels, energy, cut, found.gap)
 
 
 class Arcs(NamedTuple):
-    """Arcs: tail, head and capacity of each."""
+    """Arcs: tail, head, capacity of each, and capacity of the opposite direction."""
 
     tail: NDArray[np.int64]
     head: NDArray[np.int64]
     capacity: Array
+    reverse: Array
 
 
 class BinaryPolynomial:
@@ -313,35 +459,85 @@ class BinaryPolynomial:
     A product of three variables, or of their complements, is the minimum over one more variable of a sum of
     products of two.
 
+    Parameters
+    ----------
+    precise : bool
+        Whether sums of floats are computed in twice the precision.
+
     Attributes
     ----------
-    constant : int or float
-        Added to the capacity of a cut.
+    rounding : float
+        By how much at most rounding changed the polynomial, beside the rounding of each capacity.
+    broken : float
+        What was added to gains that are negative by no more than the rounding of the costs as given.
     """
 
-    def __init__(self, num_variables: int, dtype: DType) -> None:
-        self.constant: int | float = 0
-        self.linear = np.zeros(num_variables, dtype=dtype)
+    def __init__(self, num_variables: int, dtype: DType, precise: bool) -> None:
+        self.dtype, self.precise = dtype, precise
+        self.constants: list[Array] = []
+        self.linear: list[tuple[NDArray[np.int64], Array]] = []
+        self.rounding = self.broken = 0.0
         self.arcs: list[Arcs] = []
         #: For each vertex that is no variable: capacity from the source (positive) or to the sink (negative).
         self.added: list[Array] = []
-        self.num_vertices = num_variables
+        self.num_variables = self.num_vertices = num_variables
+        self._problem: MaxFlowProblem | None = None
 
-    def add_linear(self, variable: NDArray[np.int64], coefficient: Array) -> None:
-        """Add the coefficient times x."""
-        np.add.at(self.linear, variable, coefficient)
+    def constant(self) -> int:
+        """Return what is added to the capacity of a cut; of integers."""
+        return int(sum(map(exact_sum, [*self.constants, np.minimum(self._linear(), 0)])))
+
+    def add_constant(self, values: Array) -> None:
+        """Add the sum of these."""
+        self.constants.append(values)
+
+    def add_linear(
+        self, variable: NDArray[np.int64], plus: Array, minus: Array, where: Array | None = None
+    ) -> None:
+        """Add ``(plus - minus) * x``, for the entries in `where`."""
+        if where is not None:
+            variable, plus, minus = variable[where], plus[where], minus[where]
+        if not self.precise:
+            self.linear.append((variable, plus - minus))
+            return
+        for part in two_sum(plus, -minus):
+            used = part != 0
+            self.linear.append((variable[used], part[used]))
+
+    def _linear(self) -> Array:
+        """Return the coefficient of each variable."""
+        variables = np.concatenate([variable for variable, _ in self.linear])
+        values = np.concatenate([value for _, value in self.linear])
+        size = self.num_variables
+        if self.dtype.kind != "f":
+            total = np.zeros(size, self.dtype)
+            np.add.at(total, variables, values)
+            return total
+        if self.precise:
+            return accurate_sums(variables, values, size)
+        number = np.bincount(variables, minlength=size)
+        self.rounding += UNIT_ROUNDOFF * float(number[variables] @ np.abs(values))
+        return np.bincount(variables, values, size)
 
     def add_product(self, first: NDArray[np.int64], second: NDArray[np.int64], gain: Array) -> None:
-        """Subtract ``gain * x * y``, which is ``gain * (1 - x) * y - gain * y``."""
-        self.add_linear(second, -gain)
-        self.arcs.append(Arcs(second, first, gain))
+        """Subtract ``gain * x * y``, which is ``gain * (1 - x) * y - gain * y``.
+
+        Floats take one half of it, and the other half with x and y exchanged: where neither variable is
+        preferred, a large gain then leaves nothing large in the linear terms.
+        """
+        one = gain / 2 if self.dtype.kind == "f" else np.zeros_like(gain)
+        other = gain - one
+        self.arcs.append(Arcs(first, second, one, other))
+        if self.dtype.kind == "f":
+            self.add_linear(first, np.zeros_like(gain), one)
+        self.add_linear(second, np.zeros_like(gain), other)
 
     def add_all_ones(self, members: NDArray[np.int64], gain: Array) -> None:
         """Subtract ``gain * x * y * z`` by a vertex that is on the source side if all three variables are."""
         members, gain = members[gain > 0], gain[gain > 0]
-        self.constant -= exact_sum(gain)
+        self.add_constant(-gain)
         vertex = self._add_vertices(gain)
-        self.arcs += [Arcs(vertex, variable, gain) for variable in members.T]
+        self.arcs += [Arcs(vertex, variable, gain, np.zeros_like(gain)) for variable in members.T]
 
     def add_complement(self, members: NDArray[np.int64], gain: Array) -> None:
         """Add ``gain * (x * y * z - x * y - y * z - z * x)``.
@@ -350,9 +546,10 @@ class BinaryPolynomial:
         product, and ``gain * (1 - x - y - z)``. The vertex is on the sink side if all three variables are.
         """
         vertex = self._add_vertices(-gain)
-        self.arcs += [Arcs(variable, vertex, gain) for variable in members.T]
+        none = np.zeros_like(gain)
+        self.arcs += [Arcs(variable, vertex, gain, none) for variable in members.T]
         for variable in members.T:
-            self.add_linear(variable, -gain)
+            self.add_linear(variable, none, gain)
 
     def _add_vertices(self, terminal: Array) -> NDArray[np.int64]:
         self.added.append(terminal)
@@ -361,41 +558,73 @@ class BinaryPolynomial:
         return np.arange(first, self.num_vertices)
 
     def problem(self) -> MaxFlowProblem:
-        """Return the network, and add the difference to its cuts to the constant."""
+        """Return the network."""
         # A variable for which 1 is cheaper has an arc from the source, which is cut if it is 0.
-        self.constant += exact_sum(np.minimum(self.linear, 0))
-        terminal = np.concatenate([-self.linear, *self.added])
+        if self._problem is not None:
+            return self._problem
+        terminal = np.concatenate([-self._linear(), *self.added])
         source, sink = self.num_vertices, self.num_vertices + 1
         of_source, of_sink = np.flatnonzero(terminal > 0), np.flatnonzero(terminal < 0)
+        none = np.zeros(len(terminal), self.dtype)
         arcs = [
-            Arcs(np.full(len(of_source), source), of_source, terminal[of_source]),
-            Arcs(of_sink, np.full(len(of_sink), sink), -terminal[of_sink]),
-            *(Arcs(*(part[arc.capacity > 0] for part in arc)) for arc in self.arcs),
+            Arcs(np.full(len(of_source), source), of_source, terminal[of_source], none[of_source]),
+            Arcs(of_sink, np.full(len(of_sink), sink), -terminal[of_sink], none[of_sink]),
         ]
-        tail, head, capacity = (np.concatenate(parts) for parts in zip(*arcs, strict=True))
-        network = FlowNetwork.from_arrays(tail, head, capacity, num_vertices=sink + 1)
-        return MaxFlowProblem(network, source, sink, name="binary energy")
-
-
-def _gain(
-    kind: str, members: NDArray[np.int64], tables: Array, fixed: tuple[int, int] | None = None
-) -> Array:
-    """Return the gain of each pair of variables if both are 1; raise for the first negative one."""
-    agree = tables[:, 0, 0] + tables[:, 1, 1]
-    differ = tables[:, 0, 1] + tables[:, 1, 0]
-    gain: Array = differ - agree
-    if tables.dtype.kind == "f":
-        gain[np.abs(gain) <= ROUNDING * np.abs(tables).max(axis=(1, 2))] = 0
-    wrong = np.flatnonzero(gain < 0)
-    if len(wrong):
-        k = int(wrong[0])
-        variables = members[k].tolist()
-        where = "" if fixed is None else f" with variable {variables[fixed[0]]} fixed at {fixed[1]}"
-        raise InvalidInputError(
-            f"{kind} {k}, of variables {tuple(variables)}, is not submodular{where}: E(0,0) + E(1,1) = "
-            f"{agree[k]:g} is more than E(0,1) + E(1,0) = {differ[k]:g}"
+        for arc in self.arcs:
+            used = (arc.capacity > 0) | (arc.reverse > 0)
+            arcs.append(arc if used.all() else Arcs(*(part[used] for part in arc)))
+        tail, head, capacity, reverse = (np.concatenate(parts) for parts in zip(*arcs, strict=True))
+        network = FlowNetwork.from_arrays(
+            tail, head, capacity, reverse_capacity=reverse if reverse.any() else None, num_vertices=sink + 1
         )
-    return gain
+        self._problem = MaxFlowProblem(network, source, sink, name="binary energy")
+        return self._problem
+
+    def signed_sum(self, values: Sequence[Array], signs: Sequence[int]) -> tuple[Array, Array]:
+        """Return sums of signed numbers, and what rounding lost of each, or a bound on it; 0 of integers."""
+        total = signs[0] * values[0]
+        lost = np.zeros_like(total)
+        for value, sign in zip(values[1:], signs[1:], strict=True):
+            if self.precise:
+                total, error = two_sum(total, sign * value)
+                lost += error
+            else:
+                total = total + sign * value
+        if self.precise:
+            return two_sum(total, lost)
+        if self.dtype.kind == "f":
+            lost = len(values) * UNIT_ROUNDOFF * np.sum([np.abs(value) for value in values], axis=0)
+        return total, lost
+
+    def gain(
+        self, kind: str, members: NDArray[np.int64], tables: Array, fixed: tuple[int, int] | None = None
+    ) -> tuple[Array, Array]:
+        """Return the gain of each pair of variables if both are 1, and what rounding lost of each.
+
+        Raises
+        ------
+        InvalidInputError
+            A gain is negative by more than rounding; names the first one.
+        """
+        low, of_second, of_first, both = (tables[:, a, b] for a, b in ((0, 0), (0, 1), (1, 0), (1, 1)))
+        gain, lost = self.signed_sum((of_second, low, of_first, both), (1, -1, 1, -1))
+        negative = gain < 0
+        wrong = np.flatnonzero(negative)
+        if self.dtype.kind == "f":
+            wrong = wrong[-gain[wrong] > ROUNDING * np.abs(tables[wrong]).max(axis=(1, 2))]
+        if len(wrong):
+            k = int(wrong[0])
+            variables = members[k].tolist()
+            where = "" if fixed is None else f" with variable {variables[fixed[0]]} fixed at {fixed[1]}"
+            agree, differ = low[k] + both[k], of_second[k] + of_first[k]
+            raise InvalidInputError(
+                f"{kind} {k}, of variables {tuple(variables)}, is not submodular{where}: E(0,0) + E(1,1) = "
+                f"{agree:g} is more than E(0,1) + E(1,0) = {differ:g}"
+            )
+        excess = float(-gain[negative].sum())
+        self.broken += excess
+        self.rounding += excess if self.precise else float(lost.sum()) + excess
+        return np.maximum(gain, 0), lost
 
 
 def _largest(table: NDArray[np.int64]) -> int:

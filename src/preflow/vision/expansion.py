@@ -14,6 +14,10 @@ Definitions
 - The best choice of a move is a minimum cut, with the pixels that switch on the sink side.
 - A *sweep* tries each move once: an expansion to each label, or a swap of each pair of labels.
 
+- A move *gains* what the energy falls by: the sum of the changes of the terms that change. Of float terms,
+  a gain counts if it is more than ``2**-40`` of the sum of the absolute values of these changes; so it does
+  not matter how large the other terms are.
+
 Invariants
 ----------
 - Every move that is made lowers the energy.
@@ -28,8 +32,8 @@ Pseudo-code
     start from the labels of least data cost
     repeat for each move, unless it was tried since labels last changed:
         build the network of the move; find its minimum cut
-        if the energy falls: switch the pixels on the sink side
-    until no move lowers the energy
+        if it gains: switch the pixels on the sink side
+    until no move gains
 
 Departures
 ----------
@@ -45,6 +49,7 @@ Departures
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -54,12 +59,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import Array
+from ..certify.exact import accurate_sum
 from ..checks import check_integer
 from ..cuts import min_cut
 from ..drawing.images import draw_regions, plane_of
-from ..errors import InvalidInputError, VerificationError
+from ..errors import CapacityOverflowError, InvalidInputError, VerificationError
 from ..graph.neighbourhood import Box, pair_boxes
 from ..graph.network import FlowNetwork, MaxFlowProblem
+from ..graph.scaling import accepted_gap
 from ..gridcut.api import grid_cut
 from ..gridcut.methods import METHODS
 from ..gridcut.result import GridCutResult
@@ -67,8 +74,9 @@ from ..method_names import DeviceName, FlowMethodName, GridMethodName
 from ..progress import Reporter, Steps, reporting
 from ..solving.deadline import Deadline
 from ..solving.dispatch import check_method, check_placement, find_method
+from ..solving.result import BoundedResult
 from ..solving.timing import solving_seconds, timed
-from .label_energy import LabelEnergy
+from .label_energy import ROUNDING, LabelEnergy
 from .pictures import middle_slice, png, stretched
 
 if TYPE_CHECKING:
@@ -95,14 +103,15 @@ class Labelling:
     ----------
     labels : ndarray of int64, shape (h, w) or (d, h, w)
     energy : int or float
-        Its energy: exact for integers, within ``energy_terms.rounding`` for floats.
+        Its energy: exact for integers, rounded once for floats.
     history : tuple of int or float
         Energy at the start and after every move that lowered it.
     moves, sweeps : int
         Minimum cuts that were solved, and passes over all labels or pairs of labels begun.
     converged : bool
-        Whether no move of this kind lowers the energy (of float terms: by more than the rounding error).
-        False if a limit ended the search.
+        Whether no move of this kind lowers the energy. Of float terms: by more than ``2**-40`` of the sum of
+        the absolute values of all changes of terms, or ``2**-40`` of its minimum cut. False if a limit ended
+        the search.
     stopped : bool
         Whether the time limit ended the search.
     kind : {"expansion", "swap"}
@@ -220,7 +229,7 @@ def alpha_expansion(
     InvalidInputError
         A malformed term, see :meth:`LabelEnergy.from_arrays`, or distances that are not a metric.
     CapacityOverflowError
-        The terms sum to more than 2**61, or to more than 2**1000 if they are floats.
+        See :meth:`LabelEnergy.from_arrays`; or the lowest energy found is past float64.
 
     Notes
     -----
@@ -289,7 +298,8 @@ def alpha_beta_swap(
 class Move(NamedTuple):
     """The costs of a move, in which each pixel switches or stays.
 
-    Costs are doubled energies, less the doubled energy of the labelling in which all pixels stay.
+    Costs are doubled energies, divided by ``2**shift`` of the terms, less that of the labelling in which all
+    pixels stay.
 
     Attributes
     ----------
@@ -336,20 +346,26 @@ class State:
 
     def __init__(self, energy: LabelEnergy, labels: NDArray[np.int64]) -> None:
         self.terms, self.labels = energy, labels.copy()
-        far, weight = energy.distance.max().item(), energy.weights.max(initial=0).item()
-        narrow = 4 * energy.largest_data() + 8 * len(energy.offsets) * far * weight <= LARGEST_NARROW
+        narrow = 4 * energy.largest_data() + 8 * len(energy.offsets) * energy.largest_pair() <= LARGEST_NARROW
         self.dtype = np.dtype(np.int32) if narrow and not energy.is_float else energy.dtype
-        self.distance = energy.distance.astype(self.dtype)
-        self.paid = np.take_along_axis(energy.data, labels[np.newaxis], axis=0)[0].astype(self.dtype)
+        self.shift = energy.shift
+        self.distance = self._scaled(energy.distance)
+        self.paid = self._scaled(np.take_along_axis(energy.data, labels[np.newaxis], axis=0)[0])
+        self.label_costs = self._scaled(energy.label_costs) if self.shift else energy.label_costs
         self.apart = np.zeros(energy.weights.shape, self.dtype)
         self.used = np.bincount(labels.ravel(), minlength=energy.num_labels)
         self._look_up_pairs()
+
+    def _scaled(self, values: Array) -> Array:
+        """Return terms in the dtype and the unit of moves."""
+        terms = values.astype(self.dtype)
+        return np.ldexp(terms, -self.shift) if self.shift else terms
 
     def expansion(self, alpha: int) -> Move:
         """Return the move in which any pixels may switch to `alpha`."""
         energy = self.terms
         to_alpha = self.distance[alpha].take(self.labels)
-        unary = 2 * (energy.data[alpha].astype(self.dtype) - self.paid)
+        unary = 2 * (self._scaled(energy.data[alpha]) - self.paid)
         pairs = np.zeros_like(self.apart)
         for k, (weight, here, there) in enumerate(energy.directions()):
             first, second, apart = weight * to_alpha[here], weight * to_alpha[there], self.apart[k][here]
@@ -358,7 +374,7 @@ class State:
             unary[there] -= difference + apart
             pairs[k][here] = first + second - apart
         np.maximum(pairs, 0, out=pairs)  # only rounding makes them negative, because distances are a metric
-        costs = energy.label_costs
+        costs = self.label_costs
         entry = 0 if self.used[alpha] else 2 * costs[alpha].item()
         groups = [
             (self.labels == label, 2 * costs[label].item())
@@ -376,11 +392,15 @@ class State:
         no vertex for the label, and stays a grid.
         """
         mask = self.labels == label
-        cost = _total(unary[mask])
+        costs = [unary[mask]]
         for pair, offset in zip(pairs, self.terms.offsets, strict=True):
             here, there = pair_boxes(mask.shape, offset)
-            cost -= _total(pair[here][mask[here] != mask[there]])
-        return bool(cost < 2 * self.terms.label_costs[label].item())
+            costs.append(-pair[here][mask[here] != mask[there]])
+        saving = 2 * self.label_costs[label].item()
+        if not self.terms.is_float:
+            return bool(sum(map(_total, costs)) < saving)
+        room = ROUNDING * sum(_total(np.abs(part)) for part in costs)
+        return bool(accurate_sum(*costs) - room < saving)
 
     def swap(self, alpha: int, beta: int) -> Move:
         """Return the move in which each pixel of two labels takes `alpha` (it switches) or `beta`."""
@@ -389,7 +409,7 @@ class State:
         # The box includes neighbours with other labels: they cause costs, but may not switch.
         box = _grown(_bounding_box(everywhere), energy.offsets)
         free, labels = everywhere[box], self.labels[box]
-        unary = 2 * (energy.data[alpha][box].astype(self.dtype) - energy.data[beta][box])
+        unary = 2 * (self._scaled(energy.data[alpha][box]) - self._scaled(energy.data[beta][box]))
         pairs = np.zeros((len(energy.offsets), *free.shape), self.dtype)
         prefer = (2 * (self.distance[alpha] - self.distance[beta])).take(labels)
         prefer[free] = 0
@@ -398,26 +418,52 @@ class State:
             weight = energy.weights[k][box][here]
             unary[here] += weight * prefer[there]
             unary[there] += weight * prefer[here]
-            pairs[k][here] = 2 * weight * self.distance[alpha, beta] * (free[here] & free[there])
+            pairs[k][here] = 2 * (weight * self.distance[alpha, beta]) * (free[here] & free[there])
         unary[~free] = 0
-        groups = [(free, 2 * energy.label_costs[beta].item())] if energy.label_costs[beta] else []
-        entry = 2 * energy.label_costs[alpha].item()
+        groups = [(free, 2 * self.label_costs[beta].item())] if self.label_costs[beta] else []
+        entry = 2 * self.label_costs[alpha].item()
         return Move(box, labels == alpha, free, unary, pairs, entry, groups, energy.offsets)
 
     def change(self, move: Move, switched: NDArray[np.bool_], labels: tuple[int, ...]) -> None:
         """Make a move: pixels that switch get ``labels[0]``; in a swap, those that stay get ``labels[1]``."""
         part = self.labels[move.box]
-        changed = [switched] if move.free is None else [switched, move.free & ~switched]
-        for label, mask in zip(labels, changed, strict=True):
+        for label, mask in zip(labels, _masks(move, switched), strict=True):
             part[mask] = label
-            np.copyto(self.paid[move.box], self.terms.data[label][move.box], where=mask)
+            self.paid[move.box][mask] = self._scaled(self.terms.data[label][move.box][mask])
         self.used = np.bincount(self.labels.ravel(), minlength=self.terms.num_labels)
         self._look_up_pairs()
+
+    def gain(self, move: Move, switched: NDArray[np.bool_], labels: tuple[int, ...]) -> tuple[float, float]:
+        """Return what a move of float terms gains, and the sum of the absolute values of all changes."""
+        before = self.labels[move.box]
+        after = before.copy()
+        for label, mask in zip(labels, _masks(move, switched), strict=True):
+            after[mask] = label
+        moved = after != before
+        data = self.terms.data[(slice(None), *move.box)]
+        changes = [self._scaled(data[(after[moved], *np.nonzero(moved))]) - self.paid[move.box][moved]]
+        for k, offset in enumerate(move.offsets):
+            here, there = pair_boxes(moved.shape, offset)
+            touched = moved[here] | moved[there]
+            weight = self.terms.weights[k][move.box][here][touched]
+            apart = weight * self.distance[after[here][touched], after[there][touched]]
+            changes.append(apart - self.apart[k][move.box][here][touched])
+        if self.label_costs.any():
+            size = self.terms.num_labels
+            used = self.used + np.bincount(after[moved], minlength=size)
+            used -= np.bincount(before[moved], minlength=size)
+            changes.append(self.label_costs * (1.0 * (used > 0) - (self.used > 0)))
+        return -accurate_sum(*changes), sum(float(np.abs(part).sum()) for part in changes)
 
     def _look_up_pairs(self) -> None:
         """Compute the terms of all pairs."""
         for k, (weight, here, there) in enumerate(self.terms.directions()):
             self.apart[k][here] = weight * self.distance[self.labels[here], self.labels[there]]
+
+
+def _masks(move: Move, switched: NDArray[np.bool_]) -> list[NDArray[np.bool_]]:
+    """Return the pixels that get the first label of a move and, in a swap, those that get the second."""
+    return [switched] if move.free is None else [switched, move.free & ~switched]
 
 
 @dataclass
@@ -434,6 +480,10 @@ class Cuts:
         Keep the flow of each move. The next move to the same label starts from it.
     deadline : Deadline
         The time limit of all cuts together.
+    room : float
+        By how much another cut of the last move may cost less: 0 for integers.
+    proved : bool
+        Whether the last cut is within `room` of the least one.
     """
 
     method: str = "auto"
@@ -444,6 +494,8 @@ class Cuts:
     solved: int = 0
     seconds: dict[str, float] = field(default_factory=lambda: {"cuts": 0.0})
     deadline: Deadline = field(default_factory=lambda: Deadline(None))
+    room: float = 0.0
+    proved: bool = True
     earlier: dict[tuple[int, ...], GridCutResult] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
@@ -453,6 +505,7 @@ class Cuts:
 
     def candidates(self, move: Move, labels: tuple[int, ...]) -> Iterator[NDArray[np.bool_]]:
         """Yield choices of the pixels that switch; the best choice is among them or changes no label."""
+        self.room, self.proved = 0.0, True
         if len(labels) == 2 and (move.entry or move.groups):
             assert move.free is not None
             yield np.zeros_like(move.free)
@@ -478,8 +531,7 @@ class Cuts:
         if move.groups:
             # A group has a vertex with arcs from any number of pixels, so the network is not a grid.
             general = min_cut(_network(move), **placement)
-            if self.prove:
-                general.verify()
+            self._note(general, move)
             side: NDArray[np.bool_] = general.sink_side[: move.unary.size].reshape(move.unary.shape)
             return side
         cut = grid_cut(
@@ -493,10 +545,17 @@ class Cuts:
         )
         if self.recycle:
             self.earlier[labels] = cut
-        if self.prove:
-            cut.verify()
+        self._note(cut, move)
         switched: NDArray[np.bool_] = ~cut.labels
         return switched
+
+    def _note(self, cut: BoundedResult, move: Move) -> None:
+        """Note how good a cut is, and verify it if wanted."""
+        if self.prove:
+            cut.verify()  # type: ignore[attr-defined]
+        self.proved = cut.status == "optimal"
+        if move.unary.dtype.kind == "f":
+            self.room = accepted_gap(move.pairs.size + move.unary.size) * float(cut.upper_bound)
 
 
 def _network(move: Move) -> MaxFlowProblem:
@@ -585,24 +644,30 @@ class _Search:
             steps.done(name, number, len(moves), during)
             if self.cuts.deadline.passed():
                 break
-            self.tried[move] = len(self.history)
+            if self.cuts.proved:
+                self.tried[move] = len(self.history)
 
     def lowers_energy(self, move: tuple[int, ...]) -> bool:
         """Make the best choice of a move if it lowers the energy; return whether it does."""
-        choice = self.state.expansion(*move) if len(move) == 1 else self.state.swap(*move)
-        least: int | float = -2 * self.state.terms.rounding
+        state = self.state
+        choice = state.expansion(*move) if len(move) == 1 else state.swap(*move)
+        is_float = state.terms.is_float
+        most: int | float = 0
         switched = None
-        now = choice.energy(choice.current)
+        now = 0 if is_float else choice.energy(choice.current)
         for candidate in self.cuts.candidates(choice, move):
-            change = choice.energy(candidate) - now
-            if change < least:
-                least, switched = change, candidate
-        if switched is not None:
-            self.state.change(choice, switched, move)
-            if self.state.terms.is_float:
-                self.energy = self.state.terms.energy(self.state.labels)
+            if is_float:
+                gain, size = state.gain(choice, candidate, move)
+                # The search and the proof solve cuts of their own, each of which is as good as the other.
+                counts = gain > ROUNDING * size + (self.cuts.room if self.cuts.prove else 0)
             else:
-                self.energy += least // 2  # moves have doubled energies
+                gain, counts = now - choice.energy(candidate), True
+            if counts and gain > most:
+                most, switched = gain, candidate
+        if switched is not None:
+            state.change(choice, switched, move)
+            # Moves of integers have doubled energies.
+            self.energy = state.terms.energy(state.labels) if is_float else self.energy - int(most) // 2
             self.history.append(self.energy)
         return switched is not None
 
@@ -629,6 +694,8 @@ def _search(
             search.sweep(moves, recycle, steps)
     seconds["cuts"] = cuts.seconds["cuts"]
     seconds["arrays"] -= seconds["cuts"]
+    if not math.isfinite(search.energy):
+        raise CapacityOverflowError("the lowest energy found is past float64")
     final = search.state.labels
     final.flags.writeable = False
     settled = search.settled(moves)
@@ -662,8 +729,9 @@ def _start(energy: LabelEnergy, initial: ArrayLike | None) -> NDArray[np.int64]:
         return energy.checked_labels(initial)
     labels: NDArray[np.int64] = energy.data.argmin(axis=0)
     if energy.label_costs.any():
-        totals = energy.data.sum(axis=tuple(range(1, energy.data.ndim)), dtype=energy.dtype)
-        single = np.full(energy.shape, int((totals + energy.label_costs).argmin()))
+        with np.errstate(over="ignore"):
+            totals = energy.data.sum(axis=tuple(range(1, energy.data.ndim)), dtype=energy.dtype)
+            single = np.full(energy.shape, int((totals + energy.label_costs).argmin()))
         if energy.energy(single) < energy.energy(labels):
             return single
     return labels

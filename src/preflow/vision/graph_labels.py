@@ -9,6 +9,7 @@ rounded.
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -17,15 +18,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import Array
+from ..certify.exact import accurate_sum
 from ..checks import check_integer
 from ..drawing.networks import draw_graph, label_colours
 from ..errors import CapacityOverflowError, InvalidInputError, VerificationError
 from ..graph.network import check_ends, exact_sum, vertex_ids
 from ..graph.placement import host_array
+from ..graph.scaling import accepted_gap
 from ..method_names import DeviceName, FlowMethodName
 from ..solving.deadline import Deadline
 from ..solving.drawn import DrawnResult
-from .energy import BinaryEnergy, minimize_energy
+from .energy import BinaryEnergy, minimum
 from .expansion import MOST_SWEEPS
 from .label_energy import MOST_LABELS, ROUNDING
 
@@ -34,6 +37,9 @@ if TYPE_CHECKING:
 
 #: All terms of integers together stay below this, as :class:`BinaryEnergy` needs it.
 LARGEST_SUM = 2**58
+#: Terms of floats above this are divided by two to the power `EXPONENT_OF_SUMS` before they are summed.
+LARGEST_TERM = 2.0**900
+EXPONENT_OF_SUMS = 200
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -61,7 +67,7 @@ class GraphLabelEnergy:
         Shapes that do not fit, a vertex out of range, an edge from a vertex to itself, values that are
         negative or not finite.
     CapacityOverflowError
-        Integers sum to 2**58 or more, floats past float64.
+        Integers sum to 2**58 or more, or a weight times a distance of floats is past float64.
 
     Examples
     --------
@@ -108,12 +114,13 @@ class GraphLabelEnergy:
         dtype = np.result_type(costs, far, factors)
         factors = np.broadcast_to(factors, (m,))
         with np.errstate(over="ignore"):
-            most = np.broadcast_to(far.max(axis=(-2, -1), initial=0), (m,)).astype(np.float64)
-            size = float(np.abs(costs.astype(np.float64)).sum()) + 4 * float((most * factors).sum())
-        if not np.isfinite(size):
-            raise CapacityOverflowError("the terms of the energy sum past float64")
-        if dtype.kind == "i" and size >= LARGEST_SUM:
-            raise CapacityOverflowError("the terms of the energy sum to 2**58 or more")
+            most = np.broadcast_to(far.max(axis=(-2, -1), initial=0), (m,)).astype(np.float64) * factors
+        if not np.isfinite(most).all():
+            raise CapacityOverflowError("a weight times a distance is past float64")
+        if dtype.kind == "i":
+            size = float(np.abs(costs.astype(np.float64)).sum()) + 4 * float(most.sum())
+            if size >= LARGEST_SUM:
+                raise CapacityOverflowError("the terms of the energy sum to 2**58 or more")
         own = {
             "data": costs.astype(dtype),
             "tail": first.astype(np.int64),
@@ -136,7 +143,9 @@ class GraphLabelEnergy:
         return int(self.data.shape[1])
 
     def energy(self, labels: ArrayLike) -> int | float:
-        """Return the energy of a labelling: exact for integers.
+        """Return the energy of a labelling: exact for integers, rounded once for floats.
+
+        It is infinite where floats sum past float64.
 
         Raises
         ------
@@ -144,10 +153,28 @@ class GraphLabelEnergy:
             Another shape, or a label out of range.
         """
         chosen = self.checked_labels(labels)
+        parts = self._terms(chosen)
+        if self.data.dtype.kind == "f":
+            return accurate_sum(*parts)
+        return sum(exact_sum(part) for part in parts)
+
+    def _terms(self, chosen: NDArray[np.int64]) -> list[Array]:
+        """Return the terms of vertices and of edges of a labelling."""
         paid = self.data[chosen, np.arange(len(chosen))]
-        apart = self.costs_of_edges(chosen[self.tail], chosen[self.head])
-        total = exact_sum(paid) + exact_sum(apart)
-        return float(total) if self.data.dtype.kind == "f" else int(total)
+        return [paid, self.costs_of_edges(chosen[self.tail], chosen[self.head])]
+
+    def improves(self, after: NDArray[np.int64], before: NDArray[np.int64], room: float = 0.0) -> bool:
+        """Return whether a labelling is lower than another, by more than rounding and `room`.
+
+        Rounding is relative to the changes of the terms that change.
+        """
+        new, old = (np.concatenate(self._terms(chosen)) for chosen in (after, before))
+        new, old = new[new != old], old[new != old]
+        if new.dtype.kind != "f":
+            return exact_sum(new) < exact_sum(old)
+        unit = 2.0**-EXPONENT_OF_SUMS if np.abs(np.append(new, old)).max(initial=0) > LARGEST_TERM else 1.0
+        changes = new * unit - old * unit
+        return -accurate_sum(changes) > ROUNDING * float(np.abs(changes).sum()) + room * unit
 
     def costs_of_edges(self, of_tails: NDArray[np.int64], of_heads: NDArray[np.int64]) -> Array:
         """Return the cost of each edge, given the labels of its ends."""
@@ -169,21 +196,19 @@ class GraphLabelEnergy:
             raise InvalidInputError(f"labels go from 0 to {self.num_labels - 1}")
         return chosen.astype(np.int64)
 
-    @property
-    def rounding(self) -> float:
-        """Bound on the error of a computed difference of two energies: 0 for integers."""
-        if self.data.dtype.kind == "i":
-            return 0
-        far = float(self.distance.max(initial=0)) * float(self.weights.sum())
-        return ROUNDING * (float(np.abs(self.data).sum()) + far)
+    def room(self, labels: NDArray[np.int64]) -> float:
+        """Return by how much two minimum cuts that lead to such a labelling may differ."""
+        parts = self._terms(labels)
+        return accepted_gap(sum(map(len, parts))) * sum(float(np.abs(part).sum()) for part in parts)
 
     def check_expansions(self) -> None:
         """Raise InvalidInputError, which names an edge and labels, unless each expansion is a minimum cut."""
         far = self.distance if self.distance.ndim == 3 else self.distance[np.newaxis]
         for alpha in range(self.num_labels):
-            around = far[:, :, alpha, np.newaxis] + far[:, np.newaxis, alpha, :]
-            straight = far + far[:, alpha, np.newaxis, alpha, np.newaxis]
-            broken = straight > (around * (1 + ROUNDING) if around.dtype.kind == "f" else around)
+            with np.errstate(over="ignore"):
+                around = far[:, :, alpha, np.newaxis] + far[:, np.newaxis, alpha, :]
+                straight = far + far[:, alpha, np.newaxis, alpha, np.newaxis]
+                broken = straight > (around * (1 + ROUNDING) if around.dtype.kind == "f" else around)
             if broken.any():
                 edge, a, b = np.argwhere(broken)[0].tolist()
                 which = f"of edge {edge} " if self.distance.ndim == 3 else ""
@@ -203,7 +228,8 @@ class GraphLabelEnergy:
         tables[:, 0, 0], tables[:, 1, 1] = of(of_tails, of_heads), of(to, to)
         tables[:, 0, 1], tables[:, 1, 0] = of(of_tails, to), of(to, of_heads)
         if tables.dtype.kind == "f":  # only rounding makes a mixture gain
-            most = tables[:, 0, 1] + tables[:, 1, 0] - tables[:, 1, 1]
+            with np.errstate(over="ignore"):
+                most = tables[:, 0, 1] + tables[:, 1, 0] - tables[:, 1, 1]
             np.minimum(tables[:, 0, 0], most, out=tables[:, 0, 0])
         pairs = np.stack([self.tail, self.head], axis=1)
         return BinaryEnergy(unary, pairs, tables) if len(pairs) else BinaryEnergy(unary)
@@ -226,8 +252,9 @@ class GraphLabelling(DrawnResult):
     moves, sweeps : int
         Minimum cuts that were solved, and passes over all labels begun.
     converged : bool
-        Whether no expansion lowers the energy (of floats: by more than rounding may change). False if a limit
-        ended the search.
+        Whether no expansion lowers the energy. Of floats: by more than ``2**-40`` of the sum of the absolute
+        values of all changes of terms, or ``2**-40`` of all terms of the labelling. False if a limit ended
+        the search.
     seconds : float
     energy_terms : GraphLabelEnergy
     """
@@ -257,10 +284,12 @@ class GraphLabelling(DrawnResult):
         if not self.converged:
             return
         for alpha in range(terms.num_labels):
-            best = minimize_energy(terms.expansion(self.labels, alpha))
+            best = minimum(terms.expansion(self.labels, alpha))
             best.verify()
-            found = terms.energy(np.where(best.labels, alpha, self.labels))
-            if found < self.energy - 2 * terms.rounding:
+            moved = np.where(best.labels, alpha, self.labels)
+            # The search and the proof solve cuts of their own, each of which is as good as the other.
+            if terms.improves(moved, self.labels, terms.room(moved)):
+                found = terms.energy(moved)
                 raise VerificationError(f"the expansion to {alpha} lowers the energy to {found}")
 
     def _summary(self) -> str:
@@ -309,6 +338,8 @@ def label_graph(
     ------
     InvalidInputError
         Distances for which an expansion is no minimum cut: metrics are fine.
+    CapacityOverflowError
+        The lowest energy found is past float64.
 
     Notes
     -----
@@ -344,21 +375,16 @@ def label_graph(
                 continue
             if deadline.passed():
                 break
-            best = minimize_energy(
-                energy.expansion(labels, alpha),
-                method=method,
-                device=device,
-                threads=threads,
-                time_limit=deadline.left(),
-            )
+            best = minimum(energy.expansion(labels, alpha), method, device, threads, deadline.left())
             moves += 1
             candidate = np.where(best.labels, alpha, labels)
-            found = energy.energy(candidate)
-            if found < history[-1] - 2 * energy.rounding:
+            if best.labels.any() and energy.improves(candidate, labels):
                 labels = candidate
-                history.append(found)
+                history.append(energy.energy(labels))
             if best.status == "optimal":
                 tried[alpha] = len(history)
+    if not math.isfinite(history[-1]):
+        raise CapacityOverflowError("the lowest energy found is past float64")
     labels.flags.writeable = False
     seconds = time.perf_counter() - begin
     return GraphLabelling(labels, history[-1], tuple(history), moves, sweeps, settled(), seconds, energy)

@@ -2,19 +2,22 @@
 
 Boykov, Veksler and Zabih, "Fast approximate energy minimization via graph cuts", PAMI 2001; label costs are
 those of Delong, Osokin, Isack and Boykov, "Fast approximate energy minimization with label costs", IJCV 2012
-(first CVPR 2010). Energies of integers are exact. If any term is a fractional float, all sums are float64,
-and `rounding` bounds their error.
+(first CVPR 2010). Energies of integers are exact. If any term is a fractional float, each term is a float64,
+and an energy is the sum of the terms of its labelling, rounded once. Terms of labels that are not chosen,
+however large, do not count.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import Array, DType
+from ..certify.exact import accurate_sum
 from ..checks import check_integer
 from ..errors import CapacityOverflowError, InvalidInputError
 from ..graph.neighbourhood import Box, half_neighbourhood, pair_boxes
@@ -24,9 +27,10 @@ from ..graph.placement import host_array
 MOST_LABELS = 1024
 #: The sum of all terms of an energy stays below this, so that moves, which double it, fit int64.
 LARGEST_ENERGY = 2**61
-#: The same for floats, far from where sums of them overflow.
-LARGEST_FLOAT_ENERGY = 2.0**1000
-#: Relative error of the sum of all terms in float64, and of sums that moves compute from them.
+#: Moves add up floats below two to this power, far from where sums of them overflow.
+LARGEST_EXPONENT = 1000
+#: A labelling of float terms is lower than another if it is so by more than this part of the changes of all
+#: terms that change: more than rounding makes of them.
 ROUNDING = 2.0**-40
 
 
@@ -92,7 +96,8 @@ class LabelEnergy:
             No label or too many, shapes that do not fit, values that are not finite, distances that are
             negative, not symmetric or not zero between equal labels, negative weights or label costs.
         CapacityOverflowError
-            The terms sum to more than 2**61, those of floats to more than 2**1000.
+            The terms sum to more than 2**61; of floats, the largest weight times the largest distance is past
+            float64.
 
         Examples
         --------
@@ -129,8 +134,9 @@ class LabelEnergy:
         far = _checked_distance(distance, labels)
         energy = cls(costs, far, np.broadcast_to(factors, expected), tuple(offsets), once)
         if energy.is_float:
-            if not energy.bound() <= LARGEST_FLOAT_ENERGY:
-                raise CapacityOverflowError("the terms of the energy sum to more than 2**1000")
+            energy = replace(energy, distance=far.astype(np.float64), label_costs=once.astype(np.float64))
+            if not np.isfinite(energy.largest_pair()):
+                raise CapacityOverflowError("the largest weight times the largest distance is past float64")
         elif energy.bound() > LARGEST_ENERGY:
             raise CapacityOverflowError("the terms of the energy sum to more than 2**61")
         return energy
@@ -147,9 +153,12 @@ class LabelEnergy:
         return np.dtype(np.float64 if self.is_float else np.int64)
 
     @property
-    def rounding(self) -> float:
-        """Bound on the error of a computed difference of two energies: 0 for integers."""
-        return ROUNDING * self.bound() if self.is_float else 0
+    def shift(self) -> int:
+        """Moves compute with terms divided by two to this power: 0, but for the largest floats."""
+        largest = (float(self.largest_data()), self.largest_pair(), float(max(self.label_costs.tolist())))
+        number = int(np.prod(self.shape)) * (1 + len(self.offsets))
+        exponent = max(math.frexp(value)[1] for value in largest) + number.bit_length() + 4
+        return max(0, exponent - LARGEST_EXPONENT) if self.is_float else 0
 
     @property
     def num_labels(self) -> int:
@@ -162,7 +171,9 @@ class LabelEnergy:
         return self.data.shape[1:]
 
     def energy(self, labels: ArrayLike) -> int | float:
-        """Return the energy of a labelling: exact for integers, within `rounding` for floats.
+        """Return the energy of a labelling: exact for integers, rounded once for floats.
+
+        It is infinite where floats sum past float64.
 
         Parameters
         ----------
@@ -174,12 +185,18 @@ class LabelEnergy:
             Another shape, or a label out of range.
         """
         chosen = self.checked_labels(labels)
-        paid = np.take_along_axis(self.data, chosen[np.newaxis], axis=0)
-        total: int | float = paid.sum(dtype=self.dtype).item()
-        for weight, here, there in self.directions():
-            total += (weight * self.distance[chosen[here], chosen[there]]).sum(dtype=self.dtype).item()
-        total += self.label_costs[np.unique(chosen)].sum(dtype=self.dtype).item()
+        parts = list(self.terms_of(chosen))
+        if self.is_float:
+            return accurate_sum(*parts)
+        total: int = sum(part.sum(dtype=np.int64).item() for part in parts)
         return total
+
+    def terms_of(self, chosen: NDArray[np.int64]) -> Iterator[Array]:
+        """Yield arrays of all terms of a labelling: of pixels, of pairs in each direction, of labels."""
+        yield np.take_along_axis(self.data, chosen[np.newaxis], axis=0)
+        for weight, here, there in self.directions():
+            yield weight * self.distance[chosen[here], chosen[there]]
+        yield self.label_costs[np.unique(chosen)]
 
     def directions(self) -> Iterator[tuple[Array, Box, Box]]:
         """Yield for each direction the weights, and the boxes of all pixels and of their neighbours."""
@@ -216,7 +233,7 @@ class LabelEnergy:
     def bound(self) -> int | float:
         """Return a bound on the absolute value of any sum of terms."""
         pixels = int(np.prod(self.shape))
-        pairs = len(self.offsets) * pixels * self.weights.max(initial=0).item() * self.distance.max().item()
+        pairs = len(self.offsets) * pixels * self.largest_pair()
         costs: int | float = sum(self.label_costs.tolist())
         total: int | float = pixels * self.largest_data() + pairs + costs
         return total
@@ -224,6 +241,11 @@ class LabelEnergy:
     def largest_data(self) -> int | float:
         """Return the largest absolute value of the data term of a pixel."""
         largest: int | float = max(abs(self.data.min().item()), abs(self.data.max().item()))
+        return largest
+
+    def largest_pair(self) -> int | float:
+        """Return the largest weight times the largest distance."""
+        largest: int | float = self.weights.max(initial=0).item() * self.distance.max().item()
         return largest
 
     def __repr__(self) -> str:
@@ -273,8 +295,9 @@ def _broken_triangle(distance: Array) -> tuple[int, int, int] | None:
     Floats break it where they exceed a sum by more than rounding.
     """
     for middle, row in enumerate(distance):
-        around = row[:, np.newaxis] + row
-        longer = distance > (around * (1 + ROUNDING) if around.dtype.kind == "f" else around)
+        with np.errstate(over="ignore"):
+            around = row[:, np.newaxis] + row
+            longer = distance > (around * (1 + ROUNDING) if around.dtype.kind == "f" else around)
         if longer.any():
             a, b = np.argwhere(longer)[0].tolist()
             return a, middle, b
@@ -305,6 +328,9 @@ def _numbers(name: str, values: ArrayLike) -> Array:
     """Return numbers as int16, int32 or int64 where all are integers, else as float64."""
     array = host_array(values, name)
     if array.dtype.kind == "f":
+        if array.dtype.itemsize != 4:
+            with np.errstate(over="ignore"):  # of numbers beyond float64, which are refused
+                array = array.astype(np.float64, copy=False)
         if not np.isfinite(array).all():
             raise InvalidInputError(f"{name} has values that are not finite")
         if (array != np.rint(array)).any() or (np.abs(array) > LARGEST_ENERGY).any():
