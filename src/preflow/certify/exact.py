@@ -15,7 +15,7 @@ from ..graph.network import INT64_MAX
 WORD = 21
 #: Float64 represents two to the power of this, and of minus this.
 LARGEST_POWER = 1000
-#: So many floats are summed by :func:`math.fsum`; more are added in pairs first.
+#: Up to this number, floats are summed by :func:`math.fsum`; more are added in pairs first.
 FEW_FLOATS = 1024
 
 

@@ -319,7 +319,7 @@ class EnergyMinimum(BoundedResult):
 
 
 class _Proved(NamedTuple):
-    """What a cut proves of the energy of its labels."""
+    """Bounds on the least energy that a cut proves."""
 
     status: Status
     lower: int | float
