@@ -11,7 +11,13 @@ from typing import NamedTuple, TypeGuard
 import numpy as np
 
 from ..arrays import AnyArray, Connectivity, Periodic
-from ..errors import CapacityOverflowError, InvalidInputError, UnsuitableMethodError
+from ..errors import (
+    CapacityOverflowError,
+    InvalidInputError,
+    ParseError,
+    UnsuitableMethodError,
+    VerificationError,
+)
 from ..graph.scaling import Rule, accepted_gap, proved_gap, solve_within_gap
 from ..progress import ProgressReport, Reporter
 from ..solving.dispatch import most_threads
@@ -26,7 +32,7 @@ from .memory import MemoryExchange
 from .on_gpus import GpuExchange, divide_in_layers
 from .on_ray import RayExchange
 from .partition import MOST_COUNTED, Boxes, divide, fair_counts, possible_counts
-from .result import RegionCutResult, Turn, Unit, capacity_of_cut, sink_side_of
+from .result import ProvedPart, RegionCutResult, Turn, Unit, capacity_of_cut, proofs_of, sink_side_of
 from .sweeps import Progress, run_sweeps
 
 METHOD = "region-discharge"
@@ -330,6 +336,29 @@ def bytes_on_files(source: GridSource, boxes: Boxes, together: int, sizes: Entry
     )
 
 
+def check_resumed(exchange: Exchange, bound: int) -> None:
+    """Prove the cut of a solve that has gone on from a checkpoint, whose labels may be wrong.
+
+    `bound` is the value that the regions report.
+
+    Raises
+    ------
+    ParseError
+        It is not minimum: the checkpoint was damaged.
+    """
+    place = exchange.resumed_from if isinstance(exchange, FileExchange | RayExchange) else None
+    if place is None:
+        return
+    try:
+        proofs = list(exchange.collect(proofs_of))
+        proved = sum(exchange.collect(ProvedPart(proofs, True)))
+        if proved != bound:
+            raise VerificationError(f"the flow proves {proved}, not {bound}")
+    except VerificationError as error:
+        message = f"damaged checkpoint: the solve that went on from it ends without a proof: {error}"
+        raise ParseError(place, None, message) from error
+
+
 class SweepControl(Control):
     """The control of a solve by sweeps; its reports say how far the bounds are apart."""
 
@@ -458,6 +487,8 @@ class _Solve:
                 progress = run_sweeps(exchange, tasks, self.control, self.control.latest.append)
             self.control.check_wanted()
             finished = not progress.ready
+            if finished:
+                check_resumed(exchange, progress.lower)
             with timed(self.seconds, "recover"):
                 lower = unit.given(progress.lower)
                 exact = finished and unit.exponent is None

@@ -10,9 +10,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import tempfile
 import uuid
+import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from io import BytesIO
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,12 +25,16 @@ import xxhash
 
 from ..arrays import Array
 from ..errors import InvalidInputError, ParseError, StorageError
-from .files import read_manifest, replace_manifest, storing
+from ..io.numpy_arrays import read_arrays
+from .exchange import REMADE
+from .files import DAMAGE, MOST_SWEEPS, open_regular, read_manifest, replace_manifest, storing
 
 #: Version of the files.
 FORMAT = 4
 INDEX = "checkpoint.json"
 BORDER, INSIDE = "border.", "inside."
+#: The names of the files of states.
+OWN_NAME = re.compile(r"region-\d+-sweep-\d+-[0-9a-f]+\.npz")
 
 Write = Callable[[int, Mapping[str, Array], Mapping[str, Array]], None]
 
@@ -53,7 +61,9 @@ class Found(NamedTuple):
             The file is damaged.
         """
         arrays = _read(*self.files[number])
-        return _with_prefix(arrays, BORDER), _with_prefix(arrays, INSIDE)
+        inside = _with_prefix(arrays, INSIDE)
+        inside.update({name: inside[name][:0] for name in REMADE if name in inside})
+        return _with_prefix(arrays, BORDER), inside
 
 
 class Checkpoint:
@@ -69,9 +79,7 @@ class Checkpoint:
         self.folder = folder
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            probe = folder / f".{os.getpid()}"
-            probe.write_bytes(b"")
-            probe.unlink()
+            tempfile.TemporaryFile(dir=folder).close()
         except OSError as error:
             raise StorageError(f"cannot write checkpoints to {folder}: {error.strerror}") from error
         self._fingerprint: list[int] = []
@@ -95,14 +103,24 @@ class Checkpoint:
         text = read_manifest(self.folder / INDEX, FORMAT)
         if text is None:
             return None
-        content = json.loads(text)
-        if content["fingerprint"] != self._fingerprint:
-            raise InvalidInputError(
-                f"{self.folder} has the checkpoint of another problem, or of other regions; "
-                "give another folder, or delete it"
-            )
-        names = zip(content["files"], content["checksums"], strict=True)
-        return Found(content["sweeps"], [(self.folder / name, checksum) for name, checksum in names])
+        try:
+            content = json.loads(text)
+            if content["fingerprint"] != self._fingerprint:
+                raise InvalidInputError(
+                    f"{self.folder} has the checkpoint of another problem, or of other regions; "
+                    "give another folder, or delete it"
+                )
+            sweeps, names, sums = (content[each] for each in ("sweeps", "files", "checksums"))
+            if type(sweeps) is not int or not 0 <= sweeps < MOST_SWEEPS:
+                raise ValueError(f"{sweeps!r} is no number of sweeps")
+            if not all(OWN_NAME.fullmatch(name) for name in names):
+                raise ValueError("it names a file that is no state of a region")
+            files = [(self.folder / name, checksum) for name, checksum in zip(names, sums, strict=True)]
+        except InvalidInputError:
+            raise
+        except DAMAGE as error:
+            raise ParseError(self.folder / INDEX, None, f"damaged checkpoint: {error}") from error
+        return Found(sweeps, files)
 
     @contextmanager
     def writing(self, sweeps: int) -> Iterator[Write]:
@@ -125,7 +143,7 @@ class Checkpoint:
             written[number] = path.name, 0
             arrays = {BORDER + name: array for name, array in border.items()}
             arrays.update({INSIDE + name: array for name, array in inside.items()})
-            with path.open("wb") as file:
+            with path.open("xb") as file:
                 np.savez(file, **arrays)  # type: ignore[arg-type]
                 _flush(file.fileno())
             written[number] = path.name, xxhash.xxh3_64_intdigest(path.read_bytes())
@@ -157,11 +175,16 @@ def _flush(descriptor: int) -> None:
 
 def _read(path: Path, expected: int) -> dict[str, Array]:
     try:
-        if xxhash.xxh3_64_intdigest(path.read_bytes()) != expected:
+        with open_regular(path) as file:
+            data = file.readall()
+        if xxhash.xxh3_64_intdigest(data) != expected:
             raise ValueError("the checksum differs")
-        with np.load(path, allow_pickle=False) as file:
-            return {name: file[name] for name in file.files}
-    except (OSError, ValueError, KeyError) as error:
+        with zipfile.ZipFile(BytesIO(data)) as archive:
+            names = [name.removesuffix(".npy") for name in archive.namelist()]
+        return read_arrays(path, BytesIO(data), names)
+    except ParseError:
+        raise
+    except (OSError, zipfile.BadZipFile, *DAMAGE) as error:
         raise ParseError(path, None, f"is damaged ({error}); delete the folder to start over") from error
 
 

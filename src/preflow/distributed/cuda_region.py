@@ -409,6 +409,10 @@ class CudaRegion(GridRegion):
         region.restore(stored(self.state()))
         return region
 
+    def check_flow(self, theirs: Amounts, own: Amounts, gain: Amounts) -> int:
+        """Prove on the CPU that the region has a flow: see :class:`preflow.distributed.exchange.Region`."""
+        return self.on_host().check_flow(theirs, own, gain)
+
     def verify(self, theirs: Proof, gain: Amounts, optimal: bool) -> int:
         """Prove the region's part on the CPU: see :class:`preflow.distributed.exchange.Region`."""
         return self.on_host().verify(theirs, gain, optimal)

@@ -26,13 +26,14 @@ that has not discharged since sends :meth:`Worker.idle_message`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Array, DType
+from ..errors import VerificationError
 from ..graph.network import exact_sum
 from ..solving.run import Control
 from .checksum import checksum_of
@@ -80,6 +81,34 @@ State = Mapping[str, Array | Narrow]
 def stored(state: State) -> dict[str, Array]:
     """Return arrays as they are stored."""
     return {name: each.stored() if isinstance(each, Narrow) else each for name, each in state.items()}
+
+
+#: Arrays of a region that are not taken from a checkpoint, which may come from anybody: search forests.
+REMADE = ("tree_label", "tree_parent")
+#: Those that may have no entries, or any: a cut is proved at the end of the solve.
+CHOSEN = ("sink_side",)
+#: Arrays of a region that change with the flow; the problem determines the others.
+CHANGING = ("residual", "terminal", "excess", "demand")
+
+
+def check_arrays(given: Mapping[str, Array], state: State, changing: Container[str] | None) -> None:
+    """Check that arrays have the shapes of a state, and integers; those not `changing` are the same.
+
+    Raises
+    ------
+    VerificationError
+        They have not.
+    """
+    if set(given) != set(state):
+        raise VerificationError("it has other arrays than a region has")
+    for name, values in state.items():
+        known, found = values.values if isinstance(values, Narrow) else values, given[name]
+        if name in REMADE or (name in CHOSEN and found.ndim == 1 and found.dtype == known.dtype):
+            continue
+        if found.shape != known.shape or found.dtype.kind != known.dtype.kind:
+            raise VerificationError(f"array {name!r} is not that of this problem")
+        if changing is not None and name not in changing and (found != known).any():
+            raise VerificationError(f"array {name!r} is not that of this problem")
 
 
 def checksum(region: Region) -> int:
@@ -349,6 +378,26 @@ class Region(Protocol):
     def capacity(self, theirs: Proof) -> int | float:
         """Return the region's share of the capacity of the cut, as the caller gave capacities."""
 
+    def check_flow(self, theirs: Amounts, own: Amounts, gain: Amounts) -> int:
+        """Prove that a state, which may come from anywhere, is a flow; return its share of the value.
+
+        :meth:`restore` has its arrays, which have the shapes and dtypes of those of :meth:`state`.
+
+        Parameters
+        ----------
+        theirs : ndarray of int64
+            For each border arc the net flow away from the neighbour that it claims.
+        own : ndarray
+            The residual capacity of each border arc, after `gain` has arrived.
+        gain : ndarray
+            As for :meth:`discharge`.
+
+        Raises
+        ------
+        VerificationError
+            It is no flow.
+        """
+
     def verify(self, theirs: Proof, gain: Amounts, optimal: bool) -> int:
         """Prove the region's part of the flow and of the cut; return its share of the flow.
 
@@ -403,6 +452,38 @@ class Exchange(Protocol):
 
     def close(self) -> None:
         """Release all that the host has; after Ctrl-C, too."""
+
+
+def flows_of(worker: Worker) -> dict[int, NDArray[np.int64]]:
+    """Return the net flow of a region over its border arcs, for each of its neighbours."""
+    return worker.flows()
+
+
+class FlowCheck:
+    """Ask a worker whether its state is a flow; `flows` has those of all regions over their borders."""
+
+    def __init__(self, flows: Sequence[Mapping[int, NDArray[np.int64]]]) -> None:
+        self.flows = flows
+
+    def __call__(self, worker: Worker) -> None:
+        """Check the worker's region."""
+        worker.check_flow({other: self.flows[other][worker.number] for other in worker.border.neighbours})
+
+
+def check_flows(exchange: Exchange, control: Control) -> None:
+    """Prove that the states of all regions are a flow together; a checkpoint may come from anybody.
+
+    Raises
+    ------
+    VerificationError
+        They are not.
+    """
+    flows = []
+    for found in exchange.collect(flows_of):
+        control.check_wanted()
+        flows.append(found)
+    for _ in exchange.collect(FlowCheck(flows)):
+        control.check_wanted()
 
 
 class Outgoing(NamedTuple):
@@ -618,6 +699,33 @@ class Worker:
         flow = self.region.border.capacity - self._residual
         side = self.region.border_sides()
         return {neighbour: Proof(flow[part], side[part]) for neighbour, part in self._parts()}
+
+    def flows(self) -> dict[int, NDArray[np.int64]]:
+        """Return the net flow over the arcs to each neighbour."""
+        flow = self.region.border.capacity.astype(np.int64) - self._residual
+        return {neighbour: flow[part] for neighbour, part in self._parts()}
+
+    def check_flow(self, flows: Mapping[int, NDArray[np.int64]]) -> None:
+        """Prove that a state, which may come from anywhere, is a flow with the value that it says.
+
+        Labels need not be right: the cut is proved once the solve is at its end.
+
+        Raises
+        ------
+        VerificationError
+            It is not.
+        """
+        for labels in (self._label, self._ghost_label):
+            if (labels < 0).any() or (labels > INFINITE).any():
+                raise VerificationError("a label at the border is out of range")
+        if (self._gain < 0).any() or (self._residual < 0).any() or self._waiting < 0:
+            raise VerificationError("an amount at the border is negative")
+        theirs = [flows[neighbour] for neighbour in self.border.neighbours]
+        together = np.concatenate([np.zeros(0, dtype=np.int64), *theirs])
+        bound = self.region.check_flow(together, self._residual, self._gain)
+        if bound != self._bound:
+            raise VerificationError(f"the flow proves {bound} in a region, not {self._bound}")
+        self._changed |= not self._complete  # what the ghosts' labels were is not known
 
     def verify(self, proofs: Mapping[int, Proof], optimal: bool) -> int:
         """Verify the region's part: see :meth:`Region.verify`; `proofs` has the claims of its neighbours."""

@@ -18,9 +18,10 @@ import json
 import math
 import os
 import re
+import stat
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from io import FileIO
@@ -32,9 +33,25 @@ import xxhash
 from numpy.typing import NDArray
 
 from ..arrays import Array, DType
-from ..errors import InvalidInputError, ParseError, StorageError
+from ..errors import InvalidInputError, ParseError, StorageError, VerificationError
 from ..solving.run import Control
-from .exchange import INFINITE, Answer, Message, Narrow, Order, RegionTask, Report, State, Worker, checksum
+from .exchange import (
+    CHANGING,
+    CHOSEN,
+    INFINITE,
+    REMADE,
+    Answer,
+    Message,
+    Narrow,
+    Order,
+    Region,
+    RegionTask,
+    Report,
+    State,
+    Worker,
+    check_flows,
+    checksum,
+)
 from .sweeps import relabel
 
 #: Version of the files. A folder of another version is refused.
@@ -50,6 +67,11 @@ PIECE = 1 << 18
 FIRST_COMPLETE = 2
 #: Smaller arrays are not kept for the next region.
 SMALLEST_SPARE = 1 << 20
+
+#: Sweeps and files that a checkpoint may have.
+MOST_SWEEPS = 1 << 62
+#: Errors that content raises which is not what was written.
+DAMAGE = (ValueError, TypeError, KeyError, OverflowError, RecursionError, MemoryError, ZeroDivisionError)
 
 Item = TypeVar("Item")
 
@@ -96,9 +118,76 @@ class Entry(NamedTuple):
     arrays: dict[str, Kept]
 
     @classmethod
-    def of(cls, name: str, arrays: Mapping[str, tuple[list[int], str, str, int, int]]) -> Entry:
-        """Return an entry that was read from JSON."""
-        return cls(name, {each: Kept(tuple(kept[0]), *kept[1:]) for each, kept in arrays.items()})
+    def of(cls, name: object, arrays: object) -> Entry:
+        """Return an entry that was read from JSON; raise ValueError or TypeError if it is none."""
+        if not isinstance(name, str) or OWN_NAME.fullmatch(name) is None or not isinstance(arrays, dict):
+            raise ValueError(f"{name!r} is no file with states of regions")
+        return cls(name, {each: _kept(*values) for each, values in arrays.items()})
+
+    def check_forms(self, expected: Mapping[str, Form]) -> None:
+        """Raise ValueError unless the file has arrays with just these names and forms."""
+        if set(self.arrays) != set(expected):
+            raise ValueError(f"{self.name} has other arrays than it should have")
+        longest = max((math.prod(form.shape) for form in expected.values()), default=0)
+        for name, form in expected.items():
+            kept = self.arrays[name]
+            fits = kept.dtype == form.dtype and kept.shape == form.shape
+            if name in CHOSEN:
+                fits = kept.dtype == form.dtype and len(kept.shape) == 1 and kept.shape[0] <= longest
+            if not (fits or name in REMADE) or form.content not in (None, (kept.stored, kept.checksum)):
+                raise ValueError(f"array {name!r} of {self.name} is not that of this problem")
+
+    def without(self, names: Iterable[str]) -> Entry:
+        """Return an entry whose arrays of these names have no entries."""
+        nothing = sum_of_pieces(np.zeros(0, dtype=np.uint64))
+        known = [name for name in names if name in self.arrays]
+        empty = {name: self.arrays[name]._replace(shape=(0,), checksum=nothing) for name in known}
+        return self._replace(arrays=self.arrays | empty)
+
+
+def _kept(shape: list[int], dtype: str, stored: str, begin: int, checksum: int) -> Kept:
+    """Return the description of an array that was read from JSON; raise ValueError if it is none."""
+    for each in (*shape, begin, checksum):
+        if type(each) is not int or each < 0:
+            raise ValueError(f"{each!r} is no size")
+    if any(np.dtype(each).kind not in "iub" or not isinstance(each, str) for each in (dtype, stored)):
+        raise ValueError(f"{dtype!r} or {stored!r} is no type of integers")
+    return Kept(tuple(shape), dtype, stored, begin, checksum)
+
+
+class Form(NamedTuple):
+    """The form that an array of a region has.
+
+    Attributes
+    ----------
+    shape : tuple
+    dtype : str
+    content : (str, int) or None
+        Its dtype in the file and its checksum, of an array that the problem determines.
+    """
+
+    shape: tuple[int, ...]
+    dtype: str
+    content: tuple[str, int] | None = None
+
+
+def forms_of(region: Region) -> dict[str, Form]:
+    """Return the forms of the arrays of a region that was built."""
+    forms = {}
+    for name, values in region.state().items():
+        wide, dtype = values if isinstance(values, Narrow) else (values, values.dtype)
+        is_known = name not in CHANGING + REMADE + CHOSEN
+        content = (dtype.str, sum_of_pieces(_sums_of(wide, dtype))) if is_known else None
+        forms[name] = Form(wide.shape, wide.dtype.str, content)
+    return forms
+
+
+def _sums_of(values: Array, stored: DType) -> NDArray[np.uint64]:
+    """Return the checksums of the pieces of an array as they are stored."""
+    flat = np.ascontiguousarray(values).reshape(-1).astype(stored, copy=False)
+    step = PIECE // stored.itemsize
+    pieces = (flat[begin : begin + step] for begin in range(0, len(flat), step))
+    return np.array([xxhash.xxh3_64_intdigest(each.view(np.uint8).data) for each in pieces], dtype=np.uint64)
 
 
 class Manifest(NamedTuple):
@@ -130,13 +219,29 @@ def storing(place: Path | str) -> Iterator[None]:
         raise StorageError(f"{place}: {error.strerror or error}") from error
 
 
+def create(path: Path) -> FileIO:
+    """Open a new file for writing; whatever has its name goes, and a link is not followed."""
+    path.unlink(missing_ok=True)
+    return FileIO(path, "xb")
+
+
+def open_regular(path: Path) -> FileIO:
+    """Open a regular file for reading; raise ValueError where it is a link, a pipe or a device."""
+    flags = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    file = FileIO(path, opener=lambda name, mode: os.open(name, mode | flags))
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise ValueError("it is no regular file")
+    return file
+
+
 def replace_manifest(path: Path, version: int, content: Mapping[str, object]) -> None:
     """Replace a manifest in one step: a line with its version and the checksum of the rest, then the rest."""
     rest = json.dumps(content).encode()
     first = json.dumps({"format": version, "checksum": xxhash.xxh3_64_intdigest(rest)}).encode()
     fresh = path.with_suffix(".new")
     try:
-        with fresh.open("wb") as file:
+        with create(fresh) as file:
             file.write(first + b"\n" + rest)
             file.flush()
             os.fsync(file.fileno())
@@ -158,17 +263,20 @@ def read_manifest(path: Path, version: int) -> bytes | None:
         It cannot be read.
     """
     try:
-        first, _, rest = path.read_bytes().partition(b"\n")
+        with open_regular(path) as file:
+            first, _, rest = file.readall().partition(b"\n")
     except FileNotFoundError:
         return None
     except OSError as error:
         raise StorageError(f"{path}: {error.strerror}") from error
+    except (ValueError, MemoryError) as error:
+        raise ParseError(path, None, f"damaged checkpoint: {error}") from error
     try:
         head = json.loads(first)
         found = head["format"]
         if found == version and head["checksum"] != xxhash.xxh3_64_intdigest(rest):
             raise ValueError("the checksum is wrong")
-    except (ValueError, TypeError, KeyError) as error:
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise ParseError(path, None, f"damaged checkpoint: {error}") from error
     if found != version:
         raise ParseError(path, None, f"format {found}, but this version of preflow reads {version}")
@@ -233,9 +341,7 @@ class Store:
             raise StorageError(f"{folder} is a file, and the states of regions need a folder")
         with storing(folder):
             folder.mkdir(parents=True, exist_ok=True)
-            probe = folder / f"probe{SUFFIX}"
-            probe.write_bytes(b"")
-            probe.unlink()
+            tempfile.TemporaryFile(dir=folder).close()
 
     def read_manifest(self, problem: object) -> Manifest | None:
         """Return the manifest, None where there is none.
@@ -252,12 +358,27 @@ class Store:
         text = read_manifest(self.folder / MANIFEST, FORMAT)
         if text is None:
             return None
-        content = json.loads(text)
-        if content["problem"] != json.loads(json.dumps(problem)):
-            raise self.of_another_problem()
-        self._serial = content["serial"]
-        regions = [Entry.of(*each) for each in content["regions"]]
-        return Manifest(content["sweeps"], regions, Entry.of(*content["borders"]), content["sums"])
+        with self.damage():
+            content = json.loads(text)
+            if content["problem"] != json.loads(json.dumps(problem)):
+                raise self.of_another_problem()
+            serial, sweeps, sums = (content[name] for name in ("serial", "sweeps", "sums"))
+            if not all(type(each) is int and 0 <= each < MOST_SWEEPS for each in (serial, sweeps)):
+                raise ValueError(f"{sweeps!r} or {serial!r} is no number of sweeps or files")
+            regions = [Entry.of(*each) for each in content["regions"]]
+            found = Manifest(sweeps, regions, Entry.of(*content["borders"]), list(sums))
+        self._serial = serial
+        return found
+
+    @contextmanager
+    def damage(self) -> Iterator[None]:
+        """Raise ParseError where what was read is not what was written."""
+        try:
+            yield
+        except (InvalidInputError, StorageError):
+            raise
+        except DAMAGE as error:
+            raise ParseError(self.folder / MANIFEST, None, f"damaged checkpoint: {error}") from error
 
     def of_another_problem(self) -> InvalidInputError:
         """Return the error that says so."""
@@ -274,13 +395,17 @@ class Store:
         self._serial += 1
         path, kept = self.folder / f"{stem}-{self._serial}{SUFFIX}", {}
         old = self._old.pop(stem, None)
+        if old is not None and not _is_own(old):
+            with storing(old):
+                old.unlink(missing_ok=True)
+            old = None
         before = iter([] if old is None else self._pieces.pop(old.name, []))
         pieces = self._pieces[path.name] = []
         with storing(path):
             try:
                 if old is not None:
                     old.replace(path)
-                with path.open("wb" if old is None else "r+b", buffering=0) as file:
+                with create(path) if old is None else path.open("r+b", buffering=0) as file:
                     for name, values in arrays.items():
                         wide, dtype = values if isinstance(values, Narrow) else (values, values.dtype)
                         begin = file.tell()
@@ -352,11 +477,14 @@ class StoredState(Mapping[str, Array]):
         """Read an array."""
         kept = self._arrays[name]
         try:
-            values = self._spares.take(math.prod(kept.shape), np.dtype(kept.dtype))
-            with self._path.open("rb", buffering=0) as file:
+            length, stored = math.prod(kept.shape), np.dtype(kept.stored)
+            with open_regular(self._path) as file:
+                if kept.begin + length * stored.itemsize > os.fstat(file.fileno()).st_size:
+                    raise ValueError("the file is too short")
+                values = self._spares.take(length, np.dtype(kept.dtype))
                 file.seek(kept.begin)
-                found = read_array(file, values, np.dtype(kept.stored))
-        except (OSError, ValueError, TypeError, MemoryError) as error:
+                found = read_array(file, values, stored)
+        except (OSError, *DAMAGE) as error:
             raise ParseError(self._path, None, f"damaged checkpoint: {error}") from error
         if found != kept.checksum:
             raise ParseError(self._path, None, "damaged checkpoint: the checksum is wrong")
@@ -369,6 +497,21 @@ class StoredState(Mapping[str, Array]):
     def __len__(self) -> int:
         """Return the number of arrays."""
         return len(self._arrays)
+
+
+class _Built(NamedTuple):
+    """A region of the problem as it is before it is solved.
+
+    Attributes
+    ----------
+    checksum : int
+    forms, border : dict of Form
+        Those of its arrays, and of the arrays of its border.
+    """
+
+    checksum: int
+    forms: dict[str, Form]
+    border: dict[str, Form]
 
 
 #: Most threads that search a new region. The queues of each are pages of up to 2 MB. At 160^3 with a limit of
@@ -396,6 +539,8 @@ class FileExchange:
     ----------
     sweeps, loads : int
         Sweeps that are done, and how often a region was loaded in this process.
+    resumed_from : Path or None
+        The manifest of the checkpoint from which the solve has gone on.
     """
 
     def __init__(
@@ -406,6 +551,7 @@ class FileExchange:
         threads: int = 1,
     ) -> None:
         self.sweeps = self.loads = 0
+        self.resumed_from: Path | None = None
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
         if folder is None:
             with storing(Path(tempfile.gettempdir())):
@@ -423,9 +569,9 @@ class FileExchange:
         self._control = control
         found = self._store.read_manifest(self._problem)
         if found is not None:
+            self.resumed_from = self._store.folder / MANIFEST
             self.sweeps, self._entries, borders, self._sums = found
-            if self._in_turn(self._sum_of, tasks) != self._sums:
-                raise self._store.of_another_problem()
+            self._check_files(tasks, borders)
             # A sweep that was not completed has left files, and the disk may be full of them.
             self._store.clear([*self._entries, borders])
             states = self._store.read(borders)
@@ -434,9 +580,11 @@ class FileExchange:
                 region.unload()
                 self._workers.append(Worker(task.number, region))
                 self._workers[-1].restore(_of(states, task.number))
-            for entry in self._entries:
-                for _ in self._store.read(entry).values():
-                    self._control.check_wanted()
+            try:
+                check_flows(self, control)
+            except VerificationError as error:
+                message = f"damaged checkpoint: {error}"
+                raise ParseError(self.resumed_from, None, message) from error
             return [worker.report() for worker in self._workers]
         self._store.clear([])
         self._entries, self._sums = [Entry("", {})] * len(tasks), [0] * len(tasks)
@@ -446,6 +594,29 @@ class FileExchange:
             near = worker.border.neighbours
             worker.fuse({other: self._workers[other].idle_message(worker.number) for other in near})
         return self._end_of_sweep()
+
+    def _check_files(self, tasks: Sequence[RegionTask], borders: Entry) -> None:
+        """Compare the files of a checkpoint with the problem, before any of their arrays is used.
+
+        Raises
+        ------
+        InvalidInputError
+            They belong to another problem.
+        ParseError
+            The manifest describes arrays that no solve of this problem writes.
+        """
+        built = self._in_turn(self._built, tasks)
+        if [each.checksum for each in built] != self._sums:
+            raise self._store.of_another_problem()
+        with self._store.damage():
+            if len(self._entries) != len(tasks):
+                raise ValueError(f"it has {len(self._entries)} regions, the problem has {len(tasks)}")
+            for entry, each in zip(self._entries, built, strict=True):
+                entry.check_forms(each.forms)
+            borders.check_forms(
+                {f"{i}.{name}": form for i, each in enumerate(built) for name, form in each.border.items()}
+            )
+        self._entries = [entry.without(REMADE) for entry in self._entries]
 
     def sweep(self, order: Order) -> list[Report]:
         """Discharge regions, a few at a time, and search the border again after each of them."""
@@ -528,9 +699,13 @@ class FileExchange:
         self._save(worker)
         return worker
 
-    def _sum_of(self, task: RegionTask) -> int:
+    def _built(self, task: RegionTask) -> _Built:
+        """Read a region's part of the problem, and describe it."""
         self._control.check_wanted()
-        found = checksum(task.build())
+        region = task.build()
+        worker = Worker(task.number, region)
+        border = {name: Form(values.shape, values.dtype.str) for name, values in worker.state().items()}
+        found = _Built(checksum(region), forms_of(region), border)
         return_freed_memory()
         return found
 
@@ -568,6 +743,15 @@ class FileExchange:
         borders = self._store.write("borders", states)
         self._store.commit(self._problem, Manifest(self.sweeps, self._entries, borders, self._sums))
         return [worker.report() for worker in self._workers]
+
+
+def _is_own(path: Path) -> bool:
+    """Return whether a file can be written over: it is regular, and has no other name."""
+    try:
+        found = path.lstat()
+    except OSError:
+        return False
+    return stat.S_ISREG(found.st_mode) and found.st_nlink == 1
 
 
 def folder_of(folder: str | os.PathLike[str] | None, attempt: int) -> Path | None:

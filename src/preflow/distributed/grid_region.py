@@ -504,12 +504,36 @@ class GridRegion:
             return math.fsum(float_sum(values) for values in amounts)
         return sum(int(exact_sum(values.astype(np.int64))) for values in amounts)
 
+    def check_flow(self, theirs: Amounts, own: Amounts, gain: Amounts) -> int:
+        """Prove that the region has a flow: see :class:`preflow.distributed.exchange.Region`."""
+        state = self._state
+        outside = np.ones(len(state.terminal), dtype=bool)
+        outside[self._first : self._last].reshape(self._shape)[self._own] = False
+        if state.residual.reshape(-1, len(state.step))[outside].any():
+            raise VerificationError("an arc outside of the region has residual capacity")
+        if (state.residual < 0).any():
+            raise VerificationError("a residual capacity is negative")
+        beyond = state.terminal.copy()
+        beyond[self._ghosts] = np.maximum(beyond[self._ghosts], 0)
+        if beyond[outside].any():
+            raise VerificationError("a pixel outside of the region has an amount")
+        bound = self._sums()[1]
+        self._move(gain, np.int64(1))
+        try:
+            if (state.residual[self._arcs] != own).any():
+                raise VerificationError("a region and its border disagree on the flow over an arc")
+            self._verify(theirs, None)
+        finally:
+            self._move(gain, np.int64(-1))
+        return bound
+
     def verify(self, theirs: Proof, gain: Amounts, optimal: bool) -> int:
         """Prove the region's part: see :class:`preflow.distributed.exchange.Region`."""
         sign = np.int64(1)
         self._move(gain, sign)
         try:
-            return self._verify(theirs, optimal)
+            side = self._sides(theirs)
+            return self._verify(theirs.flow, side if optimal else None)
         finally:
             self._move(gain, -sign)
 
@@ -519,13 +543,13 @@ class GridRegion:
         self._state.residual[self._arcs] += amounts
         np.add.at(self._state.terminal, self._rim[self._rim_of], amounts)
 
-    def _verify(self, theirs: Proof, optimal: bool) -> int:
+    def _verify(self, flow_there: Amounts, side: NDArray[np.bool_] | None) -> int:
+        """Prove the flow, and that the cut with this sink's side is minimum unless `side` is None."""
         grid, _ = self._part.load()
         degree = len(self._state.step)
         residual = self._state.residual.reshape(-1, degree)[self._first : self._last]
         residual = residual.reshape(*self._shape, degree)
-        side = self._sides(theirs)
-        if (self.border.capacity - self._state.residual[self._arcs] != -theirs.flow).any():
+        if (self.border.capacity - self._state.residual[self._arcs] != -flow_there).any():
             raise VerificationError("two regions disagree on the flow over an arc between them")
         own = np.zeros(self._shape, dtype=bool)
         own[self._own] = True
@@ -543,8 +567,8 @@ class GridRegion:
                 _check(mine & (left < 0), here, f"the arc in direction {d} carries more than its capacity")
                 flow = np.where(mine, limit.astype(np.int64) - left, 0)
                 expected[here] -= flow
-                cut = mine & ~side[here] & side[there]
-                if optimal:
+                if side is not None:
+                    cut = mine & ~side[here] & side[there]
                     _check(cut & (left > 0), here, f"the cut arc in direction {d} is not saturated")
                 flows.append(flow)
             both = own[pair.here] & own[pair.there]
@@ -552,7 +576,7 @@ class GridRegion:
             _check(both & (flows[0] != -flows[1]), pair.here, fault)
         everything = tuple(slice(0, length) for length in self._shape)
         _check(own & (expected != terminal), everything, "flow is not conserved")
-        if optimal:
+        if side is not None:
             _check(own & side & (terminal > 0), everything, "the sink's side has excess")
             _check(own & ~side & (terminal < 0), everything, "the source's side has a way to the sink")
         return self._sums()[1]

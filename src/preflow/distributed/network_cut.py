@@ -24,7 +24,7 @@ from ..solving.result import Status
 from ..solving.run import check_time_limit, run_interruptibly
 from ..solving.timing import timed
 from ..stats import SolveStats
-from .api import METHOD, NETWORK_EXCHANGES, TOGETHER, SweepControl, check_host
+from .api import METHOD, NETWORK_EXCHANGES, TOGETHER, SweepControl, check_host, check_resumed
 from .checksum import checksum_of
 from .exchange import Exchange
 from .files import FileExchange, folder_of
@@ -233,6 +233,8 @@ class _Solve:
             with timed(self.seconds, "solve"):
                 done = run_sweeps(host, tasks, self.control, self.control.latest.append)
             self.control.check_wanted()
+            if not done.ready:
+                check_resumed(host, done.lower)
             with timed(self.seconds, "recover"):
                 for task, part in zip(tasks, host.collect(sink_side_of), strict=True):
                     side[region == task.number] = part

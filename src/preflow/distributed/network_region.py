@@ -267,7 +267,7 @@ class NetworkRegion:
         """Continue from the arrays that :meth:`state` returned; the forests are built again."""
         self._set(state["residual"], state["excess"], state["demand"])
         self.border = self.border._replace(capacity=state["capacity"])
-        self._sink_side = state["sink_side"]
+        self._sink_side = state["sink_side"].view(np.uint8) != 0
 
     def unload(self) -> None:
         """Forget all arrays of the size of the region."""
@@ -318,15 +318,31 @@ class NetworkRegion:
         there: NDArray[np.bool_] = side[head]
         return there
 
+    def check_flow(self, theirs: Amounts, own: Amounts, gain: Amounts) -> int:
+        """Prove that the region has a flow: see :class:`preflow.distributed.exchange.Region`."""
+        net = self._net
+        if len(self.sink_side()) != self._size:
+            raise VerificationError("the cut has another size than the region")
+        if (net.residual < 0).any() or (net.excess < 0).any():
+            raise VerificationError("a residual capacity or an excess is negative")
+        self._move(gain, 1)
+        try:
+            if (net.residual[self._arcs] != own).any():
+                raise VerificationError("a region and its border disagree on the flow over an arc")
+            return self._verify(theirs, None)
+        finally:
+            self._move(gain, -1)
+
     def verify(self, theirs: Proof, gain: Amounts, optimal: bool) -> int:
         """Prove the region's part: see :class:`preflow.distributed.exchange.Region`."""
         self._move(gain, 1)
         try:
-            return self._verify(theirs, optimal)
+            return self._verify(theirs.flow, theirs if optimal else None)
         finally:
             self._move(gain, -1)
 
-    def _verify(self, theirs: Proof, optimal: bool) -> int:
+    def _verify(self, flow_there: Amounts, cut: Proof | None) -> int:
+        """Prove the flow, and with the claims of the neighbours that the cut is minimum."""
         net, size = self._net, self._size
         capacity, excess, demand = self._capacities()
         _, _, tail = self._task.own_arcs()
@@ -334,7 +350,7 @@ class NetworkRegion:
         flow = capacity.astype(np.int64) - left
         if (left < 0).any():
             raise VerificationError("an arc carries more than its capacity")
-        if (flow[self._arcs] != -theirs.flow).any():
+        if (flow[self._arcs] != -flow_there).any():
             raise VerificationError("two regions disagree on the flow over an arc between them")
         inside = np.ones(len(capacity), dtype=bool)
         inside[self._arcs] = False
@@ -347,13 +363,13 @@ class NetworkRegion:
         np.subtract.at(expected, tail, flow)
         if (expected != net.excess[:size]).any():
             raise VerificationError("flow is not conserved")
-        if optimal:
+        if cut is not None:
             side = self.sink_side()
             if (side & (net.excess[:size] > 0)).any():
                 raise VerificationError("the sink's side has excess")
             if (~side & (net.sink_residual[:size] > 0)).any():
                 raise VerificationError("the source's side has a way to the sink")
-            if (~side[tail] & self._heads_side(theirs) & (left > 0)).any():
+            if (~side[tail] & self._heads_side(cut) & (left > 0)).any():
                 raise VerificationError("an arc across the cut is not saturated")
         return self._bound()
 

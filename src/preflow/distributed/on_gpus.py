@@ -469,6 +469,10 @@ class PartRegion:
         """Return the region's share of the capacity of the cut."""
         return self.on_host.capacity(theirs)
 
+    def check_flow(self, theirs: Amounts, own: Amounts, gain: Amounts) -> int:
+        """Prove that the region has a flow."""
+        return self.on_host.check_flow(theirs, own, gain)
+
     def verify(self, theirs: Proof, gain: Amounts, optimal: bool) -> int:
         """Prove the region's part of the flow and of the cut."""
         return self.on_host.verify(theirs, gain, optimal)

@@ -43,17 +43,25 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
 from ..arrays import Array
-from ..errors import InvalidInputError, MissingDependencyError, WorkerDiedError
+from ..errors import (
+    InvalidInputError,
+    MissingDependencyError,
+    ParseError,
+    VerificationError,
+    WorkerDiedError,
+)
 from ..solving.dispatch import usable_cpus
 from ..solving.run import POLL_INTERVAL, Control
 from .checkpoint import Checkpoint
 from .cuda_region import CudaRegion
 from .exchange import (
+    CHANGING,
     Message,
     Order,
     Outgoing,
@@ -61,6 +69,8 @@ from .exchange import (
     RegionTask,
     Report,
     Worker,
+    check_arrays,
+    check_flows,
     checksum,
     stored,
 )
@@ -242,6 +252,18 @@ class Actor:
         """Return the state of the inside of a region, and None, which says that it is stored."""
         return stored(self._workers[number].region.state()), None
 
+    def check(self, borders: Borders, *insides: States) -> None:
+        """Check that the arrays of a checkpoint, which may come from anybody, have the forms of the regions'.
+
+        Raises
+        ------
+        VerificationError
+            They have not.
+        """
+        for worker, inside in zip(self._workers.values(), insides, strict=True):
+            check_arrays(borders[worker.number], worker.state(), None)
+            check_arrays(inside, worker.region.state(), CHANGING)
+
     def restore(self, borders: Borders, *insides: States) -> None:
         """Continue from copies of states: arrays in Ray's memory cannot be written to."""
         self._control.stop[0] = 0
@@ -304,6 +326,8 @@ class RayExchange:
     attempt : int
         The number of the solve that comes next among those of one call, from 0: each has checkpoints of its
         own.
+    resumed_from : Path or None
+        The checkpoint from which the solve has gone on.
 
     Raises
     ------
@@ -352,6 +376,7 @@ class RayExchange:
         self.sweeps = 0
         self.replaced = 0
         self.attempt = 0
+        self.resumed_from: Path | None = None
         self._node: str | None = None
         self.device = device
         self._address, self._count, self._threads = address, workers, threads
@@ -388,6 +413,7 @@ class RayExchange:
             tasks = [_on_gpu(task) for task in tasks]
         self._open_checkpoint()
         self.sweeps, self._busy, self._losses = 0, True, 0
+        self.resumed_from = None
         self._stored = self._borders = None
         self._moved.clear()
         self._connect()
@@ -706,8 +732,11 @@ class RayExchange:
     def _from_checkpoint(self) -> bool:
         """Continue from the checkpoint; return False where there is none."""
         found = None if self._checkpoint is None else self._checkpoint.read()
-        if found is None:
+        if self._checkpoint is None or found is None:
             return False
+        self.resumed_from = self._checkpoint.folder
+        if len(found.files) != sum(map(len, self._of_actor)):
+            raise ParseError(self.resumed_from, None, "damaged checkpoint: it has other regions")
         borders, insides = [], []
         for numbers in self._of_actor:
             of_actor = {}
@@ -716,7 +745,18 @@ class RayExchange:
                 insides.append(ray.put(inside))
             borders.append(ray.put(of_actor))
         self._stored = Stored(found.sweeps, borders, insides)
-        self._restore()
+        places = iter(insides)
+        try:
+            self._get(
+                [
+                    actor.check.remote(border, *(next(places) for _ in numbers))
+                    for actor, border, numbers in zip(self._actors, borders, self._of_actor, strict=True)
+                ]
+            )
+            self._restore()
+            check_flows(self, self._control)
+        except VerificationError as error:
+            raise ParseError(self.resumed_from, None, f"damaged checkpoint: {error}") from error
         return True
 
     def _write(self, checkpoint: Checkpoint) -> None:
