@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import sys
 from fractions import Fraction
 from functools import cache
 from random import Random
@@ -17,6 +18,7 @@ from .corruption import AMOUNTS, mutated
 from .harness import Case, Driver, Tally, WrongError, require
 from .values import FRACTION_STYLES, INTEGER_STYLES, fraction, integer
 
+FLOAT_MAX = Fraction(sys.float_info.max)
 BUDGETS = [None, 1, 5, 64]
 STARTS = ["greedy", "none", "locally-dominant", "two-thirds"]
 #: Approximate methods, with the threads that they may use and the part of the best weight that they promise.
@@ -144,6 +146,9 @@ def check(case: Case, tally: Tally) -> None:
             require(len(error.components) > len(error.barrier), "a barrier that proves nothing")
             continue
         except CostOverflowError:
+            if case["float"]:
+                require(right is not None and abs(right[1]) > 0.999 * FLOAT_MAX, "called too large")
+                continue
             largest = max(map(abs, case["weights"]))
             require(largest * max(case["n"], 1) >= 2**58, "called too large", f"{largest}")
             continue
@@ -151,10 +156,12 @@ def check(case: Case, tally: Tally) -> None:
         assert right is not None
         pairs, weight = right
         require(result.status == "optimal", "not optimal without a time limit", result.status)
+        check_gap(case, result)
         require(pairs is None or result.cardinality == pairs, "wrong number of pairs")
         found = sum(map(Fraction, taken(case, result)))
         slack = Fraction(result.gap) if case["float"] else 0
         require(abs(found - weight) <= slack, "wrong weight", f"{float(found)}, not {float(weight)}")
+        require(abs(Fraction(result.weight) - weight) <= slack, "wrong sum", f"{result.weight}")
         require(
             case["float"] or result.weight == found, "weight is not that of the pairs", f"{result.weight}"
         )
@@ -163,6 +170,14 @@ def check(case: Case, tally: Tally) -> None:
             check_corrupted(case, result, mutations, weight, tally)
         if not (wanted["perfect"] or wanted["maximum_cardinality"]):
             check_approximate(case, graph, wanted, weight, slack)
+
+
+def check_gap(case: Case, result: Any) -> None:
+    """Check that the gap of an optimal result is what the statement says, of the weights that it has."""
+    weights = taken(case, result)
+    allowed = (Fraction(1, 2**40) + len(weights) * Fraction(1, 2**53)) * sum(map(abs, map(Fraction, weights)))
+    allowed = allowed * (1 + Fraction(1, 2**50)) if case["float"] else Fraction(0)
+    require(result.gap <= allowed, "a gap beyond the statement", f"{result.gap}, not {float(allowed)}")
 
 
 def check_approximate(case: Case, graph: Any, wanted: Case, best: Fraction, slack: Fraction | int) -> None:
@@ -182,8 +197,9 @@ def check_approximate(case: Case, graph: Any, wanted: Case, best: Fraction, slac
         found = abs(sum(map(Fraction, taken(case, result))))
         slack = max(slack, abs(best) / 2**40 if case["float"] else 0)
         require(found >= part * abs(best) - slack, "less than it promises", f"{method}: {float(found)}")
-        bounds = Fraction(result.lower_bound) - slack, Fraction(result.upper_bound) + slack
-        require(bounds[0] <= best <= bounds[1], "wrong bounds", f"{method}: {tuple(map(float, bounds))}")
+        bounds = result.lower_bound, result.upper_bound
+        require(bounds[0] <= best + slack, "wrong lower bound", f"{method}: {bounds}")
+        require(bounds[1] >= best - slack, "wrong upper bound", f"{method}: {bounds}")
         mates[method] = result.mate.tolist()
     if case["weights"] is not None:
         same = mates["serial-greedy"] == mates["multicore-locally-dominant"]

@@ -12,7 +12,7 @@ as there are odd components beyond |A|.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,50 +65,6 @@ def matched_edges(
     return found
 
 
-def check_solved_weights(
-    weight: Array, solved: NDArray[np.int64], exponent: int, bonus: int, maximize: bool
-) -> float:
-    """Check that integers are the weights of edges times a power of two, with the sign and the bonus.
-
-    Without a bonus, edges whose weight is not positive (negative, to minimise) are of no use and need only
-    stay so. Return by how much rounding changes one weight, in units of the given weights: 0 if none was
-    rounded.
-
-    Raises
-    ------
-    VerificationError
-        Names the first edge at fault.
-    """
-    gain = weight if maximize else -weight
-    useful = np.ones(len(weight), dtype=bool) if bonus else gain > 0
-    bad = ~useful & (solved > 0)
-    error = 0.0
-    if weight.dtype.kind == "i":
-        bad |= useful & (solved - bonus != gain)
-    else:
-        apart = np.abs(np.ldexp((solved - bonus).astype(np.float64), -exponent) - gain)
-        error = float(apart[useful].max(initial=0.0))
-        bad |= useful & ~(apart <= np.ldexp(1.0, -exponent))
-    if bad.any():
-        edge = int(bad.argmax())
-        raise VerificationError(f"edge {edge} of weight {weight[edge]} was solved as {solved[edge]}")
-    return error
-
-
-def check_bonus(solved: NDArray[np.int64], num_vertices: int) -> None:
-    """Check that one edge more outweighs all differences of the weights that were solved.
-
-    Raises
-    ------
-    VerificationError
-        It does not.
-    """
-    if len(solved):
-        least, most = int(solved.min()), int(solved.max())
-        if least <= num_vertices // 2 * (most - least):
-            raise VerificationError(f"weights from {least} to {most} do not put the number of pairs first")
-
-
 def dual_bound(
     graph: UndirectedGraph, weight: NDArray[np.int64], vertex: Any, parent: Any, blossom: Any
 ) -> int:
@@ -119,52 +75,120 @@ def dual_bound(
     Raises
     ------
     VerificationError
-        A dual is negative, the blossoms are no laminar family of odd sets, or an edge weighs more than the
-        duals allow.
+        See :func:`sums_of_duals`; or an edge weighs more than the duals allow.
     """
-    n = graph.num_vertices
-    of_vertex: NDArray[np.int64] = checked_array(graph, vertex, "vertex duals", (n,), np.int64)
-    above: NDArray[np.int64] = checked_array(graph, parent, "blossom parents", (-1,), np.int64)
-    of_blossom: NDArray[np.int64] = checked_array(graph, blossom, "blossom duals", (-1,), np.int64)
-    nodes = len(above)
-    if nodes != n + len(of_blossom):
-        raise VerificationError(f"{nodes} nodes are not {n} vertices and {len(of_blossom)} blossoms")
-    if n and int(of_vertex.min()) < 0:
-        raise VerificationError(f"the dual of vertex {graph.name(int(of_vertex.argmin()))} is negative")
-    if len(of_blossom) and int(of_blossom.min()) < 0:
-        raise VerificationError(f"the dual of blossom {int(of_blossom.argmin())} is negative")
-    if ((above < -1) | ((above >= 0) & (above < n)) | (above >= nodes)).any():
-        raise VerificationError("the parent of a node is no blossom")
-    order, depth = _by_depth(above)
-    size = np.ones(nodes, dtype=np.int64)
-    size[n:] = 0
-    # Sums of duals from the outermost blossom to each node; of Python's integers where int64 could wrap.
-    total = sum(int(value) for value in of_blossom.tolist())
-    limit = 2**63 - 2 * (int(of_vertex.max()) if n else 0)
-    if total >= limit:
-        largest = _largest_chain(above, of_blossom, order, n)
-        if largest >= limit:
-            raise VerificationError(f"the duals of nested blossoms sum to {largest}, too large for int64")
-    along = np.zeros(nodes, dtype=np.int64)
-    along[n:] = of_blossom
-    for level in order[1:]:
-        along[level] += along[above[level]]
-    for level in reversed(order[1:]):
-        np.add.at(size, above[level], size[level])
-    sizes = size[n:]
-    if ((sizes < 3) | (sizes % 2 == 0)).any():
-        raise VerificationError("a blossom has fewer than three vertices, or an even number")
-    common = _common_duals(graph, above, along, depth)
-    tail, head = graph.tail.astype(np.int64), graph.head.astype(np.int64)
-    allowed = of_vertex[tail] + of_vertex[head] + common
-    heavy = (allowed < 2 * weight) & (tail != head)
+    sums, bound = sums_of_duals(graph, vertex, parent, blossom)
+    check_weights(graph, weight, sums)
+    return bound
+
+
+def check_weights(graph: UndirectedGraph, weight: NDArray[np.int64], sums: NDArray[np.int64]) -> None:
+    """Check that no edge weighs more than duals allow, which are doubled.
+
+    Raises
+    ------
+    VerificationError
+        An edge does.
+    """
+    tail, head = graph.tail, graph.head
+    heavy = (sums < 2 * weight) & (tail != head)
     if heavy.any():
         edge = int(heavy.argmax())
         raise VerificationError(
             f"edge {edge} ({graph.name(tail[edge])}, {graph.name(head[edge])}) weighs more than duals allow"
         )
-    bound = exact_sum(of_vertex) if n else 0
-    return int(bound) + int(exact_dot(of_blossom, (sizes - 1) // 2))
+
+
+def sums_of_duals(
+    graph: UndirectedGraph, vertex: Any, parent: Any, blossom: Any
+) -> tuple[NDArray[np.int64], int]:
+    """Return twice the sum of duals at each edge, and twice the bound of matchings that weigh no more.
+
+    The sum has the duals of both ends and of the blossoms that contain the edge.
+
+    Raises
+    ------
+    VerificationError
+        A dual is negative, or the blossoms are no laminar family of odd sets.
+    """
+    return family_of(graph, parent).sums(graph, vertex, blossom)
+
+
+class Family(NamedTuple):
+    """A laminar family of blossoms that was checked.
+
+    Attributes
+    ----------
+    above : ndarray of int64, shape (nodes,)
+        The parent of each node, as in :class:`preflow.general_matching.solution.BlossomDuals`.
+    levels : list of ndarray of int64
+        The nodes without a parent, their children, and so on.
+    sizes : ndarray of int64, shape (number of blossoms,)
+        The number of vertices of each blossom.
+    inside : ndarray of int64
+        The edges whose ends are both in blossoms.
+    lowest : ndarray of int64
+        The smallest blossom that contains each of these edges, -1 for none.
+    """
+
+    above: NDArray[np.int64]
+    levels: list[NDArray[np.int64]]
+    sizes: NDArray[np.int64]
+    inside: NDArray[np.int64]
+    lowest: NDArray[np.int64]
+
+    def sums(self, graph: UndirectedGraph, vertex: Any, blossom: Any) -> tuple[NDArray[np.int64], int]:
+        """Return what :func:`sums_of_duals` does."""
+        n = graph.num_vertices
+        of_vertex: NDArray[np.int64] = checked_array(graph, vertex, "vertex duals", (n,), np.int64)
+        of_blossom: NDArray[np.int64] = checked_array(
+            graph, blossom, "blossom duals", (len(self.sizes),), np.int64
+        )
+        if n and int(of_vertex.min()) < 0:
+            raise VerificationError(f"the dual of vertex {graph.name(int(of_vertex.argmin()))} is negative")
+        if len(of_blossom) and int(of_blossom.min()) < 0:
+            raise VerificationError(f"the dual of blossom {int(of_blossom.argmin())} is negative")
+        # Sums of duals from the outermost blossom to each node; of Python's integers where int64 could wrap.
+        total = sum(of_blossom.tolist())
+        limit = 2**63 - 2 * (int(of_vertex.max()) if n else 0)
+        if total >= limit:
+            largest = _largest_chain(self.above, of_blossom, self.levels, n)
+            if largest >= limit:
+                raise VerificationError(f"the duals of nested blossoms sum to {largest}, too large for int64")
+        along = np.zeros(len(self.above) + 1, dtype=np.int64)
+        along[n:-1] = of_blossom
+        for level in self.levels[1:]:
+            along[level] += along[self.above[level]]
+        sums = of_vertex[graph.tail] + of_vertex[graph.head]
+        sums[self.inside] += along[self.lowest]  # the last one, of no blossom, is zero
+        bound = exact_sum(of_vertex) if n else 0
+        return sums, int(bound) + int(exact_dot(of_blossom, (self.sizes - 1) // 2))
+
+
+def family_of(graph: UndirectedGraph, parent: Any) -> Family:
+    """Return the blossoms that the parents of nodes describe.
+
+    Raises
+    ------
+    VerificationError
+        They are no laminar family of odd sets.
+    """
+    n = graph.num_vertices
+    above: NDArray[np.int64] = checked_array(graph, parent, "blossom parents", (-1,), np.int64)
+    nodes = len(above)
+    if nodes < n:
+        raise VerificationError(f"{nodes} nodes are fewer than {n} vertices")
+    if ((above < -1) | ((above >= 0) & (above < n)) | (above >= nodes)).any():
+        raise VerificationError("the parent of a node is no blossom")
+    levels, depth = _by_depth(above)
+    size = np.ones(nodes, dtype=np.int64)
+    size[n:] = 0
+    for level in reversed(levels[1:]):
+        np.add.at(size, above[level], size[level])
+    sizes = size[n:]
+    if ((sizes < 3) | (sizes % 2 == 0)).any():
+        raise VerificationError("a blossom has fewer than three vertices, or an even number")
+    return Family(above, levels, sizes, *_lowest_common(graph, above, depth))
 
 
 def _by_depth(above: NDArray[np.int64]) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]]:
@@ -198,20 +222,15 @@ def _largest_chain(
     return max(chain, default=0)
 
 
-def _common_duals(
-    graph: UndirectedGraph, above: NDArray[np.int64], along: NDArray[np.int64], depth: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """Return the sum of the duals of the blossoms that contain both ends of each edge."""
-    a, b = graph.tail.astype(np.int64), graph.head.astype(np.int64)
-    common = np.zeros(graph.num_edges, dtype=np.int64)
-    inside = np.flatnonzero((above[a] >= 0) & (above[b] >= 0) & (a != b))
-    if not len(inside):
-        return common
-    a, b = a[inside], b[inside]
+def _lowest_common(
+    graph: UndirectedGraph, above: NDArray[np.int64], depth: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the edges whose ends are both in blossoms, and the smallest blossom with both ends, or -1."""
+    inside = np.flatnonzero((above[graph.tail] >= 0) & (above[graph.head] >= 0) & (graph.tail != graph.head))
+    a, b = graph.tail[inside].astype(np.int64), graph.head[inside].astype(np.int64)
     # Node -1 is above all others.
     jump = np.append(above, -1)
     depths = np.append(depth + 1, 0)
-    sums = np.append(along, 0)
     jumps = [jump]
     while (jumps[-1] >= 0).any():
         jumps.append(jumps[-1][jumps[-1]])
@@ -221,9 +240,7 @@ def _common_duals(
     for step in reversed(range(len(jumps))):
         apart = jumps[step][a] != jumps[step][b]
         a, b = np.where(apart, jumps[step][a], a), np.where(apart, jumps[step][b], b)
-    a = np.where(a == b, a, jump[a])
-    common[inside] = sums[a]
-    return common
+    return inside, np.where(a == b, a, jump[a])
 
 
 def barrier_bound(graph: UndirectedGraph, barrier: Any) -> int:

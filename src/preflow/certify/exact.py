@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Array
-from ..graph.network import INT64_MAX
+from ..graph.network import INT64_MAX, exact_sum
 
 #: Bits of a word of :func:`exact_dot`.
 WORD = 21
@@ -159,6 +159,49 @@ def as_integers(*parts: Array) -> tuple[list[NDArray[np.object_]], int]:
     return [
         np.left_shift(whole, np.maximum(power + exponent, 0).astype(object)) for whole, power in split
     ], exponent
+
+
+def exact_total(values: Array) -> Fraction:
+    """Return the sum of finite numbers, exactly: in a few passes where floats are not too far apart.
+
+    Examples
+    --------
+    >>> exact_total(np.array([1e300, 0.75, -1e300, 5e-324])) - Fraction(3, 4) == Fraction(5e-324)
+    True
+    """
+    if values.dtype.kind != "f":
+        return Fraction(int(exact_sum(values)) if len(values) else 0)
+    terms: list[float] = values.tolist()
+    total = Fraction(0)
+    try:
+        # Each pass returns the sum of what is left, rounded once.
+        while part := math.fsum(terms):
+            total += Fraction(part)
+            terms.append(-part)
+    except OverflowError:
+        (whole,), exponent = as_integers(values)
+        return Fraction(int(whole.sum())) / Fraction(2) ** exponent
+    return total
+
+
+def float_near(number: Fraction) -> float:
+    """Return the nearest float, infinite past the largest one."""
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
+
+
+def rounded_up(number: Fraction) -> float:
+    """Return the least float that is not below a number, infinite where all are.
+
+    Examples
+    --------
+    >>> rounded_up(Fraction(1, 3)) > Fraction(1, 3), rounded_up(Fraction(10) ** 400)
+    (True, inf)
+    """
+    near = float_near(number)
+    return near if near >= number else math.nextafter(near, math.inf)
 
 
 def times_powers(values: Array, exponents: NDArray[np.int64]) -> NDArray[np.float64]:

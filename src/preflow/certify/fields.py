@@ -103,7 +103,7 @@ def check_bounds(status: object, lower_bound: object, upper_bound: object, slack
     VerificationError
         They are not.
     """
-    _check_status(status)
+    check_status(status)
     lower = checked_number(lower_bound, "lower_bound")
     upper = checked_number(upper_bound, "upper_bound")
     if lower == upper:
@@ -140,7 +140,7 @@ def check_bounds_of_items(
     VerificationError
         They are not such arrays, or not in order.
     """
-    _check_status(status)
+    check_status(status)
     dtypes = (dtype,) if status == "optimal" else (dtype, np.float64)  # infinite bounds are floats
     lower = place.to_host(checked_numbers(place, lower_bounds, "lower_bound", shape, *dtypes))
     upper = place.to_host(checked_numbers(place, upper_bounds, "upper_bound", shape, *dtypes))
@@ -164,6 +164,7 @@ def checked_numbers(
     return values
 
 
-def _check_status(status: object) -> None:
+def check_status(status: object) -> None:
+    """Raise VerificationError unless this is a status."""
     if not isinstance(status, str) or status not in get_args(Status):
         raise VerificationError(f"status must be one of {', '.join(get_args(Status))}, got {status!r}")

@@ -5,21 +5,24 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import GraphInput, WeightInput
-from ..certify.blossoms import (
-    barrier_bound,
-    check_mates,
-    dual_bound,
-    matched_edges,
-    odd_components,
+from ..arrays import Array, GraphInput, WeightInput
+from ..certify.blossoms import barrier_bound, check_mates, matched_edges, odd_components
+from ..certify.exact import exact_total, float_near, rounded_up
+from ..errors import (
+    CostOverflowError,
+    InfeasibleMatchingError,
+    InvalidInputError,
+    SolverError,
+    VerificationError,
 )
-from ..errors import CostOverflowError, InfeasibleMatchingError, InvalidInputError, VerificationError
 from ..graph.placement import gpu_of_method, host_array
+from ..graph.scaling import is_close
 from ..graph.undirected import Neighbours, UndirectedGraph, as_undirected_graph, neighbours_of
 from ..method_names import DeviceName, MatchingMethodName
 from ..progress import Reporter
@@ -27,19 +30,17 @@ from ..solving.call import Call, Request
 from ..solving.dispatch import Choice, find_method, thread_count
 from ..solving.timing import timed
 from ..stats import GeneralMatchingStats
-from .integer_weights import IntegerWeights, integer_weights, rounding_gap
+from .integer_weights import IntegerWeights, WeightProof, finer_weights, integer_weights, limit_for
 from .methods import METHODS
 from .policy import choose
-from .result import GeneralMatchingResult, weight_bound, weight_of
-from .solution import GeneralState, Partners
+from .result import GeneralMatchingResult, ProvedWeight, Wanted, proved_weight, size_of
+from .solution import DualStep, GeneralState, Partners
 
 if TYPE_CHECKING:
     from .methods import HostSolver
 
 #: Both bounds and the gap of a result.
 Bounds = tuple[int | float, int | float, int | float]
-#: Relative error of a sum of float weights.
-SUM_ERROR = 1e-12
 #: A graph with at most this number of edges is solved in the caller's thread, if the solve uses one thread
 #: and has neither a time limit nor a progress function.
 QUICK_EDGES = 50_000
@@ -94,7 +95,8 @@ def matching(
     Returns
     -------
     GeneralMatchingResult
-        Exact for integers; for floats within its `gap`. Of an approximate method: the status is
+        Exact for integers. For floats within its `gap`, which is small beside the weights that are chosen
+        (2**-40 of the sum of their sizes), however large others are. Of an approximate method: the status is
         "approximate", and the two bounds hold.
 
     Raises
@@ -134,10 +136,47 @@ def matching(
     seconds: dict[str, float] = {}
     with timed(seconds, "build"):
         read = as_undirected_graph(graph, weight, called="matching")
-    wanted = bool(maximize), bool(perfect), bool(maximum_cardinality)
+    wanted = Wanted(bool(maximize), bool(perfect), bool(maximum_cardinality))
     call = GeneralMatchingCall.prepare(read, wanted, initial, request)
     call.count(seconds)
     return call.run(call.matching, request)
+
+
+def matching_of_reduction(
+    graph: UndirectedGraph, wanted: Wanted, request: Request, idle: float = 0.0
+) -> GeneralMatchingResult:
+    """Return the matching that another problem needs; every matching that matters weighs `idle` anyway.
+
+    Raises
+    ------
+    NotOptimalError
+        The solve stopped early, or floats do not allow a proof that is close enough.
+    """
+    call = GeneralMatchingCall.prepare(graph, wanted, None, request)
+    call.idle = idle
+    found = call.run(call.matching, request)
+    _ = found.value
+    return found
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """A solve that found a best matching of integer weights, which may be rounded.
+
+    Attributes
+    ----------
+    weights : IntegerWeights
+    state : GeneralState
+    steps : tuple of DualStep
+        From the solves before.
+    taken : Fraction
+        The bound of what they took off the weights.
+    """
+
+    weights: IntegerWeights
+    state: GeneralState
+    steps: tuple[DualStep, ...] = ()
+    taken: Fraction = Fraction(0)
 
 
 @dataclass(kw_only=True)
@@ -146,19 +185,20 @@ class GeneralMatchingCall(Call[UndirectedGraph]):
 
     Attributes
     ----------
-    maximize, perfect, maximum_cardinality : bool
+    wanted : Wanted
     start : ndarray of int64, shape (n,), or None
         The matching to start from, -1 for none.
+    idle : float
+        How much of the weight every matching has anyway: a gap is small beside the rest.
     """
 
-    maximize: bool
-    perfect: bool
-    maximum_cardinality: bool
+    wanted: Wanted
     start: Partners | None
+    idle: float = 0.0
 
     @classmethod
     def prepare(
-        cls, graph: UndirectedGraph, wanted: tuple[bool, bool, bool], initial: Any, request: Request
+        cls, graph: UndirectedGraph, wanted: Wanted, initial: Any, request: Request
     ) -> GeneralMatchingCall:
         """Choose the method."""
         start = _read_start(graph, initial)
@@ -170,8 +210,7 @@ class GeneralMatchingCall(Call[UndirectedGraph]):
             return choose(graph, request.device, request.most_threads)
 
         method, chosen = request.choose(choice)
-        maximize, perfect, maximum_cardinality = wanted
-        if method.approximate and (perfect or maximum_cardinality):
+        if method.approximate and wanted.most_edges:
             raise InvalidInputError(
                 f"method {method.name!r} is approximate: perfect and maximum_cardinality need an exact one"
             )
@@ -182,9 +221,7 @@ class GeneralMatchingCall(Call[UndirectedGraph]):
             )
         return cls(
             instance=graph,
-            maximize=maximize,
-            perfect=perfect,
-            maximum_cardinality=maximum_cardinality,
+            wanted=wanted,
             start=start,
             method=method,
             reason=chosen.reason,
@@ -197,30 +234,109 @@ class GeneralMatchingCall(Call[UndirectedGraph]):
         """Whether one thread solves a small graph with the method's own options."""
         return self.instance.num_edges <= QUICK_EDGES and self.threads == 1 and not request.options
 
-    @property
-    def most_edges(self) -> bool:
-        """Whether one edge more outweighs everything else."""
-        return self.perfect or self.maximum_cardinality
-
     def matching(self) -> GeneralMatchingResult:
         """Solve and wrap the result."""
         with self.current_device():
             return self._matching()
 
     def _matching(self) -> GeneralMatchingResult:
-        graph, solve = self.instance, self._solver()
+        graph, wanted = self.instance, self.wanted
         weights: IntegerWeights | None = None
         with self.timed("build"):
             if graph.weight is not None:
-                weights = integer_weights(graph, maximize=self.maximize, most_edges=self.most_edges)
+                weights = integer_weights(graph, maximize=wanted.maximize, most_edges=wanted.most_edges)
             neighbours = _neighbours(graph, weights, self.threads)
         with self.timed("solve"):
-            state = solve(neighbours, self.start, self.options, self.control)
+            state = self._solver()(neighbours, self.start, self.options, self.control)
+        if wanted.perfect and self._proves(state) and (state.mate < 0).any():
+            raise self._infeasible(neighbours, state)
+        if weights is None:
+            with self.timed("recover"):
+                return self._result(state, state.finished, self._bounds_of_size(state))
+        return self._weighted(Attempt(weights, state))
+
+    def _weighted(self, attempt: Attempt) -> GeneralMatchingResult:
+        """Return the result of a solve with weights; repeat it for finer weights until the gap is small."""
+        first, finished = attempt.weights, attempt.state.finished
         with self.timed("recover"):
-            mate = state.mate
-            if self.perfect and self._proves(state) and (mate < 0).any():
-                raise self._infeasible(neighbours, state)
-            return self._result(weights, state, mate)
+            chosen = self._chosen(attempt.state)
+            if self._proves(attempt.state):
+                weight, gap = self._rounded_weight(first, chosen)
+                if self._is_close(chosen, gap):
+                    return self._result(attempt.state, True, (weight, weight, gap))
+            proof, proved = self._proof(attempt, first, chosen)
+        best = attempt, proved
+        close = False
+        while self._proves(attempt.state) and not (close := self._is_close(chosen, proved.gap)):
+            further = self._finer(attempt, proof, proved.gap)
+            if further is None or not further.state.finished:
+                finished = further is None
+                break
+            attempt = further
+            with self.timed("recover"):
+                chosen = self._chosen(attempt.state)
+                proof, proved = self._proof(attempt, first, chosen)
+            if proved.gap < best[1].gap:
+                best = attempt, proved
+        attempt, proved = best
+        with self.timed("recover"):
+            bounds = self._bounds_of_weight(proved, close)
+            return self._result(attempt.state, finished, bounds, attempt.steps, close=close)
+
+    def _rounded_weight(self, weights: IntegerWeights, chosen: Array) -> tuple[int | float, int | float]:
+        """Return the weight of a best matching of rounded weights, and the gap that rounding may have left.
+
+        Each of n / 2 edges of this matching and of the best one was rounded.
+        """
+        total = exact_total(chosen)
+        if chosen.dtype.kind == "i":
+            return int(total), 0
+        weight = float_near(total)
+        if not math.isfinite(weight):
+            raise CostOverflowError("the weights of the pairs sum to more than float64 can represent")
+        rounded = 2 * (self.instance.num_vertices // 2) * Fraction(weights.largest_rest())
+        return weight, rounded_up(rounded + abs(Fraction(weight) - total))
+
+    def _chosen(self, state: GeneralState) -> Array:
+        """Return the weights of the pairs."""
+        graph = self.instance
+        assert graph.weight is not None
+        edges = matched_edges(graph, state.mate, graph.weight, heaviest=self.wanted.maximize)
+        chosen: Array = graph.weight[edges]
+        return chosen
+
+    def _is_close(self, chosen: Array, gap: int | float) -> bool:
+        size = size_of(chosen) if chosen.dtype.kind == "f" else 0
+        return is_close(gap, max(size - self.idle, 0), len(chosen))
+
+    def _proof(
+        self, attempt: Attempt, first: IntegerWeights, chosen: Array
+    ) -> tuple[WeightProof, ProvedWeight]:
+        """Return the duals of an attempt, checked, and what they prove; `first` are those with the bonus."""
+        graph, duals = self.instance, attempt.state.duals
+        assert duals is not None
+        try:
+            proof = WeightProof.of(graph, attempt.weights, duals)
+        except VerificationError as error:
+            raise SolverError(f"solver {self.method.name!r} left {self.UNPROVED}: {error}") from error
+        bound, _ = proof.bound(graph)
+        bonus = first.in_units(2 * first.bonus)
+        return proof, proved_weight(graph, self.wanted, chosen, attempt.taken + bound, bonus)
+
+    def _finer(self, attempt: Attempt, proof: WeightProof, gap: int | float) -> Attempt | None:
+        """Solve again with finer weights; return None where there are none."""
+        graph = self.instance
+        with self.timed("build"):
+            limit = limit_for(proof, Fraction(gap), proof.bound(graph)[1])
+            try:
+                weights, taken = finer_weights(graph, proof, limit)
+            except VerificationError:  # no unit is finer
+                return None
+            neighbours = _neighbours(graph, weights, self.threads)
+        with self.timed("solve"):
+            state = self._solver()(neighbours, None, self.options, self.control)
+        steps = (*attempt.steps, DualStep(proof.duals, limit))
+        return Attempt(weights, state, steps, attempt.taken + taken)
 
     def _proves(self, state: GeneralState) -> bool:
         """Return whether a state is that of a best matching."""
@@ -247,24 +363,28 @@ class GeneralMatchingCall(Call[UndirectedGraph]):
         )
 
     def _result(
-        self, weights: IntegerWeights | None, state: GeneralState, mate: NDArray[np.int64]
+        self,
+        state: GeneralState,
+        finished: bool,
+        bounds: Bounds,
+        steps: tuple[DualStep, ...] = (),
+        *,
+        close: bool = True,
     ) -> GeneralMatchingResult:
-        if weights is None:
-            lower, upper, gap = self._bounds_of_size(state, mate)
-        else:
-            lower, upper, gap = self._bounds_of_weight(weights, state, mate)
+        lower, upper, gap = bounds
         return GeneralMatchingResult(
-            status=self.control.status(self.method, state.finished),
+            status=self.control.status(self.method, finished, close=close),
             lower_bound=lower,
             upper_bound=upper,
             stats=self.stats(GeneralMatchingStats),
-            mate=self.instance.to_caller(mate),
+            mate=self.instance.to_caller(state.mate),
             graph=self.instance,
-            maximize=self.maximize,
-            perfect=self.perfect,
-            maximum_cardinality=self.maximum_cardinality,
+            maximize=self.wanted.maximize,
+            perfect=self.wanted.perfect,
+            maximum_cardinality=self.wanted.maximum_cardinality,
             barrier=self._barrier(state),
-            duals=None if weights is None else state.duals,
+            duals=None if self.instance.weight is None else state.duals,
+            steps=steps,
             _gap=gap,
         )
 
@@ -272,9 +392,9 @@ class GeneralMatchingCall(Call[UndirectedGraph]):
         """Return the barrier; the search of an exact solve that was stopped leaves none."""
         return state.barrier if state.finished or self.method.approximate else None
 
-    def _bounds_of_size(self, state: GeneralState, mate: NDArray[np.int64]) -> Bounds:
+    def _bounds_of_size(self, state: GeneralState) -> Bounds:
         """Return both bounds of the number of pairs, and their difference."""
-        pairs = int(np.count_nonzero(mate >= 0)) // 2
+        pairs = int(np.count_nonzero(state.mate >= 0)) // 2
         if self._proves(state):
             return pairs, pairs, 0
         barrier = self._barrier(state)
@@ -284,31 +404,18 @@ class GeneralMatchingCall(Call[UndirectedGraph]):
             most = barrier_bound(self.instance, barrier)
         return pairs, most, most - pairs
 
-    def _bounds_of_weight(
-        self, weights: IntegerWeights, state: GeneralState, mate: NDArray[np.int64]
-    ) -> Bounds:
+    def _bounds_of_weight(self, proof: ProvedWeight, close: bool) -> Bounds:
         """Return both bounds of the weight, and the gap."""
-        graph = self.instance
-        edges = matched_edges(graph, mate, graph.weight, heaviest=self.maximize)
-        with np.errstate(over="ignore"):
-            weight = weight_of(graph, edges)
-        if not math.isfinite(weight):
+        sign = 1 if self.wanted.maximize else -1
+        if not math.isfinite(proof.gain):
             raise CostOverflowError("the weights of the pairs sum to more than float64 can represent")
-        rounding: int | float = 0
-        if not weights.exact:
-            rounding = rounding_gap(graph.num_vertices, weights) + SUM_ERROR * abs(weight)
-        if self._proves(state):
-            return weight, weight, rounding
-        assert state.duals is not None
-        doubled = dual_bound(graph, weights.values, *state.duals)
-        most = weight_bound(graph, self.maximize, self.most_edges, doubled, weights.exponent) + rounding
-        # A matching that is to be perfect and is not, or has too few pairs, bounds nothing.
-        known = weight if not (self.most_edges and (mate < 0).any()) else None
-        if self.maximize:
-            lower = -math.inf if known is None else known
-            return lower, max(most, lower), max(most, lower) - lower
-        upper = math.inf if known is None else known
-        return min(-most, upper), upper, upper - min(-most, upper)
+        if close:
+            return sign * proof.gain, sign * proof.gain, proof.gap
+        known = proof.gain if proof.fits else -math.inf
+        most = proof.bound if isinstance(proof.bound, int) else rounded_up(proof.bound)
+        most = max(most, known)
+        lower, upper = (known, most) if sign == 1 else (0 - most, 0 - known)
+        return lower, upper, upper - lower
 
 
 def _neighbours(graph: UndirectedGraph, weights: IntegerWeights | None, threads: int) -> Neighbours:

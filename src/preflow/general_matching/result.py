@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Hashable
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,24 +14,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Array
-from ..certify.blossoms import (
-    barrier_bound,
-    check_bonus,
-    check_mates,
-    check_solved_weights,
-    dual_bound,
-    matched_edges,
-)
-from ..certify.fields import check_bounds, checked_number
+from ..certify.blossoms import barrier_bound, check_mates, matched_edges
+from ..certify.exact import exact_total, float_near, rounded_up
+from ..certify.fields import check_bounds, check_status, checked_number
 from ..drawing.axes import number
 from ..drawing.networks import draw_graph, matched_colours
-from ..errors import VerificationError
+from ..errors import CostOverflowError, VerificationError
 from ..graph.edge_tables import data_frame, labels_of
-from ..graph.network import exact_sum
+from ..graph.scaling import is_close
 from ..graph.undirected import UndirectedGraph
 from ..solving.result import BoundedResult
-from .integer_weights import integer_weights
-from .solution import BlossomDuals
+from .integer_weights import WeightProof, finer_weights, integer_weights
+from .solution import BlossomDuals, DualStep
 
 if TYPE_CHECKING:
     import pandas
@@ -66,7 +62,11 @@ class GeneralMatchingResult(BoundedResult):
         leaves at least as many vertices free as the graph without A has odd components, less the size of A.
     duals : BlossomDuals or None
         Of a graph with weights: twice the duals of the weights that were solved, as integers. These weights
-        are the given ones, negated to minimise, times two to a power for floats, plus `bonus`.
+        are the given ones, negated to minimise, times two to a power for floats, plus `bonus`; after `steps`
+        they are finer ones.
+    steps : tuple of DualStep
+        The duals of earlier solves, where floats were solved again because one rounding lost too much. What
+        these exceed their limits by, and `duals`, sum to the bound. Mostly empty.
     status, lower_bound, upper_bound, value, stats
         See :class:`preflow.solving.result.BoundedResult`. The bounds are weights, or numbers of pairs where
         the graph has no weights.
@@ -79,10 +79,19 @@ class GeneralMatchingResult(BoundedResult):
     maximum_cardinality: bool
     barrier: NDArray[np.bool_] | None
     duals: BlossomDuals | None
+    steps: tuple[DualStep, ...]
     _gap: int | float
 
     def __post_init__(self) -> None:
-        for array in (self.mate, self.barrier, *(self.duals or ())):
+        self._freeze()
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        super().__setstate__(state)
+        self._freeze()
+
+    def _freeze(self) -> None:
+        proofs = [self.duals or (), *(step.duals for step in self.steps)]
+        for array in (self.mate, self.barrier, *(array for duals in proofs for array in duals)):
             if isinstance(array, np.ndarray):
                 array.flags.writeable = False
 
@@ -99,7 +108,11 @@ class GeneralMatchingResult(BoundedResult):
     @property
     def weight(self) -> int | float:
         """The weight of the matching: a Python integer for integers. The number of pairs without weights."""
-        return self.cardinality if self.graph.weight is None else weight_of(self.graph, self._edges)
+        if self.graph.weight is None:
+            return self.cardinality
+        chosen = self.graph.weight[self._edges]
+        total = exact_total(chosen)
+        return float_near(total) if chosen.dtype.kind == "f" else int(total)
 
     @cached_property
     def edges(self) -> NDArray[np.int64]:
@@ -119,7 +132,9 @@ class GeneralMatchingResult(BoundedResult):
 
         0 for integers, and for floats that are multiples of a power of two and not too far apart. Other
         weights are rounded to integers of about 58 bits, of 58 less those of the number of vertices where the
-        matching must be perfect or of maximum cardinality.
+        matching must be perfect or of maximum cardinality. Where that is too coarse for the weights that are
+        chosen, the solve is repeated with finer ones. An optimal result has a gap of at most 2**-40 of the
+        sum of the sizes of its weights, plus 2**-53 of it for each pair.
         """
         return self._gap
 
@@ -128,11 +143,8 @@ class GeneralMatchingResult(BoundedResult):
         """The number added to each solved weight so that one edge more outweighs all else; mostly 0."""
         if self.duals is None:
             return 0
-        return integer_weights(self.graph, maximize=self.maximize, most_edges=self._most_edges).bonus
-
-    @property
-    def _most_edges(self) -> bool:
-        return self.perfect or self.maximum_cardinality
+        most_edges = self.perfect or self.maximum_cardinality
+        return integer_weights(self.graph, maximize=self.maximize, most_edges=most_edges).bonus
 
     @property
     def vertex_duals(self) -> NDArray[np.float64] | None:
@@ -221,25 +233,31 @@ class GeneralMatchingResult(BoundedResult):
         """Prove the matching best, independently of the solver, in nearly linear time.
 
         The pairs are a matching along edges. With weights, the duals bound the weight of all matchings, and
-        the bound is the weight of this one; without, the barrier does so for the number of pairs. A result
-        that stopped early proves its two bounds instead.
+        the bound is the weight of this one, or more by `gap` at most; without, the barrier does so for the
+        number of pairs. A result that stopped early proves its two bounds instead.
 
         Raises
         ------
         VerificationError
             The proof fails: please report it as a bug.
         """
-        check_bounds(self.status, self.lower_bound, self.upper_bound, float(checked_number(self.gap, "gap")))
-        mate = check_mates(self.graph, self.mate)
+        graph, flags = self.graph, (self.maximize, self.perfect, self.maximum_cardinality)
+        if not isinstance(graph, UndirectedGraph):
+            raise VerificationError("graph is no UndirectedGraph")
+        if not all(isinstance(flag, bool | np.bool_) for flag in flags):
+            raise VerificationError("maximize, perfect and maximum_cardinality must be True or False")
+        mate = check_mates(graph, self.mate)
         pairs = int(np.count_nonzero(mate >= 0)) // 2
-        if self.perfect and self.status == "optimal" and 2 * pairs != self.graph.num_vertices:
+        check_status(self.status)
+        if self.perfect and self.status in ("optimal", "approximate") and 2 * pairs != graph.num_vertices:
             raise VerificationError(f"{pairs} pairs are no perfect matching")
-        if self.graph.weight is None:
+        if graph.weight is None:
             self._verify_size(pairs)
         else:
             self._verify_weight(pairs)
 
     def _verify_size(self, pairs: int) -> None:
+        check_bounds(self.status, self.lower_bound, self.upper_bound)
         if self.lower_bound != pairs:
             raise VerificationError(f"the matching has {pairs} pairs, not {self.lower_bound}")
         stopped = self.status != "optimal" and self.barrier is None
@@ -247,66 +265,134 @@ class GeneralMatchingResult(BoundedResult):
         bound = barrier_bound(self.graph, barrier)
         if self.upper_bound < bound:
             raise VerificationError(f"the barrier proves {bound}, more than upper_bound, {self.upper_bound}")
+        if checked_number(self.gap, "gap") != self.upper_bound - self.lower_bound:
+            raise VerificationError(f"the gap is not the difference of the bounds, but {self.gap}")
 
     def _verify_weight(self, pairs: int) -> None:
-        if self.duals is None:
+        steps = self.steps if isinstance(self.steps, tuple) else (None,)
+        proofs = [self.duals, *(step.duals if isinstance(step, DualStep) else None for step in steps)]
+        if not all(isinstance(duals, tuple) and len(duals) == 3 for duals in proofs):
             raise VerificationError("the result of a graph with weights has no duals")
-        solved = integer_weights(self.graph, maximize=self.maximize, most_edges=self._most_edges)
-        doubled = dual_bound(self.graph, solved.values, *self.duals)
-        taken = solved.values[matched_edges(self.graph, self._mate, solved.values)]
-        found = int(exact_sum(taken)) if len(taken) else 0
-        if self.status == "optimal" and doubled != 2 * found:
-            raise VerificationError(f"the duals prove half of {doubled}, the matching weighs {found}")
+        assert self.duals is not None
         assert self.graph.weight is not None
-        error = check_solved_weights(
-            self.graph.weight, solved.values, solved.exponent, solved.bonus, self.maximize
+        wanted = Wanted(bool(self.maximize), bool(self.perfect), bool(self.maximum_cardinality))
+        try:
+            weights = first = integer_weights(
+                self.graph, maximize=wanted.maximize, most_edges=wanted.most_edges
+            )
+        except CostOverflowError as error:
+            raise VerificationError(f"these weights are never solved: {error}") from None
+        taken = Fraction(0)
+        for step in self.steps:
+            coarse = WeightProof.of(self.graph, weights, BlossomDuals(*step.duals))
+            weights, part = finer_weights(self.graph, coarse, step.limit)
+            taken += part
+        last = WeightProof.of(self.graph, weights, BlossomDuals(*self.duals))
+        bound, _ = last.bound(self.graph)
+        chosen = self.graph.weight[self._edges]
+        proof = proved_weight(self.graph, wanted, chosen, taken + bound, first.in_units(2 * first.bonus))
+        lower, upper = (
+            checked_number(number, name)
+            for number, name in ((self.lower_bound, "lower_bound"), (self.upper_bound, "upper_bound"))
         )
-        if self._most_edges:
-            check_bonus(solved.values, self.graph.num_vertices)
-        # Each of n / 2 edges of this matching and of the best one is rounded by no more.
-        rounded = 2 * (self.graph.num_vertices // 2) * error if error else 0
-        if not checked_number(self.gap, "gap") >= rounded and self.status == "optimal":
-            raise VerificationError(f"the gap {self.gap} is less than rounding may change, {rounded}")
-        weight = self.weight
-        known = self.lower_bound if self.maximize else self.upper_bound
-        if not math.isinf(known) and not abs(weight - known) <= self._slack(weight):
-            raise VerificationError(f"the matching weighs {weight}, not {known}")
+        gap = checked_number(self.gap, "gap")
+        known, most = (lower, upper) if self.maximize else (-upper, -lower)
+        if not (known == proof.gain or (known == -math.inf and self.status != "optimal")):
+            raise VerificationError(
+                f"the matching weighs {self.weight}, not {known if self.maximize else upper}"
+            )
+        if known != -math.inf and not proof.fits:
+            raise VerificationError(f"{pairs} pairs may not be as many as possible")
         if self.status != "optimal":
-            bound = weight_bound(self.graph, self.maximize, self._most_edges, doubled, solved.exponent)
-            claimed = self.upper_bound if self.maximize else -self.lower_bound
-            if claimed < bound - self._slack(bound) - rounded:
-                raise VerificationError(f"the duals prove {bound}, and the bound is {claimed}")
-
-    def _slack(self, weight: int | float) -> float:
-        assert self.graph.weight is not None
-        return 0 if self.graph.weight.dtype.kind == "i" else 1e-12 * (abs(weight) + 1e-300) * 4
+            if not (known <= most and most >= proof.bound):
+                raise VerificationError(f"the bounds {lower} and {upper} are not what the duals prove")
+            if gap != upper - lower:
+                raise VerificationError(f"the gap is not the difference of the bounds, but {gap}")
+            return
+        if lower != upper:
+            raise VerificationError(f"the bounds {lower} and {upper} do not meet, and the status is optimal")
+        if not gap >= proof.gap:
+            raise VerificationError(f"the duals prove a gap of {proof.gap}, more than {gap}")
+        if not (is_close(gap, size_of(chosen), pairs) if chosen.dtype.kind == "f" else gap == 0):
+            raise VerificationError(f"a gap of {gap} is too large for an optimal weight")
 
     def __repr__(self) -> str:
         pairs = f"{self.cardinality:,} pairs of {self.graph.num_vertices:,} vertices"
         return f"<GeneralMatchingResult: {self._headline()}, {pairs}, {self._how()}>"
 
 
-def weight_of(graph: UndirectedGraph, edges: NDArray[np.int64]) -> int | float:
-    """Return the sum of the weights of edges."""
-    assert graph.weight is not None
-    return exact_sum(graph.weight[edges]) if len(edges) else 0
+class Wanted(NamedTuple):
+    """What is asked for: see :func:`preflow.matching`."""
+
+    maximize: bool
+    perfect: bool
+    maximum_cardinality: bool
+
+    @property
+    def most_edges(self) -> bool:
+        """Whether one edge more outweighs everything else."""
+        return self.perfect or self.maximum_cardinality
 
 
-def weight_bound(
-    graph: UndirectedGraph, maximize: bool, most_edges: bool, doubled: int, exponent: int
-) -> int | float:
-    """Return a bound of the weight (negated to minimise) of the best matching, of a solve that stopped.
+class ProvedWeight(NamedTuple):
+    """What duals prove for a matching; weights are negated to minimise.
 
-    `doubled` is twice the bound of the solved weights. Where a bonus was added, it is of no use unless the
-    number of pairs is known: then the largest weights of all edges are summed.
+    Attributes
+    ----------
+    gain : int or float
+        The weight of the matching.
+    bound : int or Fraction
+        No matching that is asked for weighs more.
+    gap : float
+        By how much the best weight may differ from `gain`.
+    fits : bool
+        Whether the matching is known to be one that is asked for: it has enough pairs.
+    """
+
+    gain: int | float
+    bound: int | Fraction
+    gap: float
+    fits: bool
+
+
+def proved_weight(
+    graph: UndirectedGraph, wanted: Wanted, chosen: Array, bound: Fraction, bonus: Fraction
+) -> ProvedWeight:
+    """Return what a bound of weights with the bonus proves for a matching with the weights `chosen`.
+
+    With the bonus, it is a bound for matchings with a known number of pairs only. If the number is not known,
+    the largest weights of all edges are summed.
     """
     assert graph.weight is not None
-    if not most_edges:
-        whole = exponent == 0 and graph.weight.dtype.kind == "i"
-        return doubled // 2 if whole else math.ldexp(doubled, -exponent - 1)
-    signed = graph.weight.astype(object if graph.weight.dtype.kind == "i" else np.float64)
-    signed = signed if maximize else -signed
-    pairs = graph.num_vertices // 2
-    largest: Array = np.sort(signed)[::-1][:pairs]
-    bound: int | float = sum(max(value, 0) for value in largest.tolist())
-    return bound
+    sign = 1 if wanted.maximize else -1
+    gain = sign * exact_total(chosen)
+    pairs, most_pairs = len(chosen), graph.num_vertices // 2
+    fits = True
+    if wanted.perfect:
+        fits = 2 * pairs == graph.num_vertices
+        bound -= most_pairs * bonus
+    elif wanted.maximum_cardinality:
+        others = graph.weight[graph.tail != graph.head]
+        fits = pairs == most_pairs or not len(others)
+        if not fits:
+            # Then a matching with a pair more must weigh more than the bound.
+            extreme = others.min() if wanted.maximize else others.max()
+            fits = bound < (pairs + 1) * (sign * Fraction(extreme.item()) + bonus)
+        if fits:
+            bound -= pairs * bonus
+        else:
+            largest = sign * np.sort(others)[::-sign][:most_pairs]
+            bound = exact_total(np.maximum(largest, 0))
+    if graph.weight.dtype.kind == "i":
+        whole = math.floor(bound)
+        return ProvedWeight(int(gain), whole, whole - int(gain), fits)
+    value = float_near(gain)
+    near = Fraction(value) if math.isfinite(value) else gain
+    gap = max(bound, near) - min(gain, near)
+    return ProvedWeight(value, bound, rounded_up(gap), fits)
+
+
+def size_of(weights: Array) -> float:
+    """Return the sum of the sizes of floats, the largest float at most."""
+    with np.errstate(over="ignore"):
+        return min(float(np.abs(weights).sum()), sys.float_info.max)

@@ -32,6 +32,20 @@ class BlossomDuals(NamedTuple):
     blossom: NDArray[np.int64]
 
 
+class DualStep(NamedTuple):
+    """Duals of a solve that was repeated for finer weights, see :mod:`.integer_weights`.
+
+    Attributes
+    ----------
+    duals : BlossomDuals
+    limit : int
+        What a dual exceeds two to this power by, in half units of the weights that were solved, counts.
+    """
+
+    duals: BlossomDuals
+    limit: int
+
+
 class GeneralState(NamedTuple):
     """A valid matching, and what proves it best.
 
