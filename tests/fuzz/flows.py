@@ -74,6 +74,8 @@ OPTIONS: dict[str, dict[str, list[Any]]] = {
 RELATIVE = 1e-12
 #: A gap is at most this beside the value, where the numbers are not among the smallest floats.
 SMALL_GAP, LEAST = 1e-6, 1e-290
+#: The same of an optimal cut of a small network.
+CLOSE = 2.0**-39
 
 
 def call(random: Random, options: dict[str, dict[str, list[Any]]], *, many: float = 0.15) -> Case:
@@ -301,7 +303,7 @@ def check_float_value(
     allowed = RELATIVE * abs(value) if gap is None else gap
     if off > allowed and off > LEAST:
         raise WrongError(kind, f"{value} is off by {_shown(off)}, gap {gap}")
-    if gap is not None and gap > LEAST and gap > SMALL_GAP * abs(value) and small_gap:
+    if gap is not None and gap > LEAST and gap > CLOSE * abs(value) and small_gap:
         raise WrongError("a gap that is not small beside the value", f"{value} within {gap}")
 
 

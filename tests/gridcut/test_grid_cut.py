@@ -562,5 +562,23 @@ class TestExtremeCapacities:
         worse = replace(result, labels=~result.labels)
         with pytest.raises(VerificationError):
             worse.verify()
-        with pytest.raises(VerificationError, match="proves"):
+        with pytest.raises(VerificationError, match="negative"):
             replace(preflow.grid_cut([[0.3]], [[0.1]], 0.0), _gap=-1.0).verify()
+
+    @pytest.mark.parametrize("method", ["auto", *(m.name for m in METHODS if m.device == "cpu")])
+    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+    def test_the_largest_float_as_never(self, dtype: type[np.floating[Any]], method: str) -> None:
+        """Seeds, and pixels that must stay together, by the largest float."""
+        most = np.finfo(dtype).max
+        source, sink = np.zeros((2, 3), dtype), np.zeros((2, 3), dtype)
+        source[:, 0] = sink[:, 2] = most
+        neighbor = np.full((2, 2, 3), 0.25, dtype)
+        neighbor[0, 0, :] = neighbor[1, 0, 0] = most
+        forward = GridNetwork.from_arrays(source, sink, neighbor).offsets[0]
+        neighbor = neighbor if forward.tolist() == [1, 0] else neighbor[::-1]
+        result = preflow.grid_cut(source, sink, neighbor, method=method)
+        result.verify()
+        assert (result.status, result.value) == ("optimal", 0.5)
+        batch = preflow.grid_cut_batch(np.stack([source] * 2), np.stack([sink] * 2), neighbor)
+        batch.verify()
+        assert batch.value.tolist() == [0.5, 0.5]

@@ -733,6 +733,70 @@ class TestLargeCapacities:
         assert build_residual(network, np.array([0]), np.array([3])).arrays.residual.dtype == np.int32
 
 
+class TestHugeFloats:
+    """Capacities that mean "never": of no use to an answer, they do not spoil it."""
+
+    MOST = float(np.finfo(np.float64).max)
+
+    @pytest.mark.parametrize("method", ["auto", *(m.name for m in METHODS if m.device == "cpu")])
+    def test_super_terminals(self, method: str) -> None:
+        most = self.MOST
+        arcs = ([0, 0, 1, 2, 3, 4], [1, 2, 3, 4, 5, 5], [most, most, 0.5, 0.25, most, most])
+        result = preflow.max_flow(arcs, 0, 5, method=method)
+        result.verify()
+        assert (result.status, result.value) == ("optimal", 0.75)
+        assert result.source_side().tolist() == [True, True, True, False, False, False]
+        assert preflow.min_cut(arcs, 0, 5, method=method).value == 0.75
+
+    def test_all_functions(self) -> None:
+        most = self.MOST
+        arcs = ([0, 0, 1, 2, 3, 4], [1, 2, 3, 4, 5, 5], [most, most, 0.5, 0.25, most, most])
+        batch = preflow.max_flow_batch([arcs, arcs], 0, 5)
+        batch.verify()
+        assert batch.value.tolist() == [0.75, 0.75]
+        solver = preflow.MaxFlow(arcs, 0, 5)
+        assert solver.solve().value == 0.75
+        solver.set_capacity(3, 1e300)
+        result = solver.solve()
+        result.verify()
+        assert result.value == 1e300
+        limited = preflow.max_flow(arcs, 0, 5, flow_limit=0.5)
+        limited.verify()
+        assert limited.lower_bound == 0.5
+
+    def test_a_cut_past_float64_is_an_error(self) -> None:
+        most = self.MOST
+        one = preflow.max_flow(([0], [1], [most]), 0, 1)
+        one.verify()
+        assert one.value == most
+        for solve in (preflow.max_flow, preflow.min_cut):
+            with pytest.raises(CapacityOverflowError, match="past float64"):
+                solve(([0, 0], [1, 1], [most, most]), 0, 1)
+
+    def test_many_wide_arcs_do_not_widen_the_gap(self) -> None:
+        """An image whose neighbours must not be separated: most arcs are larger than the minimum cut."""
+        n = 10_000
+        rng = np.random.default_rng(4)
+        tail = np.concatenate([np.full(n, n), np.arange(n), np.arange(n - 1), np.arange(n - 100)])
+        head = np.concatenate([np.arange(n), np.full(n, n + 1), np.arange(1, n), np.arange(100, n)])
+        capacity = np.concatenate([rng.random(2 * n), np.full(2 * n - 101, 1e300)])
+        for result in (
+            preflow.min_cut((tail, head, capacity), n, n + 1, threads=1),
+            preflow.max_flow_batch([(tail, head, capacity)], n, n + 1, threads=1)[0],
+        ):
+            result.verify()
+            assert result.status == "optimal"
+            assert result.gap <= (2.0**-40 + len(tail) * 2.0**-53) * result.value
+
+    def test_nothing_flows_and_everything_counts(self) -> None:
+        """Where the minimum cut is 0, no capacity is too small for its source side."""
+        arcs = ([0, 0, 1, 3], [1, 1, 2, 4], [1.0, self.MOST, 1e-30, 0.1])
+        for result in (preflow.min_cut(arcs, 0, 4), preflow.max_flow_batch([arcs], 0, 4)[0]):
+            result.verify()
+            assert (result.value, result.gap) == (0, 0)
+            assert result.source_side().tolist() == [True, True, True, False, False]
+
+
 class TestFlowWhenRead:
     """The flow is computed when it is first read, once, and nothing else changes."""
 

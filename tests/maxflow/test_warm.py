@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import pickle
+import sys
+import threading
 from typing import Any
 
 import networkx as nx
@@ -495,3 +497,48 @@ def test_bottleneck_arcs(both: bool) -> None:
         assert result.bottleneck_arcs().tolist() == expected
         assert solver.solve().bottleneck_arcs().tolist() == expected
         assert preflow.min_cut(network, 0, [4, 5]).bottleneck_arcs().tolist() == expected
+
+
+@pytest.mark.parametrize("floats", [False, True])
+def test_threads_share_a_solver(floats: bool) -> None:
+    """Four threads change, solve and copy one solver; then it has the capacities of all of them."""
+    paths, threads = 60, 4
+    factor = 0.25 + 2.0**-40 if floats else 1
+    middle = np.arange(1, paths + 1)
+    tail = np.concatenate([np.zeros(paths, dtype=np.int64), middle])
+    head = np.concatenate([middle, np.full(paths, paths + 1)])
+    solver = preflow.MaxFlow((tail, head, [1000 * factor] * (2 * paths)), 0, paths + 1)
+    failures: list[BaseException] = []
+
+    def change(first: int) -> None:
+        try:
+            for path in range(first, paths, threads):
+                solver.set_capacity(path, path * factor)
+                if path % 3 == 0:
+                    result = solver.solve()
+                    result.verify()
+                    assert result.source_side()[0]
+                if path % 10 == first:
+                    other = copy.copy(solver)
+                    other.set_capacity(path, 0)
+                    other.solve().verify()
+        except BaseException as error:
+            failures.append(error)
+
+    started = [threading.Thread(target=change, args=(first,)) for first in range(threads)]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for thread in started:
+            thread.start()
+        for thread in started:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert not failures
+    expected = sum(range(paths)) * factor
+    for each in (solver, copy.deepcopy(solver), pickle.loads(pickle.dumps(solver))):
+        result = each.solve()
+        result.verify()
+        assert abs(result.value - expected) <= result.gap
+        assert each.network.capacity[:paths].tolist() == [path * factor for path in range(paths)]

@@ -12,7 +12,7 @@ from ..arrays import AnyArray, Array, Number
 from ..errors import VerificationError
 from ..graph.network import FlowNetwork, exact_sum
 from ..graph.scaling import float_sum, sum_slack
-from .fields import check_bounds, checked_array, checked_number
+from .fields import check_bounds, check_gap, checked_array, checked_number
 from .flow import check_flow, check_terminals, tolerance
 
 
@@ -116,6 +116,7 @@ def check_flow_and_cut(
     slack = 0 if lower_bound == upper_bound else tolerance(network, sources, sinks, cut)
     check_bounds(status, lower_bound, upper_bound, slack)
     lower = checked_number(lower_bound, "lower_bound")
+    check_gap(status, stated, capacity - lower if capacity != lower else 0, capacity, network.num_arcs)
     if capacity != lower and not abs(capacity - lower) <= stated + sum_slack(capacity, lower):
         raise VerificationError(f"the bounds are {capacity - lower} apart, not {stated}")
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import pairwise
 from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import DTypeLike
 
-from ..arrays import AnyArray, Array, ArrayModule
+from ..arrays import AnyArray, ArrayModule
 from ..errors import NotOptimalError, VerificationError
 from ..graph.placement import HostArrays
+from ..graph.scaling import is_close, sum_slack
 from ..solving.result import Status
 
 
@@ -73,61 +72,6 @@ def check_array(xp: ArrayModule, array: AnyArray, name: str, shape: tuple[int, .
         raise VerificationError(f"{name} has dtype {array.dtype}, expected {names}")
 
 
-def checked_host_array(values: object, name: str, shape: tuple[int, ...], *dtypes: Any) -> Array:
-    """Return a field as an array of NumPy, where it is one or, such as one of xarray, gives one.
-
-    Parameters and errors are those of :func:`checked_array`.
-    """
-    try:
-        array = np.asarray(values) if hasattr(values, "__array__") else None
-    except Exception as error:
-        raise VerificationError(f"{name} is no array: {error}") from error
-    check_array(np, array, name, shape, *dtypes)
-    assert array is not None
-    return array
-
-
-def check_kind(value: object, name: str, *kinds: type) -> None:
-    """Raise VerificationError unless a field is an object of one of these classes."""
-    if not isinstance(value, kinds):
-        raise VerificationError(f"{name} is no {kinds[0].__name__}, got {type(value).__name__}")
-
-
-def check_count(value: object, name: str) -> None:
-    """Raise VerificationError unless a field is an integer that is not negative."""
-    if checked_number(value, name) < 0 or not isinstance(value, int | np.integer):
-        raise VerificationError(f"{name} is no number of things, got {value!r}")
-
-
-def check_flag(value: object, name: str) -> None:
-    """Raise VerificationError unless a field is True or False."""
-    check_kind(value, name, bool)
-
-
-def check_seconds(value: object, name: str = "seconds") -> None:
-    """Raise VerificationError unless a field has times by name, or is one."""
-    times = value if isinstance(value, dict) else {"": value}
-    for phase, taken in times.items():
-        check_kind(phase, f"a name of {name}", str)
-        if not 0 <= checked_number(taken, name) < math.inf:
-            raise VerificationError(f"{name} has {taken!r}")
-
-
-def check_falling(values: object, name: str) -> tuple[int | float, ...]:
-    """Return a field that is a tuple of at least one number, none of which exceeds the one before it.
-
-    Raises
-    ------
-    VerificationError
-        It is not.
-    """
-    check_kind(values, name, tuple)
-    numbers = tuple(checked_number(value, f"an entry of {name}") for value in values)  # type: ignore[attr-defined]
-    if not numbers or any(after > before for before, after in pairwise(numbers)):
-        raise VerificationError(f"{name} does not fall: {values!r}")
-    return numbers
-
-
 def checked_number(value: object, name: str) -> int | float:
     """Return a field that is a number, not NaN, as a Python number: its integers do not wrap.
 
@@ -169,6 +113,42 @@ def check_bounds(status: object, lower_bound: object, upper_bound: object, slack
         raise VerificationError(f"the bounds {lower} and {upper} do not meet, and the status is optimal")
     if not lower - upper <= slack:
         raise VerificationError(f"lower_bound is {lower}, more than upper_bound, {upper}")
+
+
+def check_gap(
+    status: object,
+    gap: object,
+    difference: int | float,
+    size: int | float,
+    terms: int,
+    *,
+    single: bool = False,
+) -> int | float:
+    """Check that a gap is that of an optimal answer or, for others, the difference of the bounds; return it.
+
+    Parameters
+    ----------
+    status, gap : object
+        Fields of the result.
+    difference : number
+        Between the bounds that flow and cut prove.
+    size, terms, single
+        As in :func:`preflow.graph.scaling.is_close`.
+
+    Raises
+    ------
+    VerificationError
+        It is not.
+    """
+    stated = checked_number(gap, "the gap")
+    if not stated >= 0:
+        raise VerificationError(f"the gap is negative: {stated}")
+    if status == "optimal":
+        if not is_close(stated, size, terms, single=single):
+            raise VerificationError(f"the gap is {stated}, and the status is optimal")
+    elif not stated <= max(difference, 0) + 2 * sum_slack(size):
+        raise VerificationError(f"the bounds are {difference} apart, not {stated}")
+    return stated
 
 
 def check_bounds_of_items(

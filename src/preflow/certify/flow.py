@@ -91,13 +91,13 @@ def _sums(network: FlowNetwork, flow: AnyArray) -> AnyArray:
 def _sums_of_floats(network: FlowNetwork, flow: AnyArray) -> AnyArray:
     """Return the sums of :func:`_sums` with a small error also where very many arcs meet.
 
-    Each flow is a multiple of a unit, in which all sums are exact, and a rest of at most half a unit.
+    Each flow is a multiple of a unit, in which all sums are exact, and a rest of less than a unit.
     """
     xp = network.xp
     exponent = math.frexp(_largest(flow))[1] + len(flow).bit_length() - FLOAT_BITS
     unit = math.ldexp(1.0, max(exponent, LEAST_EXPONENT))
     with np.errstate(over="ignore"):
-        multiple = xp.rint(flow / unit) * unit
+        multiple = xp.trunc(flow / unit) * unit
     return _sums(network, multiple) + _sums(network, flow - multiple)
 
 
@@ -201,6 +201,8 @@ def check_terminals(network: FlowNetwork, sources: Any, sinks: Any) -> None:
             raise VerificationError(f"{role} must be one dimension of int64, got {vertices!r}")
         if not len(vertices) or vertices.min() < 0 or vertices.max() >= network.num_vertices:
             raise VerificationError(f"{role} must be vertices of the network, got {vertices}")
+        if len(np.unique(vertices)) < len(vertices):
+            raise VerificationError(f"{role} must be distinct, got {vertices}")
     if np.isin(sources, sinks).any():
         raise VerificationError("a vertex is both source and sink")
 

@@ -72,6 +72,16 @@ def energy_size(network: GridNetwork, energy: int | float) -> int | float:
     return abs(energy) + 2 * total.amount
 
 
+def arcs_and_precision(network: GridNetwork, items: int = 1) -> tuple[int, bool]:
+    """Return the number of arcs of one of some items, and whether none of the capacities is a float64.
+
+    These decide which gap is small enough: see :func:`preflow.graph.scaling.is_close`.
+    """
+    arrays = network.source_capacity, network.sink_capacity, network.neighbor_capacity
+    single = all(values.dtype != np.float64 for values in arrays)
+    return len(network.offsets) * (network.size // max(items, 1)), single
+
+
 def lower_bound(grid: IntegerGrid, terminal: AnyArray, threads: int = 1) -> int:
     """Return a bound below the cost of every labelling, proved by a flow that left the capacities `terminal`.
 

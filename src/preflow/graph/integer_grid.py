@@ -292,15 +292,14 @@ def _rounded(network: GridNetwork, bits: int, rule: Rule) -> IntegerGrid:
     peak = 2.0 * float(incident_capacity(network, np.float64, limit).max())
     if peak == np.inf:
         both = (float_sum(xp.maximum(sign * terminals.net, 0)) for sign in (1, -1))
-        limit = limit_above(min(both))
-        peak = 2.0 * limit * len(network.offsets)
-        if not peak < np.inf:
-            raise CapacityOverflowError("the capacities between a pixel and its neighbours sum past float64")
+        limit = min(limit, limit_above(min(both)))
     most = min(largest, limit)
     matters = most
     if peak == 0:  # no arcs to neighbours: the terminals decide
         matters = peak = min(_largest_finite(abs(terminals.net)), limit)
     magnitude = int(np.frexp(peak * ROUNDING)[1])
+    if not peak * ROUNDING < np.inf:  # the arcs at a pixel sum past float64
+        magnitude = int(np.frexp(most)[1]) + (2 * len(network.offsets) + 1).bit_length()
     is_single = rule.bound is None and all(values.dtype != np.float64 for values in arrays)
     filled = BITS_OF_SINGLE if is_single or magnitude + bits <= BITS_OF_SINGLE else BITS_OF_DOUBLE
     exponent = filled - magnitude

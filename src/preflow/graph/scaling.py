@@ -18,7 +18,8 @@ exponent is chosen so that the sum of the rounded capacities fills 61 bits. For 
 all ``m`` capacities, each at most ``limit``, so the gap is below ``k * m * 2**-60 * limit``. For a grid it is
 the sum at one pixel with ``d`` neighbours, so the gap is below ``k * d * 2**-58 * limit``. A solve is
 repeated with ``upper`` as limit until the gap is at most :func:`accepted_gap`, or until a repetition would
-gain nothing.
+gain nothing. A network with many arcs that are larger than its minimum cut is then solved with *finer*
+integers: only the capacities at the terminals, and of each pair of opposite arcs, sum to less than 62 bits.
 
 Costs are rounded in the same way, relative to a limit, and :func:`solve_costs` repeats the solve relative to
 the largest cost that the answer uses. What it needs is weaker than a limit that is right: an answer that uses
@@ -33,11 +34,12 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ..arrays import AnyArray, ArrayModule, Number
+from ..arrays import AnyArray, Array, ArrayModule, Number
 from ..errors import CapacityOverflowError
 from .network import EXACT_FLOAT
 
@@ -50,6 +52,8 @@ SUM_LENGTH = 256
 LIMIT_STEP = 16.0
 #: A limit of costs falls to this fraction at least. Costs have 48 bits or fewer.
 LEAST_STEP = 2.0**-40
+#: Capacities that are scaled are cut off here, where they fit int64. Only those of no arc are so large.
+MOST_SCALED = 2.0**62
 #: A limit is larger by this factor than the sum it was computed from: more than rounding takes from any such
 #: sum.
 MARGIN = 1 + 2.0**-20
@@ -64,10 +68,13 @@ class Rule(NamedTuple):
         Capacity of a known cut, at which capacities are cut off; None where none is known.
     rounded : bool
         Whether integers are rounded, too, because their sums do not fit int64.
+    finer : bool
+        Whether the sum of all capacities may pass int64.
     """
 
     bound: int | float | None = None
     rounded: bool = False
+    finer: bool = False
 
 
 #: Integers unchanged.
@@ -106,7 +113,12 @@ Found = TypeVar("Found", bound=Outcome)
 
 
 def solve_within_gap(
-    solve: Callable[[Rule], Found], *, is_float: bool, accepted: float, coarse: float = np.inf
+    solve: Callable[[Rule], Found],
+    *,
+    is_float: bool,
+    accepted: float,
+    coarse: float = np.inf,
+    has_finer: bool = False,
 ) -> Found:
     """Solve, and repeat relative to the cut found, until the gap is small enough.
 
@@ -121,11 +133,13 @@ def solve_within_gap(
         The gap that is accepted for floats, relative to the cut.
     coarse : float
         A limit is too coarse in any case if it exceeds the cut by more than this factor.
+    has_finer : bool
+        Whether there are finer integers for the same limit.
 
     Raises
     ------
     CapacityOverflowError
-        No rounding helps.
+        No rounding helps, or the cut is past float64.
     """
     rule = EXACT
     while True:
@@ -139,11 +153,23 @@ def solve_within_gap(
         if not outcome.finished or outcome.scale_exponent is None or not is_float:
             return outcome
         upper, size, limit = outcome.upper, outcome.size, outcome.limit
+        if not size < math.inf:
+            raise CapacityOverflowError("the capacity of the minimum cut is past float64")
         gap = proved_gap(upper, outcome.lower, size)
-        if size == 0 or (gap <= accepted * size and size * coarse >= limit) or 2 * size >= limit:
+        is_small = gap <= accepted * size
+        if is_small and (coarse == np.inf or size * coarse >= limit or limit <= LEAST_LIMIT):
             return outcome
+        if 2 * size >= limit:
+            break
         del outcome
         rule = Rule(upper, rule.rounded)
+    if is_small or not has_finer:
+        return outcome
+    try:
+        finer = solve(Rule(upper, rule.rounded, finer=True))
+    except CapacityOverflowError:  # many parallel arcs
+        return outcome
+    return finer if finer.finished and finer.upper - finer.lower < upper - outcome.lower else outcome
 
 
 class Attempt(Protocol):
@@ -215,21 +241,36 @@ def solve_costs(solve: Callable[[float], Tried], largest: float) -> Tried:
     return best
 
 
-def is_close(gap: int | float, size: int | float, terms: int = 0, rounding: float = 0.0) -> bool:
+def is_close(
+    gap: int | float, size: int | float, terms: int = 0, rounding: float = 0.0, *, single: bool = False
+) -> bool:
     """Return whether an answer with a proved gap may be called optimal.
 
     The gap must be 0 for integers, and for floats at most ``2**-40`` (below 1e-12) of `size`, the sum of the
     absolute values of the terms of the answer, plus ``2**-53`` of it for each of `terms` that were summed.
-    `rounding` is what the rounding of the amounts as given to float64 may change in the optimum.
+    `rounding` is what the rounding of the amounts as given to float64 may change in the optimum. Where all
+    amounts are float32 (`single`), which has 24 bits, ``2**-20`` of `size` is enough.
+
+    Examples
+    --------
+    >>> is_close(0, 3), is_close(1, 2**60), is_close(1e-13, 1.0)
+    (True, False, True)
     """
-    return gap <= accepted_gap(terms) * size + rounding
+    if isinstance(gap, int) and isinstance(size, int):
+        return gap <= 0
+    return gap <= accepted_gap(terms, single=single) * size + rounding
 
 
-def accepted_gap(num_arcs: int, *, single: bool = False) -> float:
+@overload
+def accepted_gap(num_arcs: int, *, single: bool = False) -> float: ...
+@overload
+def accepted_gap(num_arcs: NDArray[np.int64], *, single: bool = False) -> Array: ...
+def accepted_gap(num_arcs: int | NDArray[np.int64], *, single: bool = False) -> float | Array:
     """Return the gap, relative to the cut, at which a solve of floats is not repeated.
 
     ``2**-40`` (below 1e-12), plus ``2**-53`` for each arc, the possible error of one sum over all arcs.
-    ``2**-20`` where all capacities are float32 (`single`), which has 24 bits.
+    ``2**-20`` where all capacities are float32 (`single`), which has 24 bits. For several networks
+    `num_arcs` is an array.
     """
     return 2.0**-20 if single else 2.0**-40 + num_arcs * 2.0**-53
 
@@ -259,6 +300,10 @@ def limit_above(bound: float) -> float:
     return min(math.nextafter(bound * MARGIN, math.inf), sys.float_info.max)
 
 
+#: The limit of capacities where the minimum cut is 0: each that is not 0 counts alike.
+LEAST_LIMIT = limit_above(0.0)
+
+
 def float_sum(values: AnyArray) -> float:
     """Return the sum of floats in float64.
 
@@ -283,10 +328,11 @@ def float_sum(values: AnyArray) -> float:
 def scaled(values: AnyArray, exponent: int, limit: float, xp: ArrayModule) -> AnyArray:
     """Return capacities cut off at `limit`, multiplied by two to the power `exponent` and rounded down.
 
-    The result fits int64 if that of the largest capacity does; for floats it is float64.
+    The result fits int64 if that of the largest capacity does; for floats it is float64, and at most 2**62.
     """
     if values.dtype.kind == "f":
         wide = values.astype(np.float64)
+        limit = min(limit, _times_power(MOST_SCALED, -exponent))
         if limit < np.inf:
             xp.minimum(wide, limit, out=wide)
         xp.ldexp(wide, exponent, out=wide)
@@ -303,5 +349,13 @@ def unscaled(amount: Number, exponent: int | None, *, is_float: bool, xp: ArrayM
     if not is_float:
         return amount << -exponent
     if isinstance(amount, int):
-        return float(np.ldexp(float(amount), -exponent))
+        return _times_power(float(amount), -exponent)
     return xp.ldexp(amount.astype(np.float64), -exponent)
+
+
+def _times_power(amount: float, exponent: int) -> float:
+    """Return an amount times two to a power; infinite past float64."""
+    try:
+        return math.ldexp(amount, exponent)
+    except OverflowError:
+        return math.copysign(math.inf, amount)

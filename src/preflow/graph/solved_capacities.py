@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ..arrays import Array
 from ..errors import CapacityOverflowError, UnboundedFlowError
 from ..parallel.pieces import run_pieces
-from .network import EXACT_FLOAT, FlowNetwork, flow_bound
+from .network import EXACT_FLOAT, FlowNetwork, flow_bound, vertex_mask
 from .scaling import EXACT, MARGIN, Rule, float_sum, limit_above, scaled
 
 #: Number of values that are processed together: they fit a cache.
@@ -80,7 +80,9 @@ def solved_capacities(
     exponent, limit = None, np.inf
     if rounded:
         bound = flow_bound(network, sources, sinks) if rule.bound is None else rule.bound
-        given, exponent, limit = _rounded(given, float(bound))
+        limit = limit_above(float(bound))
+        total = _at_terminals(network, given, sources, sinks, limit) if rule.finer else None
+        given, exponent = _rounded(given, limit, total)
     elif has_infinite:
         given = _replace_infinite(network, given, sources, sinks, sum(map(float_sum, finite)))
     return SolvedCapacities(given[0], given[1] if len(given) > 1 else None, exponent, limit, is_float)
@@ -141,19 +143,40 @@ def _throughput(network: FlowNetwork, given: list[Array], *, outward: bool) -> N
     return total
 
 
-def _rounded(given: list[Array], bound: float) -> tuple[list[NDArray[np.int64]], int, float]:
-    """Return rounded capacities, the exponent of their scale, and their limit."""
-    if np.isinf(bound):
-        raise CapacityOverflowError("the capacities at the source and the sink sum past float64")
-    limit = limit_above(bound)
+def _at_terminals(
+    network: FlowNetwork,
+    given: list[Array],
+    sources: NDArray[np.int64],
+    sinks: NDArray[np.int64],
+    limit: float,
+) -> float:
+    """Return the largest sum of capacities that solvers compute, where none is above `limit`.
+
+    That is the sum of those out of the sources, or into the sinks, or of two opposite arcs.
+    """
+    is_source, is_sink = vertex_mask(network, sources), vertex_mask(network, sinks)
+    leaving, entering = 0.0, 0.0
     with np.errstate(over="ignore"):
-        total = float(sum(np.minimum(values, limit).sum(dtype=np.float64) for values in given))
+        for direction, values in enumerate(given):
+            ends = (network.tail, network.head) if direction == 0 else (network.head, network.tail)
+            leaving += float(np.minimum(values[is_source[ends[0]]], limit).sum(dtype=np.float64))
+            entering += float(np.minimum(values[is_sink[ends[1]]], limit).sum(dtype=np.float64))
+        return max(leaving, entering, 2 * limit)
+
+
+def _rounded(
+    given: list[Array], limit: float, total: float | None = None
+) -> tuple[list[NDArray[np.int64]], int]:
+    """Return rounded capacities and the exponent of their scale; `total` fills the bits if given."""
+    if total is None:
+        with np.errstate(over="ignore"):
+            total = float(sum(np.minimum(values, limit).sum(dtype=np.float64) for values in given))
     num_terms = sum(map(len, given))
     magnitude = np.frexp(total)[1] if total < np.inf else np.frexp(limit)[1] + num_terms.bit_length()
     exponent = BITS_OF_SUM - int(magnitude) if total > 0 else 0
     if given[0].dtype.kind == "i":
         exponent = min(exponent, 0)
-    return [scaled(values, exponent, limit, np).astype(np.int64) for values in given], exponent, limit
+    return [scaled(values, exponent, limit, np).astype(np.int64) for values in given], exponent
 
 
 def check_bounded(

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arrays import AnyArray, Periodic
-from ..certify.grid import energy_size, labelling_energy, lower_bound, one_sided_energy
+from ..certify.grid import arcs_and_precision, energy_size, labelling_energy, lower_bound, one_sided_energy
 from ..cuda.runtime import Device
 from ..errors import InvalidInputError, UnsuitableMethodError
 from ..graph.grid import PARALLEL_SIZE, DeviceGridNetwork, GridNetwork
 from ..graph.grid_input import looks_like_channels
 from ..graph.integer_grid import IntegerGrid, integer_grid
 from ..graph.placement import gpu_of_method, gpu_worth_using
-from ..graph.scaling import Rule, accepted_gap, proved_gap, solve_within_gap
+from ..graph.scaling import Rule, accepted_gap, is_close, proved_gap, solve_within_gap
 from ..method_names import DeviceName, GridMethodName
 from ..parallel.pieces import run_pieces
 from ..progress import Reporter
@@ -280,18 +280,13 @@ class GridCall(Call[GridNetwork]):
     def grid_cut(self) -> GridCutResult:
         """Solve until the gap is small enough and wrap the result."""
         with self.current_device():
-            arrays = (
-                self.instance.source_capacity,
-                self.instance.sink_capacity,
-                self.instance.neighbor_capacity,
-            )
+            network = self.instance
+            arrays = network.source_capacity, network.sink_capacity, network.neighbor_capacity
+            arcs, single = arcs_and_precision(network)
             solved = solve_within_gap(
                 self.solve,
                 is_float=any(values.dtype.kind == "f" for values in arrays),
-                accepted=accepted_gap(
-                    len(self.instance.offsets) * self.instance.size,
-                    single=all(values.dtype != np.float64 for values in arrays),
-                ),
+                accepted=accepted_gap(arcs, single=single),
             )
             if solved.finished and solved.scale_exponent is not None and isinstance(solved.upper, int):
                 solved = self.solve(Rule(solved.upper)) if solved.upper != solved.lower else solved
@@ -374,17 +369,19 @@ class GridCall(Call[GridNetwork]):
 
     def parts(self, solved: _Solved) -> dict[str, Any]:
         """Return what the result says of the cut."""
-        lower, labels = solved.lower, solved.labels
+        lower, labels, close = solved.lower, solved.labels, True
         if not solved.finished:
             labels, upper = self.best_labels(labels)
             gap = proved_gap(upper, lower, energy_size(self.instance, upper))
         elif solved.scale_exponent is None:
             upper, gap = lower, 0
         else:
-            gap = proved_gap(solved.upper, lower, solved.size)
-            lower = upper = solved.upper
+            upper, gap = solved.upper, proved_gap(solved.upper, lower, solved.size)
+            arcs, single = arcs_and_precision(self.instance)
+            close = is_close(gap, solved.size, arcs, single=single)
+            lower = upper if close else lower
         return {
-            "status": self.control.status(self.method, solved.finished),
+            "status": self.control.status(self.method, solved.finished, close=close),
             "lower_bound": lower,
             "upper_bound": upper,
             "labels": self.instance.to_caller(labels),

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Array
-from ..certify.fields import check_bounds, checked_array, checked_number
+from ..certify.fields import check_bounds, check_gap, checked_array, checked_number, reading_fields
 from ..certify.grid import (
+    arcs_and_precision,
     check_grid_flow,
     check_grid_labels,
     check_within_network,
@@ -90,6 +91,7 @@ class GridCutResult(BoundedResult):
         """
         return draw_regions(ax, plane_of(self.network.to_host(self.labels)))
 
+    @reading_fields()
     def verify(self) -> None:
         """Prove the cut minimum, independently of the solver, in linear time.
 
@@ -115,13 +117,17 @@ class GridCutResult(BoundedResult):
                 check_grid_labels(grid, solution.residual, solution.terminal, labels)
             energy = labelling_energy(network, labels)
             proved = grid.in_network_units(lower_bound(grid, solution.terminal))
-        slack = sum_slack(energy_size(network, energy), checked_number(self.upper_bound, "upper_bound"))
-        stated = checked_number(self.gap, "the gap")
-        check_bounds(self.status, self.lower_bound, self.upper_bound, slack)
-        if not abs(energy - self.upper_bound) <= slack:
-            raise VerificationError(f"the cut has capacity {energy}, not {self.upper_bound}")
-        if not abs(proved - self.lower_bound) <= stated + slack:
-            raise VerificationError(f"the flow proves {proved}, not {self.lower_bound}")
+        size = energy_size(network, energy)
+        upper, lower = (checked_number(getattr(self, f"{end}_bound"), end) for end in ("upper", "lower"))
+        slack = sum_slack(size, upper) if energy < np.inf else 0
+        arcs, single = arcs_and_precision(network)
+        difference = upper - proved if upper < np.inf else np.inf
+        stated = check_gap(self.status, self.gap, difference, size, arcs, single=single)
+        check_bounds(self.status, lower, upper, slack)
+        if energy != upper and not abs(energy - upper) <= slack:
+            raise VerificationError(f"the cut has capacity {energy}, not {upper}")
+        if not abs(proved - lower) <= (stated if self.status == "optimal" else 0) + slack:
+            raise VerificationError(f"the flow proves {proved}, not {lower}")
         if not energy - proved <= stated + slack:
             raise VerificationError(f"the bounds are {energy - proved} apart, not {stated}")
 

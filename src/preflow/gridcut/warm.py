@@ -41,6 +41,7 @@ from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..kernels.two_queues import enqueue
 from ..progress import Reporter
+from ..solving.exclusive import Exclusive
 from ..solving.monitor import Monitor
 from ..solving.run import Control, run_interruptibly
 from ..stats import ARC_SCANS, PUSHES, RELABELS, SolveStats
@@ -151,8 +152,11 @@ def change_terminals(
         adopt(state, forests, False, deepest, of_sink, monitor)
 
 
-class WarmGrid:
+class WarmGrid(Exclusive):
     """A grid of integers that is solved again after changes of its terminal capacities.
+
+    Several threads may share it: a method waits until no other thread is in one. While one solves, only its
+    progress function sees a draft.
 
     Parameters
     ----------
@@ -220,7 +224,7 @@ class WarmGrid:
             "_forests": forests,
             "_growing": forests,
         }
-        return self.__dict__ | changing
+        return super().__getstate__() | changing
 
     @property
     def _terminal(self) -> Array:
@@ -332,7 +336,7 @@ class WarmGrid:
         return ~self._sink_side
 
     def draft(self) -> NDArray[np.bool_]:
-        """Return the labels as of now, which a solve in another thread goes on to change.
+        """Return the labels as of now, which a solve that reports progress goes on to change.
 
         Pixels in no forest have the label that they had in the last solve.
         """

@@ -21,7 +21,7 @@ from ..graph.network import INT64_MAX, DeviceFlowNetwork, FlowNetwork, exact_sum
 from ..graph.placement import gpu_of_method, gpu_worth_using
 from ..graph.recognised_grid import by_vertex, recognise_grid
 from ..graph.residual import build_residual
-from ..graph.scaling import EXACT, Rule, accepted_gap, proved_gap, solve_within_gap
+from ..graph.scaling import EXACT, Rule, accepted_gap, is_close, proved_gap, solve_within_gap
 from ..graph.solved_capacities import is_whole
 from ..gridcut.api import cut_of_grid
 from ..gridcut.methods import METHODS as GRID_METHODS
@@ -457,6 +457,7 @@ class FlowCall(Call[FlowNetwork]):
             is_float=self.instance.capacity.dtype.kind == "f",
             accepted=accepted_gap(self.instance.num_arcs),
             coarse=COARSE,
+            has_finer=True,
         )
         if solved.finished and solved.scale_exponent is not None and isinstance(solved.lower, int):
             gap = int(solved.upper) - solved.lower
@@ -464,15 +465,17 @@ class FlowCall(Call[FlowNetwork]):
             if gap or solved.scale_exponent < 0:
                 solved = self.completed(solved, gap)
         sink_side, upper_bound = solved.sink_side, solved.lower
-        gap = 0
+        gap, close = 0, True
         self.control.check_wanted()
-        status = self.control.status(self.method, solved.finished, self.UNPROVED)
         if not solved.finished:
             whole = solved.scale_exponent is None
             sink_side, upper_bound = best_cut(self.instance, self.sources, self.sinks, sink_side, whole=whole)
             gap = proved_gap(upper_bound, solved.lower, upper_bound)
         elif solved.scale_exponent is not None:
             gap = proved_gap(solved.upper, solved.lower, solved.size)
+            close = is_close(gap, solved.size, self.instance.num_arcs)
+            upper_bound = solved.lower if close else solved.upper
+        status = self.control.status(self.method, solved.finished, self.UNPROVED, close=close)
         if isinstance(solved.lower, int) and solved.finished and solved.lower > INT64_MAX:
             raise CapacityOverflowError(f"the maximum flow is past int64: {solved.lower}")
         if self.instance.saturated and largest_in_cut(self.instance, sink_side) == INT64_MAX:

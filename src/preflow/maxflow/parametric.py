@@ -298,6 +298,7 @@ class ParametricMaxFlow(DrawnResult):
         side: NDArray[np.bool_] = self.level > self._number(_fraction(parameter, "the parameter"))
         return side
 
+    @reading_fields()
     def verify(self) -> None:
         """Prove all cuts minimum, independently of the solver, in about linear time.
 
@@ -309,14 +310,13 @@ class ParametricMaxFlow(DrawnResult):
         VerificationError
             The proof fails: please report it as a bug.
         """
-        with reading_fields():
-            self._verify()
-
-    def _verify(self) -> None:
         network, level, slope = self.network, self.level, self.arc_slope
         check_terminals(network, self.sources, self.sinks)
         check_array(np, level, "level", (network.num_vertices,), np.int64)
         check_array(np, slope, "arc_slope", (network.num_arcs,), np.int64, np.float64)
+        fault = _fault_of_slopes(network, slope, self.sources, self.sinks)
+        if fault is not None:
+            raise VerificationError(fault)
         check_piece_fields(self._flows)
         for end in (self.low, self.high):
             if not isinstance(end, Fraction):
@@ -686,17 +686,27 @@ def _read_slopes(
 ) -> Array:
     """Check the slopes, and return a copy of integers or floats."""
     values = read_signed(slope, network.num_arcs, "slope").copy()
-    if values.dtype.kind == "f" and not np.isfinite(values).all():
-        raise InvalidInputError("slope has a value that is not finite")
+    fault = _fault_of_slopes(network, values, sources, sinks)
+    if fault is not None:
+        raise InvalidInputError(fault)
+    return values
+
+
+def _fault_of_slopes(
+    network: FlowNetwork, slope: Array, sources: NDArray[np.int64], sinks: NDArray[np.int64]
+) -> str | None:
+    """Return what is wrong with the slopes; None if nothing is."""
+    if slope.dtype.kind == "f" and not np.isfinite(slope).all():
+        return "slope has a value that is not finite"
     out, into = vertex_mask(network, sources)[network.tail], vertex_mask(network, sinks)[network.head]
     for wrong, rule in (
-        (~out & (values > 0), "only an arc out of a source may have a positive slope"),
-        (~into & (values < 0), "only an arc into a sink may have a negative slope"),
+        (~out & (slope > 0), "only an arc out of a source may have a positive slope"),
+        (~into & (slope < 0), "only an arc into a sink may have a negative slope"),
     ):
         if wrong.any():
             arc = int(wrong.argmax())
-            raise InvalidInputError(f"{rule}; arc {arc} has slope {values[arc]}")
-    return values
+            return f"{rule}; arc {arc} has slope {slope[arc]}"
+    return None
 
 
 def _range(data: _Data, low: float | Fraction, high: float | Fraction | None) -> tuple[Fraction, Fraction]:

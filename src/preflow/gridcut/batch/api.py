@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...arrays import AnyArray, Array, Connectivity, Number
+from ...certify.grid import arcs_and_precision
 from ...certify.grid_batch import ItemBounds, bounds_of_items, sizes_of_items, sums_of_items
 from ...cuda import runtime
 from ...cuda.runtime import Device, is_on_gpu
@@ -18,7 +19,7 @@ from ...graph.grid import DeviceGridNetwork, GridNetwork
 from ...graph.grid_input import as_capacities, grid_arrays, neighbours_of
 from ...graph.neighbourhood import half_neighbourhood
 from ...graph.network import EXACT_FLOAT, INT64_MAX
-from ...graph.scaling import accepted_gap, proved_gap
+from ...graph.scaling import is_close, proved_gap
 from ...parallel.thread_pool import run_on_threads
 from ...progress import Reporter
 from ...solving.call import Call, Request
@@ -169,6 +170,7 @@ class _Solved(NamedTuple):
     labels : array of bool
         Those of `part`; for a part that was stopped the best ones of each item.
     lower, upper, gap : list
+    optimal : list of bool
     """
 
     begin: int
@@ -177,6 +179,7 @@ class _Solved(NamedTuple):
     lower: list[Number]
     upper: list[Number]
     gap: list[Number]
+    optimal: list[bool]
 
 
 @dataclass(kw_only=True)
@@ -278,27 +281,22 @@ class GridBatchCall(Call[GridNetwork]):
         """Solve some items as one grid, items that need a scale of their own again."""
         count = group.shape[0]
         try:
-            solved, sizes = self.solve_as_one(begin, group, thread)
+            solved = self.solve_as_one(begin, group, thread)
         except (CapacityOverflowError, UnboundedFlowError) as error:
             if count == 1:
                 raise type(error)(f"item {begin}: {error}") from error
             return [one for k in range(count) for one in self.solve_alone(begin, group, k, thread)]
-        if count == 1 or solved.part.status != "optimal" or not any(solved.gap):
+        if count == 1 or solved.part.status == "time-limit":
             return [solved]
-        arrays = (group.source_capacity, group.sink_capacity, group.neighbor_capacity)
-        accepted = accepted_gap(
-            len(group.offsets) * (group.size // count),
-            single=all(values.dtype != np.float64 for values in arrays),
-        )
-        wide = [k for k in range(count) if solved.gap[k] > accepted * sizes[k]]
+        wide = [k for k in range(count) if not solved.optimal[k]]
         return [solved, *(one for k in wide for one in self.solve_alone(begin, group, k, thread))]
 
     def solve_alone(self, begin: int, group: GridNetwork, k: int, thread: int) -> list[_Solved]:
         """Solve one item of a group."""
         return self.solve_group(begin + k, part_of(group, slice(k, k + 1)), thread)
 
-    def solve_as_one(self, begin: int, group: GridNetwork, thread: int) -> tuple[_Solved, list[Number]]:
-        """Solve some items as one grid; return this, and the size of each value."""
+    def solve_as_one(self, begin: int, group: GridNetwork, thread: int) -> _Solved:
+        """Solve some items as one grid."""
         call = GridCall.prepare(group, Request(METHODS, method=self.method.name))
         self.running[thread] = call
         if self.control.stopped:
@@ -309,31 +307,36 @@ class GridBatchCall(Call[GridNetwork]):
         labels = group.to_array_module(part.labels)
         with group.current():
             found = bounds_of_items(group, labels, part._grid, part._solution.terminal)
-            if part.status != "optimal":
-                return _best_of_stopped(begin, part, labels, found), found.size
+            if part.status == "time-limit":
+                return _best_of_stopped(begin, part, labels, found)
         lower, upper, size = found
         if part._grid.scale_exponent is None:
-            return _Solved(begin, part, labels, lower, lower, [0] * len(lower)), size
+            return _Solved(begin, part, labels, lower, lower, [0] * len(lower), [True] * len(lower))
+        arcs, single = arcs_and_precision(group, len(lower))
         gap = [proved_gap(*bounds) for bounds in zip(upper, lower, size, strict=True)]
-        return _Solved(begin, part, labels, upper, upper, gap), size
+        close = [is_close(*each, arcs, single=single) for each in zip(gap, size, strict=True)]
+        lower = [high if near else low for low, high, near in zip(lower, upper, close, strict=True)]
+        return _Solved(begin, part, labels, lower, upper, gap, close)
 
     def wrap(self, found: list[_Solved]) -> GridCutBatchResult:
         """Return the result of the batch. Of items that were solved twice, the last solve counts."""
         network, items = self.instance, self.instance.shape[0]
         lower, upper, gap = ([0] * items for _ in range(3))
+        stopped = False
         optimal, place = np.zeros(items, dtype=bool), np.zeros((items, 2), dtype=np.int64)
         labels = found[0].labels if len(found) == 1 else network.xp.empty(network.shape, dtype=bool)
         for number, solved in enumerate(found):
             part = slice(solved.begin, solved.begin + len(solved.lower))
             lower[part], upper[part], gap[part] = solved.lower, solved.upper, solved.gap
-            optimal[part] = solved.part.status == "optimal"
+            optimal[part] = solved.optimal
+            stopped |= solved.part.status == "time-limit"
             place[part, 0], place[part, 1] = number, np.arange(len(solved.lower))
             if len(found) > 1:
                 labels[part] = solved.labels
         for values in (optimal, place):
             values.flags.writeable = False
         return GridCutBatchResult(
-            status=self.control.status(self.method, bool(optimal.all())),
+            status=self.control.status(self.method, not stopped, close=bool(optimal.all())),
             lower_bound=_as_array(lower),
             upper_bound=_as_array(upper),
             stats=self.stats(SolveStats),
@@ -363,7 +366,7 @@ def _best_of_stopped(begin: int, part: GridCutResult, labels: AnyArray, found: I
                 labels[k], upper[k] = side, energy
     sizes = sizes_of_items(network, upper)
     gap = [proved_gap(*bounds) for bounds in zip(upper, found.lower, sizes, strict=True)]
-    return _Solved(begin, part, labels, found.lower, upper, gap)
+    return _Solved(begin, part, labels, found.lower, upper, gap, [False] * len(upper))
 
 
 def _as_array(numbers: list[Number]) -> Array:

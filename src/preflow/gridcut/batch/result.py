@@ -10,7 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import AnyArray, Array, Number
-from ...certify.fields import check_array, check_bounds_of_items, checked_array, checked_numbers
+from ...certify.fields import (
+    check_array,
+    check_bounds_of_items,
+    check_gap,
+    checked_array,
+    checked_numbers,
+    reading_fields,
+)
+from ...certify.grid import arcs_and_precision
 from ...certify.grid_batch import bounds_of_items, constants_of_items
 from ...drawing.images import draw_sheet, plane_of
 from ...errors import VerificationError
@@ -50,17 +58,17 @@ class GridCutBatchResult(BoundedResult):
 
     Attributes
     ----------
-    status : {"optimal", "time-limit"}
-        "optimal" if all items are.
+    status : {"optimal", "time-limit", "approximate"}
+        "optimal" if all items are; "approximate" if all are solved, and the gap of some is too wide.
     lower_bound, upper_bound, value : ndarray of int64 or float64, shape (items,)
         int64 if all values are integers, those of floats that are all integers, too. Arrays of Python
-        numbers where 64 bits do not suffice. Bounds of items that a time limit left unsolved differ; `value`
-        then raises NotOptimalError.
+        numbers where 64 bits do not suffice. Bounds of items that are not optimal differ; `value` then raises
+        NotOptimalError.
     labels : array of bool, shape (items, ...)
         True for the pixels on the source's side; of the same library as the input. Of all minimum cuts of an
         item this is the one with the smallest sink side.
     optimal : ndarray of bool, shape (items,)
-        Which items are solved.
+        Which items are optimal.
     gap : ndarray, shape (items,)
         A proved bound of the difference between each value and the optimum, see :attr:`GridCutResult.gap`.
     network : GridNetwork
@@ -159,6 +167,7 @@ class GridCutBatchResult(BoundedResult):
             _device=part._device,
         )
 
+    @reading_fields()
     def verify(self) -> None:
         """Prove all cuts minimum, independently of the solver, in linear time.
 
@@ -177,6 +186,7 @@ class GridCutBatchResult(BoundedResult):
             items = np.flatnonzero(self._place[:, 0] == number)
             kept = items[self.optimal[items]]
             places = self._place[kept, 1]
+            self._check_part(items, part.network)
             if (labels[kept] != part.network.to_host(part.labels)[places]).any():
                 raise VerificationError(f"labels of items {kept[0]} to {kept[-1]} are not those of the proof")
             with part.network.current():
@@ -187,10 +197,23 @@ class GridCutBatchResult(BoundedResult):
         for item in np.flatnonzero(~self.optimal).tolist():
             self[item].verify()
 
+    def _check_part(self, items: NDArray[np.int64], part: GridNetwork) -> None:
+        """Check that the network of a part has the capacities of its items."""
+        whole, places = self.network, self._place[items, 1]
+        if not np.array_equal(part.offsets, whole.offsets):
+            raise VerificationError("a part of the proof has other neighbours")
+        for name, axis in (("source_capacity", 0), ("sink_capacity", 0), ("neighbor_capacity", 1)):
+            given, solved = whole.to_host(getattr(whole, name)), part.to_host(getattr(part, name))
+            if not np.array_equal(given.take(items, axis), solved.take(places, axis)):
+                raise VerificationError(f"a part of the proof has another {name}")
+
     def _check_item(self, item: int, proved: Number, energy: Number, size: Number) -> None:
         """Check that flow and cut of an optimal item prove its value within the gap."""
-        value, stated = _number(self.lower_bound, item), _number(self._gap, item)
-        slack = sum_slack(size, value)
+        value, slack = _number(self.lower_bound, item), sum_slack(size, _number(self.lower_bound, item))
+        arcs, single = arcs_and_precision(self.network, len(self))
+        stated = check_gap("optimal", _number(self._gap, item), 0, size, arcs, single=single)
+        if _number(self.upper_bound, item) != value:
+            raise VerificationError(f"item {item}: it is optimal, and its bounds differ")
         if not abs(energy - value) <= slack:
             raise VerificationError(f"item {item}: the cut has capacity {energy}, not {value}")
         if not abs(proved - value) <= stated + slack:
@@ -203,10 +226,17 @@ class GridCutBatchResult(BoundedResult):
         number: type[np.int64 | np.float64] = np.int64 if whole else np.float64
         checked_array(self.network, self.labels, "labels", self.network.shape, np.bool_)
         check_array(np, self.optimal, "optimal", (items,), np.bool_)
+        check_array(np, self._place, "the place of items in the proof", (items, 2), np.int64)
+        counts = np.array([one.network.shape[0] for one in self._parts])
+        part, place = self._place.T
+        if items and not (0 <= part.min() <= part.max() < len(counts) and place.min() >= 0):
+            raise VerificationError("an item has no part of the proof")
+        if (place >= counts[part]).any():
+            raise VerificationError("an item has no part of the proof")
         checked_numbers(HostArrays(), self._gap, "gap", (items,), np.int64, np.float64)
         check_bounds_of_items(HostArrays(), self.status, self.lower_bound, self.upper_bound, (items,), number)
-        if self.status == "optimal" and not self.optimal.all():
-            raise VerificationError("an item is not optimal, and the status is")
+        if self.optimal.all() != (self.status == "optimal"):
+            raise VerificationError(f"the status is {self.status}: that is not what the items say")
 
     def __repr__(self) -> str:
         outcome = "optimal" if self.status == "optimal" else HEADLINES[self.status]

@@ -18,7 +18,7 @@ from ...graph.convert import as_flow_problem
 from ...graph.network import EXACT_FLOAT, INT64_MAX, FlowNetwork
 from ...graph.network_batch import FlowNetworkBatch, naming
 from ...graph.placement import gpu_of_method
-from ...graph.scaling import MARGIN, accepted_gap, limit_above, proved_gap, sum_slack
+from ...graph.scaling import LEAST_LIMIT, MARGIN, accepted_gap, is_close, limit_above, proved_gap, sum_slack
 from ...graph.solved_capacities import BITS_OF_SUM
 from ...progress import Reporter
 from ...solving.call import Call, Request
@@ -42,6 +42,7 @@ from .arrays import (
     UNSEEN,
     UP,
     UP_TOO,
+    WIDE,
     Found,
     items_of,
     nothing_found,
@@ -272,11 +273,12 @@ class BatchCall(Call[FlowNetworkBatch]):
         for item in np.flatnonzero(alone).tolist():
             self.solve_alone(item, answers)
         self.control.check_wanted()
-        optimal = found.ending == SOLVED
+        optimal, wide = found.ending == SOLVED, found.ending == WIDE
         answers.upper[optimal] = answers.lower[optimal]
-        if not optimal.all():
-            self.bound(~optimal & ~alone, survey, answers)
-            for item in np.flatnonzero(~optimal & alone).tolist():
+        unfinished = ~(optimal | wide)
+        if unfinished.any():
+            self.bound(unfinished & ~alone, survey, answers)
+            for item in np.flatnonzero(unfinished & alone).tolist():
                 self.bound_alone(item, answers)
         outcome = (
             found.flow,
@@ -290,7 +292,7 @@ class BatchCall(Call[FlowNetworkBatch]):
         for values in outcome:
             values.flags.writeable = False
         return MaxFlowBatchResult(
-            status=self.control.status(self.method, bool(optimal.all())),
+            status=self.control.status(self.method, not unfinished.any(), close=bool(optimal.all())),
             lower_bound=answers.lower,
             upper_bound=answers.upper,
             stats=self.stats(SolveStats),
@@ -327,6 +329,7 @@ class BatchCall(Call[FlowNetworkBatch]):
         bound = np.minimum(least, finite)
         bound = np.where(bound > 0, bound, np.where(finite > 0, finite, 1.0))
         pending = np.flatnonzero(~alone)
+        arcs = np.diff(batch.first_arc)
         while len(pending) and not self.control.stopped:
             inexact = pending[rounded[pending]]
             if len(inexact):
@@ -348,13 +351,15 @@ class BatchCall(Call[FlowNetworkBatch]):
             gap = np.where(exact, 0.0, np.maximum(upper - lower, 0) + slack)
             answers.gap[solved] = gap
             limit = scale[solved, LIMIT]
-            accepted = np.array([accepted_gap(m) for m in np.diff(batch.first_arc)[solved].tolist()])
-            enough = (gap <= accepted * upper) & (upper >= limit / COARSE)
-            again = rounded[solved] & (upper > 0) & ~enough & ~(upper >= limit / 2)
+            small = gap <= accepted_gap(arcs[solved]) * upper
+            enough = small & ((upper >= limit / COARSE) | (limit <= LEAST_LIMIT))
+            again = rounded[solved] & ~enough & ~(upper >= limit / 2)
+            alone[solved[rounded[solved] & ~small & ~again]] = True
             pending = solved[again]
             bound[pending] = upper[again]
         # Where the solve stopped before it was repeated, the gap is wide.
         found.ending[pending] = np.where(found.ending[pending] == SOLVED, UNSEEN, found.ending[pending])
+        found.ending[alone] = UNSEEN
         return alone
 
     def check_bounded(self, unbounded: NDArray[np.int64]) -> None:
@@ -377,15 +382,20 @@ class BatchCall(Call[FlowNetworkBatch]):
             result = one.max_flow()
         found.flow[batch.arcs_of(item)] = result.flow
         answers.lower[item] = result.lower_bound
-        if result.status != "optimal":
+        if result.status not in ("optimal", "approximate"):
             return
-        sink_side, source_side = result.sink_side, result.source_side()
-        found.sink_side[batch.vertices_of(item)] = sink_side
-        found.source_side[batch.vertices_of(item)] = source_side
-        found.ending[item] = SOLVED
+        sink_side, is_optimal = result.sink_side, result.status == "optimal"
+        source_side = result.source_side() if is_optimal else ~sink_side
+        gap = result.gap
         if batch.capacity.dtype.kind == "f":
             upper = max(float(cut_capacity(result.network, side)) for side in (sink_side, ~source_side))
-            answers.gap[item] = max(result.gap, proved_gap(upper, float(answers.lower[item]), upper))
+            gap = max(gap, proved_gap(upper, float(answers.lower[item]), upper))
+            is_optimal = is_optimal and is_close(gap, upper, result.network.num_arcs)
+            answers.upper[item] = upper
+        found.sink_side[batch.vertices_of(item)] = sink_side
+        found.source_side[batch.vertices_of(item)] = source_side
+        found.ending[item] = SOLVED if is_optimal else WIDE
+        answers.gap[item] = gap
 
     def bound(self, chosen: NDArray[np.bool_], survey: NDArray[np.float64], answers: _Answers) -> None:
         """Let items that are not solved have the cheaper of two cuts, around the source and the sink."""

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from ...arrays import Indices, Numbers
 from ...graph.network_batch import FlowNetworkBatch, read_only
 
-#: How an item ended. A stopped item has a flow, an unseen one has flow 0.
-UNSEEN, SOLVED, STOPPED = 0, 1, 2
+#: How an item ended. A stopped item has a flow, an unseen one has flow 0. A wide one has a flow and a cut,
+#: and a gap between them that is too wide for an optimum.
+UNSEEN, SOLVED, STOPPED, WIDE = 0, 1, 2, 3
 
 #: Columns of a survey: the capacities out of the source, into the sink, and all finite ones, added up; the
 #: largest sum of the two capacities of an arc; how many capacities are infinite, and how many of the others

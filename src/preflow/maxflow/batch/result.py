@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from ...arrays import Array
 from ...certify.cut import check_cut
-from ...certify.fields import check_array, check_bounds_of_items
+from ...certify.fields import check_array, check_bounds_of_items, reading_fields
 from ...certify.flow_batch import unproved_items
 from ...errors import InvalidInputError, VerificationError
 from ...graph.network_batch import FlowNetworkBatch
+from ...graph.scaling import accepted_gap
 from ...solving.result import HEADLINES, BoundedResult
 from ..recover_flow.known import KnownFlow
 from ..result import MaxFlowResult
@@ -47,11 +48,11 @@ class MaxFlowBatchResult(BoundedResult):
 
     Attributes
     ----------
-    status : {"optimal", "time-limit"}
-        "optimal" if all items are.
+    status : {"optimal", "time-limit", "approximate"}
+        "optimal" if all items are; "approximate" if all are solved, and the gap of some is too wide.
     lower_bound, upper_bound, value : ndarray of int64 or float64, shape (items,)
-        Of the dtype of the capacities. Bounds of items that a time limit left unsolved differ; `value` then
-        raises NotOptimalError.
+        Of the dtype of the capacities. Bounds of items that are not optimal differ; `value` then raises
+        NotOptimalError.
     flow : ndarray of the dtype of the capacities, shape (num_arcs,)
         The flow of each arc of the batch: those of item ``i`` are ``flow[networks.arcs_of(i)]``.
     sink_side : ndarray of bool, shape (num_vertices,)
@@ -60,7 +61,7 @@ class MaxFlowBatchResult(BoundedResult):
     source_side : ndarray of bool, shape (num_vertices,)
         True for the vertices on the source's side of the minimum cut whose source side is the smallest.
     optimal : ndarray of bool, shape (items,)
-        Which items are solved.
+        Which items are optimal.
     gap : ndarray, shape (items,)
         A proved bound of the difference between the value and the optimum, see :attr:`MaxFlowResult.gap`. The
         capacities of both cuts differ from the value by no more.
@@ -143,6 +144,7 @@ class MaxFlowBatchResult(BoundedResult):
             flow=flow,
         )
 
+    @reading_fields()
     def verify(self) -> None:
         """Prove all flows and cuts optimal, independently of the solver, in linear time.
 
@@ -155,8 +157,9 @@ class MaxFlowBatchResult(BoundedResult):
             The proof fails: please report it as a bug.
         """
         self._check_fields()
+        value = np.asarray(self.lower_bound)
         given = (self.source, self.sink, self.flow, self.sink_side, self.source_side)
-        unproved = unproved_items(self.networks, *given, np.asarray(self.lower_bound), self._gap)
+        unproved = unproved_items(self.networks, *given, value, self._gap)
         for item in np.union1d(unproved, np.flatnonzero(~self.optimal)).tolist():
             try:
                 one = self[item]
@@ -166,10 +169,12 @@ class MaxFlowBatchResult(BoundedResult):
                 raise VerificationError(f"item {item}: {error}") from error
 
     def _verify_source_side(self, item: int, one: MaxFlowResult) -> None:
-        """Check the other cut of an item like the first."""
+        """Check the other cut of an item like the first; without an optimum they are the same."""
+        other = ~self.source_side[self.networks.vertices_of(item)]
         if self.optimal[item]:
-            other = ~self.source_side[self.networks.vertices_of(item)]
             check_cut(one.network, one.sources, one.sinks, other, one.value, one.gap)
+        elif (other != one.sink_side).any():
+            raise VerificationError("the source side is not the rest of the sink side")
 
     def _check_fields(self) -> None:
         """Check the shapes and dtypes of all fields, and the order of the bounds."""
@@ -182,6 +187,8 @@ class MaxFlowBatchResult(BoundedResult):
             ("optimal", (items,), np.bool_),
             ("source", (items,), np.int64),
             ("sink", (items,), np.int64),
+            ("lower_bound", (items,), number),
+            ("upper_bound", (items,), number),
             ("_gap", (items,), number),
         ):
             check_array(np, getattr(self, name), name.strip("_"), shape, dtype)
@@ -191,8 +198,12 @@ class MaxFlowBatchResult(BoundedResult):
                 raise VerificationError(f"{name} has a number that is no vertex of its network")
         if (self.source == self.sink).any():
             raise VerificationError("a vertex is both source and sink")
-        if self.status == "optimal" and not self.optimal.all():
-            raise VerificationError("an item is not optimal, and the status is")
+        if self.optimal.all() != (self.status == "optimal"):
+            raise VerificationError(f"the status is {self.status}: that is not what the items say")
+        gap, lower, upper = self._gap, self.lower_bound, self.upper_bound
+        most = accepted_gap(np.diff(batch.first_arc)) * (np.abs(lower) + gap) if number.kind == "f" else 0
+        if not ((gap >= 0) & (np.isfinite(gap) & (gap <= most) & (lower == upper) | ~self.optimal)).all():
+            raise VerificationError("a gap is not that of an optimum, or negative, or the bounds differ")
 
     def __repr__(self) -> str:
         outcome = "optimal" if self.status == "optimal" else HEADLINES[self.status]

@@ -83,6 +83,7 @@ from ...progress import Reporter
 from ...solving.call import Request
 from ...solving.deadline import Deadline
 from ...solving.dispatch import Choice, check_no_options, thread_count, usable_cpus
+from ...solving.exclusive import Exclusive
 from ...solving.method import Method
 from ...solving.timing import timed
 from ...stats import SolveStats
@@ -704,11 +705,12 @@ def _whole(network: FlowNetwork) -> _Whole | None:
     return _Whole(whole[0], whole[1], infinite, total)
 
 
-class MaxFlow:
+class MaxFlow(Exclusive):
     """A network whose capacities change between solves, each of which starts from the last flow.
 
     Few changes leave most of the last flow right, so a solve takes a fraction of the first one. Its result
-    is as exact as any other, and proves itself.
+    is as exact as any other, and proves itself. Several threads may share a solver: a method waits until no
+    other thread is in one.
 
     Parameters
     ----------
@@ -1027,7 +1029,7 @@ class MaxFlow:
                     raise
             else:
                 with timed(self._reading, "solve"):
-                    bound = raised(cut.lower_bound + (cut.gap if cut.status == "optimal" else 0))
+                    bound = raised(cut.lower_bound + (0 if cut.status == "time-limit" else cut.gap))
                     holds = is_new or contracted.holds(network, bound)
                 if holds:
                     fields = fields_of_contracted(network, contracted.contraction, cut, contracted.trees)
@@ -1166,7 +1168,7 @@ class MaxFlow:
 
     def __getstate__(self) -> dict[str, object]:
         """Return the state without the residual network; a copy builds it again from the last flow."""
-        state = self.__dict__.copy()
+        state = super().__getstate__()
         if self._kept is not None:
             state.update(_kept=None, _flow=self._last_flow())
         network = self.network
