@@ -190,6 +190,82 @@ def check_connectivity(case: Case, tally: Tally) -> None:
     tally["verified"] += 1
 
 
+def make_for_networkx(random: Random, quick: bool = False) -> Case:
+    n = random.choice([1, 2, 3, 4, 5, 6])
+    most = random.choice([n, 2 * n, n * n])
+    edges = [[int(random.random() * n), int(random.random() * n)] for _ in range(int(random.random() * most))]
+    if random.random() < 0.1:
+        edges += [[u, v] for u in range(n) for v in range(n) if u != v]
+    kind = random.choice(["Graph", "DiGraph", "MultiGraph", "MultiDiGraph"])
+    return {"n": n, "edges": edges, "kind": kind, "loops": random.random() < 0.5}
+
+
+def fewest(n: int, arcs: list[tuple[int, int]], s: int, t: int) -> int:
+    """Return how many nodes at least are on all paths between two nodes; an edge between them is one path."""
+    direct = (s, t) in arcs
+    arcs = [arc for arc in arcs if arc != (s, t)]
+    others = [v for v in range(n) if v not in (s, t)]
+    for size in range(n - 1):
+        for removed in combinations(others, size):
+            seen, stack = {s}, [s]
+            while stack:
+                u = stack.pop()
+                new = {v for a, v in arcs if a == u and v not in seen and v not in removed}
+                seen |= new
+                stack += new
+            if t not in seen:
+                return size + direct
+    raise AssertionError("no path is left where all other nodes are removed")
+
+
+def check_for_networkx(case: Case, tally: Tally) -> None:
+    """Check the connectivity functions of the backend of NetworkX on graphs of its four classes."""
+    import networkx as nx
+
+    from preflow.integrations.networkx import backend
+
+    n = case["n"]
+    pairs = [(u, v) for u, v in case["edges"] if u != v or case["loops"]]
+    graph = getattr(nx, case["kind"])()
+    graph.add_nodes_from(range(n))
+    graph.add_edges_from(pairs)
+    arcs = [(u, v) for u, v in pairs if u != v]
+    if not graph.is_directed():
+        arcs += [(v, u) for u, v in arcs]
+    arcs = sorted(set(arcs))
+    tally["solves"] += 5
+    sizes = (
+        size
+        for size in range(n - 1)
+        for removed in combinations(range(n), size)
+        if not reaches_all(n, arcs, set(range(n)) - set(removed))
+    )
+    exact = next(sizes, n - 1)
+    found = backend.node_connectivity(graph)
+    require(found == exact, "a wrong node connectivity", f"{found}, not {exact}")
+    joined = {*arcs, *((v, u) for u, v in arcs)}
+    if reaches_all(n, sorted(joined), set(range(n))):
+        cut = backend.minimum_node_cut(graph)
+        require(len(cut) == exact and cut <= set(range(n)), "a wrong node cut", f"{cut}, not {exact}")
+        apart = len(cut) == n - 1 or not reaches_all(n, arcs, set(range(n)) - cut)
+        require(apart, "a node cut that does not cut", f"{cut}")
+    between = {(u, v): fewest(n, arcs, u, v) for u in range(n) for v in range(n) if u != v}
+    every = backend.all_pairs_node_connectivity(graph)
+    require(all(every[u][v] == least for (u, v), least in between.items()), "a wrong local connectivity")
+    average = sum(between.values()) / max(len(between), 1)
+    require(abs(backend.average_node_connectivity(graph) - average) < 1e-12, "a wrong average")
+    for (s, t), least in between.items():
+        cut = backend.minimum_st_node_cut(graph, s, t)
+        exact = 0 if (s, t) in arcs else least
+        require(len(cut) == exact and not cut & {s, t}, "a wrong cut of two nodes", f"{cut}, not {exact}")
+        tally["solves"] += 1
+    if n > 1 and len(set(map(frozenset, pairs))) == len(pairs) and not any(u == v for u, v in pairs):
+        parts = [*sides(n), *(set(range(n)) - side for side in sides(n))]
+        exact = min(sum(u not in side and v in side for u, v in arcs) for side in parts)
+        found = backend.edge_connectivity(graph)
+        require(found == exact, "a wrong edge connectivity", f"{found}, not {exact}")
+
+
 def check_parametric(case: Case, tally: Tally) -> None:
     """Check the cuts at all breakpoints, at the ends of the range and between."""
     n, edges = case["n"], case["edges"]
@@ -225,5 +301,6 @@ DRIVERS = [
     Driver("cuts", partial(make, kind="weights"), check_weights),
     Driver("float-cuts", make_floats, check_floats),
     Driver("connectivity", partial(make, kind="connectivity"), check_connectivity),
+    Driver("networkx", make_for_networkx, check_for_networkx),
     Driver("parametric", partial(make, kind="parametric"), check_parametric),
 ]

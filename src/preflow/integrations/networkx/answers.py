@@ -62,6 +62,13 @@ class NotTakenError(Exception):
     """NetworkX's own function is to answer."""
 
 
+def optimal(result: Untyped) -> Untyped:
+    """Return a result if it is optimal: NetworkX has no way to say that one is not."""
+    if result.status != "optimal":
+        raise NotTakenError
+    return result
+
+
 #: What makes NetworkX's own function answer. The caller sees other errors, such as a missing package.
 REFUSALS = NotTakenError, InvalidInputError, InfeasibleError, UnboundedFlowError, UnboundedCostError
 

@@ -31,7 +31,7 @@ from ...graph.undirected import UndirectedGraph
 from ...maxflow.api import max_flow
 from ...mincost.api import min_cost_flow as solve_min_cost_flow
 from ...reductions.most_for_least import max_flow_min_cost as solve_most_for_least
-from .answers import BackendGraph, Graph, Node, Nodes, NotTakenError, Pairs, answers, original
+from .answers import BackendGraph, Graph, Node, Nodes, NotTakenError, Pairs, answers, optimal, original
 from .connectivity import (
     all_pairs_node_connectivity,
     average_node_connectivity,
@@ -67,19 +67,8 @@ def convert_to_nx(result: Untyped, *, name: str | None = None) -> Untyped:
     return result.original if isinstance(result, BackendGraph) else result
 
 
-def can_run(name: str, args: tuple[Untyped, ...], keywords: Mapping[str, Untyped]) -> bool | str:
-    """Return whether preflow answers a call, or the reason why not."""
-    graph, given = _arguments(name, args, keywords)
-    if given.get("flow_func") is not None:
-        return "flow_func asks for another algorithm"
-    if given.get("auxiliary") is not None or given.get("residual") is not None:
-        return "the call brings a network of NetworkX, which preflow does not solve"
-    if graph is None:
-        return True
-    if name in SIMPLE and graph.is_multigraph():
-        return "multigraphs are not taken"
-    if name == "minimum_node_cut" and graph.is_directed() and given.get("s") is None:
-        return "NetworkX has a rule of its own for directed graphs: it pairs neighbours that have no cut"
+def can_run(name: str, args: tuple[Untyped, ...], keywords: Mapping[str, Untyped]) -> bool:
+    """Return True: what preflow does not answer it passes on. NetworkX would drop a reason given here."""
     return True
 
 
@@ -112,10 +101,18 @@ def on_start_tests(items: list[Untyped]) -> None:
 
 
 def should_run(name: str, args: tuple[Untyped, ...], keywords: Mapping[str, Untyped]) -> bool | str:
-    """Return whether preflow is likely to be faster, or the reason why not."""
+    """Return whether preflow answers, and is likely to be faster, or the reason why not."""
+    graph, given = _arguments(name, args, keywords)
+    if given.get("flow_func") is not None:
+        return "flow_func asks for another algorithm"
+    if given.get("auxiliary") is not None or given.get("residual") is not None:
+        return "the call brings a network of NetworkX, which preflow does not solve"
+    if graph is None:
+        return True
+    if name in SIMPLE and graph.is_multigraph():
+        return "multigraphs are not taken"
     least = WORTH_IT.get(name, 0)
-    graph, _ = _arguments(name, args, keywords)
-    if graph is not None and graph.number_of_edges() < least:
+    if graph.number_of_edges() < least:
         return f"the graph has fewer than {least} edges: the conversion would take longer"
     return True
 
@@ -187,7 +184,7 @@ def maximum_flow(
     graph: Graph, s: Node, t: Node, capacity: Capacity = "capacity", flow_func: object = None, **more: object
 ) -> tuple[Number, Flows]:
     edges, network, rounded = _read_flow(graph, s, t, capacity, flow_func, more)
-    result = _solved(lambda: max_flow(network, s, t))
+    result = optimal(_solved(lambda: max_flow(network, s, t)))
     return _number(result.value, rounded), _flow_dict(graph, edges, result.flow, rounded)
 
 
@@ -196,7 +193,7 @@ def maximum_flow_value(
     graph: Graph, s: Node, t: Node, capacity: Capacity = "capacity", flow_func: object = None, **more: object
 ) -> Number:
     _, network, rounded = _read_flow(graph, s, t, capacity, flow_func, more)
-    return _number(_solved(lambda: min_cut(network, s, t)).value, rounded)
+    return _number(optimal(_solved(lambda: min_cut(network, s, t))).value, rounded)
 
 
 @answers(flow.minimum_cut)
@@ -204,7 +201,7 @@ def minimum_cut(
     graph: Graph, s: Node, t: Node, capacity: Capacity = "capacity", flow_func: object = None, **more: object
 ) -> tuple[Number, tuple[Nodes, Nodes]]:
     edges, network, rounded = _read_flow(graph, s, t, capacity, flow_func, more)
-    result = _solved(lambda: min_cut(network, s, t))
+    result = optimal(_solved(lambda: min_cut(network, s, t)))
     sides: tuple[Nodes, Nodes] = (set(), set())
     for label, side in zip(edges.labels, result.sink_side.tolist(), strict=True):
         sides[side].add(label)
@@ -216,7 +213,7 @@ def minimum_cut_value(
     graph: Graph, s: Node, t: Node, capacity: Capacity = "capacity", flow_func: object = None, **more: object
 ) -> Number:
     _, network, rounded = _read_flow(graph, s, t, capacity, flow_func, more)
-    return _number(_solved(lambda: min_cut(network, s, t)).value, rounded)
+    return _number(optimal(_solved(lambda: min_cut(network, s, t))).value, rounded)
 
 
 def _read_costs(
@@ -351,15 +348,15 @@ def _pairs(edges: GraphEdges, mate: Array) -> Pairs:
 def max_weight_matching(graph: Graph, maxcardinality: bool = False, weight: str = "weight") -> Pairs:
     edges, read = _read_weights(graph, weight)
     most = bool(maxcardinality) and read.weight is not None
-    return _pairs(edges, matching(read, maximum_cardinality=most).mate)
+    return _pairs(edges, optimal(matching(read, maximum_cardinality=most)).mate)
 
 
 @answers(nx.min_weight_matching)
 def min_weight_matching(graph: Graph, weight: str = "weight") -> Pairs:
     edges, read = _read_weights(graph, weight)
     if read.weight is None:
-        return _pairs(edges, matching(read).mate)
-    return _pairs(edges, matching(read, maximize=False, maximum_cardinality=True).mate)
+        return _pairs(edges, optimal(matching(read)).mate)
+    return _pairs(edges, optimal(matching(read, maximize=False, maximum_cardinality=True)).mate)
 
 
 def _sides(graph: Graph, top_nodes: Iterable[Node] | None) -> Nodes:
@@ -382,7 +379,7 @@ def _largest_matching(graph: Graph, top_nodes: Iterable[Node] | None) -> Mates:
     from ...graph.bipartite import BipartiteGraph
 
     read = BipartiteGraph.from_networkx(graph, rows=_sides(graph, top_nodes))
-    result = bipartite_matching(read)
+    result = optimal(bipartite_matching(read))
     row = np.flatnonzero(result.row_match >= 0)
     assert read.row_labels is not None
     assert read.column_labels is not None
@@ -447,4 +444,4 @@ def minimum_weight_full_matching(
         result = linear_assignment((pairs.row, pairs.column, costs), shape=(len(labels[0]), len(labels[1])))
     except InfeasibleError:
         raise ValueError("cost matrix is infeasible") from None
-    return _both_ways(*labels, result.row, result.column)
+    return _both_ways(*labels, optimal(result).row, result.column)

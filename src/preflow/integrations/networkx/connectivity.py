@@ -3,8 +3,8 @@
 NetworkX solves a maximum flow for each pair of nodes in Python. Here the graph is read once, all flows of a
 call use one network, and one compiled loop solves them (:mod:`preflow.connectivity.pair_flows`).
 
-NetworkX counts parallel edges once, and no loops, but for the degrees with which it starts. It is asked where
-these matter.
+Parallel edges count once, and loops do not count. For `edge_connectivity` and `minimum_edge_cut` of all
+pairs NetworkX starts from degrees, in which they do; it is asked where these matter.
 """
 
 from __future__ import annotations
@@ -25,18 +25,14 @@ from ...connectivity.gomory_hu import gomory_hu_tree as cut_tree
 from ...connectivity.pair_flows import (
     PairNetwork,
     flow_of_pair,
-    least_flow,
     make_network,
-    make_searches,
-    make_work,
     values_of_pairs,
 )
 from ...connectivity.removal import SimpleArcs, split_network
 from ...graph.network import FlowNetwork
 from ...graph.networkx_edges import GraphEdges, read_networkx
 from ...graph.undirected import UndirectedGraph
-from ...solving.run import Control, run_interruptibly
-from .answers import Graph, Node, Nodes, NotTakenError, Pairs, answers
+from .answers import Graph, Node, Nodes, NotTakenError, Pairs, answers, optimal
 from .values import Capacity, flow_values, read_capacities_of, read_values
 
 Paths = Iterator[list[Node]]
@@ -53,10 +49,13 @@ class Read(NamedTuple):
         """The number of nodes."""
         return self.arcs.num_vertices
 
-    def undirected(self) -> UndirectedGraph:
-        """Return an undirected graph."""
-        once = self.arcs.tail < self.arcs.head
-        return UndirectedGraph(self.size, self.arcs.tail[once], self.arcs.head[once])
+    def graph(self) -> FlowNetwork | UndirectedGraph:
+        """Return the graph for functions of preflow; a FlowNetwork is directed."""
+        n, tail, head, directed = self.arcs
+        if directed:
+            return FlowNetwork(n, tail, head, np.ones(len(tail), dtype=np.int64))
+        once = tail < head
+        return UndirectedGraph(n, tail[once], head[once])
 
     def edge_network(self) -> PairNetwork:
         """Return a network in which each edge carries one unit."""
@@ -117,9 +116,9 @@ def _ends(read: Read, s: Node, t: Node) -> tuple[int, int]:
     return number[s], number[t]
 
 
-def _global(graph: Graph, s: Node, t: Node) -> bool:
-    """Return whether all pairs are asked for; refuse calls with one node."""
-    if (s is None) != (t is None) or len(graph) < 2:
+def _global(graph: Graph, s: Node, t: Node, least: int = 2) -> bool:
+    """Return whether all pairs are asked for; refuse calls with one node, and graphs that are too small."""
+    if (s is None) != (t is None) or len(graph) < least:
         raise NotTakenError
     return s is None
 
@@ -166,45 +165,9 @@ def _edge_flow(graph: Graph, s: Node, t: Node, cutoff: object) -> int:
 @answers(connectivity.node_connectivity)
 def node_connectivity(graph: Graph, s: Node = None, t: Node = None, flow_func: object = None) -> int:
     _refuse(flow_func)
-    if not _global(graph, s, t):
+    if not _global(graph, s, t, 1):
         return _node_flow(graph, s, t, None)
-    read = _read(graph)
-    if not read.is_connected():
-        return 0
-    least = min(degree for _, degree in graph.degree())
-    if read.arcs.directed:
-        return _least_of_networkx_pairs(graph, read, least)
-    found = removal.vertex_connectivity(read.undirected()).value
-    # In a complete graph NetworkX returns the smallest degree, which counts parallel edges.
-    return least if found == read.size - 1 else found
-
-
-def _least_of_networkx_pairs(graph: Graph, read: Read, least: int) -> int:
-    """Return the least flow between the pairs that NetworkX takes for a directed graph, at most `least`.
-
-    These are fewer than a proof would need: see :func:`preflow.vertex_connectivity`.
-    """
-    n, (_, tail, head, _) = read.size, read.arcs
-    degrees = np.fromiter((degree for _, degree in graph.degree()), dtype=np.int64, count=n)
-    v = int(degrees.argmin())
-    looped = read.edges.tail[read.edges.tail == read.edges.head]
-    after, before = head[tail == v], tail[head == v]
-    near = np.union1d(np.union1d(after, before), looped[looped == v])
-    far = np.setdiff1d(np.arange(n), np.append(near, v))
-    # Without a loop, a node that is before and after v is paired with itself, too: flows are cycles.
-    first, second = np.repeat(near, len(near)), np.tile(near, len(near))
-    both = np.setdiff1d(np.intersect1d(after, before), looped)
-    taken = (first != second) | np.isin(first, both)
-    taken &= ~np.isin(first * n + second, tail * n + head)
-    pairs = np.array(
-        [np.append(np.full_like(far, v), first[taken]) + n, np.append(far, second[taken])], dtype=np.int64
-    )
-    network, control = read.node_network(), Control()
-    memory, side = (make_work(network), make_searches(network)), np.zeros(2 * n, dtype=bool)
-    value, _ = run_interruptibly(
-        lambda: least_flow(network, *memory, pairs, np.int64(least), side, control.stop), control
-    )
-    return int(value)
+    return removal.vertex_connectivity(_read(graph).graph()).value if len(graph) > 1 else 0
 
 
 @answers(connectivity.edge_connectivity)
@@ -220,12 +183,9 @@ def edge_connectivity(
 def _smallest_edge_cut(graph: Graph, read: Read) -> removal.EdgeConnectivity:
     """Return the smallest cut of all; refuse graphs whose degrees count loops or parallel edges."""
     arcs = read.arcs
-    if arcs.directed:
-        ones = np.ones(len(arcs.tail), dtype=np.int64)
-        return removal.edge_connectivity(FlowNetwork(read.size, arcs.tail, arcs.head, ones))
-    if min(degree for _, degree in graph.degree()) != arcs.out_degrees().min():
+    if not arcs.directed and min(degree for _, degree in graph.degree()) != arcs.out_degrees().min():
         raise NotTakenError
-    return removal.edge_connectivity(read.undirected())
+    return removal.edge_connectivity(read.graph())
 
 
 @answers(connectivity.average_node_connectivity)
@@ -331,8 +291,8 @@ def minimum_st_node_cut(
 def _node_cut(graph: Graph, s: Node, t: Node) -> Nodes:
     read = _read(graph)
     u, v = _ends(read, s, t)
-    if graph.has_edge(s, t) or graph.has_edge(t, s):
-        raise NotTakenError  # an empty set, or in NetworkX 3.4 an empty dictionary
+    if graph.has_edge(s, t):
+        return set()  # no nodes cut an edge
     n = read.size
     _, side = flow_of_pair(split_network(read.arcs, n), u + n, v, _most(None))
     return {read.edges.labels[w] for w in np.flatnonzero(side[n:] & ~side[:n]).tolist()}
@@ -341,17 +301,18 @@ def _node_cut(graph: Graph, s: Node, t: Node) -> Nodes:
 @answers(connectivity.minimum_node_cut)
 def minimum_node_cut(graph: Graph, s: Node = None, t: Node = None, flow_func: object = None) -> Nodes:
     _refuse(flow_func)
-    if not _global(graph, s, t):
+    if not _global(graph, s, t, 1):
         return _node_cut(graph, s, t)
-    if graph.is_directed():
-        raise NotTakenError  # see can_run
     read = _read(graph)
     if not read.is_connected():
         raise NotTakenError
-    found = removal.vertex_connectivity(read.undirected())
+    labels = read.edges.labels
+    if read.size == 1:
+        return set()
+    found = removal.vertex_connectivity(read.graph())
     if found.value == read.size - 1:
-        return set(graph[min(graph, key=graph.degree)])
-    return {read.edges.labels[v] for v in found.vertices.tolist()}
+        return set(labels[1:])
+    return {labels[v] for v in found.vertices.tolist()}
 
 
 @answers(connectivity.edge_disjoint_paths)
@@ -422,7 +383,7 @@ def gomory_hu_tree(graph: Graph, capacity: Capacity = "capacity", flow_func: obj
         raise NotTakenError
     edges = read_networkx(graph)
     weight, rounded = read_capacities_of(edges, capacity)
-    found = cut_tree(UndirectedGraph(len(edges.labels), edges.tail, edges.head, weight))
+    found = optimal(cut_tree(UndirectedGraph(len(edges.labels), edges.tail, edges.head, weight)))
     tree, labels = nx.Graph(), edges.labels
     tree.add_nodes_from(graph)
     lower = range(1, len(labels))
@@ -443,7 +404,7 @@ def stoer_wagner(
         raise NotTakenError
     edges = read.edges
     weights, rounded = read_values(edges.values(weight, 1), weight)
-    cut = global_min_cut(UndirectedGraph(read.size, edges.tail, edges.head, weights))
+    cut = optimal(global_min_cut(UndirectedGraph(read.size, edges.tail, edges.head, weights)))
     sides: tuple[list[Node], list[Node]] = ([], [])
     for label, side in zip(edges.labels, cut.side.tolist(), strict=True):
         sides[side].append(label)

@@ -8,7 +8,7 @@ from collections.abc import Hashable
 import networkx as nx
 
 from ...arrays import Untyped
-from ...errors import PreflowError, UnboundedFlowError
+from ...errors import NotOptimalError, PreflowError, UnboundedFlowError
 from ...graph.network import FlowNetwork
 from ...graph.networkx_edges import read_networkx
 from ...maxflow.api import max_flow
@@ -78,10 +78,12 @@ def residual(
         if cutoff is not None and network.capacity.dtype.kind == "i" and 0 <= cutoff < math.inf:
             limit = math.ceil(cutoff)
         result = max_flow(network, s, t, flow_limit=limit)
+        if result.status not in ("optimal", "flow-limit"):
+            raise NotOptimalError(f"the flow is {result.status}")
     except UnboundedFlowError:
         raise nx.NetworkXUnbounded("Infinite capacity path, flow unbounded above.") from None
     except PreflowError:
-        # Numbers that preflow does not take, such as Fractions.
+        # Numbers that preflow does not take, such as Fractions, or floats for which it has no optimum.
         return nx.algorithms.flow.dinitz(
             G, s, t, capacity=capacity, residual=R, value_only=False, cutoff=cutoff, backend="networkx"
         )
