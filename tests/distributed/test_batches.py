@@ -682,3 +682,26 @@ def test_bad_arguments(arguments: dict[str, Any], message: str) -> None:
     function, items = given_arguments.pop("function"), given_arguments.pop("items")
     with pytest.raises(InvalidInputError, match=message):
         preflow.distributed.map(function, items, **given_arguments)
+
+
+@pytest.mark.parametrize("closed", [(), (0,), (2,), (0, 1, 2)])
+def test_processes_of_a_daemon(closed: tuple[int, ...], tmp_path: Path) -> None:
+    """Closed standard streams and a working directory that was removed do not matter."""
+    code = f"""
+import os, sys
+os.makedirs({str(tmp_path / "gone")!r})
+os.chdir({str(tmp_path / "gone")!r})
+os.rmdir(os.getcwd())
+sys.path.insert(0, "")
+for descriptor in {closed}:
+    os.close(descriptor)
+import preflow
+network = [0, 0, 1], [1, 2, 2], [3, 2, 2]
+items = [(network, 0, 2)] * 5
+found = list(preflow.distributed.map("max_flow", items, workers=2, host="processes"))
+with open({str(tmp_path / "found")!r}, "w") as file:
+    file.write(str([result.value for result in found]))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "found").read_text() == str([4] * 5)

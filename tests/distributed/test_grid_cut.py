@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 import errno
 import json
 import os
+import pickle
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from io import FileIO
 from pathlib import Path
 from typing import Any
@@ -641,3 +644,84 @@ def test_masked_capacities_are_refused() -> None:
     whole = np.arange(12).reshape(3, 4)
     with pytest.raises(InvalidInputError, match="masked array"):
         preflow.distributed.grid_cut(np.ma.masked_equal(whole, 5), whole, 1, regions=2)
+
+
+def region_results(tmp_path: Path) -> Iterator[Any]:
+    """Yield results of regions on each host that is here, of integers and of floats."""
+    rng = np.random.default_rng(8)
+    terminal, neighbor = rng.integers(-9, 10, (9, 8)), rng.integers(0, 5, (4, 9, 8))
+    for scale in (1, 0.1):
+        grid = np.maximum(terminal, 0) * scale, np.maximum(-terminal, 0) * scale, neighbor * scale
+        arcs = (*rng.integers(0, 20, (2, 90)), rng.integers(0, 9, 90) * scale)
+        for i, options in enumerate(
+            ({}, {"exchange": "files"}, {"exchange": "files", "folder": tmp_path / f"{scale}"})
+        ):
+            yield preflow.distributed.grid_cut(*grid, connectivity=8, regions=3, **options)
+            if i == 2:
+                options["folder"] = tmp_path / f"network-{scale}"
+            yield preflow.distributed.min_cut(arcs, 0, 19, partition=np.arange(20) // 7, **options)
+
+
+def test_results_are_copied_with_their_proofs(tmp_path: Path) -> None:
+    for result in region_results(tmp_path):
+        for copied in (pickle.loads(pickle.dumps(result)), copy.deepcopy(result), copy.copy(result)):
+            copied.verify()
+            result.verify()
+            assert (copied.value, repr(copied)) == (result.value, repr(result))
+            assert pickle.loads(pickle.dumps(copied)).verify() is None
+            for name, wrong in (
+                ("status", "garbage"),
+                ("lower_bound", result.lower_bound - 1),
+                ("lower_bound", -(2**62)),
+                ("upper_bound", float("nan")),
+                ("upper_bound", result.upper_bound + 1),
+                ("_gap", -1),
+                ("_gap", float("nan")),
+                ("regions", 7),
+                ("sweeps", -1),
+                ("_turn", None),
+                ("_unit", None),
+                ("shape" if hasattr(result, "shape") else "sink_side", (3,)),
+                ("labels" if hasattr(result, "labels") else "sink_side", ~side_of(result)),
+            ):
+                with pytest.raises(VerificationError):
+                    dataclasses.replace(copied, **{name: wrong}).verify()
+
+
+def side_of(result: Any) -> Any:
+    return result.labels if hasattr(result, "labels") else result.sink_side
+
+
+def test_a_copy_of_a_result_whose_regions_are_gone_says_so() -> None:
+    exchange = MemoryExchange(1)
+    first = preflow.distributed.grid_cut(*volume(), exchange=exchange, regions=2)
+    preflow.distributed.grid_cut(*volume(1), exchange=exchange, regions=2)
+    for result in (first, pickle.loads(pickle.dumps(first))):
+        with pytest.raises(InvalidInputError, match="has solved another problem since"):
+            result.verify()
+
+
+def test_no_warning_under_w_error() -> None:
+    """Temporary folders are removed where they are no longer needed, and no cast warns."""
+    code = """
+import gc, numpy as np, preflow
+for scale in (1, 0.5):
+    grid = np.eye(6) * scale, np.eye(6)[::-1] * scale, scale
+    result = preflow.distributed.grid_cut(*grid, exchange="files", regions=3)
+    result.verify()
+    del result
+    gc.collect()
+for huge in (1e9, 1e300):
+    result = preflow.distributed.grid_cut(
+        [1e-9, 1e-9], [huge, 1e-9], np.array([[1e-9, 1e-300], [1e-9, 1e-9], [0, huge], [1e-9, 0]]),
+        connectivity=[(1,), (2,)], regions=3,
+    )
+    result.verify()
+    np.testing.assert_array_equal(result.labels, preflow.grid_cut(
+        [1e-9, 1e-9], [huge, 1e-9], np.array([[1e-9, 1e-300], [1e-9, 1e-9], [0, huge], [1e-9, 0]]),
+        connectivity=[(1,), (2,)]).labels)
+"""
+    done = subprocess.run(
+        [sys.executable, "-X", "dev", "-W", "error", "-c", code], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")

@@ -359,6 +359,13 @@ def check_resumed(exchange: Exchange, bound: int) -> None:
         raise ParseError(place, None, message) from error
 
 
+def status_of(finished: bool, close: bool) -> Status:
+    """Return the status of a solve; `close`: whether its gap is that of an optimal answer."""
+    if not finished:
+        return "time-limit"
+    return "optimal" if close else "approximate"
+
+
 class SweepControl(Control):
     """The control of a solve by sweeps; its reports say how far the bounds are apart."""
 
@@ -442,15 +449,13 @@ class _Solve:
                 overflow = error  # regions do not round integers that are too large
                 raise
 
-        solved = solve_within_gap(
-            solve,
-            is_float=is_float,
-            accepted=accepted_gap(arcs, single=single),
-        )
+        accepted = accepted_gap(arcs, single=single)
+        solved = solve_within_gap(solve, is_float=is_float, accepted=accepted)
         with timed(self.seconds, "recover"):
             labels = self.labels(solved.exchange)
-        status: Status = "optimal" if solved.finished else "time-limit"
-        gap = proved_gap(solved.upper, solved.lower, solved.size) if status == "optimal" else None
+        proved = proved_gap(solved.upper, solved.lower, solved.size)
+        status = status_of(solved.finished, solved.unit.exponent is None or proved <= accepted * solved.size)
+        gap = proved if status == "optimal" else None
         return RegionCutResult(
             status,
             solved.lower if gap is None else solved.upper,
@@ -462,7 +467,6 @@ class _Solve:
             self.sweeps,
             solved.upper - solved.lower if gap is None else gap,
             self.boxes.boxes(),
-            solved.exchange,
             solved.turn,
             solved.unit,
         )
@@ -479,9 +483,9 @@ class _Solve:
             source = replace(source, rounding=rounding[0])
             unit, limit = Unit(rounding[0].exponent, found.constant), rounding[1]
         exchange = self.make_exchange(source, self.attempts)
-        turn = Turn(exchange)
-        self.attempts += 1
         tasks = grid_tasks(source, self.boxes)
+        turn = Turn(exchange, tasks)
+        self.attempts += 1
         try:
             with timed(self.seconds, "solve"):
                 progress = run_sweeps(exchange, tasks, self.control, self.control.latest.append)

@@ -18,9 +18,11 @@ import json
 import math
 import os
 import re
+import shutil
 import stat
 import tempfile
 import threading
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -552,11 +554,10 @@ class FileExchange:
     ) -> None:
         self.sweeps = self.loads = 0
         self.resumed_from: Path | None = None
-        self._temporary: tempfile.TemporaryDirectory[str] | None = None
         if folder is None:
             with storing(Path(tempfile.gettempdir())):
-                self._temporary = tempfile.TemporaryDirectory(prefix="preflow-regions-")
-            folder = self._temporary.name
+                folder = tempfile.mkdtemp(prefix="preflow-regions-")
+            weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         self._store = Store(Path(folder))
         self._problem, self._together, self._threads = problem, together, threads
         self._workers: list[Worker] = []

@@ -80,7 +80,10 @@ class Rounding:
 
     def applied(self, network: GridNetwork) -> GridNetwork:
         """Return the network with integers; the smaller terminal capacity of a pixel is removed from both."""
-        neighbor = scaled(network.neighbor_capacity, self.exponent, self.limit, np).astype(np.int64)
+        with np.errstate(over="ignore"):
+            # Entries of pixels at the edge, which stand for no arcs, may be larger than those of arcs.
+            neighbor = scaled(network.neighbor_capacity, self.exponent, self.limit, np)
+        neighbor = np.minimum(neighbor, MOST_FLOAT).astype(np.int64)
         net = network.source_capacity.astype(np.float64) - network.sink_capacity
         with np.errstate(over="ignore"):
             np.ldexp(net, self.exponent, out=net)

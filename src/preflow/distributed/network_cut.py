@@ -20,11 +20,10 @@ from ..graph.residual import ResidualNetwork, build_residual
 from ..graph.scaling import Rule, accepted_gap, proved_gap, solve_within_gap
 from ..progress import Reporter
 from ..solving.dispatch import most_threads
-from ..solving.result import Status
 from ..solving.run import check_time_limit, run_interruptibly
 from ..solving.timing import timed
 from ..stats import SolveStats
-from .api import METHOD, NETWORK_EXCHANGES, TOGETHER, SweepControl, check_host, check_resumed
+from .api import METHOD, NETWORK_EXCHANGES, TOGETHER, SweepControl, check_host, check_resumed, status_of
 from .checksum import checksum_of
 from .exchange import Exchange
 from .files import FileExchange, folder_of
@@ -171,17 +170,13 @@ class _Solve:
 
     def run(self) -> RegionMinCutResult:
         """Solve until the gap is small enough and wrap the result."""
-        solved = solve_within_gap(
-            self.solve,
-            is_float=self.is_float,
-            accepted=accepted_gap(self.network.num_arcs),
-            coarse=COARSE,
-        )
+        accepted = accepted_gap(self.network.num_arcs)
+        solved = solve_within_gap(self.solve, is_float=self.is_float, accepted=accepted, coarse=COARSE)
         upper = solved.upper
-        status: Status = "optimal" if solved.finished else "time-limit"
         gap: int | float = upper - solved.lower
         if solved.scale_exponent is not None:
             gap = proved_gap(upper, solved.lower, upper)
+        status = status_of(solved.finished, solved.scale_exponent is None or gap <= accepted * upper)
         stats = SolveStats(
             METHOD,
             f"{len(solved.vertices)} regions, {self.sweeps} sweeps",
@@ -193,17 +188,17 @@ class _Solve:
         return RegionMinCutResult(
             status,
             solved.lower,
-            solved.lower if solved.finished else upper,
+            solved.lower if status == "optimal" else upper,
             stats,
             solved.sink_side,
             len(solved.vertices),
             self.sweeps,
             gap,
             solved.vertices,
-            solved.exchange,
             solved.turn,
             solved.unit,
             self.network,
+            self.terminals,
         )
 
     @property
@@ -225,7 +220,7 @@ class _Solve:
             tasks = network_tasks(residual.arrays, region, len(names))
             checksum = checksum_of((*residual.arrays, region))
         host = self.make_exchange(checksum, self.attempts)
-        turn = Turn(host)
+        turn = Turn(host, tasks)
         self.attempts += 1
         unit = Unit(residual.solved.scale_exponent, residual.in_input_units(residual.constant_flow))
         side = np.zeros(residual.num_vertices, dtype=bool)

@@ -509,6 +509,10 @@ class PartWorker(Worker):
         """Return what each neighbour needs to verify the cut."""
         return self._on_host().proofs()
 
+    def state(self) -> dict[str, Array]:
+        """Return the arrays of the border."""
+        return self._on_host().state()
+
     def verify(self, proofs: Mapping[int, Proof], optimal: bool) -> int:
         """Verify the region's part."""
         return self._on_host().verify(proofs, optimal)

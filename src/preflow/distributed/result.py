@@ -3,45 +3,85 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import AnyArray
+from ..arrays import AnyArray, Array
 from ..certify.cut import cut_capacity
+from ..certify.fields import check_bounds, checked_array, checked_number
 from ..errors import InvalidInputError, VerificationError
 from ..graph.neighbourhood import Box
 from ..graph.network import FlowNetwork
 from ..graph.scaling import sum_slack
 from ..solving.result import BoundedResult
-from .exchange import Exchange, Proof, Worker
+from .exchange import Exchange, Proof, RegionTask, Worker, stored
+from .memory import MemoryExchange
 
 
 class Turn:
-    """A solve on an exchange; a later solve with the same object ends it.
+    """A solve on an exchange, whose regions its result asks for a proof; a later solve ends it.
+
+    A copy has all regions in memory.
 
     Parameters
     ----------
     exchange : Exchange
+    tasks : sequence of RegionTask
+        The regions before they are loaded.
     """
 
     _latest: ClassVar[WeakValueDictionary[int, Turn]] = WeakValueDictionary()
 
-    def __init__(self, exchange: Exchange) -> None:
-        self._exchange = exchange
+    def __init__(self, exchange: Exchange, tasks: Sequence[RegionTask]) -> None:
+        self.exchange, self.tasks = exchange, tasks
         self._latest[id(exchange)] = self
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the exchange has begun another solve since."""
+        return self._latest.get(id(self.exchange)) is not self
 
     def check(self) -> None:
         """Raise InvalidInputError if the exchange has begun another solve since."""
-        if self._latest.get(id(self._exchange)) is not self:
+        if self.is_over:
             raise InvalidInputError(
                 "the exchange of this result has solved another problem since, so its regions are gone: "
                 "verify a result first, or give each solve an exchange of its own"
             )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        states = None if self.is_over else list(self.exchange.collect(state_of))
+        return _copied, (list(self.tasks), states)
+
+
+def state_of(worker: Worker) -> tuple[dict[str, Array], dict[str, Array]]:
+    """Return copies of the arrays of a region's border, and of its inside."""
+    border, inside = worker.state(), stored(worker.region.state())
+    return _copies(border), _copies(inside)
+
+
+def _copies(arrays: Mapping[str, Array]) -> dict[str, Array]:
+    return {name: values.copy() for name, values in arrays.items()}
+
+
+def _copied(tasks: Sequence[RegionTask], states: Sequence[tuple[Any, Any]] | None) -> Turn:
+    """Return the copy of a turn: its regions, which go on from states, in memory."""
+    exchange = MemoryExchange(1)
+    exchange.close()
+    turn = Turn(exchange, tasks)
+    if states is None:
+        Turn(exchange, tasks)  # the regions of the copied one are gone
+    for task, (border, inside) in zip(tasks, states or (), strict=False):
+        region = task.empty()
+        region.restore(inside)
+        exchange.workers.append(Worker(task.number, region))
+        exchange.workers[-1].restore(border)
+    return turn
 
 
 class CapacityOf:
@@ -100,7 +140,7 @@ def sink_side_of(worker: Worker) -> AnyArray:
 
 
 def check_regions(
-    result: BoundedResult, exchange: Exchange, unit: Unit, capacity: int | float | None = None
+    result: RegionCutResult | RegionMinCutResult, unit: Unit, capacity: int | float | None = None
 ) -> None:
     """Prove the bounds of a result, region by region; `capacity` is that of the cut, if it is known.
 
@@ -109,6 +149,18 @@ def check_regions(
     VerificationError
         The proof fails.
     """
+    exchange = result._exchange
+    check_bounds(result.status, result.lower_bound, result.upper_bound)
+    gap = checked_number(result.gap, "gap")
+    lower, upper = result.lower_bound, result.upper_bound
+    is_exact = isinstance(lower, int) and isinstance(upper, int)
+    if not gap >= upper - lower or (is_exact and gap != upper - lower):
+        raise VerificationError(f"the gap is {gap}, and the bounds are {lower} and {upper}")
+    if result.regions != len(result._turn.tasks) or type(result.sweeps) is not int or result.sweeps < 0:
+        raise VerificationError(
+            f"there are {len(result._turn.tasks)} regions, not {result.regions}, and sweeps are counted, not "
+            f"{result.sweeps!r}"
+        )
     proofs = list(exchange.collect(proofs_of))
     optimal = result.status == "optimal"
     bound = unit.given(sum(exchange.collect(ProvedPart(proofs, optimal))))
@@ -116,12 +168,12 @@ def check_regions(
     if capacity is None:
         capacity = capacity_of_cut(exchange)
     slack = sum_slack(abs(capacity))
-    if not bound >= result.lower_bound - result.gap - slack:
-        raise VerificationError(f"the flow proves {bound}, not {result.lower_bound}")
-    if not abs(capacity - result.upper_bound) <= slack + (result.gap if rounded and optimal else 0):
-        raise VerificationError(f"the cut has capacity {capacity}, not {result.upper_bound}")
-    if not capacity - bound <= result.gap + slack:
-        raise VerificationError(f"the bounds are {capacity - bound} apart, not {result.gap}")
+    if not bound >= lower - gap - slack:
+        raise VerificationError(f"the flow proves {bound}, not {lower}")
+    if not abs(capacity - upper) <= slack + (gap if rounded and optimal else 0):
+        raise VerificationError(f"the cut has capacity {capacity}, not {upper}")
+    if not capacity - bound <= gap + slack:
+        raise VerificationError(f"the bounds are {capacity - bound} apart, not {gap}")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -146,9 +198,12 @@ class RegionCutResult(BoundedResult):
     sweeps: int
     _gap: int | float
     _boxes: Sequence[Box]
-    _exchange: Exchange
     _turn: Turn
     _unit: Unit
+
+    @property
+    def _exchange(self) -> Exchange:
+        return self._turn.exchange
 
     @property
     def gap(self) -> int | float:
@@ -169,11 +224,22 @@ class RegionCutResult(BoundedResult):
         InvalidInputError
             The exchange was an object, and another solve has used it since.
         """
-        self._turn.check()
+        if isinstance(self._turn, Turn):
+            self._turn.check()
+        self._prove()
+
+    def _prove(self) -> None:
+        if tuple(self.labels.shape) != self.shape:
+            raise VerificationError(f"the labels have shape {self.labels.shape}, not {self.shape}")
+        seen = 0
         for box, side in zip(self._boxes, self._exchange.collect(sink_side_of), strict=True):
-            if (np.asarray(self.labels[box]) == side).any():
+            found = np.asarray(self.labels[box])
+            if found.shape != side.shape or (found != ~side).any():
                 raise VerificationError(f"the labels in {box} are not those of the cut that was found")
-        check_regions(self, self._exchange, self._unit)
+            seen += found.size
+        if seen != math.prod(self.shape):
+            raise VerificationError(f"the regions have {seen} pixels, not {math.prod(self.shape)}")
+        check_regions(self, self._unit)
 
     def __repr__(self) -> str:
         size = " x ".join(f"{length:,}" for length in self.shape)
@@ -222,10 +288,14 @@ class RegionMinCutResult(BoundedResult):
     sweeps: int
     _gap: int | float
     _vertices: Sequence[NDArray[np.int64]]
-    _exchange: Exchange
     _turn: Turn
     _unit: Unit
     _network: FlowNetwork
+    _terminals: tuple[NDArray[np.int64], NDArray[np.int64]]
+
+    @property
+    def _exchange(self) -> Exchange:
+        return self._turn.exchange
 
     @property
     def gap(self) -> int | float:
@@ -242,15 +312,24 @@ class RegionMinCutResult(BoundedResult):
         InvalidInputError
             The exchange was an object, and another solve has used it since.
         """
-        self._turn.check()
-        for vertices, side in zip(self._vertices, self._exchange.collect(sink_side_of), strict=True):
-            if (self.sink_side[vertices] != side).any():
+        if isinstance(self._turn, Turn):
+            self._turn.check()
+        self._prove()
+
+    def _prove(self) -> None:
+        exchange, network = self._exchange, self._network
+        side_of_all = checked_array(network, self.sink_side, "sink_side", (network.num_vertices,), np.bool_)
+        for vertices, side in zip(self._vertices, exchange.collect(sink_side_of), strict=True):
+            found = side_of_all[vertices]
+            if found.shape != side.shape or (found != side).any():
                 raise VerificationError("the sink's side is not that of the cut that was found")
-        if self._unit.exponent is not None:
-            capacity = cut_capacity(self._network, self.sink_side)
-        else:
-            capacity = capacity_of_cut(self._exchange) + self._unit.constant
-        check_regions(self, self._exchange, self._unit, capacity)
+        sources, sinks = self._terminals
+        if side_of_all[sources].any() or not side_of_all[sinks].all():
+            raise VerificationError("the cut does not separate the sources from the sinks")
+        capacity = cut_capacity(network, side_of_all)
+        if self._unit.exponent is None and capacity != capacity_of_cut(exchange) + self._unit.constant:
+            raise VerificationError(f"the regions have another cut than one of capacity {capacity}")
+        check_regions(self, self._unit, capacity)
 
     def __repr__(self) -> str:
         size = f"{int(np.count_nonzero(self.sink_side)):,} of {len(self.sink_side):,} vertices on its side"

@@ -26,8 +26,16 @@ from ..errors import SolverError, VerificationError
 from ..method_names import DeviceName
 from ..progress import Reporter
 from ..stats import RELABEL_NANOSECONDS, SolveStats, added_up
-from .dispatch import Choice, check_method, check_no_options, check_placement, find_method, most_threads
-from .method import Method
+from .dispatch import (
+    Choice,
+    check_method,
+    check_name,
+    check_no_options,
+    check_placement,
+    find_method,
+    most_threads,
+)
+from .method import Method, check_options
 from .outside import OutsideMethod
 from .run import Control, check_time_limit, run_interruptibly
 from .timing import timed
@@ -102,6 +110,8 @@ class Request:
     options: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
+        check_name(self.method)
+        check_options(self.options)
         check_time_limit(self.time_limit)
         check_placement(self.methods, self.device, self.threads)
 

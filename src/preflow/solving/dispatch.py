@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import DeviceUnavailableError, InvalidInputError
-from .method import Method
+from .method import Method, check_options
 from .outside import load_entry_points, outside_methods
 
 DEVICES = ("auto", "cpu", "cuda")
@@ -56,6 +56,7 @@ def find_method(methods: Sequence[Method], name: str, threads: int | None = None
     InvalidInputError
         There is none; the message lists the names and aliases there are.
     """
+    check_name(name)
     everything = (*methods, *(outside_methods(methods) if methods else ()))
     for method in everything:
         if name == method.name:
@@ -74,6 +75,12 @@ def find_method(methods: Sequence[Method], name: str, threads: int | None = None
         return find_method(methods, name, threads)
     names = ", ".join(_with_aliases(method) for method in everything)
     raise InvalidInputError(f"unknown method {name!r}; there are: auto, {names}")
+
+
+def check_name(name: object) -> None:
+    """Raise InvalidInputError unless the name of a method is one."""
+    if not isinstance(name, str):
+        raise InvalidInputError(f"method must be the name of a method, or 'auto', got {name!r}")
 
 
 def _with_aliases(method: Method) -> str:
@@ -104,15 +111,20 @@ def check_placement(methods: Sequence[Method], device: str, threads: int | None)
     DeviceUnavailableError
         A GPU is asked for and no method of this problem runs on one.
     """
-    if device not in DEVICES:
+    if not isinstance(device, str) or device not in DEVICES:
         raise InvalidInputError(f"device must be one of {', '.join(DEVICES)}, got {device!r}")
-    is_number = isinstance(threads, int | np.integer) and not isinstance(threads, bool)
-    if threads is not None and not (is_number and threads >= 1):
-        raise InvalidInputError(f"threads must be a positive integer or None, got {threads!r}")
+    check_threads(threads)
     if device == "cuda" and not any(method.device == "cuda" for method in methods):
         raise DeviceUnavailableError(
             "no method of this problem runs on a GPU in this version; use device='cpu'"
         )
+
+
+def check_threads(threads: int | None) -> None:
+    """Raise InvalidInputError unless `threads` is None or a positive integer."""
+    is_number = isinstance(threads, int | np.integer) and not isinstance(threads, bool)
+    if threads is not None and not (is_number and threads >= 1):
+        raise InvalidInputError(f"threads must be a positive integer or None, got {threads!r}")
 
 
 def check_method(method: Method, device: str, threads: int | None) -> None:
@@ -125,6 +137,7 @@ def check_method(method: Method, device: str, threads: int | None) -> None:
 
 def check_no_options(options: Mapping[str, Any] | None) -> None:
     """Raise InvalidInputError where there are options for "auto"."""
+    check_options(options)
     if options:
         raise InvalidInputError("options belong to one method: name it, method='auto' takes none")
 
@@ -145,6 +158,7 @@ def limited_threads(threads: int) -> Iterator[None]:
 
 def most_threads(threads: int | None) -> int:
     """Return how many CPU threads a call of a public function may use."""
+    check_threads(threads)
     if threads is not None:
         return min(int(threads), MOST_THREADS)
     return min(_default_threads.get() or MOST_THREADS, usable_cpus(), MOST_THREADS)

@@ -12,6 +12,12 @@ from typing import Any, Literal
 from ..errors import InvalidInputError
 
 
+def check_options(options: object) -> None:
+    """Raise InvalidInputError unless `options` is None or a mapping."""
+    if options is not None and not isinstance(options, Mapping):
+        raise InvalidInputError(f"options must be a mapping, got {options!r}")
+
+
 @dataclass(frozen=True)
 class Method:
     """The record of a solver; reading it imports no solver.
@@ -127,8 +133,7 @@ class Method:
         InvalidInputError
             An option is unknown or has an impossible value.
         """
-        if given is not None and not isinstance(given, Mapping):
-            raise InvalidInputError(f"options must be a mapping, got {given!r}")
+        check_options(given)
         options_class = getattr(self._module(), self.options_class)
         known = [option.name for option in dataclasses.fields(options_class)]
         for name in given or {}:

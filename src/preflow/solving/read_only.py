@@ -1,15 +1,56 @@
-"""Arrays that stay read-only in a copy of what holds them."""
+"""Results stay as they are: arrays are read-only in copies, too, and damage is found by the proof."""
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
+
+from ..errors import NotOptimalError, SolverError, VerificationError
 
 
 class ReadOnlyArrays:
-    """An object whose public NumPy arrays are read-only, also once it was pickled or copied."""
+    """An object whose public NumPy arrays are read-only, also once it was pickled or copied.
+
+    A field that is damaged, of a wrong type say, may make a proof fail with any error. So `verify` of each
+    subclass raises VerificationError in place of errors of Python and NumPy, and of InvalidInputError. Where
+    `verify` may raise InvalidInputError for another reason, the proof itself is the method `_prove`.
+    """
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        name = "_prove" if "_prove" in cls.__dict__ else "verify"
+        if name in cls.__dict__:
+            setattr(cls, name, _damage_found(cls.__dict__[name]))
 
     def __setstate__(self, state: dict[str, object]) -> None:
         self.__dict__.update(state)
         for name, value in state.items():
             if isinstance(value, np.ndarray) and not name.startswith("_"):
                 value.flags.writeable = False
+
+
+def _damage_found(proof: Callable[..., None]) -> Callable[..., None]:
+    """Return a proof that fails with VerificationError where fields of a result are damaged."""
+
+    @functools.wraps(proof)
+    def prove(self: object, *arguments: Any, **keywords: Any) -> None:
+        try:
+            proof(self, *arguments, **keywords)
+        except VerificationError:
+            raise
+        except (
+            TypeError,
+            ValueError,  # InvalidInputError is one
+            NotOptimalError,
+            SolverError,
+            AttributeError,
+            LookupError,
+            ArithmeticError,
+            AssertionError,
+        ) as error:
+            raise VerificationError(f"the result is damaged: {type(error).__name__}: {error}") from error
+
+    return prove

@@ -183,6 +183,10 @@ def check_time_limit(time_limit: float | None) -> None:
     is_number = isinstance(time_limit, int | float | np.number) and not isinstance(time_limit, bool)
     if time_limit is not None and not (is_number and time_limit > 0):
         raise InvalidInputError(f"time_limit must be a positive number of seconds, got {time_limit!r}")
+    try:
+        float(time_limit or 0)
+    except OverflowError:
+        raise InvalidInputError("time_limit is past float64: None is no limit") from None
 
 
 def _pause(left: float | None, most: float) -> float:

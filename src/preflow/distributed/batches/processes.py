@@ -73,7 +73,8 @@ class ProcessHost:
         self.slots = slots
         self._task = _as_bytes(task)
         threads = {name: os.environ.get(name, str(task.threads)) for name in THREAD_VARIABLES}
-        path = os.pathsep.join(entry or os.getcwd() for entry in sys.path)
+        path = os.pathsep.join(_search_path())
+        self._low = _low_descriptors()
         self._environment = {**os.environ, **threads, "PYTHONPATH": path}
         self._memory = SharedMemory(PIECES * slots)
         self._chunks: deque[_Packed] = deque()
@@ -196,6 +197,7 @@ class ProcessHost:
                 [sys.executable, "-P", "-c", PROGRAM, *map(str, shared)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL if 2 in self._low else None,
                 env=self._environment,
                 pass_fds=shared,
                 start_new_session=True,  # Ctrl-C reaches this process only, which ends the others
@@ -233,6 +235,9 @@ class ProcessHost:
         for process in running:
             self._end(process)
         self._memory.close()
+        for descriptor in self._low:
+            os.close(descriptor)
+        self._low.clear()
 
 
 #: What to do about functions that cannot be sent.
@@ -240,6 +245,27 @@ HOW_TO_SEND = (
     "; define it in a module, install cloudpickle as in pip install 'preflow[distributed]', "
     "or use host='threads'"
 )
+
+
+def _search_path() -> list[str]:
+    """Return where this process looks for modules; not in a working directory that was removed."""
+    try:
+        here = [os.getcwd()]
+    except OSError:
+        here = []
+    return [place for entry in sys.path for place in ([entry] if entry else here)]
+
+
+def _low_descriptors() -> list[int]:
+    """Open those of the descriptors 0 to 2 that are closed, as a daemon's are, and return them.
+
+    Pipes and shared memory must not get their numbers: a new process has its standard streams there.
+    """
+    taken: list[int] = []
+    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
+        taken.append(descriptor)
+    os.close(descriptor)
+    return taken
 
 
 def _as_bytes(task: Task) -> bytes:
