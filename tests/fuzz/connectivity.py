@@ -105,7 +105,7 @@ def check_floats(case: Case, tally: Tally) -> None:
         exact = weight_of(numbers, part) * unit
         value = tree.min_cut_value(u, v)
         is_right(value, exact, tree.gap, least, len(edges), optimal)
-    if case["verify"] and weight.max(initial=0) < 1e300:
+    if case["verify"]:
         tree.verify()
         tally["verified"] += 1
 
