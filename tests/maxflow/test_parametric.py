@@ -13,6 +13,7 @@ import pytest
 
 import preflow
 from preflow.errors import CapacityOverflowError, InvalidInputError, UnboundedFlowError, VerificationError
+from preflow.maxflow.parametric import join
 
 
 def random_case(rng: np.random.Generator, *, factor: float = 1) -> tuple[preflow.FlowNetwork, Any, int, int]:
@@ -104,6 +105,71 @@ def test_floats() -> None:
                 sink,
             )
             assert abs(found.value(value) - alone.value) <= found.gap + alone.gap + 1e-12 * alone.value
+
+
+@pytest.mark.parametrize("factor", [0.375, 1.5 * 2.0**-60, 3.0 * 2.0**70])
+def test_floats_have_the_cuts_of_integers(factor: float) -> None:
+    """Also where many cuts are minimum: the smallest sink side does not depend on the unit."""
+    rng = np.random.default_rng(8)
+    count = 0
+    for _ in range(60):
+        network, slope, source, sink = random_case(rng)
+        reverse = network.reverse_capacity
+        scaled = preflow.FlowNetwork.from_arrays(
+            network.tail,
+            network.head,
+            network.capacity * factor,
+            reverse_capacity=None if reverse is None else reverse * factor,
+            num_vertices=network.num_vertices,
+        )
+        one = preflow.parametric_max_flow(network, slope, source, sink)
+        other = preflow.parametric_max_flow(scaled, slope * factor, source, sink, high=one.high)
+        other.verify()
+        np.testing.assert_array_equal(one.level, other.level)
+        np.testing.assert_array_equal(one.breakpoints, other.breakpoints)
+        count += len(one.breakpoints)
+    assert count > 40
+
+
+def test_images_of_floats() -> None:
+    """Many cuts, most of them found for rounded numbers first."""
+    side = 12
+    rng = np.random.default_rng(9)
+    pixels = np.arange(side * side).reshape(side, side)
+    beside = [(pixels[:, :-1], pixels[:, 1:]), (pixels[:-1], pixels[1:])]
+    tail, head = (np.concatenate([pair[k].ravel() for pair in beside]) for k in range(2))
+    n = side * side
+    value = np.cumsum(rng.normal(size=(side, side)), axis=1).ravel()
+    value -= value.min()
+    smooth = rng.random(len(tail))
+    network = preflow.FlowNetwork.from_arrays(
+        np.concatenate([np.full(n, n), np.arange(n), tail]),
+        np.concatenate([np.arange(n), np.full(n, n + 1), head]),
+        np.concatenate([np.zeros(n), value, smooth]),
+        reverse_capacity=np.concatenate([np.zeros(2 * n), smooth]),
+    )
+    slope = np.concatenate([np.ones(n), np.zeros(n + len(tail))])
+    found = preflow.parametric_max_flow(network, slope, n, n + 1)
+    found.verify()
+    assert found.num_cuts > 40
+    for value_at in np.linspace(0, 1.2 * value.max(), 9):
+        alone = preflow.min_cut(replace(network, capacity=network.capacity + value_at * slope), n, n + 1)
+        assert abs(found.value(value_at) - alone.value) <= 1e-11 * alone.value
+
+
+def test_join() -> None:
+    """Neighbours in the wrong order become one piece; the ends of the range take what is beyond them."""
+    rng = np.random.default_rng(10)
+    for _ in range(200):
+        count = int(rng.integers(2, 9))
+        p, q = rng.integers(-3, 9, count).astype(object), rng.integers(0, 4, count).astype(object)
+        number = join(p, q, Fraction(0), Fraction(3))
+        assert number[0] == 0
+        assert set(np.diff(number)) <= {0, 1}
+        sums = [(p[number == k].sum(), q[number == k].sum()) for k in range(1, number[-1])]
+        values = [Fraction(a, b) for a, b in sums]
+        assert all(0 < value <= 3 for value in values)
+        assert values == sorted(values)
 
 
 def test_range_and_labels() -> None:
@@ -227,6 +293,9 @@ def test_values_beside_breakpoints_that_float64_rounds() -> None:
         for below in range(1, 9):
             assert found.value(most - below) == most - below
             assert found.sink_side(most - below).tolist() == [False, True, True]
+    found = preflow.parametric_max_flow(([0, 0], [0, 1], [2**60, 2**60]), [0, 0], 0, 1)
+    found.verify()
+    assert (found.value(5), found.high) == (2**60, 2**61 + 1)
     found = preflow.parametric_max_flow(([0, 1], [1, 2], [0, 1]), [3, 0], 0, 2)
     near = Fraction(1, 3) - Fraction(1, 10**30)
     assert found.value(near) == 3 * near

@@ -44,6 +44,20 @@ problem of the next phase; Gabow, "Scaling Algorithms for Network Problems", JCS
         solve, and subtract the flow from what is left
         bound = what is left across the cut found
     until bound is 0
+
+Most of these phases are saved by a *guess*: the pieces that the search finds for the leading bits of all
+numbers. Pieces that are final and have the right order are right, whatever found them: their flows prove it.
+Between two neighbours in the wrong order is a cut that is minimum for no value. They become one piece, as in
+the pool-adjacent-violators algorithm of isotonic regression::
+
+    pieces = those of the search for the leading bits                    _guess
+    repeat                                                               _ExactSearch.run
+        join neighbours whose values decrease, and pieces beyond the
+            ends of the range with the first or the last piece           join
+        solve all pieces that are new, exactly
+        divide those that are not final, or have vertices that
+            belong to an earlier piece                                   _to_divide
+    until no piece is new
 """
 
 from __future__ import annotations
@@ -55,7 +69,7 @@ from copy import copy
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from math import ceil, inf, ldexp
+from math import ceil, floor, inf, ldexp
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -89,6 +103,8 @@ if TYPE_CHECKING:
 MOST = 2**61
 #: The bits of all supply in one phase.
 PHASE_BITS = 60
+#: The bits of all capacities and slopes in a guess, and those of the range that values are rounded to.
+GUESS_BITS, RANGE_BITS = 30, 10
 
 
 class Pieces(NamedTuple):
@@ -809,6 +825,10 @@ class _Search:
         self._set_active(np.array([False, True, False]))
         while self.values.active.any():
             self._level()
+        return self._flows()
+
+    def _flows(self) -> PieceFlows:
+        """Return the pieces and their flows."""
         pieces, values = self.pieces, self.values
         net = self.net
         n = len(pieces.piece)
@@ -931,6 +951,7 @@ class _ExactSearch(_Search):
 
     def __init__(self, call: FlowCall, data: _Data, low: Fraction, high: Fraction) -> None:
         self.call, self.low, self.high = call, low, high
+        self.guess = _guess(call, data, low, high)
         network = copy(call.instance)
         nothing = np.zeros(network.num_arcs, dtype=np.int64)
         nothing.flags.writeable = False
@@ -939,29 +960,133 @@ class _ExactSearch(_Search):
         built = build_residual(network, call.sources, call.sinks, threads=call.build_threads)
         arrays, n = built.arrays, built.num_vertices
         self.net = arrays._replace(residual=arrays.residual.astype(np.int64))
-        linear = _linear_network(call.instance, data, call.sources, call.sinks)
+        linear = self.linear = _linear_network(call.instance, data, call.sources, call.sinks)
         first = arrays.first_out.astype(np.int64)
         self.tail = np.repeat(np.arange(n), first[1:] - first[:-1])
-        wanted = self.tail * n + arrays.head.astype(np.int64)
-        capacity = np.zeros(len(wanted), dtype=object)
+        self.head = arrays.head.astype(np.int64)
+        wanted = self.tail * n + self.head
+        self.capacity = np.zeros(len(wanted), dtype=object)
         order = np.argsort(wanted)
         place = np.searchsorted(wanted, linear.tail * n + linear.head, sorter=order)
-        capacity[order[place]] = linear.capacity
-        terminals = linear.source, linear.source_slope, linear.sink, linear.sink_slope
-        self.pieces = Pieces(np.zeros(n, dtype=np.int64), capacity, *terminals)
-        self.left = capacity.copy()
+        self.capacity[order[place]] = linear.capacity
+        self.left = self.capacity.copy()
         self.supply, self.demand = np.zeros(n, dtype=object), np.zeros(n, dtype=object)
-        one = np.ones(1, dtype=object)
-        self.values = Values(np.ones(1, dtype=bool), 0 * one, one)
+
+    def run(self) -> PieceFlows:
+        """Find the pieces and their flows."""
+        piece, count = self.guess
+        self._set_pieces(piece)
+        zero = np.zeros(count, dtype=object)
+        self.values = Values(np.ones(count, dtype=bool), zero, zero + 1)
+        crossings = zero, zero + 1
+        self._set_ends()
+        self._set_active(np.ones(count, dtype=bool))
+        while self.values.active.any():
+            crossings = self._crossings(*crossings)
+            number = join(*crossings, self.low, self.high)
+            if number[-1] + 1 < len(number):
+                crossings = self._join(number, *crossings)
+            self._set_values(*crossings)
+            reaching = self._solve(crossings[0])
+            divided = self._to_divide(reaching)
+            p, q = (np.repeat(each, 1 + divided) for each in crossings)
+            crossings = p, q
+            self._divide(reaching, divided)
+            new = np.repeat(divided, 1 + divided)
+            new[0] &= not divided[0]
+            new[-1] &= not divided[-1]
+            self._set_active(new)
+        return self._flows()
+
+    def _set_pieces(self, piece: NDArray[np.int64]) -> None:
+        """Set up the networks of pieces."""
+        linear, tail, head = self.linear, self.tail, self.head
+        source, sink = linear.source.copy(), linear.sink.copy()
+        upward = np.flatnonzero(piece[tail] < piece[head])
+        np.add.at(sink, tail[upward], self.capacity[upward])
+        np.add.at(source, head[upward], self.capacity[upward])
+        within = piece[tail] == piece[head]
+        capacity = np.where(within, self.capacity, 0)
+        self.pieces = Pieces(piece, capacity, source, linear.source_slope, sink, linear.sink_slope)
+
+    def _crossings(self, p: Array, q: Array) -> tuple[Array, Array]:
+        """Return `p` and `q` with those of new pieces; ``p / q`` is the value of a piece."""
+        pieces, new = self.pieces, self.values.active
+        vertices = np.flatnonzero(new[pieces.piece])
+        source, rise, sink, fall = (
+            self._by_piece(vertices, part)
+            for part in (pieces.source, pieces.source_slope, pieces.sink, pieces.sink_slope)
+        )
+        return np.where(new, sink - source, p), np.where(new, rise + fall, q)
+
+    def _join(self, number: NDArray[np.int64], p: Array, q: Array) -> tuple[Array, Array]:
+        """Give pieces new numbers, and return the sums of `p` and `q` of those that become one."""
+        values = self.values
+        sizes = np.bincount(number)
+        first = np.cumsum(sizes) - sizes
+        active = (sizes > 1) | values.active[first]
+        sums = []
+        for each in (p, q):
+            total = np.zeros(len(sizes), dtype=object)
+            np.add.at(total, number, each)
+            sums.append(total)
+        self.values = Values(active, values.numerator[first], values.denominator[first])
+        self._set_pieces(number[self.pieces.piece])
+        self._set_active(active)
+        return sums[0], sums[1]
+
+    def _set_values(self, p: Array, q: Array) -> None:
+        """Set the value of every new piece; that of the first and the last is an end of the range."""
+        self._set_ends()
+        values = self.values
+        new = values.active.copy()
+        new[[0, -1]] = False
+        if (q[new] <= 0).any():
+            raise SolverError("a piece has no breakpoint: please report this bug")
+        common = np.gcd(p[new], q[new])
+        values.numerator[new], values.denominator[new] = p[new] // common, q[new] // common
+
+    def _set_ends(self) -> None:
+        values = self.values
+        for place, end in ((0, self.low), (-1, self.high)):
+            values.numerator[place], values.denominator[place] = end.numerator, end.denominator
+
+    def _to_divide(self, reaching: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return which of the pieces that were solved are to be divided into vertices that reach or do not.
+
+        Vertices of a final piece that are on either side of minimum cuts below its value as well do not
+        reach: they belong to an earlier piece.
+        """
+        active, piece = self.values.active, self.pieces.piece
+        final = active & self._final()
+        final[[0, -1]] = False
+        vertices = np.flatnonzero(final[piece])
+        reaching[vertices] = self._moving(vertices)
+        divided = active & ~final
+        divided[[0, -1]] = False
+        divided[piece[vertices[~reaching[vertices]]]] = True
+        last = len(active) - 1
+        divided[0] = active[0] and bool(reaching[piece == 0].any())
+        divided[last] = active[last] and not bool(reaching[piece == last].all())
+        return divided
+
+    def _moving(self, vertices: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Return which vertices of final pieces reach the sink when the value falls a little.
+
+        Then every vertex whose capacities depend on the parameter has capacity left to the sink.
+        """
+        net, pieces = self.net, self.pieces
+        within = np.zeros(len(pieces.piece), dtype=bool)
+        within[vertices] = True
+        slope = pieces.source_slope + pieces.sink_slope
+        net.excess[:] = 0
+        net.sink_residual[:] = within & (slope > 0)
+        inside = within[self.tail] & (pieces.piece[self.tail] == pieces.piece[self.head])
+        net.residual[:] = inside & (self.left > 0)
+        return self._reaching()[vertices]
 
     def _left(self) -> Array:
         return self.left
-
-    def _sums(self) -> Array:
-        pieces = self.pieces
-        vertices = np.flatnonzero(self.values.active[pieces.piece])
-        parts = pieces.source, pieces.source_slope, pieces.sink, pieces.sink_slope
-        return np.array([self._by_piece(vertices, part) for part in parts])
 
     def _by_piece(self, vertices: NDArray[np.intp], amounts: Array) -> Array:
         """Return, for every piece, the sum of the amounts of some vertices."""
@@ -1039,3 +1164,72 @@ class _ExactSearch(_Search):
         np.add.at(pieces.sink, self.tail[upward], pieces.capacity[upward])
         np.add.at(pieces.source, head[upward], pieces.capacity[upward])
         pieces.capacity[arcs] = 0
+
+
+def _guess(call: FlowCall, data: _Data, low: Fraction, high: Fraction) -> tuple[NDArray[np.int64], int]:
+    """Return the piece of each vertex in a search for the leading bits of all numbers, and their count.
+
+    The range is a little smaller, so that no rounded capacity is negative at its ends. If there is nothing to
+    find, all vertices are one piece between the first and the last.
+    """
+    shift = max(0, data.total().bit_length() - GUESS_BITS)
+    parts = data.capacity, data.reverse, abs(data.slope)
+    capacity, reverse, slope = (np.right_shift(part, shift).astype(np.int64) for part in parts)
+    slope = np.where(data.slope < 0, -slope, slope)
+    rounded = data._replace(capacity=capacity, reverse=reverse, slope=slope)
+    for arc in np.flatnonzero(slope).tolist():
+        end = Fraction(-int(capacity[arc]), int(slope[arc]))
+        low, high = (max(low, end), high) if slope[arc] > 0 else (low, min(high, end))
+    if low < high:
+        scale = Fraction(2) ** (RANGE_BITS - (floor(high - low) or 1).bit_length())
+        low, high = Fraction(ceil(low * scale)) / scale, Fraction(floor(high * scale)) / scale
+    if low < high:
+        with suppress(CapacityOverflowError):
+            flows = _Search(call, rounded, low, high).run()
+            return flows.piece, len(flows.numerator)
+    return np.ones(call.instance.num_vertices - len(call.sources) - len(call.sinks), dtype=np.int64), 3
+
+
+def join(p: Array, q: Array, low: Fraction, high: Fraction) -> NDArray[np.int64]:
+    """Return the new number of each piece, after those were joined whose values do not ascend in the range.
+
+    Parameters
+    ----------
+    p, q : ndarray of Python integers, shape (number of pieces,)
+        The value of a piece between the first and the last is ``p / q``, infinite where `q` is 0. Those of a
+        joined piece are the sums.
+    low, high : Fraction
+        Pieces of a value up to `low` join the first one, of a value above `high` the last one.
+
+    Examples
+    --------
+    >>> p, q = (np.array(values, dtype=object) for values in ([0, 1, 5, 4, 9, 0], [1, 1, 1, 1, 1, 1]))
+    >>> join(p, q, Fraction(1), Fraction(7)).tolist()
+    [0, 0, 1, 1, 2, 2]
+    """
+    stack: list[tuple[int, int, int]] = []
+    for a, b in zip(p[1:-1].tolist(), q[1:-1].tolist(), strict=True):
+        size = 1
+        while stack and _comes_before((a, b), stack[-1]):
+            above, below, more = stack.pop()
+            a, b, size = a + above, b + below, size + more
+        stack.append((a, b, size))
+    is_first = [a * low.denominator <= b * low.numerator for a, b, _ in stack]
+    is_last = [a * high.denominator > b * high.numerator for a, b, _ in stack]
+    sizes, before, behind = [], 1, 1
+    for (_, _, size), at_first, at_last in zip(stack, is_first, is_last, strict=True):
+        if at_first:
+            before += size
+        elif at_last:
+            behind += size
+        else:
+            sizes.append(size)
+    return np.repeat(np.arange(len(sizes) + 2), [before, *sizes, behind])
+
+
+def _comes_before(piece: tuple[int, int], other: tuple[int, ...]) -> bool:
+    """Return whether a piece has a smaller value than another one, or none."""
+    a, b, above, below = *piece, *other[:2]
+    if b == below == 0:
+        return a <= 0 or above <= 0
+    return a * below < above * b or (a == b == 0)
