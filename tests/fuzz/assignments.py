@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import preflow
-from preflow.errors import InfeasibleError, InvalidInputError
+from preflow.errors import CostOverflowError, InfeasibleError, InvalidInputError
 
 from .flows import LEAST, SMALL_GAP, call, check_float_value, gap_of
 from .harness import Case, Driver, Tally, WrongError, require
@@ -48,6 +48,10 @@ METRICS = ["euclidean", "sqeuclidean", "cityblock", "chebyshev"]
 WORSE = 80
 #: Rounding errors that a gap may have for every pair.
 ROUNDINGS = 1024
+#: The gap of an answer that is called optimal is at most this share of its terms, and of each row and column.
+CLOSE, CLOSE_TERM = Fraction(1, 2**40), Fraction(1, 2**50)
+#: Sums past this may be refused: prices are sums of costs, too.
+LARGEST_SUM = Fraction(2) ** 1018
 #: Prices may be refused past this: they are below the number of rows and columns times the largest cost.
 LARGEST_PRICE = 2**59
 
@@ -87,7 +91,7 @@ def make(random: Random, quick: bool = False, *, kind: str) -> Case:
         "maximize": maximize,
         "partial": partial,
         "sizes": None,
-        "verify": random.random() < 0.1,
+        "verify": random.random() < 0.3,
         "calls": [call_of_costs(random) for _ in range(random.choice([1, 2, 2]))],
     }
     if kind == "stack" and random.random() < 0.3:
@@ -115,7 +119,7 @@ def make_points(random: Random, quick: bool = False) -> Case:
         "maximize": random.random() < 0.2,
         "partial": False,
         "sizes": None,
-        "verify": random.random() < 0.1,
+        "verify": random.random() < 0.3,
         "calls": [{**call(random, POINT_OPTIONS), "threads": 1}],
     }
 
@@ -189,8 +193,12 @@ def check(case: Case, tally: Tally) -> None:
             check_hall(items, columns, error)
             tally["infeasible"] += 1
             continue
+        except CostOverflowError as error:
+            require(_past_float64(items, shift), "costs that can be added up are refused", str(error))
+            tally["past float64"] += 1
+            continue
         except InvalidInputError as error:
-            if largest_integer(case) * 2 * (_columns(case) + 7) > LARGEST_PRICE or _huge(case):
+            if largest_integer(case) * 2 * (_columns(case) + 7) > LARGEST_PRICE or _far_points(case):
                 tally["too large"] += 1
                 continue
             raise WrongError("valid costs are refused", str(error)) from error
@@ -206,15 +214,17 @@ def _columns(case: Case) -> int:
     return len(case["others"]) if case["kind"] == "points" else int(case["columns"])
 
 
-def _huge(case: Case) -> bool:
-    """Whether float costs are such that sums may be past float64."""
-    values = (
-        [v for point in (*case["rows"], *case["others"]) for v in point]
-        if case["kind"] == "points"
-        else [v for item in case["costs"] for row in item for v in row if v is not None]
+def _far_points(case: Case) -> bool:
+    """Whether distances between points may be past float64."""
+    return case["kind"] == "points" and any(
+        abs(v) > 1e140 for point in (*case["rows"], *case["others"]) for v in point
     )
-    limit = 1e140 if case["kind"] == "points" else 1e299
-    return any(isinstance(v, float) and abs(v) > limit for v in values)
+
+
+def _past_float64(items: Any, shift: int) -> bool:
+    """Whether sums of some of the costs are past float64."""
+    sums = (sum(abs(v) for row in item for v in row if v is not None) for item in items)
+    return any(Fraction(total, 1 << shift) > LARGEST_SUM for total in sums)
 
 
 def check_item(case: Case, result: Any, index: int, item: Any, size: int, least: int, shift: int) -> None:
@@ -247,6 +257,8 @@ def check_item(case: Case, result: Any, index: int, item: Any, size: int, least:
     used = sum(map(abs, chosen))
     beyond = used + sum(chosen) - least_of_rows(item, size)
     worse, rounding = Fraction(sum(chosen) - least, 1 << shift), Fraction(ROUNDINGS * size, 1 << (shift + 52))
+    stated = (CLOSE + CLOSE_TERM * (len(item) + _columns(case))) * Fraction(used, 1 << shift)
+    require(gap is None or Fraction(gap) <= stated + LEAST, "a gap past the statement", str(gap))
     allowed = rounding * used + Fraction(beyond, 1 << (shift + WORSE))
     require(worse <= max(allowed, LEAST), "pairs that are not the best", f"{value}, by {float(worse):.3g}")
     small = max(SMALL_GAP * Fraction(used, 1 << shift), rounding * beyond, LEAST)
@@ -322,11 +334,17 @@ def check_singles(case: Case, tally: Tally) -> None:
                 threads=each["threads"],
                 options=each["options"] or None,
             )
+        except CostOverflowError as error:
+            sums = Fraction(sum(map(abs, flat)), 1 << together)
+            require(sums > LARGEST_SUM, "costs that can be added up are refused", str(error))
+            tally["past float64"] += 1
+            continue
         except InvalidInputError as error:
-            if _huge(case) or largest > 10**140 << together or (exact and largest * 3 * (n + m) >= 2**59):
+            if _far_points(case) or (exact and largest * 3 * (n + m) >= 2**59):
                 tally["too large"] += 1
                 continue
             raise WrongError("valid costs are refused", str(error)) from error
+        require(result.status == "optimal", "not optimal without a time limit", result.status)
         pairs = list(zip(result.row.tolist(), result.column.tolist(), strict=True))
         require(len({r for r, _ in pairs}) == len(pairs) == len({c for _, c in pairs}), "a partner is shared")
         chosen = [item[r][c] for r, c in pairs]
@@ -339,12 +357,16 @@ def check_singles(case: Case, tally: Tally) -> None:
         if exact:
             require(total == least == sign * int(result.value), "wrong cost", f"{result.value}, not {least}")
         else:
-            size = Fraction(largest * 4 * (n + m + 1), 1 << together)
-            allowed = size / 2**44 + LEAST
-            require(Fraction(total - least, 1 << together) <= allowed, "pairs that are not the best")
+            close = CLOSE + CLOSE_TERM * (n + m)
+            allowed = close * Fraction(sum(map(abs, chosen + alone)), 1 << together) + LEAST
+            among = sum(map(abs, chosen)) or sum(map(abs, alone))
+            worse = Fraction(total - least, 1 << together)
+            require(worse <= close * Fraction(among, 1 << together) + LEAST, "pairs that are not the best")
             stated = abs(Fraction(float(result.value)) - Fraction(sign * total, 1 << together))
             require(stated <= allowed, "the pairs have another cost", f"{result.value}")
-            require(Fraction(float(result.gap)) <= allowed, "a gap that is not small", str(result.gap))
+            off = abs(Fraction(float(result.value)) - Fraction(sign * least, 1 << together))
+            require(off <= Fraction(float(result.gap)) + LEAST, "a gap that is too small", str(result.gap))
+            require(Fraction(float(result.gap)) <= allowed, "a gap past the statement", str(result.gap))
         if case["verify"]:
             result.verify()
             tally["verified"] += 1

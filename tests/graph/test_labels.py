@@ -271,9 +271,9 @@ class TestAssignment:
             preflow.linear_assignment(costs)
         with pytest.raises(InvalidInputError, match="costs -inf"):
             preflow.linear_assignment(costs, maximize=True)
-        with pytest.raises(InvalidInputError, match="a cost is NaN: a pair that is not allowed costs inf"):
+        with pytest.raises(InvalidInputError, match="is NaN: a pair that is not allowed costs inf"):
             preflow.linear_assignment(costs.to_numpy())
-        with pytest.raises(InvalidInputError, match="a cost is NaN: a pair that is not allowed costs -inf"):
+        with pytest.raises(InvalidInputError, match="is NaN: a pair that is not allowed costs -inf"):
             preflow.linear_assignment(costs.to_numpy(), maximize=True)
         assert preflow.linear_assignment(costs.fillna(np.inf)).cost == 5
 
@@ -385,7 +385,7 @@ class TestTransport:
         with pytest.raises(InvalidInputError, match="no labels"):
             preflow.transport(self.COST.to_numpy(), {0: 3, 1: 5}, [4, 4])
         twice = pd.DataFrame([[1, 2], [3, 4]], index=["x", "x"])
-        with pytest.raises(InvalidInputError, match="the same"):
+        with pytest.raises(InvalidInputError, match="two rows of the costs have the label 'x'"):
             preflow.transport(twice, {"x": 3}, [4, 4])
 
     def test_infeasible_masses_are_named(self) -> None:

@@ -160,7 +160,7 @@ def test_the_north_west_corner_rule(problem: Any) -> None:
         (([[1, 2]], [0.5], [0.1, 0.1]), "the masses have different sums"),
         (([[1, 2]], [-1], [-1, 0]), "a has a negative mass"),
         (([[1, 2]], [np.nan], [1, 1]), "a has a mass that is not finite"),
-        (([[1, np.nan]], [2], [1, 1]), "a cost is NaN"),
+        (([[1, np.nan]], [2], [1, 1]), "column 1 is NaN"),
         (([[1, 2]], ["x"], [1, 1]), "a must hold integers or floats"),
         ((np.zeros((0, 2)), [], [0, 0]), "there is nothing to move"),
     ],

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from ..arrays import AnyArray, Array, Number
 from ..certify.assignment import check_assignment, check_bound, proved_gap
 from ..certify.assignment_batch import unproved_items
+from ..certify.exact import ExactPrices, checked_exact_prices
 from ..certify.fields import check_bounds, check_bounds_of_items, checked_array, checked_numbers
 from ..drawing.pairs import check_cells, draw_costs
 from ..errors import InvalidInputError, VerificationError
@@ -65,6 +67,8 @@ class AssignmentResult(BoundedResult):
     stats: AssignmentStats
     costs: DenseCosts | SparseCosts | PointCosts | DeviceCosts
     partial: bool
+    #: By item: prices before they are rounded to `u` and `v`, where these do not prove the assignment.
+    _exact: dict[int, ExactPrices] | None = field(default=None, kw_only=True)
 
     @property
     def cost(self) -> Number:
@@ -163,11 +167,10 @@ class AssignmentResult(BoundedResult):
         """A proved bound on the distance of the value from the optimum; an array for a batch.
 
         For integers with status "optimal" it is 0. For floats it is the exact difference between the value
-        and the bound that the prices prove, rounded up. This difference comes from rounding errors. They are
-        small relative to the larger of two numbers: the costs of the assignment's pairs, and what these cost
-        more than the least costs of all rows. (One row may have a large reward that another row takes; prices
-        near that reward carry its rounding error.) If the solve stopped early, the gap is the difference of
-        the two bounds. The first access makes a pass over the costs.
+        and the bound that the prices prove, rounded up: at most 2**-40 of the sum of the absolute costs of
+        the pairs, plus 2**-50 for each row and column. With another status, the gap is the difference of the
+        two bounds. ("approximate": prices near a large reward, which a row would have and another row takes,
+        carry its rounding error.) The first access makes a pass over the costs.
         """
         leading = self.costs.leading
         if self.status != "optimal":
@@ -176,7 +179,11 @@ class AssignmentResult(BoundedResult):
             return upper - lower
         if self.costs.dtype.kind == "i":
             return np.zeros(leading, dtype=np.int64) if leading else 0
-        gaps = [proved_gap(*arguments) for arguments in self._items(range(self.costs.shape[0]))]
+        with np.errstate(over="ignore"):
+            gaps = [
+                proved_gap(*arguments, exact=self._exact_prices(item))
+                for item, arguments in enumerate(self._items(range(self.costs.shape[0])))
+            ]
         return np.array(gaps).reshape(leading) if leading else gaps[0]
 
     def verify(self) -> None:
@@ -196,18 +203,27 @@ class AssignmentResult(BoundedResult):
         VerificationError
             The proof fails: please report it as a bug.
         """
-        self._check_fields()
-        if self.status != "optimal":
-            self._verify_bounds()
-            return
-        items: Iterable[int] = range(self.costs.shape[0])
-        if isinstance(self.costs, DeviceCosts) or (isinstance(self.costs, DenseCosts) and self.costs.leading):
-            items = self._unproved_together(self.costs)
-        for arguments in self._items(items):
-            check_assignment(*arguments)
+        with np.errstate(over="ignore", invalid="ignore"):
+            self._check_fields()
+            if self.status != "optimal":
+                self._verify_bounds()
+                return
+            items: Iterable[int] = range(self.costs.shape[0])
+            costs = self.costs
+            if isinstance(costs, DeviceCosts) or (isinstance(costs, DenseCosts) and costs.leading):
+                items = self._unproved_together(costs)
+            for item, arguments in zip(items, self._items(items), strict=True):
+                check_assignment(*arguments, exact=self._exact_prices(item))
 
     def _check_fields(self) -> None:
         """Check the shapes and dtypes of all fields, and the order of the bounds."""
+        if not isinstance(self.costs, DenseCosts | SparseCosts | PointCosts | DeviceCosts):
+            raise VerificationError(f"costs are no costs of an assignment, got {type(self.costs).__name__}")
+        if not isinstance(self.partial, bool):
+            raise VerificationError(f"partial is not a bool, got {self.partial!r}")
+        is_float = self.costs.dtype.kind == "f"
+        if self.status not in ("optimal", "time-limit") and not (is_float and self.status == "approximate"):
+            raise VerificationError(f"an assignment has no status {self.status!r}")
         costs, leading = self.costs, self.costs.leading
         _, n, m = costs.shape
         number = np.int64 if costs.dtype.kind == "i" else np.float64
@@ -225,6 +241,8 @@ class AssignmentResult(BoundedResult):
                 )
             if (paired[..., 1:] > paired[..., :-1]).any():
                 raise VerificationError("row has pairs after a -1")
+            if (row >= n).any() or (column >= m).any():
+                raise VerificationError(f"row or column has a number past {n} rows and {m} columns")
             for name, prices, size in (("u", self.u, n), ("v", self.v, m)):
                 exact = checked_numbers(costs, prices, name, (*leading, size), number).dtype == object
                 if exact and number is np.float64:
@@ -233,25 +251,46 @@ class AssignmentResult(BoundedResult):
                 check_bounds_of_items(costs, self.status, self.lower_bound, self.upper_bound, leading, number)
             else:
                 check_bounds(self.status, self.lower_bound, self.upper_bound)
+            lower, upper = self._bounds()
+            if self.status != "optimal" and (lower == upper).all():
+                raise VerificationError(f"the status is {self.status}, and the bounds meet")
+
+    def _bounds(self) -> tuple[Array, Array]:
+        """Return the lower and the upper bound of each item."""
+        if self.costs.leading:
+            return self._by_item(self.lower_bound), self._by_item(self.upper_bound)
+        return np.array([self.lower_bound], dtype=object), np.array([self.upper_bound], dtype=object)
 
     def _verify_bounds(self) -> None:
         """Prove the bound of every item, and the assignment of each item that has one."""
-        items = range(self.costs.shape[0])
-        lower, upper = (
-            self._by_item(bound).tolist() if self.costs.leading else [bound]
-            for bound in (self.lower_bound, self.upper_bound)
-        )
-        for item, arguments in enumerate(self._items(items)):
-            if lower[item] == upper[item]:
-                check_assignment(*arguments)
-            else:
-                one, _, _, _, u, v, *_ = arguments
-                check_bound(one, 0, u, v, upper[item] if self.costs.maximize else lower[item])
+        lower, upper = (bound.tolist() for bound in self._bounds())
+        for item, arguments in enumerate(self._items(range(self.costs.shape[0]))):
+            below, above = lower[item], upper[item]
+            if below == above or self.status == "approximate":
+                gap = None if below == above else math.nextafter(above - below, math.inf)
+                check_assignment(*arguments, gap=gap, exact=self._exact_prices(item))
+                continue
+            one, _, _, _, u, v, *_ = arguments
+            proved, other = (above, -below) if self.costs.maximize else (below, above)
+            if other != np.inf:
+                raise VerificationError(f"nothing proves the bound {other}")
+            check_bound(one, 0, u, v, proved)
+
+    def _exact_prices(self, item: int) -> ExactPrices | None:
+        """Return the prices of an item before rounding, where they are needed; checked."""
+        if self._exact is None:
+            return None
+        if not isinstance(self._exact, dict):
+            raise VerificationError("_exact is no dictionary of prices by item")
+        found = self._exact.get(item)
+        sizes = None if isinstance(self.costs, SparseCosts | PointCosts) else self.costs.sizes
+        n, m = self.costs.shape[1:] if sizes is None else sizes[item].tolist()
+        return None if found is None else checked_exact_prices(found, n, m)
 
     def _items(self, items: Iterable[int]) -> Iterator[tuple[Any, int, Any, Any, Any, Any, Any, bool]]:
         """Yield the arguments of the proof of each item: costs, 0, pairs, prices, total, `partial`."""
         row, column, u, v = (self._by_item(part) for part in (self.row, self.column, self.u, self.v))
-        totals = self._by_item(self.lower_bound) if self.costs.leading else [self.lower_bound]
+        totals = self._bounds()[not self.costs.maximize]
         for item in items:
             one = (
                 self.costs.one_on_host(item) if isinstance(self.costs, DeviceCosts) else self.costs.one(item)
@@ -268,6 +307,7 @@ class AssignmentResult(BoundedResult):
             (isinstance(total, np.ndarray) and total.dtype.kind == "O")
             or (isinstance(total, int) and abs(total) >= 2**63)
             or (isinstance(costs, DenseCosts) and costs.base is not None)
+            or costs.huge
         ):
             return list(range(costs.shape[0]))
         with costs.current():

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from ..arrays import Array
+from ..certify.exact import ExactPrices
 from .search_state import State
 
 #: How the solve of one matrix ended.
@@ -36,6 +37,10 @@ class Solution(NamedTuple):
     largest : ndarray of float64, shape (items,), or None
         For floats: the largest absolute cost or price that the solver's rounding errors are relative to, if
         it may exceed the final prices.
+    gaps : dict of int to float, or None
+        For floats: the gaps of items that are not those of an optimal answer.
+    exact : dict of int to ExactPrices, or None
+        For floats: the prices of items that `u` and `v`, which are rounded, do not prove.
     """
 
     match: NDArray[np.int64]
@@ -47,6 +52,8 @@ class Solution(NamedTuple):
     row: NDArray[np.int64] | None = None
     total: Array | None = None
     largest: NDArray[np.float64] | None = None
+    gaps: dict[int, float] | None = None
+    exact: dict[int, ExactPrices] | None = None
 
 
 def unsolved(items: int, num_rows: int, num_columns: int, dtype: DTypeLike) -> Solution:

@@ -9,13 +9,15 @@ columns, and for covered columns with uncovered rows.
 
 Integers are compared in arithmetic that cannot wrap. For floats the prices may have a rounding error relative
 to the assignment found: relative to its costs, and to the difference from the sum of the least costs of its
-rows. No single cost or price outside the assignment makes the proof looser.
+rows. No single cost or price outside the assignment makes the proof looser. What the prices then prove must
+be as close to the total as :func:`gap_is_close` says.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,8 +25,10 @@ from numpy.typing import NDArray
 
 from ..arrays import AnyArray, Array, Number
 from ..errors import VerificationError
-from ..graph.costs import DenseCosts, SparseCosts
+from ..graph.costs import DenseCosts, SparseCosts, largest_cost
 from ..graph.point_costs import PointCosts
+from ..graph.scaling import is_close
+from .exact import ExactPrices, accurate_sum, as_integers
 from .fields import checked_number
 
 #: Entries of a dense matrix that are processed together.
@@ -32,8 +36,14 @@ CHUNK = 1 << 20
 #: Prices of floats may be off by this many rounding errors of the assignment's size: see :func:`price_error`.
 ROUNDINGS = 32.0
 EPSILON = float(np.finfo(np.float64).eps)
+#: The terms of :func:`preflow.graph.scaling.is_close` for each row and column: roundings of its price.
+TERMS = 8
+#: Costs, prices and totals past the range of sums are proved times this.
+SMALLER = 2.0**-80
 #: The sum of a cost and two integers of at most this size fits int64.
 LARGEST_PRICE = 2**61
+#: No price of floats that can be added up is larger: see :data:`preflow.graph.costs.LARGEST_FLOAT`.
+LARGEST_FLOAT_PRICE = 2.0**1010
 
 Costs = DenseCosts | SparseCosts | PointCosts
 
@@ -129,8 +139,13 @@ def check_assignment(
     total: AnyArray,
     partial: bool,
     stop: NDArray[np.int64] | None = None,
+    gap: float | None = None,
+    exact: ExactPrices | None = None,
 ) -> None:
     """Check that pairs are an assignment of the least cost, or of the largest where that is to be found.
+
+    For floats the gap that the prices prove must be `gap` at most; if that is None, the gap of an optimal
+    answer. `exact` are prices that the given ones are rounded from.
 
     Raises
     ------
@@ -142,15 +157,23 @@ def check_assignment(
     _, n, m = costs.shape
     _check_pairs(rows, columns, n, m)
     sign = -1 if costs.maximize else 1
-    at_pairs = sign * _wide(costs.at(item, rows, columns))
-    if not np.isfinite(at_pairs).all():
+    at_pairs = _wide(costs.at(item, rows, columns))
+    if at_pairs.dtype != object and not np.isfinite(at_pairs).all():
         raise VerificationError(
             f"row {_first(~np.isfinite(at_pairs), rows)} has a column that is not allowed to it"
         )
+    if exact is not None:
+        _check_exactly(costs, item, rows, columns, u, v, at_pairs, total, partial, exact)
+        return
+    given, by = (costs, item, rows, columns, u, v, total, partial, stop), 1.0
+    if costs.huge:
+        costs, u, v, total, by = _within_range(costs, item, at_pairs, u, v, total)
+        at_pairs, item = at_pairs * by, 0
+    at_pairs = sign * at_pairs
     cover = _cover(costs, item, rows, columns, partial)
     sides = _sides(costs, item, cover, stop)
     of_values = _for_values(costs, item, u, v, sign)
-    u, v = _prices(u, sign), _prices(v, sign)
+    u, v = checked_prices(u, sign), checked_prices(v, sign)
     tolerance: Any = 0
     if at_pairs.dtype.kind == "f":
         least = sum(_least_costs(side) for side in sides)
@@ -171,13 +194,46 @@ def check_assignment(
                 f"{name} {left[price[left].argmin()]} is left over "
                 "and has a smaller price than an assigned one"
             )
-    if at_pairs.dtype.kind == "i":
+    if at_pairs.dtype.kind != "f":
         base = 0 if costs.base is None else sum(costs.base_at(item, rows, columns).tolist())
         right = sign * sum(at_pairs.tolist()) + base == checked_number(total, "the total")
     else:
-        right = abs(math.fsum(at_pairs.tolist()) - sign * float(total)) <= tolerance * max(len(rows), 1)
+        off_by = abs(accurate_sum(np.append(at_pairs, -sign * float(total))))
+        right = gap_is_close(off_by, at_pairs, costs)
     if not right:
         raise VerificationError(f"the costs of the pairs do not add up to {total}")
+    if at_pairs.dtype.kind == "f":
+        proved = proved_gap(*given)
+        if not (gap_is_close(proved * by, at_pairs, costs) if gap is None else proved <= gap):
+            raise VerificationError(f"the prices leave a gap of {proved}")
+
+
+def _check_exactly(
+    costs: Costs,
+    item: int,
+    rows: Array,
+    columns: Array,
+    u: Array,
+    v: Array,
+    at_pairs: Array,
+    total: AnyArray,
+    partial: bool,
+    exact: ExactPrices,
+) -> None:
+    """Check an assignment of floats in integers."""
+    if not exact.are_rounded(u, v):
+        raise VerificationError("the prices are not the exact ones, rounded")
+    off_by = abs(accurate_sum(np.append(at_pairs, -float(total))))
+    if not gap_is_close(off_by, at_pairs, costs):
+        raise VerificationError(f"the costs of the pairs do not add up to {total}")
+    part = costs.one(item)
+    assert not isinstance(part, PointCosts)
+    sparse = part.to_sparse()
+    (values,), exponent = as_integers(sparse.values)
+    prices = exact.scaled_to(max(exponent, exact.exponent))
+    whole = replace(sparse, values=values << (prices.exponent - exponent), huge=False)
+    sums = whole.at(0, rows, columns).sum() if len(rows) else 0
+    check_assignment(whole, 0, rows, columns, prices.u, prices.v, int(sums), partial)
 
 
 def check_bound(costs: Costs, item: int, u: Array, v: Array, bound: Number) -> None:
@@ -207,7 +263,9 @@ def proved_bound(costs: Costs, item: int, u: Array, v: Array) -> Number:
     For floats it is rounded so that it holds exactly for the given costs.
     """
     sign = -1 if costs.maximize else 1
-    terms = _dual_terms(_sides(costs, item, _one_side(costs)), _prices(u, sign), _prices(v, sign))
+    terms = _dual_terms(
+        _sides(costs, item, _one_side(costs)), checked_prices(u, sign), checked_prices(v, sign)
+    )
     if costs.dtype.kind == "i":
         _, n, m = costs.shape
         size = np.arange(min(n, m))  # one pair in each row, or column, has the base of all
@@ -227,24 +285,62 @@ def proved_gap(
     total: AnyArray,
     partial: bool,
     stop: NDArray[np.int64] | None = None,
+    exact: ExactPrices | None = None,
 ) -> float:
     """Return how far a total of float costs may be from the best; its pairs pass :func:`check_assignment`.
 
     It is the exact difference between the total and the bound that the prices prove in spite of their
-    rounding errors, rounded up.
+    rounding errors, rounded up; the bound is the cost of the pairs if there are `exact` prices.
 
     Raises
     ------
     StoppedError
         `stop` became 1.
     """
+    by = 1.0
+    if exact is not None:
+        gap = abs(accurate_sum(np.append(_wide(costs.at(item, rows, columns)), -float(total))))
+        return math.nextafter(gap, math.inf) if gap > 0 else 0.0
+    if costs.huge:
+        costs, u, v, total, by = _within_range(costs, item, costs.at(item, rows, columns), u, v, total)
+        item = 0
     sign = -1 if costs.maximize else 1
-    u, v = _prices(u, sign), _prices(v, sign)
+    u, v = checked_prices(u, sign), checked_prices(v, sign)
     terms = _dual_terms(_sides(costs, item, _cover(costs, item, rows, columns, partial), stop), u, v)
-    at_pairs = (sign * _wide(costs.at(item, rows, columns))).tolist()
+    at_pairs = sign * _wide(costs.at(item, rows, columns))
     total = sign * float(total)
-    gap = max(math.fsum([total, *(-term for term in terms)]), math.fsum([*at_pairs, -total]))
-    return math.nextafter(gap, math.inf) if gap > 0 else 0.0
+    gap = max(
+        accurate_sum(np.append(-np.array(terms, dtype=np.float64), total)),
+        accurate_sum(np.append(at_pairs, -total)),
+    )
+    return math.nextafter(gap, math.inf) / by if gap > 0 else 0.0
+
+
+def gap_is_close(gap: float, at_pairs: Array, costs: Costs) -> bool:
+    """Return whether a gap of float costs is that of an optimal answer with these costs of its pairs."""
+    size = accurate_sum(np.abs(at_pairs))
+    return math.isfinite(size) and is_close(gap, size, TERMS * sum(costs.shape[1:]))
+
+
+def _within_range(
+    costs: Costs, item: int, at_pairs: Array, u: Array, v: Array, total: AnyArray
+) -> tuple[Costs, Array, Array, float, float]:
+    """Return one matrix of huge costs, prices and a total that can be added up, and the factor of all.
+
+    If no pair is huge, costs that are cut off prove no less than the given ones. Otherwise all are
+    multiplied by `SMALLER`, which rounds only what is too small to count.
+    """
+    one = costs.one(item)
+    assert not isinstance(one, PointCosts)
+    limit = float(largest_cost(np.dtype(np.float64), sum(one.shape[1:])))
+    numbers = (at_pairs, u, v, np.array([total], dtype=np.float64))
+    most = max(float(np.abs(part).max(initial=0.0)) for part in numbers)
+    if most <= limit / 8:
+        cut = np.clip(one.values, -limit, limit)
+        values = np.where(np.isfinite(one.values), cut, one.values)
+        return replace(one, values=values, huge=False), u, v, float(total), 1.0
+    smaller = replace(one, values=one.values * SMALLER, huge=False)
+    return smaller, u * SMALLER, v * SMALLER, float(total) * SMALLER, SMALLER
 
 
 def excess(first: AnyArray, second: AnyArray, cost: AnyArray) -> Number:
@@ -433,14 +529,14 @@ def _lost(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.f
 def _for_values(costs: Costs, item: int, u: Array, v: Array, sign: int) -> tuple[Array, Array]:
     """Return prices for the values of costs, to be minimised, without their base."""
     u, v = costs.without_base(item, u, v)
-    return _prices(u, sign), _prices(v, sign)
+    return checked_prices(u, sign), checked_prices(v, sign)
 
 
-def _prices(price: Array, sign: int) -> Array:
+def checked_prices(price: Array, sign: int) -> Array:
     """Return prices for costs to minimise; Python integers where a sum of two and a cost may wrap."""
     if price.dtype.kind == "f":
-        if not np.isfinite(price).all():
-            raise VerificationError("a price is not finite")
+        if not (np.abs(price) <= LARGEST_FLOAT_PRICE).all():
+            raise VerificationError("a price is not finite, or too large to be added up")
         return sign * price
     largest = max(-int(price.min()), int(price.max())) if len(price) else 0
     return sign * (price.astype(np.int64) if largest <= LARGEST_PRICE else price.astype(object))

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from ..arrays import AnyArray, ArrayModule, Number
 from ..graph.costs import DenseCosts, within
 from ..graph.device.costs import DeviceCosts
-from .assignment import LARGEST_PRICE, StoppedError, excess, price_error
+from ..graph.scaling import accepted_gap
+from .assignment import LARGEST_FLOAT_PRICE, LARGEST_PRICE, StoppedError, excess, price_error
 
 #: Costs that are processed together.
 CHUNK = 1 << 24
@@ -82,7 +83,7 @@ def _proved(
         if integer:
             good &= ((price >= -LARGEST_PRICE) & (price <= LARGEST_PRICE)).all(axis=1)
         else:
-            good &= xp.isfinite(price).all(axis=1)
+            good &= (xp.abs(price) <= LARGEST_FLOAT_PRICE).all(axis=1)
     u, v = (xp.where(good[:, None], sign * price, 0) for price in (u, v))
     totals = sign * totals  # -2**63 is its own negative, but no sum has that value
     rows, columns = (xp.where(paired & good[:, None], ends, 0) for ends in (row, column))
@@ -100,18 +101,24 @@ def _proved(
         good &= beyond <= MOST_BEYOND * size
         tolerance = price_error(size, beyond)
     of_pairs = xp.take_along_axis(u, rows, 1), xp.take_along_axis(v, columns, 1)
-    off = xp.abs(excess(*of_pairs, at_pairs)) > _each(tolerance, 1)
-    good &= ~(off & paired).any(axis=1)
-    over = excess(u[:, :, None], v[:, None, :], values) > _each(tolerance, 2)
+    off = xp.where(paired, xp.abs(excess(*of_pairs, at_pairs)), 0)
+    good &= (off <= _each(tolerance, 1)).all(axis=1)
+    over = excess(u[:, :, None], v[:, None, :], values)
     if inside is not None:
-        over &= inside
-    good &= ~over.any(axis=(1, 2))
+        over = xp.where(inside, over, 0)
+    over = xp.maximum(over, 0).max(axis=2) if m else xp.zeros((items, n))
+    good &= (over <= _each(tolerance, 1)).all(axis=1)
+    gaps = off.sum(axis=1) + over.sum(axis=1)
     for price, ends, side in ((u, rows, 0), (v, columns, 1)):
-        good &= _leaves_the_dearer(xp, price, ends, paired, sizes[:, side], tolerance)
+        distinct, dearer = _leaves_the_dearer(xp, price, ends, paired, sizes[:, side])
+        good &= distinct & (dearer <= tolerance)
+        gaps = gaps + dearer * paired.sum(axis=1)
     sums = at_pairs.sum(axis=1)
     if integer:
         return good & (sums == totals)
-    return good & (xp.abs(sums - totals) <= tolerance * xp.maximum(sizes.min(axis=1), 1))
+    # Sums of floats may be off by this share of the size themselves.
+    accepted = accepted_gap(0) / 2 * size
+    return good & (gaps <= accepted) & (xp.abs(sums - totals) <= accepted)
 
 
 def _least_sums(xp: ArrayModule, values: AnyArray, inside: AnyArray, sizes: AnyArray) -> AnyArray:
@@ -132,19 +139,20 @@ def _least_sums(xp: ArrayModule, values: AnyArray, inside: AnyArray, sizes: AnyA
 
 
 def _leaves_the_dearer(
-    xp: ArrayModule, price: AnyArray, ends: AnyArray, paired: AnyArray, size: Any, tolerance: Number
-) -> AnyArray:
-    """Return where ends are distinct and no unassigned one has a smaller price than an assigned one."""
+    xp: ArrayModule, price: AnyArray, ends: AnyArray, paired: AnyArray, size: Any
+) -> tuple[AnyArray, AnyArray]:
+    """Return where ends are distinct; and by how much an assigned price exceeds one that is left over."""
     if price.shape[1] == 0:
-        return xp.ones(len(price), dtype=bool)
+        return xp.ones(len(price), dtype=bool), xp.zeros(len(price), dtype=price.dtype)
     used = xp.zeros(price.shape, dtype=bool)
     item, place = xp.nonzero(paired)
     used[item, ends[item, place]] = True
     left = ~used & (xp.arange(price.shape[1]) < size[:, None])
-    low = np.iinfo(np.int64).min // 2 if price.dtype.kind == "i" else -np.inf
+    low = np.iinfo(np.int64).min // 4 if price.dtype.kind == "i" else -np.inf
     dearest = xp.where(used, price, low).max(axis=1)
     cheapest = xp.where(left, price, -low).min(axis=1)
-    return (used.sum(axis=1) == paired.sum(axis=1)) & (dearest <= cheapest + tolerance)
+    dearer = xp.where((dearest > cheapest), dearest - cheapest, 0)
+    return used.sum(axis=1) == paired.sum(axis=1), dearer
 
 
 def _each(tolerance: Number, dimensions: int) -> AnyArray:

@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Array
+from ..errors import VerificationError
 from ..graph.network import INT64_MAX, exact_sum
 
 #: Bits of a word of :func:`exact_dot`.
 WORD = 21
 #: Float64 represents two to the power of this, and of minus this.
 LARGEST_POWER = 1000
+#: The largest power of :func:`as_integers`: mantissas have 53 bits, and the least float is 2**-1074.
+MOST_EXPONENT = 1074 + 53
 #: Up to this number, floats are summed by :func:`math.fsum`; more are added in pairs first.
 FEW_FLOATS = 1024
 
 
 def accurate_sum(*parts: Array) -> float:
-    """Return the sum of finite floats as if it were rounded once; infinite where it is past float64.
+    """Return the sum of floats as if it were rounded once; infinite where it is past float64.
 
     Numbers are added in pairs, and the rounding error of each addition is summed, too (Ogita, Rump and Oishi,
     "Accurate sum and dot product", SIAM J. Sci. Comput. 26, 2005). Beside the last rounding the error is
@@ -48,6 +52,8 @@ def accurate_sum(*parts: Array) -> float:
             found = math.nan
         if math.isfinite(found):
             return found
+        if not all(np.isfinite(values).all() for values in parts):
+            return float(sum(values.sum(dtype=np.float64) for values in parts))
         return accurate_sum(*(np.ldexp(values.astype(np.float64), -64) for values in parts)) * 2.0**64
 
 
@@ -202,6 +208,69 @@ def rounded_up(number: Fraction) -> float:
     """
     near = float_near(number)
     return near if near >= number else math.nextafter(near, math.inf)
+
+
+class ExactPrices(NamedTuple):
+    """Prices of rows and of columns as Python integers, times two to a power: float64 is not precise enough.
+
+    Attributes
+    ----------
+    u, v : ndarray of Python integers, shapes (n,) and (m,)
+    exponent : int
+    """
+
+    u: NDArray[np.object_]
+    v: NDArray[np.object_]
+    exponent: int
+
+    def scaled_to(self, exponent: int) -> ExactPrices:
+        """Return the same prices times two to a power that is no smaller."""
+        more = exponent - self.exponent
+        return ExactPrices(self.u << more, self.v << more, exponent)
+
+    def are_rounded(self, u: Array, v: Array) -> bool:
+        """Return whether floats are these prices, each rounded once."""
+        pairs = ((self.u, u), (self.v, v))
+        return all(np.array_equal(as_floats(exact, self.exponent), given) for exact, given in pairs)
+
+
+def checked_exact_prices(prices: object, n: int, m: int) -> ExactPrices:
+    """Return a field that is prices of n rows and m columns.
+
+    Raises
+    ------
+    VerificationError
+        It is not.
+    """
+    if isinstance(prices, ExactPrices) and isinstance(prices.exponent, int):
+        parts = (prices.u, n), (prices.v, m)
+        if 0 <= prices.exponent <= MOST_EXPONENT and all(
+            isinstance(part, np.ndarray)
+            and part.shape == (size,)
+            and part.dtype == object
+            and all(type(price) is int for price in part.tolist())
+            for part, size in parts
+        ):
+            return prices
+    raise VerificationError("exact prices are Python integers for each row and column, and a power of two")
+
+
+def as_floats(whole: NDArray[np.object_], exponent: int) -> NDArray[np.float64]:
+    """Return integers divided by two to `exponent`, each rounded once; infinite past float64.
+
+    Examples
+    --------
+    >>> as_floats(np.array([3, -(2**2000)], dtype=object), 1).tolist()
+    [1.5, -inf]
+    """
+
+    def quotient(value: int) -> float:
+        try:
+            return value / (1 << exponent)  # of integers: rounded once
+        except OverflowError:
+            return math.inf if value > 0 else -math.inf
+
+    return np.array([quotient(value) for value in whole.tolist()], dtype=np.float64)
 
 
 def times_powers(values: Array, exponents: NDArray[np.int64]) -> NDArray[np.float64]:

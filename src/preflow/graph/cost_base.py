@@ -26,6 +26,8 @@ class HostCosts(HostArrays):
     base: Array | None = None
     #: The caller's labels of rows and of columns.
     labels: SideLabels = None
+    #: Whether some float is past :func:`preflow.graph.costs.largest_cost`.
+    huge: bool = False
 
     @property
     def shape(self) -> tuple[int, int, int]:

@@ -6,6 +6,7 @@ on the host and :class:`.DeviceCosts` on a GPU.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
 
@@ -14,7 +15,7 @@ from numpy.typing import DTypeLike
 
 from ..arrays import AnyArray, Array, SideLabels, TableInput
 from ..cuda.runtime import is_on_gpu
-from ..errors import InvalidInputError
+from ..errors import CostOverflowError, InvalidInputError
 from ..parallel.pieces import run_pieces
 from .cost_base import centred_by_row
 from .cost_edges import CostEdges
@@ -27,6 +28,7 @@ from .costs import (
     check_costs,
     checked_sizes,
     fit,
+    refuse_missing,
     wide,
 )
 from .device.costs import DeviceCosts, costs_on_device
@@ -38,12 +40,17 @@ from .sparse_input import read_sparse
 
 
 def as_costs(
-    cost: AnyArray, maximize: bool, sizes: AnyArray = None, threads: int = 1, check: bool = True
+    cost: AnyArray,
+    maximize: bool,
+    sizes: AnyArray = None,
+    threads: int = 1,
+    check: bool = True,
+    may_be_huge: bool = False,
 ) -> DenseCosts | SparseCosts | PointCosts | DeviceCosts:
     """Return the costs that linear_assignment accepts, checked by `threads` threads.
 
     The result is on a GPU if the input is. With ``check=False`` the sizes of dense costs on the host are left
-    for :meth:`DenseCosts.fitted` to check.
+    for :meth:`DenseCosts.fitted` to check. Floats that are `huge` are refused, unless they may be.
 
     Raises
     ------
@@ -53,22 +60,31 @@ def as_costs(
     """
     if not isinstance(maximize, bool | np.bool_):
         raise InvalidInputError(f"maximize must be True or False, got {maximize!r}")
+    found = _read(cost, bool(maximize), sizes, threads, check)
+    if not may_be_huge and not isinstance(found, PointCosts) and found.huge:
+        raise InvalidInputError("the costs are too large to be added up")
+    return found
+
+
+def _read(
+    cost: AnyArray, maximize: bool, sizes: AnyArray, threads: int, check: bool
+) -> DenseCosts | SparseCosts | PointCosts | DeviceCosts:
     if isinstance(cost, PointCosts | CostEdges) or hasattr(cost, "tocsr"):
         if sizes is not None:
             raise InvalidInputError("sizes are those of a batch of dense matrices, which cost is not")
         if isinstance(cost, PointCosts):
-            return replace(cost, maximize=bool(maximize))
+            return replace(cost, maximize=maximize)
         if isinstance(cost, CostEdges):
-            return _from_edges(cost, bool(maximize))
+            return _from_edges(cost, maximize)
         if is_on_gpu(getattr(cost, "data", None)):
             raise InvalidInputError("a sparse matrix of costs is on a GPU: cost.get() copies it to the host")
-        return _from_scipy(cost, bool(maximize))
+        return _from_scipy(cost, maximize)
     labels: SideLabels = None
     if is_frame(cost):
-        cost, labels = _matrix_of_frame(cost, bool(maximize))
+        cost, labels = _matrix_of_frame(cost, maximize)
     cost = without_gradient(cost)
     if is_on_gpu(cost):
-        return costs_on_device(cost, bool(maximize), sizes)
+        return costs_on_device(cost, maximize, sizes)
     if np.ma.is_masked(cost):
         raise InvalidInputError("cost is masked: a pair that is not allowed costs inf (-inf with maximize)")
     values = exact_array(cost, "cost")
@@ -79,22 +95,22 @@ def as_costs(
     checked = checked_sizes(sizes, leading, n, m)
     restore = restorer_of(cost)
     if values.dtype.kind in "uO":
-        large = DenseCosts(
-            values.reshape(items, n, m), leading, bool(maximize), checked, restore, labels=labels
-        )
+        large = DenseCosts(values.reshape(items, n, m), leading, maximize, checked, restore, labels=labels)
         return large.fitted(threads)
     stack = _for_kernels(values).reshape(items, n, m)
-    costs = DenseCosts(stack, leading, bool(maximize), checked, restore, labels=labels)
+    costs = DenseCosts(stack, leading, maximize, checked, restore, labels=labels)
     return costs.fitted(threads) if check else costs
 
 
 def _matrix_of_frame(frame: TableInput, maximize: bool) -> tuple[Array, SideLabels]:
     """Return the matrix of a DataFrame of pandas, and its labels."""
     labels = tuple(frame.index.tolist()), tuple(frame.columns.tolist())
+    for names, side in zip(labels, ("rows", "columns"), strict=True):
+        _refuse_twice(names, side)
     missing = frame.isna().to_numpy()
     if missing.any():
         i, j = (int(place[0]) for place in np.nonzero(missing))
-        _refuse_missing(labels[0][i], labels[1][j], maximize)
+        refuse_missing(labels[0][i], labels[1][j], maximize=maximize)
     frame = frame.infer_objects()
     kinds = {dtype.kind for dtype in frame.dtypes}
     values: Array = frame.to_numpy()
@@ -109,11 +125,14 @@ def _matrix_of_frame(frame: TableInput, maximize: bool) -> tuple[Array, SideLabe
     return values, labels
 
 
-def _refuse_missing(row: Hashable, column: Hashable, maximize: bool) -> None:
-    raise InvalidInputError(
-        f"the cost of row {row!r} and column {column!r} is NaN: a pair that is not allowed costs "
-        f"{'-inf' if maximize else 'inf'}"
-    )
+def _refuse_twice(labels: tuple[Hashable, ...], side: str) -> None:
+    """Raise InvalidInputError if two rows, or two columns, of a matrix have one label."""
+    if len(set(labels)) < len(labels):
+        twice = next(label for label, count in Counter(labels).items() if count > 1)
+        raise InvalidInputError(
+            f"two {side} of the costs have the label {twice!r}: labels must differ, or give the matrix "
+            "without labels, cost.to_numpy()"
+        )
 
 
 def _refuse_text(columns: Sequence[Hashable], values: Array) -> None:
@@ -132,14 +151,22 @@ def _from_scipy(matrix: AnyArray, maximize: bool) -> SparseCosts:
     n, m = entries.shape
     _check_columns(m)
     values = wide(_as_numbers(entries.data))
-    check_costs(values, maximize, min(n, m))
+
+    def place(where: int) -> tuple[int, int]:
+        row, column = entries.ends()
+        return int(row[where]), int(column[where])
+
+    huge = check_costs(values, maximize, min(n, m), place)
     if entries.form == "csr" and _rise(entries.major, entries.minor):
         first, column = entries.major, entries.minor
     else:
         row, column = entries.ends()
-        first, column, values = _by_rows(row, column, values, entries.shape, np.add)
-        check_costs(values, maximize, min(n, m))
-    return _allowed_pairs(first, column, values, m, maximize)
+        with np.errstate(over="ignore"):
+            first, column, values = _by_rows(row, column, values, entries.shape, np.add)
+        if huge and np.isinf(values).sum() > np.isinf(entries.data).sum():
+            raise CostOverflowError("the costs of one pair add up to more than float64 can represent")
+        huge = check_costs(values, maximize, min(n, m), place)
+    return replace(_allowed_pairs(first, column, values, m, maximize), huge=huge)
 
 
 def _from_edges(edges: CostEdges, maximize: bool) -> SparseCosts:
@@ -147,15 +174,16 @@ def _from_edges(edges: CostEdges, maximize: bool) -> SparseCosts:
     n, m = edges.shape
     _check_columns(m)
     values = wide(_as_numbers(edges.cost))
-    if values.dtype.kind == "f" and np.isnan(values).any():
-        edge = int(np.isnan(values).argmax())
-        rows, columns = edges.labels or (range(n), range(m))
-        _refuse_missing(rows[int(edges.row[edge])], columns[int(edges.column[edge])], maximize)
-    check_costs(values, maximize, min(n, m))
+    rows, columns = edges.labels or (range(n), range(m))
+
+    def place(edge: int) -> tuple[Hashable, Hashable]:
+        return rows[int(edges.row[edge])], columns[int(edges.column[edge])]
+
+    huge = check_costs(values, maximize, min(n, m), place)
     best = np.maximum if maximize else np.minimum
     first, column, values = _by_rows(edges.row, edges.column, values, edges.shape, best)
     pairs = _allowed_pairs(first, column, values, m, maximize)
-    return replace(pairs, labels=edges.labels, restore=edges.restore)
+    return replace(pairs, labels=edges.labels, restore=edges.restore, huge=huge)
 
 
 def _with_base(costs: SparseCosts) -> SparseCosts:

@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 #: Sums of larger integer costs could overflow.
 LARGEST_INTEGER = 2**59
-#: Sums of n costs of at most LARGEST_FLOAT / n stay finite.
+#: Sums of n costs of at most LARGEST_FLOAT / n stay finite, and so do sums of their prices.
 LARGEST_FLOAT = 1e300
 #: Values per thread, at least; and values that one thread reads twice while they are in a cache. With several
 #: threads the chunks are larger, since Python makes threads wait for each other between two chunks.
@@ -51,6 +51,8 @@ class DenseCosts(HostCosts):
         What to add to the values of large integer costs: see :mod:`.cost_base`.
     labels : (tuple, tuple) or None
         The labels of rows and of columns of one matrix.
+    huge : bool
+        Whether some float is past :func:`largest_cost`.
     """
 
     values: Array
@@ -60,6 +62,7 @@ class DenseCosts(HostCosts):
     restore: Restorer = None
     base: Array | None = None
     labels: SideLabels = None
+    huge: bool = False
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -73,12 +76,23 @@ class DenseCosts(HostCosts):
         return self.values.dtype
 
     def fitted(self, threads: int) -> DenseCosts:
-        """Return costs that solvers can add up (large integers with a base), or raise InvalidInputError."""
+        """Return checked costs: integers that solvers can add up, and whether floats are `huge`."""
         _, n, m = self.shape
         inside = None if self.sizes is None else within(np, self.sizes, n, m)
         counts = self.values if inside is None else self.values[inside]
         if counts.dtype.kind == "f":
-            check_costs(counts, self.maximize, min(n, m), threads)
+
+            def place(where: int) -> tuple[Hashable, ...]:
+                flat = where if inside is None else int(np.flatnonzero(inside)[where])
+                item, row, column = (int(i) for i in np.unravel_index(flat, self.values.shape))
+                names = (
+                    (row, column) if self.labels is None else (self.labels[0][row], self.labels[1][column])
+                )
+                index = tuple(int(i) for i in np.unravel_index(item, self.leading)) if self.leading else None
+                return (*names, index)
+
+            if check_costs(counts, self.maximize, min(n, m), place, threads):
+                return replace(self, huge=True)
         elif self.base is None and not fit(counts, threads):
             values, base = centred(self.values, inside)
             return replace(self, values=values, base=base)
@@ -91,7 +105,8 @@ class DenseCosts(HostCosts):
         for k, (n, m) in enumerate(sizes.tolist()):
             items = np.flatnonzero(which.reshape(-1) == k)
             base = None if self.base is None else self.base[items]
-            yield items, DenseCosts(self.values[items, :n, :m], (len(items),), self.maximize, base=base)
+            values = self.values[items, :n, :m]
+            yield items, DenseCosts(values, (len(items),), self.maximize, base=base, huge=self.huge)
 
     def to_minimize(self) -> DenseCosts:
         """Return costs to minimise, with no more rows than columns, that have the same best assignments."""
@@ -116,7 +131,7 @@ class DenseCosts(HostCosts):
         n, m = self.shape[1:] if self.sizes is None else self.sizes[item].tolist()
         base = None if self.base is None else self.base[item : item + 1, :n, :m]
         values = self.values[item : item + 1, :n, :m]
-        return DenseCosts(values, (), self.maximize, None, self.restore, base, self.labels)
+        return DenseCosts(values, (), self.maximize, None, self.restore, base, self.labels, self.huge)
 
     def at(self, item: Any, rows: AnyArray, columns: AnyArray) -> Array:
         """Return the costs of pairs; infinite where they are not allowed."""
@@ -171,6 +186,8 @@ class SparseCosts(HostCosts):
     labels: SideLabels = None
     #: Converts NumPy arrays to the caller's kind of array; None where the caller uses NumPy.
     restore: Restorer = None
+    #: Whether some float is past :func:`largest_cost`.
+    huge: bool = False
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -326,18 +343,52 @@ def ends_of(values: Array, threads: int) -> tuple[Number, Number]:
     return np.min(least), np.max(most)
 
 
-def check_costs(values: Array, maximize: bool, size: int, threads: int = 1) -> None:
-    """Raise InvalidInputError unless solvers can add the costs up, if they are floats."""
+def check_costs(
+    values: Array,
+    maximize: bool,
+    size: int,
+    place: Callable[[int], tuple[Any, ...]],
+    threads: int = 1,
+) -> bool:
+    """Return whether floats are too large for solvers to add up.
+
+    Parameters
+    ----------
+    values : ndarray
+    maximize : bool
+    size : int
+        Largest number of pairs of an assignment.
+    place : function
+        Returns the row, the column and perhaps the index of the matrix of the k-th value.
+    threads : int
+
+    Raises
+    ------
+    InvalidInputError
+        A cost is NaN, or infinitely good.
+    """
     if values.size == 0 or values.dtype.kind != "f":
-        return
+        return False
     least, most = ends_of(values, threads)
-    if values.dtype.kind == "f" and not (np.isfinite(least) and np.isfinite(most)):
-        finite = values[np.isfinite(values)]
-        low, high = (finite.min(), finite.max()) if len(finite) else (0.0, 0.0)
-        infinite = (bool((values == -np.inf).any()), bool((values == np.inf).any()))
-        check_extent(low, high, maximize, size, has_nan=bool(np.isnan(least)), infinite=infinite)
-    else:
-        check_extent(least, most, maximize, size)
+    if np.isfinite(least) and np.isfinite(most):
+        return check_extent(least, most, maximize, size)
+    if np.isnan(least):
+        refuse_missing(*place(int(np.isnan(values).argmax())), maximize=maximize)
+    finite = values[np.isfinite(values)]
+    low, high = (finite.min(), finite.max()) if len(finite) else (0.0, 0.0)
+    infinite = (bool((values == -np.inf).any()), bool((values == np.inf).any()))
+    return check_extent(low, high, maximize, size, infinite=infinite)
+
+
+def refuse_missing(
+    row: Hashable, column: Hashable, item: tuple[int, ...] | None = None, *, maximize: bool
+) -> NoReturn:
+    """Raise the error for a cost that is NaN."""
+    where = "" if item is None else f" of matrix {item}"
+    raise InvalidInputError(
+        f"the cost of row {row!r} and column {column!r}{where} is NaN: a pair that is not allowed costs "
+        f"{'-inf' if maximize else 'inf'}"
+    )
 
 
 def largest_cost(dtype: DType, size: int) -> Number:
@@ -346,15 +397,9 @@ def largest_cost(dtype: DType, size: int) -> Number:
 
 
 def check_extent(
-    least: Number,
-    most: Number,
-    maximize: bool,
-    size: int,
-    *,
-    has_nan: bool = False,
-    infinite: tuple[bool, bool] = (False, False),
-) -> None:
-    """Raise InvalidInputError unless solvers can add up costs with these properties.
+    least: Number, most: Number, maximize: bool, size: int, *, infinite: tuple[bool, bool] = (False, False)
+) -> bool:
+    """Return whether floats are too large for solvers to add up; for integers raise InvalidInputError.
 
     Parameters
     ----------
@@ -363,7 +408,6 @@ def check_extent(
     maximize : bool
     size : int
         Largest number of pairs of an assignment.
-    has_nan : bool
     infinite : (bool, bool)
         Whether there is a cost of minus and of plus infinity.
     """
@@ -371,14 +415,8 @@ def check_extent(
         largest = max(-int(least), int(most))
         if largest > largest_cost(np.dtype(np.int64), size):
             raise InvalidInputError(f"integer costs must be at most 2**59 in size, got one of size {largest}")
-        return
-    if has_nan:
-        raise InvalidInputError(
-            f"a cost is NaN: a pair that is not allowed costs {'-inf' if maximize else 'inf'}"
-        )
+        return False
     if infinite[maximize]:
         good, bad = ("inf", "-inf") if maximize else ("-inf", "inf")
         raise InvalidInputError(f"a cost is {good}; pairs that are not allowed cost {bad}")
-    largest_float = max(-float(least), float(most))
-    if largest_float > largest_cost(np.dtype(np.float64), size):
-        raise InvalidInputError(f"costs are too large to be added up: one of size {largest_float:g}")
+    return bool(max(-float(least), float(most)) > largest_cost(np.dtype(np.float64), size))

@@ -91,10 +91,10 @@ class PointCosts(HostCosts):
                 zero = ~points.any(axis=1)
                 if zero.any():
                     raise InvalidInputError(f"{side}[{int(zero.argmax())}] is 0: it has no cosine distance")
-        elif not self._largest() <= LARGEST / max(min(len(self.rows), len(self.columns)), 1):
+        elif not self.largest() <= LARGEST / max(min(len(self.rows), len(self.columns)), 1):
             raise InvalidInputError("the distances are too large to be added up")
 
-    def _largest(self) -> float:
+    def largest(self) -> float:
         """Return a number that no distance exceeds."""
         if not len(self.rows) or not len(self.columns):
             return 0.0

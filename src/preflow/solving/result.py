@@ -74,9 +74,13 @@ class BoundedResult(ReadOnlyArrays):
         NotOptimalError
             The solve stopped early, or the method is approximate.
         """
+        self.check_optimal()
+        return self.lower_bound
+
+    def check_optimal(self) -> None:
+        """Raise NotOptimalError if the status is not "optimal"."""
         if self.status != "optimal":
             self._raise_not_optimal()
-        return self.lower_bound
 
     @property
     def gap(self) -> int | float:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -11,8 +12,9 @@ from numpy.typing import NDArray
 
 from ...arrays import AnyArray, Array
 from ...certify.assignment import StoppedError
+from ...certify.exact import ExactPrices, accurate_sum
 from ...cuda.runtime import Device
-from ...errors import InfeasibleError, InvalidInputError, SolverError
+from ...errors import CostOverflowError, InfeasibleError, InvalidInputError, SolverError
 from ...graph.cost_input import as_costs
 from ...graph.costs import DenseCosts, SparseCosts
 from ...graph.device.costs import DeviceCosts, copied_to_device
@@ -88,6 +90,12 @@ class AssignmentCall(Call[Costs | DeviceCosts]):
         Whether it is known that solvers can add up the costs; otherwise the method checks this.
     names : ndarray of int64 or None
         The indices of the items that this call solves; None: all items.
+    huge : bool
+        Whether some float is too large to be added up.
+    gaps : dict of int to float
+        The gaps of items of the whole call that are not those of an optimal answer.
+    exact : dict of int to ExactPrices
+        The prices of items of the whole call that prices of floats do not prove.
     """
 
     device: Device | None
@@ -95,6 +103,9 @@ class AssignmentCall(Call[Costs | DeviceCosts]):
     leading: tuple[int, ...]
     checked: bool = True
     names: NDArray[np.int64] | None = None
+    huge: bool = False
+    gaps: dict[int, float] = field(default_factory=dict)
+    exact: dict[int, ExactPrices] = field(default_factory=dict)
 
     @classmethod
     def prepare(
@@ -103,7 +114,7 @@ class AssignmentCall(Call[Costs | DeviceCosts]):
         """Read the costs and choose the method."""
         seconds: dict[str, float] = {}
         with timed(seconds, "build"):
-            costs = as_costs(cost, maximize, sizes, request.most_threads, check=False)
+            costs = as_costs(cost, maximize, sizes, request.most_threads, check=False, may_be_huge=True)
 
         def choice() -> Choice:
             # A caller who names a number of threads wants the CPU, even if the costs are on a GPU.
@@ -126,6 +137,7 @@ class AssignmentCall(Call[Costs | DeviceCosts]):
             partial=partial,
             leading=costs.leading,
             checked=checked,
+            huge=costs.huge,
             method=method,
             reason=chosen.reason,
             options=method.make_options(chosen.options),
@@ -169,6 +181,10 @@ class AssignmentCall(Call[Costs | DeviceCosts]):
 
     def assignment(self) -> AssignmentResult:
         """Solve and return the result."""
+        if self.gpu is not None and self.huge:
+            self.control.remarks.append(f"costs too large to be added up: by {ON_HOST}")
+            method = find_method(METHODS, ON_HOST)
+            return self.part(method=method, options=method.make_options(None), device=None).assignment()
         if self.gpu is not None and 0 not in self.instance.shape:
             with self.gpu.current():
                 return self.run_on_gpu(self.gpu)
@@ -317,14 +333,18 @@ class AssignmentCall(Call[Costs | DeviceCosts]):
 
     def solve(self) -> Solution:
         """Solve `solved` on the host; return its solution, or raise InfeasibleError."""
-        found = solve_proved(self.method, self.solved, self.options, self.control, self.partial)
+        found = solve_proved(self.method, self.solved, self.options, self.control, self.partial, self.huge)
+        for item, gap in (found.gaps or {}).items():
+            self.gaps[self.name(item)] = gap
+        for item, exact in (found.exact or {}).items():
+            self.exact[self.name(item)] = self.of_caller(exact)
         if not found.ending.any():
             return self.with_base(found)
         if not self.checked and isinstance(self.costs, DenseCosts):
             self.checked = True
             fitted = self.costs.fitted(self.threads)
             if fitted is not self.costs:
-                self.instance = fitted
+                self.instance, self.huge = fitted, fitted.huge
                 del self.costs, self.solved
                 return self.solve()
         if REFUSED in found.ending:
@@ -356,19 +376,32 @@ class AssignmentCall(Call[Costs | DeviceCosts]):
 
         def solve_all(costs: SparseCosts) -> Solution:
             costs = costs.with_base_of_rows()
-            one = solve_proved(self.method, costs, self.options, self.control)
+            one = solve_proved(self.method, costs, self.options, self.control, huge=self.huge)
+            for gap in (one.gaps or {}).values():
+                self.gaps[self.name(item)] = self.gaps.get(self.name(item), 0.0) + gap
             return one if costs.base is None else one._replace(u=one.u.astype(object) + costs.base[:, :, 0])
 
         costs = self.solved.one(item).to_sparse()
-        solve_with_most_pairs(costs, solve_all, self.control, found, item)
+        exact = solve_with_most_pairs(costs, solve_all, self.control, found, item)
+        if exact is not None:
+            self.exact[self.name(item)] = self.of_caller(exact)
         if found.ending[item] == OVERFLOW:
             raise self.overflow(found.ending)
 
+    def name(self, item: int) -> int:
+        """Return the number of an item in the whole call."""
+        return item if self.names is None else int(self.names[item])
+
+    def of_caller(self, exact: ExactPrices) -> ExactPrices:
+        """Return prices of `solved` as those of the caller's costs."""
+        u, v, exponent = exact
+        u, v = (v, u) if self.transposed else (u, v)
+        return ExactPrices(-u, -v, exponent) if self.costs.maximize else ExactPrices(u, v, exponent)
+
     def index(self, item: int) -> tuple[int, ...] | None:
         """Return the caller's index of an item of a batch; None for a single matrix."""
-        if self.names is not None:
-            item = int(self.names[item])
-        return tuple(int(i) for i in np.unravel_index(item, self.leading)) if self.leading else None
+        place = np.unravel_index(self.name(item), self.leading) if self.leading else ()
+        return tuple(int(i) for i in place) if self.leading else None
 
     def overflow(self, ending: Array) -> InvalidInputError:
         """Return the error for prices that are too large for exact integers."""
@@ -416,9 +449,16 @@ class AssignmentCall(Call[Costs | DeviceCosts]):
         stopped: bool,
     ) -> AssignmentResult:
         """Return the result, given the values of all items on the host or the GPU."""
+        if self.gaps and not stopped:
+            lower, upper = lower.copy(), upper.copy()
+            for item, gap in self.gaps.items():
+                if self.costs.maximize:
+                    upper[item] = math.nextafter(float(upper[item]) + gap, math.inf)
+                else:
+                    lower[item] = math.nextafter(float(lower[item]) - gap, -math.inf)
         row, column, u, v = (self.to_caller(part, part.shape[1:]) for part in (row, column, u, v))
         return AssignmentResult(
-            self.control.status(self.method, not stopped),
+            self.control.status(self.method, not stopped, close=not self.gaps),
             self.to_caller(lower),
             self.to_caller(upper),
             self.stats(AssignmentStats),
@@ -428,6 +468,7 @@ class AssignmentCall(Call[Costs | DeviceCosts]):
             v,
             self.instance,
             self.partial,
+            _exact=self.exact or None,
         )
 
     def to_caller(self, values: AnyArray, each: tuple[int, ...] = ()) -> AnyArray:
@@ -449,7 +490,7 @@ class AssignmentCall(Call[Costs | DeviceCosts]):
         """Return the sum of the costs of the pairs of each item."""
         items, integer = len(row), self.costs.dtype.kind == "i"
         base = self.costs.base
-        if base is None and items > 1 and (row >= 0).all():
+        if base is None and items > 1 and not self.huge and (row >= 0).all():
             largest = max(_size(price) for price in (u, v)) if integer else 0
             if integer and row.shape[1] == u.shape[1] == v.shape[1] and largest * 2 * row.shape[1] < 2**63:
                 # The prices of a pair add up to its cost exactly, and every row and column is in a pair.
@@ -463,7 +504,11 @@ class AssignmentCall(Call[Costs | DeviceCosts]):
         for item in range(items):
             paired = row[item] >= 0
             values = self.costs.at(item, row[item][paired], column[item][paired])
-            totals.append(sum(values.tolist()) if integer else values.sum(dtype=np.float64))
+            totals.append(sum(values.tolist()) if integer else accurate_sum(values))
+            if not integer and not math.isfinite(totals[-1]):
+                index = self.index(item)
+                where = "" if index is None else f" of matrix {index}"
+                raise CostOverflowError(f"the costs of the pairs{where} add up to more than float64 can hold")
             if base is not None:
                 at_pairs = self.costs.base_at(item, row[item][paired], column[item][paired])
                 totals[-1] += sum(at_pairs.tolist())

@@ -9,7 +9,7 @@ found cost in total beyond the least costs of their rows.
 
 ::
 
-    solve all items                                                        solve_proved
+    solve all items; of huge costs, those cut off at a limit                solve_proved
     for each suspect item that its prices do not prove optimal:            unproved, _mend
         subtract from each row its least cost                              solve_rounded
         repeat:
@@ -17,13 +17,15 @@ found cost in total beyond the least costs of their rows.
             round them to multiples of 2**-52 K, and solve these exactly   _solve_relative
             compute K again
         until K has hardly fallen
-        if the prices leave a gap: reduce the costs by the prices, and solve again, while K falls much
-                                                                           solve_reduced
+        if the prices leave a gap:                                         solve_exactly
+            repeat the same with integers of any size, until K is 0
+    if an item uses a cost that was cut off: solve_exactly
 
 Rounding loses multiples of 2**-52 K. K is large if the least cost of some row is far below any cost that the
-row can have, for example a large reward that another row needs. So the costs are reduced by the prices: K is
-then what the last rounding lost. The final prices are floats and may prove slightly less; the gap of the
-result says how much. No integer sum overflows: see :func:`solve_rounded`.
+row can have, for example a large reward that another row needs. So the costs are then reduced by the prices,
+in exact arithmetic: K is what the last rounding lost, and each repetition takes 40 bits or more from it.
+The final prices are rounded to floats and may prove slightly less; the gap of the result says how much. No
+integer sum overflows: see :func:`solve_rounded`.
 
 The distances of many points are never stored. They are solved again by shortest paths from prices 0, without
 row reduction, so that no price exceeds the cost of the assignment.
@@ -39,10 +41,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import AnyArray, Array, Number
-from ...certify.assignment import StoppedError, check_assignment, excess, price_error, proved_gap
+from ...certify.assignment import (
+    StoppedError,
+    check_assignment,
+    excess,
+    gap_is_close,
+    price_error,
+    proved_gap,
+)
 from ...certify.assignment_batch import unproved_items
-from ...errors import VerificationError
-from ...graph.costs import DenseCosts, SparseCosts
+from ...certify.exact import ExactPrices, accurate_sum, as_floats, as_integers
+from ...errors import CostOverflowError, VerificationError
+from ...graph.costs import DenseCosts, SparseCosts, largest_cost
 from ...graph.point_costs import PointCosts
 from ...kernels.kernel import kernel
 from ...solving.method import Method
@@ -63,8 +73,8 @@ BITS = 52
 SHARE = 1 / 16
 #: A proof suffices if its gap is at most this share of the costs of the pairs.
 SMALL_GAP = 2.0**-42
-#: Costs with more pairs, including those of rows added to make a square, are not reduced by prices.
-MOST_PAIRS = 1 << 24
+#: Costs with more pairs, including those of rows added to make a square, are not solved exactly.
+MOST_PAIRS = 1 << 22
 #: Number of roundings in a least reduced cost; distances between points have the most.
 FEW_ROUNDINGS = 8.0
 #: The remark on items that were solved again.
@@ -74,24 +84,66 @@ Costs = DenseCosts | SparseCosts | PointCosts
 
 
 def solve_proved(
-    method: Method, costs: Costs, options: Any, control: Control, go_on: bool = False
+    method: Method,
+    costs: Costs,
+    options: Any,
+    control: Control,
+    go_on: bool = False,
+    huge: bool = False,
 ) -> Solution:
     """Solve costs to minimise, with at least as many columns as rows, so that prices prove the result.
 
-    Parameters and result are those of a solver: see :func:`..serial_shortest_path.solve`.
+    Parameters and result are those of a solver: see :func:`..serial_shortest_path.solve`. `huge`: whether
+    some cost may be past :func:`preflow.graph.costs.largest_cost`.
     """
+    given = costs
+    if huge and not isinstance(costs, PointCosts):
+        given = replace(costs, huge=True)
+        costs = _cut_off(costs)
     found: Solution = method.solve(costs, options, control, go_on)
     if costs.dtype.kind == "i" or 0 in costs.shape:
         return found
     suspect = np.zeros(len(found.ending), dtype=np.bool_)
     largest = np.zeros(len(suspect)) if found.largest is None else found.largest
-    if not find_large_numbers(found.match, found.u, found.v, found.ending, largest, suspect):
+    find_large_numbers(found.match, found.u, found.v, found.ending, largest, suspect)
+    lost = [] if not huge else _using_cut_off(given, costs, found)
+    if not lost and not suspect.any():
         return found
+    found = found._replace(total=None, gaps={}, exact={})
+    suspect[lost] = False
     try:
-        _mend(method, costs, options, control, found, np.flatnonzero(suspect))
+        with np.errstate(over="ignore", invalid="ignore"):
+            _mend(method, costs, options, control, found, np.flatnonzero(suspect))
+            suspect[lost] = True
+            for item in lost:
+                _finish(given.one(item), control, found, item)
     except StoppedError:
         found.ending[suspect] = STOPPED
-    return found._replace(total=None)
+    return found
+
+
+def _cut_off(costs: DenseCosts | SparseCosts) -> DenseCosts | SparseCosts:
+    """Return costs whose finite values are cut off in size so that solvers can add them up."""
+    limit = largest_cost(costs.dtype, costs.shape[1])
+    values = np.where(np.isfinite(costs.values), np.clip(costs.values, -limit, limit), costs.values)
+    return replace(costs, values=values)
+
+
+def _using_cut_off(given: Costs, costs: Costs, found: Solution) -> list[int]:
+    """Return the solved items that use a cost which was cut off, or do not use one below zero that was.
+
+    Other items are optimal for the costs as given: to raise costs that they do not use leaves them optimal.
+    """
+    rows = np.arange(given.shape[1])
+    items = []
+    for item in np.flatnonzero(found.ending == SOLVED).tolist():
+        one, cut = given.one(item), costs.one(item)
+        assert not isinstance(one, PointCosts)
+        assert not isinstance(cut, PointCosts)
+        used = one.at(0, rows, found.match[item]) != cut.at(0, rows, found.match[item])
+        if used.any() or (one.values < cut.values).any():
+            items.append(item)
+    return items
 
 
 def _mend(
@@ -111,13 +163,30 @@ def _mend(
         if isinstance(again, PointCosts):
             match, u, v, ending = solve_points(again, use_auction=False, reduction=0, control=control)
             found.match[item], found.u[item], found.v[item], found.ending[item] = match, u, v, ending
-            continue
-        solve_rounded(method, again, options, control, found, item)
-        if found.ending[item] != SOLVED:
-            continue
-        rows = np.arange(found.match.shape[1])
-        if not _gap_is_small(again, rows, found.match[item], found.u[item], found.v[item], control.stop):
-            solve_reduced(method, again, options, control, found, item)
+        else:
+            solve_rounded(method, again, options, control, found, item)
+        if found.ending[item] == SOLVED and not is_proved(costs, found, item, control.stop):
+            _finish(again, control, found, item)
+
+
+def _finish(costs: Costs, control: Control, found: Solution, item: int) -> None:
+    """Solve one matrix exactly, and note prices or a gap where rounded prices do not prove the solution."""
+    exact = None if isinstance(costs, PointCosts) else solve_exactly(costs, control, found, item)
+    rows, match = np.arange(costs.shape[1]), found.match[item]
+    at_pairs = costs.at(0, rows, match).astype(np.float64)
+    total = accurate_sum(at_pairs)
+    if not math.isfinite(total):
+        return  # the caller refuses it
+    u, v = found.u[item], found.v[item]
+    gap = proved_gap(costs, 0, rows, match, u, v, total, partial=False, stop=control.stop)
+    assert found.gaps is not None
+    assert found.exact is not None
+    if gap_is_close(gap, at_pairs, costs):
+        return
+    if exact is None:
+        found.gaps[item] = gap
+    else:
+        found.exact[item] = exact
 
 
 @kernel
@@ -247,61 +316,100 @@ def solve_rounded(
     found.match[item], found.u[item], found.v[item] = match, least + u, v
 
 
-def solve_reduced(
-    method: Method,
-    costs: DenseCosts | SparseCosts,
-    options: Any,
-    control: Control,
-    found: Solution,
-    item: int,
-) -> None:
-    """Solve one matrix again, reduced by its prices, while that makes K much smaller; write the best.
+def solve_exactly(
+    costs: DenseCosts | SparseCosts, control: Control, found: Solution, item: int
+) -> ExactPrices | None:
+    """Solve one matrix again in exact arithmetic, from an assignment and its prices; write the solution.
+
+    Returns the prices before rounding; None where the matrix is too large.
 
     Rows that may have any column at cost 0 make the matrix square. The reduced costs of a square matrix have
     the same optimal assignments as its costs.
     """
     _, n, m = costs.shape
     if costs.values.size + (m - n) * m > MOST_PAIRS:
-        return
+        return None
     square = squared(costs.to_sparse())
     square = replace(square, values=_wide(square.values))
     match = np.concatenate([found.match[item], np.setdiff1d(np.arange(m), found.match[item])])
-    v = found.v[item].copy()
+    v = found.v[item]
     u = np.concatenate([found.u[item], np.full(m - n, -v.max())])
-    before = math.inf
-    while not control.stopped:
-        reduced = -excess(u[square.row], v[square.column], square.values)
-        least = np.minimum.reduceat(reduced, square.first[:-1].astype(np.int64))
-        beyond = replace(square, values=reduced - _by_row(square, least))
-        beyond_least = math.fsum(beyond.at(0, np.arange(m), match).tolist())
-        if not 0 < beyond_least < SHARE * before:
-            return
-        ending, match, u_more, v_more = _solve_relative(method, beyond, beyond_least, options, control)
-        if ending != SOLVED:
-            return
-        before, u, v = beyond_least, u + (least + u_more), v + v_more
-        _write_better(costs, found, item, match[:n], u[:n], v)
+    optimal = optimal_prices(square, match, u, v, control)
+    if optimal is None:
+        raise StoppedError
+    match, exact = optimal
+    shift = exact.v.max() if m > n else 0  # columns that are left over have the largest price: 0
+    exact = ExactPrices(exact.u[:n] + shift, exact.v - shift, exact.exponent)
+    u, v = (as_floats(part, exact.exponent) for part in exact[:2])
+    if not (np.isfinite(u).all() and np.isfinite(v).all()):
+        raise CostOverflowError("the costs are so large that prices, sums of costs, pass float64")
+    found.match[item], found.u[item], found.v[item] = match[:n], u, v
+    return exact
 
 
-def _write_better(
-    costs: DenseCosts | SparseCosts,
-    found: Solution,
-    item: int,
+def optimal_prices(
+    costs: SparseCosts,
     match: NDArray[np.int64],
     u: NDArray[np.float64],
     v: NDArray[np.float64],
-) -> None:
-    """Write an assignment if it costs no more than the present one, and prices if they prove more."""
-    rows = np.arange(costs.shape[1])
-    sums = [costs.at(0, rows, pairs).astype(np.float64).tolist() for pairs in (match, found.match[item])]
-    if math.fsum([*sums[0], *(-cost for cost in sums[1])]) <= 0:
-        found.match[item] = match
+    control: Control,
+) -> tuple[NDArray[np.int64], ExactPrices] | None:
+    """Return an optimal assignment of a square matrix of floats, and prices that prove it exactly.
 
-    def gap(u: NDArray[np.float64], v: NDArray[np.float64]) -> float:
-        return proved_gap(costs, 0, rows, found.match[item], u, v, 0.0, partial=False)
+    Parameters
+    ----------
+    costs : SparseCosts
+        Finite floats to minimise; every row has an allowed pair.
+    match : ndarray of int64
+        An assignment, the closer to the best the faster.
+    u, v : ndarray of float64
+        Prices of rows and columns, the closer to the best the faster.
 
-    if gap(u, v) <= gap(found.u[item], found.v[item]):
-        found.u[item], found.v[item] = u, v
+    Returns
+    -------
+    tuple or None
+        The columns of the rows, and prices. None if stopped.
+    """
+    n = len(match)
+    costs = _near(costs, match, u, v)
+    first, row, column = costs.first[:-1].astype(np.int64), costs.row, costs.column
+    keys = row * n + column
+    (values, of_rows, of_columns), exponent = as_integers(costs.values, u, v)
+    while not control.stopped:
+        beyond = values - of_rows[row] - of_columns[column]
+        least = np.minimum.reduceat(beyond, first)
+        beyond = beyond - least[row]
+        of_rows = of_rows + least
+        most = int(beyond[np.searchsorted(keys, np.arange(n) * n + match)].sum())
+        if most == 0:
+            return match, ExactPrices(of_rows, of_columns, exponent)
+        power = max(most.bit_length() - BITS, 0)
+        whole = np.minimum(beyond >> power, (most >> power) + n + 1).astype(np.int64)
+        again = solve_by_paths(replace(costs, values=whole), ShortestPathOptions(row_reduction=0), control)
+        if again.ending[0] != SOLVED:
+            return None
+        match = again.match[0]
+        of_rows = of_rows + (again.u[0].astype(object) << power)
+        of_columns = of_columns + (again.v[0].astype(object) << power)
+    return None
+
+
+def _near(
+    costs: SparseCosts, match: NDArray[np.int64], u: NDArray[np.float64], v: NDArray[np.float64]
+) -> SparseCosts:
+    """Return the pairs that a better assignment may have, and those of the given one.
+
+    No better assignment has a pair whose reduced cost exceeds that of the given assignment. Prices, too,
+    change by no more than that: so pairs of four times as much stay below the prices.
+    """
+    row, column = costs.row, costs.column
+    with np.errstate(over="ignore", invalid="ignore"):
+        beyond = -excess(u[row], v[column], costs.values)
+        beyond = beyond - np.minimum.reduceat(beyond, costs.first[:-1].astype(np.int64))[row]
+        used = match[row] == column
+        lost = 2.0**-98 * (np.abs(u).max() + np.abs(v).max())
+        most = 4 * beyond[used].sum() + len(match) * lost
+        return costs.keep(used | ~(beyond > most))
 
 
 def _solve_relative(

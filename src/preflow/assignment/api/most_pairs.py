@@ -26,8 +26,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arrays import Index, Indices
+from ...arrays import Array, Index, Indices
 from ...certify.assignment import alternating_cover
+from ...certify.exact import ExactPrices, as_integers
 from ...graph.costs import SparseCosts
 from ...kernels.atomics import relaxed_load
 from ...kernels.constants import ONE, ZERO
@@ -65,8 +66,11 @@ SolveAll = Callable[[SparseCosts], Solution]
 
 def solve_with_most_pairs(
     costs: SparseCosts, solve_all: SolveAll, control: Control, found: Solution, item: int
-) -> None:
-    """Write the best assignment with the most pairs, and its prices, as an item of `found`."""
+) -> ExactPrices | None:
+    """Write the best assignment with the most pairs, and its prices, as an item of `found`.
+
+    Returns the prices before rounding, where the rounded ones do not prove the assignment.
+    """
     _, n, m = costs.shape
     found.match[item], found.u[item], found.v[item] = -1, 0, 0
     matching = Matching(
@@ -75,10 +79,11 @@ def solve_with_most_pairs(
     )
     if not match_most(costs.first, costs.column, matching, control.stop):
         found.ending[item] = STOPPED
-        return
+        return None
     rows = np.flatnonzero(matching.row_match != NONE)
     cover = alternating_cover(costs, rows, matching.row_match[rows].astype(np.int64))
     parts = (False, cover.rows, ~cover.columns), (True, ~cover.rows, cover.columns)
+    exact = []
     for swapped, chosen_rows, chosen_columns in parts:
         row, column = np.flatnonzero(chosen_rows), np.flatnonzero(chosen_columns)
         if not len(row) or not len(column):
@@ -87,14 +92,30 @@ def solve_with_most_pairs(
         one = solve_all(part.transposed() if swapped else part)
         found.ending[item] = one.ending[0]
         if one.ending[0] != SOLVED:
-            return
+            return None
         if swapped:
             found.match[item, row[one.match[0]]] = column
             found.u[item, row], found.v[item, column] = one.v[0], one.u[0]
         else:
             found.match[item, row] = column[one.match[0]]
             found.u[item, row], found.v[item, column] = one.u[0], one.v[0]
+        if one.exact:
+            exact.append((row, column, one.exact[0], swapped))
     found.ending[item] = SOLVED
+    return _together(found.u[item], found.v[item], exact) if exact else None
+
+
+def _together(
+    u: Array, v: Array, parts: list[tuple[NDArray[np.int64], NDArray[np.int64], ExactPrices, bool]]
+) -> ExactPrices:
+    """Return the prices of a matrix; those of some parts as they are before rounding."""
+    (of_rows, of_columns), exponent = as_integers(u, v)
+    found = ExactPrices(of_rows, of_columns, exponent)
+    found = found.scaled_to(max(exponent, *(exact.exponent for _, _, exact, _ in parts)))
+    for row, column, exact, swapped in parts:
+        own, other, _ = exact.scaled_to(found.exponent)
+        found.u[row], found.v[column] = (other, own) if swapped else (own, other)
+    return found
 
 
 @kernel

@@ -17,35 +17,52 @@ costs of singles and pairs, and equal to those chosen: see :mod:`preflow.certify
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import AnyArray, Array
-from ...certify.singles import CHUNK, HostCostsOfPairs, Singles, proved_bound
+from ...certify.assignment import excess
+from ...certify.exact import ExactPrices, accurate_sum, as_floats, as_integers
+from ...certify.singles import (
+    CHUNK,
+    HostCostsOfPairs,
+    Singles,
+    chosen_costs,
+    excesses,
+    gap_is_close,
+    proved_bound,
+    proved_gap,
+)
 from ...cuda import runtime
 from ...cuda.runtime import is_on_gpu
-from ...errors import InvalidInputError
+from ...errors import CostOverflowError, InvalidInputError
 from ...graph.cost_edges import CostEdges
 from ...graph.cost_input import as_costs
-from ...graph.costs import LARGEST_INTEGER, DenseCosts, SparseCosts
+from ...graph.costs import LARGEST_INTEGER, DenseCosts, SparseCosts, largest_cost
 from ...graph.device.costs import DeviceCosts
 from ...graph.edge_tables import in_order_of
 from ...graph.placement import as_device_array, host_array
 from ...graph.point_costs import PointCosts
+from ...graph.scaling import solve_costs
 from ...solving.call import Request
 from ...solving.dispatch import find_method
+from ...solving.run import Control
 from ..methods import METHODS
 from ..result import AssignmentResult
 from ..singles_result import AssignmentWithSinglesResult
 from .call import AssignmentCall
+from .float_proof import MOST_PAIRS, SMALL_GAP, SOLVED_AGAIN, optimal_prices
 
 AnyCosts = TypeVar("AnyCosts", bound=DenseCosts | SparseCosts | PointCosts | DeviceCosts)
 #: Up to this part of useful pairs, a dense matrix is solved as a sparse one: its many equal costs are hard.
 #: With about two useful pairs in each of 2,000 rows, that took 0.03 s instead of 2.9 s.
 MOST_USEFUL = 0.1
+#: The rounding errors of a cost less those of two singles, and of prices, relative to these numbers.
+ROUNDING = 8 * float(np.finfo(np.float64).eps)
 
 
 class Reduced(NamedTuple):
@@ -66,7 +83,7 @@ def assign_with_singles(
     cost: AnyArray, maximize: bool, sizes: AnyArray, unmatched_cost: AnyArray, request: Request
 ) -> AssignmentWithSinglesResult:
     """Find the best pairs where singles have a cost: see :func:`preflow.linear_assignment`."""
-    given = as_costs(cost, maximize, sizes, request.most_threads)
+    given = as_costs(cost, maximize, sizes, request.most_threads, may_be_huge=True)
     costs: HostCostsOfPairs = given.on_host() if isinstance(given, DeviceCosts) else given
     if costs.base is not None:
         raise InvalidInputError("with unmatched_cost, integer costs are at most 2**59 in size")
@@ -74,13 +91,51 @@ def assign_with_singles(
     if singles.rows.dtype.kind == "f" and costs.dtype.kind == "i":
         costs, given = _as_floats(costs), _as_floats(given)
     _check_sums(costs, singles)
-    reduced = _reduced(
-        costs, singles, request.method == "auto" and request.device != "cuda", _on_gpu(request)
-    )
-    call = AssignmentCall.prepare(reduced.cost, False, reduced.sizes, False, request)
-    found = call.run(call.assignment, request)
-    with given.current():
-        return _result(costs, given, singles, found)
+    problem = Problem(costs, singles, request)
+    call = problem.call(problem.limit)
+
+    def solve() -> AssignmentWithSinglesResult:
+        found = call.assignment()
+        with given.current(), np.errstate(over="ignore", invalid="ignore"):
+            return _result(problem, given, found, call)
+
+    return call.run(solve, request)
+
+
+class Problem(NamedTuple):
+    """Costs of pairs and of singles, and how to solve them."""
+
+    costs: HostCostsOfPairs
+    singles: Singles
+    request: Request
+
+    @property
+    def limit(self) -> float:
+        """The size at which floats are cut off so that they can be added up; infinite if all can be."""
+        if self.costs.dtype.kind == "i":
+            return np.inf
+        limit = float(largest_cost(np.dtype(np.float64), 4 * sum(self.costs.shape[1:])))
+        return limit if self.costs.huge or max(map(_size, self.singles)) > limit else np.inf
+
+    def call(self, limit: float) -> AssignmentCall:
+        """Return a call that solves the assignment problem with costs cut off at a limit."""
+        may_choose = self.request.method == "auto" and self.request.device != "cuda"
+        reduced = _reduced(self.costs, self.singles, may_choose, _on_gpu(self.request), limit)
+        return AssignmentCall.prepare(reduced.cost, False, reduced.sizes, False, self.request)
+
+    def one(self, item: int) -> Problem:
+        """Return the problem of one item."""
+        one = self.costs.one(item)
+        if isinstance(one, DenseCosts):
+            one = replace(one, restore=None, labels=None)
+        _, n, m = one.shape
+        own = Singles(self.singles.rows[item : item + 1, :n], self.singles.columns[item : item + 1, :m])
+        return Problem(one, own, self.request)
+
+    @property
+    def alone(self) -> Singles:
+        """The costs of singles of the first item."""
+        return Singles(self.singles.rows[0], self.singles.columns[0])
 
 
 def _as_floats(costs: AnyCosts) -> AnyCosts:
@@ -151,27 +206,30 @@ def _on_gpu(request: Request) -> bool:
     return find_method(METHODS, request.method).device == "cuda"
 
 
-def _reduced(costs: HostCostsOfPairs, singles: Singles, may_choose: bool, on_gpu: bool) -> Reduced:
-    """Return the assignment problem.
+def _reduced(
+    costs: HostCostsOfPairs, singles: Singles, may_choose: bool, on_gpu: bool, limit: float
+) -> Reduced:
+    """Return the assignment problem, with all costs cut off at a limit in size.
 
     `may_choose` says whether dense costs may become sparse. Methods on a GPU take no sparse costs, so the
     distances of points become dense ones for them.
     """
     sign = -1 if costs.maximize else 1
     _, n, m = costs.shape
+    singles = Singles(*(_cut_off(part, limit) for part in singles))
     if isinstance(costs, SparseCosts):
         row, column = costs.row, costs.column.astype(np.int64)
-        change = sign * (costs.values - singles.rows[0][row] - singles.columns[0][column])
+        change = sign * (_cut_off(costs.values, limit) - singles.rows[0][row] - singles.columns[0][column])
         useful = change < 0
         return Reduced(_with_columns_of_singles(row[useful], column[useful], change[useful], n, m), None)
     if isinstance(costs, PointCosts) and on_gpu:
-        change = costs.block(0, n) - singles.rows[0, :, None]
+        change = _cut_off(costs.block(0, n), limit) - singles.rows[0, :, None]
         change -= singles.columns[0]
         change *= sign
         return Reduced(np.minimum(change, 0, out=change)[None], None)
     if isinstance(costs, PointCosts):
-        return Reduced(_with_columns_of_singles(*_useful_points(costs, singles), n, m), None)
-    change = costs.values - singles.rows[:, :, None]
+        return Reduced(_with_columns_of_singles(*_useful_points(costs, singles, limit), n, m), None)
+    change = _cut_off(costs.values, limit) - singles.rows[:, :, None]
     change -= singles.columns[:, None, :]
     change *= sign
     if may_choose and not costs.leading:
@@ -184,8 +242,20 @@ def _reduced(costs: HostCostsOfPairs, singles: Singles, may_choose: bool, on_gpu
     return Reduced(change.reshape(*costs.leading, *change.shape[1:]), sizes)
 
 
+def _cut_off(values: Array, limit: float) -> Array:
+    """Return numbers cut off at a limit in size; infinite ones stay, and so do integers."""
+    if limit == np.inf:
+        return values
+    return np.where(np.isfinite(values), np.clip(values, -limit, limit), values)
+
+
+def _size(values: Array) -> float:
+    """Return the size of the largest finite number."""
+    return float(np.abs(values).max(where=np.isfinite(values), initial=0.0))
+
+
 def _useful_points(
-    costs: PointCosts, singles: Singles
+    costs: PointCosts, singles: Singles, limit: float
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
     """Return the pairs of points that are better than two singles: rows, columns, and what they change.
 
@@ -196,7 +266,8 @@ def _useful_points(
     step = max(1, CHUNK // max(m, 1))
     parts: list[tuple[Array, ...]] = []
     for begin in range(0, n if m else 0, step):
-        change = costs.block(begin, begin + step) - singles.rows[0, begin : begin + step, None]
+        change = _cut_off(costs.block(begin, begin + step), limit)
+        change -= singles.rows[0, begin : begin + step, None]
         change -= singles.columns[0]
         change *= sign
         row, column = np.nonzero(change < 0)
@@ -217,33 +288,39 @@ def _with_columns_of_singles(
 
 
 def _result(
-    costs: HostCostsOfPairs,
-    of_caller: HostCostsOfPairs | DeviceCosts,
-    singles: Singles,
-    found: AssignmentResult,
+    problem: Problem, of_caller: HostCostsOfPairs | DeviceCosts, found: AssignmentResult, call: AssignmentCall
 ) -> AssignmentWithSinglesResult:
     """Return the pairs that are better than two singles, the total cost, and the prices that prove it.
 
     `of_caller` are the same costs where the caller has them: there go the arrays of the result.
     """
+    costs, singles, _ = problem
     items, n, m = costs.shape
     leading = _leading(costs)
-    row, column, u, v = (
-        np.array(found._by_item(part)) for part in (found.row, found.column, found.u, found.v)
-    )
-    sizes = costs.sizes if isinstance(costs, DenseCosts) else None
-    counts = np.tile(np.array([n, m]), (items, 1)) if sizes is None else sizes
-    row, column, total = _better_pairs(costs, singles, row, column)
-    inside = np.arange(n) < counts[:, :1], np.arange(m) < counts[:, 1:]
-    for part, counted in zip(singles, inside, strict=True):
-        total += np.where(counted, part, 0).sum(axis=1)
-    u, v = _prices(u.astype(total.dtype), v.astype(total.dtype), inside, counts, m)
-    sign = -1 if costs.maximize else 1
-    u = np.where(inside[0], singles.rows + sign * u, 0)
-    v = np.where(inside[1], singles.columns + sign * v, 0)
-    bound = total
-    if found.status != "optimal":
-        bound = np.array([_bound(costs, singles, u, v, item) for item in range(items)])
+    choices = _choices(problem, found, problem.limit)
+    ended = found.status != "time-limit"
+    gaps: dict[int, float] = {}
+    exact: dict[int, ExactPrices] = {}
+    if ended and costs.dtype.kind == "f":
+        for item in choices.suspects(problem):
+            answer, gap, prices = _proved(problem.one(item), choices.answer(item), call)
+            choices = choices.with_answer(item, answer)
+            if prices is not None:
+                exact[item] = prices
+            elif gap > 0:
+                gaps[item] = gap
+    total = choices.totals(problem)
+    if total.dtype.kind == "f" and not np.isfinite(total).all():
+        raise CostOverflowError("the costs of pairs and singles add up to more than float64 can hold")
+    bound = total.copy()
+    for item in gaps if ended else range(items):
+        one, answer = problem.one(item), choices.answer(item)
+        if total.dtype.kind == "i":
+            bound[item] = proved_bound(one.costs, one.alone, *answer[2:])
+        else:
+            sign = -1 if costs.maximize else 1
+            gap = proved_gap(one.costs, one.alone, answer, float(total[item]))
+            bound[item] = np.nextafter(total[item] - sign * gap, -sign * np.inf)
     lower, upper = (total, bound) if costs.maximize else (bound, total)
 
     def given(values: Array, each: tuple[int, ...] = ()) -> Any:
@@ -253,9 +330,11 @@ def _result(
             return values.tolist()[0]
         return of_caller.to_caller(of_caller.xp.asarray(values.reshape(shape)))
 
-    row, column, u, v = (given(part, part.shape[1:]) for part in (row, column, u, v))
+    row, column, u, v = (given(part, part.shape[1:]) for part in choices[:4])
     return AssignmentWithSinglesResult(
-        status=found.status,
+        status=call.control.status(
+            call.method, ended and not (gaps and call.control.stopped), close=not gaps
+        ),
         lower_bound=given(lower),
         upper_bound=given(upper),
         stats=found.stats,
@@ -266,36 +345,316 @@ def _result(
         costs=of_caller,
         partial=True,
         unmatched_cost=(given(singles.rows, (n,)), given(singles.columns, (m,))),
+        _exact=exact or None,
     )
 
 
+class Answer(NamedTuple):
+    """The pairs of one item by ascending rows, and the prices of its rows and columns."""
+
+    row: NDArray[np.int64]
+    column: NDArray[np.int64]
+    u: Array
+    v: Array
+
+
+class Choices(NamedTuple):
+    """The answers for all items: pairs, -1 behind those of each item, prices, and how many of each side."""
+
+    row: NDArray[np.int64]
+    column: NDArray[np.int64]
+    u: Array
+    v: Array
+    counts: NDArray[np.int64]
+
+    def answer(self, item: int) -> Answer:
+        """Return the answer for one item."""
+        paired = self.row[item] >= 0
+        (n, m), row, column = self.counts[item].tolist(), self.row[item], self.column[item]
+        return Answer(row[paired], column[paired], self.u[item, :n], self.v[item, :m])
+
+    def with_answer(self, item: int, answer: Answer) -> Choices:
+        """Return choices with the answer for one item exchanged."""
+        more = max(len(answer.row) - self.row.shape[1], 0)
+        row, column = (
+            np.pad(part, ((0, 0), (0, more)), constant_values=-1) for part in (self.row, self.column)
+        )
+        for part, pairs in ((row, answer.row), (column, answer.column)):
+            part[item] = -1
+            part[item, : len(pairs)] = pairs
+        u, v = self.u.copy(), self.v.copy()
+        u[item, : len(answer.u)], v[item, : len(answer.v)] = answer.u, answer.v
+        most = int((row >= 0).sum(axis=1).max(initial=0))
+        return Choices(row[:, :most].copy(), column[:, :most].copy(), u, v, self.counts)
+
+    def chosen(self, problem: Problem) -> tuple[Array, Array]:
+        """Return the costs of the pairs of each item, and those of its singles; 0 elsewhere."""
+        paired = self.row >= 0
+        item = np.nonzero(paired)[0]
+        pairs = np.zeros(self.row.shape, dtype=self.u.dtype)
+        pairs[paired] = problem.costs.at(
+            item if isinstance(problem.costs, DenseCosts) else 0, self.row[paired], self.column[paired]
+        )
+        alone = []
+        for side, (part, names) in enumerate(zip(problem.singles, self[:2], strict=True)):
+            left = np.arange(part.shape[1]) < self.counts[:, side, None]
+            left[item, names[paired]] = False
+            alone.append(np.where(left, part, 0))
+        return pairs, np.concatenate(alone, axis=1)
+
+    def totals(self, problem: Problem) -> Array:
+        """Return the cost of the pairs and the singles of each item."""
+        chosen = np.concatenate(self.chosen(problem), axis=1)
+        if chosen.dtype.kind == "i":
+            sums: Array = chosen.sum(axis=1)
+            return sums
+        return np.array([accurate_sum(part) for part in chosen], dtype=np.float64)
+
+    def suspects(self, problem: Problem) -> list[int]:
+        """Return the items in which rounding may have changed the choice, or prices may prove too little.
+
+        They are those in which all numbers together, times their rounding errors, are not small beside the
+        costs of the pairs: what singles cost may be large, and the same for every choice.
+        """
+        pairs, alone = self.chosen(problem)
+        if problem.limit < np.inf:
+            return list(range(len(pairs)))
+        size = np.abs(pairs).sum(axis=1)
+        size = np.where(size > 0, size, np.abs(alone).sum(axis=1))
+        numbers = np.zeros(len(size))
+        for side, (part, prices) in enumerate(zip(problem.singles, (self.u, self.v), strict=True)):
+            inside = np.arange(part.shape[1]) < self.counts[:, side, None]
+            sizes = np.where(inside, np.abs(part) + np.abs(prices), 0)
+            numbers += sizes.sum(axis=1) + self.counts.min(axis=1) * sizes.max(axis=1, initial=0)
+        found: list[int] = np.flatnonzero(~(numbers * ROUNDING <= SMALL_GAP * size)).tolist()
+        return found
+
+
+def _choices(problem: Problem, found: AssignmentResult, limit: float) -> Choices:
+    """Return the pairs that are better than two singles, with the prices, of an assignment of `_reduced`."""
+    costs, singles, _ = problem
+    items, n, m = costs.shape
+    row, column, u, v = (
+        np.array(found._by_item(part)) for part in (found.row, found.column, found.u, found.v)
+    )
+    sizes = costs.sizes if isinstance(costs, DenseCosts) else None
+    counts = np.tile(np.array([n, m]), (items, 1)) if sizes is None else sizes
+    cut = Singles(*(_cut_off(part, limit) for part in singles))
+    row, column = _better_pairs(costs, cut, row, column, limit)
+    inside = np.arange(n) < counts[:, :1], np.arange(m) < counts[:, 1:]
+    u, v = _prices(u.astype(cut.rows.dtype), v.astype(cut.rows.dtype), inside, counts, m)
+    sign = -1 if costs.maximize else 1
+    u = np.where(inside[0], cut.rows + sign * u, 0)
+    v = np.where(inside[1], cut.columns + sign * v, 0)
+    return Choices(row, column, u, v, counts)
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """A solve of one item with costs cut off at a limit: see :func:`preflow.graph.scaling.solve_costs`."""
+
+    problem: Problem
+    answer: Answer
+    limit: float
+    finished: bool
+
+    @classmethod
+    def of(cls, problem: Problem, answer: Answer, limit: float, finished: bool = True) -> Attempt:
+        """Return an attempt whose prices exceed no cost as given."""
+        row, column, u, v = answer
+        sign = -1 if problem.costs.maximize else 1
+        above = excesses(problem.costs, problem.alone, u, v)
+        most = np.finfo(np.float64).max
+        u, v = (np.clip(p - sign * e, -most, most) for p, e in zip((u, v), above, strict=True))
+        return cls(problem, Answer(row, column, u, v), limit, finished)
+
+    @cached_property
+    def chosen(self) -> Array:
+        """The costs of the pairs and of the singles, as given."""
+        return chosen_costs(self.problem.costs, self.problem.alone, self.answer.row, self.answer.column)
+
+    @cached_property
+    def cost(self) -> float:
+        """What these sum to."""
+        return accurate_sum(self.chosen)
+
+    @cached_property
+    def gap(self) -> float:
+        """By how much they may exceed an optimum; infinite where float64 cannot hold the cost."""
+        if not np.isfinite(self.cost):
+            return np.inf
+        return proved_gap(self.problem.costs, self.problem.alone, self.answer, self.cost)
+
+    @property
+    def close(self) -> bool:
+        """Whether the gap is small beside the pairs; where these cost nothing, beside all that is chosen."""
+        pairs = self.chosen[: len(self.answer.row)]
+        return gap_is_close(self.gap, pairs if pairs.any() else self.chosen)
+
+    @property
+    def largest(self) -> float:
+        """The largest size of a cost that is chosen."""
+        return _size(self.chosen)
+
+    @property
+    def used_cut_off(self) -> bool:
+        """Whether a cost is chosen that was cut off, or one below zero that was is not."""
+        costs, alone, _ = self.problem
+        sign = -1 if costs.maximize else 1
+        chosen = sign * self.chosen
+        below = sum(int((sign * part < -self.limit).sum()) for part in alone)
+        if not isinstance(costs, PointCosts):
+            values = sign * costs.values
+            below += int(((values < -self.limit) & np.isfinite(values)).sum())
+        elif sign < 0:
+            return True  # of the largest distances, nothing is known without a look at all of them
+        return bool((chosen > self.limit).any() or int((chosen < -self.limit).sum()) != below)
+
+
+def _proved(
+    problem: Problem, answer: Answer, call: AssignmentCall
+) -> tuple[Answer, float, ExactPrices | None]:
+    """Return an answer for one item that is proved; or by how much it may exceed an optimum.
+
+    Where rounded prices do not prove it, the third value has the exact ones.
+    """
+    largest = max(_size(part) for part in (*problem.singles, _values(problem.costs)))
+    first = Attempt.of(problem, answer, min(problem.limit, largest))
+
+    def solve(limit: float) -> Attempt:
+        if limit == first.limit:
+            return first
+        again = problem.call(limit)
+        again.control = call.control
+        found = again.assignment()
+        call.control.remarks[:] = [*dict.fromkeys([*call.control.remarks, SOLVED_AGAIN])]
+        choices = _choices(problem, found, limit)
+        return Attempt.of(problem, choices.answer(0), limit, found.status != "time-limit")
+
+    best = solve_costs(solve, first.limit)
+    exact = None
+    if not best.close and not call.control.stopped:
+        exact = _solved_exactly(best, call.control)
+        if exact is not None:
+            best = Attempt.of(problem, exact[0], best.limit)
+    if gap_is_close(best.gap, best.chosen):
+        return best.answer, 0.0, None
+    return (best.answer, best.gap, None) if exact is None else (exact[0], 0.0, exact[1])
+
+
+def _values(costs: HostCostsOfPairs) -> Array:
+    """Return costs of pairs, all of them or, of points, one that none exceeds."""
+    return np.array([costs.largest()]) if isinstance(costs, PointCosts) else costs.values
+
+
+def _solved_exactly(attempt: Attempt, control: Control) -> tuple[Answer, ExactPrices] | None:
+    """Solve one item in exact arithmetic, from an answer; None if stopped, or too large.
+
+    It is an assignment without differences of costs: each row gets a column of its own, each column a row of
+    its own, in which they are single. If row and column are a pair, their own column and row are one, too, of
+    cost 0.
+    """
+    problem, (row, column, u, v) = attempt.problem, attempt.answer
+    sign = -1 if problem.costs.maximize else 1
+    _, n, m = problem.costs.shape
+    u, v = sign * u, sign * v
+    i, j, values = _useful_pairs(problem, u, v, row, column, attempt.gap)
+    if 2 * len(i) + n + m > MOST_PAIRS:
+        return None
+    of_rows, of_columns = np.arange(n), np.arange(m)
+    rows = np.concatenate([i, of_rows, n + of_columns, n + j])
+    columns = np.concatenate([j, m + of_rows, of_columns, m + i])
+    numbers = np.concatenate([values, *(sign * part for part in problem.alone), np.zeros(len(i))])
+    order = np.lexsort((columns, rows))
+    first = np.zeros(n + m + 1, dtype=np.uint64)
+    np.cumsum(np.bincount(rows, minlength=n + m), out=first[1:])
+    square = SparseCosts(first, columns[order].astype(np.uint32), numbers[order], n + m)
+    match = np.concatenate([m + of_rows, of_columns])
+    match[row], match[n + column] = column, m + row
+    found = optimal_prices(
+        square, match, np.concatenate([u, np.zeros(m)]), np.concatenate([v, np.zeros(n)]), control
+    )
+    if found is None:
+        return None
+    match, prices = found
+    exact = ExactPrices(
+        sign * (prices.u[:n] + prices.v[m:]), sign * (prices.v[:m] + prices.u[n:]), prices.exponent
+    )
+    row = np.flatnonzero(match[:n] < m)
+    column = match[row]
+    (cost, first_alone, second_alone), _ = as_integers(
+        *(sign * part for part in (problem.costs.at(0, row, column), problem.alone.rows[row])),
+        sign * problem.alone.columns[column],
+    )
+    better = (cost < first_alone + second_alone).astype(bool)
+    rounded = [as_floats(part, exact.exponent) for part in exact[:2]]
+    if not all(np.isfinite(part).all() for part in rounded):
+        raise CostOverflowError("the costs are so large that prices, sums of costs, pass float64")
+    return Answer(row[better], column[better], *rounded), exact
+
+
+def _useful_pairs(
+    problem: Problem, u: Array, v: Array, row: Array, column: Array, gap: float
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """Return the pairs of a better answer, and those of the given one, with their costs to minimise.
+
+    No better answer has a pair whose cost exceeds its prices by more than the gap; and prices change by no
+    more than that: pairs of eight times as much stay above the prices.
+    """
+    costs = problem.costs
+    sign = -1 if costs.maximize else 1
+    _, n, m = costs.shape
+    partner = np.full(n, -1)
+    partner[row] = column
+    parts = []
+    step = n if isinstance(costs, SparseCosts) else max(1, CHUNK // max(m, 1))
+    for begin in range(0, n, max(step, 1)):
+        if isinstance(costs, SparseCosts):
+            i, j, values = costs.row, costs.column.astype(np.int64), costs.values
+        else:
+            part = slice(begin, begin + step)
+            block = (
+                costs.block(begin, begin + step) if isinstance(costs, PointCosts) else costs.values[0, part]
+            )
+            i, j = np.nonzero(np.isfinite(block))
+            values, i = block[i, j], i + begin
+        values = sign * values.astype(np.float64)
+        with np.errstate(over="ignore", invalid="ignore"):
+            beyond = -excess(u[i], v[j], values)
+            lost = 2.0**-98 * (n + m) * (np.abs(u).max(initial=0) + np.abs(v).max(initial=0))
+            kept = (partner[i] == j) | ~(beyond > 8 * gap + lost)
+        parts.append((i[kept], j[kept], values[kept]))
+    if not parts:
+        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0)
+    i, j, values = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return i, j, values
+
+
 def _better_pairs(
-    costs: HostCostsOfPairs, singles: Singles, row: Array, column: Array
-) -> tuple[Array, Array, Array]:
+    costs: HostCostsOfPairs, singles: Singles, row: Array, column: Array, limit: float
+) -> tuple[Array, Array]:
     """Return the pairs that cost less than two singles, with -1 behind those of each item.
 
-    The third array has what the pairs of each item change in the cost of all singles.
+    The costs of singles are cut off at the limit, and those of pairs will be.
     """
     items, _, m = costs.shape
     where = np.arange(items)[:, None]
     pair = (row >= 0) & (column < m)
     places = where, np.where(pair, row, 0), np.where(pair, column, 0)
-    change = np.zeros(row.shape, dtype=singles.rows.dtype)
     if pair.any():
         value = (
             costs.at(0, row[pair], column[pair])
             if isinstance(costs, SparseCosts | PointCosts)
             else costs.values[places][pair]
         )
-        change[pair] = value - singles.rows[places[0], places[1]][pair]
-        change[pair] -= singles.columns[places[0], places[2]][pair]
-    pair &= (-change if costs.maximize else change) < 0
-    change[~pair] = 0
+        change = _cut_off(value, limit) - singles.rows[places[0], places[1]][pair]
+        change = change - singles.columns[places[0], places[2]][pair]
+        pair[pair] = (-change if costs.maximize else change) < 0
     order = np.argsort(~pair, axis=1, kind="stable")
     row, column, pair = (np.take_along_axis(part, order, axis=1) for part in (row, column, pair))
     row[~pair], column[~pair] = -1, -1
     most = int(pair.sum(axis=1).max(initial=0))
-    return np.ascontiguousarray(row[:, :most]), np.ascontiguousarray(column[:, :most]), change.sum(axis=1)
+    return np.ascontiguousarray(row[:, :most]), np.ascontiguousarray(column[:, :most])
 
 
 def _prices(
@@ -311,10 +670,3 @@ def _prices(
     shift = np.where(wide, of_columns, -np.where(of_rows == lowest, 0, of_rows))
     shift = np.where((of_columns == lowest) & wide, 0, shift)[:, None]
     return np.minimum(u + shift, 0), np.minimum(v[:, :m] - shift, 0)
-
-
-def _bound(costs: HostCostsOfPairs, singles: Singles, u: Array, v: Array, item: int) -> Any:
-    one = costs.one(item)
-    _, n, m = one.shape
-    own = Singles(singles.rows[item, :n], singles.columns[item, :m])
-    return proved_bound(one, own, u[item, :n], v[item, :m])

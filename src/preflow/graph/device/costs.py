@@ -100,6 +100,12 @@ class DeviceCosts(DeviceArrays):
         """Properties of the costs, computed at first use, in one pass over them."""
         return _extent(self)
 
+    @property
+    def huge(self) -> bool:
+        """Whether some float is past :func:`preflow.graph.costs.largest_cost`."""
+        least, most, _, infinite = self.extent
+        return check_extent(least, most, self.maximize, min(self.shape[1:]), infinite=infinite)
+
     def on_host(self) -> DenseCosts:
         """Return the costs in the host's memory; copied once."""
         return self._host_copy
@@ -109,7 +115,7 @@ class DeviceCosts(DeviceArrays):
         with self.current():
             values = self.device.to_host(self.values)
         wide = values.astype(np.int64, copy=False) if values.dtype.kind == "i" else values
-        return DenseCosts(wide, self.leading, self.maximize, self.sizes)
+        return DenseCosts(wide, self.leading, self.maximize, self.sizes, huge=self.huge)
 
     def one_on_host(self, item: int) -> DenseCosts:
         """Return one of the items, with the rows and columns that it uses, in the host's memory."""
@@ -157,10 +163,10 @@ def costs_on_device(cost: AnyArray, maximize: bool, sizes: AnyArray) -> DeviceCo
 
 
 def check_on_device(costs: DeviceCosts) -> None:
-    """Raise InvalidInputError unless solvers can add the costs up."""
-    least, most, has_nan, infinite = costs.extent
-    size = min(costs.shape[1:])
-    check_extent(least, most, costs.maximize, size, has_nan=has_nan, infinite=infinite)
+    """Raise InvalidInputError if a cost is NaN or infinitely good, or integers are too large to be added."""
+    if costs.extent.has_nan:
+        costs.on_host().fitted(1)  # raises, and names the place
+    _ = costs.huge
 
 
 def copied_to_device(costs: DenseCosts, device: Device) -> DeviceCosts:
