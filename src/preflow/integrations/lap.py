@@ -6,12 +6,16 @@ purpose.
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arrays import Array
+from ..arrays import AnyArray, Array
 from ..assignment.api import linear_assignment
-from ..errors import InvalidInputError, InvalidTypeError
+from ..assignment.result import AssignmentResult
+from ..errors import CostOverflowError, InfeasibleError, InvalidInputError, InvalidTypeError
 
 #: The kinds of floats that lap's ``fp_version`` names. They change nothing here.
 FP_1, FP_2, FP_DYNAMIC = 1, 2, 3
@@ -72,7 +76,7 @@ def lapjv(
 
 def lapjvx(
     cost: ArrayLike, extend_cost: bool = False, cost_limit: float = np.inf, return_cost: bool = True
-) -> tuple[float, NDArray[np.int64], NDArray[np.int64]] | tuple[NDArray[np.int64], NDArray[np.int64]]:
+) -> tuple[float, Array, Array] | tuple[Array, Array]:
     """Pair rows with columns and return the pairs, as ``lap.lapjvx`` does.
 
     Parameters
@@ -84,8 +88,9 @@ def lapjvx(
     -------
     cost : float
         If `return_cost` is true.
-    row_indices, col_indices : ndarray of int64
-        Rows in ascending order and the column of each.
+    row_indices, col_indices : ndarray of int64 and int32
+        The pairs, in the order of the rows. If there are more rows than columns, in the order of the columns,
+        and the dtypes are exchanged.
 
     Raises
     ------
@@ -95,10 +100,14 @@ def lapjvx(
     Examples
     --------
     >>> total, row, column = lapjvx([[4, 1], [2, 0], [3, 2]])
-    >>> total, row.tolist(), column.tolist()
-    (3.0, [0, 1], [1, 0])
+    >>> total, row.tolist(), column.tolist()  # in the order of the columns, which are fewer
+    (3.0, [1, 0], [0, 1])
     """
-    total, row, column, _ = _solve(cost, cost_limit)
+    total, row, column, (n, m) = _solve(cost, cost_limit)
+    row, column = (
+        row.astype(np.int64 if n <= m else np.int32),
+        column.astype(np.int32 if n <= m else np.int64),
+    )
     return (total, row, column) if return_cost else (row, column)
 
 
@@ -117,7 +126,7 @@ def lapjvxa(
     cost : float
         If `return_cost` is true.
     assignments : ndarray of int32, shape (k, 2)
-        A row and its column in each line.
+        A row and its column in each line, in the order of :func:`lapjvx`.
 
     Raises
     ------
@@ -201,7 +210,7 @@ def lapmod(
     row = np.repeat(np.arange(n), np.diff(begins))
     if ((np.diff(column) <= 0) & (np.diff(row) == 0)).any():
         raise InvalidInputError("the columns of a row in kk must ascend")
-    found = linear_assignment((row, column, values), shape=(int(n), int(n)))
+    found = _assigned((row, column, values), shape=(int(n), int(n)))
     x, y = _maps(found.row, found.column, (int(n), int(n)))
     return (float(found.cost), x, y) if return_cost else (x, y)
 
@@ -209,18 +218,34 @@ def lapmod(
 def _solve(
     cost: ArrayLike, cost_limit: float
 ) -> tuple[float, NDArray[np.int64], NDArray[np.int64], tuple[int, int]]:
-    """Return the cost of the pairs, their rows and columns, and the shape of the matrix."""
+    """Return the cost of the pairs, their rows and columns in the order of lapx, and the matrix's shape."""
     matrix = _numbers(cost, "cost", 2)
     limit = float(cost_limit)
     if np.isnan(limit) or limit == -np.inf:
         raise InvalidInputError(f"cost_limit must be finite or infinity, got {cost_limit!r}")
-    unmatched = None if limit == np.inf else (limit / 2, limit / 2)
-    found = linear_assignment(matrix, unmatched_cost=unmatched)
-    row, column = found.row.astype(np.int64), found.column.astype(np.int64)
-    order = np.argsort(row, kind="stable")
-    row, column = row[order], column[order]
-    total = float(matrix[row, column].sum(dtype=np.float64))
-    return total, row, column, (matrix.shape[0], matrix.shape[1])
+    n, m = matrix.shape
+    try:
+        found = _assigned(matrix, unmatched_cost=None if limit == np.inf else (limit / 2, limit / 2))
+    except CostOverflowError:
+        # Any limit past all costs together asks for as many pairs as there can be.
+        most = 2 * (n + m) * float(np.abs(matrix).max(where=np.isfinite(matrix), initial=0.0))
+        if not most < limit:
+            raise
+        found = _assigned(matrix, unmatched_cost=(most, most))
+    order = np.argsort(found.row if n <= m else found.column, kind="stable")
+    row, column = found.row[order], found.column[order]
+    return math.fsum(matrix[row, column].tolist()), row, column, (n, m)
+
+
+def _assigned(cost: AnyArray, **arguments: Any) -> AssignmentResult:
+    """Solve an assignment problem; lap's functions have no place for bounds, and no `partial`."""
+    try:
+        found = linear_assignment(cost, **arguments)
+    except InfeasibleError as error:
+        error.advice = ()
+        raise
+    found.check_optimal()
+    return found
 
 
 def _maps(

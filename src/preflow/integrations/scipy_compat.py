@@ -17,7 +17,13 @@ from ..arrays import AnyArray, Array
 from ..assignment.api import linear_assignment
 from ..assignment.result import AssignmentResult
 from ..bipartite.api import bipartite_matching
-from ..errors import CapacityOverflowError, InfeasibleError, InvalidInputError, InvalidTypeError
+from ..errors import (
+    CapacityOverflowError,
+    CostOverflowError,
+    InfeasibleError,
+    InvalidInputError,
+    InvalidTypeError,
+)
 from ..graph.costs import LARGEST_INTEGER
 from ..graph.network import FlowNetwork
 from ..graph.sparse_input import read_sparse
@@ -26,8 +32,8 @@ from ..maxflow.api import max_flow
 if TYPE_CHECKING:
     import scipy.sparse
 
-#: Floats beyond this are taken times the second number: their sums would overflow.
-HUGE, SMALLER = 1e200, 2.0**-400
+#: Floats whose sum is past float64 are taken times this.
+SMALLER = 2.0**-64
 #: The formats that SciPy's matching functions take.
 FORMATS = ("csr", "csc", "coo")
 INT32_MAX = np.iinfo(np.int32).max
@@ -72,22 +78,33 @@ def linear_sum_assignment(
     """
     matrix: AnyArray = cost_matrix if hasattr(cost_matrix, "tocsr") else _as_matrix(cost_matrix)
     values = matrix.data if hasattr(matrix, "tocsr") else matrix
-    result = _assign(_within_range(matrix), values, bool(maximize), "cost matrix is infeasible")
+    result = _assign(_as_added(matrix), values, bool(maximize), "cost matrix is infeasible")
     return result.row.copy(), result.column.copy()
 
 
 def _assign(cost: AnyArray, values: Array, maximize: bool, infeasible: str) -> AssignmentResult:
-    """Solve an assignment problem with SciPy's error messages."""
+    """Solve an assignment problem with SciPy's error messages.
+
+    Raises
+    ------
+    NotOptimalError
+        Float64 does not allow a closer proof: SciPy's functions have no place for bounds.
+    """
     try:
-        return linear_assignment(cost, maximize=maximize)
+        try:
+            result = linear_assignment(cost, maximize=maximize)
+        except CostOverflowError:
+            result = linear_assignment(cost * SMALLER, maximize=maximize)
     except InfeasibleError as error:
-        error.args = (f"{infeasible}: {error}",)
+        error.args, error.advice = (f"{infeasible}: {error.problem}",), ()  # SciPy has no such argument
         raise
     except InvalidInputError as error:
         endless = np.inf if maximize else -np.inf
         if values.dtype.kind == "f" and (np.isnan(values) | (values == endless)).any():
             error.args = (f"matrix contains invalid numeric entries: {error}",)
         raise
+    result.check_optimal()
+    return result
 
 
 def _as_matrix(values: Any) -> Array:
@@ -112,16 +129,12 @@ def _as_matrix(values: Any) -> Array:
     return matrix
 
 
-def _within_range(matrix: Any) -> Any:
-    """Return costs that SciPy takes as costs that can be added up: floats, and smaller by a power of two."""
+def _as_added(matrix: Any) -> Any:
+    """Return integers that are too large to be added up as floats, as SciPy takes them."""
     if hasattr(matrix, "tocsr") or not matrix.size:
         return matrix
     if matrix.dtype.kind in "iu" and max(int(matrix.max()), -int(matrix.min())) > LARGEST_INTEGER:
         return matrix.astype(np.float64)
-    if matrix.dtype == np.float64:
-        finite = matrix[np.isfinite(matrix)]
-        if np.abs(finite).max(initial=0.0) > HUGE:
-            return matrix * SMALLER
     return matrix
 
 
@@ -312,7 +325,7 @@ def min_weight_full_bipartite_matching(
         kept = weights != 0
         row, column, weights = row[kept], column[kept], weights[kept]
     # Weights that are stored several times add up.
-    matrix = coo_array((_within_range(weights), (row, column)), shape=(n, m))
+    matrix = coo_array((_as_added(weights), (row, column)), shape=(n, m))
     result = _assign(matrix, weights, maximize, "no full matching exists")
     partners = (np.int64, np.int32) if n <= m else (np.int32, np.int64)
     return result.row.astype(partners[0]), result.column.astype(partners[1])
