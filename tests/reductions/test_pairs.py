@@ -118,9 +118,9 @@ def test_wrong_assignments_are_refused() -> None:
     found = reductions.AssignmentAsTransport.of([[4, 1, 3], [1, 0, 5]]).solve()
     parts = [found.row, found.column, found.u, found.v]
     for place, wrong, message in (
-        (1, [1, 1], "not every column"),
-        (1, [0, 2], "the pairs cost 9"),
-        (3, np.zeros(3, dtype=np.int64), "the prices prove 1"),
+        (1, [1, 1], "a column is in two pairs"),
+        (1, [0, 2], "singles cost 9"),
+        (3, np.zeros(3, dtype=np.int64), "the prices exceed"),
     ):
         arrays = [*parts[:place], np.array(wrong), *parts[place + 1 :]]
         with pytest.raises(VerificationError, match=message):

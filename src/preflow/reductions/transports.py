@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arrays import AnyArray, Array
-from ..certify.assignment import proved_bound
 from ..certify.exact import exact_dot
+from ..certify.fields import checked_array, checked_number
+from ..certify.singles import Singles, check_singles, proved_gap
 from ..certify.transport import plan_gap
 from ..drawing.pairs import check_cells, draw_costs
 from ..errors import (
@@ -40,9 +41,6 @@ from .base import CostReduction, check_fits, freeze, one_matrix
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-#: Relative rounding error that sums of float costs may have.
-ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -82,20 +80,25 @@ class PricedAssignment(DrawnResult):
         VerificationError
             The proof fails: please report it as a bug.
         """
-        _, n, m = self.costs.shape
-        for name, numbers in (("row", self.row), ("column", self.column)):
-            if len(np.unique(numbers)) != min(n, m):
-                raise VerificationError(f"not every {name} has a pair of its own")
-        values = self.costs.at(0, self.row, self.column)
-        if values.dtype.kind == "f" and not np.isfinite(values).all():
-            raise VerificationError("a pair is not allowed")
-        cost = exact_dot(values, np.ones(len(values), dtype=np.int64))
-        slack = 0.0 if values.dtype.kind == "i" else ROUNDING * float(np.abs(values).sum())
-        if not abs(cost - self.cost) <= slack:
-            raise VerificationError(f"the pairs cost {cost}, not {self.cost}")
-        bound = proved_bound(self.costs, 0, self.u, self.v)
-        if not cost - bound <= self.gap + slack:
-            raise VerificationError(f"the prices prove {bound}, more than {self.gap} below {cost}")
+        costs = self.costs
+        if not isinstance(costs, DenseCosts | SparseCosts):
+            raise VerificationError(f"costs are no costs of an assignment, got {type(costs).__name__}")
+        _, n, m = costs.shape
+        number = np.int64 if costs.dtype.kind == "i" else np.float64
+        pairs = min(n, m)
+        row, column = (
+            checked_array(costs, part, name, (pairs,), np.int64)
+            for name, part in (("row", self.row), ("column", self.column))
+        )
+        u, v = (
+            checked_array(costs, part, name, (size,), number)
+            for name, part, size in (("u", self.u, n), ("v", self.v, m))
+        )
+        cost, gap = checked_number(self.cost, "cost"), checked_number(self.gap, "gap")
+        if number is np.int64 and gap != 0:
+            raise VerificationError(f"the gap of integers is 0, not {gap}")
+        with np.errstate(over="ignore", invalid="ignore"):
+            check_singles(costs, _left_over(costs), (row, column, u, v), cost, gap=gap)
 
     def _summary(self) -> str:
         return f"cost {self.cost:,}, {len(self.row):,} pairs"
@@ -103,6 +106,19 @@ class PricedAssignment(DrawnResult):
     def _draw(self, ax: Axes | None) -> Axes:
         check_cells(self.costs.shape[1:])
         return draw_costs(ax, shown_matrix(self.costs), self.row, self.column, self.costs.labels)
+
+
+def _left_over(costs: DenseCosts | SparseCosts) -> Singles:
+    """Return costs of rows and columns without a partner: 0 where some are left over, else none may be."""
+    _, n, m = costs.shape
+    is_float = costs.dtype.kind == "f"
+    never = np.inf if is_float else 2**62
+    return Singles(
+        *(
+            np.full(size, 0 if size > pairs else never, dtype=np.float64 if is_float else np.int64)
+            for size, pairs in ((n, m), (m, n))
+        )
+    )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -201,7 +217,7 @@ class AssignmentAsTransport(ReadOnlyArrays):
         order = np.argsort(row, kind="stable")
         gap: int | float = 0
         if self.given.dtype.kind == "f":
-            gap = max(0.0, float(total - proved_bound(self.given, 0, u, v)))
+            gap = proved_gap(self.given, _left_over(self.given), (row[order], column[order], u, v), total)
         return PricedAssignment(row[order], column[order], u, v, total, gap, self.given)
 
 
