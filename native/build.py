@@ -291,6 +291,10 @@ def link(tables: str, objects: list[Path], folder: Path, check_sources: bool, li
     else:
         command += ["-lm", f"-Wl,--version-script,{HERE / 'exports.map'}", "-Wl,-s", "-Wl,--gc-sections"]
     subprocess.run(command, check=True)
+    if sys.platform != "darwin":
+        from preflow.kernels.library_file import seal
+
+        seal(partial)
     partial.replace(library)
 
 

@@ -307,6 +307,17 @@ def test_largest_floats() -> None:
         preflow.gomory_hu_tree(([0, 0, 1], [1, 1, 2], [FLOAT_MAX, FLOAT_MAX, 1.5]))
 
 
+def test_what_is_not_optimal_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With 10 bits for sums no gap is small enough."""
+    monkeypatch.setattr(reading, "BITS_OF_SUM", 10)
+    edges = ([0, 1, 2, 3, 0], [1, 2, 3, 0, 2], [0.3, 0.7, 0.55, 0.9, 0.35])
+    for found in (preflow.global_min_cut(edges), preflow.gomory_hu_tree(edges)):
+        assert found.status == "approximate"
+        assert "approximate within" in repr(found)
+        assert found.plot().get_title() == "approximate"
+        found.verify()
+
+
 def test_integers_that_no_smallest_cut_uses() -> None:
     edges = ([0, 1, 2, 3], [1, 2, 3, 0], [2**62, 3, 2**62, 4])
     cut, tree = (

@@ -105,7 +105,7 @@ def check_floats(case: Case, tally: Tally) -> None:
         exact = weight_of(numbers, part) * unit
         value = tree.min_cut_value(u, v)
         is_right(value, exact, tree.gap, least, len(edges), optimal)
-    if case["verify"] and weight.max(initial=0) < 1e300:
+    if case["verify"]:
         tree.verify()
         tally["verified"] += 1
 
@@ -276,7 +276,13 @@ def check_parametric(case: Case, tally: Tally) -> None:
         slopes.append(slope if up else -slope if down and case["style"] == "up and down" else 0)
     tail, head, capacity = (np.array([edge[i] for edge in edges], dtype=np.int64) for i in range(3))
     network = preflow.FlowNetwork.from_arrays(tail, head, capacity, num_vertices=n)
-    found = preflow.parametric_max_flow(network, np.array(slopes, dtype=np.int64), source, sink, threads=1)
+    try:
+        found = preflow.parametric_max_flow(
+            network, np.array(slopes, dtype=np.int64), source, sink, threads=1
+        )
+    except CapacityOverflowError:
+        tally["overflow"] += 1
+        return
     found.verify()
     tally["verified"] += 1
     exact = [found.low, *(found.breakpoint(i) for i in range(len(found.breakpoints))), found.high]
@@ -287,7 +293,8 @@ def check_parametric(case: Case, tally: Tally) -> None:
         tally["solves"] += 1
         require(found.value(value) == Fraction(cut.value, q), "a wrong value", f"at {value}")
         side = set(np.flatnonzero(found.sink_side(value)).tolist())
-        require(side == cut.sink_side, "not the smallest sink side", f"at {value}")
+        if float(value) < 2.0**50:  # beyond, breakpoints may round to the same float
+            require(side == cut.sink_side, "not the smallest sink side", f"at {value}")
 
 
 DRIVERS = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import random
 import tarfile
 import threading
 from collections.abc import Iterator
@@ -224,3 +225,24 @@ def test_errors_of_the_command(tmp_path: Path, mirror: str, server: Server) -> N
 def test_lists_addresses(mirror: str) -> None:
     ran = CliRunner().invoke(app, ["fetch", "deveci28", "--list"])
     assert ran.stdout == f"https://sparse.tamu.edu/MM/SNAP/{NAME}.tar.gz\n"
+
+
+@pytest.mark.parametrize("place", [f"{NAME}/{NAME}.mtx", f"{NAME}/other.txt"])
+def test_archives_that_expand_without_end(
+    tmp_path: Path, mirror: str, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    monkeypatch.setattr(collection, "SPARE", 1 << 20)
+    put(tmp_path, packed(place, CONTENT + bytes(1 << 22)))
+    with pytest.raises(ParseError, match=r"it has more than .* bytes, and the matrix is far smaller"):
+        collection.fetch_matrix(NAME, MATRIX, tmp_path, mirror)
+    assert files(tmp_path) == []
+
+
+def test_servers_that_send_without_end(
+    tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(collection, "SPARE", 1 << 10)
+    monkeypatch.setattr(Server, "archive", random.Random(1).randbytes(1 << 15))
+    with pytest.raises(ParseError, match=r"it has more than .* bytes"):
+        collection.fetch_matrix(NAME, MATRIX, tmp_path, server.address)
+    assert files(tmp_path) == []

@@ -133,8 +133,9 @@ def test_limits_and_starts() -> None:
     with pytest.raises(VerificationError, match="has not the energy"):
         replace(best, energy=best.energy + 1).verify()
     worse = np.zeros(8, dtype=np.int64)
+    found = energy.energy(worse)
     with pytest.raises(VerificationError, match="lowers the energy"):
-        replace(best, labels=worse, energy=energy.energy(worse)).verify()
+        replace(best, labels=worse, energy=found, history=(found,)).verify()
 
 
 DATA = np.zeros((2, 3), dtype=int)

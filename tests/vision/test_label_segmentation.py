@@ -1,9 +1,11 @@
 """Many labels from seeds: against all labellings, what seeds and masks promise, and what is refused."""
 
 import itertools
+import warnings
 
 import numpy as np
 import pytest
+import scipy.ndimage
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -118,3 +120,31 @@ def test_picture():
             labels_picture(labels)
     with pytest.raises(InvalidInputError, match="opacity"):
         labels_picture([[1]], opacity=2)
+
+
+def test_pixels_that_no_seed_reaches_stay_unlabelled_as_those_of_random_walker():
+    """Pixels that take no part surround a pixel without a seed, in any number of dimensions."""
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        shape = (9, 8) if seed % 3 else (4, 4, 5)
+        markers = np.where(rng.random(shape) < 0.55, -1, 0)
+        markers.flat[rng.choice(markers.size, 4, replace=False)] = [1, 2, 2, 5]
+        image = rng.random(shape)
+        faces = 2 * len(shape)
+        result = segment_labels(image, markers, connectivity=faces, smoothness=0.1)
+        result.verify()
+        part, _ = scipy.ndimage.label(markers >= 0)
+        reached = np.isin(part, np.unique(part[markers > 0])) & (markers >= 0)
+        assert (result.labels[reached] > 0).all()
+        assert (result.labels[~reached] == np.minimum(markers, 0)[~reached]).all()
+        assert (result.labels[markers > 0] == markers[markers > 0]).all()
+        walker = pytest.importorskip("skimage.segmentation").random_walker
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            theirs = walker(image, markers)
+        assert ((theirs == 0) <= (result.labels == 0)).all()
+    everywhere = np.where(np.eye(5, dtype=int) == 1, 3, -1)
+    everywhere[4, 0] = 0
+    alone = segment_labels(np.zeros((5, 5)), everywhere)
+    alone.verify()
+    assert alone.labels[4, 0] == 0

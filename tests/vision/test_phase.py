@@ -91,3 +91,19 @@ def test_one_row_or_column() -> None:
         result.flow.verify()
         np.testing.assert_allclose(result.phase.ravel(), truth, atol=1e-9)
     assert unwrap_phase([[4.0]]).turns.tolist() == [[0]]
+
+
+def test_a_masked_picture_says_how_to_leave_pixels_out() -> None:
+    truth = np.add.outer(np.arange(12) * 0.9, np.arange(14) * 0.7)
+    hole = np.zeros(truth.shape, dtype=bool)
+    hole[3:8, 4:9] = True
+    noise = np.angle(np.exp(1j * truth))
+    noise[hole] = np.random.default_rng(0).uniform(-3, 3, hole.sum())
+    masked = np.ma.masked_array(noise, hole)
+    with pytest.raises(
+        InvalidInputError, match=r"phase\.filled\(0\) and weights=~np\.ma\.getmaskarray\(phase\)"
+    ):
+        unwrap_phase(masked)
+    result = unwrap_phase(masked.filled(0), weights=~np.ma.getmaskarray(masked))
+    result.verify()
+    assert np.allclose(result.phase[~hole], truth[~hole])

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import DTypeLike
 
-from ..arrays import AnyArray, ArrayModule
+from ..arrays import AnyArray, Array, ArrayModule
 from ..errors import NotOptimalError, VerificationError
 from ..graph.placement import HostArrays
 from ..graph.scaling import is_close, sum_slack
@@ -70,6 +72,61 @@ def check_array(xp: ArrayModule, array: AnyArray, name: str, shape: tuple[int, .
     if not any(array.dtype == dtype for dtype in dtypes):
         names = " or ".join(str(np.dtype(dtype)) for dtype in dtypes)
         raise VerificationError(f"{name} has dtype {array.dtype}, expected {names}")
+
+
+def checked_host_array(values: object, name: str, shape: tuple[int, ...], *dtypes: Any) -> Array:
+    """Return a field as an array of NumPy, where it is one or, such as one of xarray, gives one.
+
+    Parameters and errors are those of :func:`checked_array`.
+    """
+    try:
+        array = np.asarray(values) if hasattr(values, "__array__") else None
+    except Exception as error:
+        raise VerificationError(f"{name} is no array: {error}") from error
+    check_array(np, array, name, shape, *dtypes)
+    assert array is not None
+    return array
+
+
+def check_kind(value: object, name: str, *kinds: type) -> None:
+    """Raise VerificationError unless a field is an object of one of these classes."""
+    if not isinstance(value, kinds):
+        raise VerificationError(f"{name} is no {kinds[0].__name__}, got {type(value).__name__}")
+
+
+def check_count(value: object, name: str) -> None:
+    """Raise VerificationError unless a field is an integer that is not negative."""
+    if checked_number(value, name) < 0 or not isinstance(value, int | np.integer):
+        raise VerificationError(f"{name} is no number of things, got {value!r}")
+
+
+def check_flag(value: object, name: str) -> None:
+    """Raise VerificationError unless a field is True or False."""
+    check_kind(value, name, bool)
+
+
+def check_seconds(value: object, name: str = "seconds") -> None:
+    """Raise VerificationError unless a field has times by name, or is one."""
+    times = value if isinstance(value, dict) else {"": value}
+    for phase, taken in times.items():
+        check_kind(phase, f"a name of {name}", str)
+        if not 0 <= checked_number(taken, name) < math.inf:
+            raise VerificationError(f"{name} has {taken!r}")
+
+
+def check_falling(values: object, name: str) -> tuple[int | float, ...]:
+    """Return a field that is a tuple of at least one number, none of which exceeds the one before it.
+
+    Raises
+    ------
+    VerificationError
+        It is not.
+    """
+    check_kind(values, name, tuple)
+    numbers = tuple(checked_number(value, f"an entry of {name}") for value in values)  # type: ignore[attr-defined]
+    if not numbers or any(after > before for before, after in pairwise(numbers)):
+        raise VerificationError(f"{name} does not fall: {values!r}")
+    return numbers
 
 
 def checked_number(value: object, name: str) -> int | float:

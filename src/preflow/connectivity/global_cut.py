@@ -54,7 +54,7 @@ from ..certify.contraction import (
     tree_of_maxima,
 )
 from ..certify.fields import check_array, checked_number, reading_fields
-from ..drawing.axes import number
+from ..drawing.axes import number, say
 from ..drawing.networks import draw_graph, side_colours
 from ..errors import CapacityOverflowError, VerificationError
 from ..graph.edge_tables import labelled_pairs, labelled_sides
@@ -64,7 +64,7 @@ from ..graph.undirected import UndirectedGraph
 from ..kernels.atomics import relaxed_load
 from ..kernels.kernel import kernel
 from ..solving.drawn import DrawnResult
-from ..solving.result import Status
+from ..solving.result import HEADLINES, Status
 from ..solving.run import Control, run_interruptibly
 from .pair_flows import join_to_sources, make_network, make_work
 from .reading import WholeWeights, degrees, is_optimal, read_weighted_graph, weight_across, whole_weights
@@ -215,7 +215,8 @@ class GlobalMinCut(DrawnResult):
         assert graph.weight is not None
         crossing = self.side[graph.tail] != self.side[graph.head]
         texts = [number(weight) for weight in graph.weight.tolist()]
-        return draw_graph(ax, graph.tail, graph.head, crossing, texts, graph.labels, side_colours(self.side))
+        axes = draw_graph(ax, graph.tail, graph.head, crossing, texts, graph.labels, side_colours(self.side))
+        return axes if self.status == "optimal" else say(axes, HEADLINES[self.status])
 
 
 def _whole(graph: UndirectedGraph, limit: float) -> WholeWeights:
@@ -272,7 +273,7 @@ class _Found(NamedTuple):
     @property
     def lower(self) -> int | float:
         """The least weight of a cut."""
-        return self.upper - self.gap
+        return self.upper - (math.ceil(self.gap) if isinstance(self.upper, int) else self.gap)
 
     @property
     def size(self) -> int | float:
@@ -330,8 +331,8 @@ def global_min_cut(graph: GraphInput, *, weight: WeightInput = None) -> GlobalMi
     is_float = read.weight.dtype.kind == "f"
     accepted = accepted_gap(read.num_edges) if is_float else 0.0
     found = run_interruptibly(lambda: solve_within_gap(solve, is_float=True, accepted=accepted), control)
-    if found.upper == math.inf or (not is_float and found.gap > 0):
-        raise CapacityOverflowError("the weights that a smallest cut may use sum past 2**61, or past float64")
+    if not is_float and found.gap > 0:
+        raise CapacityOverflowError("the weights that a smallest cut may use sum past 2**61")
     return GlobalMinCut(found.upper, found.side, read, found.gap, found.limit, found.rounds, found.order)
 
 

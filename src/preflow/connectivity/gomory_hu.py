@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 
 from ..arrays import Array, GraphInput, WeightInput
 from ..certify.fields import check_array, reading_fields
-from ..drawing.axes import number
+from ..drawing.axes import number, say
 from ..drawing.networks import draw_graph, matched_colours
 from ..errors import CapacityOverflowError, InvalidInputError, VerificationError
 from ..graph.edge_tables import data_frame, labelled_sides, labels_of
@@ -44,7 +44,7 @@ from ..graph.scaling import MARGIN
 from ..graph.undirected import UndirectedGraph
 from ..maxflow.api import max_flow
 from ..solving.drawn import DrawnResult
-from ..solving.result import Status
+from ..solving.result import HEADLINES, Status
 from ..solving.run import Control, run_interruptibly
 from .pair_flows import PairNetwork, gusfield, make_network, make_searches, make_work, pair_values
 from .reading import WholeWeights, degrees, is_optimal, read_weighted_graph, weight_across, whole_weights
@@ -248,7 +248,8 @@ class GomoryHuTree(DrawnResult):
         lightest = weight == (weight.min() if len(weight) else 0)
         texts = [number(each) for each in weight.tolist()]
         colours = matched_colours(np.ones(n, dtype=bool))
-        return draw_graph(ax, self.parent[1:], np.arange(1, n), lightest, texts, self.graph.labels, colours)
+        axes = draw_graph(ax, self.parent[1:], np.arange(1, n), lightest, texts, self.graph.labels, colours)
+        return axes if self.status == "optimal" else say(axes, HEADLINES[self.status])
 
 
 class _Edges(NamedTuple):
@@ -470,7 +471,7 @@ def gomory_hu_tree(graph: GraphInput, *, weight: WeightInput = None) -> GomoryHu
     Notes
     -----
     n - 1 maximum flows by Dinic's method in one residual network. Gusfield 1990; Gomory and Hu 1961. Floats
-    of very different sizes take up to four times as many.
+    of very different sizes take several times as many.
 
     Examples
     --------

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,7 @@ from ..graph.scaling import is_close
 from ..graph.undirected import Neighbours, UndirectedGraph, as_undirected_graph, neighbours_of
 from ..method_names import DeviceName, MatchingMethodName
 from ..progress import Reporter
-from ..solving.call import Call, Request
+from ..solving.call import Arguments, Call, Request
 from ..solving.dispatch import Choice, find_method, thread_count
 from ..solving.timing import timed
 from ..stats import GeneralMatchingStats
@@ -143,17 +143,28 @@ def matching(
 
 
 def matching_of_reduction(
-    graph: UndirectedGraph, wanted: Wanted, request: Request, idle: float = 0.0
+    graph: UndirectedGraph, wanted: Wanted, size: Callable[[Array], float], **arguments: Unpack[Arguments]
 ) -> GeneralMatchingResult:
-    """Return the matching that another problem needs; every matching that matters weighs `idle` anyway.
+    """Return the matching that another problem needs.
+
+    Parameters
+    ----------
+    graph : UndirectedGraph
+        With weights.
+    wanted : Wanted
+    size : function
+        Returns, for the weights of the pairs, the sum that a gap must be small beside.
+    **arguments
+        Those of :func:`preflow.matching`.
 
     Raises
     ------
     NotOptimalError
         The solve stopped early, or floats do not allow a proof that is close enough.
     """
+    request = Request(METHODS, **arguments)
     call = GeneralMatchingCall.prepare(graph, wanted, None, request)
-    call.idle = idle
+    call.size = size
     found = call.run(call.matching, request)
     _ = found.value
     return found
@@ -188,13 +199,13 @@ class GeneralMatchingCall(Call[UndirectedGraph]):
     wanted : Wanted
     start : ndarray of int64, shape (n,), or None
         The matching to start from, -1 for none.
-    idle : float
-        How much of the weight every matching has anyway: a gap is small beside the rest.
+    size : function or None
+        What a gap must be small beside, of the weights of the pairs. None: what the documentation states.
     """
 
     wanted: Wanted
     start: Partners | None
-    idle: float = 0.0
+    size: Callable[[Array], float] | None = None
 
     @classmethod
     def prepare(
@@ -306,8 +317,13 @@ class GeneralMatchingCall(Call[UndirectedGraph]):
         return chosen
 
     def _is_close(self, chosen: Array, gap: int | float) -> bool:
-        size = size_of(chosen) if chosen.dtype.kind == "f" else 0
-        return is_close(gap, max(size - self.idle, 0), len(chosen))
+        if chosen.dtype.kind == "i":
+            return gap == 0
+        return (
+            is_close(gap, size_of(chosen), len(chosen))
+            if self.size is None
+            else is_close(gap, self.size(chosen))
+        )
 
     def _proof(
         self, attempt: Attempt, first: IntegerWeights, chosen: Array

@@ -337,7 +337,9 @@ def _edges_of_matrix(tail: Array, head: Array, data: Array, weights: bool) -> ND
     upper, lower = (
         side[np.lexsort((numbers[side], keys[side]) if weights else (keys[side],))] for side in (upper, lower)
     )
-    neither = "the matrix is neither symmetric nor a triangle"
+    neither = (
+        "the matrix is neither symmetric, as (matrix + matrix.T) / 2 is, nor a triangle, as triu(matrix) is"
+    )
     if not np.array_equal(keys[upper], keys[lower]):
         count = min(len(upper), len(lower))
         other = np.flatnonzero(keys[upper[:count]] != keys[lower[:count]])

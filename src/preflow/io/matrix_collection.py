@@ -21,7 +21,7 @@ import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple, Protocol, cast
 
 from ..errors import InvalidInputError, ParseError, StorageError
 from .files import reason_of, replacing
@@ -36,8 +36,18 @@ SUMS = "SHA256SUMS"
 PATIENCE = 60
 #: Bytes that are copied at a time.
 CHUNK = 1 << 20
+#: An archive and its content may have this many bytes for each row, column and entry of the matrix, and so
+#: many besides: other files lie beside it.
+BYTES_PER_NUMBER, SPARE = 256, 1 << 26
 #: Status codes of HTTP: a part of a file follows; the file has no such part; the file is not there.
 PARTIAL, NO_SUCH_PART, NOT_THERE = 206, 416, (404, 410)
+
+
+class Readable(Protocol):
+    """Anything that returns bytes: a file, a stream of gzip, an answer of a server."""
+
+    def read(self, count: int, /) -> bytes:
+        """Return at most so many bytes, none at the end."""
 
 
 class CollectionMatrix(NamedTuple):
@@ -111,9 +121,10 @@ def fetch_matrix(name: str, matrix: CollectionMatrix, folder: Path, address: str
     path, archive, part = (folder / f"{name}{end}" for end in (".mtx", ".tar.gz.part", ".mtx.part"))
     if not path.exists():
         source = f"{address.rstrip('/')}/{matrix.group}/{name}.tar.gz"
-        _download(source, archive)
+        most = SPARE + BYTES_PER_NUMBER * (matrix.rows + matrix.columns + matrix.entries)
+        _download(source, archive, most)
         try:
-            _extract(archive, f"{name}/{name}.mtx", part, source)
+            _extract(archive, f"{name}/{name}.mtx", part, source, most)
             check_sizes(part, matrix)
             part.replace(path)
         except StorageError:  # the archive is right
@@ -129,8 +140,24 @@ def fetch_matrix(name: str, matrix: CollectionMatrix, folder: Path, address: str
     return path
 
 
-def _download(source: str, path: Path) -> None:
-    """Write the file at an address, or what is missing of it."""
+class _Limited:
+    """A stream of which at most so many bytes are read."""
+
+    def __init__(self, stream: Readable, most: int, source: str) -> None:
+        self._stream, self._left, self._most, self._source = stream, most, most, source
+
+    def read(self, count: int) -> bytes:
+        """Read bytes; raise ParseError where there are more than the limit."""
+        data = self._stream.read(count)
+        self._left -= len(data)
+        if self._left < 0:
+            message = f"it has more than {self._most:,} bytes, and the matrix is far smaller"
+            raise ParseError(self._source, None, message)
+        return data
+
+
+def _download(source: str, path: Path, most: int) -> None:
+    """Write the file at an address, or what is missing of it; it has at most so many bytes."""
     scheme = urllib.parse.urlsplit(source).scheme
     if scheme not in SCHEMES:
         raise InvalidInputError(
@@ -148,7 +175,8 @@ def _download(source: str, path: Path) -> None:
             )
             file.seek(have if is_rest else 0)
             file.truncate()
-            shutil.copyfileobj(answer, file, CHUNK)
+            rest = cast(BinaryIO, _Limited(answer, most - file.tell(), source))
+            shutil.copyfileobj(rest, file, CHUNK)
             length = answer.headers.get("Content-Length")
             wanted = None if length is None else int(length) + (have if is_rest else 0)
             if wanted is not None and file.tell() < wanted:
@@ -163,6 +191,9 @@ def _download(source: str, path: Path) -> None:
         raise StorageError(f"{source}: {error.code} {error.reason}") from error
     except StorageError:
         raise
+    except ParseError:
+        path.unlink()
+        raise
     except (OSError, http.client.HTTPException, ValueError) as error:
         reason = error.reason if isinstance(error, urllib.error.URLError) else error
         if isinstance(reason, FileNotFoundError):
@@ -171,11 +202,15 @@ def _download(source: str, path: Path) -> None:
         raise StorageError(f"{source}: cannot be read: {text}") from error
 
 
-def _extract(archive: Path, wanted: str, path: Path, source: str) -> None:
-    """Write the file of an archive with this name, and read the archive to its checksum at the end."""
+def _extract(archive: Path, wanted: str, path: Path, source: str, most: int) -> None:
+    """Write the file of an archive with this name, and read the archive to its checksum at the end.
+
+    The content of the archive has at most so many bytes.
+    """
     found = False
     try:
-        with gzip.open(archive) as stream:
+        with gzip.open(archive) as compressed:
+            stream = cast(BinaryIO, _Limited(compressed, most, source))
             with tarfile.open(fileobj=stream, mode="r|") as members:
                 for member in members:
                     content = (

@@ -27,6 +27,7 @@ from typing import Any, TypeVar
 
 from ..errors import MissingDependencyError
 from ..solving.timing import counted_as_compiling
+from .library_file import damage
 
 logger = logging.getLogger("preflow")
 
@@ -44,8 +45,11 @@ def _library() -> Any:
     if PLAIN or os.environ.get("PREFLOW_NATIVE", "1") == "0":
         return None
     try:
+        for library in PACKAGE.glob("_kernels.*"):
+            if library.suffix in (".so", ".pyd") and (problem := damage(library)) is not None:
+                raise ImportError(f"{library.name}: {problem}")
         return import_module("preflow._kernels")
-    except ImportError as error:
+    except (ImportError, OSError) as error:
         if any(PACKAGE.glob("_kernels.*")):
             logger.warning("the compiled kernels cannot be loaded: %s", error)
         return None

@@ -1,32 +1,48 @@
 """Problems solved as matchings in general graphs: edge covers, b-matchings, T-joins, the Chinese postman.
 
-Edmonds and Johnson 1973 for T-joins and the postman; Gallai 1959 for edge covers; Tutte 1954 for b-matchings.
+Edmonds and Johnson 1973 for T-joins and the postman; Gallai 1959 for edge covers; Tutte 1954 for b-matchings,
+whose way to replace vertices and edges by small graphs also serves T-joins.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Array, GraphInput, WeightInput
+from ..certify.exact import exact_total, float_near, rounded_up
+from ..certify.fields import checked_array, checked_number, reading_fields
 from ..drawing.axes import number
 from ..drawing.networks import draw_graph, matched_colours
-from ..errors import CostOverflowError, InfeasibleMatchingError, InvalidInputError, VerificationError
-from ..general_matching.api import matching
-from ..general_matching.result import GeneralMatchingResult
-from ..graph.network import EXACT_FLOAT, exact_sum, read_capacities
+from ..errors import CostOverflowError, InvalidInputError, VerificationError
+from ..general_matching.api import matching, matching_of_reduction
+from ..general_matching.result import GeneralMatchingResult, Wanted, size_of
+from ..graph.network import read_capacities
+from ..graph.scaling import is_close
 from ..graph.undirected import UndirectedGraph, as_undirected_graph
+from ..solving.call import Arguments
 from ..solving.drawn import DrawnResult
+from .base import freeze
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: Relative rounding error of sums of weights that are floats.
-ROUNDING = 1e-9
+#: The savings of an edge cover are sums of floats. They sum to the weights of the cheapest edges at most, and
+#: are right up to this part of these.
+SAVINGS_ERROR = Fraction(1, 2**51)
+#: The gap of a matching counts twice, and sums are rounded: it must be smaller by this factor.
+PROOFS = 4
+#: Weights of b-matchings are divided by two to the power `SHIFT` if one is larger than this.
+SHIFT = 100
+LARGE = 2.0 ** (1020 - SHIFT)
+#: A vertex with more edges is split for T-joins: a vertex of degree d becomes d (d - 1) / 2 edges.
+MOST_EDGES = 6
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -40,6 +56,9 @@ class EdgeSet(DrawnResult):
         Numbers of edges, ascending. An edge that is used several times is listed as often.
     weight : int or float
         Their sum.
+    gap : int or float
+        By how much the weight may differ from that of the best set of edges: 0 for integers, a small part of
+        the weights of the edges for floats.
     matching : GeneralMatchingResult
         Of the graph of the reduction.
     """
@@ -47,6 +66,7 @@ class EdgeSet(DrawnResult):
     graph: UndirectedGraph
     edges: NDArray[np.int64]
     weight: int | float
+    gap: int | float
     matching: GeneralMatchingResult
 
     def pairs(self) -> list[tuple[Hashable, Hashable]]:
@@ -78,21 +98,41 @@ class EdgeSet(DrawnResult):
         )
         return draw_graph(ax, graph.tail, graph.head, chosen, texts, graph.labels, matched_colours(filled))
 
-    def _slack(self) -> float:
-        """Return by how much sums of weights may differ: 0 for integers, rounding errors for floats."""
-        weights = _weights(self.graph)
-        if weights.dtype.kind == "i":
-            return 0
-        return ROUNDING * (float(np.abs(weights).sum()) + float(np.abs(weights[self.edges]).sum()))
+    def __post_init__(self) -> None:
+        freeze(*(value for value in vars(self).values() if isinstance(value, np.ndarray)))
 
-    def _check_bound(self, bound: float) -> None:
-        if not abs(bound - self.weight) <= self._slack():
-            raise VerificationError(f"the proof shows {bound}, the edges weigh {self.weight}")
+    def _check(self, *, once: bool = True) -> None:
+        """Check the fields that all problems share, but for `weight` and `gap`; `once`: no edge twice."""
+        graph, matching = self.graph, self.matching
+        if not isinstance(graph, UndirectedGraph) or graph.weight is None:
+            raise VerificationError("graph is no UndirectedGraph with weights")
+        if not isinstance(matching, GeneralMatchingResult):
+            raise VerificationError("matching is no GeneralMatchingResult")
+        _check_numbers(self.edges, "edges", graph, graph.num_edges, ascending=once)
+        matching.verify()
+        if matching.status != "optimal":
+            raise VerificationError("the matching is not optimal")
 
-    def _check_weight(self) -> None:
-        total = _total(self.graph, self.edges)
-        if not abs(total - self.weight) <= self._slack():
-            raise VerificationError(f"the edges weigh {total}, not {self.weight}")
+    def _check_matching(self, graph: UndirectedGraph, wanted: Wanted) -> None:
+        """Check that the matching is the one that the reduction asks for."""
+        found = self.matching
+        if not _same_graph(graph, found.graph):
+            raise VerificationError("the matching is not one of the graph of the reduction")
+        if (found.maximize, found.perfect, found.maximum_cardinality) != wanted:
+            raise VerificationError("the matching is not of the kind that the reduction asks for")
+
+    def _check_weight(self, bound: Fraction) -> None:
+        """Check `weight` and `gap` beside a bound that the matching proves."""
+        weight, gap = _weight_and_gap(self.graph, self.edges, bound)
+        if checked_number(self.weight, "weight") != weight:
+            raise VerificationError(f"the edges weigh {weight}, not {self.weight}")
+        if isinstance(weight, int) and bound != weight:
+            raise VerificationError(f"the proof shows {bound}, the edges weigh {weight}")
+        if checked_number(self.gap, "gap") != gap:
+            raise VerificationError(f"the matching proves a gap of {gap}, not {self.gap}")
+        chosen = _weights(self.graph)[self.edges]
+        if gap and not is_close(gap, size_of(chosen), len(chosen)):
+            raise VerificationError(f"a gap of {gap} is too large for an optimal weight")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -107,17 +147,18 @@ class EdgeCover(EdgeSet):
         VerificationError
             The proof fails.
         """
-        self.matching.verify()
-        self._check_weight()
-        bare = self.degrees() == 0
-        if bare.any():
-            raise VerificationError(f"vertex {self.graph.name(int(bare.argmax()))} has no edge")
-        cheapest, _ = _cheapest_edges(self.graph)
-        bound = _sum(np.minimum(_weights(self.graph), 0)) + _sum(cheapest) - self.matching.weight
-        self._check_bound(bound)
+        with reading_fields():
+            self._check()
+            bare = self.degrees() == 0
+            if bare.any():
+                raise VerificationError(f"vertex {self.graph.name(int(bare.argmax()))} has no edge")
+            self._check_matching(_savings(self.graph)[0], Wanted(True, False, False))
+            self._check_weight(_least_cover(self.graph, self.matching))
 
 
-def minimum_weight_edge_cover(graph: GraphInput, *, weight: WeightInput = None) -> EdgeCover:
+def minimum_weight_edge_cover(
+    graph: GraphInput, *, weight: WeightInput = None, **arguments: Unpack[Arguments]
+) -> EdgeCover:
     """Find edges of least weight so that every vertex is an end of one.
 
     Parameters
@@ -125,6 +166,8 @@ def minimum_weight_edge_cover(graph: GraphInput, *, weight: WeightInput = None) 
     graph, weight
         As in :func:`preflow.matching`. Edges of negative weight are all in the cover. Without weights, the
         cover has as few edges as possible.
+    **arguments
+        ``method``, ``time_limit`` and the other arguments of :func:`preflow.matching`.
 
     Returns
     -------
@@ -134,6 +177,8 @@ def minimum_weight_edge_cover(graph: GraphInput, *, weight: WeightInput = None) 
     ------
     InvalidInputError
         A vertex has no edge.
+    NotOptimalError
+        The time limit ended the solve.
 
     Notes
     -----
@@ -149,20 +194,49 @@ def minimum_weight_edge_cover(graph: GraphInput, *, weight: WeightInput = None) 
     >>> cover.verify()
     """
     read = _with_weights(as_undirected_graph(graph, weight, called="minimum_weight_edge_cover").plain())
-    cheapest, edge = _cheapest_edges(read)
-    tail, head, weights = read.tail.astype(np.int64), read.head.astype(np.int64), _weights(read)
-    price = np.minimum(weights, 0)
-    saved = cheapest[tail] + cheapest[head] - (weights - price)
-    saved[tail == head] = 0
-    found = matching(read.with_weights(saved))
+    savings, _ = _savings(read)
+    # A cover weighs at least what it saves.
+    found = matching_of_reduction(
+        savings, Wanted(True, False, False), lambda chosen: size_of(chosen) / PROOFS, **arguments
+    )
     taken = np.zeros(read.num_edges, dtype=bool)
     taken[found.edges] = True
     covered = np.zeros(read.num_vertices, dtype=bool)
-    covered[tail[taken]] = covered[head[taken]] = True
-    taken[weights < 0] = True
-    taken[edge[~covered]] = True
+    covered[read.tail[taken]] = covered[read.head[taken]] = True
+    taken[_weights(read) < 0] = True
+    taken[_cheapest_edges(read)[1][~covered]] = True
     edges = np.flatnonzero(taken)
-    return EdgeCover(read, edges, _total(read, edges), found)
+    return EdgeCover(read, edges, *_weight_and_gap(read, edges, _least_cover(read, found)), found)
+
+
+def _savings(graph: UndirectedGraph) -> tuple[UndirectedGraph, bool]:
+    """Return the graph with what each edge saves beside the cheapest of its ends, and if that is exact."""
+    cheapest, _ = _cheapest_edges(graph)
+    one, other, price = cheapest[graph.tail], cheapest[graph.head], np.maximum(_weights(graph), 0)
+    # Where the difference is above zero, no number on the way is larger than the two cheapest weights.
+    more = price - other
+    saved = one - more
+    saved[graph.tail == graph.head] = 0
+    exact = saved.dtype.kind == "i"
+    if not exact:
+        lost = _lost(price, other, more) | _lost(one, more, saved)
+        exact = not lost[(saved >= 0) & (graph.tail != graph.head)].any()
+    return graph.with_weights(saved), exact
+
+
+def _lost(one: Array, other: Array, difference: Array) -> NDArray[np.bool_]:
+    """Return where the difference of two floats was rounded (Knuth 1969)."""
+    back = difference - one
+    lost: NDArray[np.bool_] = (one - (difference - back)) != (other + back)
+    return lost
+
+
+def _least_cover(graph: UndirectedGraph, found: GeneralMatchingResult) -> Fraction:
+    """Return the bound that a matching of savings proves for all edge covers."""
+    weights, (cheapest, _) = _weights(graph), _cheapest_edges(graph)
+    each = exact_total(cheapest)
+    error = 0 if _savings(graph)[1] else SAVINGS_ERROR * each
+    return exact_total(np.minimum(weights, 0)) + each - Fraction(found.weight) - Fraction(found.gap) - error
 
 
 def _cheapest_edges(graph: UndirectedGraph) -> tuple[Array, NDArray[np.int64]]:
@@ -198,22 +272,21 @@ class GeneralBMatching(EdgeSet):
         VerificationError
             The proof fails.
         """
-        self.matching.verify()
-        self._check_weight()
-        if len(np.unique(self.edges)) != len(self.edges):
-            raise VerificationError("an edge is used twice")
-        many = self.degrees() > self.limit
-        if many.any():
-            v = int(many.argmax())
-            raise VerificationError(f"vertex {self.graph.name(v)} has more than {self.limit[v]} edges")
-        gadget = _copies(self.graph, self.limit)
-        if not _same_graph(gadget, self.matching.graph):
-            raise VerificationError("the matching is not one of the graph of the reduction")
-        bound = self.matching.weight - _sum(_weights(self.graph)[_useful(self.graph)])
-        self._check_bound(bound)
+        with reading_fields():
+            self._check()
+            graph = self.graph
+            limit = checked_array(graph, self.limit, "limit", (graph.num_vertices,), np.int64)
+            many = self.degrees() > limit
+            if many.any():
+                v = int(many.argmax())
+                raise VerificationError(f"vertex {graph.name(v)} has more than {limit[v]} edges")
+            self._check_matching(_copies(graph, limit), Wanted(True, False, False))
+            self._check_weight(_most_weight(graph, limit, self.matching))
 
 
-def general_b_matching(graph: GraphInput, limit: Any, *, weight: WeightInput = None) -> GeneralBMatching:
+def general_b_matching(
+    graph: GraphInput, limit: Any, *, weight: WeightInput = None, **arguments: Unpack[Arguments]
+) -> GeneralBMatching:
     """Find edges of largest weight so that vertex v is an end of at most ``limit[v]`` of them.
 
     Parameters
@@ -223,11 +296,18 @@ def general_b_matching(graph: GraphInput, limit: Any, *, weight: WeightInput = N
     limit : int, array_like of integers, shape (n,), mapping of vertices to integers, or Series
         A vertex that a mapping leaves out has the limit 1. A Series of pandas is a mapping where the vertices
         have labels.
+    **arguments
+        ``method``, ``time_limit`` and the other arguments of :func:`preflow.matching`.
 
     Returns
     -------
     GeneralBMatching
-        Each edge is used once at most.
+        Each edge is used once at most; parallel edges are edges of their own.
+
+    Raises
+    ------
+    NotOptimalError
+        The time limit ended the solve.
 
     Notes
     -----
@@ -247,14 +327,38 @@ def general_b_matching(graph: GraphInput, limit: Any, *, weight: WeightInput = N
     read = _with_weights(as_undirected_graph(graph, weight, called="general_b_matching").plain())
     limits = _limits(read, limit)
     gadget = _copies(read, limits)
-    found = matching(gadget)
-    useful = _useful(read)
+    useful = _useful(read, limits)
+    # The matching has the weight of each of these edges anyway; and the heaviest one is a b-matching.
+    idle = size_of(np.ldexp(_weights(read)[useful].astype(np.float64), -_shift(read)))
+    found = matching_of_reduction(
+        gadget,
+        Wanted(True, False, False),
+        lambda chosen: max(size_of(chosen) - idle, 0) / PROOFS,
+        **arguments,
+    )
     # An edge is used where the middle of its path is free for it: both of its vertices have copies as mates.
     copies = gadget.num_vertices - 2 * len(useful)
     one = found.mate[copies::2], found.mate[copies + 1 :: 2]
     used = (one[0] >= 0) & (one[0] < copies) & (one[1] >= 0) & (one[1] < copies)
     edges = useful[used]
-    return GeneralBMatching(read, edges, _total(read, edges), found, limits)
+    proved = _weight_and_gap(read, edges, _most_weight(read, limits, found))
+    return GeneralBMatching(read, edges, *proved, found, limits)
+
+
+def _most_weight(graph: UndirectedGraph, limit: NDArray[np.int64], found: GeneralMatchingResult) -> Fraction:
+    """Return the bound that a matching of the reduction proves for all b-matchings."""
+    shift, weights = _shift(graph), _weights(graph)[_useful(graph, limit)]
+    idle = exact_total(np.ldexp(weights, -shift) if shift else weights)
+    # Of each of the edges of the matching less than the smallest normal float is lost.
+    lost = found.graph.num_vertices * Fraction(sys.float_info.min) if shift else 0
+    return (Fraction(found.weight) + Fraction(found.gap) - idle + lost) * Fraction(2) ** shift
+
+
+def _shift(graph: UndirectedGraph) -> int:
+    """Return by which power of two weights are divided, so that those of all edges sum to a float."""
+    weights = _weights(graph)
+    large = weights.dtype.kind == "f" and len(weights) > 0 and float(weights.max()) > LARGE
+    return SHIFT if large else 0
 
 
 def _limits(graph: UndirectedGraph, limit: Any) -> NDArray[np.int64]:
@@ -264,16 +368,19 @@ def _limits(graph: UndirectedGraph, limit: Any) -> NDArray[np.int64]:
     return limits.astype(np.int64)
 
 
-def _useful(graph: UndirectedGraph) -> NDArray[np.int64]:
-    """Return the edges of positive weight but for loops."""
-    return np.flatnonzero((_weights(graph) > 0) & (graph.tail != graph.head))
+def _useful(graph: UndirectedGraph, limit: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the edges of positive weight that some b-matching has."""
+    allowed = (limit[graph.tail] > 0) & (limit[graph.head] > 0)
+    return np.flatnonzero((_weights(graph) > 0) & (graph.tail != graph.head) & allowed)
 
 
 def _copies(graph: UndirectedGraph, limit: NDArray[np.int64]) -> UndirectedGraph:
     """Return the graph of the reduction: copies of the vertices, then two vertices for each useful edge."""
-    useful = _useful(graph)
+    useful = _useful(graph, limit)
     tail, head = graph.tail[useful].astype(np.int64), graph.head[useful].astype(np.int64)
     weight = _weights(graph)[useful]
+    if shift := _shift(graph):
+        weight = np.ldexp(weight, -shift)
     degree = np.bincount(np.concatenate([tail, head]), minlength=graph.num_vertices)
     count = np.minimum(limit, degree)
     first = np.cumsum(count) - count
@@ -312,28 +419,28 @@ class TJoin(EdgeSet):
         return self._draw_edges(ax, self.edges, np.isin(np.arange(self.graph.num_vertices), self.odd))
 
     def verify(self) -> None:
-        """Prove the weight least: the degrees are right, and the matching of the vertices in T is cheapest.
+        """Prove the weight least: the degrees are right, and the matching of the reduction is cheapest.
 
         Raises
         ------
         VerificationError
             The proof fails.
         """
-        self.matching.verify()
-        self._check_weight()
-        wanted = np.zeros(self.graph.num_vertices, dtype=bool)
-        wanted[self.odd] = True
-        wrong = (self.degrees() % 2 == 1) != wanted
-        if wrong.any():
-            raise VerificationError(f"vertex {self.graph.name(int(wrong.argmax()))} has the wrong degree")
-        if not _same_graph(_TerminalPaths.of(self.graph, self.odd).pairs, self.matching.graph):
-            raise VerificationError("the matching is not one of the shortest paths between the vertices")
-        negative = np.minimum(_weights(self.graph), 0)
-        bound = _sum(negative) + self.matching.weight
-        self._check_bound(bound)
+        with reading_fields():
+            self._check()
+            _check_numbers(self.odd, "odd", self.graph, self.graph.num_vertices)
+            wanted = np.zeros(self.graph.num_vertices, dtype=bool)
+            wanted[self.odd] = True
+            wrong = (self.degrees() % 2 == 1) != wanted
+            if wrong.any():
+                raise VerificationError(f"vertex {self.graph.name(int(wrong.argmax()))} has the wrong degree")
+            self._check_matching(_parity_graph(self.graph, self.odd), Wanted(False, True, False))
+            self._check_weight(_least_join(self.graph, self.matching))
 
 
-def t_join(graph: GraphInput, odd: Iterable[Any], *, weight: WeightInput = None) -> TJoin:
+def t_join(
+    graph: GraphInput, odd: Iterable[Any], *, weight: WeightInput = None, **arguments: Unpack[Arguments]
+) -> TJoin:
     """Find edges of least weight so that exactly the given vertices have an odd number of them.
 
     Parameters
@@ -342,6 +449,8 @@ def t_join(graph: GraphInput, odd: Iterable[Any], *, weight: WeightInput = None)
         As in :func:`preflow.matching`. Without weights, as few edges as possible. Weights may be negative.
     odd : iterable of vertices
         The set T.
+    **arguments
+        ``method``, ``time_limit`` and the other arguments of :func:`preflow.matching`.
 
     Returns
     -------
@@ -353,13 +462,17 @@ def t_join(graph: GraphInput, odd: Iterable[Any], *, weight: WeightInput = None)
     InvalidInputError
         A component of the graph has an odd number of vertices in T.
     CostOverflowError
-        Integers are so large that a path could weigh 2**53.
+        Integers are 2**57 divided by the number of edges in size, or more.
+    NotOptimalError
+        The time limit ended the solve.
 
     Notes
     -----
-    Edmonds and Johnson 1973: all edges of negative weight are taken first. Then shortest paths between the
-    vertices with the wrong parity, in pairs of least length: a perfect matching of minimum weight. k searches
-    for shortest paths for k such vertices.
+    Edmonds and Johnson 1973, on a sparse graph: each edge becomes a path of three edges, of which the middle
+    one has its weight, and each vertex becomes edges between all ends of its paths, so that any even number
+    of them are paired; vertices of T have one end more. A vertex of more than six edges is split into a tree
+    before. The T-join is the middle edges of a perfect matching of minimum weight. About 1 kB of memory for
+    each edge, whatever the size of T.
 
     Examples
     --------
@@ -371,81 +484,90 @@ def t_join(graph: GraphInput, odd: Iterable[Any], *, weight: WeightInput = None)
     """
     read = _with_weights(as_undirected_graph(graph, weight, called="t_join").plain())
     chosen = np.array(sorted({read.vertex(name) for name in odd}), dtype=np.int64)
-    paths = _TerminalPaths.of(read, chosen)
+    return _t_join(read, chosen, **arguments)
+
+
+def _t_join(graph: UndirectedGraph, odd: NDArray[np.int64], **arguments: Unpack[Arguments]) -> TJoin:
+    _check_parity(graph, odd)
+    gadget = _parity_graph(graph, odd)
     try:
-        found = matching(paths.pairs, maximize=False, perfect=True)
-    except InfeasibleMatchingError as error:
-        some = [read.name(int(paths.terminals[v])) for v in error.components[0][:10]]
+        found = matching_of_reduction(
+            gadget, Wanted(False, True, False), lambda chosen: size_of(chosen) / PROOFS, **arguments
+        )
+    except CostOverflowError:
+        limit = "integers must be below 2**57 divided by the number of edges, floats sum to a float"
+        raise CostOverflowError(f"weights are too large: {limit}") from None
+    no_loop = np.flatnonzero(graph.tail != graph.head)
+    middle = 4 * np.arange(len(no_loop)) + 1
+    taken = (graph.tail == graph.head) & (_weights(graph) < 0)
+    taken[no_loop[found.mate[middle] == middle + 1]] = True
+    edges = np.flatnonzero(taken)
+    return TJoin(graph, edges, *_weight_and_gap(graph, edges, _least_join(graph, found)), found, odd)
+
+
+def _least_join(graph: UndirectedGraph, found: GeneralMatchingResult) -> Fraction:
+    """Return the bound that a matching of the reduction proves for all T-joins."""
+    weights = _weights(graph)
+    loops = weights[(graph.tail == graph.head) & (weights < 0)]
+    return exact_total(loops) + Fraction(found.weight) - Fraction(found.gap)
+
+
+def _check_parity(graph: UndirectedGraph, odd: NDArray[np.int64]) -> None:
+    """Raise InvalidInputError if a component has an odd number of vertices in T."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    ones, size = np.ones(graph.num_edges, dtype=np.int8), graph.num_vertices
+    matrix = coo_array((ones, (graph.tail, graph.head)), shape=(size, size))
+    component = connected_components(matrix, directed=False)[1][odd]
+    wrong = np.flatnonzero(np.bincount(component) % 2)
+    if len(wrong):
+        some = [graph.name(int(v)) for v in odd[component == wrong[0]][:10]]
         raise InvalidInputError(
-            f"no T-join: a component has an odd number of vertices with the wrong parity: {', '.join(some)}"
-        ) from None
-    taken = _weights(read) < 0
-    for a, b in zip(*_each_pair(found.mate), strict=True):
-        taken[paths.between(a, b)] ^= True
-    joined = np.flatnonzero(taken)
-    return TJoin(read, joined, _total(read, joined), found, chosen)
+            f"no T-join: a component has an odd number of vertices in T: {', '.join(some)}"
+        )
 
 
-@dataclass(frozen=True)
-class _TerminalPaths:
-    """Shortest paths between the vertices that have the wrong parity once all negative edges are taken.
+def _parity_graph(graph: UndirectedGraph, odd: NDArray[np.int64]) -> UndirectedGraph:
+    """Return the graph of the reduction: vertices 4 i to 4 i + 3 for the i-th edge but for loops, then T.
 
-    Attributes
-    ----------
-    terminals : ndarray of int64, shape (k,)
-    pairs : UndirectedGraph
-        All pairs of terminals that a path joins, with the weight of a shortest one.
-    before : ndarray of int32, shape (k, n)
-        The vertex before each vertex on the path from each terminal.
-    keys, edges : ndarray of int64
-        The lightest edge between two vertices, by a number for these, ascending.
+    The edges of paths come last, so that a greedy solver takes the outer ones of each: the empty join.
     """
-
-    terminals: NDArray[np.int64]
-    pairs: UndirectedGraph
-    before: Array
-    keys: NDArray[np.int64]
-    edges: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, graph: UndirectedGraph, odd: NDArray[np.int64]) -> _TerminalPaths:
-        from scipy.sparse import coo_array
-        from scipy.sparse.csgraph import dijkstra
-
-        n, weights = graph.num_vertices, _weights(graph)
-        if weights.dtype.kind == "i" and len(weights) and int(np.abs(weights).max()) * n > EXACT_FLOAT:
-            raise CostOverflowError("weights are too large: a path must weigh less than 2**53")
-        tail, head = graph.tail.astype(np.int64), graph.head.astype(np.int64)
-        degree = np.bincount(np.concatenate([tail[weights < 0], head[weights < 0]]), minlength=n)
-        degree[odd] += 1
-        terminals = np.flatnonzero(degree % 2)
-        keys = np.minimum(tail, head) * n + np.maximum(tail, head)
-        order = np.lexsort((np.abs(weights), keys))
-        keys, first = np.unique(keys[order], return_index=True)
-        edges = order[first]
-        length = np.abs(weights[edges]).astype(np.float64)
-        matrix = coo_array((length, (tail[edges], head[edges])), shape=(n, n)).tocsr()
-        distance, before = dijkstra(matrix, directed=False, indices=terminals, return_predecessors=True)
-        distance = distance.reshape(len(terminals), n)[:, terminals]
-        i, j = np.nonzero(np.triu(np.isfinite(distance), 1))
-        between = distance[i, j]
-        pairs = UndirectedGraph.from_arrays(i, j, between.astype(weights.dtype), num_vertices=len(terminals))
-        return cls(terminals, pairs, before.reshape(len(terminals), n), keys, edges)
-
-    def between(self, a: int, b: int) -> NDArray[np.int64]:
-        """Return the edges of the path between two terminals, given by their places."""
-        n = self.before.shape[1]
-        steps, v = [], int(self.terminals[b])
-        while v != self.terminals[a]:
-            u = int(self.before[a, v])
-            steps.append(min(u, v) * n + max(u, v))
-            v = u
-        return self.edges[np.searchsorted(self.keys, steps)]
-
-
-def _each_pair(mate: NDArray[np.int64]) -> tuple[list[int], list[int]]:
-    lower = np.flatnonzero(mate > np.arange(len(mate)))
-    return lower.tolist(), mate[lower].tolist()
+    no_loop = graph.tail != graph.head
+    tail, head = graph.tail[no_loop].astype(np.int64), graph.head[no_loop].astype(np.int64)
+    weight, n = _weights(graph)[no_loop], graph.num_vertices
+    while True:
+        # Ends of edges at a vertex with many go to new vertices, each with an edge to the old one.
+        count, ends = len(tail), np.concatenate([tail, head])
+        degree = np.bincount(ends, minlength=n)
+        order = np.argsort(ends, kind="stable")
+        many = degree > MOST_EDGES
+        if not many.any():
+            break
+        parts = np.where(many, -(-degree // (MOST_EDGES - 1)), 0)
+        place = np.empty(2 * count, dtype=np.int64)
+        place[order] = np.arange(2 * count) - (np.cumsum(degree) - degree)[ends[order]]
+        new = n + np.cumsum(parts) - parts
+        moved = many[ends]
+        ends[moved] = new[ends[moved]] + place[moved] // (MOST_EDGES - 1)
+        old = np.repeat(np.arange(n), parts)
+        tail = np.append(ends[:count], n + np.arange(len(old)))
+        head = np.append(ends[count:], old)
+        weight = np.append(weight, np.zeros(len(old), dtype=weight.dtype))
+        n += len(old)
+    path = 4 * np.arange(count)
+    at, node = ends[order], np.concatenate([path, path + 3])[order]
+    own = np.full(n, -1)
+    own[odd] = 4 * count + np.arange(len(odd))
+    in_odd = own[at] >= 0
+    pairs = [np.flatnonzero(at[k:] == at[:-k]) for k in range(1, MOST_EDGES)]
+    first = np.concatenate([*pairs]) if len(at) else np.zeros(0, dtype=np.int64)
+    second = first + np.repeat(np.arange(1, MOST_EDGES), [len(each) for each in pairs])
+    rows = np.concatenate([node[first], own[at][in_odd], path + 1, path + 1, path + 3])
+    columns = np.concatenate([node[second], node[in_odd], path + 2, path, path + 2])
+    weights = np.zeros(len(rows), dtype=weight.dtype)
+    weights[len(rows) - 3 * count : len(rows) - 2 * count] = weight
+    return UndirectedGraph.from_arrays(rows, columns, weights, num_vertices=4 * count + len(odd))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -475,32 +597,51 @@ class PostmanTour(EdgeSet):
         VerificationError
             The proof fails.
         """
-        self.join.verify()
-        self._check_weight()
-        graph, n = self.graph, self.graph.num_vertices
-        degree = np.bincount(np.concatenate([graph.tail, graph.head]).astype(np.int64), minlength=n)
-        if not np.array_equal(np.flatnonzero(degree % 2), self.join.odd):
-            raise VerificationError("the T-join is not one of the vertices of odd degree")
-        wanted = np.sort(np.concatenate([np.arange(graph.num_edges), self.join.edges]))
-        if not np.array_equal(wanted, np.sort(self.edges)):
-            raise VerificationError("the walk does not have all edges, and those of the T-join twice")
-        step = np.sort(np.stack([self.tour[:-1], self.tour[1:]]), axis=0)
-        ends = np.sort(np.stack([graph.tail[self.edges], graph.head[self.edges]]).astype(np.int64), axis=0)
-        if (
-            step.shape != ends.shape
-            or not (step == ends).all()
-            or (len(step.T) and self.tour[0] != self.tour[-1])
-        ):
-            raise VerificationError("the tour is no closed walk along its edges")
+        with reading_fields():
+            self._check(once=False)
+            graph, n, join = self.graph, self.graph.num_vertices, self.join
+            if not isinstance(join, TJoin) or not isinstance(join.graph, UndirectedGraph):
+                raise VerificationError("join is no TJoin")
+            if join.graph is not graph and not _same_graph(join.graph, graph):
+                raise VerificationError("the T-join is one of another graph")
+            join.verify()
+            degree = np.bincount(np.concatenate([graph.tail, graph.head]).astype(np.int64), minlength=n)
+            if not np.array_equal(np.flatnonzero(degree % 2), join.odd):
+                raise VerificationError("the T-join is not one of the vertices of odd degree")
+            self._check_matching(join.matching.graph, Wanted(False, True, False))
+            wanted = np.sort(np.concatenate([np.arange(graph.num_edges), join.edges]))
+            if not np.array_equal(wanted, np.sort(self.edges)):
+                raise VerificationError("the walk does not have all edges, and those of the T-join twice")
+            _check_numbers(self.tour, "tour", graph, n, ascending=False)
+            step = np.sort(np.stack([self.tour[:-1], self.tour[1:]]), axis=0)
+            ends = np.sort(
+                np.stack([graph.tail[self.edges], graph.head[self.edges]]).astype(np.int64), axis=0
+            )
+            if (
+                step.shape != ends.shape
+                or not (step == ends).all()
+                or (len(self.tour) and self.tour[0] != self.tour[-1])
+            ):
+                raise VerificationError("the tour is no closed walk along its edges")
+            self._check_weight(_least_walk(join))
 
 
-def chinese_postman(graph: GraphInput, *, weight: WeightInput = None) -> PostmanTour:
+def _least_walk(join: TJoin) -> Fraction:
+    """Return the bound that a T-join proves for all walks over all edges."""
+    return exact_total(_weights(join.graph)) + _least_join(join.graph, join.matching)
+
+
+def chinese_postman(
+    graph: GraphInput, *, weight: WeightInput = None, **arguments: Unpack[Arguments]
+) -> PostmanTour:
     """Find a closed walk of least weight that walks every edge at least once.
 
     Parameters
     ----------
     graph, weight
         As in :func:`preflow.matching`; weights are not negative. Without weights, as few steps as possible.
+    **arguments
+        ``method``, ``time_limit`` and the other arguments of :func:`preflow.matching`.
 
     Returns
     -------
@@ -511,11 +652,13 @@ def chinese_postman(graph: GraphInput, *, weight: WeightInput = None) -> Postman
     ------
     InvalidInputError
         A weight is negative, or the edges are not connected.
+    NotOptimalError
+        The time limit ended the solve.
 
     Notes
     -----
     Edmonds and Johnson 1973: a cheapest T-join of the vertices of odd degree is walked twice; then there is a
-    closed walk over all edges (Euler, Hierholzer).
+    closed walk over all edges (Euler, Hierholzer). Memory: that of :func:`t_join`.
 
     Examples
     --------
@@ -531,13 +674,13 @@ def chinese_postman(graph: GraphInput, *, weight: WeightInput = None) -> Postman
         raise InvalidInputError(f"edge {int(weights.argmin())} has a negative weight")
     ends = np.concatenate([read.tail, read.head]).astype(np.int64)
     odd = np.flatnonzero(np.bincount(ends, minlength=read.num_vertices) % 2)
-    names: Any = read.labels or range(read.num_vertices)
-    join = t_join(read, [names[v] for v in odd.tolist()])
+    join = _t_join(read, odd, **arguments)
     walked = np.concatenate([np.arange(read.num_edges), join.edges])
     tour, order = _closed_walk(read, walked)
     if len(order) != len(walked):
         raise InvalidInputError("the edges are not connected: no walk has all of them")
-    return PostmanTour(read, order, _total(read, order), join.matching, tour, join)
+    proved = _weight_and_gap(read, order, _least_walk(join))
+    return PostmanTour(read, order, *proved, join.matching, tour, join)
 
 
 def _closed_walk(
@@ -605,12 +748,36 @@ def _weights(graph: UndirectedGraph) -> Array:
     return graph.weight
 
 
-def _sum(values: Array) -> int | float:
-    return exact_sum(values) if len(values) else 0
+def _weight_and_gap(
+    graph: UndirectedGraph, edges: NDArray[np.int64], bound: Fraction
+) -> tuple[int | float, int | float]:
+    """Return the weight of edges, and how far it may be from the best one, of which `bound` is a bound.
+
+    Raises
+    ------
+    CostOverflowError
+        The floats sum to more than float64 can represent.
+    """
+    chosen = _weights(graph)[edges]
+    total = exact_total(chosen)
+    if chosen.dtype.kind == "i":
+        return int(total), 0
+    weight = float_near(total)
+    if not np.isfinite(weight):
+        raise CostOverflowError("the weights of the edges sum to more than float64 can represent")
+    numbers = bound, total, Fraction(weight)
+    return weight, rounded_up(max(numbers) - min(numbers))
 
 
-def _total(graph: UndirectedGraph, edges: NDArray[np.int64]) -> int | float:
-    return _sum(_weights(graph)[edges])
+def _check_numbers(
+    values: Any, name: str, graph: UndirectedGraph, count: int, *, ascending: bool = True
+) -> None:
+    """Check that a field has numbers below `count`."""
+    numbers = checked_array(graph, values, name, (-1,), np.int64)
+    if len(numbers) and (int(numbers.min()) < 0 or int(numbers.max()) >= count):
+        raise VerificationError(f"{name} has a number that is not from 0 to {count - 1}")
+    if ascending and (numbers[1:] <= numbers[:-1]).any():
+        raise VerificationError(f"{name} is not in ascending order, each once")
 
 
 def _same_graph(one: UndirectedGraph, other: UndirectedGraph) -> bool:

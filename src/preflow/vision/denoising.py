@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -23,11 +23,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import Array, DType
+from ..certify.fields import check_kind, checked_number
 from ..checks import check_integer, check_number
 from ..drawing.images import draw_picture, plane_of
-from ..errors import InvalidInputError
+from ..errors import InvalidInputError, VerificationError
 from ..graph.contrast import finite_array
 from ..graph.data_arrays import Argument, like_data_array
+from ..graph.grid import GridNetwork
 from ..graph.grid_input import looks_like_channels
 from ..graph.neighbourhood import half_neighbourhood, pair_boxes
 from ..graph.network import EXACT_FLOAT
@@ -37,6 +39,7 @@ from ..gridcut.result import GridCutResult
 from ..method_names import DeviceName, GridMethodName
 from ..progress import Reporter
 from ..solving.deadline import Deadline
+from ..solving.read_only import ReadOnlyArrays
 from ..stats import SolveStats
 from .pictures import middle_slice, png, stretched
 from .segmentation import ALL_AROUND
@@ -60,7 +63,7 @@ Data = Literal["squared", "absolute"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Denoised:
+class Denoised(ReadOnlyArrays):
     """An image of least energy.
 
     Attributes
@@ -76,6 +79,8 @@ class Denoised:
     image: Array
     energy: float
     cuts: tuple[GridCutResult, ...] = field(repr=False)
+    _channels: tuple[_Denoising, ...]
+    _channel_axis: int | None
 
     @property
     def status(self) -> str:
@@ -88,15 +93,33 @@ class Denoised:
         return tuple(cut.stats for cut in self.cuts)
 
     def verify(self) -> None:
-        """Prove that every cut is minimum, which proves the image, independently of the solver.
+        """Prove that every cut is minimum, which proves the image, and the energy; with no solver.
+
+        The networks are built again from the given image, so the cuts are those of this problem. If a cut was
+        stopped by the time limit, the image and its energy are proved, but not that it is least.
 
         Raises
         ------
         VerificationError
             The proof fails: please report it as a bug.
         """
-        for cut in self.cuts:
-            cut.verify()
+        check_kind(self.cuts, "cuts", tuple)
+        cuts, planes, total = iter(self.cuts), [], []
+        for channel in self._channels:
+            planes.append(channel.prove(cuts))
+            total.append(channel.energy(planes[-1]))
+        if next(cuts, None) is not None:
+            raise VerificationError("there are more cuts than grey values have bits")
+        axis = self._channel_axis
+        expected = planes[0] if axis is None else np.stack(planes, axis=axis)
+        given = np.asarray(self.image) if hasattr(self.image, "__array__") else None
+        if given is None or given.shape != expected.shape or given.dtype != self._channels[0].dtype:
+            raise VerificationError("the image has not the shape and dtype of the given one")
+        if not np.array_equal(given, expected.astype(given.dtype)):
+            raise VerificationError("the image is not that of the cuts")
+        energy = checked_number(self.energy, "energy")
+        if not (energy == sum(total) or abs(energy - sum(total)) <= 2.0**-40 * sum(total)):
+            raise VerificationError(f"the energy is {sum(total)}, not {self.energy}")
 
     def plot(self, *, ax: Axes | None = None) -> Axes:
         """Draw the image; of a volume the middle slice.
@@ -235,17 +258,19 @@ def denoise(
         "progress": progress,
     }
     cuts: list[GridCutResult] = []
+    channels: list[_Denoising] = []
     results, energy = [], 0.0
     for plane in planes:
         grey = _grey_values(plane, given.dtype, levels)
-        denoising = _Denoising(plane, grey, weight, data, half)
-        results.append(denoising.solve(cuts, deadline, solver))
-        energy += _energy(results[-1], plane, weight, data, half)
+        channels.append(_Denoising(plane, grey, weight, data, half, given.dtype))
+        results.append(channels[-1].solve(cuts, deadline, solver))
+        energy += channels[-1].energy(results[-1])
     out = results[0] if channel_axis is None else np.stack(results, axis=channel_axis)
     out = out.astype(given.dtype)
     out.flags.writeable = False
     restore = like_data_array(out.ndim, [Argument("image", image)])
-    return Denoised(out if restore is None else restore(out), energy, tuple(cuts))
+    image = out if restore is None else restore(out)
+    return Denoised(image, energy, tuple(cuts), tuple(channels), channel_axis)
 
 
 class _Denoising:
@@ -258,8 +283,10 @@ class _Denoising:
         weight: float,
         data: Data,
         half: list[tuple[int, ...]],
+        dtype: DType,
     ) -> None:
-        self.plane, self.grey, self.data, self.half = plane, grey, data, half
+        self.plane, self.grey, self.data, self.half = plane.copy(), grey, data, half
+        self.weight, self.dtype = weight, dtype
         span = 1.0 if data == "absolute" else float(grey[-1] - grey[0])
         # A power of two, so that integers stay integers.
         self.scale = 2.0 ** math.floor(math.log2(LARGEST_FORCE / span)) if span else 1.0
@@ -271,10 +298,32 @@ class _Denoising:
         self, cuts: list[GridCutResult], deadline: Deadline, solver: dict[str, Any]
     ) -> NDArray[np.float64]:
         """Return the channel of least energy; append the cuts that find it."""
+
+        def solved(network: GridNetwork) -> GridCutResult:
+            previous = cuts[-1] if len(cuts) > first else None
+            cuts.append(grid_cut(network, warm_start=previous, time_limit=deadline.left(), **solver))
+            return cuts[-1]
+
+        first = len(cuts)
+        return self._bisected(solved)
+
+    def prove(self, cuts: Iterator[object]) -> NDArray[np.float64]:
+        """Return the channel that the next cuts find; verify that these are cuts of it, and minimum."""
+
+        def proved(network: GridNetwork) -> GridCutResult:
+            cut = next(cuts, None)
+            if not isinstance(cut, GridCutResult) or not _is_same(cut.network, network):
+                raise VerificationError("a cut is missing, or is that of another image")
+            cut.verify()
+            return cut
+
+        return self._bisected(proved)
+
+    def _bisected(self, solve: Callable[[GridNetwork], GridCutResult]) -> NDArray[np.float64]:
+        """Return the channel that the minimum cuts of all networks find."""
         shape, half = self.plane.shape, self.half
         # A pixel's value is one of grey[low : low + count], a power of two: intervals are equal or disjoint.
         low, count = np.zeros(shape, dtype=np.int64), 1 << (len(self.grey) - 1).bit_length()
-        previous = None
         while count > 1:
             count //= 2
             upper = low + count
@@ -289,18 +338,15 @@ class _Denoising:
                 force[here] += link * order
                 force[there] -= link * order
             force = force.astype(_dtype([force.min(), force.max()]))
-            previous = grid_cut(
-                np.maximum(-force, 0),
-                np.maximum(force, 0),
-                neighbor,
-                connectivity=half,
-                warm_start=previous,
-                time_limit=deadline.left(),
-                **solver,
+            network = GridNetwork.from_arrays(
+                np.maximum(-force, 0), np.maximum(force, 0), neighbor, connectivity=half
             )
-            cuts.append(previous)
-            low = np.where(previous.labels, upper, low)
+            low = np.where(solve(network).labels, upper, low)
         return self.grey[low]
+
+    def energy(self, u: NDArray[np.float64]) -> float:
+        """Return the energy of a channel."""
+        return _energy(u, self.plane, self.weight, self.data, self.half)
 
     def _force(self, upper: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the scaled cost of grey value `upper` minus that of the one below, per unit of grey."""
@@ -310,6 +356,14 @@ class _Denoising:
         else:
             slope = (np.abs(above - self.plane) - np.abs(below - self.plane)) / (above - below)
         return np.rint(self.scale * slope).astype(np.int64)
+
+
+def _is_same(one: GridNetwork, other: GridNetwork) -> bool:
+    """Whether two networks have the same arrays."""
+    names = ("offsets", "source_capacity", "sink_capacity", "neighbor_capacity")
+    return one.shape == other.shape and all(
+        np.array_equal(getattr(one, name), getattr(other, name)) for name in names
+    )
 
 
 def _dtype(capacities: Sequence[int]) -> type[np.int32 | np.int64]:

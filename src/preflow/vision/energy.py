@@ -51,6 +51,8 @@ ROUNDING = 8 * float(np.finfo(np.float64).eps)
 CAPACITY_ROUNDING = 2.0**-49
 #: Capacities of floats sum to less than two to this power, far from where sums of them overflow.
 LARGEST_EXPONENT = 1000
+#: More than a few roundings of the smallest floats change.
+SUBNORMAL = 2.0**-1070
 #: The relative error of a sum or difference of two floats.
 UNIT_ROUNDOFF = 2.0**-53
 
@@ -611,7 +613,7 @@ class BinaryPolynomial:
         negative = gain < 0
         wrong = np.flatnonzero(negative)
         if self.dtype.kind == "f":
-            wrong = wrong[-gain[wrong] > ROUNDING * np.abs(tables[wrong]).max(axis=(1, 2))]
+            wrong = wrong[-gain[wrong] > ROUNDING * np.abs(tables[wrong]).max(axis=(1, 2)) + SUBNORMAL]
         if len(wrong):
             k = int(wrong[0])
             variables = members[k].tolist()

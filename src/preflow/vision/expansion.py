@@ -60,6 +60,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import Array
 from ..certify.exact import accurate_sum
+from ..certify.fields import (
+    check_count,
+    check_falling,
+    check_flag,
+    check_kind,
+    check_seconds,
+    checked_host_array,
+    checked_number,
+)
 from ..checks import check_integer
 from ..cuts import min_cut
 from ..drawing.images import draw_regions, plane_of
@@ -73,7 +82,8 @@ from ..gridcut.result import GridCutResult
 from ..method_names import DeviceName, FlowMethodName, GridMethodName
 from ..progress import Reporter, Steps, reporting
 from ..solving.deadline import Deadline
-from ..solving.dispatch import check_method, check_name, check_placement, find_method
+from ..solving.dispatch import check_method, check_placement, find_method
+from ..solving.read_only import ReadOnlyArrays
 from ..solving.result import BoundedResult
 from ..solving.timing import solving_seconds, timed
 from .label_energy import ROUNDING, LabelEnergy
@@ -96,7 +106,7 @@ LARGEST_NARROW = 2**31 - 1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Labelling:
+class Labelling(ReadOnlyArrays):
     """A labelling that no move improves, or the best one found within the limits.
 
     Attributes
@@ -141,14 +151,37 @@ class Labelling:
         VerificationError
             The proof fails: please report it as a bug.
         """
-        if self.energy_terms.energy(self.labels) != self.energy:
-            raise VerificationError(f"the labelling has not the energy {self.energy}")
+        self._check_fields()
         if not self.converged:
             return
         search = _Search(State(self.energy_terms, self.labels), self.energy, Cuts(prove=True))
         for move in _moves(self.kind, self.energy_terms.num_labels):
             if search.lowers_energy(move):
                 raise VerificationError(f"a move to {move} lowers the energy to {search.energy}")
+
+    def _check_fields(self) -> None:
+        """Check all fields, and the energy."""
+        check_kind(self.energy_terms, "energy_terms", LabelEnergy)
+        terms = self.energy_terms
+        labels = checked_host_array(self.labels, "labels", terms.shape, np.int64)
+        if labels.size and not 0 <= int(labels.min()) <= int(labels.max()) < terms.num_labels:
+            raise VerificationError(f"labels go from 0 to {terms.num_labels - 1}")
+        # Sums of floats may differ in the last place between machines.
+        room = 2.0**-50 * sum(float(np.abs(part).sum()) for part in terms.terms_of(labels))
+        energy, history = checked_number(self.energy, "energy"), check_falling(self.history, "history")
+        if not abs(terms.energy(labels) - energy) <= (room if terms.is_float else 0):
+            raise VerificationError(f"the labelling has not the energy {self.energy}")
+        if history[-1] != energy:
+            raise VerificationError(f"the history ends with {history[-1]}, the energy is {energy}")
+        for name in ("moves", "sweeps"):
+            check_count(getattr(self, name), name)
+        for name in ("converged", "stopped"):
+            check_flag(getattr(self, name), name)
+        check_seconds(self.seconds)
+        if self.kind not in ("expansion", "swap"):
+            raise VerificationError(f"kind is {self.kind!r}")
+        if self.converged and self.stopped:
+            raise VerificationError("a search that converged was not stopped")
 
     def plot(self, *, ax: Axes | None = None) -> Axes:
         """Draw the labels, with a legend or, if there are many, a colour bar; of a volume the middle slice.
@@ -499,7 +532,6 @@ class Cuts:
     earlier: dict[tuple[int, ...], GridCutResult] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
-        check_name(self.method)
         check_placement(METHODS, self.device, self.threads)
         if self.method != "auto":
             check_method(find_method(METHODS, self.method, self.threads), self.device, self.threads)

@@ -11,6 +11,7 @@ Departures: there is no border matting; each cut starts from the flow of the las
 from __future__ import annotations
 
 import logging
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,8 +19,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import Connectivity, Spacing
+from ..certify.fields import check_flag, check_kind, checked_number
 from ..checks import check_integer
-from ..errors import InvalidInputError
+from ..errors import InvalidInputError, VerificationError
 from ..graph.contrast import finite_array
 from ..graph.placement import host_array
 from ..gridcut.api import grid_cut
@@ -64,6 +66,20 @@ class GrabCut(Segmentation):
 
     energies: tuple[float, ...]
     converged: bool
+
+    def verify(self) -> None:
+        """Prove that the last cut is minimum, and that the mask is the cut's and agrees with the seeds.
+
+        Raises
+        ------
+        VerificationError
+            The proof fails: please report it as a bug.
+        """
+        super().verify()
+        check_kind(self.energies, "energies", tuple)
+        if not self.energies or not all(math.isfinite(checked_number(v, "energies")) for v in self.energies):
+            raise VerificationError(f"energies are finite numbers, got {self.energies!r}")
+        check_flag(self.converged, "converged")
 
 
 def grabcut(

@@ -19,6 +19,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import Array
 from ..certify.exact import accurate_sum
+from ..certify.fields import (
+    check_count,
+    check_falling,
+    check_flag,
+    check_kind,
+    check_seconds,
+    checked_host_array,
+    checked_number,
+)
 from ..checks import check_integer
 from ..drawing.networks import draw_graph, label_colours
 from ..errors import CapacityOverflowError, InvalidInputError, VerificationError
@@ -278,9 +287,21 @@ class GraphLabelling(DrawnResult):
         VerificationError
             The proof fails: please report it as a bug.
         """
+        check_kind(self.energy_terms, "energy_terms", GraphLabelEnergy)
         terms = self.energy_terms
-        if terms.energy(self.labels) != self.energy:
+        labels = checked_host_array(self.labels, "labels", (terms.num_vertices,), np.int64)
+        if labels.size and not 0 <= int(labels.min()) <= int(labels.max()) < terms.num_labels:
+            raise VerificationError(f"labels go from 0 to {terms.num_labels - 1}")
+        energy, history = checked_number(self.energy, "energy"), check_falling(self.history, "history")
+        room = terms.room(labels) if terms.data.dtype.kind == "f" else 0
+        if not abs(terms.energy(labels) - energy) <= room:
             raise VerificationError(f"the labelling has not the energy {self.energy}")
+        if history[-1] != energy:
+            raise VerificationError(f"the history ends with {history[-1]}, the energy is {energy}")
+        for name in ("moves", "sweeps"):
+            check_count(getattr(self, name), name)
+        check_flag(self.converged, "converged")
+        check_seconds(self.seconds)
         if not self.converged:
             return
         for alpha in range(terms.num_labels):

@@ -21,9 +21,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import Array, Spacing
+from ..certify.fields import check_kind, checked_host_array
 from ..checks import check_integer, check_number
 from ..drawing.images import draw_regions, plane_of
-from ..errors import CapacityOverflowError, InvalidInputError
+from ..errors import CapacityOverflowError, InvalidInputError, VerificationError
 from ..graph.contrast import contrast_capacity
 from ..graph.grid_input import looks_like_channels
 from ..graph.neighbourhood import half_neighbourhood, pair_boxes
@@ -31,6 +32,7 @@ from ..graph.network import EXACT_FLOAT
 from ..graph.placement import host_array
 from ..method_names import DeviceName, FlowMethodName, GridMethodName
 from ..progress import Reporter
+from ..solving.read_only import ReadOnlyArrays
 from ..solving.timing import solving_seconds
 from .colour_models import Palette
 from .expansion import MOST_SWEEPS, Labelling, alpha_expansion
@@ -47,6 +49,7 @@ from .segmentation import (
 )
 
 LabelModel = Literal["histogram", "mixture", "none"]
+INTEGERS = tuple(map(np.dtype, np.typecodes["AllInteger"]))
 
 
 if TYPE_CHECKING:
@@ -54,14 +57,15 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LabelSegmentation:
+class LabelSegmentation(ReadOnlyArrays):
     """The labels of all pixels, from seeds of each label.
 
     Attributes
     ----------
     labels : ndarray, shape and dtype of the markers
         The label of each pixel, one of those in the markers. Pixels outside of the mask are 0, and negative
-        markers keep their value. An array of xarray if the image or the markers are.
+        markers keep their value. Pixels that no path of neighbours that take part joins to a seed are 0, too,
+        as in scikit-image's ``random_walker``. An array of xarray if the image or the markers are.
     markers : ndarray
         The seeds, 0 elsewhere.
     names : ndarray of int, shape (k,)
@@ -74,6 +78,7 @@ class LabelSegmentation:
     markers: Array
     names: Array
     labelling: Labelling
+    _taken: NDArray[np.bool_]
 
     @property
     def energy(self) -> float:
@@ -91,16 +96,37 @@ class LabelSegmentation:
         return found
 
     def verify(self) -> None:
-        """Prove that no expansion lowers the energy; with two labels this proves the energy least.
+        """Prove the labels: that no expansion lowers their energy; with two labels it is least then.
 
-        If a limit stopped the search, only the energy is checked.
+        Also, that seeds have the labels of their markers, and other pixels those of the labelling. If a limit
+        stopped the search, the energy is proved, but not that it is low.
 
         Raises
         ------
         VerificationError
             The proof fails: please report it as a bug.
         """
+        check_kind(self.labelling, "labelling", Labelling)
         self.labelling.verify()
+        terms = self.labelling.energy_terms
+        markers = checked_host_array(self.markers, "markers", terms.shape, *INTEGERS)
+        labels = checked_host_array(self.labels, "labels", terms.shape, markers.dtype)
+        names = checked_host_array(self.names, "names", (terms.num_labels,), markers.dtype)
+        if not np.array_equal(names, np.unique(markers[markers > 0])):
+            raise VerificationError("names are not those of the markers, ascending")
+        taken = checked_host_array(self._taken, "the pixels that take part", terms.shape, np.bool_)
+        if (markers[~taken] > 0).any() or (markers[taken] < 0).any():
+            raise VerificationError("a pixel that takes no part is a seed, or a seed takes none")
+        # Other labels cost a seed the same amount, which is more than its neighbours do.
+        at_seeds = terms.data[:, markers > 0]
+        own = np.arange(len(names))[:, np.newaxis] == np.searchsorted(names, markers[markers > 0])
+        if not np.array_equal(at_seeds, np.where(own, 0, at_seeds.max(initial=0))):
+            raise VerificationError("a seed is none in the energy")
+        expected = np.where(taken, names[self.labelling.labels], markers)
+        if not np.array_equal(labels, expected):
+            raise VerificationError("the labels are not those of the labelling")
+        if self.labelling.converged and (labels != markers)[markers > 0].any():
+            raise VerificationError("a seed has another label than its marker")
 
     def plot(self, *, ax: Axes | None = None) -> Axes:
         """Draw the labels with a legend or, if there are many, a colour bar; of a volume the middle slice.
@@ -230,7 +256,9 @@ def segment_labels(
     if len(names) > MOST_LABELS:
         raise InvalidInputError(f"markers name {len(names):,} labels, at most {MOST_LABELS:,} are supported")
     placed = [taken & (seeds == name) for name in names]
-    energy = _energy(channels, placed, taken, smoothness, sigma, connectivity, spacing, model, components)
+    half = half_neighbourhood(seeds.ndim, ALL_AROUND[seeds.ndim] if connectivity is None else connectivity)
+    taken &= _reached(taken, placed, half)
+    energy = _energy(channels, placed, taken, smoothness, sigma, half, spacing, model, components)
     # If only its seeds have the second label, its expansion is the minimum cut of a problem with two labels.
     initial = placed[1].astype(np.int64) if len(names) == 2 else None
     labelling = alpha_expansion(
@@ -249,7 +277,7 @@ def segment_labels(
     for array in (found, kept, names):
         array.flags.writeable = False
     restore = like_seeds(seeds.ndim, image, markers=markers, mask=mask)
-    return LabelSegmentation(labelled(found, restore), kept, names, labelling)
+    return LabelSegmentation(labelled(found, restore), kept, names, labelling, taken)
 
 
 def _checked_markers(markers: ArrayLike, mask: ArrayLike | None) -> tuple[Array, NDArray[np.bool_]]:
@@ -273,20 +301,43 @@ def _checked_markers(markers: ArrayLike, mask: ArrayLike | None) -> tuple[Array,
     return seeds, taken
 
 
+def _reached(
+    taken: NDArray[np.bool_], placed: list[NDArray[np.bool_]], half: list[tuple[int, ...]]
+) -> NDArray[np.bool_]:
+    """Return the pixels that a path of neighbours that take part joins to a seed."""
+    if taken.all():
+        return taken
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    pixel = np.arange(taken.size).reshape(taken.shape)
+    ends = []
+    for offset in half:
+        here, there = pair_boxes(taken.shape, offset)
+        both = taken[here] & taken[there]
+        ends.append(np.stack([pixel[here][both], pixel[there][both]]))
+    tail, head = np.concatenate(ends, axis=1)
+    joined = coo_array((np.ones(len(tail), np.bool_), (tail, head)), shape=(taken.size, taken.size))
+    number, part = connected_components(joined, directed=False)
+    has_seed = np.zeros(number, np.bool_)
+    for where in placed:
+        has_seed[part[where.ravel()]] = True
+    reached: NDArray[np.bool_] = has_seed[part].reshape(taken.shape)
+    return reached
+
+
 def _energy(
     channels: NDArray[np.float64],
     placed: list[NDArray[np.bool_]],
     taken: NDArray[np.bool_],
     smoothness: float,
     sigma: float | None,
-    connectivity: int | None,
+    half: list[tuple[int, ...]],
     spacing: Spacing,
     model: LabelModel,
     components: int,
 ) -> LabelEnergy:
     """Return the energy of all labellings, in thousandths of a nat."""
-    ndim = taken.ndim
-    half = half_neighbourhood(ndim, ALL_AROUND[ndim] if connectivity is None else connectivity)
     strength = CAPACITY_PER_NAT * smoothness
     weights = contrast_capacity(
         channels, strength=strength, sigma=sigma, connectivity=half, channel_axis=-1, spacing=spacing

@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..certify.fields import check_kind, checked_host_array
 from ..drawing.images import draw_with_bar
-from ..errors import InvalidInputError
+from ..errors import InvalidInputError, VerificationError
 from ..graph.cost_network import CostNetwork
 from ..graph.placement import host_array
 from ..method_names import DeviceName, FlowMethodName
@@ -46,12 +47,34 @@ class UnwrappedPhase(DrawnResult):
     turns : ndarray of int64, shape (h, w)
         The number of turns that were added.
     flow : MinCostFlowResult
-        The flow between squares; its `verify` proves that no other correction costs less.
+        The flow between squares.
     """
 
     phase: NDArray[np.float64]
     turns: NDArray[np.int64]
     flow: MinCostFlowResult
+    _given: NDArray[np.float64]
+
+    def verify(self) -> None:
+        """Prove that no other correction costs less, and compute the turns from the flow again.
+
+        Raises
+        ------
+        VerificationError
+            The proof fails: please report it as a bug.
+        """
+        check_kind(self.flow, "flow", MinCostFlowResult)
+        self.flow.verify()
+        angles, network = self._given, self.flow.network
+        phase = checked_host_array(self.phase, "phase", angles.shape, np.float64)
+        turns = checked_host_array(self.turns, "turns", angles.shape, np.int64)
+        expected = _network(*_gaps(angles), np.ones(angles.shape, np.int64))
+        for name in ("tail", "head", "supply", "undirected"):
+            if not np.array_equal(getattr(network, name), getattr(expected, name)):
+                raise VerificationError("the flow is not one between the squares of this picture")
+        found = _unwrapped(angles, self.flow)
+        if not np.array_equal(phase, found[0]) or not np.array_equal(turns, found[1]):
+            raise VerificationError("the turns do not follow from the flow")
 
     @property
     def corrections(self) -> int | float:
@@ -83,8 +106,8 @@ def unwrap_phase(
     phase : array_like, shape (h, w)
         Angles in radians; whole turns do not matter.
     weights : array_like, shape (h, w), optional
-        How reliable each pixel is, not negative. The weight of a difference is the smaller one of its two
-        pixels. Default: all 1.
+        How reliable each pixel is, not negative; bools are 0 and 1. The weight of a difference is the smaller
+        one of its two pixels. Default: all 1. Pixels of weight 0 are holes: their values do not matter.
     method, device, threads, time_limit
         As for :func:`preflow.min_cost_flow`.
 
@@ -117,20 +140,32 @@ def unwrap_phase(
     quality = (
         np.ones(angles.shape, dtype=np.int64) if weights is None else _checked_weights(weights, angles.shape)
     )
-    across, down = _wrapped(np.diff(angles, axis=1)), _wrapped(np.diff(angles, axis=0))
-    network = _network(across, down, quality)
+    network = _network(*_gaps(angles), quality)
     result = min_cost_flow(network, method=method, device=device, threads=threads, time_limit=time_limit)
     _ = result.cost
-    turns = np.rint(np.asarray(result.flow)).astype(np.int64)
+    unwrapped, added = _unwrapped(angles, result)
+    for array in (unwrapped, added):
+        array.flags.writeable = False
+    return UnwrappedPhase(unwrapped, added, result, angles)
+
+
+def _gaps(angles: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the wrapped differences of neighbours in a row, and of those in a column."""
+    return _wrapped(np.diff(angles, axis=1)), _wrapped(np.diff(angles, axis=0))
+
+
+def _unwrapped(
+    angles: NDArray[np.float64], flow: MinCostFlowResult
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return the phases, and the turns that were added, given the flow between squares."""
+    across, down = _gaps(angles)
+    turns = np.rint(np.asarray(flow.flow)).astype(np.int64)
     across += TURN * turns[: across.size].reshape(across.shape)
     down += TURN * turns[across.size :].reshape(down.shape)
     first = angles[0, 0] + np.concatenate([[0.0], np.cumsum(down[:, 0])])
     smooth = np.concatenate([first[:, None], first[:, None] + np.cumsum(across, axis=1)], axis=1)
     added = np.rint((smooth - angles) / TURN).astype(np.int64)
-    unwrapped = angles + TURN * added
-    for array in (unwrapped, added):
-        array.flags.writeable = False
-    return UnwrappedPhase(unwrapped, added, result)
+    return angles + TURN * added, added
 
 
 def _network(across: NDArray[np.float64], down: NDArray[np.float64], quality: NDArray[Any]) -> CostNetwork:
@@ -165,6 +200,11 @@ def _wrapped(gaps: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _checked_phase(phase: ArrayLike) -> NDArray[np.float64]:
+    if np.ma.isMaskedArray(phase):
+        raise InvalidInputError(
+            "phase is a masked array: give phase.filled(0) and weights=~np.ma.getmaskarray(phase), so that "
+            "changes beside masked pixels cost nothing"
+        )
     angles = host_array(phase, "phase")
     if angles.ndim != 2 or angles.dtype.kind not in "iuf":
         raise InvalidInputError(
@@ -186,4 +226,4 @@ def _checked_weights(weights: ArrayLike, shape: tuple[int, ...]) -> NDArray[Any]
         )
     if not np.isfinite(quality).all() or (quality < 0).any():
         raise InvalidInputError("a weight is negative or not finite")
-    return quality
+    return quality.astype(np.int64) if quality.dtype == np.bool_ else quality

@@ -19,9 +19,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import AnyArray, Array, Connectivity, Restorer, Spacing
+from ..certify.fields import check_kind, checked_host_array
 from ..checks import check_integer, check_number
 from ..drawing.images import draw_picture, plane_of
-from ..errors import CapacityOverflowError, InvalidInputError
+from ..errors import CapacityOverflowError, InvalidInputError, VerificationError
 from ..graph.contrast import contrast_capacity, finite_array
 from ..graph.data_arrays import Argument, like_data_array
 from ..graph.grid import GridNetwork
@@ -33,6 +34,8 @@ from ..gridcut.api import grid_cut
 from ..gridcut.result import GridCutResult
 from ..method_names import DeviceName, GridMethodName
 from ..progress import Reporter
+from ..solving.read_only import ReadOnlyArrays
+from ..stats import SolveStats
 from .colour_models import Palette
 from .pictures import middle_slice, overlay, png
 
@@ -57,7 +60,7 @@ SEEDS_WITH_CHANNELS = (
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Segmentation:
+class Segmentation(ReadOnlyArrays):
     """A labelling of pixels as object or background, from a minimum cut.
 
     Attributes
@@ -66,7 +69,7 @@ class Segmentation:
         True on the object. Of all labellings of least energy the one with the largest object. An array of
         xarray if the image or the seeds are, with their dimensions and coordinates.
     cut : GridCutResult
-        The cut behind it. ``cut.verify()`` proves it minimum.
+        The cut behind it.
     foreground, background : ndarray of bool, shape of the seeds
         The seeds.
     """
@@ -75,6 +78,35 @@ class Segmentation:
     cut: GridCutResult
     foreground: NDArray[np.bool_]
     background: NDArray[np.bool_]
+
+    @property
+    def stats(self) -> SolveStats:
+        """The statistics of the cut."""
+        return self.cut.stats
+
+    def verify(self) -> None:
+        """Prove that the cut is minimum, and that the mask is the cut's and agrees with the seeds.
+
+        Raises
+        ------
+        VerificationError
+            The proof fails: please report it as a bug.
+        """
+        check_kind(self.cut, "cut", GridCutResult)
+        self.cut.verify()
+        shape = self.cut.network.shape
+        mask, foreground, background = (
+            checked_host_array(getattr(self, name), name, shape, np.bool_)
+            for name in ("mask", "foreground", "background")
+        )
+        if (mask != np.asarray(self.cut.labels)).any():
+            raise VerificationError("the mask is not the source side of the cut")
+        if self.cut.status == "optimal" and ((foreground & ~mask).any() or (background & mask).any()):
+            raise VerificationError("the mask does not agree with the seeds")
+        network = self.cut.network
+        certain = np.append(network.source_capacity[foreground], network.sink_capacity[background])
+        if not certain.size or not 0 < certain.min() == certain.max():
+            raise VerificationError("a seed is none in the network of the cut")
 
     @property
     def energy(self) -> float:

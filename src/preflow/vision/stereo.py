@@ -17,12 +17,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..arrays import Array
+from ..certify.fields import check_kind, check_seconds, checked_host_array
 from ..checks import check_integer, check_number, check_positive
 from ..drawing.images import draw_with_bar
-from ..errors import InvalidInputError
+from ..errors import InvalidInputError, VerificationError
 from ..method_names import DeviceName, FlowMethodName, GridMethodName
 from ..progress import ProgressReport, Reporter, reporting
 from ..solving.deadline import Deadline
+from ..solving.read_only import ReadOnlyArrays
 from ..solving.timing import solving_seconds, timed
 from .colours import disparity_picture
 from .expansion import Labelling, alpha_expansion
@@ -54,7 +57,7 @@ SUSPICIOUS = 0.35
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Stereo:
+class Stereo(ReadOnlyArrays):
     """The disparities of a pair of views.
 
     Attributes
@@ -77,6 +80,33 @@ class Stereo:
     left: Labelling
     right: Labelling | None
     seconds: dict[str, float]
+    _min_disparity: int
+
+    def verify(self) -> None:
+        """Prove the labellings of both views, and compute disparities and occlusions from them again.
+
+        Raises
+        ------
+        VerificationError
+            The proof fails: please report it as a bug.
+        """
+        check_seconds(self.seconds)
+        check_kind(self.left, "left", Labelling)
+        check_kind(self.right, "right", Labelling, type(None))
+        views = [self.left] if self.right is None else [self.left, self.right]
+        for view in views:
+            view.verify()
+        costs, low = self.left.energy_terms.data, self._min_disparity
+        if self.right is not None:
+            disparities = range(low, low + len(costs))
+            theirs = self.right.energy_terms.data
+            if not np.array_equal(theirs, _seen_from_right(costs, disparities)):
+                raise VerificationError("the right labelling is not one of the other view")
+        disparity, occluded = _disparities(self.left, self.right, low)
+        for name, expected in (("disparity", disparity), ("occluded", occluded)):
+            found = checked_host_array(getattr(self, name), name, expected.shape, expected.dtype)
+            if not np.array_equal(found, expected):
+                raise VerificationError(f"{name} does not follow from the labellings")
 
     def plot(self, *, ax: Axes | None = None) -> Axes:
         """Draw the disparities, with a colour bar in pixels.
@@ -191,7 +221,7 @@ def match_stereo(
         first, second = (Frame.of(pixels, axes=(1,)) for pixels in frames)
         costs = np.stack([first.costs(second, 0, -disparity) for disparity in disparities])
 
-    def labelled(frame: Frame, data: NDArray[np.int16], name: str, report: Reporter | None) -> Labelling:
+    def labelled(frame: Frame, data: Array, name: str, report: Reporter | None) -> Labelling:
         with timed(seconds, name):
             energy = LabelEnergy.from_arrays(
                 data,
@@ -208,24 +238,32 @@ def match_stereo(
                 progress=_named(report, name),
             )
 
-    occluded = np.zeros(first.shape, np.bool_)
     with reporting(progress) as report:
         of_left, of_right = labelled(first, costs, "left", report), None
         if occlusions:
             of_right = labelled(second, _seen_from_right(costs, disparities), "right", report)
-            occluded = _occluded(of_left.labels, of_right.labels, min_disparity)
+    with timed(seconds, "refine"):
+        disparity, occluded = _disparities(of_left, of_right, int(min_disparity))
     if min_disparity >= 0 and occluded.mean() > SUSPICIOUS:
         warnings.warn(
             f"{occluded.mean():.0%} of the left view is occluded: the views may be exchanged, or "
             "max_disparity is too small",
             stacklevel=2,
         )
-    with timed(seconds, "refine"):
-        disparity = _refined(costs, of_left.labels) + np.float32(min_disparity)
-        disparity = _filled(disparity, occluded)
     for array in (disparity, occluded):
         array.flags.writeable = False
-    return Stereo(disparity, occluded, of_left, of_right, seconds)
+    return Stereo(disparity, occluded, of_left, of_right, seconds, int(min_disparity))
+
+
+def _disparities(
+    left: Labelling, right: Labelling | None, low: int
+) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+    """Return refined disparities, filled where the other view does not show a pixel, and where that is."""
+    occluded = np.zeros(left.labels.shape, np.bool_)
+    if right is not None:
+        occluded = _occluded(left.labels, right.labels, low)
+    disparity = _refined(left.energy_terms.data, left.labels) + np.float32(low)
+    return _filled(disparity, occluded), occluded
 
 
 def _named(report: Reporter | None, view: str) -> bool | Reporter:
@@ -276,10 +314,10 @@ def _checked_range(low: int, high: int, width: int) -> range:
     return range(low, high + 1)
 
 
-def _seen_from_right(costs: NDArray[np.int16], disparities: range) -> NDArray[np.int16]:
+def _seen_from_right(costs: Array, disparities: range) -> Array:
     """Return the same costs for the pixels of the right view."""
     width = costs.shape[2]
-    seen = np.full_like(costs, OUTSIDE_COST)
+    seen: Array = np.full_like(costs, OUTSIDE_COST)
     for label, disparity in enumerate(disparities):
         x0, x1 = max(0, disparity), min(width, width + disparity)
         seen[label, :, x0 - disparity : x1 - disparity] = costs[label, :, x0:x1]
@@ -297,7 +335,7 @@ def _occluded(left: NDArray[np.int64], right: NDArray[np.int64], low: int) -> ND
     return unseen
 
 
-def _refined(costs: NDArray[np.int16], labels: NDArray[np.int64]) -> NDArray[np.float32]:
+def _refined(costs: Array, labels: NDArray[np.int64]) -> NDArray[np.float32]:
     """Return labels moved to the minimum of the parabola through the costs around them."""
     from scipy.ndimage import uniform_filter
 

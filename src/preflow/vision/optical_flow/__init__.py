@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ...certify.fields import check_count, check_kind, check_seconds, checked_host_array
 from ...checks import check_integer, check_number, check_positive
 from ...drawing.images import draw_motion
-from ...errors import InvalidInputError
+from ...errors import InvalidInputError, VerificationError
 from ...method_names import AssignmentMethodName, DeviceName, GridMethodName
 from ...progress import Reporter, Steps, reporting
+from ...solving.read_only import ReadOnlyArrays
 from ...solving.run import check_time_limit
 from ...solving.timing import solving_seconds, timed
 from ..colours import flow_picture
@@ -46,7 +48,7 @@ SHARE_OF_WHEEL = 0.15
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class OpticalFlow:
+class OpticalFlow(ReadOnlyArrays):
     """The motion of every pixel of a frame.
 
     Attributes
@@ -74,6 +76,48 @@ class OpticalFlow:
     candidates: NDArray[np.int64] | None
     assignments: int
     seconds: dict[str, float]
+    _reference: Frame
+    _moving: Frame
+
+    def verify(self) -> None:
+        """Prove the labelling, and compute the costs of its labels and the flow from the frames again.
+
+        Displacements that were found by assignment have no proof: each patch was assigned its pixels, given
+        those of the others. The flow that follows from them is checked.
+
+        Raises
+        ------
+        VerificationError
+            The proof fails: please report it as a bug.
+        """
+        if self.method not in METHODS:
+            raise VerificationError(f"method is {self.method!r}")
+        check_count(self.assignments, "assignments")
+        check_seconds(self.seconds)
+        shape = (2, *self._reference.shape)
+        displacement = checked_host_array(self.displacement, "displacement", shape, np.int64)
+        flow = checked_host_array(self.flow, "flow", shape, np.float32)
+        by_expansion = self.method == "expansion"
+        if by_expansion != (self.labelling is not None) or by_expansion != (self.candidates is not None):
+            raise VerificationError("a labelling and its candidates belong to expansion, and to nothing else")
+        if by_expansion == bool(self.assignments):
+            raise VerificationError(f"{self.method} solved {self.assignments} assignments")
+        if self.labelling is not None:
+            check_kind(self.labelling, "labelling", Labelling)
+            self.labelling.verify()
+            terms = self.labelling.energy_terms
+            candidates = checked_host_array(self.candidates, "candidates", (terms.num_labels, 2), np.int64)
+            for (dy, dx), costs in zip(candidates.tolist(), terms.data, strict=True):
+                if abs(dy) + abs(dx) > sum(shape) or not np.array_equal(
+                    costs, self._reference.costs(self._moving, dy, dx)
+                ):
+                    raise VerificationError(f"{(dy, dx)} is not the candidate of its label")
+            if not np.array_equal(displacement, candidates[self.labelling.labels].transpose(2, 0, 1)):
+                raise VerificationError("the displacements are not those of the labels")
+        if np.abs(displacement.astype(np.float64)).max() >= min(self._reference.shape) or not np.array_equal(
+            flow, refined(self._reference, self._moving, displacement)
+        ):
+            raise VerificationError("the flow does not follow from the displacements")
 
     def plot(self, *, ax: Axes | None = None) -> Axes:
         """Draw the flow in colours, beside it the colour wheel with the speed of its full colours.
@@ -208,7 +252,13 @@ def find_optical_flow(
         displacement = candidates[labelling.labels].transpose(2, 0, 1)
     with timed(seconds, "refine"):
         flow = refined(reference, moving, displacement)
-    return OpticalFlow(flow, displacement, method, labelling, candidates, assignments, seconds)
+    displacement = np.ascontiguousarray(displacement)
+    for array in (flow, displacement, candidates):
+        if array is not None:
+            array.flags.writeable = False
+    return OpticalFlow(
+        flow, displacement, method, labelling, candidates, assignments, seconds, reference, moving
+    )
 
 
 def endpoint_error(flow: ArrayLike, truth: ArrayLike) -> float:
