@@ -1,33 +1,74 @@
-"""Checks of parameters that many public functions share."""
+"""Checks of parameters that many public functions share; they return the parameter as Python's own number."""
 
 from __future__ import annotations
 
 import math
+import sys
+from collections.abc import Sequence
+from decimal import Decimal
+from numbers import Real
+from typing import SupportsFloat, cast
 
 import numpy as np
 
 from .errors import InvalidInputError
 
 
-def check_integer(name: str, value: int, minimum: int = 1) -> None:
-    """Raise InvalidInputError unless ``value`` is an integer of at least ``minimum``."""
+def check_integer(name: str, value: int, minimum: int = 1) -> int:
+    """Return ``value`` as an int; raise InvalidInputError unless it is an integer of at least ``minimum``."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise InvalidInputError(f"{name} must be an integer, got {value!r}")
+        raise InvalidInputError(f"{name} must be an integer, got {shown(value)}")
     if value < minimum:
-        raise InvalidInputError(f"{name} must be at least {minimum}, got {value}")
+        raise InvalidInputError(f"{name} must be at least {minimum}, got {shown(value)}")
+    if value > sys.maxsize:
+        raise InvalidInputError(f"{name} must be at most {sys.maxsize}, got {shown(value)}")
+    return int(value)
 
 
-def check_number(name: str, value: float, minimum: float = 0.0) -> None:
-    """Raise InvalidInputError unless ``value`` is a finite number of at least ``minimum``."""
-    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
-        raise InvalidInputError(f"{name} must be a number, got {value!r}")
-    if not math.isfinite(value) or value < minimum:
-        raise InvalidInputError(f"{name} must be finite and at least {minimum:g}, got {value}")
+def check_number(name: str, value: float, minimum: float = 0.0) -> float:
+    """Return ``value`` as a float; raise InvalidInputError unless it is finite and at least ``minimum``."""
+    number = as_float(name, value)
+    if not math.isfinite(number) or number < minimum:
+        raise InvalidInputError(f"{name} must be finite and at least {minimum:g}, got {shown(value)}")
+    return number
 
 
-def check_positive(name: str, value: float) -> None:
-    """Raise InvalidInputError unless ``value`` is a positive number, which may be infinite."""
-    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
-        raise InvalidInputError(f"{name} must be a positive number, got {value!r}")
-    if not value > 0:
-        raise InvalidInputError(f"{name} must be positive, got {value}")
+def check_positive(name: str, value: float) -> float:
+    """Return ``value`` as a float; raise InvalidInputError unless it is positive; it may be infinite."""
+    number = as_float(name, value, "a positive number")
+    if not number > 0:
+        raise InvalidInputError(f"{name} must be positive, got {shown(value)}")
+    return number
+
+
+def check_word(name: str, value: str, words: Sequence[str]) -> str:
+    """Return ``value``; raise InvalidInputError unless it is one of some words."""
+    if not isinstance(value, str) or value not in words:
+        *others, last = map(repr, words)
+        raise InvalidInputError(f"{name} must be {', '.join(others)} or {last}, got {shown(value)}")
+    return value
+
+
+def as_float(name: str, value: object, what: str = "a number") -> float:
+    """Return a number of Python or NumPy as a float; `what` is for the message.
+
+    Raises
+    ------
+    InvalidInputError
+        It is no number, or is past float64.
+    """
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Real | Decimal | np.integer | np.floating):
+        raise InvalidInputError(f"{name} must be {what}, got {shown(value)}")
+    try:
+        return float(cast("SupportsFloat", value))
+    except (OverflowError, ValueError):
+        raise InvalidInputError(f"{name} is past float64, got {shown(value)}") from None
+
+
+def shown(value: object) -> str:
+    """Return a value for a message, which names digits of integers that are longer than Python prints."""
+    try:
+        text = repr(value)
+    except ValueError:
+        return "an integer of thousands of digits"
+    return text if len(text) <= 60 else f"{text[:50]}... ({len(text)} characters)"

@@ -224,3 +224,56 @@ def test_missing_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(MissingDependencyError, match=r"plot\(\) needs Matplotlib.*preflow\[plot\]"):
         preflow.linear_assignment([[1]]).plot()
+
+
+#: Matplotlib takes what is between two dollars for a formula, and raises an error where it is none.
+DOLLARS = ["cost $5 to $6", "$\\foo{$", "$x$", "a\\$b$", "$", "$$", "$_{$"]
+
+
+def _named(names: list[str]) -> dict[str, Any]:
+    """Return a result of each kind that writes labels, with these labels."""
+    arcs = [(names[0], name, 3, 2) for name in names[1:-1]] + [
+        (name, names[-1], 2, 1) for name in names[1:-1]
+    ]
+    plain = [(tail, head, capacity) for tail, head, capacity, _ in arcs]
+    table = [[1.5 + (i * j) % 4 for j in range(len(names))] for i in range(len(names))]
+    frame = pytest.importorskip("pandas").DataFrame(table, index=names, columns=names[::-1])
+    ends = names[0], names[-1]
+    needs = {ends[0]: 2, ends[1]: -2}
+    return {
+        "flow": preflow.max_flow(plain, *ends),
+        "cut": preflow.min_cut(plain, *ends),
+        "costs": preflow.min_cost_flow(arcs, needs),
+        "most": preflow.max_flow_min_cost(arcs, *ends),
+        "pairs": preflow.bipartite_matching([(name, other) for name in names for other in names[::2]]),
+        "general": preflow.matching(plain),
+        "assignment": preflow.linear_assignment(frame),
+        "transport": preflow.transport(frame, dict.fromkeys(names, 1), dict.fromkeys(names, 1)),
+        "tree": preflow.gomory_hu_tree(plain),
+        "smallest": preflow.global_min_cut(plain),
+        "edges": preflow.edge_connectivity(plain),
+        "vertices": preflow.vertex_connectivity(plain),
+        "all cuts": preflow.minimum_cuts(plain, *ends),
+        "jobs": reductions.assign_jobs(frame),
+        "path": reductions.shortest_path(arcs, *ends),
+        "paths": reductions.disjoint_paths(arcs, *ends),
+        "feasible": reductions.feasible_flow(arcs, needs),
+        "undirected": reductions.UndirectedAsDirected.of(plain, *ends).solve(),
+        "capacities": reductions.VertexCapacities.of(plain, {names[1]: 1}, *ends).solve(),
+        "b-matching": reductions.general_b_matching(plain, 2),
+        "cover": reductions.minimum_weight_edge_cover(plain),
+        "join": reductions.t_join(plain, list(ends)),
+        "postman": reductions.chinese_postman(plain),
+    }
+
+
+def test_labels_are_never_formulas(tmp_path: Any) -> None:
+    for kind, result in _named(DOLLARS).items():
+        axes = result.plot()
+        axes.figure.savefig(tmp_path / "picture.svg")
+        axes.figure.canvas.draw()
+        written = [*axes.texts, *axes.get_xticklabels(), *axes.get_yticklabels()]
+        found = [text for text in written if "$" in text.get_text()]
+        assert found, kind
+        assert not any(text.get_parse_math() for text in found), kind
+        plt.close(axes.figure)

@@ -147,7 +147,7 @@ def test_candidates_are_few_and_hold_the_motions(frames):
         ({"moving_image": np.zeros((50, 61))}, r"moving_image has shape \(50, 61\)"),
         ({"reference_image": np.full((50, 60), np.inf)}, "reference_image has values that are not finite"),
         ({"reference_image": np.zeros((0, 60))}, "reference_image must have shape"),
-        ({"method": "guess"}, "method must be one of assignment, expansion, got 'guess'"),
+        ({"method": "guess"}, "method must be 'assignment' or 'expansion', got 'guess'"),
         ({"max_displacement": 0}, "max_displacement must be at least 1"),
         ({"max_displacement": 50}, "max_displacement 50 is not less than the images' shorter side, 50"),
         ({"max_labels": 0}, "max_labels must be at least 1"),

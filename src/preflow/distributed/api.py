@@ -11,6 +11,7 @@ from typing import NamedTuple, TypeGuard
 import numpy as np
 
 from ..arrays import AnyArray, Connectivity, Periodic
+from ..checks import check_integer
 from ..errors import (
     CapacityOverflowError,
     InvalidInputError,
@@ -159,7 +160,9 @@ def grid_cut(
     (9, [[True, False, False], [True, False, False]])
     >>> result.verify()
     """
-    check_time_limit(time_limit)
+    time_limit = check_time_limit(time_limit)
+    if threads is not None:
+        threads = check_integer("threads", threads)
     source = GridSource.of(source_capacity, sink_capacity, neighbor_capacity, connectivity, periodic)
     if out is not None and tuple(out.shape) != source.shape:
         raise InvalidInputError(f"out has shape {tuple(out.shape)}, the grid has shape {source.shape}")

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ..arrays import AnyArray, NetworkInput, Vertices
 from ..certify.cut import cut_capacity
 from ..certify.flow import COARSE
+from ..checks import check_integer
 from ..errors import CapacityOverflowError, InvalidInputError
 from ..graph.convert import as_flow_problem
 from ..graph.network import FlowNetwork
@@ -85,7 +86,9 @@ def min_cut(
     (4, [False, False, True, True])
     >>> result.verify()
     """
-    check_time_limit(time_limit)
+    time_limit = check_time_limit(time_limit)
+    if threads is not None:
+        threads = check_integer("threads", threads)
     check_host(exchange, None, folder, NETWORK_EXCHANGES)
     if exchange == "ray":
         exchange = RayExchange(workers=threads, checkpoint=folder)

@@ -88,10 +88,10 @@ class VolumeEnergy:
         prior: float = 0.5,
         memory: int | None = None,
     ) -> None:
-        check_number("smoothness", smoothness)
+        smoothness = check_number("smoothness", smoothness)
         check_prior(prior)
         if sigma is not None:
-            check_positive("sigma", sigma)
+            sigma = check_positive("sigma", sigma)
         self._piece = PIECE if memory is None else max(1, min(PIECE, memory // BYTES_SURVEYED))
         self._volume, self.shape = volume, tuple(map(int, volume.shape))
         ndim = len(self.shape)

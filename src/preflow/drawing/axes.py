@@ -57,7 +57,7 @@ def check_size(what: str, count: int, most: int, parts: str) -> None:
 
 
 def short(name: object) -> str:
-    """Return the name of a vertex, cut if it is long."""
+    """Return the name of a vertex, cut if it is long; Matplotlib must not parse it as a formula."""
     text = str(name)
     return text if len(text) <= LONGEST_NAME else f"{text[: LONGEST_NAME - 1]}…"
 

@@ -255,6 +255,7 @@ def _write(axes: Axes, start: Array, end: Array, bend: float, text: str, colour:
         ha="center",
         va="center",
         zorder=4,
+        parse_math=False,
         bbox={"boxstyle": "round,pad=0.12", "facecolor": "white", "edgecolor": "none", "alpha": 0.85},
     )
 
@@ -272,7 +273,7 @@ def _draw_vertices(
         for v, (x, y) in enumerate(place.tolist()):
             name = short(v if labels is None else labels[v])
             small = 9 if len(name) <= 4 else 8
-            axes.text(x, y, name, ha="center", va="center", fontsize=small, zorder=5)
+            axes.text(x, y, name, ha="center", va="center", fontsize=small, zorder=5, parse_math=False)
     low, high = (place.min(axis=0), place.max(axis=0)) if len(place) else (np.zeros(2), np.ones(2))
     axes.margins(0)
     axes.update_datalim([low - 0.6, high + 0.6])

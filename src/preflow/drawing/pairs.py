@@ -74,7 +74,14 @@ def draw_two_columns(
                 text = short(place if names is None else names[place])
                 at = (point[0], point[1])
                 axes.annotate(
-                    text, at, (shift, 0), textcoords="offset points", ha=align, va="center", fontsize=9
+                    text,
+                    at,
+                    (shift, 0),
+                    textcoords="offset points",
+                    ha=align,
+                    va="center",
+                    fontsize=9,
+                    parse_math=False,
                 )
     axes.set_xlim(-0.45, 1.45)
     axes.set_ylim(-tallest - 0.2, 0.2)
@@ -214,7 +221,7 @@ def _heat_map(
             names = range(count) if labels is None else labels[side]
             texts = [short(each) for each in names]
             turn = 45 if side and max((len(text) for text in texts), default=0) > 4 else 0
-            set_ticks(range(count), texts, fontsize=8, rotation=turn)
+            set_ticks(range(count), texts, fontsize=8, rotation=turn, parse_math=False)
     axes.set_xlabel("column")
     axes.set_ylabel("row")
     return axes

@@ -42,7 +42,7 @@ def ac_dense(n: int, *, max_capacity: int = 1_000_000, seed: int = 0) -> MaxFlow
     >>> ac_dense(200)
     MaxFlowProblem('ac-dense 200 seed 0': 200 vertices, 19,900 arcs, source 0, sink 199)
     """
-    check_integer("n", n, minimum=2)
+    n = check_integer("n", n, minimum=2)
     check_capacity("max_capacity", max_capacity)
     rng = seeded(seed)
     degree = np.arange(n - 1, -1, -1, dtype=np.int64)

@@ -38,9 +38,9 @@ def erdos_renyi(n: int, degree: float, *, columns: int = 0, seed: int = 0) -> Bi
     >>> erdos_renyi(1000, 3)
     BipartiteGraph(1,000 rows, 1,000 columns, 3,000 edges)
     """
-    check_integer("n", n)
-    check_number("degree", degree)
-    check_integer("columns", columns, minimum=0)
+    n = check_integer("n", n)
+    degree = check_number("degree", degree)
+    columns = check_integer("columns", columns, minimum=0)
     rng = seeded(seed)
     shape = (n, columns or n)
     row, column = (rng.integers(0, size, size=round(n * degree)) for size in shape)
@@ -64,8 +64,8 @@ def rmat(scale: int, edge_factor: int, *, symmetric: bool = True, seed: int = 0)
     >>> rmat(10, 16).num_rows
     1024
     """
-    check_integer("scale", scale)
-    check_integer("edge_factor", edge_factor)
+    scale = check_integer("scale", scale)
+    edge_factor = check_integer("edge_factor", edge_factor)
     rng = seeded(seed)
     n, m = 1 << scale, edge_factor << scale
     tail, head = np.zeros(m, dtype=np.int64), np.zeros(m, dtype=np.int64)
@@ -109,10 +109,10 @@ def power_law(
     >>> power_law(1000, 5.0).num_columns
     1000
     """
-    check_integer("n", n)
-    check_number("degree", degree)
-    check_number("exponent", exponent, minimum=1.5)
-    check_number("flattening", flattening)
+    n = check_integer("n", n)
+    degree = check_number("degree", degree)
+    exponent = check_number("exponent", exponent, minimum=1.5)
+    flattening = check_number("flattening", flattening)
     rng = seeded(seed)
     weight = (np.arange(1, n + 1) + flattening * n) ** (-1.0 / (exponent - 1.0))
     share = np.cumsum(weight) / weight.sum()
@@ -137,9 +137,9 @@ def co_authorship(n: int, degree: float, *, authors: int = 3, seed: int = 0) -> 
     >>> co_authorship(1000, 20).num_rows
     1000
     """
-    check_integer("n", n)
-    check_number("degree", degree)
-    check_integer("authors", authors)
+    n = check_integer("n", n)
+    degree = check_number("degree", degree)
+    authors = check_integer("authors", authors)
     rng = seeded(seed)
     size = np.arange(1, n + 1)
     neighbours = np.cumsum((size - 1) * size**-CLIQUE_EXPONENT) / np.cumsum(size**-CLIQUE_EXPONENT)
@@ -178,9 +178,9 @@ def hidden_diagonal(n: int, degree: float, *, reach: int = 50, seed: int = 0) ->
     >>> hidden_diagonal(1000, 4)
     BipartiteGraph(1,000 rows, 1,000 columns, 4,000 edges)
     """
-    check_integer("n", n)
-    check_number("degree", degree, minimum=1.0)
-    check_integer("reach", reach)
+    n = check_integer("n", n)
+    degree = check_number("degree", degree, minimum=1.0)
+    reach = check_integer("reach", reach)
     rng = seeded(seed)
     more = round(n * (degree - 1.0))
     diagonal = np.arange(n)
@@ -213,9 +213,9 @@ def road_like(n: int, *, keep: float = 0.7, pieces: int = 3, seed: int = 0) -> B
     >>> 800 < road_like(1000).num_rows < 1200
     True
     """
-    check_integer("n", n, minimum=4)
-    check_number("keep", keep)
-    check_integer("pieces", pieces)
+    n = check_integer("n", n, minimum=4)
+    keep = check_number("keep", keep)
+    pieces = check_integer("pieces", pieces)
     rng = seeded(seed)
     side = max(2, round((n / (1 + 2 * keep * (pieces - 1) / 2)) ** 0.5))
     crossing = np.arange(side * side).reshape(side, side)
@@ -249,7 +249,7 @@ def ladder(depth: int) -> BipartiteGraph:
     >>> ladder(20)
     BipartiteGraph(62 rows, 61 columns, 159 edges)
     """
-    check_integer("depth", depth)
+    depth = check_integer("depth", depth)
     layer = np.arange(depth)
     rung = 2 * layer
     edges = [(rung + side, rung + side) for side in (0, 1)]
@@ -281,9 +281,9 @@ def block_banded(n: int, *, block: int = 50, missing: int = 1, seed: int = 0) ->
     >>> block_banded(1000)
     BipartiteGraph(1,000 rows, 980 columns, 49,000 edges)
     """
-    check_integer("n", n)
-    check_integer("block", block, minimum=2)
-    check_integer("missing", missing, minimum=0)
+    n = check_integer("n", n)
+    block = check_integer("block", block, minimum=2)
+    missing = check_integer("missing", missing, minimum=0)
     if missing >= block:
         raise InvalidInputError(f"missing must be below block {block}, got {missing}")
     rng = seeded(seed)

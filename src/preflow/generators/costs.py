@@ -27,8 +27,8 @@ def uniform_integer_costs(n: int, *, largest: int = 10**6, seed: int = 0) -> NDA
     >>> uniform_integer_costs(100, largest=9).max()
     np.int64(9)
     """
-    check_integer("n", n)
-    check_integer("largest", largest, minimum=0)
+    n = check_integer("n", n)
+    largest = check_integer("largest", largest, minimum=0)
     return seeded(seed).integers(0, largest, size=(n, n), endpoint=True)
 
 
@@ -40,7 +40,7 @@ def uniform_costs(n: int, *, seed: int = 0) -> NDArray[np.float64]:
     >>> uniform_costs(100).shape
     (100, 100)
     """
-    check_integer("n", n)
+    n = check_integer("n", n)
     return seeded(seed).random((n, n))
 
 
@@ -52,8 +52,8 @@ def geometric_costs(n: int, *, dimension: int = 2, seed: int = 0) -> NDArray[np.
     >>> bool(geometric_costs(100).max() < 2**0.5)
     True
     """
-    check_integer("n", n)
-    check_integer("dimension", dimension)
+    n = check_integer("n", n)
+    dimension = check_integer("dimension", dimension)
     rng = seeded(seed)
     points, others = rng.random((2, n, dimension))
     squares = np.zeros((n, n))
@@ -72,7 +72,7 @@ def machol_wien_costs(n: int) -> NDArray[np.int64]:
     >>> machol_wien_costs(3).tolist()
     [[1, 2, 3], [2, 4, 6], [3, 6, 9]]
     """
-    check_integer("n", n)
+    n = check_integer("n", n)
     numbers = np.arange(1, n + 1)
     return np.multiply.outer(numbers, numbers)
 
@@ -85,8 +85,8 @@ def low_rank_costs(n: int, *, rank: int = 5, seed: int = 0) -> NDArray[np.float6
     >>> int(np.linalg.matrix_rank(low_rank_costs(100)))
     5
     """
-    check_integer("n", n)
-    check_integer("rank", rank)
+    n = check_integer("n", n)
+    rank = check_integer("rank", rank)
     rng = seeded(seed)
     return rng.random((n, rank)) @ rng.random((rank, n))
 
@@ -101,8 +101,8 @@ def two_costs(
     >>> np.unique(two_costs(100)).tolist()
     [1, 100]
     """
-    check_integer("n", n)
-    check_number("share", share)
+    n = check_integer("n", n)
+    share = check_number("share", share)
     return np.where(seeded(seed).random((n, n)) < share, low, high).astype(np.int64)
 
 
@@ -114,9 +114,9 @@ def neighbor_costs(n: int, *, degree: int = 20, largest: int = 100, seed: int = 
     >>> 2000 < neighbor_costs(100).nnz <= 2100
     True
     """
-    check_integer("n", n)
-    check_integer("degree", degree)
-    check_integer("largest", largest)
+    n = check_integer("n", n)
+    degree = check_integer("degree", degree)
+    largest = check_integer("largest", largest)
     rng = seeded(seed)
     columns = distinct_rows(rng, n, degree, n)
     return _with_diagonal(columns, rng.integers(1, largest, size=(n, degree + 1), endpoint=True))
@@ -134,9 +134,9 @@ def nearest_costs(n: int, *, degree: int = 20, scale: int = 10**6, seed: int = 0
     """
     from scipy.spatial import KDTree
 
-    check_integer("n", n)
-    check_integer("degree", degree)
-    check_integer("scale", scale)
+    n = check_integer("n", n)
+    degree = check_integer("degree", degree)
+    scale = check_integer("scale", scale)
     if degree > n:
         raise InvalidInputError(f"degree must be at most n {n}, got {degree}")
     points, others = seeded(seed).random((2, n, 2))

@@ -61,9 +61,9 @@ def rmf(
     >>> rmf(16, 8)
     MaxFlowProblem('rmf-wide 16x8 seed 0': 2,048 vertices, 9,472 arcs, source 0, sink 2047)
     """
-    check_integer("side", side)
-    check_integer("frames", frames)
-    check_integer("min_capacity", min_capacity, minimum=0)
+    side = check_integer("side", side)
+    frames = check_integer("frames", frames)
+    min_capacity = check_integer("min_capacity", min_capacity, minimum=0)
     check_capacity("max_capacity", max_capacity, factor=side * side)
     if min_capacity > max_capacity:
         raise InvalidInputError(f"min_capacity {min_capacity} is above max_capacity {max_capacity}")

@@ -66,8 +66,8 @@ def noisy_grid(
     """
     for side in shape:
         check_integer("a side of the grid", side)
-    check_integer("data_weight", data_weight, minimum=0)
-    check_integer("strength", strength, minimum=0)
+    data_weight = check_integer("data_weight", data_weight, minimum=0)
+    strength = check_integer("strength", strength, minimum=0)
     image = noisy_field(shape, smoothing, noise, seed)
     data = np.rint(data_weight * image.astype(np.float64)).astype(np.int32)
     half = half_neighbourhood(len(shape), 2 * len(shape) if connectivity is None else connectivity)
@@ -113,8 +113,8 @@ def spiral(
     >>> spiral(64, turns=3)
     GridNetwork(64 x 64, 4 neighbours, int16)
     """
-    check_integer("turns", turns)
-    check_integer("side", side, minimum=8 * turns)
+    turns = check_integer("turns", turns)
+    side = check_integer("side", side, minimum=8 * turns)
     _check_weights(strength, data_weight)
     rng = seeded(seed)
     y, x = np.mgrid[:side, :side] - (side - 1) / 2
@@ -156,8 +156,8 @@ def vessel_tree(
     >>> vessel_tree(24, branchings=3)
     GridNetwork(24 x 24 x 24, 6 neighbours, int16)
     """
-    check_integer("side", side, minimum=16)
-    check_integer("branchings", branchings, minimum=0)
+    side = check_integer("side", side, minimum=16)
+    branchings = check_integer("branchings", branchings, minimum=0)
     _check_weights(strength, data_weight)
     rng = seeded(seed)
     inside = np.zeros((side, side, side), dtype=np.bool_)
@@ -202,8 +202,8 @@ def _seeded_region(
 
 
 def _check_weights(strength: int, data_weight: int) -> None:
-    check_integer("strength", strength, minimum=2)
-    check_integer("data_weight", data_weight, minimum=0)
+    strength = check_integer("strength", strength, minimum=2)
+    data_weight = check_integer("data_weight", data_weight, minimum=0)
     if max(strength, data_weight) > SEED_CAPACITY:
         raise InvalidInputError(f"strength and data_weight are at most {SEED_CAPACITY}")
 

@@ -126,8 +126,8 @@ def superpixels(n: int, *, noise: float = 1.0, seed: int = 0) -> MaxFlowProblem:
     """
     from scipy.spatial import Delaunay
 
-    check_integer("n", n, minimum=4)
-    check_number("noise", noise)
+    n = check_integer("n", n, minimum=4)
+    noise = check_number("noise", noise)
     rng = seeded(seed)
     points = rng.random((n, 2))
     triangulation = Delaunay(points)
@@ -173,8 +173,8 @@ def surface(n: int, *, noise: float = 1.0, seed: int = 0) -> MaxFlowProblem:
     """
     from scipy.spatial import ConvexHull
 
-    check_integer("n", n, minimum=8)
-    check_number("noise", noise)
+    n = check_integer("n", n, minimum=8)
+    noise = check_number("noise", noise)
     rng = seeded(seed)
     points = rng.standard_normal((n // 2 + 2, 3))
     points /= np.linalg.norm(points, axis=1, keepdims=True)
@@ -199,7 +199,7 @@ def _between_random_ends(
     graph: BipartiteGraph, ends: int, max_capacity: int, seed: int, name: str
 ) -> MaxFlowProblem:
     """Return a graph, given as a symmetric matrix, with random capacities between random vertices."""
-    check_integer("ends", ends)
+    ends = check_integer("ends", ends)
     check_capacity("max_capacity", max_capacity)
     rows = graph.rows
     n = len(rows.first) - 1

@@ -145,7 +145,7 @@ def netgen(
     >>> netgen(10_000)
     CostNetwork(10,000 vertices, 80,000 arcs, costs of int64)
     """
-    check_integer("n", n, minimum=2)
+    n = check_integer("n", n, minimum=2)
     for name, value in {"degree": degree, "min_capacity": min_capacity}.items():
         check_integer(name, value)
     for name, value in {"sources": sources, "sinks": sinks, "supply": supply}.items():
@@ -247,9 +247,9 @@ def goto(
     >>> goto(3000, 20_000)
     CostNetwork(3,000 vertices, 20,000 arcs, costs of int64)
     """
-    check_integer("n", n, minimum=8)
-    check_integer("m", m, minimum=0)
-    check_integer("max_cost", max_cost)
+    n = check_integer("n", n, minimum=8)
+    m = check_integer("m", m, minimum=0)
+    max_cost = check_integer("max_cost", max_cost)
     check_capacity("max_capacity", max_capacity, factor=n)
     m = m or 6 * n
     if m < 5 * n:
@@ -321,8 +321,8 @@ def cost_grid(
     CostNetwork(10,000 vertices, 39,600 arcs, costs of int64)
     """
     tail, head = _neighbours(height, width)
-    check_integer("terminals", terminals, minimum=0)
-    check_integer("max_cost", max_cost)
+    terminals = check_integer("terminals", terminals, minimum=0)
+    max_cost = check_integer("max_cost", max_cost)
     check_capacity("max_capacity", max_capacity, factor=max(height * width, 4))
     rng = seeded(seed)
     n = height * width
@@ -365,9 +365,9 @@ def gridgen(
     >>> gridgen(10_000)
     CostNetwork(10,001 vertices, 80,200 arcs, costs of int64)
     """
-    check_integer("n", n, minimum=4)
-    check_integer("degree", degree, minimum=4)
-    check_integer("max_cost", max_cost)
+    n = check_integer("n", n, minimum=4)
+    degree = check_integer("degree", degree, minimum=4)
+    max_cost = check_integer("max_cost", max_cost)
     check_capacity("max_capacity", max_capacity, factor=n)
     side = round(math.sqrt(n))
     n = side * side
@@ -406,9 +406,9 @@ def phase_grid(
     >>> phase_grid(100, 100)
     CostNetwork(9,802 vertices, 39,600 arcs, costs of int64)
     """
-    check_integer("height", height, minimum=2)
-    check_integer("width", width, minimum=2)
-    check_number("noise", noise)
+    height = check_integer("height", height, minimum=2)
+    width = check_integer("width", width, minimum=2)
+    noise = check_number("noise", noise)
     rng = seeded(seed)
     row, column = np.linspace(0, 1, height)[:, np.newaxis], np.linspace(0, 1, width)[np.newaxis, :]
     phase = 0.2 * (height * row + 0.5 * width * column)
@@ -469,7 +469,7 @@ def transport_masses(
     ((300, 200), True)
     """
     columns = _check_sides(rows, columns)
-    check_integer("max_cost", max_cost, minimum=0)
+    max_cost = check_integer("max_cost", max_cost, minimum=0)
     rng = seeded(seed)
     if floats:
         cost: Array = rng.integers(0, PARTS, size=(rows, columns)) / PARTS
@@ -499,7 +499,7 @@ def transport_points(
     (300, 2)
     """
     columns = _check_sides(rows, columns)
-    check_integer("dimension", dimension)
+    dimension = check_integer("dimension", dimension)
     rng = seeded(seed)
     side = POINT_PARTS if floats else 1000
     sides: list[Array] = [rng.integers(0, side, size=(size, dimension)) for size in (rows, columns)]
@@ -566,8 +566,8 @@ def point_transport(rows: int, columns: int = 0, *, dimension: int = 2, seed: in
 
 
 def _check_sides(rows: int, columns: int) -> int:
-    check_integer("rows", rows)
-    check_integer("columns", columns, minimum=0)
+    rows = check_integer("rows", rows)
+    columns = check_integer("columns", columns, minimum=0)
     return columns or rows
 
 
@@ -612,8 +612,8 @@ def _shares(rng: Generator, size: int) -> NDArray[np.float64]:
 
 def _neighbours(height: int, width: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the ends of arcs to the right, to the left, down and up."""
-    check_integer("height", height)
-    check_integer("width", width)
+    height = check_integer("height", height)
+    width = check_integer("width", width)
     vertex = np.arange(height * width).reshape(height, width)
     left, right = vertex[:, :-1].ravel(), vertex[:, 1:].ravel()
     upper, lower = vertex[:-1].ravel(), vertex[1:].ravel()

@@ -58,8 +58,8 @@ def delaunay(n: int, *, patches: int = 1, seed: int = 0) -> BipartiteGraph:
     >>> delaunay(8000, patches=4).num_rows
     8000
     """
-    check_integer("n", n, minimum=3)
-    check_integer("patches", patches)
+    n = check_integer("n", n, minimum=3)
+    patches = check_integer("patches", patches)
     rng = seeded(seed)
     if patches == 1:
         corners = _triangulation(rng.random((n, 2))).simplices
@@ -82,7 +82,7 @@ def triangulation_dual(n: int, *, seed: int = 0) -> BipartiteGraph:
     >>> 950 < triangulation_dual(1000).num_rows <= 1000
     True
     """
-    check_integer("n", n, minimum=8)
+    n = check_integer("n", n, minimum=8)
     return _dual(seeded(seed).random((n // 2 + 2, 2)))
 
 
@@ -107,8 +107,8 @@ def hugetrace_like(n: int, *, patches: int = 1, seed: int = 0) -> BipartiteGraph
     >>> hugetrace_like(16000, patches=4).num_rows
     16000
     """
-    check_integer("n", n, minimum=8)
-    check_integer("patches", patches)
+    n = check_integer("n", n, minimum=8)
+    patches = check_integer("patches", patches)
     rng = seeded(seed)
     if patches == 1:
         return _dual(_around_a_curve(n // 2 + 2, rng), ordered=True)

@@ -35,9 +35,9 @@ def random_graph(n: int, degree: float = 6, *, largest: int = 10**6, seed: int =
     >>> random_graph(1000).num_vertices
     1000
     """
-    check_integer("n", n)
-    check_number("degree", degree)
-    check_integer("largest", largest)
+    n = check_integer("n", n)
+    degree = check_number("degree", degree)
+    largest = check_integer("largest", largest)
     rng = seeded(seed)
     tail, head = rng.integers(0, n, (2, round(n * degree / 2)))
     kept = tail != head
@@ -55,7 +55,7 @@ def triangulated_points(n: int, *, seed: int = 0) -> UndirectedGraph:
     """
     from scipy.spatial import Delaunay
 
-    check_integer("n", n, minimum=4)
+    n = check_integer("n", n, minimum=4)
     points = seeded(seed).random((n, 2)) * SIDE
     corners = Delaunay(points).simplices
     pairs = np.sort(np.concatenate([corners[:, [0, 1]], corners[:, [1, 2]], corners[:, [0, 2]]]), axis=1)
@@ -71,7 +71,7 @@ def complete_points(n: int, *, seed: int = 0) -> UndirectedGraph:
     n : int
     seed : int
     """
-    check_integer("n", n)
+    n = check_integer("n", n)
     points = seeded(seed).random((n, 2)) * SIDE
     return _between_points(points, *np.triu_indices(n, 1))
 
@@ -89,9 +89,9 @@ def odd_cycle_chain(n: int, *, length: int = 3, largest: int = 1000, seed: int =
         Weights are 1 to this number.
     seed : int
     """
-    check_integer("n", n)
-    check_integer("length", length, minimum=3)
-    check_integer("largest", largest)
+    n = check_integer("n", n)
+    length = check_integer("length", length, minimum=3)
+    largest = check_integer("largest", largest)
     length += 1 - length % 2
     vertex = np.arange(n // length * length)
     after = np.where(vertex % length == length - 1, vertex - length + 1, vertex + 1)
@@ -107,7 +107,7 @@ def nested_blossoms(n: int) -> UndirectedGraph:
     ----------
     n : int
     """
-    check_integer("n", n)
+    n = check_integer("n", n)
     one, two = np.arange(max(n - 1, 0)), np.arange(max(n - 2, 0))
     tail, head = np.concatenate([one, two]), np.concatenate([one + 1, two + 2])
     return UndirectedGraph.from_arrays(

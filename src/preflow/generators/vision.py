@@ -89,8 +89,8 @@ def grid_2d(
         smoothing=(smoothing, 8.0),
         noise=(noise, 1.0),
     )
-    check_integer("height", height)
-    check_integer("width", width)
+    height = check_integer("height", height)
+    width = check_integer("width", width)
     image = noisy_field((height, width), smoothing, noise, seed)
     return _synthetic_grid(image, connectivity, contrast, strength, data_weight, name)
 
@@ -149,9 +149,9 @@ def grid_3d(
         smoothing=(smoothing, 4.0),
         noise=(noise, 1.0),
     )
-    check_integer("depth", depth)
-    check_integer("height", height)
-    check_integer("width", width)
+    depth = check_integer("depth", depth)
+    height = check_integer("height", height)
+    width = check_integer("width", width)
     image = noisy_field((depth, height, width), smoothing, noise, seed)
     return _synthetic_grid(image, connectivity, contrast, strength, data_weight, name)
 
@@ -250,8 +250,8 @@ def noisy_field(shape: tuple[int, ...], smoothing: float, noise: float, seed: in
     """Return a smoothed Gaussian field of standard deviation 1 plus white noise."""
     from scipy.ndimage import gaussian_filter
 
-    check_number("smoothing", smoothing)
-    check_number("noise", noise)
+    smoothing = check_number("smoothing", smoothing)
+    noise = check_number("noise", noise)
     rng = seeded(seed)
     field: NDArray[np.float32] = gaussian_filter(
         rng.standard_normal(shape, dtype=np.float32), smoothing, mode="wrap"
@@ -272,8 +272,8 @@ def _synthetic_grid(
     data_weight: int,
     name: str,
 ) -> MaxFlowProblem:
-    check_integer("data_weight", data_weight, minimum=0)
-    check_integer("strength", strength, minimum=0)
+    data_weight = check_integer("data_weight", data_weight, minimum=0)
+    strength = check_integer("strength", strength, minimum=0)
     return grid_from_image(
         image,
         data_weight * image.astype(np.float64),

@@ -212,8 +212,8 @@ def matching(n: int, degree: int, *, seed: int = 0) -> MaxFlowProblem:
     >>> matching(500, 4).network.num_arcs
     3000
     """
-    check_integer("n", n)
-    check_integer("degree", degree)
+    n = check_integer("n", n)
+    degree = check_integer("degree", degree)
     if degree > n:
         raise InvalidInputError(f"degree {degree} is above n {n}: a left vertex has only n possible targets")
     head = distinct_rows(seeded(seed), n, degree, n)
@@ -260,8 +260,8 @@ def square_mesh(
     >>> square_mesh(40, 4, max_capacity=1000).network.num_arcs
     6314
     """
-    check_integer("side", side, minimum=2)
-    check_integer("degree", degree)
+    side = check_integer("side", side, minimum=2)
+    degree = check_integer("degree", degree)
     check_capacity("max_capacity", max_capacity, TERMINAL_FACTOR)
     if degree > side:
         raise InvalidInputError(
@@ -286,8 +286,8 @@ def square_mesh(
 
 
 def _check_levels(width: int, levels: int, max_capacity: int) -> None:
-    check_integer("width", width)
-    check_integer("levels", levels, minimum=2)
+    width = check_integer("width", width)
+    levels = check_integer("levels", levels, minimum=2)
     check_capacity("max_capacity", max_capacity, TERMINAL_FACTOR)
     if width < DEGREE:
         raise InvalidInputError(f"width {width} is below {DEGREE}: a vertex has {DEGREE} distinct targets")
@@ -438,9 +438,9 @@ def double_exponential_line(n: int, m: int, degree: int = 10, *, seed: int = 0) 
 
 
 def _check_line(n: int, m: int, degree: int) -> None:
-    check_integer("n", n)
-    check_integer("m", m)
-    check_integer("degree", degree)
+    n = check_integer("n", n)
+    m = check_integer("m", m)
+    degree = check_integer("degree", degree)
 
 
 def _line_problem(
@@ -499,7 +499,7 @@ def dinic_bad(n: int, *, seed: int = 0) -> MaxFlowProblem:
     >>> dinic_bad(200)
     MaxFlowProblem('dinic-bad 200': 200 vertices, 397 arcs, source 0, sink 199)
     """
-    check_integer("n", n, minimum=2)
+    n = check_integer("n", n, minimum=2)
     tail = np.append(np.repeat(np.arange(n - 2, dtype=np.int64), 2), n - 2)
     head = tail + 1
     head[:-1:2] = n - 1
@@ -542,7 +542,7 @@ def goldberg_bad(n: int, *, seed: int = 0) -> MaxFlowProblem:
     >>> goldberg_bad(200)
     MaxFlowProblem('goldberg-bad 200': 603 vertices, 801 arcs, source 0, sink 602)
     """
-    check_integer("n", n)
+    n = check_integer("n", n)
     hub, join, sink = 1, 2 * n + 2, 3 * n + 2
     left = np.arange(2, n + 2, dtype=np.int64)
     path = np.arange(join, sink, dtype=np.int64)
@@ -594,9 +594,9 @@ def cheriyan(n: int, m: int, c: int, *, seed: int = 0) -> MaxFlowProblem:
     >>> cheriyan(10, 10, 10)
     MaxFlowProblem('cheriyan 10x10x10': 427 vertices, 473 arcs, source 0, sink 426)
     """
-    check_integer("n", n)
-    check_integer("m", m)
-    check_integer("c", c)
+    n = check_integer("n", n)
+    m = check_integer("m", m)
+    c = check_integer("c", c)
     unbounded = max(VERY_BIG, 2 * n * m)
     chain = m * c
     parts = [

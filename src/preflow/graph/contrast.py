@@ -106,7 +106,7 @@ def contrast_capacity(
             )
         channels = values[..., np.newaxis]
     else:
-        check_integer("channel_axis", channel_axis, minimum=-values.ndim)
+        channel_axis = check_integer("channel_axis", channel_axis, minimum=-values.ndim)
         if channel_axis >= values.ndim:
             raise InvalidInputError(f"image has no axis {channel_axis}, its shape is {values.shape}")
         channels = xp.moveaxis(values, channel_axis, -1)
@@ -147,9 +147,9 @@ def contrast_of_channels(
     """
     shape = channels.shape[:-1]
     closed = (False,) * len(shape) if rings is None else rings
-    check_number("strength", strength)
+    strength = check_number("strength", strength)
     if sigma is not None:
-        check_positive("sigma", sigma)
+        sigma = check_positive("sigma", sigma)
     if strength > EXACT_FLOAT:
         raise CapacityOverflowError("a capacity is above 2**53, where float64 skips integers")
     if sigma is None:

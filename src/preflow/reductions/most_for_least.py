@@ -252,7 +252,7 @@ def max_flow_min_cost(
     >>> result.verify()
     """
     started = time.perf_counter()
-    Request(METHODS, method, device, threads, time_limit, progress, options)
+    time_limit = Request(METHODS, method, device, threads, time_limit, progress, options).time_limit
     reading: dict[str, float] = {}
     with timed(reading, "build"):
         read = as_cost_network(network).plain()

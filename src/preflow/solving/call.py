@@ -112,8 +112,10 @@ class Request:
     def __post_init__(self) -> None:
         check_name(self.method)
         check_options(self.options)
-        check_time_limit(self.time_limit)
+        object.__setattr__(self, "time_limit", check_time_limit(self.time_limit))
         check_placement(self.methods, self.device, self.threads)
+        if self.threads is not None:  # one kind of number for kernels
+            object.__setattr__(self, "threads", int(self.threads))
 
     @property
     def most_threads(self) -> int:

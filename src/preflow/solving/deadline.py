@@ -20,8 +20,8 @@ class Deadline:
     """
 
     def __init__(self, time_limit: float | None) -> None:
-        check_time_limit(time_limit)
-        self._end = None if time_limit is None else time.monotonic() + time_limit
+        seconds = check_time_limit(time_limit)
+        self._end = None if seconds is None else time.monotonic() + seconds
 
     def passed(self) -> bool:
         """Return whether time is up."""

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ..checks import as_float, shown
 from ..errors import InvalidInputError, SolverError
 from ..progress import ProgressReport, Reporter, reporting
 from ..stats import (
@@ -178,15 +179,20 @@ class Control:
         return ProgressReport(elapsed, settled, counts[RELABELS], counts[GLOBAL_RELABELS], what_is_compiled())
 
 
-def check_time_limit(time_limit: float | None) -> None:
-    """Raise InvalidInputError unless `time_limit` is None or a positive number of seconds."""
-    is_number = isinstance(time_limit, int | float | np.number) and not isinstance(time_limit, bool)
-    if time_limit is not None and not (is_number and time_limit > 0):
-        raise InvalidInputError(f"time_limit must be a positive number of seconds, got {time_limit!r}")
-    try:
-        float(time_limit or 0)
-    except OverflowError:
-        raise InvalidInputError("time_limit is past float64: None is no limit") from None
+def check_time_limit(time_limit: float | None) -> float | None:
+    """Return `time_limit` as a float or None.
+
+    Raises
+    ------
+    InvalidInputError
+        It is neither None nor a positive number of seconds.
+    """
+    if time_limit is None:
+        return None
+    seconds = as_float("time_limit", time_limit, "a positive number of seconds")
+    if not seconds > 0:
+        raise InvalidInputError(f"time_limit must be a positive number of seconds, got {shown(time_limit)}")
+    return seconds
 
 
 def _pause(left: float | None, most: float) -> float:

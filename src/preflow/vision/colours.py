@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..checks import as_float, check_integer, check_number
 from ..errors import InvalidInputError
+from ..graph.placement import host_array
 from .scales import with_colour_bar, write_beside_wheel
 
 #: The colour wheel of Baker et al., IJCV 2011: number of hues from each of red, yellow, green, cyan, blue and
@@ -14,6 +18,8 @@ WHEEL_STEPS = (15, 6, 4, 11, 13, 6)
 WHEEL_CORNERS = ((1, 0, 0), (1, 1, 0), (0, 1, 0), (0, 1, 1), (0, 0, 1), (1, 0, 1), (1, 0, 0))
 #: Brightness of motions beyond the largest that the wheel shows.
 BEYOND = 0.75
+#: Motions beyond this many times the largest have the same colour.
+FASTEST = 2.0**500
 #: Colours from far to near, dark blue to green to yellow: a perceptually uniform map.
 NEARNESS = (
     (68, 1, 84),
@@ -26,6 +32,14 @@ NEARNESS = (
     (170, 220, 50),
     (253, 231, 37),
 )
+
+
+def float_array(name: str, values: ArrayLike) -> NDArray[np.float64]:
+    """Return numbers, which may be NaN or infinite, as float64."""
+    array = host_array(values, name)
+    if array.dtype.kind not in "biuf":
+        raise InvalidInputError(f"{name} must be an array of numbers, got {array.dtype}")
+    return array.astype(np.float64)
 
 
 def disparity_picture(
@@ -50,15 +64,20 @@ def disparity_picture(
     >>> disparity_picture([[0, 8, float("nan")]]).tolist()
     [[[68, 1, 84], [253, 231, 37], [0, 0, 0]]]
     """
-    values = np.asarray(disparity, np.float64)
+    values = float_array("disparity", disparity)
     if values.ndim != 2 or values.size == 0:
         raise InvalidInputError(f"disparity must have shape (height, width), got {values.shape}")
     known = np.isfinite(values)
     if not known.any():
         return np.zeros((*values.shape, 3), np.uint8)
-    first = values[known].min() if low is None else low
-    last = values[known].max() if high is None else high
-    place = np.where(known, (values - first) / (last - first if last > first else 1.0), 0.0)
+    first = float(values[known].min()) if low is None else as_float("low", low)
+    last = float(values[known].max()) if high is None else as_float("high", high)
+    if not (math.isfinite(first) and math.isfinite(last)):
+        raise InvalidInputError(f"low and high must be finite, got {first} and {last}")
+    # Of halves, because the range of floats may be past float64; what is far outside is clipped below.
+    width = last / 2 - first / 2
+    with np.errstate(over="ignore"):
+        place = np.where(known, (values / 2 - first / 2) / (width if width > 0 else 0.5), 0.0)
     picture = _nearness(place)
     picture[~known] = 0
     if bar:
@@ -92,17 +111,20 @@ def flow_picture(
     >>> flow_picture([[[0.0, 0.0]], [[0.0, 3.0]]]).tolist()
     [[[255, 255, 255], [255, 0, 0]]]
     """
-    field = np.asarray(flow, np.float64)
+    field = float_array("flow", flow)
     if field.ndim != 3 or len(field) != 2 or field.size == 0:
         raise InvalidInputError(f"flow must have shape (2, height, width), got {field.shape}")
     speed = np.hypot(*field)
     known = np.isfinite(speed)
     if largest is None:
         largest = float(speed[known].max(initial=0.0))
-    unit = np.where(known, field, 0.0) / (largest or 1.0)
+    largest = check_number("largest", largest)
+    # Speeds beyond the largest have one colour.
+    with np.errstate(over="ignore"):
+        unit = np.clip(np.where(known, field, 0.0) / (largest or 1.0), -FASTEST, FASTEST)
     picture = _colours(unit)
     picture[~known] = 0
-    size = min(wheel, *picture.shape[:2])
+    size = min(check_integer("wheel", wheel, minimum=0), *picture.shape[:2])
     if size > 0:
         axis = np.linspace(-1, 1, size)
         disc = np.stack(np.meshgrid(axis, axis, indexing="ij"))

@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import Array, DType
 from ..certify.fields import check_kind, checked_number
-from ..checks import check_integer, check_number
+from ..checks import check_integer, check_number, check_word
 from ..drawing.images import draw_picture, plane_of
 from ..errors import InvalidInputError, VerificationError
 from ..graph.contrast import finite_array
@@ -234,11 +234,10 @@ def denoise(
     given = host_array(image, "image")
     if given.dtype.kind in "iu" and given.size and np.abs(values).max() > EXACT_FLOAT:
         raise InvalidInputError("image has integers past 2**53, which float64 cannot hold exactly")
-    check_number("weight", weight)
-    if data not in ("squared", "absolute"):
-        raise InvalidInputError(f"data must be 'squared' or 'absolute', got {data!r}")
+    weight = check_number("weight", weight)
+    check_word("data", data, ("squared", "absolute"))
     if levels is not None:
-        check_integer("levels", levels, minimum=2)
+        levels = check_integer("levels", levels, minimum=2)
         if levels > MOST_ASKED:
             raise InvalidInputError(f"levels must be at most {MOST_ASKED:,}, got {levels:,}")
     deadline = Deadline(time_limit)
@@ -375,7 +374,7 @@ def _planes(values: NDArray[np.float64], channel_axis: int | None) -> list[NDArr
     """Return the channels; check that each has 1 to 4 axes and is not empty."""
     planes = values[np.newaxis]
     if channel_axis is not None:
-        check_integer("channel_axis", channel_axis, minimum=-values.ndim)
+        channel_axis = check_integer("channel_axis", channel_axis, minimum=-values.ndim)
         if channel_axis >= values.ndim:
             raise InvalidInputError(f"channel_axis is {channel_axis}, image has {values.ndim} axes")
         planes = np.moveaxis(values, channel_axis, 0)

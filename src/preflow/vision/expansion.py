@@ -715,7 +715,7 @@ def _search(
     steps: Steps,
 ) -> Labelling:
     """Make moves until no move lowers the energy, or until a limit is reached."""
-    check_integer("max_sweeps", max_sweeps, minimum=0)
+    max_sweeps = check_integer("max_sweeps", max_sweeps, minimum=0)
     cuts.deadline = Deadline(time_limit)
     moves = _moves(kind, energy.num_labels)
     recycle = kind == "expansion" and _bytes_of_flows(energy) <= MOST_RECYCLED

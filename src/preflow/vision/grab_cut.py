@@ -152,8 +152,8 @@ def grabcut(
     """
     inside, channels = _checked_box(image, box)
     hard_object, hard_rest = _seeds(inside, foreground, background)
-    check_integer("components", components)
-    check_integer("iterations", iterations)
+    components = check_integer("components", components)
+    iterations = check_integer("iterations", iterations)
     deadline = Deadline(time_limit)
     palette = Palette.of(channels)
     links = Links(channels, smoothness, sigma, connectivity, spacing)

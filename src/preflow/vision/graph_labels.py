@@ -378,7 +378,7 @@ def label_graph(
     """
     if not isinstance(energy, GraphLabelEnergy):
         raise InvalidInputError(f"energy must be a GraphLabelEnergy, got {type(energy).__name__}")
-    check_integer("max_sweeps", max_sweeps, minimum=0)
+    max_sweeps = check_integer("max_sweeps", max_sweeps, minimum=0)
     energy.check_expansions()
     begin, deadline = time.perf_counter(), Deadline(time_limit)
     labels = energy.data.argmin(axis=0) if initial is None else energy.checked_labels(initial)

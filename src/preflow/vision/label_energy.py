@@ -276,7 +276,7 @@ def truncated_linear(labels: int, limit: int) -> NDArray[np.int64]:
     [[0, 1, 2, 2], [1, 0, 1, 2], [2, 1, 0, 1], [2, 2, 1, 0]]
     """
     _check_count(labels)
-    check_integer("limit", limit)
+    limit = check_integer("limit", limit)
     number = np.arange(labels, dtype=np.int64)
     distance: NDArray[np.int64] = np.minimum(np.abs(number[:, np.newaxis] - number), limit)
     return distance
@@ -284,7 +284,7 @@ def truncated_linear(labels: int, limit: int) -> NDArray[np.int64]:
 
 def _check_count(labels: int) -> None:
     """Raise InvalidInputError unless the number of labels is supported."""
-    check_integer("labels", labels)
+    labels = check_integer("labels", labels)
     if labels > MOST_LABELS:
         raise InvalidInputError(f"there are {labels:,} labels, at most {MOST_LABELS:,} are supported")
 

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import Array, Spacing
 from ..certify.fields import check_kind, checked_host_array
-from ..checks import check_integer, check_number
+from ..checks import check_integer, check_number, check_word
 from ..drawing.images import draw_regions, plane_of
 from ..errors import CapacityOverflowError, InvalidInputError, VerificationError
 from ..graph.contrast import contrast_capacity
@@ -246,10 +246,9 @@ def segment_labels(
     if looks_like_channels(seeds.shape):
         warnings.warn(SEEDS_WITH_CHANNELS.format("markers", seeds.shape), stacklevel=2)
     channels = check_channels(image, seeds.shape)
-    check_number("smoothness", smoothness)
-    check_integer("components", components)
-    if model not in ("histogram", "mixture", "none"):
-        raise InvalidInputError(f"model must be 'histogram', 'mixture' or 'none', got {model!r}")
+    smoothness = check_number("smoothness", smoothness)
+    components = check_integer("components", components)
+    check_word("model", model, ("histogram", "mixture", "none"))
     names = np.unique(seeds[taken & (seeds > 0)])
     if not len(names):
         raise InvalidInputError("markers name no label: mark some pixels of each with a number above 0")

@@ -283,8 +283,8 @@ class Painting:
 
     def slice_index(self, axis: int, index: int) -> tuple[slice | int, ...]:
         """Return the index of a slice of a volume, or of an image if `axis` and `index` are 0."""
-        check_integer("axis", axis, minimum=0)
-        check_integer("index", index, minimum=0)
+        axis = check_integer("axis", axis, minimum=0)
+        index = check_integer("index", index, minimum=0)
         if len(self.shape) == 2:
             if (axis, index) != (0, 0):
                 raise InvalidInputError("an image has no slices: axis and index must be 0")
@@ -399,7 +399,7 @@ class Painting:
 
     @staticmethod
     def _check_label(label: int) -> None:
-        check_integer("label", label, minimum=0)
+        label = check_integer("label", label, minimum=0)
         if label > BACKGROUND:
             raise InvalidInputError(f"label is 1 (object), 2 (background) or 0 (erase), got {label}")
 
@@ -412,7 +412,7 @@ class Painting:
 
     @smoothness.setter
     def smoothness(self, smoothness: float) -> None:
-        check_number("smoothness", smoothness)
+        smoothness = check_number("smoothness", smoothness)
         if smoothness != self.smoothness:
             links = self._links_for(smoothness)
             self._warm = self._free = self._learned_from = None

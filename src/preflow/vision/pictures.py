@@ -286,7 +286,7 @@ def labels_picture(
     found = np.asarray(labels)
     if found.ndim != 2 or found.dtype.kind not in "iu":
         raise InvalidInputError(f"labels are integers of shape (h, w), got {found.dtype} of {found.shape}")
-    check_number("opacity", opacity)
+    opacity = check_number("opacity", opacity)
     if opacity > 1:
         raise InvalidInputError(f"opacity must be at most 1, got {opacity}")
     white = np.array(PALER)[:, np.newaxis, np.newaxis]
@@ -341,6 +341,10 @@ def stretched(values: NDArray[np.float64]) -> NDArray[np.uint8]:
 def _as_rgb(image: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.uint8]:
     """Return a copy of a grey or RGB image as 8-bit RGB."""
     pixels = np.asarray(image)
+    if pixels.dtype.kind not in "biuf":
+        raise InvalidInputError(f"image must be an array of numbers, got {pixels.dtype}")
+    if not pixels.size:
+        raise InvalidInputError(f"the picture has no pixels: its shape is {pixels.shape}")
     if pixels.shape in ((*shape, 2), (*shape, 4)):
         pixels = pixels[..., :-1]
     if pixels.shape not in (shape, (*shape, 1), (*shape, 3)):

@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..checks import check_number
+from ..checks import check_integer, check_number
 from ..errors import InvalidInputError
 from ..graph.placement import host_array
 
@@ -74,7 +74,7 @@ def stroke(shape: tuple[int, ...], points: Sequence[Point], *, brush: float = 3.
            [0, 0, 0, 0, 0, 0]])
     """
     path = _checked_points(shape, points)
-    check_number("brush", brush, minimum=1.0)
+    brush = check_number("brush", brush, minimum=1.0)
     radius = min(brush / 2, sum(shape))  # covers the image, and fits int64
     mask = np.zeros(shape, dtype=np.bool_)
     for start, end in zip(path, path[1:] if len(path) > 1 else path, strict=False):
@@ -211,13 +211,17 @@ def _coordinates(text: str) -> list[list[float]]:
 
 def _checked_points(shape: tuple[int, ...], points: Sequence[Point]) -> NDArray[np.float64]:
     """Check points (x, y) or (x, y, z), and return them as rows in the order of the image's axes."""
-    if not len(points):
-        raise InvalidInputError("a stroke needs at least one point")
+    if not isinstance(shape, tuple | list):
+        raise InvalidInputError(f"shape must be that of an image, such as (height, width), got {shape!r}")
+    for length in shape:
+        check_integer("a length of shape", length, minimum=0)
     try:
         path = np.array(points, dtype=np.float64)
-    except (TypeError, ValueError):
-        path = np.empty(0)
-    if path.shape != (len(points), len(shape)):
+    except (OverflowError, TypeError, ValueError):
+        path = np.empty(1)
+    if not path.size and path.ndim:
+        raise InvalidInputError("a stroke needs at least one point")
+    if path.ndim != 2 or path.shape[1] != len(shape):
         raise InvalidInputError(
             f"a point must be {len(shape)} numbers ({', '.join('xyz'[: len(shape)])}), got {points!r}"
         )

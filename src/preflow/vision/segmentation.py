@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import AnyArray, Array, Connectivity, Restorer, Spacing
 from ..certify.fields import check_kind, checked_host_array
-from ..checks import check_integer, check_number
+from ..checks import check_integer, check_number, check_word
 from ..drawing.images import draw_picture, plane_of
 from ..errors import CapacityOverflowError, InvalidInputError, VerificationError
 from ..graph.contrast import contrast_capacity, finite_array
@@ -344,16 +344,14 @@ def log_ratio(
     prior: float,
 ) -> NDArray[np.float64]:
     """Return for each colour the logarithm of how much likelier it is on the object, in nats."""
-    check_prior(prior)
-    if model == "histogram":
+    prior = check_prior(prior)
+    if check_word("model", model, ("histogram", "mixture")) == "histogram":
         ratio = palette.histogram_ratio(foreground, background)
-    elif model == "mixture":
-        check_integer("components", components)
+    else:
+        components = check_integer("components", components)
         mixtures = [palette.mixture(palette.counts(mask), components) for mask in (foreground, background)]
         likely_object, likely_rest = (mixture.likelihood(palette.monomials) for mixture in mixtures)
         ratio = likely_object - likely_rest
-    else:
-        raise InvalidInputError(f"model must be 'histogram' or 'mixture', got {model!r}")
     return ratio + math.log(prior / (1 - prior))
 
 
@@ -368,7 +366,7 @@ class Links:
         connectivity: Connectivity,
         spacing: Spacing = None,
     ) -> None:
-        check_number("smoothness", smoothness)
+        smoothness = check_number("smoothness", smoothness)
         self.smoothness = smoothness
         ndim = channels.ndim - 1
         half = half_neighbourhood(ndim, ALL_AROUND[ndim] if connectivity is None else connectivity)
@@ -416,11 +414,12 @@ class Links:
         )
 
 
-def check_prior(prior: float) -> None:
-    """Raise InvalidInputError unless `prior` is a probability other than 0 and 1."""
-    check_number("prior", prior)
+def check_prior(prior: float) -> float:
+    """Return `prior` as a float; raise InvalidInputError unless it is a probability other than 0 and 1."""
+    prior = check_number("prior", prior)
     if not 0 < prior < 1:
         raise InvalidInputError(f"prior must be between 0 and 1, got {prior}")
+    return prior
 
 
 def checked_seeds(

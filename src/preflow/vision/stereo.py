@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import Array
 from ..certify.fields import check_kind, check_seconds, checked_host_array
-from ..checks import check_integer, check_number, check_positive
+from ..checks import as_float, check_integer, check_number, check_positive
 from ..drawing.images import draw_with_bar
 from ..errors import InvalidInputError, VerificationError
 from ..method_names import DeviceName, FlowMethodName, GridMethodName
@@ -27,7 +27,7 @@ from ..progress import ProgressReport, Reporter, reporting
 from ..solving.deadline import Deadline
 from ..solving.read_only import ReadOnlyArrays
 from ..solving.timing import solving_seconds, timed
-from .colours import disparity_picture
+from .colours import disparity_picture, float_array
 from .expansion import Labelling, alpha_expansion
 from .label_energy import MOST_LABELS, LabelEnergy, truncated_linear
 from .matching_costs import (
@@ -213,8 +213,8 @@ def match_stereo(
     frames = checked_frame("left", left), checked_frame("right", right)
     check_same_shape(*frames, ("left", "right"))
     disparities = _checked_range(min_disparity, max_disparity, frames[0].shape[1])
-    check_number("smoothness", smoothness)
-    check_positive("sigma", sigma)
+    smoothness = check_number("smoothness", smoothness)
+    sigma = check_positive("sigma", sigma)
     deadline = Deadline(time_limit)
     seconds: dict[str, float] = {}
     with timed(seconds, "costs"):
@@ -293,7 +293,8 @@ def bad_pixels(disparity: ArrayLike, truth: ArrayLike, *, threshold: float = 2.0
     >>> bad_pixels([[1, 2, 9, 4]], [[1, 2, 3, float("inf")]])
     0.3333333333333333
     """
-    found, right = np.asarray(disparity, np.float64), np.asarray(truth, np.float64)
+    threshold = as_float("threshold", threshold)
+    found, right = float_array("disparity", disparity), float_array("truth", truth)
     if found.shape != right.shape:
         raise InvalidInputError(f"disparity has shape {found.shape}, truth has shape {right.shape}")
     known = np.isfinite(right)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
+import re
 import signal
 import socket
 import subprocess
@@ -283,12 +285,52 @@ def test_a_port_that_is_taken(server: Server, session: Session) -> None:
         Server(session, port=-1)
 
 
+def test_another_program_cannot_take_the_port_on_windows(
+    monkeypatch: pytest.MonkeyPatch, session: Session
+) -> None:
+    options: list[int] = []
+
+    class Socket(socket.socket):
+        def setsockopt(self, level: int, option: int, value: Any) -> None:  # type: ignore[override]
+            options.append(option)
+
+    monkeypatch.setattr("socket.socket", Socket)
+    Server(session)._socket.close()
+    monkeypatch.setattr("socket.SO_EXCLUSIVEADDRUSE", -5, raising=False)
+    Server(session)._socket.close()
+    expected = -5 if sys.platform == "win32" else socket.SO_REUSEADDR
+    assert options == [expected, -5]
+
+
+@pytest.mark.parametrize("number", ["1" + 400 * "0", "-1" + 400 * "0", "1e999", "NaN", "[1]", '"2"', "true"])
+def test_numbers_that_no_float_holds_are_refused(server: Server, number: str) -> None:
+    for request in (
+        '{"do": "smoothness", "value": %s}',
+        '{"do": "stroke", "label": 1, "brush": %s, "points": [[1, 1]]}',
+        '{"do": "stroke", "label": 1, "brush": 2, "points": [[1, %s]]}',
+        '{"do": "box", "points": [[1, 1], [%s, 2]]}',
+        '{"do": "stroke", "label": %s, "brush": 2, "points": [[1, 1]]}',
+    ):
+        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
+        connection.request("POST", f"/{server.token}/ask", request % number)
+        reply = connection.getresponse()
+        assert reply.status == 400, (request, reply.read())
+        connection.close()
+
+
 def test_paint_returns_the_painting(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     opened: list[str] = []
+    files: list[Path] = []
 
-    def browse(url: str) -> None:
+    def browse(page: str) -> None:
+        # Everybody can read the command line of a browser: it names a file that only its owner can read.
+        file = Path(page.removeprefix("file://"))
+        assert os.name != "posix" or file.stat().st_mode & 0o777 == 0o600
+        files.append(file)
+        url = re.findall('url=([^"]+)"', file.read_text())[0]
+        assert url.split("/")[3] not in page
         opened.append(url)
         port, token = url.split(":")[2].split("/")[:2]
         connection = http.client.HTTPConnection("127.0.0.1", int(port), timeout=30)
@@ -303,6 +345,7 @@ def test_paint_returns_the_painting(
     assert painting.ready
     assert painting.solve().mask.any()
     assert opened[0] in capsys.readouterr().err
+    assert not files[0].exists()
     before = painting.labels.copy()
     assert paint(painting) is painting
     assert (painting.labels == before).all()

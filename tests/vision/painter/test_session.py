@@ -227,7 +227,7 @@ def test_boxes_on_two_slices_make_a_cuboid() -> None:
         ({"do": "stroke", "points": [], "label": 1, "brush": 3}, "points"),
         ({"do": "stroke", "points": "x", "label": 1, "brush": 3}, "points"),
         ({"do": "stroke", "points": [[1]], "label": 1, "brush": 3}, "2 numbers"),
-        ({"do": "stroke", "points": [[1, "2"]], "label": 1, "brush": 3}, "2 numbers"),
+        ({"do": "stroke", "points": [[1, "2"]], "label": 1, "brush": 3}, "must be a number"),
         ({"do": "stroke", "points": [[1, float("nan")]], "label": 1, "brush": 3}, "outside"),
         ({"do": "stroke", "points": [[1, 1e300]], "label": 1, "brush": 3}, "outside"),
         ({"do": "stroke", "points": [[1, 2]], "label": 7, "brush": 3}, "label"),

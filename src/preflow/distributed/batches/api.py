@@ -190,7 +190,7 @@ def map(
         _check_count(name, number)
     if not isinstance(items, Iterable):
         raise InvalidInputError(f"items must be iterable, got {items!r}")
-    check_time_limit(time_limit)
+    time_limit = check_time_limit(time_limit)
     if not callable(progress) and not isinstance(progress, bool):
         raise InvalidInputError(f"progress must be a bool or a function, got {progress!r}")
     task = Task(function, dict(keywords or {}), threads)

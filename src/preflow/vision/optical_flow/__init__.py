@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...certify.fields import check_count, check_kind, check_seconds, checked_host_array
-from ...checks import check_integer, check_number, check_positive
+from ...checks import check_integer, check_number, check_positive, check_word
 from ...drawing.images import draw_motion
 from ...errors import InvalidInputError, VerificationError
 from ...method_names import AssignmentMethodName, DeviceName, GridMethodName
@@ -22,7 +22,7 @@ from ...progress import Reporter, Steps, reporting
 from ...solving.read_only import ReadOnlyArrays
 from ...solving.run import check_time_limit
 from ...solving.timing import solving_seconds, timed
-from ..colours import flow_picture
+from ..colours import float_array, flow_picture
 from ..expansion import Labelling
 from ..label_energy import MOST_LABELS
 from ..matching_costs import Frame, check_same_shape, checked_frame, parabola_vertex
@@ -90,7 +90,7 @@ class OpticalFlow(ReadOnlyArrays):
         VerificationError
             The proof fails: please report it as a bug.
         """
-        if self.method not in METHODS:
+        if not isinstance(self.method, str) or self.method not in METHODS:
             raise VerificationError(f"method is {self.method!r}")
         check_count(self.assignments, "assignments")
         check_seconds(self.seconds)
@@ -223,13 +223,14 @@ def find_optical_flow(
     >>> np.median(result.displacement, axis=(1, 2)).tolist()
     [1.0, -2.0]
     """
-    if method not in METHODS:
-        raise InvalidInputError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
+    check_word("method", method, METHODS)
     pixels = checked_frame("reference_image", reference_image), checked_frame("moving_image", moving_image)
     check_same_shape(*pixels, ("reference_image", "moving_image"))
     shape = pixels[0].shape[0], pixels[0].shape[1]
     _check_parameters(shape, max_displacement, smoothness, sigma, max_labels, max_sweeps, patch, radius)
-    check_time_limit(time_limit)
+    max_displacement, max_labels, patch, radius = map(int, (max_displacement, max_labels, patch, radius))
+    smoothness, sigma = float(smoothness), float(sigma)
+    time_limit = check_time_limit(time_limit)
     seconds: dict[str, float] = {}
     placement: dict[str, Any] = {"method": solver, "device": device, "threads": threads}
     reference, moving = (Frame.of(frame) for frame in pixels)
@@ -274,7 +275,7 @@ def endpoint_error(flow: ArrayLike, truth: ArrayLike) -> float:
     >>> endpoint_error([[[0, 3]], [[0, 4]]], [[[0, 0]], [[0, 0]]])
     2.5
     """
-    found, right = np.asarray(flow, np.float64), np.asarray(truth, np.float64)
+    found, right = float_array("flow", flow), float_array("truth", truth)
     if found.shape != right.shape or found.ndim != 3 or len(found) != 2:
         raise InvalidInputError(f"both have shape (2, height, width), got {found.shape} and {right.shape}")
     known = np.isfinite(right).all(axis=0)

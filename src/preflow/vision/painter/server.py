@@ -12,9 +12,11 @@ import json
 import secrets
 import socket
 import sys
+import tempfile
 import threading
 import webbrowser
-from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, MutableMapping
+from contextlib import ExitStack, contextmanager
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -39,6 +41,13 @@ MOST_PIXELS = 1 << 24
 #: Formats of uploads. Pillow reads some others by programs that it starts.
 FORMATS = ("BMP", "GIF", "JPEG", "PNG", "TIFF", "WEBP")
 #: Names of this machine in the header "Host".
+#: A page that opens another one.
+LEADS_TO = """<!DOCTYPE html>
+<meta charset="utf-8">
+<meta http-equiv="refresh" content="0; url={0}">
+<title>preflow paint</title>
+<p><a href="{0}">Paint</a></p>
+"""
 HOSTS = ("127.0.0.1", "localhost")
 
 FILES = {
@@ -99,15 +108,30 @@ def paint(image: ArrayLike | Painting, *, port: int = 0, browser: bool = True) -
 
 def serve(session: Session, *, port: int, browser: bool, announce: Callable[[str], None]) -> None:
     """Serve a session until Ctrl-C."""
-    with session, Server(session, port=port) as server:
+    with session, Server(session, port=port) as server, ExitStack() as stack:
         try:
             announce(f"paint at {server.url} (Ctrl-C stops)")
             if browser:
-                webbrowser.open(server.url)
+                webbrowser.open(stack.enter_context(_private_page(server.url)))
             while not server.ended.wait(1.0):
                 pass
         except KeyboardInterrupt:
             announce("stopped")
+
+
+@contextmanager
+def _private_page(url: str) -> Iterator[str]:
+    """Yield the address of a file that leads to `url`, and that no other user can read.
+
+    The command line of a browser is there for every user of the machine to read, and `url` has the token.
+    """
+    handle, name = tempfile.mkstemp(prefix="preflow-paint-", suffix=".html")  # with mode 0600
+    try:
+        with open(handle, "w", encoding="utf-8") as file:
+            file.write(LEADS_TO.format(url))
+        yield Path(name).as_uri()
+    finally:
+        Path(name).unlink(missing_ok=True)
 
 
 class Server:
@@ -121,14 +145,16 @@ class Server:
     """
 
     def __init__(self, session: Session, *, port: int = 0) -> None:
-        check_integer("port", port, minimum=0)
+        port = check_integer("port", port, minimum=0)
         check_installed()
         import uvicorn
 
         self._session = session
         self.token = secrets.token_urlsafe(24)
         self._socket = socket.socket()
-        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        # On Windows SO_REUSEADDR lets another program take the port; its other option keeps it.
+        option: int = getattr(socket, "SO_EXCLUSIVEADDRUSE", socket.SO_REUSEADDR)
+        self._socket.setsockopt(socket.SOL_SOCKET, option, 1)
         try:
             self._socket.bind((HOSTS[0], port))
         except (OSError, OverflowError) as error:

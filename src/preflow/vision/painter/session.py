@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...arrays import Array
-from ...checks import check_integer, check_number
+from ...checks import as_float, check_integer, check_number
 from ...errors import InvalidInputError, PreflowError
 from ...graph.contrast import finite_array
 from ...io.files import GZIP_LEVEL
@@ -315,7 +315,7 @@ class Session:
                 self._set_box(request)
             elif action == "smoothness":
                 smoothness = _number(request, "value")
-                check_number("smoothness", smoothness)
+                smoothness = check_number("smoothness", smoothness)
                 if smoothness > MOST_SMOOTHNESS:
                     raise InvalidInputError(f"smoothness must be at most {MOST_SMOOTHNESS:g}")
                 painting.smoothness = smoothness
@@ -339,7 +339,7 @@ class Session:
         first, second = _points(request, 2, least=2)[:2]
         if len(self.painting.shape) == 3:
             axis = _integer(request, "axis", 0)
-            check_integer("axis", axis, minimum=0)
+            axis = check_integer("axis", axis, minimum=0)
             if axis > 2:
                 raise InvalidInputError(f"axis must be at most 2, got {axis}")
             last = self.painting.shape[axis] - 1
@@ -585,10 +585,7 @@ def _integer(request: Message, name: str, default: int | None = None) -> int:
 
 
 def _number(request: Message, name: str) -> float:
-    value = request.get(name)
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise InvalidInputError(f"{name} must be a number, got {value!r}")
-    return value
+    return as_float(name, request.get(name))
 
 
 def _points(request: Message, ndim: int, least: int = 1) -> list[Point]:
@@ -600,8 +597,5 @@ def _points(request: Message, ndim: int, least: int = 1) -> list[Point]:
     for point in value:
         if not isinstance(point, list) or len(point) != ndim:
             raise InvalidInputError(f"a point must be {ndim} numbers, got {point!r}")
-        numbers = [part for part in point if isinstance(part, int | float) and not isinstance(part, bool)]
-        if len(numbers) != ndim:
-            raise InvalidInputError(f"a point must be {ndim} numbers, got {point!r}")
-        points.append(tuple(map(float, numbers)))
+        points.append(tuple(as_float("a coordinate", part) for part in point))
     return points
