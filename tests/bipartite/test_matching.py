@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import signal
 import subprocess
 import sys
@@ -898,3 +899,42 @@ def test_the_error_of_an_unknown_method_lists_the_aliases() -> None:
         preflow.errors.InvalidInputError, match=r"serial-pothen-fan \(PFP\), .*multicore-pothen-fan \(PFP\)"
     ):
         preflow.bipartite_matching(([0], [0]), method="best")
+
+
+def test_a_damaged_proof_is_refused_before_a_kernel_reads_it() -> None:
+    result = preflow.bipartite_matching(([0, 0, 1, 2, 2], [0, 1, 0, 2, 1]))
+    right = result._matching
+    for side in ("row_match", "column_match"):
+        values = getattr(right, side)
+        for wrong in (
+            values[:0],
+            values[:1],
+            np.append(values, values),
+            values.astype(np.float64),
+            values.astype(np.int64) + 2**40,
+            values[:, None],
+            None,
+            "x",
+        ):
+            damaged = replace(result, _matching=right._replace(**{side: wrong}))
+            with pytest.raises(VerificationError):
+                damaged.verify()
+    for wrong in (None, (), (right.row_match,), "x", 7):
+        with pytest.raises(VerificationError):
+            replace(result, _matching=wrong).verify()
+    for name in ("row_match", "column_match", "graph", "status", "lower_bound", "upper_bound"):
+        for wrong in (None, "x", np.nan, -1, 10**400, (), [0], np.zeros((2, 2)), 2**63):
+            with pytest.raises(VerificationError):
+                replace(result, **{name: wrong}).verify()
+
+
+def test_arrays_of_a_decomposition_cannot_be_written() -> None:
+    found = preflow.dulmage_mendelsohn(([0, 0, 1, 2, 2], [0, 1, 0, 2, 1]))
+    for each in (
+        found,
+        pickle.loads(pickle.dumps(found)),
+        preflow.dulmage_mendelsohn(([0], [0]), lower=True),
+    ):
+        arrays = [value for value in vars(each).values() if isinstance(value, np.ndarray)]
+        assert len(arrays) == 6
+        assert not any(array.flags.writeable for array in arrays)

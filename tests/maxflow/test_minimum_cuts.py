@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import preflow
 from preflow.errors import InvalidInputError, NotOptimalError, VerificationError
+from preflow.maxflow.minimum_cuts import _closed_sets
 from tests.support.strategies import SmallProblem, small_problems
 
 
@@ -136,3 +137,67 @@ def test_bad_arguments() -> None:
     for wrong in (0, -1, True, 1.5):
         with pytest.raises(InvalidInputError, match="at_most"):
             preflow.minimum_cuts(result).count(at_most=wrong)  # type: ignore[arg-type]
+
+
+def closed_sets(size: int, needs: list[tuple[int, int]]) -> int:
+    """Return the number of sets that have with each number those that it needs."""
+    return sum(
+        all(chosen[other - 1] or not chosen[one - 1] for one, other in needs)
+        for chosen in product([False, True], repeat=size)
+    )
+
+
+def count(size: int, needs: list[tuple[int, int]], at_most: int | None = None) -> int:
+    needed: list[list[int]] = [[] for _ in range(size + 2)]
+    needing: list[list[int]] = [[] for _ in range(size + 2)]
+    for one, other in needs:
+        needed[one].append(other)
+        needing[other].append(one)
+    return _closed_sets(size, needed, needing, at_most)
+
+
+@given(st.integers(0, 8), st.lists(st.tuples(st.integers(1, 8), st.integers(1, 8)), max_size=14), st.data())
+@settings(max_examples=200)
+def test_closed_sets_are_counted(size: int, pairs: list[tuple[int, int]], data: st.DataObject) -> None:
+    needs = sorted({(max(pair), min(pair)) for pair in pairs if pair[0] != pair[1] and max(pair) <= size})
+    right = closed_sets(size, needs)
+    assert count(size, needs) == right
+    most = data.draw(st.integers(1, 300))
+    assert count(size, needs, most) == min(right, most)
+
+
+def test_chains_and_forests_are_counted_soon() -> None:
+    """A quadratic count of any of these takes minutes."""
+    size = 20_000
+    chain = preflow.minimum_cuts((np.arange(size), np.arange(1, size + 1), np.ones(size, dtype=int)), 0, size)
+    assert chain.count() == size
+    assert chain.count(at_most=7) == 7
+    skipping = [(i + k, i) for i in range(1, 4_000) for k in (1, 2) if i + k <= 4_000]
+    assert count(4_000, skipping) == 4_001
+    star = [(i, 1) for i in range(2, 5_001)]
+    assert count(5_000, star) == 1 + 2**4_999
+    assert count(5_000, [(5_000, i) for i in range(1, 5_000)]) == 1 + 2**4_999
+    binary = [(i, i // 2) for i in range(2, 2**12)]
+    sets = 1
+    for _ in range(12):
+        sets = sets**2 + 1
+    assert count(2**12 - 1, binary) == sets
+    squares = [(4 * i + a, 4 * i + b) for i in range(1_000) for a, b in ((4, 3), (4, 2), (3, 1), (2, 1))]
+    assert count(4_000, squares) == 6**1_000
+    assert count(4_000, squares, 10**9) == 10**9
+    joined = [*squares, *((4 * i + 5, 4 * i + 4) for i in range(999))]
+    assert count(4_000, joined) == 5 * 1_000 + 1
+
+
+def test_every_field_is_checked() -> None:
+    cuts = preflow.minimum_cuts((np.arange(5), np.arange(1, 6), [2, 2, 1, 1, 1]), 0, 5)
+    other = preflow.minimum_cuts((np.arange(5), np.arange(1, 6), [2, 1, 1, 2, 2]), 0, 5)
+    cuts.verify()
+    junk: list[Any] = [None, "x", np.nan, -1, 1.5, 10**400, 2**40, (), [0], np.zeros((2, 3))]
+    for name, value in vars(cuts).items():
+        wrong = [*junk, getattr(other, name)]
+        if isinstance(value, np.ndarray):
+            wrong += [value[:-1], value.astype(np.float64), value + 2**62, value - 1, value[..., None]]
+        for each in wrong:
+            with pytest.raises(VerificationError):
+                replace(cuts, **{name: each}).verify()

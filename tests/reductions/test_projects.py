@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -109,3 +110,54 @@ def test_labels_of_several_types() -> None:
     assert found.profit == 4
     with pytest.raises(InvalidInputError, match="2 projects and 1 required"):
         reductions.select_projects({"order": 5, 1: -3}, (["order", "order"], [1]))
+
+
+@settings(max_examples=100, deadline=None)
+@given(projects(), st.sampled_from(["largest", "smallest"]))
+def test_which_of_several_selections(case: tuple[list[float], list[tuple[int, int]]], closure: Any) -> None:
+    profit, requires = case
+    found = reductions.select_projects(profit, requires, closure=closure)
+    found.verify()
+    assert found.closure == closure
+    if not isinstance(profit[0], int):
+        return
+    value, _ = best(profit, requires)
+    sizes = [
+        sum(chosen)
+        for chosen in product([False, True], repeat=len(profit))
+        if all(chosen[j] or not chosen[i] for i, j in requires)
+        and sum(p for p, take in zip(profit, chosen, strict=True) if take) == value
+    ]
+    assert found.selected.sum() == (max(sizes) if closure == "largest" else min(sizes))
+    if min(sizes) < max(sizes):
+        other = "largest" if closure == "smallest" else "smallest"
+        with pytest.raises(VerificationError, match="is not the"):
+            replace(found, closure=other).verify()
+
+
+def test_every_field_is_checked() -> None:
+    junk: list[Any] = [None, "x", np.nan, np.inf, 1.25, -1, 10**400, (), [0], np.zeros((2, 2)), 2**63]
+    for profit in ([4, 6, -5, -3], [4.5, 6.25, -5.0, -3.1]):
+        found = reductions.select_projects(profit, [(0, 2), (0, 3), (1, 3)])
+        other = reductions.select_projects([3, 7, -5, -3, 1], [(0, 2), (1, 2)])
+        found.verify()
+        for name, value in vars(found).items():
+            wrong = [] if name == "labels" else [getattr(other, name)]
+            wrong = [] if name in ("closure", "gap") else wrong
+            if isinstance(value, np.ndarray):
+                wrong += [value[:-1], value[:, None], value.astype(np.float32), ~value.astype(np.int64)]
+            for each in [*junk, *wrong]:
+                if name == "labels" and each is None:
+                    continue
+                with pytest.raises(VerificationError):
+                    replace(found, **{name: each}).verify()
+    with pytest.raises(InvalidInputError, match="closure"):
+        reductions.select_projects([1], [], closure="any")  # type: ignore[arg-type]
+
+
+def test_a_cut_of_other_projects_is_refused() -> None:
+    """Both cuts have the same terminals and arcs, and the profit is that of the other."""
+    found = reductions.select_projects([3, -2], [(0, 1)])
+    other = reductions.select_projects([2, -2], [(0, 1)])
+    with pytest.raises(VerificationError, match="network of these projects"):
+        replace(found, cut=other.cut, profit=0).verify()

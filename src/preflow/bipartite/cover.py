@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Indices
+from ..certify.fields import check_array
 from ..graph.bipartite import Adjacency, BipartiteGraph
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
@@ -73,7 +74,15 @@ def reach_from_free(
 def reachable_from_rows(
     graph: BipartiteGraph, matching: Matching
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return which rows and columns alternating paths from the free rows reach. O(n + m)."""
+    """Return which rows and columns alternating paths from the free rows reach. O(n + m).
+
+    Raises
+    ------
+    VerificationError
+        The arrays of the matching do not fit the graph, as in a damaged file.
+    """
+    for side, match, count in zip(("row", "column"), matching, graph.shape, strict=True):
+        check_array(np, match, f"the matches of each {side}", (count,), graph.dtype)
     rows, columns = (np.zeros(size, dtype=bool) for size in graph.shape)
     queue = np.empty(graph.num_rows, dtype=graph.rows.first.dtype)
     reach_from_free(graph.rows, matching.row_match, matching.column_match, rows, columns, queue)

@@ -21,6 +21,7 @@ from ..graph.edge_tables import labels_of
 from ..kernels.strong_components import find_components, new_components
 from ..method_names import BipartiteMethodName, DeviceName
 from ..solving.notebook_table import notebook_table
+from ..solving.read_only import ReadOnlyArrays
 from .api import bipartite_matching
 from .cover import reachable_from_rows
 from .match_arrays import Matching
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class DulmageMendelsohn:
+class DulmageMendelsohn(ReadOnlyArrays):
     """The Dulmage-Mendelsohn decomposition: permutations to a block triangular form.
 
     Attributes
@@ -61,6 +62,12 @@ class DulmageMendelsohn:
     coarse_columns: NDArray[np.int64]
     matching: MatchingResult
     lower: bool = False
+
+    def __post_init__(self) -> None:
+        for array in (self.row_order, self.column_order, self.row_blocks, self.column_blocks):
+            array.flags.writeable = False
+        for array in (self.coarse_rows, self.coarse_columns):
+            array.flags.writeable = False
 
     @property
     def num_blocks(self) -> int:

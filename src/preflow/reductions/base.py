@@ -156,9 +156,10 @@ class FlowAndCut(DrawnResult):
 
 
 def freeze(*arrays: Array) -> None:
-    """Make arrays read-only."""
+    """Make arrays read-only; what is none is left to `verify`."""
     for array in arrays:
-        array.flags.writeable = False
+        if isinstance(array, np.ndarray):
+            array.flags.writeable = False
 
 
 def check_fits(result: MaxFlowResult | MinCutResult | MinCostFlowResult, network: object) -> None:
@@ -172,12 +173,12 @@ def check_fits(result: MaxFlowResult | MinCutResult | MinCostFlowResult, network
         The solve stopped early.
     """
     other = getattr(result, "network", None)
-    if other is not network and not _alike(other, network):
+    if other is not network and not alike(other, network):
         raise InvalidInputError("the result does not belong to the network of this reduction")
     _ = result.value
 
 
-def _alike(one: object, other: object) -> bool:
+def alike(one: object, other: object) -> bool:
     """Whether two networks have the same arcs, as a network and its copy do."""
     if type(one) is not type(other) or not isinstance(one, FlowNetwork | CostNetwork):
         return False

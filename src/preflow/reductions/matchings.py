@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import GraphInput
+from ..certify.fields import check_array, checked_number, reading_fields
 from ..drawing.pairs import draw_two_columns
 from ..errors import InvalidInputError, VerificationError
 from ..graph.bipartite import BipartiteGraph
@@ -24,7 +25,7 @@ from ..graph.network import INT64_MAX, FlowNetwork
 from ..maxflow.result import MaxFlowResult
 from ..solving.call import Arguments
 from ..solving.drawn import DrawnResult
-from .base import FlowReduction, check_fits, freeze, read_limits, totals
+from .base import FlowReduction, check_fits, freeze, read_limits, sum_of, totals
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -94,24 +95,49 @@ class BMatching(DrawnResult):
         VerificationError
             The proof fails: please report it as a bug.
         """
-        if (self.count < 0).any() or (self.edge_limit is not None and (self.count > self.edge_limit).any()):
+        with reading_fields():
+            self._verify()
+
+    def _verify(self) -> None:
+        shape, edges = (len(self.row_limit), len(self.column_limit)), len(self.count)
+        columns = [("count", self.count, edges)]
+        columns += [("edge_row", self.edge_row, edges), ("edge_column", self.edge_column, edges)]
+        columns += [("row_limit", self.row_limit, shape[0]), ("column_limit", self.column_limit, shape[1])]
+        for name, values, count in columns:
+            check_array(np, values, name, (count,), np.int64)
+            if count and int(values.min()) < 0:
+                raise VerificationError(f"{name} has a number below zero")
+        covers = (("cover_rows", self.cover_rows), ("cover_columns", self.cover_columns))
+        for (name, cover), count, labels in zip(
+            covers, shape, (self.row_labels, self.column_labels), strict=True
+        ):
+            check_array(np, cover, name, (count,), np.bool_)
+            if labels is not None and (not isinstance(labels, tuple) or len(labels) != count):
+                raise VerificationError(f"there are not {count} labels")
+        limit = self.edge_limit
+        if limit is not None and (type(limit) is not int or limit < 0):
+            raise VerificationError(f"edge_limit is {limit!r}")
+        if limit is not None and (self.count > limit).any():
             raise VerificationError("an edge is used too often")
-        for name, ends, limit in (
+        for side, ends, most in (
             ("row", self.edge_row, self.row_limit),
             ("column", self.edge_column, self.column_limit),
         ):
-            used = totals(ends, self.count, len(limit))
-            if (used > limit).any():
-                raise VerificationError(f"{name} {int((used > limit).argmax())} is used too often")
-        if int(self.count.sum()) != self.size:
-            raise VerificationError(f"the matching has {int(self.count.sum())} edges, not {self.size}")
+            if edges and int(ends.max()) >= len(most):
+                raise VerificationError(f"an edge has a {side} that does not exist")
+            used = totals(ends, self.count, len(most))
+            if (used > most).any():
+                raise VerificationError(f"{side} {int((used > most).argmax())} is used too often")
+        size = checked_number(self.size, "size")
+        if sum_of(self.count) != size:
+            raise VerificationError(f"the matching has {sum_of(self.count)} edges, not {size}")
         left = int(np.count_nonzero(~self.cover_rows[self.edge_row] & ~self.cover_columns[self.edge_column]))
-        if left and self.edge_limit is None:
+        if left and limit is None:
             raise VerificationError(f"{left} edges are not covered")
-        bound = int(self.row_limit[self.cover_rows].sum()) + int(self.column_limit[self.cover_columns].sum())
-        bound += left * (self.edge_limit or 0)
-        if bound != self.size:
-            raise VerificationError(f"the cover proves {bound}, not {self.size}")
+        bound = sum_of(self.row_limit[self.cover_rows]) + sum_of(self.column_limit[self.cover_columns])
+        bound += left * (limit or 0)
+        if bound != size:
+            raise VerificationError(f"the cover proves {bound}, not {size}")
 
     def _summary(self) -> str:
         return f"size {self.size:,}, {np.count_nonzero(self.count):,} of {len(self.count):,} edges"
@@ -173,7 +199,8 @@ class MatchingAsMaxFlow(FlowReduction[BMatching]):
         row_limit, column_limit : array_like of integers, shape (num_rows,) or (num_columns,), or scalar
             How many edges each row, and each column, may have; by label, a mapping or a Series.
         edge_limit : int, optional
-            How often an edge may be used. Default: as often as its row and its column allow.
+            How often an edge may be used. Default: as often as its row and its column allow. An edge that is
+            given twice is two edges.
         """
         given = as_bipartite_graph(graph).on_host()
         n, m = given.shape
@@ -247,7 +274,8 @@ def b_matching(
     row_limit, column_limit : array_like of integers, shape (num_rows,) or (num_columns,), or scalar
         How many edges each row, and each column, may have; by label, a mapping or a Series.
     edge_limit : int or None
-        How often an edge may be used; None: as often as its row and its column allow.
+        How often an edge may be used; None: as often as its row and its column allow. An edge that is given
+        twice is two edges, each with this limit: they are listed one after the other in `count`.
     **arguments
         ``method``, ``threads`` and the other arguments of :func:`preflow.max_flow`.
 

@@ -9,21 +9,25 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self, Unpack, cast
+from fractions import Fraction
+from typing import TYPE_CHECKING, Literal, Self, Unpack, cast, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import Array, Untyped
+from ..certify.exact import exact_total, float_near, rounded_up
+from ..certify.fields import check_array, checked_number, reading_fields
 from ..drawing.axes import number
 from ..drawing.networks import Arcs, draw_flow, matched_colours
 from ..errors import CapacityOverflowError, InvalidInputError, VerificationError
 from ..graph.edge_tables import labels_of, numbers_by_label
-from ..graph.network import INT64_MAX, FlowNetwork, check_ends, exact_sum, read_signed, vertex_ids
+from ..graph.network import INT64_MAX, FlowNetwork, check_ends, read_signed, vertex_ids
+from ..maxflow.minimum_cuts import reached_by_residual_arcs
 from ..maxflow.result import MinCutResult
 from ..solving.call import Arguments
 from ..solving.drawn import DrawnResult
-from .base import CutReduction, check_fits, freeze, sum_of
+from .base import CutReduction, alike, check_fits, freeze, sum_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,13 +39,14 @@ Requirements = (
     | Iterable[tuple[Hashable, Hashable]]
     | Mapping[Hashable, Iterable[Hashable]]
 )
-#: Relative rounding error that sums of float profits may have.
-ROUNDING = 1e-9
+#: Which of several selections of the largest profit.
+Closure = Literal["largest", "smallest"]
+CLOSURES: tuple[str, ...] = get_args(Closure)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ProjectSelection(DrawnResult):
-    """A selection of the largest profit; of all such selections the largest.
+    """A selection of the largest profit; of all such selections the largest, or the smallest.
 
     Attributes
     ----------
@@ -58,6 +63,11 @@ class ProjectSelection(DrawnResult):
         which losses.
     labels : tuple or None
         The caller's labels of the projects.
+    closure : {"largest", "smallest"}
+        Which of several selections of the largest profit this is: all of them are between the smallest and
+        the largest one. For floats that are not integers it is so up to rounding.
+    gap : int or float
+        By how much the profit may differ from the largest one: 0 for integers.
     """
 
     selected: NDArray[np.bool_]
@@ -67,6 +77,8 @@ class ProjectSelection(DrawnResult):
     required: NDArray[np.int64]
     cut: MinCutResult
     labels: tuple[Hashable, ...] | None = None
+    closure: Closure = "largest"
+    gap: int | float = 0
 
     def __post_init__(self) -> None:
         freeze(self.selected, self.profits, self.project, self.required)
@@ -84,19 +96,42 @@ class ProjectSelection(DrawnResult):
         VerificationError
             The proof fails: please report it as a bug.
         """
+        with reading_fields():
+            self._verify()
+
+    def _verify(self) -> None:
+        count, pairs, cut = len(self.profits), len(self.project), self.cut
+        check_array(np, self.profits, "profits", (count,), np.int64, np.float64)
+        check_array(np, self.selected, "selected", (count,), np.bool_)
+        check_array(np, self.project, "project", (pairs,), np.int64)
+        check_array(np, self.required, "required", (pairs,), np.int64)
+        if self.labels is not None and (not isinstance(self.labels, tuple) or len(self.labels) != count):
+            raise VerificationError(f"there are not {count} labels")
+        if self.closure not in CLOSURES:
+            raise VerificationError(f"closure must be one of {', '.join(CLOSURES)}, got {self.closure!r}")
+        if not isinstance(cut, MinCutResult):
+            raise VerificationError("cut is no MinCutResult")
+        problem = ProjectsAsMinCut.of(self.profits, (self.project, self.required))
+        terminals = cut.sources.tolist(), cut.sinks.tolist()
+        if not alike(cut.network, problem.network) or terminals != ([problem.source], [problem.sink]):
+            raise VerificationError("the cut is not one of the network of these projects")
+        cut.verify()
         broken = self.selected[self.project] & ~self.selected[self.required]
         if broken.any():
             first = int(broken.argmax())
             raise VerificationError(f"project {self.project[first]} lacks project {self.required[first]}")
-        self.cut.verify()
-        best = exact_sum(np.maximum(self.profits, 0)) - self.cut.value
-        slack = 0.0
-        if self.profits.dtype.kind == "f":
-            slack = self.cut.gap + ROUNDING * float(np.abs(self.profits).sum())
-        if not abs(exact_sum(self.profits[self.selected]) - self.profit) <= slack:
+        if not np.array_equal(self.selected, _selection(cut, count, self.closure)):
+            raise VerificationError(f"the selection is not the {self.closure} one of the cut")
+        whole = self.profits.dtype.kind == "i"
+        if whole and self.closure == "largest" and (reached_by_residual_arcs(cut)[1] != cut.sink_side).any():
+            raise VerificationError("there is a larger selection of the same profit")
+        profit, gap, best = _profit_and_gap(self.profits, self.selected, cut)
+        if checked_number(self.profit, "profit") != profit:
             raise VerificationError(f"the selected projects do not have the profit {self.profit}")
-        if not abs(best - self.profit) <= slack:
+        if whole and best != profit:
             raise VerificationError(f"the cut proves a profit of {best}, not {self.profit}")
+        if checked_number(self.gap, "gap") != gap:
+            raise VerificationError(f"the cut proves a gap of {gap}, not {self.gap}")
 
     def _summary(self) -> str:
         return f"profit {self.profit:,}, {int(self.selected.sum()):,} of {len(self.selected):,} projects"
@@ -126,6 +161,7 @@ class ProjectsAsMinCut(CutReduction[ProjectSelection]):
     profits : ndarray, shape (num_projects,)
     project, required : ndarray of int64, shape (k,)
     labels : tuple or None
+    closure : {"largest", "smallest"}
 
     Examples
     --------
@@ -141,9 +177,16 @@ class ProjectsAsMinCut(CutReduction[ProjectSelection]):
     project: NDArray[np.int64]
     required: NDArray[np.int64]
     labels: tuple[Hashable, ...] | None = None
+    closure: Closure = "largest"
 
     @classmethod
-    def of(cls, profit: ArrayLike | Mapping[Hashable, float], requires: Requirements) -> Self:
+    def of(
+        cls,
+        profit: ArrayLike | Mapping[Hashable, float],
+        requires: Requirements,
+        *,
+        closure: Closure = "largest",
+    ) -> Self:
         """Build the network.
 
         Parameters
@@ -153,7 +196,11 @@ class ProjectsAsMinCut(CutReduction[ProjectSelection]):
         requires : (project, required), or array_like of integers, shape (k, 2)
             A tuple has two arrays: ``project[i]`` requires ``required[i]``. Else each row is such a pair.
             With labels: pairs of labels, or a mapping of projects to a list of what each requires.
+        closure : {"largest", "smallest"}
+            Which of several selections of the largest profit is returned.
         """
+        if closure not in CLOSURES:
+            raise InvalidInputError(f"closure must be one of {', '.join(CLOSURES)}, got {closure!r}")
         labels, amounts = _with_labels(profit)
         if labels is not None:
             requires = _numbered(requires, labels)
@@ -166,10 +213,11 @@ class ProjectsAsMinCut(CutReduction[ProjectSelection]):
         check_ends(project, required, count)
         more, less = np.flatnonzero(profits > 0), np.flatnonzero(profits < 0)
         source, sink = count, count + 1
-        total = sum_of(profits[more])
-        if isinstance(total, int) and total == INT64_MAX - 1:
-            raise CapacityOverflowError("the profits sum past int64")
-        endless = total + 1 if isinstance(total, int) else np.inf
+        endless: int | float = np.inf
+        if profits.dtype.kind == "i":
+            endless = int(sum_of(profits[more])) + 1
+            if endless == INT64_MAX:
+                raise CapacityOverflowError("the profits sum past int64")
         network = FlowNetwork.from_arrays(
             np.concatenate([np.full(len(more), source), less, project.astype(np.int64)]),
             np.concatenate([more, np.full(len(less), sink), required.astype(np.int64)]),
@@ -184,16 +232,47 @@ class ProjectsAsMinCut(CutReduction[ProjectSelection]):
             project=project.astype(np.int64),
             required=required.astype(np.int64),
             labels=labels,
+            closure=closure,
         )
 
     def solution(self, result: MinCutResult) -> ProjectSelection:
         """Return the projects on the source side."""
         check_fits(result, self.network)
-        selected = ~result.sink_side[: len(self.profits)]
-        profit = exact_sum(self.profits[selected]) if selected.any() else 0
+        selected = _selection(result, len(self.profits), self.closure)
+        profit, gap, _ = _profit_and_gap(self.profits, selected, result)
         return ProjectSelection(
-            selected, profit, self.profits, self.project, self.required, result, self.labels
+            selected,
+            profit,
+            self.profits,
+            self.project,
+            self.required,
+            result,
+            self.labels,
+            self.closure,
+            gap,
         )
+
+
+def _selection(cut: MinCutResult, count: int, closure: Closure) -> NDArray[np.bool_]:
+    """Return the projects on the source side of the largest or the smallest kind of minimum cuts."""
+    side = cut.source_side() if closure == "smallest" else ~cut.sink_side
+    selected: NDArray[np.bool_] = side[:count].copy()
+    return selected
+
+
+def _profit_and_gap(
+    profits: Array, selected: NDArray[np.bool_], cut: MinCutResult
+) -> tuple[int | float, int | float, Fraction]:
+    """Return the profit of a selection, how far it may be from the largest one, and the bound of the cut."""
+    total = exact_total(profits[selected])
+    bound = exact_total(np.maximum(profits, 0)) - Fraction(cut.value) + Fraction(cut.gap)
+    if profits.dtype.kind == "i":
+        return int(total), 0, bound
+    profit = float_near(total)
+    if not np.isfinite(profit):
+        raise CapacityOverflowError("the profits of the selected projects sum past float64")
+    numbers = bound, total, Fraction(profit)
+    return profit, rounded_up(max(numbers) - min(numbers)), bound
 
 
 def _with_labels(
@@ -246,6 +325,8 @@ def _columns(pairs: ArrayLike) -> tuple[Array, Array]:
 def select_projects(
     profit: ArrayLike | Mapping[Hashable, float],
     requires: Requirements,
+    *,
+    closure: Closure = "largest",
     **arguments: Unpack[Arguments],
 ) -> ProjectSelection:
     """Select the projects that bring the largest profit, together with all that they require.
@@ -259,13 +340,16 @@ def select_projects(
     requires : (project, required), or array_like of integers, shape (k, 2)
         A tuple has two arrays: ``project[i]`` requires ``required[i]``. Else each row is such a pair.
         With labels: pairs of labels, or a mapping of projects to a list of what each requires.
+    closure : {"largest", "smallest"}
+        Which of several selections of the largest profit is returned: the one that all others are part of,
+        or the one that is part of all others.
     **arguments
         ``method``, ``threads`` and the other arguments of :func:`preflow.min_cut`.
 
     Returns
     -------
     ProjectSelection
-        Of all selections with the largest profit the largest.
+        Its attribute `closure` says which of several selections of the largest profit it is.
 
     Examples
     --------
@@ -278,5 +362,8 @@ def select_projects(
     >>> profit = {"order": 6, "lathe": -5, "drill": -3}
     >>> preflow.reductions.select_projects(profit, {"order": ["drill"]}).projects()
     ['order', 'drill']
+    >>> even = {"order": 3, "drill": -3}
+    >>> preflow.reductions.select_projects(even, {"order": ["drill"]}, closure="smallest").projects()
+    []
     """
-    return ProjectsAsMinCut.of(profit, requires).solve(**arguments)
+    return ProjectsAsMinCut.of(profit, requires, closure=closure).solve(**arguments)
