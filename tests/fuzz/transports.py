@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from functools import partial
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,18 +21,20 @@ from preflow.errors import (
     InvalidInputError,
 )
 
-from .costflows import AMOUNTS, COSTS, HUGE, ROUNDING
+from .costflows import AMOUNTS, COSTS, ROUNDING
 from .harness import Case, Driver, Tally, require
 from .oracles import INFINITE, cheapest_flow, scaled
-from .values import FRACTION_STYLES, INTEGER_STYLES, fraction, integer, pick
+from .values import FRACTION_STYLES, INTEGER_STYLES, OUTLIERS, fraction, integer, pick
 
 LISTED = {"listed": [1, 2, 20], "added": [1, 8]}
 OPTIONS: dict[str, dict[str, list[Any]]] = {
     "serial-network-simplex": LISTED,
     "multicore-cost-scaling": LISTED | {"temperatures": [1, 3, 12], "steps": [1, 3]},
 }
-#: A gap of floats is at most this fraction of the largest cost times the mass.
-SMALL_GAP = 1e-7
+#: Numbers that are drawn among others.
+HUGE_NUMBERS = [*OUTLIERS, 1e-30, 2.0**53 + 2]
+#: Products and sums of floats below this one are represented.
+LARGEST = Fraction(2) ** 1020
 METRICS = ["euclidean", "sqeuclidean", "cityblock", "chebyshev"]
 
 
@@ -45,20 +48,31 @@ def make(random: Random, quick: bool = False, *, kind: str) -> Case:
     allowed = random.choice([1.0, 1.0, 0.8, 0.4]) if float_costs or kind == "sparse" else 1.0
     items = random.randrange(4) if kind == "stack" else 1
 
+    huge, huge_masses = random.choice([0.0, 0.0, 0.1, 0.3]), random.choice([0.0, 0.0, 0.0, 0.1])
+
     def number() -> Any:
         if random.random() >= allowed:
             return None
         value = fraction(random, cost_style) if float_costs else integer(random, cost_style)
+        if float_costs and random.random() < huge:
+            value = random.choice(HUGE_NUMBERS)
         return -value if random.random() < negative else value
+
+    def amount() -> Any:
+        if float_masses and random.random() < huge_masses:
+            return random.choice(HUGE_NUMBERS) * random.choice([1.0, 0.3])
+        return fraction(random, mass_style) if float_masses else integer(random, mass_style)
 
     def masses() -> tuple[list[Any], list[Any]]:
         """Return masses of rows and columns with equal sums, of floats up to rounding."""
         a: list[Any] = [0] * n
         b: list[Any] = [0] * m
         for _ in range(random.randrange(1, n + m + 1)):
-            amount = fraction(random, mass_style) if float_masses else integer(random, mass_style)
-            a[random.randrange(n)] += amount
-            b[random.randrange(m)] += amount
+            moved = amount()
+            a[random.randrange(n)] += moved
+            b[random.randrange(m)] += moved
+        if float_masses and random.random() < 0.1:
+            b = [mass * (1 + random.choice([1e-15, 1e-12, 1e-9, -9e-7, 1e-3])) for mass in b]
         if random.random() < 0.05:
             b[0] += 1
         return a, b
@@ -115,14 +129,19 @@ def check(case: Case, tally: Tally) -> None:
         tally["too large"] += 1
         return
     a, b = a.reshape(-1, n), b.reshape(-1, m)
+    if not all(np.isfinite(side).all() for side in (a, b)):
+        tally["too large"] += 1
+        return
     costs = costs_of(case)
     arguments = (costs, a if stack else a[0], b if stack else b[0])
     if case["kind"] == "points":
-        block = costs.block(0, n)
-        exact_costs: list[Any] = [block.tolist()]
+        # The distances that solvers see are those of single pairs.
+        place = np.indices((n, m)).reshape(2, -1)
+        exact_costs: list[Any] = [costs.at(0, *place).reshape(n, m).tolist()]
     else:
         exact_costs = case["costs"]
-    floats = case["mass_dtype"] == "float64" or case["cost_dtype"] == "float64" or case["kind"] == "points"
+    is_float = case["cost_dtype"] == "float64" or case["kind"] == "points"
+    floats = case["mass_dtype"] == "float64" or is_float
     tally["solves"] += 1
     method = case.get("method", "serial-network-simplex")
     tally[f"method {method}"] += 1
@@ -135,66 +154,106 @@ def check(case: Case, tally: Tally) -> None:
         def solve(*given: Any) -> Any:
             return reductions.TransportAsMinCostFlow.of(*given).solve()
 
-    exact = [
-        exact_plan(item, *sides) for item, *sides in zip(exact_costs, a.tolist(), b.tolist(), strict=True)
-    ]
     largest = max((abs(v) for item in exact_costs for row in item for v in row if v is not None), default=0)
-    total = float(max(a.astype(float).sum(), b.astype(float).sum())) if a.size else 0.0
+    sums = [
+        (sum(map(Fraction, x)), sum(map(Fraction, y))) for x, y in zip(a.tolist(), b.tolist(), strict=True)
+    ]
+    total = max((max(pair) for pair in sums), default=Fraction(0))
     try:
         results = solve(*arguments)
     except (CapacityOverflowError, CostOverflowError) as error:
-        limits = (HUGE if floats else AMOUNTS, HUGE if case["cost_dtype"] == "float64" else COSTS)
-        large = total >= min(limits[0], AMOUNTS) or largest * (n + m + 4) >= limits[1]
-        require(large, "numbers that fit are refused", str(error))
+        limit = LARGEST if case["mass_dtype"] == "float64" else AMOUNTS
+        product = floats and total * Fraction(largest) * (n + m) >= LARGEST
+        large = total >= limit or largest * (n + m + 4) >= (LARGEST if is_float else COSTS) or product
+        # A minimum-cost flow has limits of its own.
+        require(large or case["reduction"], "numbers that fit are refused", str(error))
         tally["overflow"] += 1
         return
     except InfeasibleError as error:
         if not floats:
-            require(any(e[0] == "infeasible" for e in exact), "called infeasible, and is not", str(error))
+            exact = [exact_plan(*item) for item in zip(exact_costs, a.tolist(), b.tolist(), strict=True)]
+            require(any(e.ending == "infeasible" for e in exact), "called infeasible, and is not", str(error))
             check_cut(case, error, exact_costs, a.tolist(), b.tolist())
         tally["infeasible"] += 1
         return
     except InvalidInputError as error:
         message = str(error)
+        whole = [all(float(mass).is_integer() for mass in (*x, *y)) for x, y in zip(a, b, strict=True)]
         off = any(
-            sum(map(Fraction, x)) != sum(map(Fraction, y))
-            for x, y in zip(a.tolist(), b.tolist(), strict=True)
+            abs(x - y) > max(x, y) * (0 if exact else Fraction(9, 10**7))
+            for (x, y), exact in zip(sums, whole, strict=True)
         )
         fair = ("sum" in message and off) or ("nothing to move" in message and not a.size)
-        fair |= "2**59" in message or largest * (n + m + 4) >= COSTS
+        fair |= case["reduction"] and "too large" in message
+        fair |= "2**59" in message or (not is_float and largest * (n + m + 4) >= COSTS)
         require(fair, f"valid input is refused: {message}"[:60], message)
         tally["refused"] += 1
         return
-    for result, (ending, cost, shift) in zip(results if stack else [results], exact, strict=True):
+    for item, result in enumerate(results if stack else [results]):
         result.verify()
         tally["verified"] += 1
-        if ending != "optimal":
+        check_masses(result, a[item], b[item])
+        exact = exact_plan(exact_costs[item], result.a.tolist(), result.b.tolist())
+        if exact.ending != "optimal":
             require(floats, "infeasible, but solved")
             continue
         if not floats:
-            require(
-                int(result.value) == cost and result.gap == 0, "wrong cost", f"{result.value}, not {cost}"
-            )
+            right = int(result.value) == exact.cost and result.gap == 0
+            require(right, "wrong cost", f"{result.value}, not {exact.cost}")
             continue
-        value, gap = Fraction(result.value), Fraction(result.gap)
-        off_by = abs(value - Fraction(cost, 1 << shift))
-        require(
-            off_by <= gap * (1 + Fraction(1, 1000)) + Fraction(1e-290),
-            "wrong cost of floats",
-            f"{result.value} within {result.gap}, of {case['mass_dtype']}",
-        )
-        # Prices of integer costs may be 1 where all costs are 0.
-        size = max(largest, 1) if case["cost_dtype"] == "int64" else largest
-        least = (
-            Fraction(SMALL_GAP) * Fraction(size) * Fraction(total)
-            + Fraction(1e-290)
-            + Fraction(largest) / 10**310
-        )
-        require(gap <= least, "a gap that is not small", f"{result.value} within {result.gap}")
+        tally[result.status] += 1
+        if math.isfinite(result.gap) or not case["reduction"]:
+            check_floats(result, exact)
 
 
-def exact_plan(costs: Any, a: list[Any], b: list[Any]) -> tuple[str, int, int]:
-    """Return how a plan of exact integers ends, its cost, and the exponent of that."""
+def check_masses(result: Any, a: Any, b: Any) -> None:
+    """Check that a result has the masses as given, or those of columns scaled."""
+    require(result.a.tolist() == a.tolist(), "other masses of rows")
+    if result.b.tolist() == b.tolist():
+        return
+    sums = sum(map(Fraction, a.tolist())), sum(map(Fraction, b.tolist()))
+    error = max(sums) * Fraction(len(a) + len(b) + 2, 2**50)
+    require(abs(sums[0] - sums[1]) >= error / 2, "masses are scaled whose sums are equal")
+    scaled = [Fraction(mass) * sums[0] / sums[1] for mass in b.tolist()]
+    near = all(
+        abs(Fraction(x) - y) <= abs(y) / 2**51 + Fraction(5e-324)
+        for x, y in zip(result.b.tolist(), scaled, strict=True)
+    )
+    require(near, "masses of columns that are not scaled")
+
+
+def check_floats(result: Any, exact: Exact) -> None:
+    """Check the value, the bounds and the gap of a result of floats against the exact optimum."""
+    n, m = result.costs.shape[1:]
+    share = Fraction(1, 2**40) + Fraction(n + m, 2**53)
+    best = Fraction(exact.cost, exact.unit)
+    upper, lower, gap = (result.upper_bound, result.lower_bound, result.gap)
+    require(not (gap < 0 or gap == math.inf), "no gap", f"{gap}")
+    off = abs(Fraction(upper) - best)
+    rounding = Fraction(math.ulp(upper))
+    text = f"{upper} with gap {gap}, not {float(best)}"
+    require(off <= Fraction(gap) + (rounding if gap else 0), "a gap that does not hold", text)
+    if result.status == "optimal":
+        require(lower == upper, "bounds that do not meet", text)
+        allowed = share * Fraction(exact.size, exact.unit) * (1 + share) + rounding
+        require(off <= allowed, "an optimum that is not close", text)
+        require(Fraction(gap) <= 2 * allowed, "an optimum with a gap", text)
+    else:
+        require(result.status == "approximate", "another status", result.status)
+        require(Fraction(lower) <= best, "a lower bound that does not hold", f"{lower}, {text}")
+
+
+class Exact(NamedTuple):
+    """The optimum: its cost, and the sum of the sizes of its terms, both over `unit`."""
+
+    ending: str
+    cost: int = 0
+    size: int = 0
+    unit: int = 1
+
+
+def exact_plan(costs: Any, a: list[Any], b: list[Any]) -> Exact:
+    """Return the least cost of a plan; the largest mass of the smaller side takes what sums differ by."""
     n, m = len(a), len(b)
     flat = [value for row in costs for value in row if value is not None]
     shift, (prices,) = scaled(flat)
@@ -206,12 +265,15 @@ def exact_plan(costs: Any, a: list[Any], b: list[Any]) -> tuple[str, int, int]:
         for c, value in enumerate(row)
         if value is not None
     ]
-    supply = [*first, *(-s for s in second)]
-    surplus = sum(supply)
-    largest = max(range(n + m), key=lambda v: supply[v] if surplus > 0 else -supply[v])
-    supply[largest] -= surplus
-    found = cheapest_flow(n + m, arcs, supply)
-    return found.ending, found.cost, shift + amounts
+    surplus = sum(first) - sum(second)
+    raised = second if surplus > 0 else first
+    raised[raised.index(max(raised))] += abs(surplus)
+    # INFINITE of the oracle is no larger than masses of floats may be.
+    most = sum(first) + 1
+    arcs = [(r, c, 0, most, price) for r, c, _, _, price in arcs]
+    found = cheapest_flow(n + m, arcs, [*first, *(-s for s in second)])
+    size = sum(abs(arc[4]) * carried for arc, carried in zip(arcs, found.flow, strict=False))
+    return Exact(found.ending, found.cost, size, 1 << (shift + amounts))
 
 
 def check_cut(case: Case, error: InfeasibleError, costs: Any, a: Any, b: Any) -> None:

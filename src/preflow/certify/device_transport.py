@@ -15,19 +15,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import AnyArray, Array
-from ..errors import CostOverflowError, VerificationError
+from ..errors import VerificationError
 from ..graph.device.costs import DeviceCosts
+from ..graph.scaling import accepted_gap
 from .exact import times_powers
-from .transport import INT64_MAX
+from .transport import INT64_MAX, MARGIN, TINY, UNIT
 
 SOURCE = Path(__file__).with_suffix(".cu")
 #: Threads of a block.
 THREADS = 512
 #: Words of an item, and the places of some, as in the ``.cu`` file.
 WORDS = 8
-WRONG, COUNT, COST, BOUND, LARGEST_PRICE, LARGEST_LEAST = range(6)
+WRONG, COUNT, COST, ABOVE, LARGEST_PRICE, LARGEST_LEAST, SIZE = range(7)
 #: How often the mass that rounding moves is counted, at the largest cost.
-TIMES_MOVED = 8
+TIMES_MOVED = 4
+#: Levels of the sums of a block: of the threads of a warp, and of warps.
+LEVELS = 24
 
 
 class PlanArrays(NamedTuple):
@@ -42,6 +45,8 @@ class PlanArrays(NamedTuple):
         Of rows, then of columns.
     given : array of int64, shape (items, n + m)
         The masses of rows, then of columns.
+    parent : array of uint32, shape (items, n + m)
+        The parent of each vertex in a tree whose pairs have reduced cost 0; n + m or more for roots.
     """
 
     row: AnyArray
@@ -50,6 +55,7 @@ class PlanArrays(NamedTuple):
     count: AnyArray
     price: AnyArray
     given: AnyArray
+    parent: AnyArray
 
 
 class PlanProofs(NamedTuple):
@@ -62,11 +68,14 @@ class PlanProofs(NamedTuple):
     cost : list of int or float
     gap : list of int or float
         By how much a cost may differ from the least cost of the given masses; 0 for integers.
+    close : list of bool
+        Whether a gap is that of an optimal answer. Other gaps may be infinite.
     """
 
     sizes: list[int]
     cost: list[int] | list[float]
     gap: list[int] | list[float]
+    close: list[bool]
 
 
 class _Arguments(NamedTuple):
@@ -96,7 +105,7 @@ def proofs_on_device(
     masses: tuple[NDArray[np.int64], NDArray[np.int64]],
     exponents: list[int] | None,
 ) -> PlanProofs | None:
-    """Prove the costs and the gaps of all plans of a batch.
+    """Prove the costs and the gaps of all plans of a batch; set the prices of rows if some data are floats.
 
     Parameters
     ----------
@@ -119,21 +128,17 @@ def proofs_on_device(
     ------
     VerificationError
         A plan does not move its masses.
-    CostOverflowError
-        Floats are so large that a cost or a bound is infinite.
     """
     device, xp, (items, n, m) = costs.device, costs.xp, costs.shape
     weighed = costs.dtype.kind == "f" or exponents is not None
     largest = max(abs(costs.extent.least.item()), abs(costs.extent.most.item()))
     if not weighed and largest * int(masses[0].sum(axis=1).max()) > INT64_MAX:
         return None
-    scale = np.zeros((items, 2), dtype=np.int64)
-    scale[:, 0] = 0 if exponents is None else exponents
-    # Prices less that of the column of the largest mass prove the same, by smaller products.
-    scale[:, 1] = masses[1].argmax(axis=1)
+    scale = np.zeros(items, dtype=np.int64)
+    scale[:] = 0 if exponents is None else exponents
     kind = np.int64 if costs.dtype.kind == "i" else np.float64
     arguments = _Arguments(
-        costs.values, items, n, m, int(weighed), *plans, xp.asarray(scale),
+        costs.values, items, n, m, int(weighed), *plans[:-1], xp.asarray(scale),
         left=xp.empty((items, n + m), dtype=np.int64),
         least=xp.empty((items, n), dtype=kind),
         words=xp.empty((items, WORDS), dtype=np.uint64),
@@ -150,14 +155,19 @@ def proofs_on_device(
         raise VerificationError(f"the plan of item {int(words[:, WRONG].argmax())} does not move its masses")
     sizes = words[:, COUNT].tolist()
     if not weighed:
-        return PlanProofs(sizes, words[:, COST].view(np.int64).tolist(), [0] * items)
+        return PlanProofs(sizes, words[:, COST].view(np.int64).tolist(), [0] * items, [True] * items)
+    plans.price[:, :n] = -arguments.least
     found = words.view(np.float64)
-    cost = found[:, COST]
-    return PlanProofs(sizes, cost.tolist(), _gaps(found, largest, given, masses, exponents).tolist())
+    gaps = _gaps(found, words[:, COUNT], largest, given, masses, exponents)
+    share = accepted_gap(n + m)
+    with np.errstate(invalid="ignore"):
+        close = np.isfinite(gaps) & (gaps <= share * found[:, SIZE]) & (found[:, SIZE] > TINY)
+    return PlanProofs(sizes, found[:, COST].tolist(), gaps.tolist(), close.tolist())
 
 
 def _gaps(
     found: NDArray[np.float64],
+    counts: NDArray[np.uint64],
     largest: float,
     given: tuple[Array, Array],
     masses: tuple[NDArray[np.int64], NDArray[np.int64]],
@@ -165,19 +175,15 @@ def _gaps(
 ) -> NDArray[np.float64]:
     """Return the gap of each item from the words of the kernel."""
     with np.errstate(over="ignore", invalid="ignore"):
-        total = given[0].sum(axis=1, dtype=np.float64)
         price = found[:, LARGEST_PRICE] + found[:, LARGEST_LEAST]
-        size = sum(side.shape[1] for side in given) + 2
-        # The larger number first: nothing underflows that counts.
-        slack = size * 2.0**-50 * np.maximum(total, price) * np.minimum(total, price)
-        gap: NDArray[np.float64] = np.maximum(0.0, found[:, COST] - found[:, BOUND]) + slack
+        # The cost is a sum of rounded terms.
+        rounding = (counts / THREADS + LEVELS) * UNIT * found[:, SIZE]
+        gap: NDArray[np.float64] = found[:, ABOVE] * MARGIN + rounding
         if exponents is not None:
             powers = -np.array(exponents)
             rest = sum(
                 np.abs(side - times_powers(whole, powers)).sum(axis=1)
                 for side, whole in zip(given, masses, strict=True)
             )
-            gap += rest * (price + TIMES_MOVED * largest)
-    if not np.isfinite(gap).all():
-        raise CostOverflowError("costs times masses are more than float64 can represent")
-    return gap
+            gap += np.where(rest > 0, rest * (price + TIMES_MOVED * largest), 0)
+    return np.where(np.isfinite(gap), gap, np.inf)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..arrays import Array
 from ..errors import VerificationError
-from ..graph.network import INT64_MAX, exact_sum
+from ..graph.network import EXACT_FLOAT, INT64_MAX, exact_sum
 
 #: Bits of a word of :func:`exact_dot`.
 WORD = 21
@@ -19,6 +19,8 @@ WORD = 21
 LARGEST_POWER = 1000
 #: The largest power of :func:`as_integers`: mantissas have 53 bits, and the least float is 2**-1074.
 MOST_EXPONENT = 1074 + 53
+#: Products above LEAST_PRODUCT, of numbers below SPLIT_BELOW, are exact as sums of two floats.
+LEAST_PRODUCT, SPLIT_BELOW = 2.0**-900, 2.0**500
 #: Up to this number, floats are summed by :func:`math.fsum`; more are added in pairs first.
 FEW_FLOATS = 1024
 
@@ -113,6 +115,44 @@ def exact_dot(first: Array, second: Array) -> int | float:
                 part = slice(begin, begin + 2**20)
                 total += int(np.dot(left[part], right[part])) << WORD * (i + j)
     return total
+
+
+def rounded_dot(first: Array, second: Array) -> float:
+    """Return the sum of products of finite numbers, rounded correctly; infinite past float64.
+
+    Examples
+    --------
+    >>> rounded_dot(np.array([1e16, 0.1, -1e16]), np.array([3.0, 3.0, 3.0]))
+    0.30000000000000004
+    """
+    ours, others = _halves(first), _halves(second)
+    left, right = (values.astype(np.float64) for values in (first, second))
+    if ours is not None and others is not None:
+        (x, low_x), (y, low_y) = ours, others
+        with np.errstate(under="ignore"):
+            product = left * right
+        least = np.abs(product).min(initial=math.inf, where=(left != 0) & (right != 0))
+        if least > LEAST_PRODUCT:
+            # Dekker, "A floating-point technique for extending the available precision", 1971.
+            lost = low_x * low_y - (((product - x * y) - low_x * y) - x * low_y)
+            return math.fsum([*product.tolist(), *lost.tolist()])
+    (whole, other), exponent = as_integers(first, second)
+    total = Fraction(int((whole * other).sum()), 4**exponent)
+    try:
+        return float(total)
+    except OverflowError:
+        return math.inf if total > 0 else -math.inf
+
+
+def _halves(values: Array) -> tuple[Array, Array] | None:
+    """Return numbers as sums of two of 26 bits; None for large ones."""
+    whole = values.astype(np.float64)
+    limit = SPLIT_BELOW if values.dtype.kind == "f" else EXACT_FLOAT
+    if not float(np.abs(whole).max(initial=0)) < limit:
+        return None
+    large = whole * (2.0**27 + 1)
+    high = large - (large - whole)
+    return high, whole - high
 
 
 def exact_words(values: Array) -> list[Array]:

@@ -1,30 +1,82 @@
-"""The proof that a transport plan costs the least: its marginals, and a bound that prices of columns prove.
+"""The proof that a transport plan costs the least: what it moves, and a bound that prices of columns prove.
 
 For any prices of the columns, each unit of a row goes to some column and costs at least the least cost less
 price of the row, plus the price of the column where it arrives. All masses of the columns arrive, so no plan
 costs less than :func:`price_bound`. Prices of the rows follow from those of the columns.
+
+Integers are proved exactly. For floats the difference of the cost and the bound is a sum of what each pair
+costs above its prices, times its mass. All terms are small where the plan is optimal, whatever the size of
+costs that the plan does not use. Float masses are rounded, so a plan leaves a *rest* of them. What it costs
+to move the rest is part of the gap.
+
+Where this is not close (:func:`..graph.scaling.is_close`), the proof is repeated in rational arithmetic
+(:func:`exact_proof`). The pairs of the plan are a forest, and a forest carries given masses in one way only:
+so the exact plan follows from its pairs.
+
+Sums of float masses may differ by rounding. The largest mass of the side with the smaller sum is then taken
+to be larger by the difference.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from fractions import Fraction
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..arrays import AnyArray, Array
 from ..errors import CostOverflowError, VerificationError
 from ..graph.costs import DenseCosts, SparseCosts
 from ..graph.device.costs import DeviceCosts
 from ..graph.point_costs import PointCosts
+from ..graph.scaling import is_close
 from ..parallel.pieces import run_pieces
-from .exact import exact_dot
+from .exact import as_integers, exact_dot, rounded_dot, scaled_exactly, two_sum
+from .fields import check_array, check_bounds, check_status, checked_number
 
 #: What a transport problem takes as costs.
 TransportCosts = DenseCosts | SparseCosts | PointCosts | DeviceCosts
 #: Costs that are read together.
 CHUNK = 1 << 20
 INT64_MAX = 2**63 - 1
+#: Float masses are rounded to integers whose sum has this number of bits.
+MASS_BITS = 60
+#: More than the relative rounding error of a sum or difference of two floats.
+UNIT = 2.0**-52
+#: More than the relative rounding error of sums of up to 2**40 numbers of one sign, and of products.
+MARGIN = 1 + 2.0**-12
+#: Numbers below this one lose bits in products with small numbers.
+TINY = 1e-280
+#: Relative error of prices of rows: they may have been computed on another machine.
+PRICE_ERROR = 2.0**-44
+
+Plan = tuple[Array, Array, Array]
+
+
+class PlanProof(NamedTuple):
+    """What a plan costs, and what is proved of it.
+
+    Attributes
+    ----------
+    cost : int or float
+        The sum over the pairs of the plan; of floats rounded correctly.
+    bound : int or float
+        No plan costs less.
+    gap : int or float
+        How far `cost` may be from the least cost; 0 for integers.
+    size : float
+        The sum of the absolute values of the terms of `cost`.
+    close : bool
+        Whether the gap is that of an optimal answer.
+    """
+
+    cost: int | float
+    bound: int | float
+    gap: int | float
+    size: float
+    close: bool
 
 
 def least_less_price(costs: TransportCosts, item: int, v: Array, threads: int = 1) -> Array:
@@ -52,138 +104,458 @@ def least_less_price(costs: TransportCosts, item: int, v: Array, threads: int = 
                 block: AnyArray = costs.block(begin, end)
             else:
                 block = costs.values[item, begin:end]
-            found = (block - prices).min(axis=1)
+            with np.errstate(over="ignore"):
+                found = (block - prices).min(axis=1)
             least[begin:end] = costs.device.to_host(found) if isinstance(costs, DeviceCosts) else found
 
     run_pieces(look, n, 1 if isinstance(costs, DeviceCosts) else threads)
     return least
 
 
+def prices_of_rows(costs: TransportCosts, least: Array) -> Array:
+    """Return the prices of rows that follow from :func:`least_less_price`; 0 for rows without pairs."""
+    some = np.isfinite(least) if costs.dtype.kind == "f" else least != INT64_MAX
+    found: Array = np.where(some, -least, 0)
+    return found
+
+
 def price_bound(
     costs: TransportCosts, item: int, a: Array, b: Array, v: Array, threads: int = 1
 ) -> int | float:
-    """Return the least cost of plans that prices of the columns prove; exact for integers."""
-    v = _from_largest(v, b)
-    least = least_less_price(costs, item, v, threads)
-    sends = a > 0
-    if costs.dtype.kind == "f" and np.isinf(least[sends]).any():
-        return float("inf")
-    return exact_dot(least[sends], a[sends]) + exact_dot(v, b)
+    """Return the least cost of plans that prices of the columns prove; exact for integers, else rounded down.
 
-
-def _from_largest(v: Array, b: Array) -> Array:
-    """Return prices less that of the column of the largest mass: they prove the same, by smaller products."""
-    return v - v[int(b.argmax())] if len(v) else v
+    Raises
+    ------
+    VerificationError
+        An integer does not fit int64.
+    """
+    if costs.dtype.kind == a.dtype.kind == "i":
+        least = least_less_price(costs, item, v, threads)
+        return exact_dot(least[a > 0], a[a > 0]) + exact_dot(v, b)
+    return _rounded_down(_exact_bound(on_host(costs, item), a, b, v, threads))
 
 
 def plan_cost(costs: TransportCosts, item: int, row: Array, column: Array, mass: Array) -> int | float:
-    """Return the cost of a plan; exact for integers."""
-    return exact_dot(_costs_of_pairs(costs, item, row, column), mass)
+    """Return the cost of a plan: exact for integers, of floats rounded correctly."""
+    return _cost(costs_of_pairs(costs, item, row, column), mass)
 
 
-def _costs_of_pairs(costs: TransportCosts, item: int, row: Array, column: Array) -> Array:
+def _cost(price: Array, mass: Array) -> int | float:
+    return exact_dot(price, mass) if price.dtype.kind == mass.dtype.kind == "i" else rounded_dot(price, mass)
+
+
+def costs_of_pairs(costs: TransportCosts, item: int, row: Array, column: Array) -> Array:
+    """Return the costs of pairs, on the host."""
     if isinstance(costs, DeviceCosts):
         there = costs.values[item][costs.xp.asarray(row), costs.xp.asarray(column)]
         return np.asarray(costs.device.to_host(there))
     return costs.at(item, row, column)
 
 
-def _largest_cost(costs: TransportCosts) -> tuple[float, bool]:
-    """Return a number that the size of no finite cost exceeds, and whether all pairs are allowed."""
-    if isinstance(costs, PointCosts):
-        _, n, m = costs.shape
-        # By the triangle inequality; of squares, twice as much.
-        row, column = costs.at(0, np.zeros(m, dtype=np.int64), np.arange(m)), costs.at(0, np.arange(n), 0)
-        return 4 * float(np.abs(row).max() + np.abs(column).max() + abs(row[0])), True
-    values, xp, largest = costs.values.reshape(-1), costs.xp, 0.0
-    complete = not isinstance(costs, SparseCosts)
-    for begin in range(0, len(values), CHUNK):
-        sizes = xp.abs(values[begin : begin + CHUNK])
-        finite = xp.isfinite(sizes)
-        complete = complete and bool(finite.all())
-        largest = max(largest, float(xp.where(finite, sizes, 0).max()))
-    return largest, complete
+def on_host(costs: TransportCosts, item: int) -> DenseCosts | SparseCosts | PointCosts:
+    """Return the costs of an item in the memory of the host."""
+    return costs.one_on_host(item) if isinstance(costs, DeviceCosts) else costs.one(item)
 
 
-def cost_of_rest(costs: TransportCosts, a: Array, b: Array, row: Array, column: Array, mass: Array) -> float:
-    """Return what it costs, at most, to move what rounding left out of a plan, or moved too much.
-
-    Rows and columns are served in turn. What would need a pair that is not allowed takes a path instead, on
-    which no pair costs more than the largest cost.
-    """
-    left, right = a.astype(np.float64), b.astype(np.float64)
-    np.subtract.at(left, row, mass)
-    np.subtract.at(right, column, mass)
-    # Sums that differ by rounding: the largest mass is what it is to be.
-    surplus = float(left.sum() - right.sum())
-    if surplus > 0:
-        right[int(b.argmax())] += surplus
-    else:
-        left[int(a.argmax())] -= surplus
-    if not left.any() and not right.any():
-        return 0.0
-    most, path = 0.0, len(a) + len(b)
-    largest, complete = _largest_cost(costs)
-    if len(row):
-        used = np.abs(_costs_of_pairs(costs, 0, row, column).astype(np.float64))
-        most = float(used.max()) * float(np.abs(left).sum() + np.abs(right).sum())
-    rows, columns = np.flatnonzero(left > 0), np.flatnonzero(right > 0)
-    sums = np.cumsum(left[rows]), np.cumsum(right[columns])
-    sent, arriving = (float(total[-1]) if len(total) else 0.0 for total in sums)
-    # What was moved too much is sent elsewhere: over a pair, or a path if not all pairs are allowed.
-    again = abs(sent - arriving) - float(left[left < 0].sum() + right[right < 0].sum())
-    most += again * largest * (1 if complete else path)
-    if not len(rows) or not len(columns):
-        return most
-    most += path * 2.0**-50 * sent * largest
-    meet = np.union1d(*sums)
-    first, second = (np.minimum(np.searchsorted(total, meet), len(total) - 1) for total in sums)
-    price = np.abs(_costs_of_pairs(costs, 0, rows[first], columns[second]).astype(np.float64))
-    with np.errstate(over="ignore"):
-        price = np.where(np.isfinite(price), price, path * largest)
-        return most + float(price @ np.diff(meet, prepend=0.0))
-
-
-def plan_gap(
+def prove_plan(
     costs: TransportCosts,
     a: Array,
     b: Array,
-    plan: tuple[Array, Array, Array],
+    plan: Plan,
     v: Array,
     threads: int = 1,
-) -> float:
-    """Return by how much the cost of a plan may differ from the least cost of the masses.
+    *,
+    exact: bool | None = None,
+    least: Array | None = None,
+) -> PlanProof:
+    """Prove what a plan of one item costs beyond the least cost of the masses.
+
+    Parameters
+    ----------
+    costs, a, b, plan, v
+        As :func:`check_plan` wants them.
+    threads : int
+    exact : bool or None
+        Whether to prove in rational arithmetic; None: where floats do not prove that the plan is close.
+    least : ndarray, shape (n,), optional
+        The result of :func:`least_less_price`.
 
     Raises
     ------
     CostOverflowError
-        Floats are so large that a cost or a bound is infinite.
+        The cost is more than float64 can represent.
     """
-    cost = plan_cost(costs, 0, *plan)
-    with np.errstate(over="ignore", invalid="ignore"):
-        bound = price_bound(costs, 0, a, b, v, threads)
-        gap = max(0.0, float(cost - bound)) + rounding_slack(costs, 0, a, b, v, threads)
-        gap += cost_of_rest(costs, a, b, *plan)
-    if not (math.isfinite(cost) and math.isfinite(gap)) or math.isnan(bound):
+    price = costs_of_pairs(costs, 0, plan[0], plan[1])
+    cost = _cost(price, plan[2])
+    if least is None:
+        least = least_less_price(costs, 0, v, threads)
+    if costs.dtype.kind == a.dtype.kind == "i":
+        bound = exact_dot(least[a > 0], a[a > 0]) + exact_dot(v, b)
+        return PlanProof(cost, bound, cost - bound, 0.0, cost == bound)
+    with np.errstate(all="ignore"):
+        above, beyond, size = _float_gap(costs, a, b, plan, v, least, price)
+        terms = len(a) + len(b)
+        gap = above + beyond
+        if math.isfinite(gap) and math.isfinite(cost):
+            close = is_close(gap, size, terms)
+            if not exact and (close or exact is False):
+                return PlanProof(cost, _rounded_down(Fraction(cost) - Fraction(above)), gap, size, close)
+    if exact is False:
+        return PlanProof(cost, -math.inf, math.inf, size, False)
+    return exact_proof(costs, a, b, plan, v, threads, (cost, beyond))
+
+
+def _float_gap(
+    costs: TransportCosts, a: Array, b: Array, plan: Plan, v: Array, least: Array, price: Array
+) -> tuple[float, float, float]:
+    """Return how far the cost of a plan may be above the least cost, how far below; and its size."""
+    row, column, mass = plan
+    rest = rests(a, b, plan)
+    if rest is None:
+        return math.inf, math.inf, math.inf
+    amount = mass.astype(np.float64)
+    net = price - v[column]
+    above = (net - least[row]).astype(np.float64)
+    if costs.dtype.kind == "f":
+        error = np.abs(net) + np.abs(least[row])
+        if isinstance(costs, PointCosts):  # blocks of distances are computed in another order
+            error = (costs.rows.shape[1] + 4) * (error + np.abs(v).max(initial=0))
+        above = np.maximum(above, 0) + UNIT * error
+    total = float(amount @ above)
+    sizes = np.abs(price.astype(np.float64))
+    size = float(amount @ sizes)
+    unsent = 0.0
+    for left, prices in zip(rest, (least, v), strict=True):
+        some = np.flatnonzero(left)
+        unsent += float(np.abs(left[some]) @ np.abs(prices[some].astype(np.float64)))
+    beyond = cost_of_rest(costs, rest, plan, sizes)
+    if any(side.any() for side in rest):
+        beyond += len(v) * 5e-324  # what products lose at most
+    if size < TINY and (sizes.any() or above.any() or beyond):
+        return math.inf, beyond * MARGIN, size  # products lose bits
+    value = UNIT * size
+    return (total + unsent) * MARGIN + value, beyond * MARGIN + value, size
+
+
+def rests(a: Array, b: Array, plan: Plan) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+    """Return what a plan leaves of the masses of rows and of columns; None if floats do not hold it."""
+    row, column, mass = plan
+    if a.dtype.kind == "i":
+        sides = a.copy(), b.copy()
+        np.subtract.at(sides[0], row, mass)
+        np.subtract.at(sides[1], column, mass)
+        return sides[0].astype(np.float64), sides[1].astype(np.float64)
+    unit = mass_exponent(max(float(a.sum()), float(b.sum())))
+    moved = None if unit is None else scaled_exactly(mass, unit)
+    if unit is None or moved is None:
+        return None
+    found = []
+    for values, ends in ((a, row), (b, column)):
+        scaled = np.ldexp(values, unit)
+        if not np.array_equal(np.ldexp(scaled, -unit), values):
+            return None
+        whole = np.rint(scaled)
+        left = whole.astype(np.int64)
+        np.subtract.at(left, ends, moved)
+        found.append(left + (scaled - whole))
+    surplus = math.fsum([*found[0].tolist(), *(-found[1]).tolist()])
+    raised, values = (found[1], b) if surplus > 0 else (found[0], a)
+    raised[int(values.argmax())] += abs(surplus)
+    return np.ldexp(found[0], -unit), np.ldexp(found[1], -unit)
+
+
+def mass_exponent(total: float) -> int | None:
+    """Return the power of two by which float masses of this sum are multiplied to become integers.
+
+    None if the sum is infinite.
+    """
+    return MASS_BITS - math.frexp(total)[1] if math.isfinite(total) else None
+
+
+def cost_of_rest(
+    costs: TransportCosts,
+    rest: tuple[NDArray[np.float64], NDArray[np.float64]],
+    plan: Plan,
+    used: NDArray[np.float64],
+) -> float:
+    """Return what it costs, at most, to move what rounding left out of a plan, or moved too much.
+
+    Rows and columns are served in turn. What would need a pair that is not allowed takes a path instead, on
+    which no pair costs more than the largest cost. If no path leads to where masses are wanted, no plan moves
+    them exactly, and they stay where they are. `used` has the sizes of the costs of the plan's pairs.
+    """
+    row, column, mass = plan
+    left, right = rest[0].copy(), rest[1].copy()
+    if not left.any() and not right.any():
+        return 0.0
+    # What was moved too much is taken back from the pair with the most mass.
+    order, taken, total = np.argsort(mass), np.zeros(len(mass)), 0.0
+    for side, ends, others, other_ends in ((left, row, right, column), (right, column, left, row)):
+        of_vertex = np.zeros(len(side), dtype=np.int64)
+        of_vertex[ends[order]] = order
+        over = np.flatnonzero(side < 0)
+        pairs, amount = of_vertex[over], -side[over]
+        np.add.at(taken, pairs, amount)
+        total += float(used[pairs] @ amount)
+        np.add.at(others, other_ends[pairs], amount)
+        side[over] = 0
+    if not (taken <= mass).all():
+        return math.inf
+    path, rows, columns = len(left) + len(right), np.flatnonzero(left), np.flatnonzero(right)
+    sums = np.cumsum(left[rows]), np.cumsum(right[columns])
+    sent = max(float(part[-1]) if len(part) else 0.0 for part in sums)
+    detour = sent
+    if len(rows) and len(columns):
+        meet = np.union1d(*sums)
+        first, second = (np.minimum(np.searchsorted(part, meet), len(part) - 1) for part in sums)
+        price = np.abs(costs_of_pairs(costs, 0, rows[first], columns[second]).astype(np.float64))
+        amount = np.diff(meet, prepend=0.0)
+        direct = np.isfinite(price)
+        # Sums of small and of large masses are rounded.
+        total += float(price[direct] @ amount[direct])
+        total += path * UNIT * sent * float(price[direct].max(initial=0))
+        detour = float(amount[~direct].sum())
+    if detour > 0 and not _is_stuck(costs, rest, plan):
+        total += path * _largest_cost(costs) * detour
+    return total
+
+
+def _is_stuck(
+    costs: TransportCosts, rest: tuple[NDArray[np.float64], NDArray[np.float64]], plan: Plan
+) -> bool:
+    """Return whether what a plan leaves reaches nothing that it lacks, by allowed pairs and back by its."""
+    left, right = rest
+    row, column, _ = plan
+    host = on_host(costs, 0)
+    rows, columns = left > 0, right < 0
+    new = rows
+    while True:
+        if isinstance(host, PointCosts):
+            return False
+        if isinstance(host, SparseCosts):
+            columns[host.column[new[host.row]]] = True
+        else:
+            columns |= np.isfinite(host.values[0, new]).any(axis=0)
+        new = np.zeros_like(rows)
+        new[row[columns[column]]] = True
+        new &= ~rows
+        if not new.any():
+            break
+        rows |= new
+    return not ((left < 0) & rows).any() and not ((right > 0) & columns).any()
+
+
+def _largest_cost(costs: TransportCosts) -> float:
+    """Return a number that the size of no finite cost exceeds."""
+    if isinstance(costs, PointCosts):
+        _, n, m = costs.shape
+        # By the triangle inequality; of squares, twice as much.
+        row, column = costs.at(0, np.zeros(m, dtype=np.int64), np.arange(m)), costs.at(0, np.arange(n), 0)
+        return 4 * float(np.abs(row).max() + np.abs(column).max() + abs(row[0]))
+    values, xp, largest = costs.values.reshape(-1), costs.xp, 0.0
+    for begin in range(0, len(values), CHUNK):
+        sizes = xp.abs(values[begin : begin + CHUNK])
+        largest = max(largest, float(xp.where(xp.isfinite(sizes), sizes, 0).max()))
+    return largest
+
+
+def exact_proof(
+    costs: TransportCosts,
+    a: Array,
+    b: Array,
+    plan: Plan,
+    v: Array,
+    threads: int,
+    rough: tuple[int | float, float],
+) -> PlanProof:
+    """Prove a plan in rational arithmetic.
+
+    Parameters
+    ----------
+    costs, a, b, plan, v, threads
+        As in :func:`prove_plan`.
+    rough : (number, float)
+        The cost of the plan, and how far below the least cost it may be where its pairs carry no exact plan.
+
+    Raises
+    ------
+    CostOverflowError
+        The cost is more than float64 can represent.
+    """
+    host = on_host(costs, 0)
+    row, column, mass = plan
+    cost, beyond = rough
+    if not math.isfinite(cost):
         raise CostOverflowError("costs times masses are more than float64 can represent")
-    return gap
+    bound = _exact_bound(host, a, b, v, threads)
+    (first, second, moved), unit = as_integers(a, b, mass)
+    carried = carried_by_forest(row, column, moved, balanced(first, second))
+    (price,), power = as_integers(host.at(0, row, column))
+    most: Fraction | float = Fraction(cost) + Fraction(beyond) if math.isfinite(beyond) else math.inf
+    if carried is not None:
+        most = Fraction(int((price * carried).sum()), 2 ** (unit + power))
+    gap = math.inf
+    if isinstance(most, Fraction) and bound is not None:
+        gap = _rounded_up(max(most - Fraction(cost), Fraction(cost) - bound))
+    size = _as_float(Fraction(int((np.abs(price) * moved).sum()), 2 ** (unit + power)))
+    close = is_close(gap, size, len(a) + len(b), math.ulp(cost))
+    return PlanProof(cost, _rounded_down(bound), gap, size, close)
 
 
-def rounding_slack(costs: TransportCosts, item: int, a: Array, b: Array, v: Array, threads: int = 1) -> float:
-    """Return by how much rounding may change a cost or a bound: 0 for integers."""
-    if costs.dtype.kind == "i" and a.dtype.kind == "i":
-        return 0
-    total, v = float(a.sum()), _from_largest(v, b)
-    least = np.abs(least_less_price(costs, item, v, threads)[a > 0])
-    largest = float(np.abs(v[b > 0]).max(initial=0)) + float(least.max(initial=0, where=np.isfinite(least)))
-    # The larger number first: nothing underflows that counts.
-    return (len(a) + len(b) + 2) * 2.0**-50 * max(total, largest) * min(total, largest)
+def balanced(a: NDArray[np.object_], b: NDArray[np.object_]) -> tuple[list[int], list[int]]:
+    """Return integer masses with equal sums: the largest of the smaller side takes the difference."""
+    sides = a.tolist(), b.tolist()
+    surplus = sum(sides[0]) - sum(sides[1])
+    if surplus:
+        raised = sides[surplus > 0]
+        raised[raised.index(max(raised))] += abs(surplus)
+    return sides
+
+
+def carried_by_forest(
+    row: Array, column: Array, mass: NDArray[np.object_], masses: tuple[list[int], list[int]]
+) -> NDArray[np.object_] | None:
+    """Return how much each pair carries if the pairs move exactly the masses; None if they cannot.
+
+    Pairs that close a cycle with earlier ones carry what they do. Leaves of the forest of the others are
+    served one after the other.
+    """
+    n = len(masses[0])
+    left = [*masses[0], *masses[1]]
+    carried: list[Any] = mass.tolist()
+    ends = list(zip(row.tolist(), (column + n).tolist(), strict=True))
+    root, degree, joined = list(range(len(left))), [0] * len(left), [0] * len(left)
+
+    def top(vertex: int) -> int:
+        while root[vertex] != vertex:
+            root[vertex] = root[root[vertex]]
+            vertex = root[vertex]
+        return vertex
+
+    for pair, (i, j) in enumerate(ends):
+        x, y = top(i), top(j)
+        if x == y:
+            left[i] -= carried[pair]
+            left[j] -= carried[pair]
+            continue
+        root[x] = y
+        for vertex in (i, j):
+            degree[vertex] += 1
+            joined[vertex] ^= pair
+    leaves = [vertex for vertex, number in enumerate(degree) if number == 1]
+    for leaf in leaves:
+        if degree[leaf] != 1:
+            continue
+        pair = joined[leaf]
+        i, j = ends[pair]
+        other = i + j - leaf
+        carried[pair] = left[leaf]
+        left[other] -= left[leaf]
+        left[leaf] = 0
+        degree[leaf] = 0
+        degree[other] -= 1
+        joined[other] ^= pair
+        if degree[other] == 1:
+            leaves.append(other)
+    if any(left) or min(carried, default=0) < 0:
+        return None
+    found = np.empty(len(carried), dtype=object)
+    found[:] = carried
+    return found
+
+
+def _exact_bound(
+    costs: DenseCosts | SparseCosts | PointCosts, a: Array, b: Array, v: Array, threads: int
+) -> Fraction | None:
+    """Return the bound that prices prove, exactly; None if it is infinite: a row with mass has no pairs."""
+    (first, second), unit = as_integers(a, b)
+    masses = balanced(first, second)
+    rows = np.flatnonzero(np.array(masses[0], dtype=object) > 0)
+    high, low = exact_least(costs, v, threads)
+    if not np.isfinite(high[rows].astype(np.float64)).all() or not np.isfinite(low[rows]).all():
+        return None
+    (least, rounding, price), power = as_integers(high[rows], low[rows], v)
+    total = sum(map(int.__mul__, (least + rounding).tolist(), [masses[0][i] for i in rows.tolist()]))
+    total += sum(map(int.__mul__, price.tolist(), masses[1]))
+    return Fraction(total, 2 ** (unit + power))
+
+
+def exact_least(
+    costs: DenseCosts | SparseCosts | PointCosts, v: Array, threads: int = 1
+) -> tuple[Array, NDArray[np.float64]]:
+    """Return :func:`least_less_price` without rounding, each number as the sum of two.
+
+    Rounding keeps the order of numbers. So the exact minimum of a row is among the pairs whose rounded
+    differences are the least.
+    """
+    high = least_less_price(costs, 0, v, threads)
+    low = np.zeros(len(high))
+    if costs.dtype.kind == "i":
+        return high, low
+    _, n, m = costs.shape
+    found = np.full(n, np.inf)
+    if isinstance(costs, SparseCosts):
+        net = costs.values - v[costs.column]
+        places = np.flatnonzero(net == high[costs.row])
+        rows, columns = costs.row[places], costs.column[places].astype(np.int64)
+        np.minimum.at(found, rows, two_sum(costs.values[places], -v[columns])[1])
+        return high, np.where(np.isfinite(high), found, 0.0)
+    step = max(1, CHUNK // max(m, 1))
+    spread = 0.0
+    if isinstance(costs, PointCosts):
+        # A block of distances is computed in another order than single ones.
+        spread = (costs.rows.shape[1] + 4) * UNIT
+        high = high.copy()
+
+    def look(begin: int, end: int) -> None:
+        rows = slice(begin, end)
+        if isinstance(costs, PointCosts):
+            block = costs.block(begin, end)
+            error = spread * np.abs(block)
+            place = np.nonzero(block - error - v <= (block + error - v).min(axis=1)[:, None])
+            price = costs.at(0, place[0] + begin, place[1])
+            net = price - v[place[1]]
+            high[rows] = np.inf
+            np.minimum.at(high, place[0] + begin, net)
+            tied = net == high[place[0] + begin]
+            place, price = (place[0][tied], place[1][tied]), price[tied]
+        else:
+            block = costs.values[0, rows]
+            place = np.nonzero(block - v == high[rows, None])
+            price = block[place]
+        lost = two_sum(price.astype(np.float64), -v[place[1]])[1]
+        np.minimum.at(found, place[0] + begin, lost)
+
+    def look_at_blocks(first: int, last: int) -> None:
+        with np.errstate(over="ignore", invalid="ignore"):
+            for begin in range(first, last, step):
+                look(begin, min(begin + step, last))
+
+    run_pieces(look_at_blocks, n, threads)
+    return high, np.where(np.isfinite(high), found, 0.0)
+
+
+def _as_float(value: Fraction) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
+def _rounded_up(value: Fraction) -> float:
+    found = _as_float(value)
+    return found if math.isinf(found) or found >= value else math.nextafter(found, math.inf)
+
+
+def _rounded_down(value: Fraction | None) -> float:
+    """Return the largest float up to a bound; that of no plan, None, is infinite."""
+    return math.inf if value is None else -_rounded_up(-value)
 
 
 def check_plan(
     costs: TransportCosts, item: int, a: Array, b: Array, row: Any, column: Any, mass: Any
 ) -> None:
-    """Check that a plan sends the masses of the rows to the columns.
+    """Check that a plan sends the masses of the rows to the columns, floats up to rounding.
 
     Raises
     ------
@@ -191,71 +563,129 @@ def check_plan(
         Names the first pair, row or column at fault.
     """
     _, n, m = costs.shape
+    check_array(np, mass, "mass", (-1,), a.dtype)
     for values, size, name in ((row, n, "row"), (column, m, "column")):
-        if not isinstance(values, np.ndarray) or values.dtype != np.int64 or values.shape != np.shape(mass):
-            raise VerificationError(f"{name} must be int64, one entry for each mass")
+        check_array(np, values, name, mass.shape, np.int64)
         if len(values) and (int(values.min()) < 0 or int(values.max()) >= size):
             raise VerificationError(f"{name} has a number outside 0 .. {size - 1}")
-    if not isinstance(mass, np.ndarray) or mass.dtype != a.dtype or mass.ndim != 1:
-        raise VerificationError(f"mass must be one dimension of {a.dtype}")
     if not (np.isfinite(mass) & (mass > 0)).all():
         raise VerificationError("a mass is not positive")
-    slack = 0.0 if a.dtype.kind == "i" else (n + m + 2) * 2.0**-50 * float(a.sum())
-    if a.dtype.kind == "i" and float(mass.sum(dtype=np.float64)) >= 2.0**62:
-        raise VerificationError("the masses of the plan sum to 2**62 or more")
+    if len(np.unique(row * m + column)) < len(row):
+        raise VerificationError("a pair appears twice")
+    if a.dtype.kind == "i" and not _sum(mass) == _sum(a) == _sum(b):
+        raise VerificationError(f"the plan moves {_sum(mass)} of masses that sum to {_sum(a)} and {_sum(b)}")
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = max(float(a.sum(dtype=np.float64)), float(b.sum(dtype=np.float64)))
     for ends, wanted, name in ((row, a, "row"), (column, b, "column")):
         left = wanted.copy()
         np.subtract.at(left, ends, mass)
-        broken = np.abs(left) > slack
+        slack: Any = 0
+        if a.dtype.kind == "f":
+            # By so much sums of masses may differ. The gap of the result says what it may cost.
+            slack = (n + m + 2) * 2.0**-50 * total
+        broken = ~(np.abs(left) <= slack)
         if broken.any():
             worst = int(broken.argmax())
             raise VerificationError(f"{name} {worst} has {left[worst]} that the plan does not move")
 
 
+def _sum(values: Array) -> int:
+    """Return the exact sum of integers."""
+    return sum(values.tolist())
+
+
 def check_transport(
     costs: TransportCosts,
-    a: Array,
-    b: Array,
+    masses: tuple[Any, Any],
     plan: tuple[Any, Any, Any],
-    u: Any,
-    v: Any,
+    prices: tuple[Any, Any],
     status: object,
-    lower: int | float,
-    upper: int | float,
-    gap: int | float,
+    bounds: tuple[object, object],
+    gap: object,
 ) -> None:
     """Prove the bounds of a result of one item, and if it is optimal that they meet within the gap.
+
+    Parameters
+    ----------
+    costs : DenseCosts, SparseCosts, PointCosts or DeviceCosts
+    masses, plan, prices : object
+        Of rows and of columns; rows, columns and masses of pairs; of rows and of columns. On the host.
+    status : object
+    bounds : (object, object)
+    gap : object
 
     Raises
     ------
     VerificationError
         The proof fails.
     """
+    _, n, m = costs.shape
+    (a, b), (u, v) = masses, prices
+    check_array(np, a, "a", (n,), np.int64, np.float64)
+    check_array(np, b, "b", (m,), a.dtype)
+    for side, name in ((a, "a"), (b, "b")):
+        if not (np.isfinite(side) & (side >= 0)).all():
+            raise VerificationError(f"{name} has a mass that is negative or not finite")
     kind = np.int64 if costs.dtype.kind == "i" else np.float64
-    if not isinstance(v, np.ndarray) or v.dtype != kind or v.shape != b.shape or not np.isfinite(v).all():
-        raise VerificationError(f"v must be {len(b)} finite numbers of {np.dtype(kind)}")
-    if not isinstance(u, np.ndarray) or u.dtype != kind or u.shape != a.shape or not np.isfinite(u).all():
-        raise VerificationError(f"u must be {len(a)} finite numbers of {np.dtype(kind)}")
-    slack = rounding_slack(costs, 0, a, b, v)
-    bound = price_bound(costs, 0, a, b, v)
-    if status != "optimal":
-        if not lower <= bound + slack:
+    for side, name, size in ((u, "u", n), (v, "v", m)):
+        check_array(np, side, name, (size,), kind)
+        if not np.isfinite(side).all():
+            raise VerificationError(f"{name} has a price that is not finite")
+    lower, upper, distance = (
+        checked_number(value, name)
+        for value, name in zip((*bounds, gap), ("lower_bound", "upper_bound", "gap"), strict=True)
+    )
+    check_status(status)
+    least = least_less_price(costs, 0, v)
+    if status != "optimal" and upper == math.inf:
+        bound = price_bound(costs, 0, a, b, v)
+        if not lower <= bound:
             raise VerificationError(f"the prices prove {bound}, less than lower_bound, {lower}")
-        if np.isinf(upper):
-            return
+        if distance != math.inf:
+            raise VerificationError(f"the gap is {distance}, and there is no upper bound")
+        check_bounds(status, *bounds)
+        _check_prices_of_rows(costs, plan, u, v, least, has_plan=False)
+        return
     check_plan(costs, 0, a, b, *plan)
-    cost = plan_cost(costs, 0, *plan)
-    if not abs(cost - upper) <= slack:
-        raise VerificationError(f"the plan costs {cost}, not {upper}")
-    if status == "optimal" and not (cost - bound <= gap + slack and lower == upper):
-        raise VerificationError(f"the prices prove {bound}, more than the gap {gap} below {cost}")
-    if status == "optimal" and kind == np.int64:
-        least = least_less_price(costs, 0, v)
-        wrong = u < -least
-        wrong[plan[0]] |= (u != -least)[plan[0]]
-        if wrong.any():
-            row = int(wrong.argmax())
-            raise VerificationError(f"u[{row}] is {u[row]}, and {-least[row]} follows from v")
+    try:
+        proof = prove_plan(costs, a, b, plan, v, exact=False, least=least)
+        if not (proof.gap <= distance and (status == "optimal" or lower <= proof.bound)):
+            proof = prove_plan(costs, a, b, plan, v, exact=True, least=least)
+    except CostOverflowError as error:
+        raise VerificationError(str(error)) from None
+    # A sum in the order of a GPU is not rounded correctly.
+    summed = (n + m + 2) * UNIT * proof.size if isinstance(costs, DeviceCosts) else 0
+    if not proof.cost - summed <= upper <= proof.cost + summed:
+        raise VerificationError(f"the plan costs {proof.cost}, not {upper}")
+    if not proof.gap <= distance:
+        raise VerificationError(
+            f"the prices prove {proof.bound}, and the plan may be off by {proof.gap}, more than {distance}"
+        )
+    is_integer = costs.dtype.kind == a.dtype.kind == "i"
+    is_small = not is_integer and is_close(distance, proof.size, n + m, math.ulp(proof.cost))
+    if status == "optimal" and not (distance == 0 or is_small):
+        raise VerificationError(f"the gap {distance} is too large for an optimal plan")
+    if not (lower == upper if status == "optimal" else lower <= proof.bound):
+        raise VerificationError(f"the prices prove {proof.bound}, and lower_bound is {lower}")
+    check_bounds(status, *bounds)
+    _check_prices_of_rows(costs, plan, u, v, least, has_plan=True)
+
+
+def _check_prices_of_rows(
+    costs: TransportCosts, plan: tuple[Any, Any, Any], u: Array, v: Array, least: Array, *, has_plan: bool
+) -> None:
+    """Check that prices of rows are those that follow from the prices of columns; larger without mass."""
+    some = np.isfinite(least) if costs.dtype.kind == "f" else least != INT64_MAX
+    least = -prices_of_rows(costs, least)
+    used, near = np.zeros(len(u), dtype=bool), np.full(len(u), np.abs(v).max(initial=0))
+    if has_plan:
+        used[plan[0]], near[plan[0]] = True, 0
+        np.maximum.at(near, plan[0], np.abs(v[plan[1]]))
+    slack: Any = PRICE_ERROR * (np.abs(least) + near) if costs.dtype.kind == "f" else 0
+    wrong = some & ~(u >= -least - slack) | used & ~(u <= -least + slack)
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise VerificationError(f"u[{row}] is {u[row]}, and {-least[row]} follows from v")
 
 
 def _check_range(costs: TransportCosts, item: int, v: Array) -> None:

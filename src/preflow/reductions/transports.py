@@ -17,10 +17,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arrays import AnyArray, Array
-from ..certify.exact import exact_dot
 from ..certify.fields import checked_array, checked_number
 from ..certify.singles import Singles, check_singles, proved_gap
-from ..certify.transport import plan_gap
+from ..certify.transport import least_less_price, prices_of_rows, prove_plan
 from ..drawing.pairs import check_cells, draw_costs
 from ..errors import (
     CapacityOverflowError,
@@ -31,11 +30,13 @@ from ..errors import (
 )
 from ..graph.cost_network import CostNetwork
 from ..graph.costs import DenseCosts, SparseCosts, shown_matrix
+from ..graph.network import exact_sum
+from ..graph.standard_form import MOST
 from ..mincost.result import MinCostFlowResult
 from ..solving.call import Arguments
 from ..solving.drawn import DrawnResult
 from ..solving.read_only import ReadOnlyArrays
-from ..transportation.api import transport
+from ..transportation.api import transport, with_equal_sums
 from ..transportation.result import TransportResult
 from .base import CostReduction, check_fits, freeze, one_matrix
 
@@ -271,9 +272,11 @@ class TransportAsMinCostFlow(CostReduction[TransportResult]):
             if part.size and not (part >= 0).all():
                 raise InvalidInputError(f"{name} has a mass that is negative or NaN")
         whole = all(part.dtype.kind != "f" for part in masses)
-        if whole and any(float(part.sum(dtype=np.float64)) >= 2.0**62 for part in masses):
+        if whole and any(exact_sum(part) >= MOST for part in masses):
             raise CapacityOverflowError("the masses sum to 2**62 or more")
         first, second = (part.astype(np.int64 if whole else np.float64) for part in masses)
+        if not whole:
+            first, second = (side[0] for side in with_equal_sums(first[None], second[None]))
         row, column = pairs.row, pairs.column.astype(np.int64)
         network = CostNetwork.from_arrays(
             row,
@@ -298,25 +301,24 @@ class TransportAsMinCostFlow(CostReduction[TransportResult]):
         column = self.network.head[used].astype(np.int64) - n
         mass = result.flow[used]
         prices = result.potentials.astype(np.int64 if self.costs.dtype.kind == "i" else np.float64)
-        u, v = prices[:n].copy(), prices[n:].copy()
+        v = prices[n:].copy()
         if self.a.dtype.kind == "f":
             mass = mass.astype(np.float64)
-        cost = exact_dot(self.network.cost[used], mass)
-        gap: int | float = 0
-        if self.costs.dtype.kind == "f" or self.a.dtype.kind == "f":
-            gap = plan_gap(self.costs, self.a, self.b, (row, column, mass), v)
+        plan = row, column, mass
+        least = least_less_price(self.costs, 0, v)
+        proof = prove_plan(self.costs, self.a, self.b, plan, v, least=least)
         return TransportResult(
-            status="optimal",
-            lower_bound=cost,
-            upper_bound=cost,
+            status="optimal" if proof.close else "approximate",
+            lower_bound=proof.cost if proof.close else min(proof.bound, proof.cost),
+            upper_bound=proof.cost,
             stats=result.stats,
             row=row,
             column=column,
             mass=mass,
-            u=u,
+            u=prices_of_rows(self.costs, least),
             v=v,
             a=self.a,
             b=self.b,
             costs=self.costs,
-            _gap=gap,
+            _gap=proof.gap,
         )

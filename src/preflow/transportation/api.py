@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,7 +14,17 @@ from numpy.typing import ArrayLike, NDArray
 from ..arrays import AnyArray, Array
 from ..certify.device_transport import proofs_on_device
 from ..certify.exact import distance, exact_dot, scaled_exactly, times_powers
-from ..certify.transport import CHUNK, TransportCosts, plan_cost, plan_gap, price_bound
+from ..certify.transport import (
+    CHUNK,
+    Plan,
+    TransportCosts,
+    least_less_price,
+    mass_exponent,
+    on_host,
+    plan_cost,
+    price_bound,
+    prices_of_rows,
+)
 from ..cuda.runtime import Device, is_on_gpu
 from ..errors import (
     CapacityOverflowError,
@@ -30,22 +41,26 @@ from ..graph.edge_tables import in_order_of, labels_of
 from ..graph.network import exact_sum
 from ..graph.placement import gpu_of_method, gpu_worth_using, host_array, without_gradient
 from ..graph.point_costs import PointCosts
-from ..graph.standard_form import AMOUNT_BITS, MOST
+from ..graph.standard_form import MOST
 from ..method_names import DeviceName, TransportMethodName
 from ..progress import Reporter
 from ..solving.call import Call, Request
 from ..solving.dispatch import Choice, thread_count
+from ..solving.result import Status
 from ..solving.timing import timed
 from ..stats import MinCostStats
 from .batch import PlanBatch
 from .methods import METHODS
 from .policy import choose, worth_a_gpu
+from .refinement import Refinement, proved
 from .result import TransportResult, result_of_batch
 from .solution import DevicePlans, TransportFound
 
 if TYPE_CHECKING:
     from .methods import DeviceSolver, HostSolver
 
+#: Sums of float masses may differ by this part; POT has the same.
+SCALED_BELOW = 1e-6
 #: Up to this many rows and columns together, and pairs of all items, a solve on a GPU runs in the thread of
 #: the caller: 64 items of 512 x 512 take 6 to 9 ms, to which handing it to another one would add.
 QUICK_VERTICES, QUICK_PAIRS = 2048, 2**25
@@ -78,8 +93,10 @@ def transport(
         Mass of each row, not negative; integers or floats. If the costs have labels, a mapping or a Series of
         pandas has the masses by label, and labels that are left out have none.
     b : array of shape (..., m), or mapping of columns to numbers
-        Mass of each column, with the same sum. If masses of float32 have sums that differ by their rounding,
-        those of the columns are scaled.
+        Mass of each column, with the same sum. Sums of floats may differ by up to 1e-6 of the sum, those of
+        float32 by their rounding. The masses of the columns are then scaled to the sum of the rows, and `b`
+        of the result has the scaled ones. A difference as small as rounding is added to the largest mass of
+        the side with the smaller sum instead. Whole numbers are never scaled.
     method : str
         A name from ``preflow.methods("transport")``, or "auto".
     device, threads, time_limit, progress, options
@@ -88,12 +105,14 @@ def transport(
     Returns
     -------
     TransportResult, or a list of them for a batch
-        Exact for integer costs and masses; for floats within its `gap`.
+        Exact for integer costs and masses; for floats within its `gap`, at most ``2**-40`` of the sum of the
+        sizes of the terms of the cost. The status is "approximate" where float64 does not prove that.
 
     Raises
     ------
     InvalidInputError
-        Wrong shapes or dtypes, NaN, negative masses, masses with different sums.
+        Wrong shapes or dtypes, NaN, negative masses, masses with different sums. To leave the rest of the
+        rows where it is, append a column of cost 0 with the difference as its mass.
     InfeasibleError
         Pairs that are not allowed stand in the way; `vertices` of the error has ("row", i) and
         ("column", j) whose masses cannot leave them.
@@ -151,14 +170,14 @@ class TransportCall(Call[Any]):
         seconds: dict[str, float] = {}
         with timed(seconds, "build"):
             costs: TransportCosts = as_costs(
-                with_edges_read(cost, shape=shape), False, threads=request.most_threads
+                with_edges_read(cost, shape=shape), False, threads=request.most_threads, may_be_huge=True
             )
         if getattr(costs, "base", None) is not None:
             raise InvalidInputError("integer costs are at most 2**59 in size")
         items, n, m = costs.shape
         rows, columns = costs.labels or (None, None)
         a, b = in_order_of(rows, a, "a", rest=0), in_order_of(columns, b, "b", rest=0)
-        first, second = _with_equal_sums(_masses(a, "a", costs.leading, n), _masses(b, "b", costs.leading, m))
+        first, second = with_equal_sums(_masses(a, "a", costs.leading, n), _masses(b, "b", costs.leading, m))
         if not items or not n or not m:
             raise InvalidInputError(
                 f"there is nothing to move: the costs have shape {(*costs.leading, n, m)}"
@@ -221,7 +240,9 @@ class TransportCall(Call[Any]):
         status, stats = self.control.status(self.method, True), self.stats(MinCostStats)
         return [
             result_of_batch(batch, item, status=status, cost=cost, gap=gap, stats=stats)
-            for item, (cost, gap) in enumerate(zip(proofs.cost, proofs.gap, strict=True))
+            if close
+            else self._result(item, plans[item])
+            for item, (_, cost, gap, close) in enumerate(zip(*proofs, strict=True))
         ]
 
     def _sent_but_rounding(self, found: list[TransportFound]) -> bool:
@@ -235,7 +256,8 @@ class TransportCall(Call[Any]):
                 sent = np.zeros_like(a), np.zeros_like(b)
                 np.add.at(sent[0], each.row, each.mass)
                 np.add.at(sent[1], each.column, each.mass)
-                if int(np.abs(a - sent[0]).sum() + np.abs(b - sent[1]).sum()) <= 2 * (len(a) + len(b)):
+                unsent = int(np.abs(a - sent[0]).sum() + np.abs(b - sent[1]).sum())
+                if unsent <= (len(a) + len(b) + 2) * 2.0**-50 * float(a.sum()):
                     a[:], b[:] = sent
                     lowered = True
         return lowered
@@ -267,43 +289,66 @@ class TransportCall(Call[Any]):
         return costs if isinstance(costs, DeviceCosts) else copied_to_device(costs, device)
 
     def _result(self, item: int, found: TransportFound) -> TransportResult:
-        costs, a, b = _one(self.instance, item), self.a[item], self.b[item]
+        costs, given = _one(self.instance, item), (self.a[item], self.b[item])
+        masses, exponent = (self.masses[0][item], self.masses[1][item]), self._exponent(item)
         if found.ending == "infeasible":
-            masses = self.masses[0][item], self.masses[1][item]
-            raise _infeasible(found, *masses, self._exponent(item), costs.labels or (None, None))
-        finished = found.ending == "optimal"
+            raise _infeasible(found, *masses, exponent, costs.labels or (None, None))
+        if found.ending == "stopped":
+            return self._stopped(costs, given, found)
         mass = found.mass
-        exponent = self._exponent(item)
-        if exponent is not None:
-            mass = np.ldexp(mass.astype(np.float64), -exponent)
-        exact = costs.dtype.kind == "i" and exponent is None
+        if given[0].dtype.kind == "f":
+            mass = np.ldexp(mass.astype(np.float64), -(exponent or 0))
+        plan = found.row.astype(np.int64), found.column.astype(np.int64), mass
+        if costs.dtype.kind == given[0].dtype.kind == "i":
+            cost = plan_cost(costs, 0, *plan)
+            return self._wrapped(costs, given, plan, (found.u, found.v), "optimal", (cost, cost), 0)
+        answer = proved(costs, given, plan, found, self.threads, exact=False)
+        scaled = _exact_cost(costs, *given, found, exponent, answer.v)
+        if scaled is not None and math.isfinite(answer.cost):
+            gap = distance(float(answer.cost), *scaled)
+            answer = replace(answer, proof=answer.proof._replace(gap=gap, close=True))
+        finished = True
+        if not answer.close:
+            answer = proved(costs, given, plan, found, self.threads, exact=True)
+        if not answer.close:
+            host = on_host(costs, 0)
+            again = Refinement(host, given, masses, exponent, self.control)
+            answer = again.refined(answer)
+            finished = answer.close or not self.control.stopped
+        proof = answer.proof
+        status = self.control.status(self.method, finished, close=proof.close)
+        lower = proof.cost if status == "optimal" else min(proof.bound, proof.cost)
+        prices = answer.u, answer.v
+        return self._wrapped(costs, given, answer.plan, prices, status, (lower, proof.cost), proof.gap)
+
+    def _stopped(
+        self, costs: TransportCosts, given: tuple[Array, Array], found: TransportFound
+    ) -> TransportResult:
+        """Wrap the prices of a solve that was stopped."""
         v = found.v.astype(np.int64 if costs.dtype.kind == "i" else np.float64)
-        gap: int | float = 0
-        if finished:
-            lower = upper = plan_cost(costs, 0, found.row, found.column, mass)
-            if not exact:
-                scaled = _exact_cost(costs, a, b, found, exponent) if math.isfinite(lower) else None
-                if scaled is not None:
-                    gap = distance(lower, *scaled)
-                else:
-                    gap = plan_gap(costs, a, b, (found.row, found.column, mass), v, self.threads)
-        else:
-            lower, upper = price_bound(costs, 0, a, b, v, self.threads), math.inf
-            gap = math.inf
+        u = prices_of_rows(costs, least_less_price(costs, 0, v, self.threads))
+        bounds = price_bound(costs, 0, *given, v, self.threads), math.inf
+        mass = found.mass.astype(given[0].dtype)
+        plan = found.row.astype(np.int64), found.column.astype(np.int64), mass
+        status = self.control.status(self.method, False)
+        return self._wrapped(costs, given, plan, (u, v), status, bounds, math.inf)
+
+    def _wrapped(
+        self,
+        costs: TransportCosts,
+        given: tuple[Array, Array],
+        plan: Plan,
+        prices: tuple[Array, Array],
+        status: Status,
+        bounds: tuple[int | float, int | float],
+        gap: int | float,
+    ) -> TransportResult:
+        """Wrap a plan and its proof."""
+        names = ("row", "column", "mass", "u", "v", "a", "b")
+        arrays = dict(zip(names, map(self._given, (*plan, *prices, *given)), strict=True))
+        stats, (lower, upper) = self.stats(MinCostStats), bounds
         return TransportResult(
-            status=self.control.status(self.method, finished),
-            lower_bound=lower,
-            upper_bound=upper,
-            stats=self.stats(MinCostStats),
-            row=self._given(found.row.astype(np.int64)),
-            column=self._given(found.column.astype(np.int64)),
-            mass=self._given(mass),
-            u=self._given(found.u),
-            v=self._given(v),
-            a=self._given(a),
-            b=self._given(b),
-            costs=costs,
-            _gap=gap,
+            status=status, lower_bound=lower, upper_bound=upper, stats=stats, costs=costs, _gap=gap, **arrays
         )
 
     def _given(self, values: Array) -> Array:
@@ -318,16 +363,18 @@ class TransportCall(Call[Any]):
 
 
 def _exact_cost(
-    costs: TransportCosts, a: Array, b: Array, found: TransportFound, exponent: int | None
+    costs: TransportCosts, a: Array, b: Array, found: TransportFound, exponent: int | None, v: Array
 ) -> tuple[int, int] | None:
     """Return the cost of an optimal plan as an integer over a power of two, None where something was rounded.
 
-    `exponent` is that of the unit of the masses.
+    `exponent` is that of the unit of the masses; `v` are the prices of columns.
     """
     if not isinstance(costs, DenseCosts | SparseCosts):
         return None
     masses = tuple(scaled_exactly(side, exponent) for side in (a, b))
     unit = -(math.frexp(found.rounding)[1] - 1) if found.rounding else 0
+    if scaled_exactly(v, unit) is None:
+        return None
     values = costs.values.reshape(-1)
     for begin in range(0, len(values), CHUNK):
         part = values[begin : begin + CHUNK]
@@ -373,22 +420,64 @@ def _masses(values: ArrayLike, name: str, leading: tuple[int, ...], size: int) -
     return np.array(array.reshape(math.prod(leading), size), dtype=kind)
 
 
-def _with_equal_sums(a: Array, b: Array) -> tuple[Array, Array]:
-    """Return float32 masses as float64, those of columns scaled if only rounding makes the sums differ.
+def with_equal_sums(a: Array, b: Array) -> tuple[Array, Array]:
+    """Return masses with equal sums if some are floats: those of columns scaled if the sums differ a little.
 
-    A sum of n float32 numbers that were divided by their sum may be off by the square root of n times their
-    rounding unit; the unit is doubled here. Whole numbers, and other masses, are returned as they are.
+    Whole numbers are never scaled. Differences that rounding explains stay: they are put on one mass, see
+    :mod:`..certify.transport`.
     """
-    if np.float32 not in (a.dtype, b.dtype):
+    if a.dtype.kind == b.dtype.kind == "i":
         return a, b
-    a, b = (side.astype(np.float64) if side.dtype == np.float32 else side for side in (a, b))
-    with np.errstate(over="ignore", invalid="ignore"):  # sums past float64 are refused later
-        sums = a.sum(axis=1, dtype=np.float64), b.sum(axis=1, dtype=np.float64)
-        slack = (math.sqrt(a.shape[1] + b.shape[1]) + 2) * float(np.finfo(np.float32).eps) * sums[0]
-        scaled = abs(sums[0] - sums[1]) <= slack
-    scaled &= ~((a == np.rint(a)).all(axis=1) & (b == np.rint(b)).all(axis=1)) & (sums[1] > 0)
-    factor = np.divide(sums[0], sums[1], out=np.ones_like(sums[1]), where=scaled)
-    return a, b * factor[:, None] if scaled.any() else b
+    tolerated = SCALED_BELOW
+    if np.float32 in (a.dtype, b.dtype):
+        # A sum of n float32 numbers that were divided by their sum may be off by the square root of n times
+        # their rounding unit; the unit is doubled here.
+        unit = float(np.finfo(np.float32).eps)
+        tolerated = max(tolerated, (math.sqrt(a.shape[1] + b.shape[1]) + 2) * unit)
+    a, b = a.astype(np.float64), b.astype(np.float64)
+    sums = [np.array([_float_sum(each) for each in side]) for side in (a, b)]
+    if not (np.isfinite(sums[0]) & np.isfinite(sums[1])).all():
+        raise CapacityOverflowError("the masses sum to more than float64 can represent")
+    off, most = np.abs(sums[0] - sums[1]), np.maximum(*sums)
+    different = ~(off <= np.where(_are_whole(a, b), 0, tolerated) * most)
+    if different.any():
+        _refuse_sums(*(side[int(different.argmax())].item() for side in sums))
+    scaled = np.flatnonzero(off > (a.shape[1] + b.shape[1] + 2) * 2.0**-50 * most)
+    for item in scaled.tolist():
+        b[item] = _times(b[item], Fraction(sums[0][item]) / Fraction(sums[1][item]))
+    return a, b
+
+
+def _are_whole(a: Array, b: Array) -> NDArray[np.bool_]:
+    """Return for each item whether all of its masses are integers."""
+    whole = np.ones(len(a), dtype=bool)
+    for side in (a, b):
+        whole &= ((side == np.rint(side)) & (side < 2.0**53)).all(axis=1)
+    return whole
+
+
+def _float_sum(values: Array) -> float:
+    """Return the sum of floats, rounded correctly; infinite past float64."""
+    try:
+        return math.fsum(values.tolist())
+    except OverflowError:
+        return math.inf
+
+
+def _times(values: Array, factor: Fraction) -> Array:
+    """Return numbers times a factor near 1, each rounded once; a number near the largest stays finite."""
+    return values + values * float(factor - 1)
+
+
+def _refuse_sums(a: int | float, b: int | float) -> NoReturn:
+    """Raise InvalidInputError for masses of rows and columns with these sums."""
+    if float(a).is_integer() and float(b).is_integer():
+        a, b = int(a), int(b)
+    side, other = ("rows", "column") if a > b else ("columns", "row")
+    raise InvalidInputError(
+        f"the masses have different sums: {a:,} and {b:,}; to leave the rest of the {side} where it is, "
+        f"append a {other} of cost 0 with mass {abs(a - b):,}"
+    )
 
 
 def _integer_masses(
@@ -398,10 +487,7 @@ def _integer_masses(
     if a.dtype.kind == b.dtype.kind == "i":
         *whole, _ = _whole_masses(a, b)
         return (whole[0], whole[1]), None
-    is_whole = np.ones(len(a), dtype=bool)
-    for side in (a, b):
-        if side.dtype.kind == "f":
-            is_whole &= ((side == np.rint(side)) & (side < 2.0**53)).all(axis=1)
+    is_whole = _are_whole(a, b)
     masses = np.zeros(a.shape, dtype=np.int64), np.zeros(b.shape, dtype=np.int64)
     exponents: list[int | None] = [None] * len(a)
     for items, convert in ((np.flatnonzero(is_whole), _whole_masses), (np.flatnonzero(~is_whole), _rounded)):
@@ -420,7 +506,7 @@ def _whole_masses(a: Array, b: Array) -> tuple[NDArray[np.int64], NDArray[np.int
     first, second = a.astype(np.int64), b.astype(np.int64)
     for sums in zip(_exact_sums(first), _exact_sums(second), strict=True):
         if sums[0] != sums[1]:
-            raise InvalidInputError(f"the masses have different sums: {sums[0]:,} and {sums[1]:,}")
+            _refuse_sums(*sums)
         if sums[0] >= MOST:
             raise CapacityOverflowError("the masses sum to 2**62 or more")
     return first, second, [None] * len(a)
@@ -436,17 +522,8 @@ def _exact_sums(masses: NDArray[np.int64]) -> list[int]:
 
 def _rounded(a: Array, b: Array) -> tuple[NDArray[np.int64], NDArray[np.int64], list[int | None]]:
     """Return float masses of items as integers with equal sums, and the exponents of their units."""
-    with np.errstate(over="ignore"):
-        totals = np.stack([side.sum(axis=1, dtype=np.float64) for side in (a, b)])
-    if not np.isfinite(totals).all():
-        raise CapacityOverflowError("the masses sum to more than float64 can represent")
-    most = totals.max(axis=0)
-    slack = (a.shape[1] + b.shape[1] + 2) * 2.0**-50 * most
-    differ = np.abs(totals[0] - totals[1]) > slack
-    if differ.any():
-        first, second = totals[:, int(differ.argmax())].tolist()
-        raise InvalidInputError(f"the masses have different sums: {first} and {second}")
-    exponents = AMOUNT_BITS - np.frexp(most)[1].astype(np.int64)
+    most = np.maximum(a.sum(axis=1), b.sum(axis=1))
+    exponents = np.array([mass_exponent(total) for total in most.tolist()], dtype=np.int64)
     sides = [np.rint(times_powers(side, exponents)).astype(np.int64) for side in (a, b)]
     surplus = sides[0].sum(axis=1) - sides[1].sum(axis=1)
     for side, short in zip(sides, (-surplus, surplus), strict=True):

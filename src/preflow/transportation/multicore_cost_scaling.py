@@ -66,7 +66,7 @@ from .serial_network_simplex import (
     ColumnGeneration,
     TransportSimplexOptions,
     north_west,
-    solve_sparse,
+    of_few_pairs,
 )
 from .smoothing import smoothed
 from .solution import TransportFound
@@ -257,9 +257,10 @@ class ScaledColumnGeneration(ColumnGeneration):
         column = found[rows, 0]
         row_price[rows] = column_price[column] - pricing.costs.at(0, rows, column)
         self.list_pairs(found, self.cheapest_of_columns(row_price), north_west(self.a, self.b))
-        prices = np.concatenate([row_price, column_price])
-        if exponent is not None:
-            prices = np.rint(np.ldexp(prices, exponent)).astype(np.int64)
+        if exponent is None:
+            prices = np.concatenate([row_price, column_price])
+        else:
+            prices = pricing.potentials(row_price, column_price)
         return prices, EPSILON * math.ldexp(smooth.temperature, exponent or 0)
 
     def list_pairs(self, found: NDArray[np.int64], *others: tuple[Array, Array]) -> None:
@@ -366,9 +367,7 @@ def solve(
     found = []
     for item in range(len(a)):
         part = costs.one(item)
-        if isinstance(part, SparseCosts):
-            found.append(solve_sparse(part, a[item], b[item], control))
-        else:
-            found.append(ScaledColumnGeneration(part, (a[item], b[item]), options, control).solve())
+        kind = of_few_pairs(ScaledColumnGeneration, part)
+        found.append(kind(part, (a[item], b[item]), options, control).solve())
         control.excess[:] = 1
     return found

@@ -9,12 +9,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..arrays import Array
+from ..certify.fields import checked_array, reading_fields
 from ..certify.transport import TransportCosts, check_transport
 from ..drawing.pairs import check_cells, draw_plan
+from ..errors import VerificationError
+from ..graph.costs import DenseCosts, SparseCosts
 from ..graph.device.costs import DeviceCosts
 from ..graph.edge_tables import data_frame, labels_of
+from ..graph.point_costs import PointCosts
 from ..solving.result import BoundedResult, Status
-from ..stats import MinCostStats
+from ..stats import MinCostStats, SolveStats
 from .batch import PlanBatch
 
 if TYPE_CHECKING:
@@ -38,7 +42,8 @@ class TransportResult(BoundedResult):
         Prices: ``cost[i, j] + u[i] - v[j]`` is at least zero, and zero for the pairs that carry mass; of
         float costs up to rounding.
     a, b : array of int64 or float64
-        The masses of the rows and of the columns.
+        The masses of the rows and of the columns that were solved: `b` may be scaled, see
+        :func:`preflow.transport`.
     status, lower_bound, upper_bound, value, stats
         See :class:`preflow.solving.result.BoundedResult`. The bounds are costs.
     costs : DenseCosts, SparseCosts, PointCosts or DeviceCosts
@@ -218,26 +223,29 @@ class TransportResult(BoundedResult):
         """Prove the plan optimal, independently of the solver, in one pass over the costs.
 
         The plan moves the masses. Its cost equals the bound that the prices of the columns prove, exactly
-        for integers, within `gap` for floats. A result that stopped early proves its bounds instead.
+        for integers, within `gap` for floats, in rational arithmetic where floats do not say it. The prices
+        of the rows follow from those of the columns. A result that stopped early proves its bounds instead.
 
         Raises
         ------
         VerificationError
             The proof fails: please report it as a bug.
         """
-        with self.costs.current():
-            check_transport(
-                self.costs,
-                self._to_host(self.a),
-                self._to_host(self.b),
-                self._plan(),
-                self._to_host(self.u),
-                self._to_host(self.v),
-                self.status,
-                self.lower_bound,
-                self.upper_bound,
-                self.gap,
-            )
+        costs = self.costs
+        if not isinstance(costs, DenseCosts | SparseCosts | PointCosts | DeviceCosts) or costs.leading:
+            raise VerificationError("costs are not those of one transport problem")
+        if not isinstance(self.stats, SolveStats):
+            raise VerificationError("stats are not those of a solve")
+        with costs.current(), reading_fields():
+            names = ("row", "column", "mass", "u", "v", "a", "b")
+            row, column, mass, u, v, a, b = (self._checked(name) for name in names)
+            bounds = self.lower_bound, self.upper_bound
+            check_transport(costs, (a, b), (row, column, mass), (u, v), self.status, bounds, self._gap)
+
+    def _checked(self, name: str) -> Array:
+        """Return a field on the host if it is an array of one dimension of 64-bit numbers."""
+        values = checked_array(self.costs, getattr(self, name), name, (-1,), np.int64, np.float64)
+        return np.ascontiguousarray(self._to_host(values))
 
     def __repr__(self) -> str:
         _, n, m = self.costs.shape

@@ -29,10 +29,11 @@ for the rounded costs.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +48,8 @@ from ..kernels.branch_free import smaller
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..mincost.serial_network_simplex import Simplex
+from ..mincost.serial_network_simplex.tree import ARTIFICIAL, PARENT
+from ..mincost.solution import Ending
 from ..parallel.pieces import run_pieces
 from ..parallel.thread_pool import NativePool, address_of, entry_of, run_in_pool, run_natively
 from ..solving.options import check_positive_integer
@@ -56,8 +59,7 @@ from .solution import TransportFound
 
 #: Rows, columns and masses of a plan.
 Plan = tuple[Array, Array, Array]
-#: Returns the rows and columns that surplus of a plan reaches.
-Reached = Callable[[Plan], NDArray[np.bool_]]
+Costs = DenseCosts | SparseCosts | PointCosts
 #: The largest number of 64 bits.
 MOST_INTEGER = np.iinfo(np.int64).max
 #: Columns of which a row lists at most one in a round, the cheapest. With 8, 16, 32 and 64 an EPYC took
@@ -178,6 +180,28 @@ def search_together(pool: NativePool, num_threads: np.uint64, search: Search) ->
     run_in_pool(pool, num_threads, entry_of(search_share, search), address_of(search))
 
 
+class Rounding(NamedTuple):
+    """How float costs become integers in a solve that starts from an earlier answer.
+
+    Attributes
+    ----------
+    limit : float
+        Costs are cut off at this size, and rounded relative to it.
+    u, v : ndarray of float64, or None
+        Prices of rows and columns. Costs are then reduced by them before.
+    """
+
+    limit: float
+    u: NDArray[np.float64] | None = None
+    v: NDArray[np.float64] | None = None
+
+    def reduced(self, cost: Array, row: Array, column: Array) -> NDArray[np.float64]:
+        """Return costs of pairs, reduced by the prices."""
+        wide = cost.astype(np.float64)
+        with np.errstate(over="ignore"):
+            return wide if self.u is None or self.v is None else wide + (self.u[row] - self.v[column])
+
+
 class Pricing:
     """The costs of one item, as the caller has them and as integers.
 
@@ -185,20 +209,24 @@ class Pricing:
     ----------
     exponent : int or None
         Costs are multiplied by two to this power and rounded; None if they are integers.
+    rounding : Rounding
+        For float costs. By default nothing is cut off.
     extremes : (float, float)
         The least and the largest finite cost, in the caller's unit.
     largest : int
         The largest finite cost in size, as an integer.
     """
 
-    def __init__(self, costs: DenseCosts | PointCosts, control: Control) -> None:
+    def __init__(self, costs: Costs, control: Control, rounding: Rounding | None = None) -> None:
         self.costs, self.control = costs, control
         _, self.n, self.m = costs.shape
         vertices = self.n + self.m + 1
         self.extremes = self._extremes()
         largest: float = max(-self.extremes[0], self.extremes[1])
+        self.rounding = rounding or Rounding(largest)
         self.exponent: int | None = None
         if costs.dtype.kind == "f":
+            largest = self.rounding.limit
             bits = min(COST_BITS, 60 - vertices.bit_length())
             # Where all costs are zero, prices are to be tiny.
             self.exponent = bits - (math.frexp(largest)[1] if largest else -1000)
@@ -221,7 +249,9 @@ class Pricing:
             parts = chain.from_iterable(run_pieces(self._extremes_of_points, self.n, threads))
             least, most = zip(*parts, strict=True)
             return min(least), max(most)
-        values = costs.values[0]
+        values = costs.values if isinstance(costs, SparseCosts) else costs.values[0]
+        if not values.size:
+            return 0.0, 0.0
         ends = tuple(end.item() for end in ends_of(values, threads))
         if not all(map(math.isfinite, ends)):
             finite = values[np.isfinite(values)]
@@ -252,17 +282,42 @@ class Pricing:
             return self.costs.block(begin, end, stride=stride)
         return self.costs.values[0, begin:end:stride]
 
-    def in_costs(self, integers: NDArray[np.int64]) -> Array:
-        """Return sums of integer costs in the caller's unit."""
-        return integers if self.exponent is None else np.ldexp(integers.astype(np.float64), -self.exponent)
-
-    def integers(self, row: Array, column: Array) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-        """Return which pairs are allowed, and the integer costs of these."""
-        values: Array = self.costs.at(0, row, column)
+    def prices(self, potential: NDArray[np.int64]) -> tuple[Array, Array]:
+        """Return the prices of rows and columns in the caller's unit, from potentials."""
         if self.exponent is None:
-            return np.ones(len(values), dtype=bool), values
+            return potential[: self.n].copy(), potential[self.n :].copy()
+        base = self.rounding
+        with np.errstate(over="ignore"):  # sums of the largest floats
+            found = np.ldexp(potential.astype(np.float64), -self.exponent)
+            if base.u is not None and base.v is not None:
+                found = found + np.concatenate([base.u, base.v])
+        found = np.clip(found, -sys.float_info.max, sys.float_info.max)
+        return found[: self.n], found[self.n :]
+
+    def potentials(self, u: Array, v: Array) -> NDArray[np.int64]:
+        """Return potentials from prices, those that are too large cut off."""
+        base, wide = self.rounding, np.concatenate([u, v]).astype(np.float64)
+        with np.errstate(over="ignore"):
+            if base.u is not None and base.v is not None:
+                wide -= np.concatenate([base.u, base.v])
+            scaled = np.clip(np.ldexp(wide, self.exponent or 0), -float(MOST // 16), float(MOST // 16))
+        whole: NDArray[np.int64] = np.rint(scaled).astype(np.int64)
+        return whole
+
+    def integers(
+        self, row: Array, column: Array, values: Array | None = None
+    ) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+        """Return which pairs are allowed, and the integer costs of these; `values` are their costs."""
+        if values is None:
+            values = self.costs.at(0, row, column)
+        if self.exponent is None:
+            return np.ones(len(values), dtype=bool), values.astype(np.int64, copy=False)
         allowed = np.isfinite(values)
-        return allowed, np.rint(np.ldexp(values[allowed].astype(np.float64), self.exponent)).astype(np.int64)
+        if not allowed.all():
+            row, column, values = row[allowed], column[allowed], values[allowed]
+        limit = self.rounding.limit
+        cut = np.clip(self.rounding.reduced(values, row, column), -limit, limit)
+        return allowed, np.rint(np.ldexp(cut, self.exponent)).astype(np.int64)
 
     def search(self, price: Array, limit: Array, most: int) -> NDArray[np.int64]:
         """Return, for each row, the columns whose cost less price is below its limit, the least ones first.
@@ -314,7 +369,7 @@ def north_west(a: NDArray[np.int64], b: NDArray[np.int64]) -> tuple[Array, Array
 
 
 def solve(
-    costs: DenseCosts | SparseCosts | PointCosts,
+    costs: Costs,
     a: NDArray[np.int64],
     b: NDArray[np.int64],
     options: TransportSimplexOptions,
@@ -322,36 +377,59 @@ def solve(
 ) -> list[TransportFound]:
     """Solve: see :class:`preflow.solving.protocol.TransportSolver`."""
     control.excess[:] = a.sum(dtype=np.float64)
-    found = []
-    for item in range(len(a)):
-        part = costs.one(item)
-        if isinstance(part, SparseCosts):
-            found.append(solve_sparse(part, a[item], b[item], control))
-        else:
-            found.append(ColumnGeneration(part, (a[item], b[item]), options, control).solve())
-    return found
+    return [
+        of_few_pairs(ColumnGeneration, costs.one(item))(
+            costs.one(item), (a[item], b[item]), options, control
+        ).solve()
+        for item in range(len(a))
+    ]
 
 
 class ColumnGeneration:
-    """The solve of one item."""
+    """The solve of one item.
+
+    Parameters
+    ----------
+    costs : DenseCosts, SparseCosts or PointCosts
+    masses : (ndarray of int64, ndarray of int64)
+    options : TransportSimplexOptions
+    control : Control
+    rounding : Rounding, optional
+        As in :class:`Pricing`.
+    start : TransportFound, optional
+        An earlier answer, whose tree the solve starts from.
+
+    Attributes
+    ----------
+    lists : list of (ndarray, ndarray)
+        The rows and columns of listed pairs.
+    refused : bool
+        Whether pairs of negative reduced cost are not listed, since their costs were cut off or rounded.
+    """
 
     def __init__(
         self,
-        costs: DenseCosts | PointCosts,
+        costs: Costs,
         masses: tuple[NDArray[np.int64], NDArray[np.int64]],
         options: TransportSimplexOptions,
         control: Control,
+        rounding: Rounding | None = None,
+        start: TransportFound | None = None,
     ) -> None:
-        self.costs, self.options, self.control = costs, options, control
+        self.costs, self.options, self.control, self.start = costs, options, control, start
         self.a, self.b = masses
-        self.pricing = Pricing(costs, control)
+        self.pricing = Pricing(costs, control, rounding)
         self.simplex = _simplex(self.a, self.b, self.pricing.largest)
         self.lists: list[tuple[Array, Array]] = []
+        self.refused = False
 
-    def add(self, row: Array, column: Array) -> int:
-        """List those of some pairs that the prices do not rule out; return how many."""
+    def add(self, row: Array, column: Array, values: Array | None = None) -> int:
+        """List those of some pairs that the prices do not rule out; return how many.
+
+        `values` are their costs.
+        """
         n, simplex = self.pricing.n, self.simplex
-        allowed, cost = self.pricing.integers(row, column)
+        allowed, cost = self.pricing.integers(row, column, values)
         row, column = row[allowed], column[allowed]
         if self.lists:
             reduced = cost + simplex.potential[row] - simplex.potential[n + column]
@@ -368,55 +446,119 @@ class ColumnGeneration:
         corner = north_west(self.a, self.b)
         self.add(np.concatenate([row, corner[0]]), np.concatenate([column, corner[1]]))
 
+    def begin_from(self, start: TransportFound) -> None:
+        """List the pairs of a tree, and others that are cheap by its prices; start from the tree."""
+        assert start.parent is not None
+        row, column, child = pairs_of_tree(start.parent, self.pricing.n)
+        more = self.first_pairs(start.v)
+        self.add(np.concatenate([row, more[0]]), np.concatenate([column, more[1]]))
+        self.start_from(start.parent, child, np.arange(len(child)), self.pricing.potentials(start.u, start.v))
+
+    def start_from(self, parent: Array, child: Array, by: Array, potential: NDArray[np.int64] | None) -> None:
+        """Make a forest the tree of the simplex: `by` has the listed pair of each vertex in `child`."""
+        arc = np.full(len(parent), ARTIFICIAL, dtype=np.uint32)
+        arc[child] = by
+        above = np.where(parent < 0, len(parent), parent)
+        self.simplex.start_from(above.astype(np.uint32), arc, potential)
+
+    def first_pairs(self, v: Array) -> tuple[Array, Array]:
+        """Return pairs that are cheap by prices of columns, and those of a plan."""
+        row, column = self.pricing.cheapest(v, self.pricing.no_limit, self.options.listed)
+        corner = north_west(self.a, self.b)
+        return np.concatenate([row, corner[0]]), np.concatenate([column, corner[1]])
+
+    def more_pairs(self, potential: NDArray[np.int64]) -> tuple[Array, Array]:
+        """Return pairs of negative reduced cost, the least ones of each row."""
+        pricing = self.pricing
+        u, v = pricing.prices(potential)
+        with np.errstate(over="ignore"):
+            limit = -u - pricing.kind(pricing.tolerance)
+        return pricing.cheapest(v, limit, self.options.added)
+
+    def allowed_columns(self, rows: Array) -> AnyArray:
+        """Return to which columns some rows may send, as a mask."""
+        return np.isfinite(self.costs.at(0, rows[:, None], np.arange(self.pricing.m))).any(axis=0)
+
     def solve(self) -> TransportFound:
         """List pairs and run the simplex until no pair has negative reduced cost."""
-        control, pricing, simplex, n = self.control, self.pricing, self.simplex, self.pricing.n
-        self.begin()
+        control, simplex = self.control, self.simplex
+        if self.start is None:
+            self.begin()
+        else:
+            self.begin_from(self.start)
         ending = simplex.run(control.monitor())
         while ending != "stopped":
             control.check_wanted()
             control.counts[PHASES] += np.uint64(1)
-            u, v = pricing.in_costs(simplex.potential[:n]), pricing.in_costs(simplex.potential[n:])
-            row, column = pricing.cheapest(v, -u - pricing.kind(pricing.tolerance), self.options.added)
+            row, column = self.more_pairs(simplex.potential)
             if control.stopped or not self.add(row, column):
+                self.refused = len(row) > 0
                 break
             ending = simplex.run(control.monitor())
+        return self.found("stopped" if control.stopped else ending)
+
+    def listed(self) -> tuple[Array, Array]:
+        """Return the rows and the columns of all listed pairs, in the order of the arcs of the simplex."""
         row, column = (np.concatenate(part) for part in zip(*self.lists, strict=True))
+        return row, column
 
-        def reached(plan: Plan) -> NDArray[np.bool_]:
-            every = np.arange(pricing.m)
-            return stuck(
-                lambda rows: np.isfinite(self.costs.at(0, rows[:, None], every)).any(axis=0),
-                self.a,
-                self.b,
-                plan,
-            )
+    def found(self, ending: Ending) -> TransportFound:
+        """Return the plan and the prices of the simplex."""
+        pricing, simplex, (row, column) = self.pricing, self.simplex, self.listed()
+        flow = simplex.flow
+        used = flow > 0
+        plan = row[used], column[used], flow[used]
+        return TransportFound(
+            *plan,
+            *pricing.prices(simplex.potential),
+            ending,
+            0.0 if pricing.exponent is None else math.ldexp(1.0, -pricing.exponent),
+            stuck(self.allowed_columns, self.a, self.b, plan) if ending == "infeasible" else None,
+            parents_of(simplex),
+        )
 
-        return _found(pricing, simplex, row, column, "stopped" if control.stopped else ending, reached)
+
+class AllPairs(ColumnGeneration):
+    """The solve of one item with few pairs, all of which are listed."""
+
+    def __init__(self, costs: SparseCosts, *others: Any) -> None:
+        super().__init__(costs, *others)
+        self.row, self.column, self.values = costs.row, costs.column.astype(np.int64), costs.values
+
+    def begin(self) -> None:
+        """List all pairs."""
+        self.add(self.row, self.column, self.values)
+
+    def first_pairs(self, v: Array) -> tuple[Array, Array]:
+        """Return all pairs."""
+        return self.row, self.column
+
+    def more_pairs(self, potential: NDArray[np.int64]) -> tuple[Array, Array]:
+        """Return no pairs."""
+        return self.row[:0], self.column[:0]
+
+    def allowed_columns(self, rows: Array) -> AnyArray:
+        """Return to which columns some rows may send, as a mask."""
+        return np.isin(np.arange(self.pricing.m), self.column[np.isin(self.row, rows)])
 
 
-def solve_sparse(
-    costs: SparseCosts, a: NDArray[np.int64], b: NDArray[np.int64], control: Control
-) -> TransportFound:
-    """Solve one item of few pairs, all of which are listed."""
-    dense = DenseCosts(
-        costs.values.reshape(1, 1, -1) if len(costs.values) else np.zeros((1, 1, 1), costs.dtype)
-    )
-    pricing = Pricing(dense, control)
-    _, n, m = costs.shape
-    row, column = costs.row, costs.column.astype(np.int64)
-    values = costs.values
-    if pricing.exponent is not None:
-        values = np.rint(np.ldexp(values.astype(np.float64), pricing.exponent)).astype(np.int64)
-    pricing.n, pricing.m = n, m
-    simplex = _simplex(a, b, pricing.largest)
-    simplex.append(row, n + column, np.full(len(row), a.sum() + 1), values)
-    ending = simplex.run(control.monitor())
+def of_few_pairs(kind: type[ColumnGeneration], costs: Costs) -> type[ColumnGeneration]:
+    """Return the kind of solve for costs: those of a sparse matrix are all listed."""
+    return AllPairs if isinstance(costs, SparseCosts) else kind
 
-    def reached(plan: Plan) -> NDArray[np.bool_]:
-        return stuck(lambda rows: np.isin(np.arange(m), column[np.isin(row, rows)]), a, b, plan)
 
-    return _found(pricing, simplex, row, column, ending, reached)
+def parents_of(simplex: Simplex) -> NDArray[np.int64]:
+    """Return the parents of rows and columns in the tree of a simplex, -1 below the artificial root."""
+    parent: NDArray[np.int64] = simplex.tree.node[:-1, PARENT].astype(np.int64)
+    parent[parent == len(parent)] = -1
+    return parent
+
+
+def pairs_of_tree(parent: NDArray[np.int64], num_rows: int) -> tuple[Array, Array, Array]:
+    """Return the rows and columns of the pairs of a forest, and their lower vertices."""
+    child = np.flatnonzero(parent >= 0)
+    ends = np.stack([child, parent[child]])
+    return ends.min(axis=0), ends.max(axis=0) - num_rows, child
 
 
 def _simplex(a: NDArray[np.int64], b: NDArray[np.int64], largest: int) -> Simplex:
@@ -451,22 +593,3 @@ def stuck(
     if (left[reached] < 0).any() or left[reached].sum() <= 0:
         raise SolverError("the solver calls the masses stuck, and its plan does not prove it")
     return reached
-
-
-def _found(
-    pricing: Pricing, simplex: Simplex, row: Array, column: Array, ending: str, reached: Reached
-) -> TransportFound:
-    n = pricing.n
-    flow, potential = simplex.flow, simplex.potential
-    used = flow > 0
-    row, column, mass = row[used], column[used], flow[used]
-    return TransportFound(
-        row,
-        column,
-        mass,
-        pricing.in_costs(potential[:n].copy()),
-        pricing.in_costs(potential[n:].copy()),
-        ending,  # type: ignore[arg-type]
-        0.0 if pricing.exponent is None else math.ldexp(1.0, -pricing.exponent),
-        reached((row, column, mass)) if ending == "infeasible" else None,
-    )

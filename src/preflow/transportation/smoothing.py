@@ -34,6 +34,7 @@ Departures from the paper:
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import NamedTuple
@@ -476,7 +477,9 @@ def smoothed(
             raised: Floats = np.empty(m, dtype=np.float32)
             highest = set_prices(raised, price, sums, wanted, step.scale, ZERO, np.uint64(m))
             lift_prices(raised, np.float32(highest), price)
-    return Smooth(price.astype(np.float64) * extent, float(temperatures[-1] * extent))
+    with np.errstate(over="ignore"):
+        found = np.maximum(price.astype(np.float64) * extent, -sys.float_info.max)
+    return Smooth(found, float(temperatures[-1] * extent))
 
 
 def _smoothed_together(

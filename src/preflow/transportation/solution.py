@@ -30,6 +30,9 @@ class TransportFound(NamedTuple):
         How much a rounded cost may differ from the cost: 0 for integers.
     reached : ndarray of bool, shape (n + m,), or None
         Rows, then columns, whose masses together cannot leave them.
+    parent : ndarray of int64, shape (n + m,), or None
+        The parent of each row, then of each column, in a forest of pairs whose reduced costs are 0, with all
+        pairs that have mass; -1 for roots. None for a solve that was stopped.
     """
 
     row: NDArray[np.int64]
@@ -40,6 +43,7 @@ class TransportFound(NamedTuple):
     ending: Literal["optimal", "infeasible", "stopped"]
     rounding: float = 0.0
     reached: NDArray[np.bool_] | None = None
+    parent: NDArray[np.int64] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,21 +69,24 @@ class DevicePlans:
 
     @cached_property
     def _on_host(self) -> tuple[Array, ...]:
-        """Pairs, masses, their numbers and prices in the host's memory, copied at first use."""
+        """Pairs, masses, their numbers, prices and trees in the host's memory, copied at first use."""
         parts = self.arrays
         with self.device.current():
-            wanted = parts.row, parts.column, parts.mass, parts.count, parts.price
+            wanted = parts.row, parts.column, parts.mass, parts.count, parts.price, parts.parent
             return tuple(self.device.to_host(part) for part in wanted)
 
     def __len__(self) -> int:
         return len(self.is_optimal)
 
     def __getitem__(self, item: int) -> TransportFound:
-        row, column, mass, count, price = self._on_host
+        row, column, mass, count, price, parents = self._on_host
         size, n = int(count[item]), self.num_rows
         ending: Literal["optimal", "stopped"] = "optimal" if self.is_optimal[item] else "stopped"
         row, column, mass = (part[item, :size] for part in (row, column, mass))
-        return TransportFound(row, column, mass, price[item, :n], price[item, n:], ending, self.rounding)
+        parent = parents[item].astype(np.int64)
+        parent[parent >= len(parent)] = -1
+        prices = price[item, :n], price[item, n:]
+        return TransportFound(row, column, mass, *prices, ending, self.rounding, None, parent)
 
     def __iter__(self) -> Iterator[TransportFound]:
         return (self[item] for item in range(len(self)))

@@ -531,9 +531,41 @@ def solve(
         epsilon = max(1, int(coldest * EPSILON))
         endings = _run(device, arguments, prepared.constants, (a[0], b[0]), epsilon, control)
         plans = _listed(device, arguments, prepared.exponent)
+        rounding = 0.0 if prepared.exponent is None else float(np.ldexp(1.0, -prepared.exponent))
+        if prepared.exponent is not None and isinstance(costs, DeviceCosts):
+            plans = plans._replace(price=_summed_along_trees(costs, plans, b, rounding))
     control.excess[0] = 0
-    rounding = 0.0 if prepared.exponent is None else float(np.ldexp(1.0, -prepared.exponent))
     return DevicePlans(device, plans, n, endings == OPTIMAL, rounding)
+
+
+def _summed_along_trees(
+    costs: DeviceCosts, plans: PlanArrays, b: NDArray[np.int64], rounding: float
+) -> AnyArray:
+    """Return prices that are sums of the given costs along the trees; that of the largest column is 0.
+
+    The price of a column without mass is not in the tree. It is lowered, which no bound depends on.
+    """
+    xp, (items, n, m), vertices = costs.xp, costs.shape, plans.price.shape[1]
+    place = xp.arange(items * vertices)
+    item, vertex = xp.divmod(place, vertices)
+    parent = plans.parent.astype(np.int64).ravel()
+    has_parent = parent < vertices
+    parent = xp.where(has_parent, parent, n)
+    row, column = xp.minimum(vertex, parent), xp.maximum(vertex, parent) - n
+    row, column = xp.where(has_parent, row, 0), xp.where(has_parent, column, 0)
+    cost = costs.values.ravel()[(item * n + row) * m + column].astype(np.float64)
+    price = plans.price.copy()
+    price[:, n:] -= xp.asarray(b == 0) * (vertices * rounding)
+    total = xp.where(has_parent, xp.where(vertex < n, -cost, cost), price.ravel())
+    none = items * vertices
+    above = xp.append(xp.where(has_parent, item * vertices + parent, none), none)
+    total = xp.append(total, 0.0)
+    for _ in range(vertices.bit_length()):  # each vertex adds up twice as much of its path to the root
+        total = total + total[above]
+        above = above[above]
+    found = total[:-1].reshape(items, vertices)
+    largest = n + xp.asarray(b.argmax(axis=1))
+    return found - found[xp.arange(items), largest][:, None]
 
 
 def _listed(device: Device, arguments: Arguments, exponent: int | None) -> PlanArrays:
@@ -546,6 +578,7 @@ def _listed(device: Device, arguments: Arguments, exponent: int | None) -> PlanA
         count=xp.empty(items, dtype=np.uint64),
         price=xp.empty((items, vertices), dtype=np.int64 if exponent is None else np.float64),
         given=arguments.mass,
+        parent=arguments.parent,
     )
     listing = Listing(
         items, arguments.num_rows, vertices, exponent or 0,
