@@ -8,6 +8,7 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -385,7 +386,7 @@ class TestTransport:
         with pytest.raises(InvalidInputError, match="no labels"):
             preflow.transport(self.COST.to_numpy(), {0: 3, 1: 5}, [4, 4])
         twice = pd.DataFrame([[1, 2], [3, 4]], index=["x", "x"])
-        with pytest.raises(InvalidInputError, match="two rows of the costs have the label 'x'"):
+        with pytest.raises(InvalidInputError, match="two rows of the matrix have the label 'x'"):
             preflow.transport(twice, {"x": 3}, [4, 4])
 
     def test_infeasible_masses_are_named(self) -> None:
@@ -521,3 +522,64 @@ def test_a_series_with_a_label_twice() -> None:
 def test_structured_arrays_of_foreign_byte_order() -> None:
     table = np.array([(0, 1, 2), (0, 1, 3)], [("source", ">i4"), ("target", ">i4"), ("capacity", ">f4")])
     assert preflow.max_flow(table, 0, 1).value == 5
+
+
+class TestLabelsTwice:
+    """One label for two rows, as pandas.concat leaves it, would name two pairs alike."""
+
+    DOORS = (
+        preflow.bipartite_matching,
+        preflow.linear_assignment,
+        lambda cost: preflow.linear_assignment(cost, unmatched_cost=3),
+        lambda cost: preflow.linear_assignment(cost, partial=True),
+        lambda cost: preflow.transport(cost, [1] * len(cost), [1] * len(cost)),
+        preflow.reductions.assign_jobs,
+        preflow.reductions.AssignmentAsTransport.of,
+        lambda cost: preflow.reductions.TransportAsMinCostFlow.of(cost, [1] * len(cost), [1] * len(cost)),
+    )
+
+    @pytest.mark.parametrize("door", DOORS)
+    @pytest.mark.parametrize(
+        ("index", "columns", "message"),
+        [
+            (["ada", "ada"], ["sew", "dig"], "two rows .* 'ada'"),
+            (["ada", "bob"], ["dig", "dig"], "two columns .* 'dig'"),
+            ([0, 0], [0, 1], "two rows .* 0"),
+        ],
+    )
+    def test_labels_twice(self, door: Any, index: Any, columns: Any, message: str) -> None:
+        costs = pd.DataFrame([[4, 1], [2, 3]], index=index, columns=columns)
+        with pytest.raises(InvalidInputError, match=message):
+            door(costs)
+
+    def test_concat(self) -> None:
+        halves = [COSTS.iloc[:1], COSTS.iloc[:1]]
+        with pytest.raises(InvalidInputError, match="two rows of the matrix have the label"):
+            preflow.linear_assignment(pd.concat(halves))
+        assert len(preflow.linear_assignment(pd.concat(halves, ignore_index=True)).pairs()) == 2
+
+    def test_pairs_given_twice_are_choices(self) -> None:
+        table = pd.DataFrame({"row": ["a", "a"], "column": ["x", "x"], "cost": [3, 2]})
+        assert preflow.linear_assignment(table).cost == 2
+
+
+class TestMissingCosts:
+    @pytest.mark.parametrize(
+        ("cost", "arguments", "place"),
+        [
+            ([[1, 2.5], [np.nan, 3]], {}, "row 1 and column 0"),
+            (np.array([np.eye(2), [[1, np.nan], [2, 3]]]), {}, r"row 0 and column 1 of matrix \(1,\)"),
+            (np.array([[[1, 2], [3, np.nan]]] * 2), {"threads": 2}, r"row 1 and column 1 of matrix \(0,\)"),
+            (
+                np.array([[[np.nan, 2], [3, 4.0]]]),
+                {"sizes": [[2, 1]]},
+                r"row 0 and column 0 of matrix \(0,\)",
+            ),
+            (scipy.sparse.csr_array([[1, 0], [2, np.nan]]), {}, "row 1 and column 1"),
+            (([0, 1], [1, 0], [1.5, np.nan]), {}, "row 1 and column 0"),
+            ([("a", "x", np.nan)], {}, "row 'a' and column 'x'"),
+        ],
+    )
+    def test_place(self, cost: Any, arguments: Any, place: str) -> None:
+        with pytest.raises(InvalidInputError, match=f"the cost of {place} is NaN"):
+            preflow.linear_assignment(cost, **arguments)

@@ -17,7 +17,7 @@ import numpy as np
 from ..arrays import AnyArray, Array, NetworkInput, TableInput, Vertices
 from ..errors import InvalidInputError
 from .bipartite import BipartiteGraph
-from .edge_tables import has_columns, is_edge_list, is_frame, is_table, other_names_by
+from .edge_tables import has_columns, is_edge_list, is_frame, is_table, matrix_labels, other_names_by
 from .grid import GridNetwork
 from .network import FlowNetwork, MaxFlowProblem
 from .networkx_edges import is_networkx
@@ -144,7 +144,7 @@ def as_bipartite_graph(graph: Any) -> BipartiteGraph:
         read = BipartiteGraph.from_arrays(*np.nonzero(matrix), shape=matrix.shape)
         if not is_frame(graph):
             return replace(read, restore=restorer_of(graph), _checked=True)
-        labels = tuple(graph.index.tolist()), tuple(graph.columns.tolist())
+        labels = matrix_labels(graph)
         return replace(read, row_labels=labels[0], column_labels=labels[1], _checked=True)
     raise InvalidInputError(
         "a bipartite graph is a BipartiteGraph, a tuple (row, column) of arrays, a list of such tuples, a "

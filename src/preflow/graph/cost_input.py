@@ -6,7 +6,6 @@ on the host and :class:`.DeviceCosts` on a GPU.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
 
@@ -32,7 +31,7 @@ from .costs import (
     wide,
 )
 from .device.costs import DeviceCosts, costs_on_device
-from .edge_tables import is_frame, is_table, table_columns
+from .edge_tables import is_frame, is_table, matrix_labels, table_columns
 from .network import EXACT_FLOAT
 from .placement import exact_array, restorer_of, without_gradient
 from .point_costs import PointCosts
@@ -102,11 +101,11 @@ def _read(
     return costs.fitted(threads) if check else costs
 
 
-def _matrix_of_frame(frame: TableInput, maximize: bool) -> tuple[Array, SideLabels]:
+def _matrix_of_frame(
+    frame: TableInput, maximize: bool
+) -> tuple[Array, tuple[tuple[Hashable, ...], tuple[Hashable, ...]]]:
     """Return the matrix of a DataFrame of pandas, and its labels."""
-    labels = tuple(frame.index.tolist()), tuple(frame.columns.tolist())
-    for names, side in zip(labels, ("rows", "columns"), strict=True):
-        _refuse_twice(names, side)
+    labels = matrix_labels(frame)
     missing = frame.isna().to_numpy()
     if missing.any():
         i, j = (int(place[0]) for place in np.nonzero(missing))
@@ -123,16 +122,6 @@ def _matrix_of_frame(frame: TableInput, maximize: bool) -> tuple[Array, SideLabe
                 "the costs mix columns of floats with integers past 2**53, which float64 cannot represent"
             )
     return values, labels
-
-
-def _refuse_twice(labels: tuple[Hashable, ...], side: str) -> None:
-    """Raise InvalidInputError if two rows, or two columns, of a matrix have one label."""
-    if len(set(labels)) < len(labels):
-        twice = next(label for label, count in Counter(labels).items() if count > 1)
-        raise InvalidInputError(
-            f"two {side} of the costs have the label {twice!r}: labels must differ, or give the matrix "
-            "without labels, cost.to_numpy()"
-        )
 
 
 def _refuse_text(columns: Sequence[Hashable], values: Array) -> None:

@@ -530,6 +530,25 @@ def numbers_by_label(values: Untyped, name: str) -> dict[Hashable, Untyped]:
     return given
 
 
+def matrix_labels(frame: TableInput) -> tuple[tuple[Hashable, ...], tuple[Hashable, ...]]:
+    """Return the labels of the rows and of the columns of a DataFrame that is a matrix.
+
+    Raises
+    ------
+    InvalidInputError
+        Two rows, or two columns, have one label, as those of a concatenation may.
+    """
+    found = tuple(frame.index.tolist()), tuple(frame.columns.tolist())
+    for labels, side in zip(found, ("rows", "columns"), strict=True):
+        if len(set(labels)) < len(labels):
+            twice = next(label for label, count in Counter(labels).items() if count > 1)
+            raise InvalidInputError(
+                f"two {side} of the matrix have the label {twice!r}: labels must differ; without labels, "
+                "give the matrix as to_numpy() returns it"
+            )
+    return found
+
+
 def in_order_of(
     labels: Sequence[Hashable] | None, values: Untyped, name: str, *, rest: float | None = None
 ) -> Untyped:
