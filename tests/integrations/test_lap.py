@@ -96,3 +96,30 @@ def test_without_costs() -> None:
 def test_errors(call: Any, error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
         call()
+
+
+@pytest.mark.parametrize("shape", [(4, 4), (3, 5), (5, 3), (0, 3), (3, 0)])
+@pytest.mark.parametrize("limit", [np.inf, 0.4])
+def test_order_and_dtypes_of_lapx(shape: tuple[int, int], limit: float) -> None:
+    """Pairs are in the order of the rows, or of the columns if these are fewer."""
+    cost = np.random.default_rng(1).random(shape)
+    n, m = shape
+    _, row, column = lap.lapjvx(cost, True, limit)
+    own, other = (row, column) if n <= m else (column, row)
+    assert own.dtype == np.int64
+    assert other.dtype == np.int32
+    assert (np.diff(own) > 0).all()
+    assert lap.lapjvxa(cost, True, limit)[1].tolist() == np.stack([row, column], axis=1).tolist()
+    _, x, y = lap.lapjv(cost, True, limit)
+    assert x.dtype == y.dtype == np.int32
+
+
+def test_errors_advise_nothing_that_lap_lacks() -> None:
+    for call in (
+        lambda: lap.lapjv([[1, np.inf], [2, np.inf]]),
+        lambda: lap.lapmod(2, [1, 2], [0, 1, 2], [0, 0]),
+    ):
+        with pytest.raises(InfeasibleError) as caught:
+            call()
+        assert "partial" not in str(caught.value)
+        assert caught.value.advice == ()

@@ -6,6 +6,7 @@ import decimal
 import fractions
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.sparse import csgraph, csr_array
 
-from preflow.errors import PreflowError
-from preflow.integrations import scipy_compat
+from preflow import linear_assignment
+from preflow.errors import InfeasibleError, NotOptimalError, PreflowError
+from preflow.integrations import lap, scipy_compat
 from preflow.integrations.scipy_compat import linear_sum_assignment
 
 pytestmark = pytest.mark.fast
@@ -413,3 +415,27 @@ def test_matrices_of_the_package_sparse_are_taken() -> None:
     assert scipy_compat.structural_rank(given_pattern) == 2
     weighted: Any = PydataLike(WEIGHTS)
     assert scipy_compat.min_weight_full_bipartite_matching(weighted)[1].tolist() == [1, 0]
+
+
+def test_infeasible_matrices_advise_nothing() -> None:
+    """SciPy's functions have no argument `partial`."""
+    with pytest.raises(InfeasibleError) as caught:
+        scipy_compat.linear_sum_assignment([[1, np.inf], [2, np.inf]])
+    text = str(caught.value)
+    assert text.startswith("cost matrix is infeasible: no assignment: rows 0, 1 are allowed 1 column")
+    assert "partial" not in text
+    assert caught.value.advice == ()
+
+
+def test_answers_that_are_not_proved_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = linear_assignment([[0.5]])
+    rough = replace(found, status="approximate", lower_bound=0.25)
+    for module in (scipy_compat, lap):
+        monkeypatch.setattr(module, "linear_assignment", lambda *cost, **arguments: rough)
+    for call in (
+        lambda: scipy_compat.linear_sum_assignment([[0.5]]),
+        lambda: lap.lapjv([[0.5]]),
+        lambda: lap.lapmod(1, [0.5], [0, 1], [0]),
+    ):
+        with pytest.raises(NotOptimalError, match=r"between 0\.25"):
+            call()
