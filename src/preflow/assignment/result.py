@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ..arrays import AnyArray, Array, Number
 from ..certify.assignment import check_assignment, check_bound, proved_gap
 from ..certify.assignment_batch import unproved_items
-from ..certify.exact import ExactPrices, checked_exact_prices
+from ..certify.exact import ExactPrices, check_exact_prices
 from ..certify.fields import check_bounds, check_bounds_of_items, checked_array, checked_numbers
 from ..drawing.pairs import check_cells, draw_costs
 from ..errors import InvalidInputError, VerificationError
@@ -244,9 +244,15 @@ class AssignmentResult(BoundedResult):
             if (row >= n).any() or (column >= m).any():
                 raise VerificationError(f"row or column has a number past {n} rows and {m} columns")
             for name, prices, size in (("u", self.u, n), ("v", self.v, m)):
-                exact = checked_numbers(costs, prices, name, (*leading, size), number).dtype == object
-                if exact and number is np.float64:
+                checked = checked_numbers(costs, prices, name, (*leading, size), number)
+                if checked.dtype == object and number is np.float64:
                     raise VerificationError(f"{name} has dtype object, expected float64")
+                sizes = None if isinstance(costs, SparseCosts | PointCosts) else costs.sizes
+                if sizes is not None:
+                    outside = np.arange(size) >= sizes[:, [int(name == "v")]]
+                    if (self._by_item(prices)[outside] != 0).any():
+                        raise VerificationError(f"{name} has prices past the sizes of the matrices")
+            self._check_exact_prices()
             if leading:
                 check_bounds_of_items(costs, self.status, self.lower_bound, self.upper_bound, leading, number)
             else:
@@ -277,15 +283,22 @@ class AssignmentResult(BoundedResult):
             check_bound(one, 0, u, v, proved)
 
     def _exact_prices(self, item: int) -> ExactPrices | None:
-        """Return the prices of an item before rounding, where they are needed; checked."""
+        """Return the prices of an item before rounding, where they are needed."""
         if self._exact is None:
             return None
-        if not isinstance(self._exact, dict):
+        return self._exact.get(item)
+
+    def _check_exact_prices(self) -> None:
+        if self._exact is None:
+            return
+        if not isinstance(self._exact, dict) or not self._exact:
             raise VerificationError("_exact is no dictionary of prices by item")
-        found = self._exact.get(item)
+        items, n, m = self.costs.shape
         sizes = None if isinstance(self.costs, SparseCosts | PointCosts) else self.costs.sizes
-        n, m = self.costs.shape[1:] if sizes is None else sizes[item].tolist()
-        return None if found is None else checked_exact_prices(found, n, m)
+        for item, prices in self._exact.items():
+            if type(item) is not int or not 0 <= item < items or self.costs.dtype.kind != "f":
+                raise VerificationError(f"there are no exact prices of an item {item!r}")
+            check_exact_prices(prices, *((n, m) if sizes is None else sizes[item].tolist()))
 
     def _items(self, items: Iterable[int]) -> Iterator[tuple[Any, int, Any, Any, Any, Any, Any, bool]]:
         """Yield the arguments of the proof of each item: costs, 0, pairs, prices, total, `partial`."""

@@ -109,7 +109,8 @@ class AssignmentWithSinglesResult(AssignmentResult):
                     gaps.append(proved_gap(one, singles, answer, total))
                 else:
                     chosen = chosen_costs(one, singles, *answer[:2])
-                    gaps.append(abs(accurate_sum(np.append(chosen, -total))))
+                    off_by = abs(accurate_sum(np.append(chosen, -total)))
+                    gaps.append(math.nextafter(off_by, math.inf) if off_by > 0 else 0.0)
         return np.array(gaps).reshape(leading) if leading else gaps[0]
 
     def verify(self) -> None:

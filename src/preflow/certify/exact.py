@@ -274,14 +274,8 @@ class ExactPrices(NamedTuple):
         return all(np.array_equal(as_floats(exact, self.exponent), given) for exact, given in pairs)
 
 
-def checked_exact_prices(prices: object, n: int, m: int) -> ExactPrices:
-    """Return a field that is prices of n rows and m columns.
-
-    Raises
-    ------
-    VerificationError
-        It is not.
-    """
+def check_exact_prices(prices: object, n: int, m: int) -> None:
+    """Raise VerificationError unless a field is exact prices of n rows and m columns."""
     if isinstance(prices, ExactPrices) and isinstance(prices.exponent, int):
         parts = (prices.u, n), (prices.v, m)
         if 0 <= prices.exponent <= MOST_EXPONENT and all(
@@ -291,7 +285,7 @@ def checked_exact_prices(prices: object, n: int, m: int) -> ExactPrices:
             and all(type(price) is int for price in part.tolist())
             for part, size in parts
         ):
-            return prices
+            return
     raise VerificationError("exact prices are Python integers for each row and column, and a power of two")
 
 

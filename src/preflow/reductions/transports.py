@@ -98,8 +98,11 @@ class PricedAssignment(DrawnResult):
         cost, gap = checked_number(self.cost, "cost"), checked_number(self.gap, "gap")
         if number is np.int64 and gap != 0:
             raise VerificationError(f"the gap of integers is 0, not {gap}")
+        answer, left_over = (row, column, u, v), _left_over(costs)
         with np.errstate(over="ignore", invalid="ignore"):
-            check_singles(costs, _left_over(costs), (row, column, u, v), cost, gap=gap)
+            check_singles(costs, left_over, answer, cost, gap=gap)
+            if number is np.float64 and gap != proved_gap(costs, left_over, answer, float(cost)):
+                raise VerificationError(f"the prices prove another gap than {gap}")
 
     def _summary(self) -> str:
         return f"cost {self.cost:,}, {len(self.row):,} pairs"
