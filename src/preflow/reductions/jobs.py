@@ -145,6 +145,9 @@ class JobAssignment(DrawnResult):
         """
         self.result.verify()
         n, m = len(self.limit), len(self.needs)
+        for ends, count in ((self.worker, n), (self.job, m)):
+            if ends.dtype.kind not in "iu" or len(ends) != len(self.worker) or not _within(ends, count):
+                raise VerificationError("a pair names a worker or a job that there is not")
         load, done = np.bincount(self.worker, minlength=n), np.bincount(self.job, minlength=m)
         if not np.array_equal(load, self.load) or (load > self.limit).any():
             raise VerificationError("a worker has more jobs than allowed")
@@ -195,6 +198,11 @@ class JobAssignment(DrawnResult):
         values = np.full(shape, np.nan)
         values[worker, job] = cost
         return draw_costs(ax, values, self.worker, self.job, self.labels)
+
+
+def _within(numbers: Array, count: int) -> bool:
+    """Return whether all numbers are from 0 to `count` - 1; np.bincount writes outside of its array else."""
+    return not len(numbers) or (int(numbers.min()) >= 0 and int(numbers.max()) < count)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -1,0 +1,279 @@
+"""Results of each kind, and all ways in which a test damages their fields."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import pickle
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import preflow
+from preflow import reductions, vision
+
+NETWORK = preflow.FlowNetwork.from_arrays([0, 0, 1, 2, 1], [1, 2, 3, 3, 4], [3, 2, 2, 4, 1])
+SMALLER = preflow.FlowNetwork.from_arrays([0, 0, 1, 2, 1], [1, 2, 3, 3, 4], [2, 2, 1, 4, 2])
+FLOATS = preflow.FlowNetwork.from_arrays([0, 0, 1, 2, 1], [1, 2, 3, 3, 4], [3.5, 2.25, 2.1, 4, 1])
+COSTS = preflow.CostNetwork.from_arrays([0, 0, 1], [1, 2, 2], capacity=[2, 4, 2], cost=[1, 5, 2])
+OTHER_COSTS = preflow.CostNetwork.from_arrays([0, 0, 1], [1, 2, 2], capacity=[3, 4, 3], cost=[2, 7, 3])
+FLOAT_COSTS = preflow.CostNetwork.from_arrays([0, 0, 1], [1, 2, 2], capacity=[2, 4, 2], cost=[1.5, 5, 2.25])
+GRID = [[5, 0, 0], [2, 0, 1]], [[0, 0, 5], [0, 3, 0]]
+PAIRS = preflow.BipartiteGraph.from_arrays([0, 0, 1, 2], [0, 1, 1, 1])
+OTHER_PAIRS = preflow.BipartiteGraph.from_arrays([0, 0, 1, 2], [0, 1, 2, 1])
+EDGES = [0, 1, 0, 2], [1, 2, 2, 3]
+IMAGE = np.array([[0.0, 1, 1], [0, 0, 1]])
+ENERGY = vision.BinaryEnergy([[0, 1], [2, 0]], [[0, 1]], [[0, 1], [1, 0]])
+OTHER_ENERGY = vision.BinaryEnergy([[0, 3], [2, 1]], [[0, 1]], [[0, 1], [1, 0]])
+GRAPH_ENERGY = vision.GraphLabelEnergy([[0, 3], [2, 0]], [0], [1], vision.potts(2))
+OTHER_GRAPH_ENERGY = vision.GraphLabelEnergy([[4, 3], [2, 1]], [0], [1], vision.potts(2))
+
+
+class Sample(NamedTuple):
+    """A result, and one of the same kind of another instance."""
+
+    one: Callable[[], Any]
+    other: Callable[[], Any]
+
+
+def _both(
+    function: Callable[..., Any], one: tuple[Any, ...], other: tuple[Any, ...], **keywords: Any
+) -> Sample:
+    return Sample(lambda: function(*one, **keywords), lambda: function(*other, **keywords))
+
+
+def _weighted(*weights: float) -> preflow.UndirectedGraph:
+    return preflow.UndirectedGraph.from_arrays(*EDGES, list(weights))
+
+
+def samples() -> dict[str, Sample]:
+    """Return samples by the name of the class, and what is special about the sample."""
+    graphs, float_graphs = (_weighted(3, 4, 2, 5),), (_weighted(0.3, 0.4, 0.25, 0.5),)
+    other_graphs = (_weighted(3, 1, 7, 2),)
+    other_floats = (_weighted(0.1, 0.9, 1, 2),)
+    masses = [[4, 1], [2, 3]], [3, 5], [4, 4]
+    seeds = np.diag([1, 0, 2, 3])
+    return {
+        "MaxFlowResult": _both(preflow.max_flow, (NETWORK, 0, 3), (NETWORK, 0, 4)),
+        "MaxFlowResult of floats": _both(preflow.max_flow, (FLOATS, 0, 3), (FLOATS, 0, 4)),
+        "MinCutResult": _both(preflow.min_cut, (NETWORK, 0, 3), (NETWORK, 0, 4)),
+        "MinCutResult of floats": _both(preflow.min_cut, (FLOATS, 0, 3), (FLOATS, 0, 4)),
+        "MaxFlowBatchResult": _both(
+            preflow.max_flow_batch, ([NETWORK, NETWORK], 0, [3, 4]), ([NETWORK, SMALLER], 0, [4, 3])
+        ),
+        "MinimumCuts": _both(preflow.minimum_cuts, (NETWORK, 0, 3), (NETWORK, 0, 4)),
+        "ParametricMaxFlow": _both(
+            preflow.parametric_max_flow, (NETWORK, [1, 0, 0, 0, 0], 0, 3), (NETWORK, [2, 1, 0, 0, 0], 0, 4)
+        ),
+        "GridCutResult": _both(preflow.grid_cut, (*GRID, 2), (*GRID, 1)),
+        "GridCutBatchResult": _both(
+            preflow.grid_cut_batch,
+            (IMAGE[None] * 2, 1 - IMAGE[None], 1),
+            (IMAGE[None] * 4, IMAGE[None] + 1, 1),
+        ),
+        "AssignmentResult": _both(preflow.linear_assignment, ([[1, 2], [4, 4]],), ([[3, 9], [1, 2]],)),
+        "AssignmentResult of floats": _both(
+            preflow.linear_assignment, ([[0.1, 0.2], [0.4, 0.4]],), ([[0.3, 0.9], [0.1, 0.2]],)
+        ),
+        "AssignmentWithSinglesResult": _both(
+            preflow.linear_assignment, ([[1, 2], [4, 4]],), ([[3, 9], [1, 2]],), unmatched_cost=2
+        ),
+        "AssignmentWithSinglesResult of floats": _both(
+            preflow.linear_assignment, ([[1.5, 2], [4, 4]],), ([[3.5, 9], [1, 2]],), unmatched_cost=2.0
+        ),
+        "MatchingResult": _both(preflow.bipartite_matching, (PAIRS,), (OTHER_PAIRS,)),
+        "GeneralMatchingResult": _both(preflow.matching, graphs, other_graphs),
+        "GeneralMatchingResult of floats": _both(preflow.matching, float_graphs, other_floats),
+        "MinCostFlowResult": _both(preflow.min_cost_flow, (COSTS, [3, 0, -3]), (OTHER_COSTS, [4, 0, -4])),
+        "MinCostFlowResult of floats": _both(
+            preflow.min_cost_flow, (FLOAT_COSTS, [3, 0, -3]), (FLOAT_COSTS, [4, 0, -4])
+        ),
+        "MaxFlowMinCostResult": _both(preflow.max_flow_min_cost, (COSTS, 0, 2), (OTHER_COSTS, 0, 2)),
+        "TransportResult": _both(preflow.transport, masses, ([[1, 9], [7, 3]], [3, 5], [2, 6])),
+        "TransportResult of floats": _both(
+            preflow.transport, ([[0.4, 0.1], [0.2, 0.3]], *masses[1:]), ([[0.1, 9], [0.7, 3]], [3, 5], [2, 6])
+        ),
+        "GlobalMinCut": _both(preflow.global_min_cut, graphs, other_graphs),
+        "GlobalMinCut of floats": _both(preflow.global_min_cut, float_graphs, other_floats),
+        "GomoryHuTree": _both(preflow.gomory_hu_tree, graphs, other_graphs),
+        "EdgeConnectivity": _both(preflow.edge_connectivity, (EDGES,), (([0, 1, 2], [1, 2, 0]),)),
+        "VertexConnectivity": _both(preflow.vertex_connectivity, (EDGES,), (([0, 1, 2], [1, 2, 0]),)),
+        "BMatching": _both(reductions.b_matching, (PAIRS,), (OTHER_PAIRS,), row_limit=2),
+        "GeneralBMatching": _both(reductions.general_b_matching, (EDGES, 2), (([0, 0], [1, 2]), 2)),
+        "EdgeCover": _both(reductions.minimum_weight_edge_cover, graphs, other_graphs),
+        "TJoin": _both(reductions.t_join, (*graphs, [0, 3]), (*other_graphs, [0, 1])),
+        "PostmanTour": _both(
+            reductions.chinese_postman, (([0, 1, 2, 0], [1, 2, 0, 3]),), (([0, 1, 2], [1, 2, 0]),)
+        ),
+        "CheapPaths": _both(reductions.shortest_path, (COSTS, 0, 2), (OTHER_COSTS, 0, 2)),
+        "CheapPaths, several": _both(
+            reductions.disjoint_paths, (COSTS, 0, 2), (OTHER_COSTS, 0, 2), count=2, disjoint="arcs"
+        ),
+        "JobAssignment": _both(reductions.assign_jobs, ([[1, 2], [4, 4]],), ([[3, 2], [1, 4]],), limit=2),
+        "FeasibleFlow": _both(reductions.feasible_flow, (COSTS, [3, 0, -3]), (COSTS, [2, 0, -2])),
+        "FlowAndCut": Sample(
+            lambda: reductions.MaxFlowAsCirculation.of(NETWORK, 0, 3).solve(),
+            lambda: reductions.MaxFlowAsCirculation.of(NETWORK, 0, 4).solve(),
+        ),
+        "VertexFlow": Sample(
+            lambda: reductions.VertexCapacities.of(NETWORK, {1: 1}, 0, 3).solve(),
+            lambda: reductions.VertexCapacities.of(NETWORK, {1: 2}, 0, 3).solve(),
+        ),
+        "PricedAssignment": Sample(
+            lambda: reductions.AssignmentAsTransport.of([[1, 2], [4, 4]]).solve(),
+            lambda: reductions.AssignmentAsTransport.of([[3, 2], [1, 4]]).solve(),
+        ),
+        "ProjectSelection": _both(reductions.select_projects, ([3, -1], [(0, 1)]), ([3, -2, 4], [(0, 1)])),
+        "RoundedMatrix": _both(
+            reductions.round_matrix, ([[0.5, 1.25], [0.75, 0.5]],), ([[0.5, 2.25], [0.25, 0.5]],)
+        ),
+        "Denoised": _both(vision.denoise, (IMAGE, 0.1), (1 - IMAGE, 0.3), levels=4),
+        "Labelling": _both(
+            vision.alpha_expansion,
+            (np.arange(12).reshape(3, 2, 2), vision.potts(3), 1),
+            (np.arange(12)[::-1].reshape(3, 2, 2), vision.potts(3), 1),
+        ),
+        "GraphLabelling": _both(vision.label_graph, (GRAPH_ENERGY,), (OTHER_GRAPH_ENERGY,)),
+        "EnergyMinimum": _both(vision.minimize_energy, (ENERGY,), (OTHER_ENERGY,)),
+        "LabelSegmentation": _both(vision.segment_labels, (np.eye(4), seeds), (np.eye(4), seeds[::-1])),
+        "Segmentation": _both(
+            vision.segment, (IMAGE, IMAGE == 1, IMAGE == 0), (1 - IMAGE, IMAGE == 1, IMAGE == 0)
+        ),
+        "GrabCut": _both(
+            vision.grabcut,
+            (np.eye(8), vision.box((8, 8), (2, 2), (6, 6))),
+            (np.eye(8), vision.box((8, 8), (1, 2), (6, 6))),
+        ),
+        "Stereo": _both(vision.match_stereo, (IMAGE, IMAGE, 1), (IMAGE, 1 - IMAGE, 1)),
+        "OpticalFlow": _both(
+            vision.find_optical_flow, (IMAGE, IMAGE), (IMAGE, 1 - IMAGE), max_displacement=1
+        ),
+        "UnwrappedPhase": _both(vision.unwrap_phase, (5 * IMAGE,), (7 * IMAGE,)),
+        "RegionCutResult": _both(
+            preflow.distributed.grid_cut, (*map(np.array, GRID), 2), (*map(np.array, GRID), 1), regions=2
+        ),
+        "RegionMinCutResult": Sample(
+            lambda: preflow.distributed.min_cut(NETWORK, 0, 3, partition=[0, 0, 1, 1, 1]),
+            lambda: preflow.distributed.min_cut(NETWORK, 0, 4, partition=[0, 0, 1, 1, 1]),
+        ),
+    }
+
+
+def fields_of(result: Any) -> list[str]:
+    """Return the names of all fields, also of private ones; what a property has cached is none."""
+    if dataclasses.is_dataclass(result):
+        return [field.name for field in dataclasses.fields(result)]
+    return sorted(vars(result))
+
+
+class Damage(NamedTuple):
+    """A value that takes the place of a field's, and what it is."""
+
+    what: str
+    value: Any
+
+
+#: Values of which no field has all; where it has one, it is left out.
+JUNK = (
+    None, "garbage", object(), float("nan"), float("inf"), -float("inf"), -1, 2**63 - 1, -(2**63), 10**400,
+    0.5, [], {}, (), np.zeros(0), np.zeros((2, 2)), np.zeros((), dtype=np.int64),
+    np.array(["a", None], dtype=object),
+)  # fmt: skip
+#: What single entries of arrays become.
+INTEGERS = (-1, 2**31, 2**63 - 1, -(2**63), 2**62)
+REALS = (float("nan"), float("inf"), -float("inf"), 1e18, -1e300)
+#: Entries of an array that are changed, one at a time.
+MOST_ENTRIES = 4
+
+
+def damages(value: Any, other: Any) -> Iterator[Damage]:
+    """Yield what may take the place of a field's value; `other` is that of another instance."""
+    for junk in JUNK:
+        if not _same(junk, value):
+            yield Damage(f"{type(junk).__name__} {str(junk)[:20]}", junk)
+    if not _same(other, value):
+        yield Damage("that of another instance", other)
+    if isinstance(value, np.ndarray):
+        yield from _damaged_arrays(value)
+    elif isinstance(value, int | float | np.number) and not isinstance(value, bool):
+        for changed in (value + 1, value - 1, -value, value * 2, value + 0.25):
+            if changed != value:
+                yield Damage(f"{changed} for {value}", changed)
+    elif isinstance(value, bool | np.bool_):
+        yield Damage(f"{not value}", not value)
+    elif isinstance(value, list | tuple) and type(value) in (list, tuple) and len(value):
+        for what, changed in (("shorter", value[:-1]), ("twice", value + value), ("reversed", value[::-1])):
+            if not _same(changed, value):
+                yield Damage(what, changed)
+
+
+def _same(one: Any, other: Any) -> bool:
+    if one is other:
+        return True
+    if isinstance(one, np.ndarray) and one.ndim == 0 and isinstance(other, int | float):
+        return bool(one == other)
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, np.ndarray):
+        return one.dtype == other.dtype and np.array_equal(one, other)
+    if isinstance(one, list | tuple):
+        return len(one) == len(other) and all(map(_same, one, other))
+    if isinstance(one, int | float | str):
+        return one == other
+    try:
+        return pickle.dumps(one) == pickle.dumps(other)
+    except (TypeError, AttributeError, pickle.PicklingError):
+        return False
+
+
+def _damaged_arrays(values: np.ndarray) -> Iterator[Damage]:
+    for kind in (np.float64, np.int64, np.int8, np.bool_, np.uint64, object, np.complex128):
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            changed = values.astype(kind)
+        if not np.array_equal(changed, values):
+            yield Damage(f"dtype {np.dtype(kind)}", changed)
+    shapes = [values[None]]
+    if values.ndim:
+        shapes += [values[:-1], values[:0], np.concatenate([values, values]), values[..., None]]
+        if len(values) > 1:
+            shapes.append(values[:1])
+        shapes += [values.reshape(-1)[0]] if values.size else []
+    for each in shapes:
+        if np.shape(each) != values.shape:
+            yield Damage(f"shape {np.shape(each)}", np.asarray(each))
+    flat = values.reshape(-1)
+    for at in range(min(len(flat), MOST_ENTRIES)):
+        for entry in _entries(flat[at]):
+            changed = flat.copy()
+            try:
+                with np.errstate(all="ignore"):
+                    changed[at] = entry
+            except OverflowError:
+                continue
+            if not np.array_equal(changed, flat):
+                yield Damage(f"entry {at} is {entry}", changed.reshape(values.shape))
+    for at in range(1, min(len(flat), MOST_ENTRIES)):
+        if flat[at] != flat[0]:
+            changed = flat.copy()
+            changed[[0, at]] = changed[[at, 0]]
+            yield Damage(f"entries 0 and {at} swapped", changed.reshape(values.shape))
+
+
+def _entries(value: Any) -> list[Any]:
+    if isinstance(value, np.bool_):
+        return [not value]
+    if isinstance(value, np.floating | float):
+        return [*REALS, value + 1, value - 1, -value, value * (1 + 2.0**-20)]
+    if isinstance(value, np.integer | int):
+        return [*INTEGERS, int(value) + 1, int(value) - 1, -int(value)]
+    return [None, "x"]
+
+
+def damaged(result: Any, name: str, value: Any) -> Any:
+    """Return a copy of a result with another value in one field, whatever its constructor says."""
+    changed = copy.copy(result)
+    object.__setattr__(changed, name, value)
+    return changed
