@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -15,6 +17,7 @@ from preflow import reductions, vision
 from preflow.drawing.axes import MOST_ARCS, MOST_VERTICES
 from preflow.drawing.layout import by_springs, in_layers
 from preflow.errors import InvalidInputError, MissingDependencyError
+from preflow.solving.result import HEADLINES, NOT_OPTIMAL, BoundedResult
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("agg")
@@ -277,3 +280,54 @@ def test_labels_are_never_formulas(tmp_path: Any) -> None:
         assert found, kind
         assert not any(text.get_parse_math() for text in found), kind
         plt.close(axes.figure)
+
+
+#: Results of limits: a search that ends before it has begun to settle.
+LIMITED: dict[str, Callable[[], Any]] = {
+    "labelling": lambda: vision.alpha_expansion(RNG.random((3, 5, 6)), 1 - np.eye(3), max_sweeps=0),
+    "labels": lambda: vision.segment_labels(
+        TEXTURE, np.eye(12, 24, dtype=int) + 2 * np.eye(12, 24, 5, int), max_sweeps=0
+    ),
+    "graph labels": lambda: vision.label_graph(
+        vision.GraphLabelEnergy(RNG.random((2, 3)), [0, 1], [1, 2], 1 - np.eye(2)), max_sweeps=0
+    ),
+    "stereo": lambda: vision.match_stereo(TEXTURE[:, :20], TEXTURE[:, 2:22], 4, max_sweeps=0),
+    "motion": lambda: vision.find_optical_flow(
+        TEXTURE[:, :20], TEXTURE[:, 1:21], max_displacement=2, max_sweeps=1, time_limit=1e-9
+    ),
+}
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_a_picture_says_that_a_result_is_not_optimal(name: str) -> None:
+    result = RESULTS[name]()
+    if not isinstance(result, BoundedResult) or name == "batch of one network":  # it draws its item
+        return
+    assert result.status == "optimal"
+    assert not result.plot().get_title()
+    for status in NOT_OPTIMAL:
+        changed = copy.copy(result)
+        object.__setattr__(changed, "status", status)
+        assert changed.plot().get_title() == HEADLINES[status]
+        for text in (repr(changed), changed._repr_html_()):
+            assert HEADLINES[status] in text or status in text
+        plt.close("all")
+
+
+@pytest.mark.parametrize("name", LIMITED)
+def test_a_picture_says_that_a_search_has_not_converged(name: str) -> None:
+    result = LIMITED[name]()
+    assert result.plot().get_title() == "not converged"
+    assert "not converged" in repr(result)
+
+
+def test_pictures_of_cuts_that_were_stopped() -> None:
+    segmented = segmentation()
+    cut = copy.copy(segmented.cut)
+    object.__setattr__(cut, "status", "time-limit")
+    stopped = dataclasses.replace(segmented, cut=cut)
+    denoised = RESULTS["denoised"]()
+    late = dataclasses.replace(denoised, cuts=(*denoised.cuts[:-1], cut))
+    for result in (stopped, late):
+        assert result.plot().get_title() == "stopped at the time limit"
+        assert "stopped at the time limit" in repr(result)

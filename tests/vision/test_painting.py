@@ -552,3 +552,13 @@ def test_a_stroke_on_a_megapixel_is_solved_faster_than_anew() -> None:
     start = time.perf_counter()
     segment(image, painting.labels == 1, painting.labels == 2, threads=1)
     assert seconds < (time.perf_counter() - start) / 3
+
+
+def test_the_box_cannot_be_written_to() -> None:
+    painting = Painting(np.eye(8))
+    assert painting.box_mask is None
+    painting.set_box((1, 1), (5, 5))
+    for each in (painting, copy.deepcopy(painting)):
+        with pytest.raises(ValueError, match="read-only"):
+            each.box_mask[0, 0] = True
+        assert each.box_mask.sum() == 25

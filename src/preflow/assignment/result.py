@@ -160,7 +160,9 @@ class AssignmentResult(BoundedResult):
         check_cells(self.costs.shape[1:])
         row, column = (self._by_item(side)[0] for side in (self.row, self.column))
         costs = self.costs.on_host() if isinstance(self.costs, DeviceCosts) else self.costs
-        return draw_costs(ax, shown_matrix(costs), row[row >= 0], column[row >= 0], self.costs.labels)
+        return self._labelled(
+            draw_costs(ax, shown_matrix(costs), row[row >= 0], column[row >= 0], self.costs.labels)
+        )
 
     @cached_property
     def gap(self) -> Number:

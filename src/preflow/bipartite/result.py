@@ -15,7 +15,7 @@ from ..certify.matching import check_cover, check_matching
 from ..drawing.pairs import draw_two_columns
 from ..graph.bipartite import BipartiteGraph
 from ..graph.edge_tables import data_frame, labels_of
-from ..solving.result import BoundedResult
+from ..solving.result import HEADLINES, BoundedResult
 from ..stats import MatchingStats
 from .cover import VertexCover, koenig_cover, trivial_cover
 from .match_arrays import Matching
@@ -152,7 +152,7 @@ class MatchingResult(BoundedResult):
         labels = self.graph.row_labels, self.graph.column_labels
         edges = row, graph.rows.neighbour
         chosen = here.row_match[row] == graph.rows.neighbour
-        return draw_two_columns(ax, graph.shape, edges, chosen, covered, labels)
+        return self._labelled(draw_two_columns(ax, graph.shape, edges, chosen, covered, labels))
 
     def verify(self) -> None:
         """Prove the matching maximum, independently of the solver, in linear time.
@@ -177,5 +177,5 @@ class MatchingResult(BoundedResult):
         rows, columns = self.graph.shape
         size = f"{self.cardinality:,} of {rows:,} rows and {columns:,} columns matched"
         if self.status != "optimal":
-            size = f"stopped at the time limit, {size}, at most {self.upper_bound:,} can be"
+            size = f"{HEADLINES[self.status]}, {size}, at most {self.upper_bound:,} can be"
         return f"<MatchingResult: {size}, {self._how()}>"

@@ -45,7 +45,9 @@ def axes_for(ax: Axes | None, *, size: tuple[float, float] = (6.4, 4.8)) -> Axes
 
 
 def say(axes: Axes, text: str) -> Axes:
-    """Write above a picture that what it shows is not optimal, and return the axes."""
+    """Write above a picture why what it shows is not optimal, if there is a reason, and return the axes."""
+    if not text:
+        return axes
     axes.set_title(text, fontsize=9, color=RED, parse_math=False)
     return axes
 

@@ -227,7 +227,7 @@ class GeneralMatchingResult(BoundedResult):
         weights = [] if graph.weight is None else graph.weight.tolist()
         texts = [number(weight) for weight in weights] or [""] * graph.num_edges
         colours = matched_colours(self._mate >= 0)
-        return draw_graph(ax, graph.tail, graph.head, chosen, texts, graph.labels, colours)
+        return self._labelled(draw_graph(ax, graph.tail, graph.head, chosen, texts, graph.labels, colours))
 
     def verify(self) -> None:
         """Prove the matching best, independently of the solver, in nearly linear time.

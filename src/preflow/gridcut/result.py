@@ -89,7 +89,7 @@ class GridCutResult(BoundedResult):
         MissingDependencyError
             Matplotlib is not installed.
         """
-        return draw_regions(ax, plane_of(self.network.to_host(self.labels)))
+        return self._labelled(draw_regions(ax, plane_of(self.network.to_host(self.labels))))
 
     @reading_fields()
     def verify(self) -> None:

@@ -259,7 +259,7 @@ class MinCutResult(BoundedResult):
             capacity = np.where(flow < 0, network.reverse_capacity, capacity)
         texts = flow_texts(flow, capacity)
         arcs = Arcs(network.tail, network.head, flow, texts, in_cut)
-        return draw_flow(ax, arcs, network.labels, colours, self.sources, self.sinks)
+        return self._labelled(draw_flow(ax, arcs, network.labels, colours, self.sources, self.sinks))
 
     def _shown_flow(self) -> AnyArray:
         """Return the flow that `plot` draws."""

@@ -172,7 +172,7 @@ class MinCostFlowResult(BoundedResult):
         ]
         arcs = Arcs(network.tail, network.head, flow, texts, np.zeros(network.num_arcs, dtype=bool))
         ends = np.flatnonzero(supply > 0), np.flatnonzero(supply < 0)
-        return draw_flow(ax, arcs, network.labels, supply_colours(supply), *ends)
+        return self._labelled(draw_flow(ax, arcs, network.labels, supply_colours(supply), *ends))
 
     def verify(self) -> None:
         """Prove the flow optimal, independently of the solver, in linear time.

@@ -122,7 +122,7 @@ class BoundedResult(ReadOnlyArrays):
 
     def _labelled(self, axes: Axes) -> Axes:
         """Return the axes of a picture, which says above it where the result is not optimal."""
-        return axes if self.status == "optimal" else say(axes, HEADLINES[self.status])
+        return say(axes, HEADLINES.get(self.status, ""))
 
     def _raise_not_optimal(self) -> NoReturn:
         raise NotOptimalError(

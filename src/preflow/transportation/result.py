@@ -210,7 +210,7 @@ class TransportResult(BoundedResult):
         plan = np.zeros(self.costs.shape[1:])
         row, column, mass = self._plan()
         plan[row, column] = mass
-        return draw_plan(ax, plan, self.costs.labels)
+        return self._labelled(draw_plan(ax, plan, self.costs.labels))
 
     def sparse(self) -> scipy.sparse.csr_array:
         """Return the plan as a sparse matrix, shape (rows, columns)."""

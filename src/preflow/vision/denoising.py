@@ -25,6 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..arrays import Array, DType
 from ..certify.fields import check_kind, checked_number
 from ..checks import check_integer, check_number, check_word
+from ..drawing.axes import say
 from ..drawing.images import draw_picture, plane_of
 from ..errors import InvalidInputError, VerificationError
 from ..graph.contrast import finite_array
@@ -40,6 +41,7 @@ from ..method_names import DeviceName, GridMethodName
 from ..progress import Reporter
 from ..solving.deadline import Deadline
 from ..solving.read_only import ReadOnlyArrays
+from ..solving.result import HEADLINES, Status
 from ..stats import SolveStats
 from .pictures import middle_slice, png, stretched
 from .segmentation import ALL_AROUND
@@ -83,7 +85,7 @@ class Denoised(ReadOnlyArrays):
     _channel_axis: int | None
 
     @property
-    def status(self) -> str:
+    def status(self) -> Status:
         """Whether all cuts are "optimal", or one was stopped by its "time-limit"."""
         return next((cut.status for cut in self.cuts if cut.status != "optimal"), "optimal")
 
@@ -143,11 +145,13 @@ class Denoised(ReadOnlyArrays):
             image = plane_of(image)
         elif image.dtype != np.uint8:
             image = stretched(image.astype(np.float64))
-        return draw_picture(ax, image)
+        return say(draw_picture(ax, image), HEADLINES.get(self.status, ""))
 
     def __repr__(self) -> str:
         shape = " x ".join(map(str, self.image.shape))
-        return f"<Denoised: {shape} {self.image.dtype}, energy {self.energy:,.6g}, {len(self.cuts)} cuts>"
+        stopped = "" if self.status == "optimal" else f", {HEADLINES[self.status]}"
+        energy = f"energy {self.energy:,.6g}, {len(self.cuts)} cuts"
+        return f"<Denoised: {shape} {self.image.dtype}, {energy}{stopped}>"
 
     def _repr_png_(self) -> bytes | None:
         """Return the image; of a volume the middle slice."""

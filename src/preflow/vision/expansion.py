@@ -71,6 +71,7 @@ from ..certify.fields import (
 )
 from ..checks import check_integer
 from ..cuts import min_cut
+from ..drawing.axes import say
 from ..drawing.images import draw_regions, plane_of
 from ..errors import CapacityOverflowError, InvalidInputError, VerificationError
 from ..graph.neighbourhood import Box, pair_boxes
@@ -200,7 +201,7 @@ class Labelling(ReadOnlyArrays):
         MissingDependencyError
             Matplotlib is not installed.
         """
-        return draw_regions(ax, plane_of(self.labels))
+        return say(draw_regions(ax, plane_of(self.labels)), "" if self.converged else "not converged")
 
     def __repr__(self) -> str:
         shape = " x ".join(map(str, self.labels.shape))

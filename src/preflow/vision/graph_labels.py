@@ -29,6 +29,7 @@ from ..certify.fields import (
     checked_number,
 )
 from ..checks import check_integer
+from ..drawing.axes import say
 from ..drawing.networks import draw_graph, label_colours
 from ..errors import CapacityOverflowError, InvalidInputError, VerificationError
 from ..graph.network import check_ends, exact_sum, vertex_ids
@@ -322,7 +323,8 @@ class GraphLabelling(DrawnResult):
         """Draw the graph with a colour for each label; edges between two labels are red."""
         tail, head = self.energy_terms.tail, self.energy_terms.head
         apart = self.labels[tail] != self.labels[head]
-        return draw_graph(ax, tail, head, apart, [""] * len(apart), None, label_colours(self.labels))
+        axes = draw_graph(ax, tail, head, apart, [""] * len(apart), None, label_colours(self.labels))
+        return say(axes, "" if self.converged else "not converged")
 
 
 def label_graph(

@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..arrays import Array, Spacing
 from ..certify.fields import check_kind, checked_host_array
 from ..checks import check_integer, check_number, check_word
+from ..drawing.axes import say
 from ..drawing.images import draw_regions, plane_of
 from ..errors import CapacityOverflowError, InvalidInputError, VerificationError
 from ..graph.contrast import contrast_capacity
@@ -145,7 +146,8 @@ class LabelSegmentation(ReadOnlyArrays):
         MissingDependencyError
             Matplotlib is not installed.
         """
-        return draw_regions(ax, plane_of(np.asarray(self.labels)))
+        axes = draw_regions(ax, plane_of(np.asarray(self.labels)))
+        return say(axes, "" if self.labelling.converged else "not converged")
 
     def __repr__(self) -> str:
         shape = " x ".join(map(str, self.labels.shape))

@@ -223,7 +223,9 @@ class Painting:
 
     @property
     def box_mask(self) -> NDArray[np.bool_] | None:
-        """True in the box that the object lies in; None without a box."""
+        """True in the box that the object lies in; None without a box. It cannot be written to."""
+        if self._box is not None:
+            self._box.flags.writeable = False  # here, so that this holds for copies, too
         return self._box
 
     @property

@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..arrays import AnyArray, Array, Connectivity, Restorer, Spacing
 from ..certify.fields import check_kind, checked_host_array
 from ..checks import check_integer, check_number, check_word
+from ..drawing.axes import say
 from ..drawing.images import draw_picture, plane_of
 from ..errors import CapacityOverflowError, InvalidInputError, VerificationError
 from ..graph.contrast import contrast_capacity, finite_array
@@ -35,6 +36,7 @@ from ..gridcut.result import GridCutResult
 from ..method_names import DeviceName, GridMethodName
 from ..progress import Reporter
 from ..solving.read_only import ReadOnlyArrays
+from ..solving.result import HEADLINES
 from ..stats import SolveStats
 from .colour_models import Palette
 from .pictures import middle_slice, overlay, png
@@ -146,7 +148,8 @@ class Segmentation(ReadOnlyArrays):
         """
         mask = plane_of(np.asarray(self.mask))
         seeds = plane_of(self.foreground), plane_of(self.background)
-        return draw_picture(ax, overlay(mask.astype(np.uint8) * 255, mask, seeds=seeds))
+        axes = draw_picture(ax, overlay(mask.astype(np.uint8) * 255, mask, seeds=seeds))
+        return say(axes, HEADLINES.get(self.cut.status, ""))
 
     def _repr_png_(self) -> bytes | None:
         """Return the object in white with the seeds in their colours; of a volume the middle slice."""

@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..arrays import Array
 from ..certify.fields import check_kind, check_seconds, checked_host_array
 from ..checks import as_float, check_integer, check_number, check_positive
+from ..drawing.axes import say
 from ..drawing.images import draw_with_bar
 from ..errors import InvalidInputError, VerificationError
 from ..method_names import DeviceName, FlowMethodName, GridMethodName
@@ -108,6 +109,11 @@ class Stereo(ReadOnlyArrays):
             if not np.array_equal(found, expected):
                 raise VerificationError(f"{name} does not follow from the labellings")
 
+    @property
+    def converged(self) -> bool:
+        """Whether no expansion lowers the energy of the labelling of either view."""
+        return self.left.converged and (self.right is None or self.right.converged)
+
     def plot(self, *, ax: Axes | None = None) -> Axes:
         """Draw the disparities, with a colour bar in pixels.
 
@@ -125,15 +131,17 @@ class Stereo(ReadOnlyArrays):
         MissingDependencyError
             Matplotlib is not installed.
         """
-        return draw_with_bar(ax, self.disparity.astype(np.float64), "disparity in pixels")
+        axes = draw_with_bar(ax, self.disparity.astype(np.float64), "disparity in pixels")
+        return say(axes, "" if self.converged else "not converged")
 
     def __repr__(self) -> str:
         height, width = self.disparity.shape
         low, high = self.disparity.min(), self.disparity.max()
         seconds = solving_seconds(self.seconds)
+        state = "" if self.converged else ", not converged"
         return (
             f"<Stereo: {height} x {width} pixels, disparities {low:.3g} to {high:.3g}, "
-            f"{self.occluded.mean():.1%} occluded, {seconds:.3g} s>"
+            f"{self.occluded.mean():.1%} occluded{state}, {seconds:.3g} s>"
         )
 
     def _repr_png_(self) -> bytes | None:

@@ -115,7 +115,9 @@ class GridCutBatchResult(BoundedResult):
         MissingDependencyError
             Matplotlib is not installed.
         """
-        return draw_sheet(ax, [plane_of(labels) for labels in self.network.to_host(self.labels)])
+        return self._labelled(
+            draw_sheet(ax, [plane_of(labels) for labels in self.network.to_host(self.labels)])
+        )
 
     def __len__(self) -> int:
         return self.network.shape[0]

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...certify.fields import check_count, check_kind, check_seconds, checked_host_array
 from ...checks import check_integer, check_number, check_positive, check_word
+from ...drawing.axes import say
 from ...drawing.images import draw_motion
 from ...errors import InvalidInputError, VerificationError
 from ...method_names import AssignmentMethodName, DeviceName, GridMethodName
@@ -119,6 +120,11 @@ class OpticalFlow(ReadOnlyArrays):
         ):
             raise VerificationError("the flow does not follow from the displacements")
 
+    @property
+    def converged(self) -> bool:
+        """Whether no expansion lowers the energy of the labelling, if there is one."""
+        return self.labelling is None or self.labelling.converged
+
     def plot(self, *, ax: Axes | None = None) -> Axes:
         """Draw the flow in colours, beside it the colour wheel with the speed of its full colours.
 
@@ -140,14 +146,16 @@ class OpticalFlow(ReadOnlyArrays):
         """
         largest = float(np.hypot(*self.flow).max())
         wheel = flow_picture(np.zeros((2, WHEEL, WHEEL)), wheel=WHEEL)
-        return draw_motion(ax, flow_picture(self.flow, largest=largest), wheel, largest)
+        axes = draw_motion(ax, flow_picture(self.flow, largest=largest), wheel, largest)
+        return say(axes, "" if self.converged else "not converged")
 
     def __repr__(self) -> str:
         _, height, width = self.flow.shape
         mean = float(np.hypot(*self.flow).mean())
         seconds = solving_seconds(self.seconds)
         return (
-            f"<OpticalFlow: {height} x {width} pixels, {mean:.3g} on average, {self.method}, {seconds:.3g} s>"
+            f"<OpticalFlow: {height} x {width} pixels, {mean:.3g} on average, {self.method}"
+            f"{'' if self.converged else ', not converged'}, {seconds:.3g} s>"
         )
 
     def _repr_png_(self) -> bytes | None:
