@@ -12,11 +12,18 @@ from typing import Any
 import numpy as np
 
 import preflow
-from preflow.errors import CostOverflowError, InfeasibleMatchingError, PreflowError, VerificationError
+from preflow.errors import (
+    CostOverflowError,
+    InfeasibleMatchingError,
+    InvalidInputError,
+    PreflowError,
+    VerificationError,
+)
+from preflow.reductions import chinese_postman, general_b_matching, minimum_weight_edge_cover, t_join
 
 from .corruption import AMOUNTS, mutated
 from .harness import Case, Driver, Tally, WrongError, require
-from .values import FRACTION_STYLES, INTEGER_STYLES, fraction, integer
+from .values import FRACTION_STYLES, INTEGER_STYLES, MODEST_STYLES, fraction, integer
 
 FLOAT_MAX = Fraction(sys.float_info.max)
 BUDGETS = [None, 1, 5, 64]
@@ -251,4 +258,97 @@ def check_corrupted(case: Case, result: Any, mutations: list[Case], weight: Frac
     tally["accepted, and right"] += 1
 
 
-DRIVERS = [Driver("general-matching", make, check, share=3.0)]
+def make_reductions(random: Random, quick: bool = False) -> Case:
+    n = random.randrange(1, 6)
+    kind = random.choice(["int", "float", "float"])
+    style = random.choice(["outliers", *FRACTION_STYLES] if kind == "float" else MODEST_STYLES)
+
+    def number() -> Any:
+        value = fraction(random, style) if kind == "float" else integer(random, style)
+        return -value if random.random() < 0.2 else value
+
+    edges = [[random.randrange(n), random.randrange(n)] for _ in range(random.randrange(0, 9))]
+    return {
+        "n": n,
+        "edges": edges,
+        "weights": [number() for _ in edges],
+        "float": kind == "float",
+        "odd": [v for v in range(n) if random.random() < 0.5],
+        "limit": [random.randrange(4) for _ in range(n)],
+    }
+
+
+def best_by_state(case: Case, start: Any, step: Any, sign: int) -> dict[Any, Fraction]:
+    """Return the best weight of the sets of edges that lead to each state, edge by edge."""
+    found = {start: Fraction(0)}
+    for (u, v), weight in zip(case["edges"], case["weights"], strict=True):
+        for state, total in list(found.items()):
+            after, total = step(state, u, v), total + Fraction(weight)
+            if after is not None and (after not in found or sign * total < sign * found[after]):
+                found[after] = total
+    return found
+
+
+def check_reductions(case: Case, tally: Tally) -> None:
+    graph, n = graph_of(case), case["n"]
+    odd, limit = case["odd"], case["limit"]
+    walkable = not any(weight < 0 for weight in case["weights"])
+
+    def flip(state: int, u: int, v: int) -> int:
+        return state ^ (1 << u) ^ (1 << v)
+
+    def add(state: tuple[int, ...], u: int, v: int) -> tuple[int, ...] | None:
+        more = tuple(left - (w in (u, v)) for w, left in enumerate(state))
+        return None if u == v or min(more) < 0 else more
+
+    joins = best_by_state(case, 0, flip, 1)
+    covers = best_by_state(case, 0, lambda state, u, v: state | 1 << u | 1 << v, 1)
+    most = max(best_by_state(case, tuple(limit), add, -1).values())
+    everywhere = sum(map(Fraction, case["weights"]))
+    uneven = 0
+    for u, v in case["edges"]:
+        uneven ^= (1 << u) ^ (1 << v)
+    compare(case, tally, lambda: t_join(graph, odd), joins.get(sum(1 << v for v in odd)))
+    compare(case, tally, lambda: minimum_weight_edge_cover(graph), covers.get((1 << n) - 1))
+    compare(case, tally, lambda: general_b_matching(graph, limit), most)
+    if walkable and _connected(case):
+        compare(case, tally, lambda: chinese_postman(graph), joins[uneven] + everywhere)
+
+
+def _connected(case: Case) -> bool:
+    """Whether the edges are connected."""
+    left = [set(edge) for edge in case["edges"]]
+    seen = left.pop() if left else set()
+    while near := [edge for edge in left if edge & seen]:
+        left = [edge for edge in left if not edge & seen]
+        seen = seen.union(*near)
+    return not left
+
+
+def compare(case: Case, tally: Tally, solve: Any, right: Fraction | None) -> None:
+    """Check an answer beside the exact weight; None: there is none."""
+    tally["solves"] += 1
+    try:
+        found = solve()
+    except CostOverflowError:
+        require(right is not None and abs(right) > Fraction(999, 1000) * FLOAT_MAX, "called too large")
+        return
+    except InvalidInputError as error:
+        require(right is None, "called impossible", str(error))
+        return
+    require(right is not None, "an answer where there is none")
+    assert right is not None
+    found.verify()
+    name = type(found).__name__
+    weights = [Fraction(case["weights"][i]) for i in found.edges.tolist()]
+    size = sum(map(abs, weights))
+    allowed = size * (Fraction(1, 2**40) + Fraction(len(weights), 2**53)) if case["float"] else Fraction(0)
+    require(Fraction(found.gap) <= allowed, f"{name}: a gap beyond the statement", f"{found.gap}")
+    for total in (Fraction(found.weight), sum(weights, Fraction(0))):
+        require(abs(total - right) <= Fraction(found.gap), f"{name}: wrong weight", f"{float(total)}")
+
+
+DRIVERS = [
+    Driver("general-matching", make, check, share=3.0),
+    Driver("matching-reductions", make_reductions, check_reductions),
+]

@@ -329,7 +329,8 @@ def general_b_matching(
     gadget = _copies(read, limits)
     useful = _useful(read, limits)
     # The matching has the weight of each of these edges anyway; and the heaviest one is a b-matching.
-    idle = size_of(np.ldexp(_weights(read)[useful].astype(np.float64), -_shift(read)))
+    weights = _weights(read)[useful]
+    idle = size_of(np.ldexp(weights.astype(np.float64), -_shift(weights)))
     found = matching_of_reduction(
         gadget,
         Wanted(True, False, False),
@@ -347,16 +348,16 @@ def general_b_matching(
 
 def _most_weight(graph: UndirectedGraph, limit: NDArray[np.int64], found: GeneralMatchingResult) -> Fraction:
     """Return the bound that a matching of the reduction proves for all b-matchings."""
-    shift, weights = _shift(graph), _weights(graph)[_useful(graph, limit)]
+    weights = _weights(graph)[_useful(graph, limit)]
+    shift = _shift(weights)
     idle = exact_total(np.ldexp(weights, -shift) if shift else weights)
     # Of each of the edges of the matching less than the smallest normal float is lost.
     lost = found.graph.num_vertices * Fraction(sys.float_info.min) if shift else 0
     return (Fraction(found.weight) + Fraction(found.gap) - idle + lost) * Fraction(2) ** shift
 
 
-def _shift(graph: UndirectedGraph) -> int:
+def _shift(weights: Array) -> int:
     """Return by which power of two weights are divided, so that those of all edges sum to a float."""
-    weights = _weights(graph)
     large = weights.dtype.kind == "f" and len(weights) > 0 and float(weights.max()) > LARGE
     return SHIFT if large else 0
 
@@ -379,7 +380,7 @@ def _copies(graph: UndirectedGraph, limit: NDArray[np.int64]) -> UndirectedGraph
     useful = _useful(graph, limit)
     tail, head = graph.tail[useful].astype(np.int64), graph.head[useful].astype(np.int64)
     weight = _weights(graph)[useful]
-    if shift := _shift(graph):
+    if shift := _shift(weight):
         weight = np.ldexp(weight, -shift)
     degree = np.bincount(np.concatenate([tail, head]), minlength=graph.num_vertices)
     count = np.minimum(limit, degree)
