@@ -15,6 +15,7 @@ from ..certify.matching import check_cover, check_matching
 from ..drawing.pairs import draw_two_columns
 from ..graph.bipartite import BipartiteGraph
 from ..graph.edge_tables import data_frame, labels_of
+from ..solving.read_only import make_read_only
 from ..solving.result import HEADLINES, BoundedResult
 from ..stats import MatchingStats
 from .cover import VertexCover, koenig_cover, trivial_cover
@@ -79,9 +80,10 @@ class MatchingResult(BoundedResult):
         for a graph on a GPU, too.
         """
         here = self.on_host()
-        if self.status != "optimal":
-            return trivial_cover(here.graph)
-        return koenig_cover(here.graph, here._matching)
+        optimal = self.status == "optimal"
+        cover = koenig_cover(here.graph, here._matching) if optimal else trivial_cover(here.graph)
+        make_read_only(cover)
+        return cover
 
     def pairs(self) -> list[tuple[Hashable, Hashable]]:
         """Return the matched pairs of row and column, by the caller's labels if the graph has labels."""

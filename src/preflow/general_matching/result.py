@@ -23,6 +23,7 @@ from ..errors import CostOverflowError, VerificationError
 from ..graph.edge_tables import data_frame, labels_of
 from ..graph.scaling import is_close
 from ..graph.undirected import UndirectedGraph
+from ..solving.read_only import make_read_only
 from ..solving.result import BoundedResult
 from .integer_weights import WeightProof, finer_weights, integer_weights
 from .solution import BlossomDuals, DualStep
@@ -165,7 +166,9 @@ class GeneralMatchingResult(BoundedResult):
                 inside[node - n].append(v)
                 node = parent[node]
         pairs = zip(inside, self.duals.blossom.tolist(), strict=True)
-        return tuple(Blossom(np.array(vertices), dual / 2) for vertices, dual in pairs if dual > 0)
+        found = tuple(Blossom(np.array(vertices), dual / 2) for vertices, dual in pairs if dual > 0)
+        make_read_only(found)
+        return found
 
     def pairs(self) -> list[tuple[Hashable, Hashable]]:
         """Return the pairs, with the caller's labels, by the lower vertex of each."""

@@ -23,6 +23,7 @@ from ..graph.cost_network import CostNetwork, as_cost_network
 from ..mincost.result import MinCostFlowResult
 from ..solving.call import Arguments
 from ..solving.drawn import DrawnResult
+from ..solving.read_only import make_read_only
 from .base import CostReduction, check_fits, two_way_arcs, vertex_numbers
 from .most_for_least import max_flow_min_cost
 
@@ -276,6 +277,7 @@ class PathsAsMinCostFlow(CostReduction[CheapPaths]):
         start, end = self.source % n, self.sink % n
         found = tuple(_without_loops(steps, walk, end) for walk in _walks(steps, start, end, n))
         arcs = tuple(steps.arc[path] for path in found)
+        make_read_only(arcs)
         names = given.labels or range(n)
         vertices = tuple(tuple(names[v] for v in [start, *steps.head[path].tolist()]) for path in found)
         costs = tuple(exact_dot(given.cost[path], np.ones(len(path), dtype=np.int64)) for path in arcs)

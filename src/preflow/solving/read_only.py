@@ -28,8 +28,17 @@ class ReadOnlyArrays:
     def __setstate__(self, state: dict[str, object]) -> None:
         self.__dict__.update(state)
         for name, value in state.items():
-            if isinstance(value, np.ndarray) and not name.startswith("_"):
-                value.flags.writeable = False
+            if not name.startswith("_"):
+                make_read_only(value)
+
+
+def make_read_only(value: object) -> None:
+    """Make an array read-only, or all arrays in a tuple or a dictionary."""
+    if isinstance(value, np.ndarray):
+        value.flags.writeable = False
+    elif isinstance(value, tuple | dict):
+        for each in value.values() if isinstance(value, dict) else value:
+            make_read_only(each)
 
 
 def _damage_found(proof: Callable[..., None]) -> Callable[..., None]:

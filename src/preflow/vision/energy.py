@@ -37,6 +37,7 @@ from ..maxflow.result import MinCutResult
 from ..method_names import DeviceName, FlowMethodName
 from ..progress import Reporter
 from ..solving.deadline import Deadline
+from ..solving.read_only import ReadOnlyArrays
 from ..solving.result import BoundedResult, Status
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ NO_TERMS: Any = ()
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
-class BinaryEnergy:
+class BinaryEnergy(ReadOnlyArrays):
     """The sum of terms on one, two and three variables, each 0 or 1.
 
     Parameters
