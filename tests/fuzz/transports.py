@@ -202,7 +202,8 @@ def check(case: Case, tally: Tally) -> None:
             require(right, "wrong cost", f"{result.value}, not {exact.cost}")
             continue
         tally[result.status] += 1
-        if math.isfinite(result.gap) or not case["reduction"]:
+        # Prices past float64 prove nothing.
+        if math.isfinite(result.gap) or not (case["reduction"] or largest > 1e300):
             check_floats(result, exact)
 
 

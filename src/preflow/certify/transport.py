@@ -91,7 +91,8 @@ def least_less_price(costs: TransportCosts, item: int, v: Array, threads: int = 
     _check_range(costs, item, v)
     if isinstance(costs, SparseCosts):
         least: Array = np.full(n, np.inf) if costs.dtype.kind == "f" else np.full(n, INT64_MAX)
-        np.minimum.at(least, costs.row, costs.values - v[costs.column])
+        with np.errstate(over="ignore"):
+            np.minimum.at(least, costs.row, costs.values - v[costs.column])
         return least
     least = np.empty(n, dtype=np.result_type(v.dtype, np.float64 if costs.dtype.kind == "f" else np.int64))
     step = max(1, CHUNK // max(m, 1))

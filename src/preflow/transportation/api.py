@@ -314,7 +314,7 @@ class TransportCall(Call[Any]):
             host = on_host(costs, 0)
             again = Refinement(host, given, masses, exponent, self.control)
             answer = again.refined(answer)
-            finished = answer.close or not self.control.stopped
+            finished = answer.proof.close or not self.control.stopped
         proof = answer.proof
         status = self.control.status(self.method, finished, close=proof.close)
         lower = proof.cost if status == "optimal" else min(proof.bound, proof.cost)

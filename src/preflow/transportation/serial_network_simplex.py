@@ -225,6 +225,8 @@ class Pricing:
         largest: float = max(-self.extremes[0], self.extremes[1])
         self.rounding = rounding or Rounding(largest)
         self.exponent: int | None = None
+        #: Whether prices were too large for float64.
+        self.overflowed = False
         if costs.dtype.kind == "f":
             largest = self.rounding.limit
             bits = min(COST_BITS, 60 - vertices.bit_length())
@@ -291,7 +293,9 @@ class Pricing:
             found = np.ldexp(potential.astype(np.float64), -self.exponent)
             if base.u is not None and base.v is not None:
                 found = found + np.concatenate([base.u, base.v])
-        found = np.clip(found, -sys.float_info.max, sys.float_info.max)
+        if not np.isfinite(found).all():
+            self.overflowed = True
+            found = np.clip(found, -sys.float_info.max, sys.float_info.max)
         return found[: self.n], found[self.n :]
 
     def potentials(self, u: Array, v: Array) -> NDArray[np.int64]:
@@ -475,6 +479,11 @@ class ColumnGeneration:
             limit = -u - pricing.kind(pricing.tolerance)
         return pricing.cheapest(v, limit, self.options.added)
 
+    def add_by_integers(self) -> int:
+        """List the pairs of negative integer reduced cost: floats do not hold the prices."""
+        every = np.arange(self.pricing.m)
+        return sum(self.add(np.full(len(every), row), every) for row in range(self.pricing.n))
+
     def allowed_columns(self, rows: Array) -> AnyArray:
         """Return to which columns some rows may send, as a mask."""
         return np.isfinite(self.costs.at(0, rows[:, None], np.arange(self.pricing.m))).any(axis=0)
@@ -491,7 +500,9 @@ class ColumnGeneration:
             control.check_wanted()
             control.counts[PHASES] += np.uint64(1)
             row, column = self.more_pairs(simplex.potential)
-            if control.stopped or not self.add(row, column):
+            if control.stopped:
+                break
+            if not self.add(row, column) and not (self.pricing.overflowed and self.add_by_integers()):
                 self.refused = len(row) > 0
                 break
             ending = simplex.run(control.monitor())
@@ -536,6 +547,10 @@ class AllPairs(ColumnGeneration):
     def more_pairs(self, potential: NDArray[np.int64]) -> tuple[Array, Array]:
         """Return no pairs."""
         return self.row[:0], self.column[:0]
+
+    def add_by_integers(self) -> int:
+        """List no pairs."""
+        return 0
 
     def allowed_columns(self, rows: Array) -> AnyArray:
         """Return to which columns some rows may send, as a mask."""
