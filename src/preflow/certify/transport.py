@@ -304,8 +304,10 @@ def cost_of_rest(
         return math.inf
     path, rows, columns = len(left) + len(right), np.flatnonzero(left), np.flatnonzero(right)
     sums = np.cumsum(left[rows]), np.cumsum(right[columns])
-    sent = max(float(part[-1]) if len(part) else 0.0 for part in sums)
-    detour = sent
+    sent, arriving = (float(part[-1]) if len(part) else 0.0 for part in sums)
+    if abs(sent - arriving) > path * UNIT * sent:
+        return math.inf  # floats do not hold the rest of the largest mass
+    detour = 0.0
     if len(rows) and len(columns):
         meet = np.union1d(*sums)
         first, second = (np.minimum(np.searchsorted(part, meet), len(part) - 1) for part in sums)
@@ -496,10 +498,10 @@ def exact_least(
     _, n, m = costs.shape
     found = np.full(n, np.inf)
     if isinstance(costs, SparseCosts):
-        net = costs.values - v[costs.column]
-        places = np.flatnonzero(net == high[costs.row])
-        rows, columns = costs.row[places], costs.column[places].astype(np.int64)
-        np.minimum.at(found, rows, two_sum(costs.values[places], -v[columns])[1])
+        with np.errstate(over="ignore", invalid="ignore"):
+            places = np.flatnonzero(costs.values - v[costs.column] == high[costs.row])
+            rows, columns = costs.row[places], costs.column[places].astype(np.int64)
+            np.minimum.at(found, rows, two_sum(costs.values[places], -v[columns])[1])
         return high, np.where(np.isfinite(high), found, 0.0)
     step = max(1, CHUNK // max(m, 1))
     spread = 0.0
