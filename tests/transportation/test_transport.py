@@ -243,3 +243,50 @@ def test_whole_numbers_of_float32_are_never_scaled() -> None:
 def test_masses_that_are_numbers() -> None:
     with pytest.raises(InvalidInputError, match="a has shape"):
         preflow.transport(([0], [0], [1]), 1, [1])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("kind", ["i8", "f8", "points"])
+def test_few_rows_and_many_columns(method: str, kind: str) -> None:
+    """Both orientations have one cost; each row serves more columns than it lists at first."""
+    rng = np.random.default_rng(7)
+    for n, m in ((1, 60), (3, 200), (7, 300), (30, 700)):
+        first, second = rng.integers(0, 30, (n, 2)), rng.integers(0, 30, (m, 2))
+        cost = np.abs(first[:, None] - second).sum(axis=2).astype("i8" if kind == "i8" else "f8")
+        b = rng.integers(0, 4, m)
+        a = rng.multinomial(b.sum(), np.ones(n) / n)
+        given: Any = (cost, cost.T.copy())
+        if kind == "points":
+            given = tuple(
+                preflow.PointCosts(*sides, metric="cityblock") for sides in ((first, second), (second, first))
+            )
+        wide = preflow.transport(given[0], a, b, method=method)
+        tall = preflow.transport(given[1], b, a, method=method)
+        for result in (wide, tall):
+            result.verify()
+        assert wide.cost == tall.cost
+        assert kind == "points" or wide.gap == tall.gap == 0
+
+
+def test_the_work_of_few_rows() -> None:
+    """Four times as many columns take about four times the pivots: lists are as long as a row needs."""
+    rng = np.random.default_rng(8)
+    pivots = []
+    for m in (1000, 4000):
+        cost = rng.integers(0, 1000, (10, m))
+        result = preflow.transport(cost, [m // 10] * 10, [1] * m, method="serial-network-simplex")
+        result.verify()
+        pivots.append(result.stats.pivots)
+    assert pivots[1] < 8 * pivots[0]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_stuck_row_among_many_columns(method: str) -> None:
+    """The columns that lack mass are those of the other side of the cut."""
+    cost = np.full((2, 90), np.inf)
+    cost[0, :10] = 1
+    cost[1] = 2
+    a, b = np.array([30, 60]), np.ones(90, dtype=int)
+    with pytest.raises(InfeasibleError) as caught:
+        preflow.transport(cost, a, b, method=method)
+    check_stuck(cost, a, b, caught.value.vertices)  # type: ignore[attr-defined]

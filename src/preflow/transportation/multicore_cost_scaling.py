@@ -66,7 +66,7 @@ from .serial_network_simplex import (
     ColumnGeneration,
     TransportSimplexOptions,
     north_west,
-    of_few_pairs,
+    solve_one,
 )
 from .smoothing import smoothed
 from .solution import TransportFound
@@ -237,9 +237,18 @@ class ScaledColumnGeneration(ColumnGeneration):
         if not 0 < self.a.sum() <= MOST_MASS:
             super().begin()
             return
+        if self.pricing.m <= self.options.listed:
+            # All pairs are listed: cost scaling leaves no pivots.
+            super().begin()
+            state = CostScaling(self.form(), None, LockFreeOptions(), self.control).solve()
+            if state.ending == "optimal":
+                self.start_simplex(state)
+            return
         prices, epsilon = self.list_by_smoothed_prices()
         if not self.control.stopped:
-            self.start_simplex(prices, epsilon)
+            state_found = self.state_from(prices, epsilon)
+            if state_found is not None:
+                self.start_simplex(state_found)
 
     def list_by_smoothed_prices(self) -> tuple[NDArray[np.int64], float]:
         """List the pairs that are cheap by smoothed prices; return these and epsilon, in integer costs."""
@@ -303,13 +312,10 @@ class ScaledColumnGeneration(ColumnGeneration):
         column = np.tile(every, len(parts))
         return row[row >= 0], column[row >= 0]
 
-    def start_simplex(self, prices: NDArray[np.int64], epsilon: float) -> None:
-        """Find a flow of the reduced problem, and make it the tree of the simplex, if it sends all."""
+    def start_simplex(self, state: FlowState) -> None:
+        """Make a flow of the reduced problem the tree of the simplex."""
         n, m = self.pricing.n, self.pricing.m
         row, column = self.lists[0]
-        state = self.state_from(row, column, prices, epsilon)
-        if state is None:
-            return
         used = np.flatnonzero(state.flow)
         forest = spanning_forest(row[used], column[used], state.flow[used], n, m)
         parent, by = hung_by_rows(forest.parent, forest.by, forest.mass, n)
@@ -317,19 +323,21 @@ class ScaledColumnGeneration(ColumnGeneration):
         parent[parent < 0], by[by < 0] = n + m, ARTIFICIAL
         self.simplex.start_from(parent.astype(np.uint32), by.astype(np.uint32), state.potential)
 
-    def state_from(
-        self, row: Array, column: Array, prices: NDArray[np.int64], epsilon: float
-    ) -> FlowState | None:
-        """Return a flow of the reduced problem that is optimal for epsilon; None if none sends all masses."""
-        control = self.control
-        form = StandardForm(
+    def form(self) -> StandardForm:
+        """Return the reduced problem as a minimum-cost flow."""
+        row, column = self.lists[0]
+        return StandardForm(
             row.astype(np.uint32),
             (self.pricing.n + column).astype(np.uint32),
             np.minimum(self.a[row], self.b[column]) + 1,
             self.simplex.arcs.cost[: self.simplex.end],
             np.concatenate([self.a, -self.b]),
         )
-        start = FlowState(np.zeros(len(row), dtype=np.int64), prices)
+
+    def state_from(self, prices: NDArray[np.int64], epsilon: float) -> FlowState | None:
+        """Return a flow of the reduced problem that is optimal for epsilon; None if none sends all masses."""
+        control, form = self.control, self.form()
+        start = FlowState(np.zeros(len(form.tail), dtype=np.int64), prices)
         threads = min(control.threads, len(form.supply) // VERTICES_PER_THREAD)
         if threads < MANY_THREADS:
             return CostScaling(form, start, LockFreeOptions(), control).refined(epsilon)
@@ -366,8 +374,7 @@ def solve(
     """Solve: see :class:`preflow.solving.protocol.TransportSolver`."""
     found = []
     for item in range(len(a)):
-        part = costs.one(item)
-        kind = of_few_pairs(ScaledColumnGeneration, part)
-        found.append(kind(part, (a[item], b[item]), options, control).solve())
+        masses = a[item], b[item]
+        found.append(solve_one(ScaledColumnGeneration, costs.one(item), masses, options, control))
         control.excess[:] = 1
     return found

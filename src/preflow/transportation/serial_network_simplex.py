@@ -31,7 +31,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -329,6 +329,8 @@ class Pricing:
         At most `most` of them: shape (n, most), with -1 after the last column of a row.
         """
         threads = self.control.threads
+        if self.m <= most:
+            return self._all_columns(price, limit, most)
         found = np.full((self.n, most), -1, dtype=np.int64)
         turn, stop = np.zeros(1, dtype=np.uint64), self.control.stop
         self.control.counts[ARC_SCANS] += np.uint64(self.n * self.m)
@@ -348,6 +350,17 @@ class Pricing:
                 search_rows(search, ZERO, ZERO, np.uint64(len(cost)))
 
         run_pieces(search_blocks, self.n, threads)
+        return found
+
+    def _all_columns(self, price: Array, limit: Array, most: int) -> NDArray[np.int64]:
+        """Return what :meth:`search` does where a row has no more columns than it lists."""
+        found = np.full((self.n, most), -1, dtype=np.int64)
+        with np.errstate(over="ignore"):
+            for begin, cost in self.blocks(0, self.n):
+                reduced = cost - price
+                order = np.argsort(reduced, axis=1)
+                below = np.take_along_axis(reduced, order, 1) < limit[begin : begin + len(cost), None]
+                found[begin : begin + len(cost), : self.m] = np.where(below, order, -1)
         return found
 
     def _room(self, threads: int) -> tuple[Array, Array]:
@@ -381,12 +394,30 @@ def solve(
 ) -> list[TransportFound]:
     """Solve: see :class:`preflow.solving.protocol.TransportSolver`."""
     control.excess[:] = a.sum(dtype=np.float64)
+    masses = zip(a, b, strict=True)
     return [
-        of_few_pairs(ColumnGeneration, costs.one(item))(
-            costs.one(item), (a[item], b[item]), options, control
-        ).solve()
-        for item in range(len(a))
+        solve_one(ColumnGeneration, costs.one(item), each, options, control)
+        for item, each in enumerate(masses)
     ]
+
+
+def solve_one(
+    kind: type[ColumnGeneration],
+    costs: Costs,
+    masses: tuple[NDArray[np.int64], NDArray[np.int64]],
+    options: TransportSimplexOptions,
+    control: Control,
+) -> TransportFound:
+    """Solve one item; with rows and columns exchanged if a row serves more columns than it lists."""
+    _, n, m = costs.shape
+    if isinstance(costs, SparseCosts):
+        return AllPairs(costs, masses, options, control).solve()
+    if m <= n * options.listed:
+        return kind(costs, masses, options, control).solve()
+    turned = costs.transposed()
+    if isinstance(turned, DenseCosts):
+        turned = replace(turned, values=np.ascontiguousarray(turned.values))
+    return kind(turned, masses[::-1], options, control).solve().transposed()
 
 
 class ColumnGeneration:
@@ -447,8 +478,10 @@ class ColumnGeneration:
         pricing = self.pricing
         prices = np.zeros(pricing.m, dtype=pricing.kind)
         row, column = pricing.cheapest(prices, pricing.no_limit, self.options.listed)
-        corner = north_west(self.a, self.b)
-        self.add(np.concatenate([row, corner[0]]), np.concatenate([column, corner[1]]))
+        if pricing.m > self.options.listed:
+            corner = north_west(self.a, self.b)
+            row, column = np.concatenate([row, corner[0]]), np.concatenate([column, corner[1]])
+        self.add(row, column)
 
     def begin_from(self, start: TransportFound) -> None:
         """List the pairs of a tree, and others that are cheap by its prices; start from the tree."""

@@ -45,6 +45,21 @@ class TransportFound(NamedTuple):
     reached: NDArray[np.bool_] | None = None
     parent: NDArray[np.int64] | None = None
 
+    def transposed(self) -> TransportFound:
+        """Return the same with rows and columns exchanged.
+
+        Columns that lack mass cannot get it from the other side of the cut whose rows cannot send theirs.
+        """
+        n, m = len(self.u), len(self.v)
+        reached, parent = self.reached, self.parent
+        if reached is not None:
+            reached = ~np.concatenate([reached[n:], reached[:n]])
+        if parent is not None:
+            parent = np.concatenate([parent[n:], parent[:n]])
+            parent = np.where(parent < 0, -1, (parent + m) % (n + m))
+        found = self._replace(row=self.column, column=self.row, u=-self.v, v=-self.u)
+        return found._replace(reached=reached, parent=parent)
+
 
 @dataclass(frozen=True, eq=False)
 class DevicePlans:
