@@ -296,6 +296,7 @@ def check_float_value(
     kind: str = "wrong value of floats",
     *,
     small_gap: bool = True,
+    close: float = CLOSE,
 ) -> None:
     """Check that a value is within its gap of an exact one, and that the gap is small."""
     require(value == value and abs(value) < float("inf"), "a value that is no number", repr(value))
@@ -303,7 +304,7 @@ def check_float_value(
     allowed = RELATIVE * abs(value) if gap is None else gap
     if off > allowed and off > LEAST:
         raise WrongError(kind, f"{value} is off by {_shown(off)}, gap {gap}")
-    if gap is not None and gap > LEAST and gap > CLOSE * abs(value) and small_gap:
+    if gap is not None and gap > LEAST and gap > close * abs(value) and small_gap:
         raise WrongError("a gap that is not small beside the value", f"{value} within {gap}")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from fractions import Fraction
 from functools import partial
 from random import Random
 from typing import Any
@@ -13,7 +14,7 @@ import numpy as np
 import preflow
 from preflow.errors import CapacityOverflowError, UnboundedFlowError
 
-from .flows import PERIOD, call, check_float_value, gap_of
+from .flows import CLOSE, LEAST, PERIOD, call, check_float_value
 from .harness import Case, Driver, Tally, WrongError, require
 from .oracles import INFINITE, Cut, cut_capacity, minimum_cut, scaled
 from .values import FRACTION_STYLES, INTEGER_STYLES, MODEST_STYLES, fraction, integer
@@ -26,6 +27,8 @@ OPTIONS: dict[str, dict[str, list[Any]]] = {
 }
 #: A flow between pixels of at most this, divided by the number of neighbours, is never an overflow.
 MOST_FLOW = 2**61
+#: A gap of capacities in float32 is at most this beside the value.
+SINGLE = 2.0**-19
 #: Neighbourhoods by the name of their driver.
 NEIGHBOURHOODS: dict[str, list[Any]] = {
     "grid-4": [4],
@@ -58,7 +61,7 @@ def make(random: Random, quick: bool = False, *, connectivities: list[Any], floa
     def terminals() -> list[Any]:
         return [0 if random.random() < empty else number(terminal_style, infinite) for _ in range(size)]
 
-    dtype = "float64" if floats else "int64"
+    dtype = ("float32" if random.random() < 0.3 else "float64") if floats else "int64"
     if not (floats or quick) and style in MODEST_STYLES[:4] and terminal_style in MODEST_STYLES[:4]:
         dtype = random.choice(["int64", "int32", "int16", "uint8"])
     case = {
@@ -74,7 +77,21 @@ def make(random: Random, quick: bool = False, *, connectivities: list[Any], floa
     }
     if random.random() < 0.1:
         case["next"] = {"source": terminals(), "sink": terminals()}
-    return case
+    return _as_float32(case) if dtype == "float32" else case
+
+
+def _as_float32(case: Case) -> Case:
+    """Return the case with numbers that float32 has, finite ones up to the largest of them."""
+
+    def rounded(values: list[Any]) -> list[Any]:
+        most = float(np.finfo(np.float32).max)
+        return [value if value == np.inf else float(np.float32(min(value, most))) for value in values]
+
+    parts = {name: rounded(case[name]) for name in ("source", "sink")}
+    parts["neighbor"] = [rounded(row) for row in case["neighbor"]]
+    if case["next"]:
+        parts["next"] = {name: rounded(values) for name, values in case["next"].items()}
+    return {**case, **parts}
 
 
 def reductions(case: Case) -> Iterator[Case]:
@@ -117,11 +134,14 @@ def network_of(case: Case, terminals: Case) -> preflow.GridNetwork:
 def exact_arcs(case: Case, terminals: Case, offsets: Any) -> tuple[int, list[tuple[int, int, int]]]:
     """Return the exponent of all capacities and the arcs with capacities as exact integers.
 
-    Pixels are numbered in C order, then come source and sink.
+    Pixels are numbered in C order, then come source and sink. What is negative at a pixel is removed from
+    both of its terminal capacities.
     """
     shape, rows = case["shape"], case["neighbor"]
     shift, (source, sink, *neighbor) = scaled(terminals["source"], terminals["sink"], *rows)
     size = len(source)
+    lesser = [min(0, *ends) for ends in zip(source, sink, strict=True)]
+    source, sink = ([a - b for a, b in zip(amounts, lesser, strict=True)] for amounts in (source, sink))
     pixels = list(itertools.product(*map(range, shape)))
     number = {pixel: i for i, pixel in enumerate(pixels)}
     arcs = [(size, p, capacity) for p, capacity in enumerate(source) if capacity]
@@ -182,10 +202,7 @@ def check(case: Case, tally: Tally) -> None:
             require(result.status == "optimal", "not optimal without a time limit", result.status)
             capacity = cut_capacity(arcs, [*sink_side, False, True])
             if "float" in case["dtype"]:
-                check_float_value(result.value, cut.value, shift, gap_of(result))
-                check_float_value(
-                    result.value, capacity, shift, gap_of(result), "the labels have another energy"
-                )
+                check_floats(case, result, cut.value, capacity, shift)
             else:
                 require(result.value == cut.value, "wrong value", f"{result.value}, not {cut.value}")
                 found = {p for p, inside in enumerate(sink_side) if inside}
@@ -196,6 +213,57 @@ def check(case: Case, tally: Tally) -> None:
                 require(result.energy == result.value, "energy is not value")
                 tally["verified"] += 1
             earlier = result
+
+
+def check_floats(case: Case, result: Any, exact: int, capacity: int, shift: int) -> None:
+    """Check the value and the labels of a cut of floats."""
+    close = SINGLE if case["dtype"] == "float32" else CLOSE
+    check_float_value(result.value, exact, shift, result.gap, close=close)
+    what = "the labels have another energy"
+    check_float_value(result.value, capacity, shift, result.gap, what, close=close)
+
+
+def make_signed(random: Random, quick: bool = False) -> Case:
+    """Return a grid of floats with negative terminal capacities."""
+    case = make(random, quick, connectivities=[4, 6], floats=True)
+    for name in ("source", "sink"):
+        case[name] = [value if value == np.inf or random.random() < 0.6 else -value for value in case[name]]
+    return {**case, "next": None, "calls": [call(random, OPTIONS)]}
+
+
+def check_signed(case: Case, tally: Tally) -> None:
+    """Check a cut, alone and in a batch, relative to the terms that it adds up."""
+    network = network_of(case, case)
+    shift, arcs = exact_arcs(case, case, network.offsets.tolist())
+    _, (source, sink, *_) = scaled(case["source"], case["sink"], *case["neighbor"])
+    size = len(source)
+    cut = minimum_cut(size + 2, arcs, [size], [size + 1])
+    arrays = [network.source_capacity, network.sink_capacity, network.neighbor_capacity]
+    stacks = [np.stack([values] * 2) for values in arrays[:2]]
+    tally["solves"] += 2
+    try:
+        result = preflow.grid_cut(network, method=case["calls"][0]["method"], threads=1)
+        batch = preflow.grid_cut_batch(*stacks, arrays[2], connectivity=case["connectivity"], threads=1)
+    except UnboundedFlowError:
+        require(cut.value >= INFINITE, "called unbounded, and is not")
+        tally["unbounded"] += 1
+        return
+    except CapacityOverflowError:
+        tally["overflow"] += 1
+        return
+    result.verify()
+    batch.verify()
+    tally["verified"] += 2
+    terminals = [source[p] if p in cut.sink_side else sink[p] for p in range(size)]
+    between = [c for u, v, c in arcs if u not in cut.sink_side and v in cut.sink_side and max(u, v) < size]
+    lesser = [min(ends) for ends in zip(source, sink, strict=True)]
+    terms = max(sum(map(abs, terminals)) + sum(between), sum(map(abs, lesser)))
+    close = SINGLE if case["dtype"] == "float32" else CLOSE
+    for one in (result, *batch):
+        require(one.status == "optimal", "not optimal without a time limit", one.status)
+        check_float_value(one.value, sum(terminals) + sum(between), shift, one.gap, small_gap=False)
+        most = Fraction(close) * Fraction(terms, 1 << shift) + Fraction(LEAST)
+        require(one.gap <= most, "a gap that is not small beside the terms", f"{one.value} within {one.gap}")
 
 
 def make_batch(random: Random, quick: bool = False, *, floats: bool = False) -> Case:
@@ -234,8 +302,7 @@ def check_batch(case: Case, tally: Tally) -> None:
         sink_side = (~one.labels).ravel().tolist()
         capacity = cut_capacity(each, [*sink_side, False, True])
         if "float" in case["dtype"]:
-            check_float_value(one.value, cut.value, shift, gap_of(one))
-            check_float_value(one.value, capacity, shift, gap_of(one), "the labels have another energy")
+            check_floats(case, one, cut.value, capacity, shift)
         else:
             require(one.value == cut.value, "wrong value", f"{one.value}, not {cut.value}")
             found = {p for p, inside in enumerate(sink_side) if inside}
@@ -252,6 +319,7 @@ DRIVERS = [
         for (name, listed), share in zip(NEIGHBOURHOODS.items(), (2.0, 1.0, 1.0, 0.6, 0.6, 0.8), strict=True)
     ),
     Driver("grid-floats", partial(make, connectivities=[4], floats=True), check, 2.0, reductions),
+    Driver("grid-signed", make_signed, check_signed),
     Driver("grid-batch", make_batch, check_batch),
     Driver("grid-batch-floats", partial(make_batch, floats=True), check_batch),
     Driver("grid-floats-3d", partial(make, connectivities=[6], floats=True), check, 1.0, reductions),

@@ -582,3 +582,27 @@ class TestExtremeCapacities:
         batch = preflow.grid_cut_batch(np.stack([source] * 2), np.stack([sink] * 2), neighbor)
         batch.verify()
         assert batch.value.tolist() == [0.5, 0.5]
+
+    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+    @pytest.mark.parametrize("huge", [1e7, 1e17, 1e30, -1e30])
+    def test_a_huge_cost_beside_negative_ones(self, huge: float, dtype: type[np.floating[Any]]) -> None:
+        """A capacity that no minimum cut has, beside a negative one, does not count for the gap."""
+        rng = np.random.default_rng(6)
+        for _ in range(20):
+            source, sink = rng.normal(size=(2, 2, 3)).astype(dtype)
+            neighbor = rng.random((2, 2, 3)).astype(dtype)
+            source[0, 0], sink[1, 2] = abs(huge), huge
+            network = GridNetwork.from_arrays(source, sink, neighbor)
+            least = min(energies(network).values())
+            terms = abs(least) + 30 if huge > 0 else abs(least)
+            result = preflow.grid_cut(network)
+            batch = preflow.grid_cut_batch(np.stack([source] * 2), np.stack([sink] * 2), neighbor)
+            for one in (result, *batch):
+                one.verify()
+                assert one.status == "optimal"
+                assert (
+                    abs(one.value - least)
+                    <= one.gap
+                    <= (2.0**-18 if dtype == np.float32 else 2.0**-38) * terms
+                )
+            batch.verify()

@@ -57,19 +57,28 @@ def one_sided_energy(network: GridNetwork, side: bool) -> int | float:
     return total.amount
 
 
-def energy_size(network: GridNetwork, energy: int | float) -> int | float:
-    """Return a bound on the sum of the absolute values of all terms of an energy.
+def energy_size(network: GridNetwork, labels: AnyArray, energy: int | float) -> int | float:
+    """Return the sum of the absolute values of all terms of the energy of a labelling.
 
-    It is the energy itself where no capacity is negative.
+    It is the energy itself where no capacity is negative. Otherwise it is at least the same sum of the
+    smaller terminal capacity of each pixel, which solvers remove from both.
     """
-    if min(least for least, _ in network.limits[:2]) >= 0:
+    if min(least for least, _ in network.limits[:2]) >= 0 or not energy < math.inf:
         return energy
-    total = _Total()
+    negative, lesser = _Total(), _Total()
     everything = _everything(network)
     for here, _ in _blocks(network, everything, everything):
-        for values in (network.source_capacity[here], network.sink_capacity[here]):
-            total.add(abs(values[network.xp.isfinite(values)].astype(_wide_dtype(values))))
-    return abs(energy) + 2 * total.amount
+        source, sink = _wide_terminals(network, here)
+        negative.add(abs(np.minimum(np.where(labels[here], sink, source), 0)))
+        lesser.add(abs(np.minimum(source, sink)))
+    return max(without_signs(energy, negative.amount), lesser.amount)
+
+
+def without_signs(total: int | float, negative: int | float) -> int | float:
+    """Return the sum of absolute values of numbers by their sum and the sum of negative ones, as positive."""
+    if isinstance(total, int) and isinstance(negative, int):
+        return total + 2 * negative
+    return 2 * (total / 2 + negative)
 
 
 def arcs_and_precision(network: GridNetwork, items: int = 1) -> tuple[int, bool]:
@@ -174,18 +183,16 @@ def check_within_network(grid: IntegerGrid, network: GridNetwork) -> None:
     """
     exponent = grid.scale_exponent or 0
     everything = _everything(grid)
-    constant = _Total()
+    constant, size = _Total(), _Total()
     for here, _ in _blocks(grid, everything, everything):
-        source, sink = (
-            values[here].astype(_wide_dtype(values))
-            for values in (network.source_capacity, network.sink_capacity)
-        )
+        source, sink = _wide_terminals(network, here)
         lesser = np.minimum(source, sink) if grid.reduced else np.zeros_like(source)
         constant.add(lesser)
+        size.add(abs(lesser))
         for given, solved in ((source - lesser, grid.source[here]), (sink - lesser, grid.sink[here])):
             _check(solved > _scaled(given, exponent), here, "the solved terminal capacity is more than given")
     taken = constant.amount
-    if not abs(grid.constant_flow - taken) <= sum_slack(energy_size(network, taken)):
+    if not abs(grid.constant_flow - taken) <= sum_slack(size.amount):
         raise VerificationError(f"{grid.constant_flow} was taken out of the terminal capacities, not {taken}")
     if grid.neighbor is network.neighbor_capacity:
         return
@@ -228,6 +235,12 @@ def _exact(*arrays: Any) -> int:
         first, *others = (values.sum(dtype=np.int64) for values in arrays)
         return int(sum(others, start=first))
     return sum(int(exact_sum(values.astype(np.int64))) for values in arrays)
+
+
+def _wide_terminals(network: GridNetwork, here: Box) -> tuple[AnyArray, AnyArray]:
+    """Return the capacities from the source and to the sink in a box, as int64 or float64."""
+    source, sink = network.source_capacity[here], network.sink_capacity[here]
+    return source.astype(_wide_dtype(source)), sink.astype(_wide_dtype(sink))
 
 
 def _wide_dtype(values: AnyArray) -> DTypeLike:

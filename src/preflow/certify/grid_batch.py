@@ -13,6 +13,7 @@ from ..arrays import AnyArray, Number
 from ..graph.grid import GridNetwork
 from ..graph.integer_grid import IntegerGrid
 from ..graph.scaling import SUM_LENGTH, unscaled
+from .grid import without_signs
 
 
 class ItemBounds(NamedTuple):
@@ -66,16 +67,21 @@ def energies_of_items(network: GridNetwork, labels: AnyArray) -> list[Number]:
     return [sum(parts) for parts in zip(*map(sums_of_items, terms), strict=True)]
 
 
-def sizes_of_items(network: GridNetwork, energies: list[Number]) -> list[Number]:
-    """Return bounds on the sums of the absolute values of all terms of these energies."""
+def sizes_of_items(network: GridNetwork, labels: AnyArray, energies: list[Number]) -> list[Number]:
+    """Return the sums of the absolute values of all terms: see :func:`preflow.certify.grid.energy_size`."""
     if min(least for least, _ in network.limits[:2]) >= 0:
         return energies
-    sizes = [abs(energy) for energy in energies]
-    for values in (network.source_capacity, network.sink_capacity):
-        wide = values.astype(np.float64 if values.dtype.kind == "f" else np.int64)
-        finite = network.xp.where(network.xp.isfinite(wide), abs(wide), 0)
-        sizes = [size + 2 * more for size, more in zip(sizes, sums_of_items(finite), strict=True)]
-    return sizes
+    xp = network.xp
+    source, sink = (
+        values.astype(np.float64 if values.dtype.kind == "f" else np.int64)
+        for values in (network.source_capacity, network.sink_capacity)
+    )
+    negative = sums_of_items(abs(xp.minimum(xp.where(labels, sink, source), 0)))
+    lesser = sums_of_items(abs(xp.minimum(source, sink)))
+    return [
+        max(without_signs(total, below), least)
+        for total, below, least in zip(energies, negative, lesser, strict=True)
+    ]
 
 
 def constants_of_items(network: GridNetwork, grid: IntegerGrid) -> list[int | float]:
@@ -116,4 +122,4 @@ def bounds_of_items(
     """
     upper = energies_of_items(network, labels)
     lower = lower_bounds_of_items(network, grid, terminal)
-    return ItemBounds(lower, upper, sizes_of_items(network, upper))
+    return ItemBounds(lower, upper, sizes_of_items(network, labels, upper))

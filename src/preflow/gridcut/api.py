@@ -227,7 +227,7 @@ class _Solved:
 
     @cached_property
     def size(self) -> int | float:
-        return energy_size(self.network, self.upper)
+        return energy_size(self.network, self.labels, self.upper)
 
 
 @dataclass(kw_only=True)
@@ -372,7 +372,7 @@ class GridCall(Call[GridNetwork]):
         lower, labels, close = solved.lower, solved.labels, True
         if not solved.finished:
             labels, upper = self.best_labels(labels)
-            gap = proved_gap(upper, lower, energy_size(self.instance, upper))
+            gap = proved_gap(upper, lower, energy_size(self.instance, labels, upper))
         elif solved.scale_exponent is None:
             upper, gap = lower, 0
         else:

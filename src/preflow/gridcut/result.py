@@ -59,10 +59,10 @@ class GridCutResult(BoundedResult):
     def gap(self) -> int | float:
         """A proved bound on the distance of `value` from the optimum of the capacities as given.
 
-        It is 0 for integers, and for floats that are all integers up to 2**53. Otherwise it is as a rule at
-        most 1e-12 of the value for float64 and 1e-6 for float32; if some terminal capacities are negative,
-        relative to the sum of their absolute values. See :mod:`preflow.graph.scaling`. If the solve stopped
-        early it is the difference of the two bounds.
+        It is 0 for integers, and for floats that are all integers up to 2**53. Otherwise, where the status is
+        "optimal", it is at most ``2**-40 + num_arcs * 2**-53`` of the value, where all floats are float32
+        ``2**-20``; if some terminal capacities are negative, of the sum of the absolute values of its terms.
+        See :mod:`preflow.graph.scaling`. With any other status it is the difference of the two bounds.
         """
         return self._gap
 
@@ -117,7 +117,7 @@ class GridCutResult(BoundedResult):
                 check_grid_labels(grid, solution.residual, solution.terminal, labels)
             energy = labelling_energy(network, labels)
             proved = grid.in_network_units(lower_bound(grid, solution.terminal))
-        size = energy_size(network, energy)
+        size = energy_size(network, labels, energy)
         upper, lower = (checked_number(getattr(self, f"{end}_bound"), end) for end in ("upper", "lower"))
         slack = sum_slack(size, upper) if energy < np.inf else 0
         arcs, single = arcs_and_precision(network)

@@ -67,8 +67,8 @@ class MinCutResult(BoundedResult):
         """A proved bound of the difference between `value` and the optimum of the input capacities.
 
         It is 0 for integers, and for floats that are all integers up to 2**53 with sums that fit int64. For
-        other floats it is as a rule at most ``1e-12 + num_arcs * 1.2e-16`` of the value, see
-        :mod:`preflow.graph.scaling`. If the solve stopped early it is the difference of the two bounds.
+        other floats it is at most ``2**-40 + num_arcs * 2**-53`` of the value where the status is "optimal",
+        see :mod:`preflow.graph.scaling`; with any other status it is the difference of the two bounds.
         """
         return self._gap
 

@@ -364,7 +364,7 @@ def _best_of_stopped(begin: int, part: GridCutResult, labels: AnyArray, found: I
         for k, energy in enumerate(sums_of_items(capacity)):
             if energy < upper[k]:
                 labels[k], upper[k] = side, energy
-    sizes = sizes_of_items(network, upper)
+    sizes = sizes_of_items(network, labels, upper)
     gap = [proved_gap(*bounds) for bounds in zip(upper, found.lower, sizes, strict=True)]
     return _Solved(begin, part, labels, found.lower, upper, gap, [False] * len(upper))
 
