@@ -38,22 +38,22 @@ def accurate_sum(*parts: Array) -> float:
     0.75
     """
     left: list[float] = []
-    with np.errstate(over="ignore", invalid="ignore"):
-        for values in parts:
-            values = values.ravel().astype(np.float64, copy=False)
-            while values.size > FEW_FLOATS:
-                half = values.size // 2
-                first, second = values[:half], values[half : 2 * half]
-                total, error = two_sum(first, second)
+    for values in parts:
+        values = values.ravel().astype(np.float64, copy=False)
+        while values.size > FEW_FLOATS:
+            half = values.size // 2
+            with np.errstate(over="ignore", invalid="ignore"):
+                total, error = two_sum(values[:half], values[half : 2 * half])
                 left.append(float(error.sum()))
-                values = np.append(total, values[2 * half :])
-            left += values.tolist()
-        try:
-            found = math.fsum(left)
-        except (OverflowError, ValueError):
-            found = math.nan
-        if math.isfinite(found):
-            return found
+            values = np.append(total, values[2 * half :])
+        left += values.tolist()
+    try:
+        found = math.fsum(left)
+    except (OverflowError, ValueError):
+        found = math.nan
+    if math.isfinite(found):
+        return found
+    with np.errstate(over="ignore", invalid="ignore"):
         if not all(np.isfinite(values).all() for values in parts):
             return float(sum(values.sum(dtype=np.float64) for values in parts))
         return accurate_sum(*(np.ldexp(values.astype(np.float64), -64) for values in parts)) * 2.0**64

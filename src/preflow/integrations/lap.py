@@ -56,6 +56,8 @@ def lapjv(
         A TypeError: the entries are not real numbers.
     InfeasibleError
         A ValueError: without a limit, no assignment has a finite cost.
+    NotOptimalError
+        The answer is not proved optimal: see the status "approximate" of :doc:`/problems/assignment`.
 
     Notes
     -----
@@ -187,6 +189,8 @@ def lapmod(
         A TypeError: `ii` or `kk` has no integers.
     InfeasibleError
         A ValueError: no assignment has a finite cost.
+    NotOptimalError
+        The answer is not proved optimal: see the status "approximate" of :doc:`/problems/assignment`.
 
     Notes
     -----

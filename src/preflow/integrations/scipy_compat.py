@@ -69,6 +69,8 @@ def linear_sum_assignment(
         A TypeError: an array of a dtype that does not safely become float64, or entries that are no numbers.
     InfeasibleError
         A ValueError: no assignment has a finite cost.
+    NotOptimalError
+        The answer is not proved optimal: see the status "approximate" of :doc:`/problems/assignment`.
 
     Examples
     --------
@@ -83,13 +85,7 @@ def linear_sum_assignment(
 
 
 def _assign(cost: AnyArray, values: Array, maximize: bool, infeasible: str) -> AssignmentResult:
-    """Solve an assignment problem with SciPy's error messages.
-
-    Raises
-    ------
-    NotOptimalError
-        Float64 does not allow a closer proof: SciPy's functions have no place for bounds.
-    """
+    """Solve an assignment problem with SciPy's error messages; SciPy has no place for bounds."""
     try:
         try:
             result = linear_assignment(cost, maximize=maximize)
@@ -300,6 +296,8 @@ def min_weight_full_bipartite_matching(
         A ValueError: it does not have two dimensions, or a weight is NaN or infinitely good.
     InfeasibleError
         A ValueError: there is no such matching.
+    NotOptimalError
+        The answer is not proved optimal: see the status "approximate" of :doc:`/problems/assignment`.
 
     Warns
     -----

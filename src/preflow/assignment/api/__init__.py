@@ -51,8 +51,9 @@ def linear_assignment(
 
         Integers are solved exactly if the costs of each row (column, if there are fewer columns) range over
         at most 2**60. This includes Python integers beyond 64 bits; the result has Python integers where 64
-        bits do not suffice. On a GPU, integers must not exceed 2**59 in size. Floats are solved in float64;
-        :attr:`AssignmentResult.gap` bounds the error by rounding.
+        bits do not suffice. On a GPU, integers must not exceed 2**59 in size. Floats are solved in float64,
+        and again exactly where some are so large that this is not enough; :attr:`AssignmentResult.gap` bounds
+        the error by rounding. Floats past 1e300 divided by the number of pairs are solved on the host.
 
         A pair is not allowed if its cost is infinite (minus infinity with `maximize`), if there is no edge,
         or if the sparse matrix does not store it. Stored zeros are allowed.
@@ -109,6 +110,8 @@ def linear_assignment(
     InvalidInputError
         The costs or an argument are malformed, a cost is NaN, or the range of integer costs is so large that
         prices do not fit 64 bits.
+    CostOverflowError
+        The floats of the best assignment, or its prices, add up to more than float64 can hold.
     InfeasibleError
         Not all rows (columns, if there are fewer) can be paired: some rows are together allowed fewer columns
         than there are of these rows. The error names them.

@@ -102,20 +102,22 @@ def assign_with_singles(
     return call.run(solve, request)
 
 
-class Problem(NamedTuple):
+@dataclass(frozen=True)
+class Problem:
     """Costs of pairs and of singles, and how to solve them."""
 
     costs: HostCostsOfPairs
     singles: Singles
     request: Request
 
-    @property
+    @cached_property
     def limit(self) -> float:
         """The size at which floats are cut off so that they can be added up; infinite if all can be."""
         if self.costs.dtype.kind == "i":
             return np.inf
-        limit = float(largest_cost(np.dtype(np.float64), 4 * sum(self.costs.shape[1:])))
-        return limit if self.costs.huge or max(map(_size, self.singles)) > limit else np.inf
+        limit = float(largest_cost(self.singles.rows.dtype, 4 * sum(self.costs.shape[1:])))
+        most = max(float(np.abs(part).max(initial=0.0)) for part in self.singles)
+        return limit if self.costs.huge or most > limit else np.inf
 
     def call(self, limit: float) -> AssignmentCall:
         """Return a call that solves the assignment problem with costs cut off at a limit."""
@@ -294,22 +296,25 @@ def _result(
 
     `of_caller` are the same costs where the caller has them: there go the arrays of the result.
     """
-    costs, singles, _ = problem
+    costs, singles = problem.costs, problem.singles
     items, n, m = costs.shape
     leading = _leading(costs)
     choices = _choices(problem, found, problem.limit)
     ended = found.status != "time-limit"
     gaps: dict[int, float] = {}
     exact: dict[int, ExactPrices] = {}
+    chosen = choices.chosen(problem)
     if ended and costs.dtype.kind == "f":
-        for item in choices.suspects(problem):
+        suspects = choices.suspects(problem, *chosen)
+        for item in suspects:
             answer, gap, prices = _proved(problem.one(item), choices.answer(item), call)
             choices = choices.with_answer(item, answer)
             if prices is not None:
                 exact[item] = prices
             elif gap > 0:
                 gaps[item] = gap
-    total = choices.totals(problem)
+        chosen = choices.chosen(problem) if suspects else chosen
+    total = _totals(np.concatenate(chosen, axis=1))
     if total.dtype.kind == "f" and not np.isfinite(total).all():
         raise CostOverflowError("the costs of pairs and singles add up to more than float64 can hold")
     bound = total.copy()
@@ -389,57 +394,58 @@ class Choices(NamedTuple):
 
     def chosen(self, problem: Problem) -> tuple[Array, Array]:
         """Return the costs of the pairs of each item, and those of its singles; 0 elsewhere."""
-        paired = self.row >= 0
+        costs, paired = problem.costs, self.row >= 0
         item = np.nonzero(paired)[0]
+        row, column = self.row[paired], self.column[paired]
         pairs = np.zeros(self.row.shape, dtype=self.u.dtype)
-        pairs[paired] = problem.costs.at(
-            item if isinstance(problem.costs, DenseCosts) else 0, self.row[paired], self.column[paired]
-        )
-        alone = []
-        for side, (part, names) in enumerate(zip(problem.singles, self[:2], strict=True)):
-            left = np.arange(part.shape[1]) < self.counts[:, side, None]
-            left[item, names[paired]] = False
-            alone.append(np.where(left, part, 0))
-        return pairs, np.concatenate(alone, axis=1)
+        pairs[paired] = costs.at(item if isinstance(costs, DenseCosts) else 0, row, column)
+        alone = np.concatenate(problem.singles, axis=1)
+        n, m = costs.shape[1:]
+        if isinstance(costs, DenseCosts) and costs.sizes is not None:
+            alone[:, :n][np.arange(n) >= self.counts[:, :1]] = 0
+            alone[:, n:][np.arange(m) >= self.counts[:, 1:]] = 0
+        alone[item, row] = 0
+        alone[item, n + column] = 0
+        return pairs, alone
 
-    def totals(self, problem: Problem) -> Array:
-        """Return the cost of the pairs and the singles of each item."""
-        chosen = np.concatenate(self.chosen(problem), axis=1)
-        if chosen.dtype.kind == "i":
-            sums: Array = chosen.sum(axis=1)
-            return sums
-        return np.array([accurate_sum(part) for part in chosen], dtype=np.float64)
-
-    def suspects(self, problem: Problem) -> list[int]:
+    def suspects(self, problem: Problem, pairs: Array, alone: Array) -> list[int]:
         """Return the items in which rounding may have changed the choice, or prices may prove too little.
 
-        They are those in which all numbers together, times their rounding errors, are not small beside the
-        costs of the pairs: what singles cost may be large, and the same for every choice.
+        They are those in which as many numbers as there are, each as large as the largest, times their
+        rounding errors, are not small beside the costs of the pairs: what singles cost may be large, and the
+        same for every choice.
         """
-        pairs, alone = self.chosen(problem)
         if problem.limit < np.inf:
             return list(range(len(pairs)))
         size = np.abs(pairs).sum(axis=1)
-        size = np.where(size > 0, size, np.abs(alone).sum(axis=1))
-        numbers = np.zeros(len(size))
-        for side, (part, prices) in enumerate(zip(problem.singles, (self.u, self.v), strict=True)):
-            inside = np.arange(part.shape[1]) < self.counts[:, side, None]
-            sizes = np.where(inside, np.abs(part) + np.abs(prices), 0)
-            numbers += sizes.sum(axis=1) + self.counts.min(axis=1) * sizes.max(axis=1, initial=0)
-        found: list[int] = np.flatnonzero(~(numbers * ROUNDING <= SMALL_GAP * size)).tolist()
+        if not size.all():
+            size = np.where(size > 0, size, np.abs(alone).sum(axis=1))
+        numbers = np.concatenate([*problem.singles, self.u, self.v], axis=1)
+        most = np.abs(numbers).max(axis=1, initial=0)
+        found: list[int] = np.flatnonzero(
+            ~(most * (numbers.shape[1] * ROUNDING) <= SMALL_GAP * size)
+        ).tolist()
         return found
+
+
+def _totals(chosen: Array) -> Array:
+    """Return the sum of the costs that each item chose."""
+    if chosen.dtype.kind == "i":
+        sums: Array = chosen.sum(axis=1)
+        return sums
+    return np.array([accurate_sum(part) for part in chosen], dtype=np.float64)
 
 
 def _choices(problem: Problem, found: AssignmentResult, limit: float) -> Choices:
     """Return the pairs that are better than two singles, with the prices, of an assignment of `_reduced`."""
-    costs, singles, _ = problem
+    costs, singles = problem.costs, problem.singles
     items, n, m = costs.shape
     row, column, u, v = (
         np.array(found._by_item(part)) for part in (found.row, found.column, found.u, found.v)
     )
     sizes = costs.sizes if isinstance(costs, DenseCosts) else None
     counts = np.tile(np.array([n, m]), (items, 1)) if sizes is None else sizes
-    cut = Singles(*(_cut_off(part, limit) for part in singles))
+    cut = singles if limit == np.inf else Singles(*(_cut_off(part, limit) for part in singles))
     row, column = _better_pairs(costs, cut, row, column, limit)
     inside = np.arange(n) < counts[:, :1], np.arange(m) < counts[:, 1:]
     u, v = _prices(u.astype(cut.rows.dtype), v.astype(cut.rows.dtype), inside, counts, m)
@@ -499,7 +505,7 @@ class Attempt:
     @property
     def used_cut_off(self) -> bool:
         """Whether a cost is chosen that was cut off, or one below zero that was is not."""
-        costs, alone, _ = self.problem
+        costs, alone = self.problem.costs, self.problem.singles
         sign = -1 if costs.maximize else 1
         chosen = sign * self.chosen
         below = sum(int((sign * part < -self.limit).sum()) for part in alone)
