@@ -331,3 +331,21 @@ def test_pictures_of_cuts_that_were_stopped() -> None:
     for result in (stopped, late):
         assert result.plot().get_title() == "stopped at the time limit"
         assert "stopped at the time limit" in repr(result)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("never", [1e15, 1e300, sys.float_info.max])
+def test_numbers_that_mean_never_have_pictures(never: float, tmp_path: Any) -> None:
+    table = [[0.3, never, 0.2], [never, 0.4, never], [0.1, 0.6, 0.5]]
+    for result in (
+        preflow.linear_assignment(table),
+        preflow.transport(table, [1, 1, 1], [1, 1, 1]),
+        preflow.max_flow([(0, 1, never), (1, 2, 0.5), (0, 2, 0.25)], 0, 2),
+        preflow.matching([(0, 1, 0.5), (1, 2, never), (2, 3, 0.25)]),
+        preflow.grid_cut([[never, 0.5]], [[0.25, never]], 0.5),
+        vision.minimize_energy(vision.BinaryEnergy([[0, never], [0.5, 0]], [[0, 1]], [[0, 1.0], [1.0, 0]])),
+        vision.alpha_expansion(np.array([[[0.5, never]], [[never, 0.5]]]), vision.potts(2)),
+    ):
+        axes = result.plot()
+        axes.figure.savefig(tmp_path / "picture.png")
+        assert max((len(text.get_text()) for text in axes.texts), default=0) < 40

@@ -189,3 +189,15 @@ def test_samples_are_complete() -> None:
     }
     assert results == {kind.split()[0] for kind in SAMPLES}
     assert preflow.__all__
+
+
+def test_results_with_coordinates_are_proved() -> None:
+    image = pytest.importorskip("xarray").DataArray(IMAGE, dims=("y", "x"))
+    for result in (
+        vision.denoise(image, 12.0, levels=8),
+        vision.segment(image, *SEEDS),
+        vision.segment_labels(image, MARKERS),
+        vision.grabcut(image, (1, 1, 5, 6), smoothness=2.0, components=1),
+    ):
+        for each in (result, copy.deepcopy(result)):
+            each.verify()

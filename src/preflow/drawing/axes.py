@@ -21,6 +21,8 @@ MOST_ARCS = 2000
 MOST_CELLS = 4_000_000
 #: Names of vertices, rows and columns are written if there are at most this many.
 MOST_NAMES = 40
+#: From this size on, whole numbers are rounded, too.
+LONGEST_WHOLE = 1e12
 #: A longer name is cut.
 LONGEST_NAME = 14
 
@@ -66,4 +68,4 @@ def short(name: object) -> str:
 
 def number(value: float) -> str:
     """Return a number in few characters."""
-    return f"{value:.4g}" if abs(value) < 1e4 or value != int(value) else f"{value:,.0f}"
+    return f"{value:,.0f}" if 1e4 <= abs(value) < LONGEST_WHOLE and value == int(value) else f"{value:.4g}"

@@ -28,6 +28,8 @@ from .axes import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+#: Colours do not tell larger numbers apart: Matplotlib adds numbers up.
+LARGEST_SHOWN = 1e300
 #: Numbers are written into the cells of a matrix with at most this many rows and columns.
 MOST_NUMBERS = 12
 #: Blocks beyond this number are not outlined: the picture would be all outline.
@@ -203,6 +205,7 @@ def _heat_map(
         axes.set_facecolor("0.9")
         axes.patch.set(hatch="////", edgecolor="0.75")
     known = np.isfinite(values)
+    values = np.clip(values, -LARGEST_SHOWN, LARGEST_SHOWN)
     if known.any():
         low, high = float(values[known].min()), float(values[known].max())
         low = min(low, 0.0) if name == "mass" else low
