@@ -19,8 +19,6 @@ WORD = 21
 LARGEST_POWER = 1000
 #: The largest power of :func:`as_integers`: mantissas have 53 bits, and the least float is 2**-1074.
 MOST_EXPONENT = 1074 + 53
-#: Products above LEAST_PRODUCT, of numbers below SPLIT_BELOW, are exact as sums of two floats.
-LEAST_PRODUCT, SPLIT_BELOW = 2.0**-900, 2.0**500
 #: Up to this number, floats are summed by :func:`math.fsum`; more are added in pairs first.
 FEW_FLOATS = 1024
 
@@ -125,34 +123,59 @@ def rounded_dot(first: Array, second: Array) -> float:
     >>> rounded_dot(np.array([1e16, 0.1, -1e16]), np.array([3.0, 3.0, 3.0]))
     0.30000000000000004
     """
-    ours, others = _halves(first), _halves(second)
-    left, right = (values.astype(np.float64) for values in (first, second))
-    if ours is not None and others is not None:
-        (x, low_x), (y, low_y) = ours, others
-        with np.errstate(under="ignore"):
-            product = left * right
-        least = np.abs(product).min(initial=math.inf, where=(left != 0) & (right != 0))
-        if least > LEAST_PRODUCT:
-            # Dekker, "A floating-point technique for extending the available precision", 1971.
-            lost = low_x * low_y - (((product - x * y) - low_x * y) - x * low_y)
-            return math.fsum([*product.tolist(), *lost.tolist()])
-    (whole, other), exponent = as_integers(first, second)
-    total = Fraction(int((whole * other).sum()), 4**exponent)
-    try:
-        return float(total)
-    except OverflowError:
-        return math.inf if total > 0 else -math.inf
+    return rounded_dots((first, second))[0]
 
 
-def _halves(values: Array) -> tuple[Array, Array] | None:
-    """Return numbers as sums of two of 26 bits; None for large ones."""
-    whole = values.astype(np.float64)
-    limit = SPLIT_BELOW if values.dtype.kind == "f" else EXACT_FLOAT
-    if not float(np.abs(whole).max(initial=0)) < limit:
-        return None
-    large = whole * (2.0**27 + 1)
-    high = large - (large - whole)
-    return high, whole - high
+def rounded_dots(*pairs: tuple[Array, Array]) -> tuple[float, float]:
+    """Return the sum of all products of finite numbers as one float, correctly rounded, and what it lacks.
+
+    Terms may cancel and be of any size: a product is split into two floats without error (Dekker, "A
+    floating-point technique for extending the available precision", 1971), and :func:`math.fsum` adds them.
+    Only products below ``2**-1000`` of the largest one lose bits. The sum may be infinite.
+
+    Examples
+    --------
+    >>> rounded_dots((np.array([1e99, 0.1, 1e99]), np.array([1e99, 3.0, -1e99])))
+    (0.30000000000000004, -2.7755575615628914e-17)
+    >>> rounded_dots((np.array([2**60 + 1, -(2**60)]), np.array([0.75, 0.75])))
+    (0.75, 0.0)
+    """
+    products, lost, powers = [], [], []
+    for first, second in pairs:
+        used = np.flatnonzero((first != 0) & (second != 0))
+        for one in _as_floats(first[used]):
+            for other in _as_floats(second[used]):
+                (a, i), (b, k) = np.frexp(one), np.frexp(other)
+                product = a * b
+                (above, below), (high, low) = _halves(a), _halves(b)
+                products.append(product)
+                lost.append(((above * high - product) + above * low + below * high) + below * low)
+                powers.append(i + k)
+    common = max((int(power.max(initial=-5000)) for power in powers), default=0)
+    terms: list[float] = []
+    for parts in (products, lost):
+        for values, power in zip(parts, powers, strict=True):
+            terms += np.ldexp(values, power - common).tolist()
+    total = math.fsum(terms)
+    terms.append(-total)
+    with np.errstate(over="ignore", under="ignore"):
+        return float(np.ldexp(total, common)), float(np.ldexp(math.fsum(terms), common))
+
+
+def _as_floats(values: Array) -> list[NDArray[np.float64]]:
+    """Return arrays of floats whose sum is exactly the array: two where integers need them."""
+    floats = values.astype(np.float64)
+    if values.dtype.kind == "f" or float(np.abs(floats).max(initial=0)) < EXACT_FLOAT:
+        return [floats]
+    high = (values >> 32).astype(np.float64) * 2.0**32
+    return [high, (values & (2**32 - 1)).astype(np.float64)]
+
+
+def _halves(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Split floats of at most 1 in size into two with 26 bits each."""
+    scaled = values * (2.0**27 + 1)
+    high = scaled - (scaled - values)
+    return high, values - high
 
 
 def exact_words(values: Array) -> list[Array]:

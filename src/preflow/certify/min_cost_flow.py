@@ -10,27 +10,143 @@ all potentials; a solver's potentials are those for which the bound is the cost 
 from __future__ import annotations
 
 import math
-from typing import Any
+import sys
+from fractions import Fraction
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..arrays import Array
 from ..errors import InvalidInputError, VerificationError
 from ..graph.cost_network import CostNetwork, is_integral
 from ..graph.negative_cycle import negative_cycle
-from ..graph.network import INT64_MAX, exact_sum
-from ..graph.standard_form import flow_limit, largest_amount
-from .exact import WORD, exact_dot, exact_words
+from ..graph.network import EXACT_FLOAT, INT64_MAX, exact_sum
+from ..graph.scaling import is_close
+from ..graph.standard_form import flow_limit
+from .exact import (
+    MOST_EXPONENT,
+    WORD,
+    as_floats,
+    as_integers,
+    exact_dot,
+    exact_words,
+    rounded_dots,
+    rounded_up,
+    two_sum,
+)
 from .fields import check_bounds, checked_array, checked_number
 
-#: Rounding of the smallest floats: a slack of floats is not 0, which means that all amounts are integers.
-LEAST = 2.0**-1060
+#: Relative error of a reduced cost that :func:`accurate_reduced_costs` returns, and of a bound.
+ROUNDING = 2.0**-51
+#: A share of flow and capacity that float64 may lose in a sum, for each of the numbers summed.
+AMOUNT_ROUNDING = 2.0**-50
+
+
+class OneWay(NamedTuple):
+    """The arcs of a network, and after them the opposites of its undirected ones.
+
+    Attributes
+    ----------
+    tail, head : ndarray of integers
+    cost : ndarray
+    lower, upper : ndarray
+        Bounds that some optimal flow keeps: an arc carries at most
+        :func:`preflow.graph.standard_form.flow_limit` more than its lower bound.
+    flow : ndarray
+        An undirected arc has its flow in one of its two directions.
+    """
+
+    tail: Array
+    head: Array
+    cost: Array
+    lower: Array
+    upper: Array
+    flow: Array
+
+
+def one_way(network: CostNetwork, supply: Array, flow: Array) -> OneWay:
+    """Return the arcs of a network with a flow, each of which leads one way."""
+    lower = np.zeros(network.num_arcs, dtype=np.int64) if network.lower is None else network.lower
+    upper, limit = network.capacity, flow_limit(network, supply)
+    with np.errstate(over="ignore"):
+        if upper.dtype.kind == "f":
+            exact = isinstance(limit, int) and limit < EXACT_FLOAT
+            most = lower + float(limit) if exact else lower + float(limit) * (1 + ROUNDING)
+            upper = np.minimum(upper, np.minimum(most, sys.float_info.max))
+        elif limit < 2**61 and int(np.abs(_whole(lower)).max(initial=0)) < 2**61:
+            upper = np.minimum(upper, _whole(lower) + math.ceil(limit))
+    arcs = OneWay(network.tail, network.head, network.cost, lower, np.maximum(upper, lower), flow)
+    if network.undirected is None:
+        return arcs
+    both = np.flatnonzero(network.undirected)
+    ahead, back = flow.copy(), np.maximum(-flow[both], 0)
+    ahead[both] = np.maximum(ahead[both], 0)
+    return OneWay(
+        np.append(arcs.tail, arcs.head[both]),
+        np.append(arcs.head, arcs.tail[both]),
+        np.append(arcs.cost, arcs.cost[both]),
+        np.append(lower, lower[both]),
+        np.append(arcs.upper, arcs.upper[both]),
+        np.append(ahead, back),
+    )
+
+
+def fixed_arcs(arcs: OneWay, num_vertices: int) -> NDArray[np.bool_]:
+    """Return which arcs carry the same in every feasible flow.
+
+    Two feasible flows differ by cycles of residual arcs, so these are the arcs between strongly connected
+    components of the residual network.
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    ahead, back = arcs.flow < arcs.upper, arcs.flow > arcs.lower
+    tail = np.concatenate([arcs.tail[ahead], arcs.head[back]]).astype(np.int64)
+    head = np.concatenate([arcs.head[ahead], arcs.tail[back]]).astype(np.int64)
+    residual = coo_array((np.ones(len(tail), np.int8), (tail, head)), shape=(num_vertices, num_vertices))
+    _, component = connected_components(residual.tocsr(), connection="strong")
+    fixed: NDArray[np.bool_] = component[arcs.tail] != component[arcs.head]
+    return fixed
+
+
+def accurate_reduced_costs(arcs: OneWay, potentials: Array) -> tuple[Array, NDArray[np.bool_]]:
+    """Return the reduced costs with a relative error of at most `ROUNDING`, and which have an error.
+
+    Differences and sums are split into a float and what it lacks (Knuth, "The Art of Computer Programming",
+    volume 2, 4.2.2). They are not finite where float64 cannot represent the reduced cost.
+    """
+    before, after = potentials[arcs.tail], potentials[arcs.head]
+    if arcs.cost.dtype.kind == potentials.dtype.kind == "i":
+        largest = [float(np.abs(values.astype(np.float64)).max(initial=0)) for values in (arcs.cost, before)]
+        if largest[0] + 2 * largest[1] < 2.0**62:
+            return arcs.cost + (before - after), np.zeros(len(before), dtype=bool)
+    cost, before, after = (values.astype(np.float64) for values in (arcs.cost, before, after))
+    with np.errstate(over="ignore", invalid="ignore"):
+        difference, lost = two_sum(before, -after)
+        found, more = two_sum(cost, difference)
+        return np.where(np.isfinite(found), found + (more + lost), found), ~((lost == 0) & (more == 0))
+
+
+def lower_reduced_costs(arcs: OneWay, potentials: Array) -> Array:
+    """Return the reduced costs, rounded down where float64 has to round."""
+    reduced, rounded = accurate_reduced_costs(arcs, potentials)
+    less: Array = np.where(rounded, reduced - ROUNDING * np.abs(reduced), reduced)
+    return less if rounded.any() else reduced
 
 
 def flow_cost(network: CostNetwork, flow: Array) -> int | float:
-    """Return the cost of a flow: exact for integers."""
+    """Return the cost of a flow: exact for integers, else correctly rounded."""
+    return _cost_and_rest(network, flow)[0]
+
+
+def _cost_and_rest(network: CostNetwork, flow: Array) -> tuple[int | float, float]:
+    """Return the cost of a flow, and what rounding took from it."""
     amount = flow if network.undirected is None else np.where(network.undirected, np.abs(flow), flow)
-    return exact_dot(_whole(network.cost), _whole(amount))
+    cost, amount = _whole(network.cost), _whole(amount)
+    if cost.dtype.kind == amount.dtype.kind == "i":
+        return exact_dot(cost, amount), 0.0
+    return rounded_dots((cost, amount))
 
 
 def reduced_costs(network: CostNetwork, potentials: Array) -> Array:
@@ -47,16 +163,20 @@ def reduced_costs(network: CostNetwork, potentials: Array) -> Array:
         if largest[0] + 2 * largest[1] > INT64_MAX:
             raise VerificationError(f"potentials of up to {largest[1]} are too large for int64")
     # The difference comes first: it is often small beside the potentials, which then round less away.
-    reduced: Array = cost + (potentials[network.tail] - potentials[network.head])
+    with np.errstate(over="ignore", invalid="ignore"):
+        reduced: Array = cost + (potentials[network.tail] - potentials[network.head])
     return reduced
 
 
 def dual_bound(network: CostNetwork, supply: Array, potentials: Array) -> int | float:
     """Return the lower bound on the cost of all feasible flows that these potentials prove.
 
-    Exact for integers. An arc of infinite capacity counts as carrying at most
+    Exact for integers; for floats less what rounding may have added. Supplies of floats whose sum differs
+    from zero by rounding are balanced at the largest. An arc counts as carrying at most
     :func:`preflow.graph.standard_form.flow_limit` more than its lower bound.
     """
+    if not is_whole(network, supply, potentials):
+        return _bound_of_floats(network, supply, potentials)
     reduced = reduced_costs(network, potentials)
     lower = np.zeros(network.num_arcs, dtype=np.int64) if network.lower is None else _whole(network.lower)
     upper = network.capacity
@@ -73,52 +193,168 @@ def dual_bound(network: CostNetwork, supply: Array, potentials: Array) -> int | 
         limit = flow_limit(network, supply)
         bound += _sum(reduced[cheap]) * limit + exact_dot(reduced[cheap], lower[cheap])
     finite = negative & ~endless
-    most = _whole(upper[finite])
-    if most.dtype.kind == "f":
-        most = np.minimum(most, lower[finite] + float(flow_limit(network, supply)))
-    bound += exact_dot(reduced[finite], most)
+    bound += exact_dot(reduced[finite], _whole(upper[finite]))
     return bound + exact_dot(reduced[~negative], lower[~negative])
 
 
-def amount_slack(network: CostNetwork, supply: Array) -> float:
-    """Return by how much rounding may change an amount: 0 for integers."""
+def _bound_of_floats(
+    network: CostNetwork, supply: Array, potentials: Array, flow: Array | None = None
+) -> float:
+    """Return the bound of :func:`dual_bound`; fixed arcs carry what they do in a feasible flow, if given."""
+    if not network.num_vertices:
+        return 0.0
+    arcs = one_way(network, supply, np.zeros(network.num_arcs) if flow is None else flow)
+    reduced, rounded = accurate_reduced_costs(arcs, potentials)
+    amount = np.where(reduced < 0, arcs.upper, arcs.lower)
+    if flow is not None:
+        amount = np.where(fixed_arcs(arcs, network.num_vertices), arcs.flow, amount)
+    used = (amount != 0) & (reduced != 0)
+    if not (np.isfinite(reduced[used]).all() and np.isfinite(amount[used]).all()):
+        return -math.inf
+    at, surplus = _surplus(supply)
+    own = (potentials, -supply), (potentials[at : at + 1], np.array([surplus]))
+    bound, rest = rounded_dots((reduced[used], amount[used]), *own)
+    used &= rounded
+    error = rounded_dots((np.abs(reduced[used]), np.abs(amount[used])))[0]
+    return (math.nextafter(bound, -math.inf) if error or rest < 0 else bound) - ROUNDING * error
+
+
+def _surplus(supply: Array) -> tuple[int, float]:
+    """Return the vertex at which supplies are balanced, and what they sum to by rounding."""
+    return int(np.abs(supply).argmax()), rounded_dots((supply, np.ones(len(supply))))[0]
+
+
+def exact_bound(network: CostNetwork, supply: Array, potentials: Array, exponent: int) -> Fraction:
+    """Return the bound of :func:`dual_bound` for potentials that are integers over ``2**exponent``."""
+    if not network.num_vertices:
+        return Fraction(0)
+    arcs = one_way(network, supply, np.zeros(network.num_arcs))
+    endless = np.isinf(arcs.upper) if arcs.upper.dtype.kind == "f" else np.zeros(len(arcs.upper), dtype=bool)
+    (cost,), power = as_integers(arcs.cost)
+    upper = np.where(endless, 0, arcs.upper)
+    (least, most, sent), amounts = as_integers(arcs.lower, upper, supply)
+    prices = potentials.astype(object) << max(power - exponent, 0)
+    cost = cost << max(exponent - power, 0)
+    sent[int(np.abs(sent).argmax())] -= sent.sum()
+    reduced = cost + prices[arcs.tail.astype(np.int64)] - prices[arcs.head.astype(np.int64)]
+    negative = reduced < 0
+    if (negative & endless).any():
+        raise VerificationError("the limit of the flow of an arc is more than float64 can represent")
+    total = int((reduced * np.where(negative, most, least)).sum()) - int((prices * sent).sum())
+    return Fraction(total, 1) / Fraction(2) ** (max(power, exponent) + amounts)
+
+
+def terms_of(network: CostNetwork, flow: Array) -> float:
+    """Return the sum of the absolute values of costs times flow."""
+    with np.errstate(over="ignore"):
+        return float(np.dot(np.abs(network.cost.astype(np.float64)), np.abs(flow.astype(np.float64))))
+
+
+def proved_gap(
+    network: CostNetwork, supply: Array, flow: Array, potentials: Array, exact: ExactPotentials | None = None
+) -> float:
+    """Return by how much the cost of a flow may differ from the optimum of floats.
+
+    `exact` are the potentials that `potentials` round, where float64 is too coarse.
+    """
+    cost, rest = _cost_and_rest(network, flow)
+    if not math.isfinite(cost):
+        return math.inf
+    if exact is not None:
+        return rounded_up(abs(Fraction(cost) - exact_bound(network, supply, *exact)))
+    off = abs(cost - _bound_of_floats(network, supply, potentials))
+    if not is_close(off, abs(cost), network.num_vertices + network.num_arcs):
+        off = min(off, abs(cost - _bound_of_floats(network, supply, potentials, flow)))
+    return off + abs(rest)
+
+
+class ExactPotentials(NamedTuple):
+    """Potentials that are integers over a power of two.
+
+    Attributes
+    ----------
+    potentials : ndarray of Python integers, shape (n,)
+    exponent : int
+    """
+
+    potentials: NDArray[np.object_]
+    exponent: int
+
+    def of_first(self, count: int) -> ExactPotentials:
+        """Return those of the first vertices."""
+        return ExactPotentials(self.potentials[:count].copy(), self.exponent)
+
+    def rounded(self) -> NDArray[np.float64]:
+        """Return the nearest finite floats."""
+        most = sys.float_info.max
+        nearest: NDArray[np.float64] = np.clip(as_floats(self.potentials, self.exponent), -most, most)
+        return nearest
+
+
+def rounding_of_amounts(network: CostNetwork, supply: Array, flow: Array, potentials: Array) -> float:
+    """Return what rounding of the amounts at each vertex to float64 may change in the optimum."""
+    amounts = [network.capacity, supply, *([] if network.lower is None else [network.lower])]
+    if all(map(is_integral, amounts)) or not network.num_vertices:
+        return 0.0
+    moved, sent = (2.0**-52 * np.abs(values.astype(np.float64)) for values in (flow, supply))
+    with np.errstate(over="ignore"):
+        for end in (network.tail, network.head):
+            sent = sent + np.bincount(end, moved, network.num_vertices)
+        prices = np.abs(potentials.astype(np.float64) - float(potentials[int(np.abs(supply).argmax())]))
+        used = (sent != 0) & (prices != 0)
+        return float(np.dot(prices[used], sent[used]))
+
+
+def is_near(network: CostNetwork, supply: Array, flow: Array, potentials: Array, gap: float) -> bool:
+    """Return whether a flow of floats with a proved gap may be called optimal."""
+    rounding = rounding_of_amounts(network, supply, flow, potentials)
+    return is_close(gap, terms_of(network, flow), network.num_vertices + network.num_arcs, rounding)
+
+
+def amount_slack(network: CostNetwork, supply: Array, flow: Array) -> float:
+    """Return by how much rounding may change an amount: 0 for integers, else relative to what flows."""
     amounts = [network.capacity, supply, *([] if network.lower is None else [network.lower])]
     if all(map(is_integral, amounts)):
         return 0
-    largest = largest_amount(network, supply)
-    return max((network.num_vertices + network.num_arcs + 2) * 2.0**-50 * largest, LEAST)
+    moved = supply, flow[network.tail != network.head]
+    largest = max(float(np.abs(values.astype(np.float64)).max(initial=0)) for values in moved)
+    return max((network.num_vertices + network.num_arcs + 2) * AMOUNT_ROUNDING * largest, sys.float_info.min)
 
 
-def cost_slack(
-    network: CostNetwork, supply: Array, flow: Array, potentials: Array, rounding: float = 0
-) -> float:
-    """Return by how much rounding may change a cost or a bound: 0 for integers.
-
-    `rounding` is as in :func:`check_min_cost_flow`. A bound has the rounding error of each reduced cost times
-    what the arc carries in it. An arc whose reduced cost may be negative but for rounding counts with its
-    capacity.
-    """
-    slack = amount_slack(network, supply) + rounding
-    if not slack and is_integral(network.cost):
-        return 0
-    cost, prices, amounts = (values.astype(np.float64) for values in (network.cost, potentials, flow))
-    difference = prices[network.tail] - prices[network.head]
-    error = 2.0**-51 * (np.abs(cost) + np.abs(difference))
-    carried = np.abs(amounts)
-    if network.lower is not None:
-        carried += np.abs(network.lower)
-    if network.undirected is not None:
-        difference = np.where(network.undirected, -np.abs(difference), difference)
-    doubtful = cost + difference <= error
-    room = np.minimum(network.capacity[doubtful], largest_amount(network, supply))
-    carried[doubtful] += np.abs(room)
-    terms = float(np.dot(np.abs(cost), np.abs(amounts)))
-    terms += float(np.dot(np.abs(prices), np.abs(supply.astype(np.float64))))
-    largest = float(np.abs(prices).max(initial=0)) + float(np.abs(cost).max(initial=0))
-    sums = (network.num_vertices + network.num_arcs + 2) * 2.0**-52 * terms
-    return float(np.dot(error, carried)) + sums + slack * largest * 4
+def lacking_at(network: CostNetwork, supply: Array, flow: Array) -> Array:
+    """Return what each vertex still has to send: exact for integers, sums of floats to less than rounding."""
+    if supply.dtype.kind == flow.dtype.kind == "i":
+        left = supply.copy()
+        np.subtract.at(left, network.tail, flow)
+        np.add.at(left, network.head, flow)
+        return left
+    (amounts, sent), exponent = as_integers(flow, supply)
+    sent = sent.copy()
+    sent[int(np.abs(sent).argmax())] -= sent.sum()
+    np.subtract.at(sent, network.tail, amounts)
+    np.add.at(sent, network.head, amounts)
+    return as_floats(sent, exponent)
 
 
+def lacking(network: CostNetwork, supply: Array, flow: Array) -> float:
+    """Return the largest amount by which a vertex sends more or less than it should, up to rounding."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return float(np.abs(_float_balances(network, supply, flow)).max(initial=0))
+
+
+def _float_balances(network: CostNetwork, supply: Array, flow: Array) -> Array:
+    """Return supply minus outflow plus inflow of each vertex, without self loops."""
+    left: Array = supply.astype(np.float64)
+    if len(left):
+        at, surplus = _surplus(supply)
+        left[at] -= surplus
+    amounts = np.where(network.tail == network.head, 0.0, flow)
+    np.subtract.at(left, network.tail, amounts)
+    np.add.at(left, network.head, amounts)
+    return left
+
+
+@np.errstate(over="ignore")
 def check_flow_of_network(network: CostNetwork, supply: Array, flow: Any, rounding: float = 0) -> Array:
     """Check bounds on every arc and conservation at every vertex; return the flow as an array.
 
@@ -132,7 +368,7 @@ def check_flow_of_network(network: CostNetwork, supply: Array, flow: Any, roundi
     amounts: Array = checked_array(network, flow, "flow", (network.num_arcs,), np.int64, np.float64)
     if amounts.dtype.kind == "f" and not np.isfinite(amounts).all():
         raise VerificationError(f"arc {int((~np.isfinite(amounts)).argmax())} carries no finite amount")
-    slack = amount_slack(network, supply) + rounding
+    slack = amount_slack(network, supply, amounts) + rounding
     if not slack:
         amounts = _checked_whole(amounts)
     lower: Any = 0 if network.lower is None else _whole(network.lower)
@@ -147,7 +383,7 @@ def check_flow_of_network(network: CostNetwork, supply: Array, flow: Any, roundi
     )
     words = _balances(network, _whole(supply), amounts)
     for word in words:
-        broken = np.abs(word) > slack if slack else word != 0
+        broken = ~(np.abs(word) <= slack) if slack else word != 0
         if broken.any():
             vertex = int(broken.argmax())
             parts = [each[vertex].item() for each in words]
@@ -192,6 +428,7 @@ def check_cheapest_flow(network: CostNetwork, flow: Array) -> None:
         raise VerificationError(f"flow around a cycle of {len(arcs)} residual arcs costs less: arcs {shown}")
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def check_min_cost_flow(
     network: CostNetwork,
     supply: Array,
@@ -202,11 +439,12 @@ def check_min_cost_flow(
     upper_bound: object,
     gap: object,
     rounding: float = 0,
+    exact: ExactPotentials | None = None,
 ) -> None:
     """Prove the bounds of a result, and if its status is optimal that they meet within the gap.
 
     Linear time. `rounding` is what amounts may lack beyond :func:`amount_slack`, where the supplies are sums
-    of larger floats.
+    of larger floats. `exact` are the potentials that `potentials` round, where float64 is too coarse.
 
     Raises
     ------
@@ -215,6 +453,8 @@ def check_min_cost_flow(
     """
     lower, upper = checked_number(lower_bound, "lower_bound"), checked_number(upper_bound, "upper_bound")
     margin = checked_number(gap, "gap")
+    if not margin >= 0:
+        raise VerificationError(f"gap is {margin}, below zero")
     if math.isinf(upper) and status != "optimal":
         amounts = checked_array(network, flow, "flow", (network.num_arcs,), np.int64, np.float64)
     else:
@@ -226,36 +466,57 @@ def check_min_cost_flow(
         raise VerificationError(
             f"the potential of vertex {int((~np.isfinite(prices)).argmax())} is not finite"
         )
-    slack = cost_slack(network, supply, amounts, prices, rounding)
-    check_bounds(status, lower, upper, slack)
-    cost = flow_cost(network, amounts)
-    if not math.isinf(upper) and not abs(cost - upper) <= slack:
+    if exact is not None:
+        _check_exact(exact, prices)
+    check_bounds(status, lower, upper)
+    if not math.isinf(upper) and (cost := flow_cost(network, amounts)) != upper:
         raise VerificationError(f"the flow costs {cost}, not {upper}")
-    bound = dual_bound(network, supply, prices)
-    if status == "optimal":
-        if not slack:
-            _check_endless(network, prices)
-        if not cost - bound <= margin + slack:
-            raise VerificationError(f"the potentials prove {bound}, more than the gap {margin} below {cost}")
-    elif not lower <= bound + slack:
-        raise VerificationError(f"the potentials prove {bound}, less than lower_bound, {lower}")
+    if status != "optimal":
+        bound = dual_bound(network, supply, prices)
+        if not lower <= bound:
+            raise VerificationError(f"the potentials prove {bound}, less than lower_bound, {lower}")
+        if not upper - lower <= margin:
+            raise VerificationError(f"gap is {margin}, less than the distance of the bounds")
+        return
+    if not rounding and is_whole(network, supply, prices):
+        _check_endless(network, prices)
+        off: int | float = upper - dual_bound(network, supply, prices)
+        near = margin == 0
+    else:
+        off = proved_gap(network, supply, amounts, prices, exact)
+        near = is_near(network, supply, amounts, prices, margin)
+    if not off <= margin:
+        raise VerificationError(f"the potentials prove {upper} within {off}, more than the gap {margin}")
+    if not near:
+        raise VerificationError(f"the gap {margin} is too large for an optimal result")
+
+
+def is_whole(network: CostNetwork, supply: Array, potentials: Array) -> bool:
+    """Whether all numbers are integers, and so is the proof."""
+    amounts = [network.capacity, supply, *([] if network.lower is None else [network.lower])]
+    return potentials.dtype.kind == "i" and all(map(is_integral, [network.cost, *amounts]))
+
+
+def _check_exact(exact: ExactPotentials, prices: Array) -> None:
+    """Check that exact potentials are integers that the potentials round."""
+    good = isinstance(exact, ExactPotentials) and isinstance(exact.potentials, np.ndarray)
+    good = good and type(exact.exponent) is int and 0 <= exact.exponent <= MOST_EXPONENT
+    good = good and exact.potentials.shape == prices.shape
+    if not (good and all(type(value) is int for value in exact.potentials.tolist())):
+        raise VerificationError("the exact potentials are not an integer for each vertex")
+    if not np.array_equal(exact.rounded(), prices):
+        raise VerificationError("the potentials are not those that the exact ones round to")
 
 
 def _check_endless(network: CostNetwork, potentials: Array) -> None:
-    """Check that no arc of infinite capacity has negative reduced cost: no flow fills it.
-
-    Float costs are rounded to 48 bits, so what rounding may have changed is allowed.
-    """
+    """Check that no arc of infinite capacity has negative reduced cost: no flow fills it."""
     if network.capacity.dtype.kind == "i":
         return
-    exact = is_integral(network.cost) and potentials.dtype.kind == "i"
-    sizes = [float(np.abs(values).max(initial=0)) for values in (network.cost, potentials)]
-    allowed = 0.0 if exact else sum(sizes) * 2.0**-46
     reduced = reduced_costs(network, potentials)
     if network.undirected is not None:
         cost = _whole(network.cost)
         reduced = np.where(network.undirected, cost - np.abs(reduced - cost), reduced)
-    broken = (reduced < -allowed) & np.isinf(network.capacity)
+    broken = (reduced < 0) & np.isinf(network.capacity)
     if broken.any():
         arc = int(broken.argmax())
         raise VerificationError(f"arc {arc} of infinite capacity has the reduced cost {reduced[arc]}")
@@ -284,10 +545,7 @@ def _sum(values: Array) -> int | float:
 def _balances(network: CostNetwork, supply: Array, flow: Array) -> list[Array]:
     """Return supply minus outflow plus inflow of each vertex, in words whose sums cannot wrap."""
     if flow.dtype.kind == "f" or supply.dtype.kind == "f":
-        left: Array = supply.astype(np.float64)
-        np.subtract.at(left, network.tail, flow.astype(np.float64))
-        np.add.at(left, network.head, flow.astype(np.float64))
-        return [left]
+        return [_float_balances(network, supply, flow)]
     words = []
     carry: Array = np.zeros(network.num_vertices, dtype=np.int64)
     for i, (own, moved) in enumerate(zip(exact_words(supply), exact_words(flow), strict=True)):

@@ -8,12 +8,15 @@ integers. The reductions are the textbook ones (Ahuja, Magnanti and Orlin 1993, 
 - a capacity above `flow_limit` becomes ``flow_limit + 1``. Some optimal flow has at most `flow_limit` on
   every arc. So no arc of negative reduced cost is filled up to the new capacity, and the potentials that
   prove the flow optimal also prove it for the old capacities;
-- float amounts and costs that are not all integers are multiplied by a power of two and rounded.
+- float amounts and costs that are not all integers are multiplied by a power of two and rounded. Costs are
+  first cut off at a limit, see :func:`preflow.graph.scaling.solve_costs`, and rounded toward zero. So an open
+  arc of positive cost has no negative reduced cost for the costs as given either, however large its capacity.
 """
 
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
@@ -24,6 +27,7 @@ from ..arrays import Array, Indices, Integers
 from ..errors import CapacityOverflowError, CostOverflowError, InvalidInputError
 from .cost_network import CostNetwork, is_integral
 from .network import exact_sum
+from .scaling import float_sum
 
 #: Sums of amounts at a vertex, and of costs along a path, stay below this number.
 MOST = 2**62
@@ -113,16 +117,40 @@ class Standardised:
     cost_exponent: int | None
 
     def flow(self, found: NDArray[np.int64]) -> Array:
-        """Return the flow of the input arcs, in the caller's units, from that of the form."""
+        """Return the flow of the input arcs in the caller's units; the array of the form may be changed."""
         flow = found  # the solver's array, unless it has more arcs
         if len(self.undirected):
             flow = found[: self.num_arcs].copy()
             flow[self.undirected] -= found[self.num_arcs :]
         if self.lower is not None:
             flow += self.lower
-        return (
-            flow if self.amount_exponent is None else np.ldexp(flow.astype(np.float64), -self.amount_exponent)
-        )
+        if self.amount_exponent is None:
+            return flow
+        with np.errstate(over="ignore"):  # of an amount that its capacity limits
+            return np.ldexp(flow.astype(np.float64), -self.amount_exponent)
+
+    def lack(self, network: CostNetwork, supply: Array, found: NDArray[np.int64]) -> float:
+        """Return by how much what vertices send differs from given supplies, in all, and arcs pass bounds.
+
+        That is what rounding of amounts has changed, in the caller's units; 0 for integers.
+        """
+        exponent = self.amount_exponent
+        if exponent is None:
+            return 0.0
+        sent = found[: self.num_arcs].copy()
+        sent[self.undirected] -= found[self.num_arcs :]
+        if self.lower is not None:
+            sent += self.lower
+        out = np.zeros(network.num_vertices, dtype=np.int64)
+        np.add.at(out, network.tail, sent)
+        np.subtract.at(out, network.head, sent)
+        with np.errstate(over="ignore", invalid="ignore"):
+            flow = np.ldexp(sent.astype(np.float64), -exponent)
+            wrong = np.abs(supply - np.ldexp(out.astype(np.float64), -exponent))
+            past = np.maximum(np.abs(flow) if len(self.undirected) else flow, 0) - network.capacity
+            if network.lower is not None:
+                past = np.maximum(past, network.lower - flow)
+            return float(wrong.sum() + 2 * np.maximum(past, 0).sum())
 
     def form_flow(self, flow: Array) -> NDArray[np.int64]:
         """Return the flow of the form, cut to its capacities, from that of the input arcs.
@@ -151,11 +179,16 @@ class Standardised:
 
     def potentials(self, found: NDArray[np.int64]) -> Array:
         """Return the potentials in the caller's units."""
-        return (
-            found if self.cost_exponent is None else np.ldexp(found.astype(np.float64), -self.cost_exponent)
-        )
+        if self.cost_exponent is None:
+            return found
+        with np.errstate(over="ignore"):
+            prices = np.ldexp(found.astype(np.float64), -self.cost_exponent)
+        most = sys.float_info.max
+        bounded: Array = np.clip(prices, -most, most)
+        return bounded
 
 
+@np.errstate(over="ignore")
 def flow_limit(network: CostNetwork, supply: Array) -> int | float:
     """Return an amount that some optimal flow, less its lower bounds, does not exceed on any arc.
 
@@ -163,8 +196,12 @@ def flow_limit(network: CostNetwork, supply: Array) -> int | float:
     all. In some optimal flow each cycle has negative cost, so it uses an arc of negative cost; and an arc of
     finite capacity, since else the problem is unbounded.
     """
-    shifted = supply if network.lower is None else _without_lower(network, supply, network.lower)
-    room = network.capacity if network.lower is None else network.capacity - network.lower
+    lower = network.lower
+    if is_integral(supply) and (lower is None or is_integral(lower)):
+        supply = supply.astype(np.int64, copy=False)
+        lower = None if lower is None else lower.astype(np.int64, copy=False)
+    shifted = supply if lower is None else _without_lower(network, supply, lower)
+    room = network.capacity if lower is None else network.capacity - lower
     negative = network.cost < 0
     endless = negative & np.isinf(room) if room.dtype.kind == "f" else np.zeros(len(room), dtype=bool)
     counted = np.isfinite(room) if endless.any() else negative
@@ -172,17 +209,56 @@ def flow_limit(network: CostNetwork, supply: Array) -> int | float:
     if shifted.dtype.kind == "i" and is_integral(finite):
         finite = finite.astype(np.int64, copy=False)  # a sum with floats would be rounded past 2**53
     total = _sum(np.maximum(shifted, 0)) + _sum(finite)
-    return total if isinstance(total, int) else total * (1 + 2.0**-50)
+    if isinstance(total, int):
+        return total
+    # Differences of supplies and lower bounds have lost this at most.
+    lost = 0.0 if lower is None else network.num_arcs * 2.0**-52 * float_sum(np.abs(lower))
+    return min((total + lost) * (1 + 2.0**-50), sys.float_info.max)
 
 
 def largest_amount(network: CostNetwork, supply: Array) -> float:
     """Return an amount to which rounding errors are relative: the flow of no arc need be larger."""
-    lower = 0.0 if network.lower is None else float(np.abs(network.lower).sum(dtype=np.float64))
-    return float(flow_limit(network, supply)) + lower
+    lower = 0.0 if network.lower is None else float_sum(np.abs(network.lower))
+    return min(float(flow_limit(network, supply)) + lower, sys.float_info.max)
 
 
-def standardise(network: CostNetwork, supply: Array) -> Standardised:
-    """Return a network with its supplies in standard form.
+class CostRule(NamedTuple):
+    """How float costs become integers.
+
+    Attributes
+    ----------
+    limit : float
+        Costs above it in size are cut off at it.
+    bits : int
+        Of the largest integer, at most.
+    finest : int
+        The largest exponent of the power of two that costs are multiplied by.
+    down : bool
+        Whether costs are rounded down, not toward zero.
+    """
+
+    limit: float = math.inf
+    bits: int = COST_BITS
+    finest: int = 5000
+    down: bool = False
+
+
+#: Nothing is cut off.
+PLAIN = CostRule()
+
+
+def most_cost(num_vertices: int, *, on_gpu: bool = False) -> int:
+    """Return the largest integer cost that the methods of a network take.
+
+    Costs along a path and those of one more arc sum to less than 2**61. The method on a GPU multiplies costs
+    by n + 1, and prices may be seven times the sum of n + 1 of them: they stay below 2**62.
+    """
+    n = num_vertices + 1
+    return (MOST - 1) // (7 * n * n) if on_gpu else (MOST // 2 - 1) // n
+
+
+def standardise(network: CostNetwork, supply: Array, rule: CostRule = PLAIN) -> Standardised:
+    """Return a network with its supplies in standard form, float costs by a rule.
 
     Raises
     ------
@@ -191,7 +267,7 @@ def standardise(network: CostNetwork, supply: Array) -> Standardised:
     CapacityOverflowError
         Amounts at a vertex sum to 2**62 or more.
     CostOverflowError
-        Costs along a path may sum to 2**61 or more; or floats are so large that their products overflow.
+        Integer costs along a path may sum to 2**61 or more.
     """
     amounts = [network.capacity, supply, *([] if network.lower is None else [network.lower])]
     exponent = None
@@ -207,20 +283,16 @@ def standardise(network: CostNetwork, supply: Array) -> Standardised:
     else:
         limit, most = float(flow_limit(network, supply)), largest_amount(network, supply)
         _check_sum(supply, (network.num_vertices + network.num_arcs + 2) * 2.0**-50 * most)
-        if not math.isfinite(most):
-            raise CapacityOverflowError("the amounts sum to more than float64 can represent")
         exponent = _amount_bits(network) - math.frexp(most)[1]
         endless = np.isinf(network.capacity)
         lower = None if network.lower is None else _rounded(network.lower, exponent)
-        roof = math.ldexp(2.0 * most, exponent) + 2
+        roof = 2 * math.ldexp(most, exponent) + 2
         with np.errstate(over="ignore"):  # what overflows is above the roof
             scaled = np.ceil(np.ldexp(np.where(endless, 0, network.capacity), exponent))
         capacity = np.minimum(scaled, roof).astype(np.int64)
         supplies = _balanced(_rounded_together(supply, exponent))
         limit = math.ceil(math.ldexp(limit, exponent)) + network.num_vertices + 2 * network.num_arcs
-    cost, cost_exponent = _integer_costs(network)
-    if exponent is not None or cost_exponent is not None:
-        _check_products(network, supply)
+    cost, cost_exponent = _integer_costs(network, rule)
     if lower is not None:
         capacity = np.where(endless, 0, capacity - lower) if endless.any() else capacity - lower
         supplies = _shifted(network, supplies, lower)
@@ -353,29 +425,41 @@ def _balanced(supply: NDArray[np.int64]) -> NDArray[np.int64]:
     return supply
 
 
-def _integer_costs(network: CostNetwork) -> tuple[NDArray[np.int64], int | None]:
+def _integer_costs(network: CostNetwork, rule: CostRule) -> tuple[NDArray[np.int64], int | None]:
     """Return the costs as integers, and the exponent of the power of two that they were multiplied by."""
-    cost = network.cost
+    cost, most = network.cost, most_cost(network.num_vertices)
     if is_integral(cost):
         whole = cost.astype(np.int64, copy=False)
-        largest = max(abs(int(whole.max())), abs(int(whole.min()))) if len(whole) else 0
-        if (network.num_vertices + 1) * largest >= MOST // 2:
-            raise CostOverflowError(
-                f"costs of up to {largest:,} along a path of {network.num_vertices:,} vertices sum to 2**61 "
-                "or more"
-            )
-        return whole, None
-    bits = min(COST_BITS, 60 - (network.num_vertices + 1).bit_length())
+        if cost.dtype.kind == "i":
+            _check_costs(whole, network.num_vertices)
+        if int(np.abs(whole).max(initial=0)) <= most:
+            return whole, None
+    limit = min(rule.limit, float(np.abs(cost).max()))
+    bits = min(rule.bits, most.bit_length() - 1)
+    exponent = min(bits - math.frexp(limit)[1], rule.finest)
+    # Costs far below the largest one may underflow.
+    scaled = np.ldexp(np.clip(cost, -limit, limit), exponent)
+    return (np.floor(scaled) if rule.down else np.trunc(scaled)).astype(np.int64), exponent
+
+
+def _check_costs(cost: Array, num_vertices: int) -> None:
+    largest = max(int(cost.max()), -int(cost.min())) if len(cost) else 0
+    if largest > most_cost(num_vertices):
+        raise CostOverflowError(
+            f"costs of up to {largest:,} along a path of {num_vertices:,} vertices sum to 2**61 or more"
+        )
+
+
+def lower_costs(cost: Array, num_vertices: int) -> NDArray[np.int64]:
+    """Return integers of which paths have sums that fit int64: those of integers, floats rounded down."""
+    if cost.dtype.kind == "i" or not len(cost):
+        _check_costs(cost, num_vertices)
+        return cost
+    bits = min(COST_BITS, most_cost(num_vertices).bit_length() - 1)
     exponent = bits - math.frexp(float(np.abs(cost).max()))[1]
-    return _rounded(cost, exponent), exponent
-
-
-def _check_products(network: CostNetwork, supply: Array) -> None:
-    """Check that float64 represents the cost of every flow, and every bound on it."""
-    n, m = network.num_vertices, network.num_arcs
-    largest = (n + 1.0) * float(np.abs(network.cost.astype(np.float64)).max(initial=0))
-    if largest and (n + m + 2) * largest_amount(network, supply) > MOST_FLOAT / largest:
-        raise CostOverflowError("costs times amounts may be more than float64 can represent")
+    whole = np.floor(np.ldexp(cost, exponent))
+    whole[(cost < 0) & (whole == 0)] = -1  # it was below the smallest float
+    return whole.astype(np.int64)
 
 
 def _check_vertex_sums(form: StandardForm) -> None:

@@ -4,28 +4,60 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..arrays import Array, NetworkInput, SupplyInput
-from ..certify.exact import distance, exact_dot, scaled_exactly
-from ..certify.min_cost_flow import cost_slack, dual_bound, flow_cost
-from ..errors import CapacityOverflowError, CostOverflowError, InvalidInputError, UnboundedCostError
+from ..certify.exact import as_floats, as_integers
+from ..certify.min_cost_flow import (
+    ExactPotentials,
+    OneWay,
+    amount_slack,
+    dual_bound,
+    fixed_arcs,
+    flow_cost,
+    is_near,
+    lacking,
+    lacking_at,
+    lower_reduced_costs,
+    one_way,
+    proved_gap,
+)
+from ..errors import (
+    CapacityOverflowError,
+    CostOverflowError,
+    InfeasibleFlowError,
+    InvalidInputError,
+    UnboundedCostError,
+)
 from ..graph.cost_network import CostNetwork, as_cost_network
 from ..graph.edge_tables import labels_of
 from ..graph.negative_cycle import negative_cycle
 from ..graph.network import EXACT_FLOAT
 from ..graph.placement import gpu_of_method, gpu_worth_using
-from ..graph.standard_form import Standardised, standardise
+from ..graph.scaling import float_sum, is_close, solve_costs
+from ..graph.standard_form import (
+    COST_BITS,
+    PLAIN,
+    CostRule,
+    StandardForm,
+    Standardised,
+    lower_costs,
+    most_cost,
+    standardise,
+)
 from ..method_names import CostFlowMethodName, DeviceName
 from ..progress import Reporter
 from ..solving.call import Call, Request
 from ..solving.dispatch import Choice, find_method, thread_count
+from ..solving.run import Control
 from ..solving.timing import timed
 from ..stats import MinCostStats
 from .arc_lists import tight_flow
+from .exact_paths import ExactPaths, ExactState, exact_negative_cycle
 from .infeasible import excesses, infeasible_error
 from .methods import METHODS
 from .policy import choose, choose_for_start, worth_a_gpu
@@ -38,8 +70,6 @@ if TYPE_CHECKING:
 #: Up to this many arcs a serial method of "auto" runs in the thread of the caller. On a Xeon, 1.4 of the 5.7
 #: ms for a thousand vertices were outside of the solve, where handing it to another thread belongs.
 QUICK_ARCS = 10_000
-#: Relative rounding errors of a bound that differs from the cost of the flow.
-ROUNDING = 2.0**-30
 
 
 def min_cost_flow(
@@ -134,8 +164,6 @@ class MinCostCall(Call[CostNetwork]):
         Of an earlier solve.
     leaves_choice : bool
         Whether the caller leaves the method open.
-    standard : Standardised or None
-        The instance in standard form, once it is built.
     state : FlowState or None
         How the solver ended, once it has.
     """
@@ -143,7 +171,6 @@ class MinCostCall(Call[CostNetwork]):
     supply: Array
     start: MinCostFlowResult | None = None
     leaves_choice: bool = False
-    standard: Standardised | None = None
     state: FlowState | None = None
 
     @classmethod
@@ -183,54 +210,232 @@ class MinCostCall(Call[CostNetwork]):
 
     def min_cost_flow(self) -> MinCostFlowResult:
         """Solve and wrap the result."""
-        network, solve = self.instance, self._solver()
         with self.current_device():
-            with self.timed("build"):
-                standard = self.standard = standardise(network, self.supply)
-                cycle = _endless_cycle(network, standard)
-            if cycle and (slope := _sum_of_costs(network.cost[cycle])) < 0:
-                # An instance that has no feasible flow is infeasible, whatever its costs.
-                free = standard.form._replace(cost=np.zeros_like(standard.form.cost))
-                state = solve(free, None, self.options, self.control)
-                if state.ending == "infeasible":
-                    raise infeasible_error(network, standard, state)
-                tails, heads = (
-                    labels_of(network.labels, side[cycle]) for side in (network.tail, network.head)
-                )
-                ends = tuple(zip(tails.tolist(), heads.tolist(), strict=True))
-                raise UnboundedCostError(tuple(cycle), slope, ends)
-            with self.timed("build"):
-                start = self._fitting_start(standard)
-                if start is not None and self.leaves_choice:
-                    solve = self._solver_for_start(standard, start)
-            with self.timed("solve"):
-                state = self.state = solve(standard.form, start, self.options, self.control)
-            if state.ending == "infeasible" and standard.amount_exponent is not None:
-                left = excesses(standard.form, state.flow)
+            return self._result(self._solved())
+
+    @np.errstate(over="ignore", invalid="ignore")
+    def _solved(self) -> _Attempt:
+        """Return the best answer."""
+        with self.timed("build"):
+            cycle = _endless_cycle(self.instance, self.control)
+        if cycle:
+            raise self._unbounded(cycle)
+        largest = float(np.abs(self.instance.cost.astype(np.float64)).max(initial=0))
+        found = solve_costs(self._attempt, largest)
+        gap, off = found.gap, found.off
+        while found.finished and not found.proved:
+            nearer = self._refined(found)
+            # Costs come closer first where arcs of wide capacity had to be changed, amounts thereafter.
+            if nearer is None or not (nearer.proved or nearer.gap < gap / 2 or nearer.off < off / 2):
+                break
+            found, gap, off = nearer, min(nearer.gap, gap), min(nearer.off, off)
+        if found.finished and not found.proved:
+            found = self._exact(found)
+        return found
+
+    def _attempt(self, limit: float) -> _Attempt:
+        """Solve with float costs cut off at a limit in size."""
+        network = self.instance
+        with self.timed("build"):
+            rule = CostRule(limit, self._cost_bits())
+            standard = standardise(network, self.supply, rule)
+            start = self._fitting_start(standard)
+            if start is not None and self.leaves_choice:
+                self._choose_for_start(standard, start)
+        state = self._feasible(standard, start)
+        with self.timed("recover"):
+            lack = standard.lack(network, self.supply, state.flow)
+            left = state.ending != "optimal" and excesses(standard.form, state.flow).any()
+            flow, potentials = standard.flow(state.flow), standard.potentials(state.potential)
+            exact = standard.amount_exponent is None and standard.cost_exponent is None
+            if not exact:
+                flow = _within_bounds(network, flow)
+                if state.ending == "optimal":
+                    return self._judged(flow, potentials, state, lack, limit)
+            sent = not left and (exact or lacking(network, self.supply, flow) <= self._slack(flow))
+            return _Attempt(flow, potentials, state, cost=flow_cost(network, flow), sent=sent)
+
+    def _feasible(
+        self, standard: Standardised, start: FlowState | None, solve: HostSolver | None = None
+    ) -> FlowState:
+        """Solve a standard form.
+
+        Raises
+        ------
+        InfeasibleFlowError
+            It has no feasible flow, and not by rounding alone.
+        """
+        network, form, exponent = self.instance, standard.form, standard.amount_exponent
+        solve = solve or self._solver()
+        with self.timed("solve"):
+            state = solve(form, start, self.options, self.control)
+            if state.ending == "infeasible" and exponent is not None:
+                left = excesses(form, state.flow)
                 # Rounding alone may make supplies infeasible, by a unit for each amount.
                 if np.abs(left).sum() <= 2 * (network.num_vertices + network.num_arcs):
-                    lowered = standard.form._replace(supply=standard.form.supply - left)
-                    with self.timed("solve"):
-                        state = self.state = solve(lowered, None, self.options, self.control)
-                    standard = self.standard = replace(standard, form=lowered)
-            if state.ending == "infeasible":
-                raise infeasible_error(network, standard, state)
-            with self.timed("recover"):
-                return self._result(standard, state)
+                    state = solve(form._replace(supply=form.supply - left), None, self.options, self.control)
+        if state.ending == "infeasible":
+            raise infeasible_error(network, form, state.flow, exponent)
+        self.state = state
+        return state
+
+    def _judged(
+        self, flow: Array, potentials: Array, state: FlowState, lack: float, limit: float = math.inf
+    ) -> _Attempt:
+        """Return an attempt with what it proves of floats.
+
+        `lack` is what rounding has taken from the supplies and added to the bounds of arcs.
+        """
+        network, supply = self.instance, self.supply
+        found = _Attempt(flow, potentials, state, cost=flow_cost(network, flow))
+        gap = proved_gap(network, supply, flow, potentials)
+        sent = lacking(network, supply, flow) <= self._slack(flow)
+        # What is lacking might have to be sent at the price of the dearest arc.
+        most = float(np.abs(network.cost.astype(np.float64)).max(initial=0)) + float(np.ptp(potentials))
+        off = gap + (lack * most if lack else 0.0)
+        # Not relative to its terms: they are large where flow goes around a cycle that costs next to nothing.
+        size, terms = abs(found.cost), network.num_vertices + network.num_arcs
+        close, proved = is_close(gap, size, terms), sent and is_close(off, size, terms)
+        found = replace(found, gap=gap, sent=sent, close=close, off=off, proved=proved)
+        if close:
+            return found
+        self.start = None
+        arcs = one_way(network, supply, flow)
+        # Whatever an arc costs that is full and gains, or empty and does not, it might cost less or more.
+        moves = np.where(arcs.cost > 0, arcs.flow > arcs.lower, arcs.flow < arcs.upper)
+        moves &= ~fixed_arcs(arcs, network.num_vertices)
+        sizes = np.abs(arcs.cost[moves].astype(np.float64))
+        largest = float(sizes.max(initial=0))
+        return replace(found, largest=largest, used_cut_off=largest > limit)
+
+    def _refined(self, found: _Attempt) -> _Attempt | None:
+        """Solve for the change of flow and potentials that an answer of floats lacks.
+
+        The costs are its reduced costs, the amounts what its arcs still can carry either way, so rounding is
+        relative to what is wrong with it. (Gleixner, Steffy and Wolter, "Iterative refinement for linear
+        programming", INFORMS Journal on Computing 28, 2016.) No optimal flow differs from one whose residual
+        arcs have reduced costs of at least minus epsilon on arcs whose reduced cost is twice n times epsilon
+        (Tardos 1985): costs are cut off there. They are rounded down, so that the reduced costs of open arcs
+        stay above zero.
+        """
+        network, supply = self.instance, self.supply
+        arcs, prices = one_way(network, supply, found.flow), found.potentials
+        reduced = lower_reduced_costs(arcs, prices)
+        ahead, back = np.maximum(arcs.upper - arcs.flow, 0), np.minimum(arcs.lower - arcs.flow, 0)
+        if not all(np.isfinite(values).all() for values in (reduced, ahead, back)):
+            return None
+        gains, saves = (reduced < 0) & (ahead > 0), (reduced > 0) & (back < 0)
+        wrong = np.abs(reduced[gains | saves].astype(np.float64))
+        left = lacking_at(network, supply, found.flow)
+        # Each cycle of an optimal change uses an arc that gains or saves.
+        most = float_sum(ahead[gains]) - float_sum(back[saves]) + float_sum(np.maximum(left, 0))
+        limit = 2.0 * (network.num_vertices + 1) * float(wrong.max(initial=0))
+        rest = CostNetwork(
+            network.num_vertices, arcs.tail, arcs.head, capacity=ahead, lower=back, cost=reduced
+        )
+        if ahead.dtype.kind == "f" or back.dtype.kind == "f":
+            rest = replace(rest, capacity=np.minimum(ahead, most), lower=np.maximum(back, -most))
+        # Float64 shall hold the sums of both potentials.
+        finest = 51 - math.frexp(float(np.abs(prices).max(initial=0)))[1] if prices.any() else PLAIN.finest
+        try:
+            standard = standardise(rest, left, CostRule(limit or math.inf, finest=finest, down=True))
+        except (CapacityOverflowError, CostOverflowError, InvalidInputError):
+            return None
+        start = FlowState(
+            standard.form_flow(np.zeros(rest.num_arcs)), np.zeros(network.num_vertices, dtype=np.int64)
+        )
+        method = self.method
+        if method.device != "cpu":
+            method = find_method(METHODS, "serial-cost-scaling")
+            self.control.remarks.append(f"{method.name} refined what {self._cost_bits()} bits of costs left")
+        options = self.options if method is self.method else method.make_options({})
+        with self.timed("solve"):
+            state = method.solve(standard.form, start, options, self.control)
+        if state.ending != "optimal":
+            return None
+        with self.timed("recover"):
+            lack = standard.lack(rest, left, state.flow)
+            change = standard.flow(state.flow)
+            flow = found.flow + change[: network.num_arcs]
+            if network.undirected is not None:
+                flow[network.undirected] -= change[network.num_arcs :]
+            better = prices + standard.potentials(state.potential)
+            return self._judged(_within_bounds(network, flow), better, state, lack)
+
+    def _exact(self, found: _Attempt) -> _Attempt:
+        """Return the answer in exact numbers, from one that float64 does not prove."""
+        network, supply = self.instance, self.supply
+        arcs = one_way(network, supply, found.flow)
+        if not np.isfinite(arcs.upper).all():
+            raise CapacityOverflowError("the amounts sum to more than float64 can represent")
+        self.control.remarks.append("finished in exact numbers, since float64 did not prove the flow optimal")
+        prices = np.nan_to_num(found.potentials.astype(np.float64))
+        with self.timed("solve"):
+            state = ExactPaths(arcs, supply, prices, self.control).solve()
+        with self.timed("recover"):
+            if self._slack(found.flow):
+                amounts = as_floats(state.flow, state.exponent)
+            else:
+                amounts = (state.flow >> state.exponent).astype(np.int64)
+            flow = amounts[: network.num_arcs].copy()
+            if network.undirected is not None:
+                flow[network.undirected] -= amounts[network.num_arcs :]
+            if state.ending == "stopped":
+                return found
+            left = as_floats(state.excess, state.exponent)
+            if np.abs(left).max(initial=0) > self._slack(flow):
+                raise self._infeasible(arcs, state)
+            flow, exact = _within_bounds(network, flow), state.potentials
+            potentials = exact.rounded()
+            gap = proved_gap(network, supply, flow, potentials, exact)
+            proved = is_near(network, supply, flow, potentials, gap)
+            ended = found.state._replace(basis=None)
+            cost = flow_cost(network, flow)
+            return _Attempt(flow, potentials, ended, cost=cost, gap=gap, proved=proved, exact=exact)
+
+    def _infeasible(self, arcs: OneWay, state: ExactState) -> InfeasibleFlowError:
+        (lower, upper), exponent = as_integers(arcs.lower, arcs.upper)
+        shift = state.exponent - exponent
+        lower, upper = (values << shift for values in (lower, upper))
+        supply = state.excess.copy()
+        np.add.at(supply, arcs.tail, state.flow - lower)
+        np.subtract.at(supply, arcs.head, state.flow - lower)
+        exact: Any = upper - lower, arcs.cost, supply
+        form = StandardForm(arcs.tail, arcs.head, *exact)
+        return infeasible_error(self.instance, form, state.flow - lower, state.exponent)
+
+    def _unbounded(self, cycle: list[int]) -> UnboundedCostError:
+        network, cost = self.instance, self.instance.cost[cycle]
+        # An instance that has no feasible flow is infeasible, whatever its costs.
+        free = copy(self)
+        free.instance = replace(network, cost=np.zeros(network.num_arcs, dtype=np.int64))
+        free._solved()
+        slope = math.fsum(cost.tolist()) if cost.dtype.kind == "f" else sum(cost.tolist())
+        tails, heads = (labels_of(network.labels, side[cycle]) for side in (network.tail, network.head))
+        ends = tuple(zip(tails.tolist(), heads.tolist(), strict=True))
+        return UnboundedCostError(tuple(cycle), slope, ends)
+
+    def _slack(self, flow: Array) -> float:
+        return amount_slack(self.instance, self.supply, flow)
+
+    def _cost_bits(self) -> int:
+        """Return the most bits of a cost that the method takes."""
+        if self.method.device == "cpu":
+            return COST_BITS
+        return max(1, most_cost(self.instance.num_vertices, on_gpu=True).bit_length() - 1)
 
     def _solver(self) -> HostSolver:
         solver: HostSolver = self.method.solve
         return solver
 
-    def _solver_for_start(self, standard: Standardised, start: FlowState) -> HostSolver:
-        """Choose again, by how much of the start is to be repaired; return the solver."""
+    def _choose_for_start(self, standard: Standardised, start: FlowState) -> None:
+        """Choose again, by how much of the start is to be repaired."""
         flow = tight_flow(standard.form, start, start.potential)
         broken = int(np.count_nonzero(excesses(standard.form, flow)))
         chosen = choose_for_start(self.instance, broken)
         if chosen is not None:
             self.method, self.reason = find_method(METHODS, chosen.method), chosen.reason
             self.options = self.method.make_options(chosen.options)
-        return self._solver()
 
     def _fitting_start(self, standard: Standardised) -> FlowState | None:
         """Return the start in standard form, its flow cut to the capacities."""
@@ -241,32 +446,17 @@ class MinCostCall(Call[CostNetwork]):
         basis = start._basis
         return FlowState(standard.form_flow(flow), standard.form_potentials(potentials), "stopped", basis)
 
-    def _result(self, standard: Standardised, state: FlowState) -> MinCostFlowResult:
+    def _result(self, found: _Attempt) -> MinCostFlowResult:
         network, supply = self.instance, self.supply
-        flow, potentials = standard.flow(state.flow), standard.potentials(state.potential)
-        exact = standard.amount_exponent is None and standard.cost_exponent is None
-        finished = state.ending == "optimal"
-        status = self.control.status(self.method, finished)
-        # Integers need no bound to be exact.
-        bound = -math.inf if finished and exact else dual_bound(network, supply, potentials)
-        gap: int | float
-        if finished:
-            lower: int | float = flow_cost(network, flow)
-            upper = lower
-            gap = 0
-            rounds = not exact and math.isfinite(lower)
-            scaled = _exact_cost(network, supply, standard, flow) if rounds else None
-            if scaled is not None:
-                gap = distance(lower, *scaled)
-            elif not exact:
-                slack = cost_slack(network, supply, flow, potentials)
-                gap = max(0.0, lower - bound) * (1 + ROUNDING) + slack
-                if not math.isfinite(gap):
-                    raise CostOverflowError("costs times amounts are more than float64 can represent")
-        else:
-            sent = not excesses(standard.form, state.flow).any()
-            upper = flow_cost(network, flow) if sent else math.inf
-            lower = min(bound, upper)
+        flow, potentials, cost = found.flow, found.potentials, found.cost
+        status = self.control.status(self.method, found.finished, close=found.proved)
+        if found.finished and not math.isfinite(cost):
+            raise CostOverflowError("costs times amounts are more than float64 can represent")
+        lower: int | float = cost
+        upper, gap = cost, found.gap
+        if status != "optimal":
+            upper = cost if found.sent else math.inf
+            lower = min(dual_bound(network, supply, potentials), upper)
             gap = upper - lower
         return MinCostFlowResult(
             status=status,
@@ -278,34 +468,57 @@ class MinCostCall(Call[CostNetwork]):
             supply=network.to_caller(supply),
             network=network,
             _gap=gap,
-            _basis=state.basis,
+            _basis=found.state.basis,
+            _exact=found.exact,
         )
 
 
-def _exact_cost(
-    network: CostNetwork, supply: Array, standard: Standardised, flow: Array
-) -> tuple[int, int] | None:
-    """Return the cost of a flow as an integer over a power of two, None where the standard form is rounded.
+@dataclass(frozen=True)
+class _Attempt:
+    """An answer, and what is proved of it for the numbers as given; see :class:`..graph.scaling.Attempt`.
 
-    An optimal flow of a standard form that is not rounded is optimal.
+    Attributes
+    ----------
+    sent : bool
+        Whether the flow sends all supplies, up to rounding.
+    close : bool
+        Whether the gap is that of an optimal answer.
+    off : float
+        The gap, and what might have to be paid for amounts that rounding has changed.
+    proved : bool
+        Whether all of this is that of an optimal answer.
+    exact : ExactPotentials or None
+        Those that the potentials round, where float64 is too coarse.
     """
-    amount, cost = standard.amount_exponent, standard.cost_exponent
-    finite = network.capacity[np.isfinite(network.capacity)]
-    limits = [finite, *([] if network.lower is None else [network.lower])]
-    if any(scaled_exactly(values, amount) is None for values in limits):
-        return None
-    costs, carried = scaled_exactly(network.cost, cost), scaled_exactly(flow, amount)
-    left = scaled_exactly(supply, amount)
-    if costs is None or carried is None or left is None:
-        return None
-    left = left.copy()
-    np.subtract.at(left, network.tail, carried)
-    np.add.at(left, network.head, carried)
-    if left.any():  # supplies that rounding alone was taken to make infeasible
-        return None
+
+    flow: Array
+    potentials: Array
+    state: FlowState
+    cost: int | float = 0
+    gap: float = 0
+    sent: bool = True
+    close: bool = True
+    off: float = 0
+    proved: bool = True
+    largest: float = 0
+    used_cut_off: bool = False
+    exact: ExactPotentials | None = None
+
+    @property
+    def finished(self) -> bool:
+        """Whether the solver has not been stopped."""
+        return self.state.ending == "optimal"
+
+
+def _within_bounds(network: CostNetwork, flow: Array) -> Array:
+    """Return a flow whose rounded amounts are within the bounds of each arc."""
+    if flow.dtype.kind == "i":
+        return flow
+    lower: Any = 0 if network.lower is None else network.lower
     if network.undirected is not None:
-        carried = np.where(network.undirected, np.abs(carried), carried)
-    return int(exact_dot(costs, carried)), (cost or 0) + (amount or 0)
+        lower = np.where(network.undirected, -network.capacity, lower)
+    bounded: Array = np.clip(flow, lower, network.capacity)
+    return bounded
 
 
 def _check_start(network: CostNetwork, start: MinCostFlowResult) -> None:
@@ -352,30 +565,26 @@ def _read_supplies(network: CostNetwork, supply: SupplyInput, source: Any, sink:
     return supplies
 
 
-def _sum_of_costs(cost: Array) -> int | float:
-    """Return the sum of the costs of a cycle, with the right sign: rounding may have made them cheaper."""
-    return math.fsum(cost.tolist()) if cost.dtype.kind == "f" else sum(cost.tolist())
-
-
-def _endless_cycle(network: CostNetwork, standard: Standardised) -> list[int]:
+def _endless_cycle(network: CostNetwork, control: Control) -> list[int]:
     """Return a cycle of negative cost whose arcs all have infinite capacity, or none."""
     if network.capacity.dtype.kind == "i":
         return []
     endless = np.isinf(network.capacity)
     if not (endless & (network.cost < 0)).any():
         return []
+    both = np.zeros(0, np.int64)
     if network.undirected is not None:
+        both = np.flatnonzero(network.undirected & endless)
         endless &= ~network.undirected
-    arcs = np.flatnonzero(endless)
-    form = standard.form
-    tail, head, cost = form.tail[arcs], form.head[arcs], form.cost[arcs]
-    if network.undirected is not None:
-        both = np.flatnonzero(network.undirected & np.isinf(network.capacity))
-        arcs = np.concatenate([arcs, both, both])
-        tail, head = (
-            np.concatenate([tail, form.tail[both], form.head[both]]),
-            np.concatenate([head, form.head[both], form.tail[both]]),
-        )
-        cost = np.concatenate([cost, form.cost[both], form.cost[both]])
-    found = negative_cycle(tail, head, cost, network.num_vertices)
+    once = np.flatnonzero(endless)
+    arcs = np.concatenate([once, both, both])
+    ends = [network.tail.astype(np.int64), network.head.astype(np.int64)]
+    tail, head = (
+        np.concatenate([one[once], one[both], other[both]]) for one, other in (ends, reversed(ends))
+    )
+    cost = network.cost[arcs]
+    # Rounded down, so that no cycle of negative cost is missed.
+    found = negative_cycle(tail, head, lower_costs(cost, network.num_vertices), network.num_vertices)
+    if found and cost.dtype.kind == "f" and not math.fsum(cost[found].tolist()) < 0:
+        found = exact_negative_cycle(tail.tolist(), head.tolist(), cost, network.num_vertices, control)
     return arcs[found].tolist()  # type: ignore[no-any-return]

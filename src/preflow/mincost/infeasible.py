@@ -5,21 +5,22 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Array
+from ..certify.exact import as_floats
 from ..errors import InfeasibleFlowError, SolverError
 from ..graph.cost_network import CostNetwork
-from ..graph.standard_form import StandardForm, Standardised
-from .solution import FlowState
+from ..graph.standard_form import StandardForm
 
 
-def excesses(form: StandardForm, flow: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return what each vertex supplies and receives more than it sends."""
+def excesses(form: StandardForm, flow: Array) -> Array:
+    """Return what each vertex supplies and receives more than it sends; also of Python integers."""
     left = form.supply.copy()
     np.subtract.at(left, form.tail, flow)
     np.add.at(left, form.head, flow)
     return left
 
 
-def reached_from_excess(form: StandardForm, flow: NDArray[np.int64]) -> tuple[NDArray[np.bool_], int]:
+def reached_from_excess(form: StandardForm, flow: Array) -> tuple[NDArray[np.bool_], int]:
     """Return the vertices that excess reaches by residual arcs, and the excess in this set.
 
     All arcs out of the set are full and all arcs into it are empty, so the excess in it cannot leave.
@@ -45,12 +46,15 @@ def reached_from_excess(form: StandardForm, flow: NDArray[np.int64]) -> tuple[ND
     return reached, excess
 
 
-def infeasible_error(network: CostNetwork, standard: Standardised, state: FlowState) -> InfeasibleFlowError:
-    """Return the error that names the vertices which excess reaches by residual arcs."""
-    reached, excess = reached_from_excess(standard.form, state.flow)
-    amount = (
-        excess if standard.amount_exponent is None else float(np.ldexp(excess, -standard.amount_exponent))
-    )
+def infeasible_error(
+    network: CostNetwork, form: StandardForm, flow: Array, exponent: int | None
+) -> InfeasibleFlowError:
+    """Return the error that names the vertices which excess reaches by residual arcs.
+
+    Amounts of the form are those of the network times two to `exponent`; None: the same.
+    """
+    reached, excess = reached_from_excess(form, flow)
+    amount = excess if exponent is None else as_floats(np.array([excess], dtype=object), exponent).item()
     names = network.labels
     vertices = np.flatnonzero(reached).tolist()
     return InfeasibleFlowError(tuple(vertices if names is None else (names[v] for v in vertices)), amount)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..arrays import Array
-from ..certify.min_cost_flow import check_min_cost_flow, reduced_costs
+from ..certify.min_cost_flow import ExactPotentials, check_min_cost_flow, reduced_costs
 from ..drawing.axes import number
 from ..drawing.networks import Arcs, draw_flow, supply_colours
 from ..graph.cost_network import CostNetwork
@@ -48,6 +48,7 @@ class MinCostFlowResult(BoundedResult):
     network: CostNetwork
     _gap: int | float
     _basis: Array | None = None
+    _exact: ExactPotentials | None = None
 
     def __post_init__(self) -> None:
         for array in (self.flow, self.potentials, self.supply):
@@ -196,6 +197,7 @@ class MinCostFlowResult(BoundedResult):
             self.upper_bound,
             self.gap,
             self._rounding(),
+            self._exact,
         )
 
     def _rounding(self) -> float:

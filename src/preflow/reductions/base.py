@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, Unpack
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import AnyArray, Array, NetworkInput, SupplyInput, Vertices
 from ..certify.cut import check_flow_and_cut, crossing_arcs
+from ..certify.min_cost_flow import dual_bound, flow_cost, is_near, is_whole, proved_gap
 from ..cuts import min_cut
 from ..drawing.networks import Arcs, draw_flow, flow_texts, side_colours
 from ..errors import CapacityOverflowError, InvalidInputError
@@ -176,6 +177,29 @@ def check_fits(result: MaxFlowResult | MinCutResult | MinCostFlowResult, network
     if other is not network and not alike(other, network):
         raise InvalidInputError("the result does not belong to the network of this reduction")
     _ = result.value
+
+
+def of_given(
+    result: MinCostFlowResult, network: CostNetwork, supply: Array, flow: Array
+) -> MinCostFlowResult:
+    """Return a result for the network as given, with the potentials of a result for another form of it."""
+    cost, gap, status = flow_cost(network, flow), 0.0, result.status
+    lower = cost
+    if not is_whole(network, supply, result.potentials):
+        gap = proved_gap(network, supply, flow, result.potentials, result._exact)
+        if not is_near(network, supply, flow, result.potentials, gap):
+            status, lower = "approximate", min(dual_bound(network, supply, result.potentials), cost)
+            gap = cost - lower
+    return replace(
+        result,
+        status=status,
+        flow=flow,
+        supply=supply,
+        network=network,
+        lower_bound=lower,
+        upper_bound=cost,
+        _gap=gap,
+    )
 
 
 def alike(one: object, other: object) -> bool:

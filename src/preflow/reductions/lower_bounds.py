@@ -12,10 +12,9 @@ from typing import Self
 import numpy as np
 
 from ..arrays import Array, NetworkInput, SupplyInput
-from ..certify.min_cost_flow import flow_cost
 from ..graph.cost_network import CostNetwork, as_cost_network
 from ..mincost.result import MinCostFlowResult
-from .base import CostReduction, check_fits, difference, supplies_or_own, totals, vertex_numbers
+from .base import CostReduction, check_fits, difference, of_given, supplies_or_own, totals, vertex_numbers
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -82,12 +81,4 @@ class LowerBoundsRemoved(CostReduction[MinCostFlowResult]):
         """Return the flow of minimum cost with lower bounds; its potentials are those of `result`."""
         check_fits(result, self.network)
         flow = result.flow.copy() if self.given.lower is None else result.flow + self.given.lower
-        cost = flow_cost(self.given, flow)
-        return replace(
-            result,
-            flow=flow,
-            supply=self.supply,
-            network=self.given,
-            lower_bound=cost,
-            upper_bound=cost,
-        )
+        return of_given(result, self.given, self.supply, flow)

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from ..arrays import Array, NetworkInput, Vertices
 from ..certify.exact import exact_dot
 from ..certify.fields import checked_array, checked_number
-from ..certify.min_cost_flow import amount_slack, cost_slack, dual_bound
+from ..certify.min_cost_flow import amount_slack, dual_bound, is_near
 from ..errors import CapacityOverflowError, InvalidInputError, NotOptimalError, VerificationError
 from ..graph.cost_network import CostNetwork, as_cost_network, is_integral
 from ..graph.network import INT64_MAX, FlowNetwork, exact_sum
@@ -37,7 +37,7 @@ from ..progress import Reporter
 from ..solving.call import Arguments, Request
 from ..solving.timing import timed
 from ..stats import MinCostStats, SolveStats, added_up
-from .base import difference, joined, supplies_or_own, totals, vertex_numbers
+from .base import difference, joined, of_given, supplies_or_own, totals, vertex_numbers
 from .feasible import CirculationAsMaxFlow
 
 #: Seconds that are left to a solve whose time is over: time limits are positive.
@@ -137,18 +137,19 @@ class MaxFlowMinCostResult(MinCostFlowResult):
 
     def _rounding(self) -> float:
         """Return what amounts may lack: the terminals may have supplies of their own that are larger."""
-        return amount_slack(self.network, self.own_supply)
+        return amount_slack(self.network, self.own_supply, self.flow)
 
     def _amount_slack(self) -> float:
         """Return by how much rounding may change an amount: 0 for integers."""
-        return amount_slack(self.network, self.supply) + self._rounding()
+        return amount_slack(self.network, self.supply, self.flow) + self._rounding()
 
     def _check_equal_potentials(self) -> None:
         """Check that no other source, or sink, could take a share at less cost."""
         loss = spread_of_potentials(self)
-        slack = cost_slack(self.network, self.supply, self.flow, self.potentials, self._rounding())
-        allowed = self.gap + 2 * slack if slack else 0
-        if not loss <= allowed:
+        near = isinstance(loss, float) and is_near(
+            self.network, self.supply, self.flow, self.potentials, loss
+        )
+        if not (loss <= self.gap or near):
             raise VerificationError(f"other shares of sources and sinks may cost less, by {loss}")
 
 
@@ -347,7 +348,10 @@ def _sent_at_least_cost(
         network=network,
         lower_bound=bounds[0],
         upper_bound=bounds[1],
+        _exact=None if found._exact is None else found._exact.of_first(n),
     )
+    if found.status == "optimal":
+        result = of_given(result, network, result.supply, result.flow)
     return result, amount
 
 

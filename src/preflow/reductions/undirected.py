@@ -8,7 +8,6 @@ from typing import Self
 import numpy as np
 
 from ..arrays import Array, NetworkInput, SupplyInput, Vertices
-from ..certify.min_cost_flow import flow_cost
 from ..graph.cost_network import CostNetwork, as_cost_network
 from ..graph.network import FlowNetwork
 from ..maxflow.result import MaxFlowResult
@@ -19,6 +18,7 @@ from .base import (
     FlowReduction,
     check_fits,
     net_flow,
+    of_given,
     one_way,
     only,
     read_flow_problem,
@@ -147,12 +147,4 @@ class UndirectedCostsAsDirected(CostReduction[MinCostFlowResult]):
         check_fits(result, self.network)
         flow = result.flow[: self.given.num_arcs].copy()
         flow[two_way_arcs(self.given)] -= result.flow[self.given.num_arcs :]
-        cost = flow_cost(self.given, flow)
-        return replace(
-            result,
-            flow=flow,
-            supply=self.supply,
-            network=self.given,
-            lower_bound=cost,
-            upper_bound=cost,
-        )
+        return of_given(result, self.given, self.supply, flow)

@@ -82,7 +82,7 @@ import numpy as np
 from ...arrays import AnyArray
 from ...cuda import runtime
 from ...errors import CostOverflowError
-from ...graph.standard_form import StandardForm
+from ...graph.standard_form import StandardForm, most_cost
 from ...solving.run import Control
 from .. import serial_shortest_path
 from ..solution import FlowState
@@ -93,8 +93,6 @@ from .engine import INFEASIBLE, OPTIMAL, STOPPED, Engine, Tuning, check_options
 TRIAL_EPSILON, TRIAL_ROUNDS = 1, 100
 #: Price updates of the refine from prices that are almost exact.
 REPAIR_UPDATES = 60
-#: Prices stay below this number.
-MOST_PRICE = 2**62
 
 
 @dataclass(frozen=True)
@@ -128,7 +126,7 @@ def check_costs(largest: int, n: int) -> None:
     In one refine a price falls by at most n times the sum of its epsilon and of the one before. All epsilon
     sum to at most three times the first one, (n + 1) times the largest cost, since alpha is 1.5 or more.
     """
-    if 7 * (n + 1) * (n + 1) * largest >= MOST_PRICE:
+    if largest > most_cost(n, on_gpu=True):
         raise CostOverflowError(
             f"cuda-cost-scaling multiplies costs of up to {largest:,} by {n + 1:,}, and prices may pass 2**62"
         )

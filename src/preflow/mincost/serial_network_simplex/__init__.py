@@ -456,7 +456,7 @@ class Simplex:
 
     def __init__(self, form: StandardForm, largest_cost: int, block: float) -> None:
         n = len(form.supply)
-        self.most = (n + 1) * (largest_cost + 1)
+        self.most = n * largest_cost + 1  # more than all paths cost
         if self.most >= MOST // 2:
             raise CostOverflowError(f"costs of up to {largest_cost:,} are too large for {n:,} vertices")
         self.num_vertices, self.block, self.supply = n, block, form.supply

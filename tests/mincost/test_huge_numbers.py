@@ -1,0 +1,178 @@
+"""One huge or tiny float among small ones: the answers are those of exact numbers."""
+
+from __future__ import annotations
+
+import sys
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+import preflow
+from preflow.certify.exact import as_integers, rounded_dots
+from preflow.errors import InfeasibleFlowError, VerificationError
+from tests.fuzz.costflows import exact_problem
+from tests.fuzz.oracles import cheapest_flow
+from tests.support.cuda_min_cost import use
+
+METHODS = [
+    pytest.param(method.name, marks=pytest.mark.alone if method.parallel else ())
+    for method in preflow.methods("min_cost_flow")
+    if method.device == "cpu"
+]
+HUGE = [1e7, 1e13, 1e18, 1e32, 1e200, 1e308, sys.float_info.max, 2.0**53 + 2, 5e-324, 1e-310]
+
+
+def network_of(rng: np.random.Generator, huge: float, where: str) -> preflow.CostNetwork:
+    """Return a small feasible network with one number in ten of one kind replaced by `huge`."""
+    n, m = 6, 18
+    tail, head = rng.integers(0, n, (2, m))
+    numbers: dict[str, Any] = {
+        "capacity": rng.integers(1, 40, m) / 10,
+        "cost": rng.integers(-5, 40, m) / 10,
+        "lower": np.zeros(m),
+    }
+    wild = rng.random(m) < 0.1
+    if where == "cost":
+        numbers["cost"] = np.where(wild, huge * rng.choice([1, 1, -1], m), numbers["cost"])
+        numbers["capacity"] = np.rint(numbers["capacity"] * 3)
+    elif where == "capacity":
+        numbers["capacity"] = np.where(wild, huge, numbers["capacity"])
+    flow = np.where(wild, 0, np.minimum(numbers["capacity"], 1) * rng.integers(0, 2, m))
+    supply = np.bincount(tail, flow, n) - np.bincount(head, flow, n)
+    undirected = (rng.random(m) < 0.1) & (numbers["cost"] >= 0)
+    return preflow.CostNetwork.from_arrays(tail, head, supply=supply, undirected=undirected, **numbers)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("where", ["cost", "capacity", "supply"])
+@pytest.mark.filterwarnings("error")
+def test_answers_are_those_of_exact_numbers(method: str, where: str) -> None:
+    rng = np.random.default_rng(7)
+    for huge in HUGE:
+        for _ in range(2):
+            network = network_of(rng, huge, where)
+            amounts, shift, arcs, supply = exact_problem(network)
+            exact = cheapest_flow(network.num_vertices, arcs, supply)
+            if exact.ending != "optimal":
+                continue
+            unit = Fraction(2) ** (amounts + shift)
+            terms = sum(abs(arc[4] * f) for arc, f in zip(arcs, exact.flow, strict=True)) / unit
+            if terms > sys.float_info.max:
+                continue
+            result = preflow.min_cost_flow(network, method=method)
+            result.verify()
+            assert abs(Fraction(result.cost) - exact.cost / unit) <= terms / 2**40 + Fraction(5e-323)
+            assert result.gap <= float(terms) * 2.0**-39 + 1e-322
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("big", [1e13, 1e18, 1e100, sys.float_info.max])
+def test_a_huge_cost_that_nothing_needs(method: str, big: float) -> None:
+    arcs = [0, 0, 1, 2, 0], [1, 2, 3, 3, 3], [5] * 5, [0.3, 0.1, 0.2, 0.35, big]
+    result = preflow.min_cost_flow(arcs, [8, 0, 0, -8], method=method)
+    result.verify()
+    assert result.cost == 3.75
+    assert result.gap < 1e-11
+
+
+def test_a_cost_below_zero_that_no_flow_reaches() -> None:
+    arcs = [0, 0, 1, 2, 3, 4, 5], [1, 2, 3, 3, 4, 5, 4], [5] * 7, [0.3, 0.1, 0.2, 0.35, -1e18, 0.1, 0.2]
+    result = preflow.min_cost_flow(arcs, [8, 0, 0, -8, 0, 0])
+    result.verify()
+    assert result.cost == 3.75
+
+
+def test_nothing_to_send_costs_nothing() -> None:
+    arcs = [0, 1, 2, 0], [1, 2, 0, 2], [1e18] * 4, [0.1, 0.2, -0.3, 1e18]
+    result = preflow.min_cost_flow(arcs, [0, 0, 0])
+    result.verify()
+    assert (result.cost, result.gap, result.status) == (0, 0, "optimal")
+
+
+def test_a_huge_flow_beside_a_small_one() -> None:
+    """The supply of 0.25 has no room but on the dear arc, whatever flows around the cycle."""
+    arcs = [1, 1, 1, 1], [0, 0, 1, 1], [1.75, 0.5, 1e16, 1.0], [2.5, 9e15, -2.5, 3.5]
+    result = preflow.min_cost_flow(arcs, [-2.0, 2.0])
+    result.verify()
+    assert result.cost == pytest.approx(-2.5e16 + 0.25 * 9e15 + 1.75 * 2.5, rel=1e-12)
+    assert result.flow[1] == 0.25
+
+
+def test_infeasible_beside_a_huge_amount() -> None:
+    with pytest.raises(InfeasibleFlowError):
+        preflow.min_cost_flow(([0, 2], [1, 2], [0.25, 1e18], [1.0, -0.5]), [0.5, -0.5, 0.0])
+
+
+def test_the_largest_cost_is_the_same_for_all_methods() -> None:
+    for method in METHODS:
+        name: Any = method.values[0]
+        result = preflow.min_cost_flow(([0], [1], [5], [2**61 // 3]), [3, -3], method=name)
+        result.verify()
+        assert result.cost == 2**61 // 3 * 3
+
+
+def test_sums_of_products_are_rounded_once() -> None:
+    rng = np.random.default_rng(2)
+    for _ in range(100):
+        first, second = rng.standard_normal((2, 20)) * 10.0 ** rng.integers(-100, 100, (2, 20))
+        (one, other), exponent = as_integers(first, second)
+        expected = Fraction(int((one * other).sum())) / 4**exponent
+        total, rest = rounded_dots((first, second))
+        assert total == float(expected)
+        assert abs(Fraction(total) + Fraction(rest) - expected) <= abs(expected) * Fraction(2) ** -100
+
+
+class TestProof:
+    def result(self) -> preflow.MinCostFlowResult:
+        arcs = [0, 0, 1, 2], [1, 2, 3, 3], [5] * 4, [1.5, 0.1, 0.2, 0.35]
+        return preflow.min_cost_flow(arcs, [8, 0, 0, -8])
+
+    @pytest.mark.parametrize("shift", [1e18, -1e18])
+    def test_shifted_potentials_prove_no_dearer_flow(self, shift: float) -> None:
+        result = self.result()
+        object.__setattr__(result, "potentials", result.potentials + shift)
+        with pytest.raises(VerificationError, match="potentials prove"):
+            result.verify()
+
+    @pytest.mark.parametrize("gap", [-1.0, np.nan, 1e-3, np.inf])
+    def test_gaps(self, gap: float) -> None:
+        result = self.result()
+        object.__setattr__(result, "_gap", gap)
+        with pytest.raises(VerificationError, match="gap"):
+            result.verify()
+
+
+@pytest.mark.parametrize("n", [40, 120])
+def test_floats_on_a_gpu(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Costs get the bits that fit; the CPU refines what they leave."""
+    use(monkeypatch)
+    check_floats_on_a_gpu(n, {"pushing": 20_000, "searching": 8_000})
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("n", [100, 1000, 20_000])
+def test_floats_on_a_real_gpu(n: int) -> None:
+    check_floats_on_a_gpu(n, None)
+
+
+def check_floats_on_a_gpu(n: int, options: dict[str, Any] | None) -> None:
+    rng = np.random.default_rng(n)
+    tail = np.append(np.arange(n), rng.integers(0, n, 4 * n))
+    head = np.append(np.roll(np.arange(n), 1), rng.integers(0, n, 4 * n))
+    capacity = np.append(np.full(n, n), rng.integers(1, 9, 4 * n))
+    supply = np.zeros(n, dtype=np.int64)
+    supply[: n // 4] += 2
+    supply[-(n // 4) :] -= 2
+    network = preflow.CostNetwork.from_arrays(
+        tail, head, capacity=capacity, cost=rng.random(5 * n), supply=supply
+    )
+    result = preflow.min_cost_flow(network, method="cuda-cost-scaling", options=options)
+    result.verify()
+    expected = preflow.min_cost_flow(network, device="cpu")
+    assert result.status == "optimal"
+    assert result.cost == pytest.approx(expected.cost, rel=1e-12)
+    full = preflow.CostNetwork.from_arrays(tail, head, capacity=0, cost=rng.random(5 * n), supply=supply)
+    with pytest.raises(InfeasibleFlowError):
+        preflow.min_cost_flow(full, method="cuda-cost-scaling", options=options)
