@@ -281,3 +281,60 @@ def test_on_a_gpu(kind: str, masses: str, library: str, gpu: runtime.Device) -> 
         assert result.cost == pytest.approx(best.cost, rel=1e-6)
     twin = pickle.loads(pickle.dumps(results[3]))
     twin.verify()
+
+
+def huge_costs(items: int, n: int, m: int) -> tuple[Array, Array, Array]:
+    """Return costs of which every seventh is huge, and masses."""
+    rng = np.random.default_rng(9)
+    cost, masses = rng.random((items, n, m)), random_masses(rng, items, n, m)
+    cost[rng.random(cost.shape) < 1 / 7] = 1e15
+    cost[0, 0, :2] = 1e32, 1e300
+    return (cost, *masses)
+
+
+def check_huge(cost: Array, a: Array, b: Array, results: Any) -> None:
+    for item, result in enumerate(results):
+        result.verify()
+        best = preflow.transport(cost[item], a[item], b[item], device="cpu")
+        assert result.status == best.status == "optimal"
+        assert result.cost == pytest.approx(best.cost, rel=1e-11)
+
+
+@pytest.mark.usefixtures("device")
+@pytest.mark.parametrize("masses", ["integers", "shares"])
+def test_huge_costs(masses: str) -> None:
+    """They spoil nothing, wherever the costs are."""
+    cost, a, b = huge_costs(3, ROWS, COLUMNS)
+    if masses == "shares":
+        a, b = shares(a), shares(b)
+    check_huge(cost, a, b, solve(cost, a, b))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("masses", ["integers", "shares"])
+@pytest.mark.parametrize("size", [(4, 60, 70), (1, 700, 500)])
+def test_huge_costs_on_a_gpu(masses: str, size: tuple[int, int, int], gpu: runtime.Device) -> None:
+    cost, a, b = huge_costs(*size)
+    if masses == "shares":
+        a, b = shares(a), shares(b)
+    check_huge(cost, a, b, preflow.transport(gpu.xp.asarray(cost), a, b))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("masses", ["integers", "shares"])
+@pytest.mark.parametrize("shape", [(64, 512, 512), (3, 1000, 1200)])
+def test_random_floats_are_proved_on_the_gpu(
+    masses: str, shape: tuple[int, int, int], gpu: runtime.Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No item is solved again on the host."""
+    rng = np.random.default_rng(10)
+    a, b = random_masses(rng, *shape)
+    if masses == "shares":
+        a, b = shares(a), shares(b)
+
+    def never(*arguments: Any) -> None:
+        raise AssertionError("an item was not proved close on the GPU")
+
+    monkeypatch.setattr(api.TransportCall, "_result", never)
+    for result in preflow.transport(gpu.xp.asarray(rng.random(shape)), a, b):
+        assert result.status == "optimal"

@@ -99,13 +99,15 @@ def prices_of_tree(
     price: AnyArray = own.copy()
     if exact:
         (price,), exponent = as_integers(np.where(np.isfinite(own), own, 0.0))
+    # The last place is above all roots.
     above = np.append(np.where(parent < 0, len(parent), parent), len(parent))
+    price = np.append(price, price[:1] * 0)
     with np.errstate(over="ignore", invalid="ignore"):
         # Each vertex adds up its path to the root, twice as much of it each time.
-        while (above < len(parent)).any():
-            some = np.flatnonzero(above < len(parent))
-            price[some] += price[above[some]]
+        while int(above.min()) < len(parent):
+            price = price + price[above]
             above = above[above]
+        price = price[:-1]
         order = np.argsort(price[n:], kind="stable")
         mass = np.cumsum(b[order].astype(np.float64))
         middle = order[min(int(np.searchsorted(mass, mass[-1] / 2)), len(b) - 1)]
