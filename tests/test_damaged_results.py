@@ -28,7 +28,6 @@ KNOWN: dict[str, set[str]] = {
     "BMatching": {"edge_row", "edge_column", "row_limit", "column_limit"},
     "CheapPaths": {"costs"},
     "GeneralMatchingResult": {"barrier"},
-    "GridCutBatchResult": {"_parts"},
     "JobAssignment": {"complete"},
     "MaxFlowMinCostResult": {"_amount_gap"},
     "ProjectSelection": {"project", "required"},

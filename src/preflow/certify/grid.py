@@ -69,7 +69,7 @@ def energy_size(network: GridNetwork, labels: AnyArray, energy: int | float) -> 
     everything = _everything(network)
     for here, _ in _blocks(network, everything, everything):
         source, sink = _wide_terminals(network, here)
-        negative.add(abs(np.minimum(np.where(labels[here], sink, source), 0)))
+        negative.add(abs(np.minimum(network.xp.where(labels[here], sink, source), 0)))
         lesser.add(abs(np.minimum(source, sink)))
     return max(without_signs(energy, negative.amount), lesser.amount)
 

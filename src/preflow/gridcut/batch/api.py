@@ -333,6 +333,10 @@ class GridBatchCall(Call[GridNetwork]):
             place[part, 0], place[part, 1] = number, np.arange(len(solved.lower))
             if len(found) > 1:
                 labels[part] = solved.labels
+        parts = [solved.part for solved in found]
+        if items:  # the last solve of an item counts, so that parts may be of no use
+            used, place[:, 0] = np.unique(place[:, 0], return_inverse=True)
+            parts = [parts[number] for number in used]
         for values in (optimal, place):
             values.flags.writeable = False
         return GridCutBatchResult(
@@ -344,7 +348,7 @@ class GridBatchCall(Call[GridNetwork]):
             optimal=optimal,
             network=self.given,
             _gap=_as_array(gap),
-            _parts=tuple(solved.part for solved in found),
+            _parts=tuple(parts),
             _place=place,
         )
 

@@ -231,8 +231,8 @@ class GridCutBatchResult(BoundedResult):
         check_array(np, self._place, "the place of items in the proof", (items, 2), np.int64)
         counts = np.array([one.network.shape[0] for one in self._parts])
         part, place = self._place.T
-        if items and not (0 <= part.min() <= part.max() < len(counts) and place.min() >= 0):
-            raise VerificationError("an item has no part of the proof")
+        if items and not (np.array_equal(np.unique(part), np.arange(len(counts))) and place.min() >= 0):
+            raise VerificationError("an item has no part of the proof, or a part no item")
         if (place >= counts[part]).any():
             raise VerificationError("an item has no part of the proof")
         checked_numbers(HostArrays(), self._gap, "gap", (items,), np.int64, np.float64)
