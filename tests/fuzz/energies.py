@@ -209,7 +209,8 @@ def _check_labels(case: Case, tally: Tally) -> None:
         solved = _solve_labels(case)
     except CapacityOverflowError:
         weights, gaps = np.array(case["weights"]).max(initial=0), np.array(case["distance"]).max()
-        largest = max([float(weights) * float(gaps), *map(abs, np.ravel(case["data"]).tolist())])
+        terms = [float(weights) * float(gaps), *np.ravel(case["data"]).tolist(), *(case.get("costs") or [])]
+        largest = max(map(abs, terms))
         require(largest > sys.float_info.max / 100, "refused, although it fits float64")
         tally["refused"] += 1
         return
