@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import preflow
-from preflow.errors import CostOverflowError, InfeasibleError, InvalidInputError
+from preflow.errors import CostOverflowError, InfeasibleError, InvalidInputError, NotOptimalError
 
 from .flows import LEAST, SMALL_GAP, call, check_float_value, gap_of
 from .harness import Case, Driver, Tally, WrongError, require
@@ -372,7 +372,34 @@ def check_singles(case: Case, tally: Tally) -> None:
             tally["verified"] += 1
 
 
+def make_priced(random: Random, quick: bool = False) -> Case:
+    """Return one matrix for the assignment as a transport problem."""
+    case = make(random, kind=random.choice(["dense", "sparse"]))
+    return {**case, "maximize": False, "partial": False, "calls": []}
+
+
+def check_priced(case: Case, tally: Tally) -> None:
+    """Check an assignment that is solved as a transport problem, and its prices."""
+    costs = costs_of(case)
+    shift, (item,) = exact_items(case, costs)
+    size, least = cheapest_assignment(item, _columns(case))
+    tally["solves"] += 1
+    try:
+        result = preflow.reductions.AssignmentAsTransport.of(costs).solve()
+    except InfeasibleError as error:
+        require(size < min(len(item), _columns(case)), "called infeasible, and is not", str(error))
+        return
+    except (InvalidInputError, NotOptimalError):
+        tally["refused"] += 1  # transport has limits of its own
+        return
+    result.verify()
+    tally["verified"] += 1
+    off = abs(Fraction(result.cost) - Fraction(least, 1 << shift))
+    require(off <= Fraction(result.gap) + Fraction(LEAST), "a gap that is too small", f"{result.cost}")
+
+
 DRIVERS = [
+    Driver("assignment-priced", make_priced, check_priced, 1.0),
     Driver("assignment-singles", make_singles, check_singles, 2.0),
     Driver("assignment-dense", with_arguments(make, kind="dense"), check, 5.0),
     Driver("assignment-sparse", with_arguments(make, kind="sparse"), check, 4.0),
