@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+import sys
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
@@ -147,7 +150,7 @@ def test_every_field_is_checked() -> None:
             if isinstance(value, np.ndarray):
                 wrong += [value[:-1], value[:, None], value.astype(np.float32), ~value.astype(np.int64)]
             for each in [*junk, *wrong]:
-                if name == "labels" and each is None:
+                if (name == "labels" and each is None) or (name == "steps" and isinstance(each, tuple)):
                     continue
                 with pytest.raises(VerificationError):
                     replace(found, **{name: each}).verify()
@@ -161,3 +164,43 @@ def test_a_cut_of_other_projects_is_refused() -> None:
     other = reductions.select_projects([2, -2], [(0, 1)])
     with pytest.raises(VerificationError, match="network of these projects"):
         replace(found, cut=other.cut, profit=0).verify()
+
+
+HUGE = [1e7, 1e15, 1e17, 1e30, 1e200, 1e308, 5e-324, 1e-310]
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.data(), st.sampled_from(["largest", "smallest"]))
+def test_profits_that_are_far_apart(data: st.DataObject, closure: Any) -> None:
+    n = data.draw(st.integers(1, 6))
+    small = st.floats(0, 2, width=32) | st.sampled_from([0.1, 0.3, 1 / 3])
+    one = st.tuples(small | small | st.sampled_from(HUGE), st.sampled_from([1, -1]))
+    profit = [size * sign for size, sign in data.draw(st.lists(one, min_size=n, max_size=n))]
+    index = st.integers(0, n - 1)
+    requires = data.draw(st.lists(st.tuples(index, index), max_size=9))
+    value, _ = best(profit, requires)
+    if value > Fraction(sys.float_info.max):
+        return
+    found = reductions.select_projects(profit, requires, closure=closure)
+    found.verify()
+    total = sum((Fraction(p) for p, take in zip(profit, found.selected, strict=True) if take), Fraction(0))
+    sizes = sum(abs(Fraction(p)) for p, take in zip(profit, found.selected, strict=True) if take)
+    assert abs(total - value) <= found.gap
+    assert abs(Fraction(found.profit) - value) <= found.gap <= sizes / 2**36
+
+
+def test_every_level_is_checked() -> None:
+    found = reductions.select_projects([1e18, -1e200, -0.25, 1.0], [(0, 1), (0, 3), (0, 3)])
+    found.verify()
+    assert (found.profit, found.projects()) == (1.0, [3])
+    step, *others = found.steps
+    wrong: list[Any] = [(), None, "x", [step], (None,), (found.cut, *others)]
+    wrong += [(replace(step, flow=-1 - step.flow), *others)]
+    for steps in wrong:
+        try:
+            replace(found, steps=steps).verify()
+        except VerificationError:
+            continue
+        pytest.fail(f"steps {steps!r} were verified")
+    for each in (pickle.loads(pickle.dumps(found)), copy.deepcopy(found)):
+        each.verify()

@@ -3,14 +3,22 @@
 The source has an arc to each project with a profit, each project with a loss has an arc to the sink, and an
 arc of more capacity than any cut needs leads from a project to each one that it requires. The source side of
 a cut is then a closed set, and its capacity is what the set falls short of all profits.
+
+Floats of which some are huge are solved in levels. A gap that is small beside the cut can be large beside the
+profit, as the cut has the profits that are not selected. So capacities are rounded down to integers, and what
+a maximum flow of these leaves of the capacities, with what rounding had left, is the network of the next
+level. Its flow is at most the gap: capacities above twice the gap are cut off, and the rest is rounded to a
+finer unit. All this is exact. The flows of all levels sum to a flow of the network as given.
 """
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal, Self, Unpack, cast, get_args
+from typing import TYPE_CHECKING, Literal, NamedTuple, Self, Unpack, cast, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,12 +28,15 @@ from ..certify.exact import exact_total, float_near, rounded_up
 from ..certify.fields import check_array, checked_number, reading_fields
 from ..drawing.axes import number
 from ..drawing.networks import Arcs, draw_flow, matched_colours
-from ..errors import CapacityOverflowError, InvalidInputError, VerificationError
+from ..errors import CapacityOverflowError, InvalidInputError, NotOptimalError, VerificationError
 from ..graph.edge_tables import labels_of, numbers_by_label
 from ..graph.network import INT64_MAX, FlowNetwork, check_ends, read_signed, vertex_ids
+from ..graph.scaling import is_close
+from ..maxflow.api import max_flow
 from ..maxflow.minimum_cuts import reached_by_residual_arcs
-from ..maxflow.result import MinCutResult
+from ..maxflow.result import MaxFlowResult, MinCutResult
 from ..solving.call import Arguments
+from ..solving.deadline import Deadline
 from ..solving.drawn import DrawnResult
 from .base import CutReduction, alike, check_fits, freeze, sum_of
 
@@ -42,6 +53,11 @@ Requirements = (
 #: Which of several selections of the largest profit.
 Closure = Literal["largest", "smallest"]
 CLOSURES: tuple[str, ...] = get_args(Closure)
+#: Capacities of a level sum to less than two to this power.
+BITS = 60
+#: A minimum cut of floats is close enough if its gap is at most this times that of an optimum: most cuts have
+#: some times as much capacity as the selected projects have profits and losses.
+NEAR = 16
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -68,6 +84,8 @@ class ProjectSelection(DrawnResult):
         the largest one. For floats that are not integers it is so up to rounding.
     gap : int or float
         By how much the profit may differ from the largest one: 0 for integers.
+    steps : tuple of MaxFlowResult
+        The maximum flows of the levels before `cut`, where floats were solved in levels; mostly empty.
     """
 
     selected: NDArray[np.bool_]
@@ -79,6 +97,7 @@ class ProjectSelection(DrawnResult):
     labels: tuple[Hashable, ...] | None = None
     closure: Closure = "largest"
     gap: int | float = 0
+    steps: tuple[MaxFlowResult, ...] = ()
 
     def __post_init__(self) -> None:
         freeze(self.selected, self.profits, self.project, self.required)
@@ -112,10 +131,30 @@ class ProjectSelection(DrawnResult):
         if not isinstance(cut, MinCutResult):
             raise VerificationError("cut is no MinCutResult")
         problem = ProjectsAsMinCut.of(self.profits, (self.project, self.required))
-        terminals = cut.sources.tolist(), cut.sinks.tolist()
-        if not alike(cut.network, problem.network) or terminals != ([problem.source], [problem.sink]):
-            raise VerificationError("the cut is not one of the network of these projects")
-        cut.verify()
+        if not isinstance(self.steps, tuple):
+            raise VerificationError("steps is no tuple")
+        bound, network, level = Fraction(0), problem.network, None
+        if self.profits.dtype.kind != cut.network.capacity.dtype.kind == "i":
+            level = Level.first(problem)
+        elif self.steps:
+            raise VerificationError("there are levels, but the cut is not one of integers")
+        for result in (*self.steps, cut):
+            if level is not None:
+                network = level.network(problem)
+            terminals = result.sources.tolist(), result.sinks.tolist()
+            if not _same_network(result.network, network) or terminals != ([problem.source], [problem.sink]):
+                raise VerificationError("the cut is not one of the network of these projects")
+            result.verify()
+            if level is not None:
+                bound += level.in_units(result.value)
+                if result is not cut:
+                    level = level.next(
+                        problem, result.whole_flow(), _cut_of(self.profits, result, self.closure) - bound
+                    )
+                    if level is None:
+                        raise VerificationError("there is no level after one of steps")
+        if level is None:
+            bound = Fraction(cut.value) - Fraction(cut.gap)
         broken = self.selected[self.project] & ~self.selected[self.required]
         if broken.any():
             first = int(broken.argmax())
@@ -125,13 +164,15 @@ class ProjectSelection(DrawnResult):
         whole = self.profits.dtype.kind == "i"
         if whole and self.closure == "largest" and (reached_by_residual_arcs(cut)[1] != cut.sink_side).any():
             raise VerificationError("there is a larger selection of the same profit")
-        profit, gap, best = _profit_and_gap(self.profits, self.selected, cut)
+        profit, proved, best = _profit_and_gap(self.profits, self.selected, bound)
         if checked_number(self.profit, "profit") != profit:
             raise VerificationError(f"the selected projects do not have the profit {self.profit}")
         if whole and best != profit:
             raise VerificationError(f"the cut proves a profit of {best}, not {self.profit}")
-        if checked_number(self.gap, "gap") != gap:
-            raise VerificationError(f"the cut proves a gap of {gap}, not {self.gap}")
+        if checked_number(self.gap, "gap") != proved:
+            raise VerificationError(f"the cut proves a gap of {proved}, not {self.gap}")
+        if level is not None and not _is_close(self.profits[self.selected], proved):
+            raise VerificationError(f"a gap of {proved} is too large for the largest profit")
 
     def _summary(self) -> str:
         return f"profit {self.profit:,}, {int(self.selected.sum()):,} of {len(self.selected):,} projects"
@@ -239,17 +280,58 @@ class ProjectsAsMinCut(CutReduction[ProjectSelection]):
         """Return the projects on the source side."""
         check_fits(result, self.network)
         selected = _selection(result, len(self.profits), self.closure)
-        profit, gap, _ = _profit_and_gap(self.profits, selected, result)
+        bound = Fraction(result.value) - Fraction(result.gap)
+        return self._selected(result, selected, _profit_and_gap(self.profits, selected, bound), ())
+
+    def solve(self, **arguments: Unpack[Arguments]) -> ProjectSelection:
+        """Find a minimum cut with these arguments of :func:`preflow.min_cut`, and return the projects.
+
+        Raises
+        ------
+        NotOptimalError
+            The solve stopped early, or float64 does not allow a proof that is close enough.
+        """
+        deadline = Deadline(arguments.get("time_limit"))
+        found = super().solve(**arguments)
+        if self.profits.dtype.kind == "i" or _is_close(self.profits[found.selected], found.gap / NEAR):
+            return found
+        steps: list[MaxFlowResult] = []
+        level: Level | None = Level.first(self)
+        flows = Fraction(0)
+        while level is not None:
+            if arguments.get("time_limit") is not None:
+                arguments["time_limit"] = deadline.left()
+            result = max_flow(level.network(self), self.source, self.sink, **arguments)
+            flows += level.in_units(result.value)
+            selected = _selection(result, len(self.profits), self.closure)
+            proved = _profit_and_gap(self.profits, selected, flows)
+            if _is_close(self.profits[selected], proved[1]):
+                return self._selected(result, selected, proved, tuple(steps))
+            steps.append(result)
+            level = level.next(self, result.flow, _cut_of(self.profits, result, self.closure) - flows)
+        raise NotOptimalError(
+            f"float64 allows no closer proof: the profit is {found.profit} within {found.gap}"
+        )
+
+    def _selected(
+        self,
+        cut: MinCutResult,
+        selected: NDArray[np.bool_],
+        proved: tuple[int | float, int | float, Fraction],
+        steps: tuple[MaxFlowResult, ...],
+    ) -> ProjectSelection:
+        profit, gap, _ = proved
         return ProjectSelection(
             selected,
             profit,
             self.profits,
             self.project,
             self.required,
-            result,
+            cut,
             self.labels,
             self.closure,
             gap,
+            steps,
         )
 
 
@@ -260,12 +342,109 @@ def _selection(cut: MinCutResult, count: int, closure: Closure) -> NDArray[np.bo
     return selected
 
 
+class Level(NamedTuple):
+    """Capacities as they are solved, of floats.
+
+    Attributes
+    ----------
+    whole : ndarray of int64
+        The capacities of the arcs of the source and of the sink, in units of two to the power -`exponent`.
+    rest : ndarray of float64
+        What rounding left of each of them.
+    back : ndarray of int64
+        How much of the flow along each requirement can be sent back.
+    exponent : int
+    """
+
+    whole: NDArray[np.int64]
+    rest: NDArray[np.float64]
+    back: NDArray[np.int64]
+    exponent: int
+
+    @classmethod
+    def first(cls, problem: ProjectsAsMinCut) -> Level:
+        """Return the level of the capacities as given."""
+        amounts = problem.network.capacity[: problem.network.num_arcs - len(problem.project)]
+        exponent = BITS - len(amounts).bit_length() - math.frexp(float(amounts.max(initial=0.0)))[1]
+        return cls(*_floored(amounts, exponent), np.zeros(len(problem.project), dtype=np.int64), exponent)
+
+    def in_units(self, amount: int | float) -> Fraction:
+        """Return a number of units as an amount."""
+        return Fraction(amount) / Fraction(2) ** self.exponent
+
+    def network(self, problem: ProjectsAsMinCut) -> FlowNetwork:
+        """Return the network of integers."""
+        given = problem.network
+        endless = np.full(len(self.back), int(self.whole.sum()) + 1)
+        reverse = np.concatenate([np.zeros_like(self.whole), self.back]) if self.back.any() else None
+        return FlowNetwork.from_arrays(
+            given.tail,
+            given.head,
+            np.concatenate([self.whole, endless]),
+            reverse_capacity=reverse,
+            num_vertices=given.num_vertices,
+        )
+
+    def next(self, problem: ProjectsAsMinCut, flow: Array, gap: Fraction) -> Level | None:
+        """Return what a flow leaves, where `gap` is the most that is left; None if no unit is finer."""
+        count = len(self.whole)
+        left, back = self.whole - flow[:count], self.back + flow[count:]
+        above = 2 * gap * Fraction(2) ** self.exponent
+        power = above.numerator.bit_length() - above.denominator.bit_length() + 1
+        unit = self.exponent
+        most = 1 << min(max(power, 0), BITS)
+        rest = np.where(left < most, self.rest, 0.0)
+        if power < 0:
+            # Where a unit or more is left, that is above the limit, which is the new unit.
+            unit -= power
+            rest = np.minimum(rest, math.ldexp(1.0, -unit))
+        left, back = np.minimum(left, most), np.minimum(back, most)
+        bits = int(left.max(initial=0)).bit_length() - unit
+        if (largest := float(rest.max(initial=0.0))) > 0:
+            bits = max(bits, math.frexp(largest)[1])
+        exponent = BITS - 1 - count.bit_length() - bits
+        if exponent <= self.exponent or exponent < unit or gap <= 0:
+            return None
+        whole, rest = _floored(rest, exponent)
+        return Level((left << (exponent - unit)) + whole, rest, back << (exponent - unit), exponent)
+
+
+def _floored(amounts: Array, exponent: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return amounts times two to a power as integers, rounded down, and what is left of each, exactly."""
+    with np.errstate(under="ignore"):
+        scaled = np.ldexp(amounts, exponent)
+        whole = np.floor(scaled)
+        return whole.astype(np.int64), np.where(whole == 0, amounts, np.ldexp(scaled - whole, -exponent))
+
+
+def _same_network(one: FlowNetwork, other: FlowNetwork) -> bool:
+    """Whether two networks have the same arcs, with the same capacities in both directions."""
+    reverse = [
+        np.zeros(each.num_arcs) if each.reverse_capacity is None else each.reverse_capacity
+        for each in (one, other)
+    ]
+    return alike(one, other) and np.array_equal(reverse[0], reverse[1])
+
+
+def _is_close(profits: Array, gap: int | float) -> bool:
+    """Whether a gap is that of an optimal selection with these profits."""
+    with np.errstate(over="ignore"):
+        size = min(float(np.abs(profits).sum()), sys.float_info.max)
+    return is_close(gap, size, len(profits))
+
+
+def _cut_of(profits: Array, cut: MinCutResult, closure: Closure) -> Fraction:
+    """Return what the projects on the source side of a cut fall short of all profits."""
+    selected = _selection(cut, len(profits), closure)
+    return exact_total(np.maximum(profits, 0)) - exact_total(profits[selected])
+
+
 def _profit_and_gap(
-    profits: Array, selected: NDArray[np.bool_], cut: MinCutResult
+    profits: Array, selected: NDArray[np.bool_], flow: Fraction
 ) -> tuple[int | float, int | float, Fraction]:
-    """Return the profit of a selection, how far it may be from the largest one, and the bound of the cut."""
+    """Return the profit of a selection, how far it may be from the largest one, and the bound of a flow."""
     total = exact_total(profits[selected])
-    bound = exact_total(np.maximum(profits, 0)) - Fraction(cut.value) + Fraction(cut.gap)
+    bound = exact_total(np.maximum(profits, 0)) - flow
     if profits.dtype.kind == "i":
         return int(total), 0, bound
     profit = float_near(total)
