@@ -153,7 +153,8 @@ def test_floats_on_a_gpu(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("n", [100, 1000, 20_000])
-def test_floats_on_a_real_gpu(n: int) -> None:
+def test_floats_on_a_real_gpu(n: int, device: Any) -> None:
+    assert device is not None
     check_floats_on_a_gpu(n, None)
 
 

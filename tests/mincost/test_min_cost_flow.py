@@ -8,6 +8,7 @@ from typing import Any
 
 import networkx as nx
 import numpy as np
+import pandas
 import pandas as pd
 import pytest
 import scipy.sparse as sp
@@ -238,6 +239,21 @@ class TestInput:
 
 
 class TestErrors:
+    def test_nodes_with_another_name_for_demand(self) -> None:
+        graph = nx.DiGraph()
+        graph.add_node("a", supply=3)
+        graph.add_node("b", supply=-3)
+        graph.add_edge("a", "b", weight=2, capacity=5)
+        with pytest.raises(InvalidInputError, match="no node has the attribute 'demand'"):
+            preflow.min_cost_flow(graph)
+        assert preflow.min_cost_flow(graph, {"a": 3, "b": -3}).cost == 6
+        table = pandas.DataFrame({"amount": [3, -3]}, index=["a", "b"])
+        assert preflow.min_cost_flow(graph, table).cost == 6
+
+    def test_labels_that_look_alike(self) -> None:
+        with pytest.raises(InvalidInputError, match="vertex 1 is not in the graph: its label is '1'"):
+            preflow.min_cost_flow([("1", "2", 4, 7)], {1: 3, 2: -3})
+
     def test_infeasible(self) -> None:
         graph = nx.DiGraph()
         graph.add_edge("a", "b", capacity=2, weight=1)

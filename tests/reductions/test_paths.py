@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from dataclasses import replace
+from typing import Any, Literal
 
 import networkx as nx
 import numpy as np
@@ -154,3 +155,31 @@ def test_refusals() -> None:
         wrong.verify()
     with pytest.raises(InvalidInputError, match="shortest"):
         _ = reductions.disjoint_paths(network, 0, 2).distance_bounds
+
+
+@pytest.mark.parametrize("huge", [1e15, 1e100, 1.7e308])
+def test_a_huge_cost_of_no_use(huge: float) -> None:
+    rng = np.random.default_rng(3)
+    for _ in range(10):
+        tail, head = rng.integers(0, 6, (2, 20))
+        cost = rng.random(20)
+        wild = np.where(rng.random(20) < 0.2, huge, cost)
+        wild[:5], tail[:5], head[:5] = cost[:5], range(5), range(1, 6)
+        network = preflow.CostNetwork.from_arrays(tail, head, cost=wild, num_vertices=6)
+        found = reductions.shortest_path(network, 0, 5)
+        found.verify()
+        cheap = wild < huge
+        few = preflow.CostNetwork.from_arrays(tail[cheap], head[cheap], cost=wild[cheap], num_vertices=6)
+        assert found.cost == pytest.approx(reductions.shortest_path(few, 0, 5).cost, rel=1e-13)
+        assert found.gap <= 1e-12
+        wrong: list[dict[str, Any]] = [{"cost": found.cost + 1e-3}, {"costs": (0.0,)}, {"costs": ()}]
+        for fields in wrong:
+            with pytest.raises(VerificationError):
+                replace(found, **fields).verify()
+        jobs = np.where(rng.random((4, 4)) < 0.3, huge, rng.random((4, 4)))
+        jobs[range(4), range(4)] = rng.random(4)
+        assigned = reductions.assign_jobs(jobs)
+        assigned.verify()
+        right = preflow.linear_assignment(np.where(jobs == huge, np.inf, jobs))
+        assert assigned.cost == pytest.approx(right.cost, rel=1e-13)
+        assert assigned.gap <= 1e-12

@@ -480,6 +480,24 @@ def read_supply(values: Any, num_vertices: int) -> Array:
     return supply
 
 
+#: Attributes of nodes that could be meant for the demand.
+SUPPLY_NAMES = ("supply", "supplies", "demands", "balance")
+
+
+def check_demands_named(network: NetworkInput) -> None:
+    """Raise InvalidInputError if no node of a NetworkX graph has a demand, but nodes have what may be one."""
+    if not is_networkx(network):
+        return
+    graph: Any = network
+    names = {name for _, data in graph.nodes(data=True) for name in data}
+    meant = [name for name in SUPPLY_NAMES if name in names]
+    if meant and "demand" not in names:
+        raise InvalidInputError(
+            f"no node has the attribute 'demand', and nodes have {meant[0]!r}: give demand={meant[0]!r} to "
+            "CostNetwork.from_networkx, positive where a vertex receives, or a supply"
+        )
+
+
 def as_cost_network(network: NetworkInput) -> CostNetwork:
     """Return what a caller gives as a network with costs.
 

@@ -546,7 +546,8 @@ def check_vertex_ids(ids: AnyArray, name: str) -> AnyArray:
     if ids.size == 0:
         return ids.astype(np.int64)
     if ids.dtype.kind not in "iu":
-        raise InvalidInputError(f"{name} must hold integers, got dtype {ids.dtype}")
+        labels = "; from_edges takes labels" if ids.dtype.kind in "OSU" else ""
+        raise InvalidInputError(f"{name} must hold integers, got dtype {ids.dtype}{labels}")
     if ids.dtype.kind == "i" and int(ids.min()) < 0:
         raise InvalidInputError(f"{name} has a negative vertex: {int(ids.min())}")
     return ids

@@ -40,7 +40,13 @@ class VertexNames:
             try:
                 return self._label_index[name]
             except (KeyError, TypeError):
-                raise InvalidInputError(f"vertex {name!r} is not in the graph") from None
+                alike: Any = None
+                if isinstance(name, int | np.integer):
+                    alike = str(name)
+                elif isinstance(name, str) and name.isdecimal():
+                    alike = int(name)
+                hint = f": its label is {alike!r}" if alike is not None and alike in self._label_index else ""
+                raise InvalidInputError(f"vertex {name!r} is not in the graph{hint}") from None
         if isinstance(name, bool | np.bool_) or not isinstance(name, int | np.integer):
             raise InvalidInputError(f"a vertex must be an integer, got {name!r}")
         if not 0 <= name < self.num_vertices:
@@ -64,6 +70,8 @@ class VertexNames:
         InvalidInputError
             There is no such vertex, or its number is NaN, or infinite although it must be `finite`.
         """
+        if len(getattr(values, "columns", ())) == 1 and hasattr(values, "iloc"):
+            values = values.iloc[:, 0]  # a table of one column is that column
         if not isinstance(values, Mapping) and (self.labels is None or not hasattr(values, "items")):
             return values
         found: list[Untyped] = [rest] * self.num_vertices

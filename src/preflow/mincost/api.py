@@ -33,7 +33,7 @@ from ..errors import (
     InvalidInputError,
     UnboundedCostError,
 )
-from ..graph.cost_network import CostNetwork, as_cost_network
+from ..graph.cost_network import CostNetwork, as_cost_network, check_demands_named
 from ..graph.edge_tables import labels_of
 from ..graph.negative_cycle import negative_cycle
 from ..graph.network import EXACT_FLOAT
@@ -147,6 +147,8 @@ def min_cost_flow(
     request = Request(METHODS, method, device, threads, time_limit, progress, options)
     seconds: dict[str, float] = {}
     with timed(seconds, "build"):
+        if supply is None and amount is None:
+            check_demands_named(network)
         read = as_cost_network(network)
     call = MinCostCall.prepare(read, supply, (source, sink, amount), request, warm_start)
     call.count(seconds)

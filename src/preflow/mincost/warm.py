@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from ..arrays import Array, NetworkInput, Vertices
 from ..errors import InvalidInputError
-from ..graph.cost_network import CostNetwork, as_cost_network
+from ..graph.cost_network import CostNetwork, as_cost_network, check_demands_named
 from ..graph.network import as_array, common_dtype, read_signed
 from ..method_names import CostFlowMethodName
 from ..progress import Reporter
@@ -65,6 +65,8 @@ class MinCostFlow(Exclusive):
     ) -> None:
         self._reading: dict[str, float] = {}
         with timed(self._reading, "build"):
+            if supply is None:
+                check_demands_named(network)
             read = as_cost_network(network)
         if supply is not None:
             read = replace(read, supply=read.supplies_of(supply))

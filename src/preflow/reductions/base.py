@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, Unpack
@@ -179,6 +180,13 @@ def check_fits(result: MaxFlowResult | MinCutResult | MinCostFlowResult, network
     _ = result.value
 
 
+def cost_of(costs: Array) -> int | float:
+    """Return the sum of costs: exact for integers, rounded once for floats."""
+    if not len(costs):
+        return 0
+    return math.fsum(costs.tolist()) if costs.dtype.kind == "f" else exact_sum(costs)
+
+
 def of_given(
     result: MinCostFlowResult, network: CostNetwork, supply: Array, flow: Array
 ) -> MinCostFlowResult:
@@ -340,7 +348,7 @@ def read_limits(values: ArrayLike, count: int, name: str) -> NDArray[np.int64]:
 
 def one_matrix(cost: AnyArray) -> DenseCosts | SparseCosts:
     """Return one matrix of costs in host memory."""
-    costs: Any = as_costs(cost, False)
+    costs: Any = as_costs(cost, False, may_be_huge=True)
     if not isinstance(costs, DenseCosts | SparseCosts) or costs.leading:
         raise InvalidInputError("cost must be one matrix, dense or sparse, in host memory")
     if costs.base is not None:

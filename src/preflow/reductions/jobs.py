@@ -24,7 +24,7 @@ from ..graph.edge_tables import data_frame, in_order_of, labels_of
 from ..mincost.result import MinCostFlowResult
 from ..solving.call import Arguments
 from ..solving.drawn import DrawnResult
-from .base import CostReduction, check_fits, freeze, one_matrix, read_limits
+from .base import CostReduction, check_fits, cost_of, freeze, one_matrix, read_limits
 from .most_for_least import MaxFlowMinCostResult, max_flow_min_cost
 
 if TYPE_CHECKING:
@@ -133,6 +133,11 @@ class JobAssignment(DrawnResult):
             network.cost[pairs],
         )
 
+    @property
+    def gap(self) -> int | float:
+        """A proved bound of the difference between `cost` and the optimum; 0 for integers."""
+        return self.result.gap
+
     def verify(self) -> None:
         """Prove that no assignment does more jobs, and that none that does as many costs less.
 
@@ -167,8 +172,8 @@ class JobAssignment(DrawnResult):
         slack = 0.0
         if cost.dtype.kind == "f":
             terms = float(np.abs(self.price) @ self.needs + np.abs(self.rent) @ self.limit)
-            slack = self.result.gap + ROUNDING * (terms + float(np.abs(cost).sum()))
-        if (self.rent < 0).any() or not abs(self.cost - bound) <= slack:
+            slack = self.result.gap + ROUNDING * (terms + float(np.abs(below).sum()))
+        if not (self.rent >= 0).all() or not abs(self.cost - bound) <= slack:
             raise VerificationError(f"the prices prove a cost of {bound}, not {self.cost}")
 
     def _check_pairs(self, allowed: NDArray[np.int64], cost: Array) -> None:
@@ -181,9 +186,8 @@ class JobAssignment(DrawnResult):
         if len(chosen) and (not len(allowed) or (allowed[order[place]] != chosen).any()):
             raise VerificationError("a pair is not allowed")
         used = cost[order[place]] if len(chosen) else cost[:0]
-        total = exact_dot(used, np.ones(len(used), dtype=np.int64))
-        slack = self.result.gap + ROUNDING * float(np.abs(used).sum()) if cost.dtype.kind == "f" else 0
-        if not (abs(total - self.cost) <= slack and abs(self.cost - self.result.cost) <= slack):
+        total = cost_of(used)
+        if not self.cost == total == self.result.cost:
             raise VerificationError(f"the pairs cost {total}, not {self.cost}")
 
     def _summary(self) -> str:

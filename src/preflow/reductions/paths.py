@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Array, NetworkInput
-from ..certify.exact import exact_dot
+from ..certify.fields import check_array
 from ..drawing.axes import number
 from ..drawing.networks import Arcs, draw_flow, matched_colours
 from ..errors import InfeasibleFlowError, InvalidInputError, VerificationError
@@ -24,7 +24,7 @@ from ..mincost.result import MinCostFlowResult
 from ..solving.call import Arguments
 from ..solving.drawn import DrawnResult
 from ..solving.read_only import make_read_only
-from .base import CostReduction, check_fits, two_way_arcs, vertex_numbers
+from .base import CostReduction, check_fits, cost_of, two_way_arcs, vertex_numbers
 from .most_for_least import max_flow_min_cost
 
 if TYPE_CHECKING:
@@ -94,6 +94,11 @@ class CheapPaths(DrawnResult):
         bounds: Array = self.result.potentials - self.result.potentials[start]
         return bounds
 
+    @property
+    def gap(self) -> int | float:
+        """A proved bound of the difference between `cost` and the optimum; 0 for integers."""
+        return self.result.gap
+
     def verify(self) -> None:
         """Prove the paths disjoint and their cost the least, in linear time.
 
@@ -109,6 +114,9 @@ class CheapPaths(DrawnResult):
         inner: list[Hashable] = []
         for arcs, names in zip(self.arcs, self.vertices, strict=True):
             at = np.array([network.vertex(name) for name in names])
+            check_array(np, arcs, "arcs", (max(len(at), 1) - 1,), np.int64)
+            if not len(arcs) or not (arcs.min() >= 0 and arcs.max() < network.num_arcs):
+                raise VerificationError("a path has no arcs, or one that the network has not")
             ahead = (network.tail[arcs] == at[:-1]) & (network.head[arcs] == at[1:])
             if network.undirected is not None:
                 back = (network.head[arcs] == at[:-1]) & (network.tail[arcs] == at[1:])
@@ -119,11 +127,13 @@ class CheapPaths(DrawnResult):
         ends = {(names[0], names[-1]) for names in self.vertices}
         if len(ends) > 1 or (self.disjoint == "vertices" and len(set(inner)) < len(inner)):
             raise VerificationError("two paths have different ends or share a vertex")
-        cost = exact_dot(network.cost[used], np.ones(len(used), dtype=np.int64))
-        slack = 0.0
+        cost, slack = cost_of(network.cost[used]), 0.0
         if network.cost.dtype.kind == "f":
-            slack = self.result.gap + ROUNDING * float(np.abs(network.cost).sum())
-        if not (abs(cost - self.cost) <= slack and abs(cost - self.result.cost) <= slack):
+            # Cycles that cost next to nothing may lie beside the paths.
+            slack = self.result.gap + ROUNDING * float(np.abs(network.cost[used]).sum())
+        if self.costs != tuple(cost_of(network.cost[arcs]) for arcs in self.arcs):
+            raise VerificationError(f"the paths do not cost {self.costs}")
+        if not (self.cost == cost and abs(cost - self.result.cost) <= slack):
             raise VerificationError(f"the paths cost {cost}, and the flow {self.result.cost}")
 
     def _summary(self) -> str:
@@ -280,12 +290,11 @@ class PathsAsMinCostFlow(CostReduction[CheapPaths]):
         make_read_only(arcs)
         names = given.labels or range(n)
         vertices = tuple(tuple(names[v] for v in [start, *steps.head[path].tolist()]) for path in found)
-        costs = tuple(exact_dot(given.cost[path], np.ones(len(path), dtype=np.int64)) for path in arcs)
-        total = sum(costs)
+        costs = tuple(cost_of(given.cost[path]) for path in arcs)
+        used = given.cost[np.concatenate([np.zeros(0, dtype=np.int64), *arcs])]
+        total = cost_of(used)
         rest = result.cost - total
-        slack = 0.0
-        if given.cost.dtype.kind == "f":
-            slack = result.gap + ROUNDING * float(np.abs(given.cost).sum())
+        slack = result.gap + ROUNDING * float(np.abs(used).sum()) if given.cost.dtype.kind == "f" else 0.0
         if rest < -slack:
             raise InvalidInputError(f"cycles of negative cost, {rest} in all, lie beside the cheapest paths")
         return CheapPaths(arcs, vertices, total, costs, given, self.disjoint, result)

@@ -261,6 +261,8 @@ def _cheapest(graph: Graph, demand: str, capacity: str, weight: str) -> tuple[Nu
         raise nx.NetworkXUnbounded("negative cycle with infinite capacity found") from None
     except InfeasibleError:
         raise nx.NetworkXUnfeasible("no flow satisfies all node demands") from None
+    if result.status != "optimal":
+        raise NotTakenError  # a dictionary has no place for bounds
     flows = _cost_flow_dict(graph, edges, result.flow, rounded)
     return _number(result.cost, rounded or rounded_costs), flows
 
@@ -318,6 +320,8 @@ def max_flow_min_cost(
         raise NotTakenError  # NetworkX serves the demands of the other nodes as well
     edges, network, (rounded, _) = _read_costs(graph, None, capacity, weight)
     result = _solved(lambda: solve_most_for_least(network, edges.number[s], edges.number[t]))
+    if result.status != "optimal":
+        raise NotTakenError
     return _flow_dict(graph, edges, result.flow, rounded)
 
 
