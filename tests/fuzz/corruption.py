@@ -390,7 +390,7 @@ def _claims_of_transport(base: Case, result: Any, gap: float) -> None:
     costs = result.costs.block(0, n).tolist() if base["kind"] == "points" else base["costs"][0]
     if base["mass_dtype"] != "int64" or base["cost_dtype"] != "int64" or base["kind"] == "points":
         return
-    ending, cost, _ = transports.exact_plan(costs, result.a.tolist(), result.b.tolist())
+    ending, cost, *_ = transports.exact_plan(costs, result.a.tolist(), result.b.tolist())
     require(ending == "optimal" and result.lower_bound == result.upper_bound == cost, "bounds")
     left, right, total = result.a.tolist(), result.b.tolist(), 0
     u, v = result.u.tolist(), result.v.tolist()

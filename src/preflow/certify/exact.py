@@ -323,7 +323,7 @@ def as_floats(whole: NDArray[np.object_], exponent: int) -> NDArray[np.float64]:
 
     def quotient(value: int) -> float:
         try:
-            return value / (1 << exponent)  # of integers: rounded once
+            return (value << max(-exponent, 0)) / (1 << max(exponent, 0))  # of integers: rounded once
         except OverflowError:
             return math.inf if value > 0 else -math.inf
 
