@@ -130,6 +130,13 @@ def test_terms_that_do_not_fit() -> None:
         label_graph(GraphLabelEnergy(np.full((2, 2), 1e308), [0], [1], potts(2)))
 
 
+@pytest.mark.parametrize("solve", MOVES)
+def test_distances_that_no_weight_uses(solve: Any) -> None:
+    result = solve([[[0.5, 0.25]], [[0.25, 0.5]]], 1e308 * potts(2), 0)
+    result.verify()
+    assert result.energy == 0.5
+
+
 def test_products_of_whole_numbers_do_not_wrap_beside_a_float() -> None:
     """Weights and distances that are integers multiply as floats once any term is one."""
     result = alpha_expansion([[[0.5, 7.0]], [[9.0, 0.5]]], 2**40 * potts(2), 2**40)

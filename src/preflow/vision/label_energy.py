@@ -155,7 +155,8 @@ class LabelEnergy:
     @property
     def shift(self) -> int:
         """Moves compute with terms divided by two to this power: 0, but for the largest floats."""
-        largest = (float(self.largest_data()), self.largest_pair(), float(max(self.label_costs.tolist())))
+        terms = (self.largest_data(), self.largest_pair(), max(self.label_costs.tolist()))
+        largest = (*map(float, terms), float(self.distance.max()))  # a weight of 0 hides a distance
         number = int(np.prod(self.shape)) * (1 + len(self.offsets))
         exponent = max(math.frexp(value)[1] for value in largest) + number.bit_length() + 4
         return max(0, exponent - LARGEST_EXPONENT) if self.is_float else 0
