@@ -10,7 +10,6 @@ import random
 import re
 import warnings
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
@@ -23,17 +22,6 @@ from tests.support.paths import ROOT
 #: How many ways are tried of each sample where not all are.
 FEW = 80
 REASONS = {"how", "later", "answer", "witness", "bound", "problem", "name"}
-#: Damage that is not found yet, by class and field.
-KNOWN: dict[str, set[str]] = {
-    "BMatching": {"edge_row", "edge_column", "row_limit", "column_limit"},
-    "CheapPaths": {"costs"},
-    "GeneralMatchingResult": {"barrier"},
-    "JobAssignment": {"complete"},
-    "MaxFlowMinCostResult": {"_amount_gap"},
-    "ProjectSelection": {"project", "required"},
-    "TransportResult": {"status"},
-    "VertexFlow": {"gap", "limit"},
-}
 
 
 def table() -> dict[str, dict[str, str]]:
@@ -89,7 +77,7 @@ def what_passes(name: str, few: bool) -> Iterator[tuple[str, Damage]]:
 
 def check(name: str, few: bool) -> None:
     kind = name.split()[0].strip(",")
-    allowed = set(table()[kind]) | KNOWN.get(kind, set())
+    allowed = table()[kind]
     wrong = [f"{field}: {damage.what}" for field, damage in what_passes(name, few) if field not in allowed]
     assert not wrong
 
@@ -103,14 +91,3 @@ def test_damage_is_found(name: str) -> None:
 @pytest.mark.parametrize("name", samples())
 def test_all_damage_is_found(name: str) -> None:
     check(name, few=False)
-
-
-@pytest.mark.slow
-def test_what_is_not_found_is_needed() -> None:
-    """A field that is found by now is no longer known."""
-    fields: dict[str, set[Any]] = {}
-    for name in samples():
-        kind = name.split()[0].strip(",")
-        if kind in KNOWN:
-            fields.setdefault(kind, set()).update(field for field, _ in what_passes(name, few=False))
-    assert {kind: known - fields[kind] for kind, known in KNOWN.items() if known - fields[kind]} == {}

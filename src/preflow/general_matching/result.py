@@ -256,8 +256,12 @@ class GeneralMatchingResult(BoundedResult):
             raise VerificationError(f"{pairs} pairs are no perfect matching")
         if graph.weight is None:
             self._verify_size(pairs)
-        else:
-            self._verify_weight(pairs)
+            return
+        if self.barrier is not None:  # of an approximate method
+            barrier_bound(graph, self.barrier)
+            if self.status == "optimal":
+                raise VerificationError("weights are proved by duals, and there is a barrier")
+        self._verify_weight(pairs)
 
     def _verify_size(self, pairs: int) -> None:
         check_bounds(self.status, self.lower_bound, self.upper_bound)

@@ -158,6 +158,8 @@ class JobAssignment(DrawnResult):
             raise VerificationError("a worker has more jobs than allowed")
         if (done != self.needs).any() if self.complete else (done > self.needs).any():
             raise VerificationError("a job has the wrong number of workers")
+        if type(self.complete) is not bool or self.complete != bool((done == self.needs).all()):
+            raise VerificationError(f"complete is {self.complete!r}, and it says whether all jobs are done")
         worker, job, cost = self._allowed()
         self._check_pairs(worker * m + job, cost)
         left = int(np.count_nonzero(~self.cover_workers[worker] & ~self.cover_jobs[job]))

@@ -108,7 +108,10 @@ class MaxFlowMinCostResult(MinCostFlowResult):
             raise VerificationError("sink_side has a source, or lacks a sink")
         bound = cut_bound(self.network, self.own_supply, self.sink_side)
         slack = self._amount_slack()
-        allowed = checked_number(self._amount_gap, "amount_gap") + slack if slack else 0
+        gap = checked_number(self._amount_gap, "amount_gap")
+        if gap < 0 or (isinstance(bound, int) and self.status == "optimal" and gap != 0):
+            raise VerificationError(f"the gap of the amount is {gap}")
+        allowed = gap + slack if slack else 0
         if not bound - self.amount <= allowed:
             raise VerificationError(f"the cut allows an amount of {bound}, more than {self.amount}")
 

@@ -97,6 +97,11 @@ class VertexFlow(DrawnResult):
         source, sink = int(self.result.sources[0]), int(self.result.sinks[0]) - n
         check_flow(self.network, np.array([source]), np.array([sink]), self.flow, self.value, cut=self.value)
         self.result.verify()
+        if self.gap != self.result.gap:
+            raise VerificationError(f"the gap is {self.gap}, and that of the split network {self.result.gap}")
+        limits = self.result.network.capacity[-n:]  # the arcs of the vertices come last
+        if self.limit.shape != (n,) or not np.array_equal(self.limit, limits):
+            raise VerificationError("the capacities of the vertices are not those of the split network")
         through = np.zeros(n, dtype=self.flow.dtype)
         np.add.at(through, np.where(self.flow > 0, self.network.head, self.network.tail), np.abs(self.flow))
         through[source] += self.value
