@@ -54,10 +54,10 @@ class WholeWeights(NamedTuple):
 
 def exact_weights(weight: Array) -> WholeWeights | None:
     """Return weights as the same integers; None where they are none, or sum past 2**61."""
-    whole = weight.dtype.kind == "i" or bool(((weight == np.rint(weight)) & (weight <= EXACT_FLOAT)).all())
-    if not whole or float(weight.sum(dtype=np.float64)) >= 2.0**BITS_OF_SUM:
+    if weight.dtype.kind == "f" and not ((weight == np.rint(weight)) & (weight <= EXACT_FLOAT)).all():
         return None
-    return WholeWeights(weight.astype(np.int64, copy=False))
+    whole = weight.astype(np.int64, copy=False)
+    return WholeWeights(whole) if exact_sum(whole) < 2**BITS_OF_SUM else None
 
 
 def whole_weights(weight: Array, limit: float, largest_sum: Callable[[Array], float]) -> WholeWeights:
