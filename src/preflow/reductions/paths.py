@@ -135,9 +135,6 @@ class CheapPaths(DrawnResult):
             raise VerificationError(f"the paths do not cost {self.costs}")
         if not (self.cost == cost and abs(cost - self.result.cost) <= slack):
             raise VerificationError(f"the paths cost {cost}, and the flow {self.result.cost}")
-        each = [exact_dot(network.cost[path], np.ones(len(path), dtype=np.int64)) for path in self.arcs]
-        if not isinstance(self.costs, tuple) or list(self.costs) != each:
-            raise VerificationError(f"the paths cost {each}, not {self.costs}")
 
     def _summary(self) -> str:
         apart = "" if self.disjoint is None else f", disjoint in {self.disjoint}"
