@@ -8,8 +8,9 @@ side of a minimum cut, because an arc from the source side to them has negative 
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass
-from typing import Self
+from typing import Self, Unpack
 
 import numpy as np
 
@@ -18,7 +19,10 @@ from ..certify.cut import cut_capacity
 from ..errors import UnboundedFlowError
 from ..graph.cost_network import CostNetwork
 from ..graph.network import FlowNetwork, flow_bound
+from ..graph.scaling import is_close
+from ..mincost.api import min_cost_flow
 from ..mincost.result import MinCostFlowResult
+from ..solving.call import Arguments
 from .base import (
     CostReduction,
     FlowAndCut,
@@ -79,6 +83,11 @@ class MaxFlowAsCirculation(CostReduction[FlowAndCut]):
         """
         given, sources, sinks = read_flow_problem(network, source, sink)
         start, end = only(sources, "source"), only(sinks, "sink")
+        return cls._built(given, start, end, flow_bound(given, sources, sinks))
+
+    @classmethod
+    def _built(cls, given: FlowNetwork, start: int, end: int, bound: float) -> Self:
+        """Build the circulation, where no flow of floats exceeds `bound`."""
         tail, head, capacity = one_way(given)
         # The arc is not full unless the flow is unbounded, so its reduced cost is not negative, and the sink
         # is on the sink side.
@@ -87,10 +96,11 @@ class MaxFlowAsCirculation(CostReduction[FlowAndCut]):
             limit = int(sum_of(capacity[tail == start])) + 1
         else:
             # No arc of a minimum cut has half of this capacity, so larger ones need not be told apart.
-            most = 2 * flow_bound(given, sources, sinks)
-            exponent = FLOAT_BITS - math.frexp(most)[1]
-            limit = int(np.ldexp(most, exponent))
-            capacity = np.floor(np.ldexp(np.minimum(capacity, most), exponent)).astype(np.int64)
+            bound = min(bound, sys.float_info.max)
+            exponent = FLOAT_BITS - 1 - math.frexp(bound)[1]
+            limit = 2 * int(np.ldexp(bound, exponent))
+            with np.errstate(over="ignore"):
+                capacity = np.minimum(np.floor(np.ldexp(capacity, exponent)), limit).astype(np.int64)
         built = CostNetwork.from_arrays(
             np.append(tail, end),
             np.append(head, start),
@@ -99,6 +109,23 @@ class MaxFlowAsCirculation(CostReduction[FlowAndCut]):
             num_vertices=given.num_vertices,
         )
         return cls(network=built, source=start, sink=end, given=given, exponent=exponent)
+
+    def solve(self, **arguments: Unpack[Arguments]) -> FlowAndCut:
+        """Find a flow with these arguments of :func:`preflow.min_cost_flow`, and return the answer.
+
+        Floats are solved again relative to the cut found, until flow and cut are as close as
+        :func:`preflow.graph.scaling.is_close` asks.
+        """
+        found, reduction = super().solve(**arguments), self
+        while reduction.exponent is not None:
+            cut = cut_capacity(self.given, found.sink_side)
+            narrower = self._built(self.given, self.source, self.sink, cut) if cut > 0 else reduction
+            close = is_close(found.gap, cut, self.given.num_arcs)
+            if close or narrower.exponent is None or narrower.exponent <= reduction.exponent:
+                break
+            reduction = narrower
+            found = reduction.solution(min_cost_flow(reduction.network, **arguments))
+        return found
 
     def solution(self, result: MinCostFlowResult) -> FlowAndCut:
         """Return the maximum flow, and the minimum cut that the potentials describe.
