@@ -12,12 +12,12 @@ as there are odd components beyond |A|.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Array
+from ..arrays import AnyArray, Array
 from ..errors import VerificationError
 from ..graph.network import exact_sum
 from ..graph.undirected import UndirectedGraph
@@ -25,7 +25,7 @@ from .exact import exact_dot
 from .fields import checked_array
 
 
-def check_mates(graph: UndirectedGraph, mate: Any) -> NDArray[np.int64]:
+def check_mates(graph: UndirectedGraph, mate: AnyArray) -> NDArray[np.int64]:
     """Check that an array is a matching along edges of the graph; return it.
 
     Raises
@@ -66,7 +66,7 @@ def matched_edges(
 
 
 def dual_bound(
-    graph: UndirectedGraph, weight: NDArray[np.int64], vertex: Any, parent: Any, blossom: Any
+    graph: UndirectedGraph, weight: NDArray[np.int64], vertex: AnyArray, parent: AnyArray, blossom: AnyArray
 ) -> int:
     """Return twice the bound that duals prove for the weight of all matchings, for given integer weights.
 
@@ -100,7 +100,7 @@ def check_weights(graph: UndirectedGraph, weight: NDArray[np.int64], sums: NDArr
 
 
 def sums_of_duals(
-    graph: UndirectedGraph, vertex: Any, parent: Any, blossom: Any
+    graph: UndirectedGraph, vertex: AnyArray, parent: AnyArray, blossom: AnyArray
 ) -> tuple[NDArray[np.int64], int]:
     """Return twice the sum of duals at each edge, and twice the bound of matchings that weigh no more.
 
@@ -137,7 +137,9 @@ class Family(NamedTuple):
     inside: NDArray[np.int64]
     lowest: NDArray[np.int64]
 
-    def sums(self, graph: UndirectedGraph, vertex: Any, blossom: Any) -> tuple[NDArray[np.int64], int]:
+    def sums(
+        self, graph: UndirectedGraph, vertex: AnyArray, blossom: AnyArray
+    ) -> tuple[NDArray[np.int64], int]:
         """Return what :func:`sums_of_duals` does."""
         n = graph.num_vertices
         of_vertex: NDArray[np.int64] = checked_array(graph, vertex, "vertex duals", (n,), np.int64)
@@ -165,7 +167,7 @@ class Family(NamedTuple):
         return sums, int(bound) + int(exact_dot(of_blossom, (self.sizes - 1) // 2))
 
 
-def family_of(graph: UndirectedGraph, parent: Any) -> Family:
+def family_of(graph: UndirectedGraph, parent: AnyArray) -> Family:
     """Return the blossoms that the parents of nodes describe.
 
     Raises
@@ -243,7 +245,7 @@ def _lowest_common(
     return inside, np.where(a == b, a, jump[a])
 
 
-def barrier_bound(graph: UndirectedGraph, barrier: Any) -> int:
+def barrier_bound(graph: UndirectedGraph, barrier: AnyArray) -> int:
     """Return the bound that a set of vertices proves for the size of all matchings.
 
     Raises

@@ -21,12 +21,12 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import AnyArray, Array
+from ..arrays import AnyArray, Array, Number
 from ..errors import CostOverflowError, VerificationError
 from ..graph.costs import DenseCosts, SparseCosts
 from ..graph.device.costs import DeviceCosts
@@ -56,7 +56,7 @@ Plan = tuple[Array, Array, Array]
 
 
 class PlanProof(NamedTuple):
-    """What a plan costs, and what is proved of it.
+    """The cost of a plan, and the bounds that are proved for it.
 
     Attributes
     ----------
@@ -425,7 +425,7 @@ def carried_by_forest(
     """
     n = len(masses[0])
     left = [*masses[0], *masses[1]]
-    carried: list[Any] = mass.tolist()
+    carried: list[int | float] = mass.tolist()
     ends = list(zip(row.tolist(), (column + n).tolist(), strict=True))
     root, degree, joined = list(range(len(left))), [0] * len(left), [0] * len(left)
 
@@ -556,7 +556,7 @@ def _rounded_down(value: Fraction | None) -> float:
 
 
 def check_plan(
-    costs: TransportCosts, item: int, a: Array, b: Array, row: Any, column: Any, mass: Any
+    costs: TransportCosts, item: int, a: Array, b: Array, row: AnyArray, column: AnyArray, mass: AnyArray
 ) -> None:
     """Check that a plan sends the masses of the rows to the columns, floats up to rounding.
 
@@ -582,7 +582,7 @@ def check_plan(
     for ends, wanted, name in ((row, a, "row"), (column, b, "column")):
         left = wanted.copy()
         np.subtract.at(left, ends, mass)
-        slack: Any = 0
+        slack: Number = 0
         if a.dtype.kind == "f":
             # By so much sums of masses may differ. The gap of the result says what it may cost.
             slack = (n + m + 2) * 2.0**-50 * total
@@ -599,9 +599,9 @@ def _sum(values: Array) -> int:
 
 def check_transport(
     costs: TransportCosts,
-    masses: tuple[Any, Any],
-    plan: tuple[Any, Any, Any],
-    prices: tuple[Any, Any],
+    masses: tuple[AnyArray, AnyArray],
+    plan: tuple[AnyArray, AnyArray, AnyArray],
+    prices: tuple[AnyArray, AnyArray],
     status: object,
     bounds: tuple[object, object],
     gap: object,
@@ -675,7 +675,13 @@ def check_transport(
 
 
 def _check_prices_of_rows(
-    costs: TransportCosts, plan: tuple[Any, Any, Any], u: Array, v: Array, least: Array, *, has_plan: bool
+    costs: TransportCosts,
+    plan: tuple[AnyArray, AnyArray, AnyArray],
+    u: Array,
+    v: Array,
+    least: Array,
+    *,
+    has_plan: bool,
 ) -> None:
     """Check that prices of rows are those that follow from the prices of columns; larger without mass."""
     some = np.isfinite(least) if costs.dtype.kind == "f" else least != INT64_MAX
@@ -684,7 +690,7 @@ def _check_prices_of_rows(
     if has_plan:
         used[plan[0]], near[plan[0]] = True, 0
         np.maximum.at(near, plan[0], np.abs(v[plan[1]]))
-    slack: Any = PRICE_ERROR * (np.abs(least) + near) if costs.dtype.kind == "f" else 0
+    slack: AnyArray = PRICE_ERROR * (np.abs(least) + near) if costs.dtype.kind == "f" else 0
     wrong = some & ~(u >= -least - slack) | used & ~(u <= -least + slack)
     if wrong.any():
         row = int(wrong.argmax())

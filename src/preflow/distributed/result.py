@@ -54,7 +54,7 @@ class Turn:
                 "verify a result first, or give each solve an exchange of its own"
             )
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         states = None if self.is_over else list(self.exchange.collect(state_of))
         return _copied, (list(self.tasks), states)
 

@@ -329,7 +329,7 @@ class GeneralMatchingResult(BoundedResult):
 
 
 class Wanted(NamedTuple):
-    """What is asked for: see :func:`preflow.matching`."""
+    """The arguments of the call: see :func:`preflow.matching`."""
 
     maximize: bool
     perfect: bool
@@ -342,7 +342,7 @@ class Wanted(NamedTuple):
 
 
 class ProvedWeight(NamedTuple):
-    """What duals prove for a matching; weights are negated to minimise.
+    """The bounds that duals prove for a matching; weights are negated to minimise.
 
     Attributes
     ----------

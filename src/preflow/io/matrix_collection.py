@@ -47,7 +47,7 @@ class Readable(Protocol):
     """Anything that returns bytes: a file, a stream of gzip, an answer of a server."""
 
     def read(self, count: int, /) -> bytes:
-        """Return at most so many bytes, none at the end."""
+        """Return at most `count` bytes, none at the end."""
 
 
 class CollectionMatrix(NamedTuple):
@@ -141,7 +141,7 @@ def fetch_matrix(name: str, matrix: CollectionMatrix, folder: Path, address: str
 
 
 class _Limited:
-    """A stream of which at most so many bytes are read."""
+    """A stream of which at most `most` bytes are read."""
 
     def __init__(self, stream: Readable, most: int, source: str) -> None:
         self._stream, self._left, self._most, self._source = stream, most, most, source
@@ -157,7 +157,7 @@ class _Limited:
 
 
 def _download(source: str, path: Path, most: int) -> None:
-    """Write the file at an address, or what is missing of it; it has at most so many bytes."""
+    """Write the file at an address, or what is missing of it; it has at most `most` bytes."""
     scheme = urllib.parse.urlsplit(source).scheme
     if scheme not in SCHEMES:
         raise InvalidInputError(
@@ -205,7 +205,7 @@ def _download(source: str, path: Path, most: int) -> None:
 def _extract(archive: Path, wanted: str, path: Path, source: str, most: int) -> None:
     """Write the file of an archive with this name, and read the archive to its checksum at the end.
 
-    The content of the archive has at most so many bytes.
+    The content of the archive has at most `most` bytes.
     """
     found = False
     try:

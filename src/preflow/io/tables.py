@@ -279,7 +279,7 @@ def write_columns(path: str | Path, columns: Mapping[str, Iterable[Untyped]], *,
 
 
 class TableContent(NamedTuple):
-    """What a table has, and which of its columns.
+    """The numbers of a table, and the columns that they come from.
 
     Attributes
     ----------

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from functools import wraps
 from types import FunctionType
-from typing import Any, Self
+from typing import Self
 
 
 class Exclusive:
@@ -19,7 +19,7 @@ class Exclusive:
 
     _lock: threading.RLock
 
-    def __new__(cls, *_arguments: Any, **_named: Any) -> Self:
+    def __new__(cls, *_arguments: object, **_named: object) -> Self:
         """Make the lock, which no subclass has to think of."""
         made = super().__new__(cls)
         made._lock = threading.RLock()
@@ -35,20 +35,20 @@ class Exclusive:
             elif isinstance(member, property) and member.fget is not None:
                 setattr(cls, name, member.getter(_locked(member.fget)))
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """Return the attributes without the lock."""
         with self._lock:
             state = self.__dict__.copy()
         del state["_lock"]
         return state
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: dict[str, object]) -> None:
         self.__dict__.update(state, _lock=threading.RLock())
 
 
-def _locked(method: Callable[..., Any]) -> Callable[..., Any]:
+def _locked(method: Callable[..., object]) -> Callable[..., object]:
     @wraps(method)
-    def call(self: Exclusive, *arguments: Any, **named: Any) -> Any:
+    def call(self: Exclusive, *arguments: object, **named: object) -> object:
         with self._lock:
             return method(self, *arguments, **named)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -19,7 +18,7 @@ class ReadOnlyArrays:
     `verify` may raise InvalidInputError for another reason, the proof itself is the method `_prove`.
     """
 
-    def __init_subclass__(cls, **keywords: Any) -> None:
+    def __init_subclass__(cls, **keywords: object) -> None:
         super().__init_subclass__(**keywords)
         name = "_prove" if "_prove" in cls.__dict__ else "verify"
         if name in cls.__dict__:
@@ -45,7 +44,7 @@ def _damage_found(proof: Callable[..., None]) -> Callable[..., None]:
     """Return a proof that fails with VerificationError where fields of a result are damaged."""
 
     @functools.wraps(proof)
-    def prove(self: object, *arguments: Any, **keywords: Any) -> None:
+    def prove(self: object, *arguments: object, **keywords: object) -> None:
         try:
             proof(self, *arguments, **keywords)
         except VerificationError:

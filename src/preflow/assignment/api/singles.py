@@ -481,7 +481,7 @@ class Attempt:
 
     @cached_property
     def cost(self) -> float:
-        """What these sum to."""
+        """The sum of the chosen costs, rounded once."""
         return accurate_sum(self.chosen)
 
     @cached_property
