@@ -5,12 +5,14 @@ from __future__ import annotations
 import copy
 import dataclasses
 import errno
+import itertools
 import json
 import os
 import pickle
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 from io import FileIO
 from pathlib import Path
 from typing import Any
@@ -22,6 +24,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import preflow
+from preflow.arrays import AnyArray
 from preflow.distributed import files, grid_source
 from preflow.distributed.exchange import Narrow
 from preflow.distributed.grid_source import mapped_again, read_part
@@ -231,6 +234,7 @@ def test_a_killed_process_goes_on(number: int, tmp_path: Path) -> None:
     np.savez(tmp_path / "volume.npz", *volume())
     code = f"""
 import os, numpy as np, preflow
+from preflow.arrays import AnyArray
 from preflow.distributed import files, grid_source
 count = [0]
 def counted(method):
@@ -725,3 +729,43 @@ for huge in (1e9, 1e300):
         [sys.executable, "-X", "dev", "-W", "error", "-c", code], capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def energies(source: AnyArray, sink: AnyArray, neighbor: AnyArray) -> Iterator[tuple[Fraction, Fraction]]:
+    """Yield for each labelling the exact sum of its terms, and that of their absolute values."""
+    pixels = list(np.ndindex(source.shape))
+    for sides in itertools.product([False, True], repeat=len(pixels)):
+        label = dict(zip(pixels, sides, strict=True))
+        terms = [float((sink if label[pixel] else source)[pixel]) for pixel in pixels]
+        for (i, j), (direction, step) in itertools.product(pixels, enumerate([(0, 1), (1, 0)])):
+            there = (i + step[0], j + step[1])
+            if there in label and label[i, j] != label[there]:
+                terms.append(float(neighbor[direction, i, j]))
+        yield sum(map(Fraction, terms), Fraction(0)), sum(map(abs, map(Fraction, terms)), Fraction(0))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("huge", [1e7, 1e17, -1e30, "largest", "subnormal"])
+def test_one_huge_capacity_beside_negative_ones(huge: Any, dtype: type[np.floating[Any]]) -> None:
+    """Regions of floats are as right as the whole grid, whatever one capacity is."""
+    limits = np.finfo(dtype)
+    huge = {"largest": float(limits.max), "subnormal": float(limits.smallest_subnormal)}.get(huge, huge)
+    rng = np.random.default_rng(6)
+    for k in range(12):
+        source, sink = rng.normal(size=(2, 2, 3)).astype(dtype)
+        neighbor = rng.random((2, 2, 3)).astype(dtype)
+        source[0, 0], sink[1, 2] = abs(huge), huge
+        if k % 2 and abs(huge) > 1:
+            neighbor[:, 1] = neighbor[0, :, 1] = abs(huge)  # those at a pixel may sum past the dtype
+        result = preflow.distributed.grid_cut(source, sink, neighbor, regions=(1 + k % 2, 3))
+        assert result.status == "optimal"
+        result.verify()
+        best, size = min(energies(source, sink, neighbor))
+        lesser = np.minimum(source, sink).ravel().tolist()
+        most = Fraction(2.0**-18 if dtype == np.float32 else 2.0**-38) * max(
+            size, sum(map(abs, map(Fraction, lesser)), Fraction(0))
+        )
+        assert abs(Fraction(result.value) - best) <= Fraction(result.gap) <= most + Fraction(1e-300)
+        whole = preflow.grid_cut(source, sink, neighbor)
+        assert whole.status == "optimal"
+        assert abs(Fraction(whole.value) - best) <= most

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import preflow
-from preflow.errors import CapacityOverflowError, InvalidInputError, VerificationError
+from preflow.errors import CapacityOverflowError, InvalidInputError, UnboundedFlowError, VerificationError
 
 
 @given(st.integers(0, 2**32), st.integers(1, 12), st.sampled_from(("memory", "files")))
@@ -148,3 +150,27 @@ def test_fractions_on_files_go_on_from_their_folders(tmp_path: Path) -> None:
         result.verify()
         assert np.array_equal(result.sink_side, expected.sink_side)
     assert list(tmp_path.glob("rounded-*"))
+
+
+def test_one_huge_capacity_spoils_no_other() -> None:
+    """Regions of networks are as right as the whole network, by the exact sums of all cuts."""
+    rng = np.random.default_rng(3)
+    for huge in (1e7, 1e17, 1e100, sys.float_info.max, 5e-324, np.inf):
+        for _ in range(8):
+            tail, head = np.array([(u, v) for u in range(5) for v in range(5) if u != v]).T
+            capacity = rng.random(len(tail)) * (rng.random(len(tail)) < 0.6)
+            capacity[rng.choice(np.flatnonzero((tail != 0) | (head != 4)), 2)] = huge
+            try:
+                result = preflow.distributed.min_cut((tail, head, capacity), 0, 4, partition=[0, 0, 1, 2, 1])
+            except UnboundedFlowError:
+                with pytest.raises(UnboundedFlowError):
+                    preflow.min_cut((tail, head, capacity), 0, 4)
+                continue
+            result.verify()
+            assert result.status == "optimal"
+            best = min(
+                sum(Fraction(float(c)) for c in capacity[~side[tail] & side[head]])
+                for side in (np.array([0, *sides, 1], dtype=bool) for sides in np.ndindex(2, 2, 2))
+                if np.isfinite(capacity[~side[tail] & side[head]]).all()
+            )
+            assert abs(Fraction(result.value) - best) <= Fraction(result.gap) <= Fraction(2.0**-38) * best

@@ -232,7 +232,7 @@ def make_signed(random: Random, quick: bool = False) -> Case:
 
 
 def check_signed(case: Case, tally: Tally) -> None:
-    """Check a cut, alone and in a batch, relative to the terms that it adds up."""
+    """Check a cut, alone, in a batch and by regions, relative to the terms that it adds up."""
     network = network_of(case, case)
     shift, arcs = exact_arcs(case, case, network.offsets.tolist())
     _, (source, sink, *_) = scaled(case["source"], case["sink"], *case["neighbor"])
@@ -240,9 +240,11 @@ def check_signed(case: Case, tally: Tally) -> None:
     cut = minimum_cut(size + 2, arcs, [size], [size + 1])
     arrays = [network.source_capacity, network.sink_capacity, network.neighbor_capacity]
     stacks = [np.stack([values] * 2) for values in arrays[:2]]
-    tally["solves"] += 2
+    tally["solves"] += 3
     try:
         result = preflow.grid_cut(network, method=case["calls"][0]["method"], threads=1)
+        regions = tuple(min(length, 2) for length in case["shape"])
+        by_regions = preflow.distributed.grid_cut(network, regions=regions, threads=1)
         batch = preflow.grid_cut_batch(*stacks, arrays[2], connectivity=case["connectivity"], threads=1)
     except UnboundedFlowError:
         require(cut.value >= INFINITE, "called unbounded, and is not")
@@ -251,15 +253,15 @@ def check_signed(case: Case, tally: Tally) -> None:
     except CapacityOverflowError:
         tally["overflow"] += 1
         return
-    result.verify()
-    batch.verify()
-    tally["verified"] += 2
+    for each in (result, batch, by_regions):
+        each.verify()
+    tally["verified"] += 3
     terminals = [source[p] if p in cut.sink_side else sink[p] for p in range(size)]
     between = [c for u, v, c in arcs if u not in cut.sink_side and v in cut.sink_side and max(u, v) < size]
     lesser = [min(ends) for ends in zip(source, sink, strict=True)]
     terms = max(sum(map(abs, terminals)) + sum(between), sum(map(abs, lesser)))
     close = SINGLE if case["dtype"] == "float32" else CLOSE
-    for one in (result, *batch):
+    for one in (result, *batch, by_regions):
         require(one.status == "optimal", "not optimal without a time limit", one.status)
         check_float_value(one.value, sum(terminals) + sum(between), shift, one.gap, small_gap=False)
         most = Fraction(close) * Fraction(terms, 1 << shift) + Fraction(LEAST)

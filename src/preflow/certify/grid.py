@@ -15,7 +15,7 @@ from ..graph.grid import PARALLEL_SIZE, GridNetwork
 from ..graph.integer_grid import EXCESS_DTYPES, RESIDUAL_DTYPES, IntegerGrid
 from ..graph.neighbourhood import Box
 from ..graph.network import exact_sum
-from ..graph.scaling import float_sum, sum_slack
+from ..graph.scaling import float_sum, sum_slack, total_of
 from ..parallel.pieces import run_pieces
 from .fields import check_array
 
@@ -65,13 +65,26 @@ def energy_size(network: GridNetwork, labels: AnyArray, energy: int | float) -> 
     """
     if min(least for least, _ in network.limits[:2]) >= 0 or not energy < math.inf:
         return energy
+    return size_of_terms(energy, *terminal_sizes(network, labels, _everything(network)))
+
+
+def terminal_sizes(network: GridNetwork, labels: AnyArray, box: Box) -> tuple[int | float, int | float]:
+    """Return two sums over the pixels of a box, both as positive numbers.
+
+    The first is that of the negative terminal capacities that a labelling of the whole grid cuts, the second
+    that of the absolute values of the smaller terminal capacity of each pixel.
+    """
     negative, lesser = _Total(), _Total()
-    everything = _everything(network)
-    for here, _ in _blocks(network, everything, everything):
+    for here, _ in _blocks(network, box, box):
         source, sink = _wide_terminals(network, here)
         negative.add(abs(np.minimum(network.xp.where(labels[here], sink, source), 0)))
         lesser.add(abs(np.minimum(source, sink)))
-    return max(without_signs(energy, negative.amount), lesser.amount)
+    return negative.amount, lesser.amount
+
+
+def size_of_terms(energy: int | float, negative: int | float, lesser: int | float) -> int | float:
+    """Return what :func:`energy_size` does, from the energy and the sums of :func:`terminal_sizes`."""
+    return max(without_signs(energy, negative), lesser)
 
 
 def without_signs(total: int | float, negative: int | float) -> int | float:
@@ -223,10 +236,7 @@ class _Total:
     def amount(self) -> int | float:
         if not self._floats:
             return self._integers
-        try:
-            return math.fsum([*self._floats, float(self._integers)])
-        except OverflowError:
-            return math.inf
+        return total_of([*self._floats, self._integers])
 
 
 def _exact(*arrays: Any) -> int:

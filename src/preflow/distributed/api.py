@@ -19,14 +19,14 @@ from ..errors import (
     UnsuitableMethodError,
     VerificationError,
 )
-from ..graph.scaling import Rule, accepted_gap, proved_gap, solve_within_gap
+from ..graph.scaling import Rule, accepted_gap, is_close, proved_gap, solve_within_gap
 from ..progress import ProgressReport, Reporter
 from ..solving.dispatch import most_threads
 from ..solving.result import Status
 from ..solving.run import Control, check_time_limit, run_interruptibly
 from ..solving.timing import timed, what_is_compiled
 from ..stats import SolveStats
-from .exchange import Exchange
+from .exchange import CutShare, Exchange
 from .files import FileExchange, folder_of, storing
 from .grid_source import GridSource, Rounding, Survey, choose_rounding, grid_tasks, survey
 from .memory import MemoryExchange
@@ -404,8 +404,7 @@ class _Found:
     unit: Unit
     finished: bool
     limit: float
-    upper: int | float
-    size: int | float
+    cut: CutShare
 
     @property
     def scale_exponent(self) -> int | None:
@@ -414,6 +413,14 @@ class _Found:
     @property
     def lower(self) -> int | float:
         return self.unit.given(self.progress.lower)
+
+    @property
+    def upper(self) -> int | float:
+        return self.cut.capacity
+
+    @property
+    def size(self) -> int | float:
+        return self.cut.size
 
 
 @dataclass
@@ -457,7 +464,8 @@ class _Solve:
         with timed(self.seconds, "recover"):
             labels = self.labels(solved.exchange)
         proved = proved_gap(solved.upper, solved.lower, solved.size)
-        status = status_of(solved.finished, solved.unit.exponent is None or proved <= accepted * solved.size)
+        close = solved.unit.exponent is None or is_close(proved, solved.size, arcs, single=single)
+        status = status_of(solved.finished, close)
         gap = proved if status == "optimal" else None
         return RegionCutResult(
             status,
@@ -499,13 +507,12 @@ class _Solve:
             with timed(self.seconds, "recover"):
                 lower = unit.given(progress.lower)
                 exact = finished and unit.exponent is None
-                upper = lower if exact else capacity_of_cut(exchange)
+                cut = CutShare(lower) if exact else capacity_of_cut(exchange)
         finally:
             exchange.close()
         self.sweeps += progress.sweeps
         self.on_gpu = on_gpu(exchange)
-        size = abs(upper) if found is None or rounding is None else abs(upper) + 2 * found.size
-        return _Found(exchange, turn, progress, unit, finished, limit, upper, size)
+        return _Found(exchange, turn, progress, unit, finished, limit, cut)
 
     def labels(self, exchange: Exchange) -> AnyArray:
         """Write the labels of each region to the output."""

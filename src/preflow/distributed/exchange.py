@@ -33,6 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Array, DType
+from ..certify.grid import size_of_terms
 from ..errors import VerificationError
 from ..graph.network import exact_sum
 from ..solving.run import Control
@@ -322,6 +323,26 @@ class Proof(NamedTuple):
     sink_side: NDArray[np.bool_]
 
 
+class CutShare(NamedTuple):
+    """The share of a region in a cut, or the whole cut, as the caller gave capacities.
+
+    Attributes
+    ----------
+    capacity : int or float
+    negative, lesser : int or float
+        Sums of the terminal capacities of pixels: see :func:`preflow.certify.grid.terminal_sizes`.
+    """
+
+    capacity: int | float
+    negative: int | float = 0
+    lesser: int | float = 0
+
+    @property
+    def size(self) -> int | float:
+        """The sum of the absolute values of the terms of the whole cut."""
+        return size_of_terms(*self)
+
+
 class Region(Protocol):
     """The part of a problem that one region has: its residual capacities and a search."""
 
@@ -375,7 +396,7 @@ class Region(Protocol):
     def border_sides(self) -> NDArray[np.bool_]:
         """Return for each border arc whether its own end is on the sink's side."""
 
-    def capacity(self, theirs: Proof) -> int | float:
+    def capacity(self, theirs: Proof) -> CutShare:
         """Return the region's share of the capacity of the cut, as the caller gave capacities."""
 
     def check_flow(self, theirs: Amounts, own: Amounts, gain: Amounts) -> int:
@@ -731,7 +752,7 @@ class Worker:
         """Verify the region's part: see :meth:`Region.verify`; `proofs` has the claims of its neighbours."""
         return self.region.verify(self._together(proofs), self._gain, optimal)
 
-    def capacity(self, proofs: Mapping[int, Proof]) -> int | float:
+    def capacity(self, proofs: Mapping[int, Proof]) -> CutShare:
         """Return the region's share of the capacity of the cut, as the caller gave capacities."""
         return self.region.capacity(self._together(proofs))
 

@@ -33,12 +33,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Array, DType
+from ..certify.grid import terminal_sizes
 from ..errors import VerificationError
 from ..graph.grid import GridNetwork
 from ..graph.integer_grid import IntegerGrid
 from ..graph.neighbourhood import Box
 from ..graph.network import exact_sum
-from ..graph.scaling import float_sum
+from ..graph.scaling import float_sum, total_of
 from ..gridcut.incremental_search import (
     DEPTH,
     SINK,
@@ -67,6 +68,7 @@ from .exchange import (
     INFINITE,
     Amounts,
     Border,
+    CutShare,
     Discharged,
     Labels,
     Narrow,
@@ -487,7 +489,7 @@ class GridRegion:
             raise VerificationError("two arcs disagree on the side of their common end")
         return side
 
-    def capacity(self, theirs: Proof) -> int | float:
+    def capacity(self, theirs: Proof) -> CutShare:
         """Return the region's share of the capacity of the cut: see :class:`.exchange.Region`."""
         network, labels = self._part.read(), ~self._sides(theirs)
         own = np.zeros(self._shape, dtype=bool)
@@ -500,9 +502,10 @@ class GridRegion:
                 (pair.there, pair.here, pair.backward),
             ):
                 amounts.append(limit[own[here] & labels[here] & ~labels[there]])
+        sizes = terminal_sizes(network, labels, self._own)
         if any(values.dtype.kind == "f" for values in amounts):
-            return math.fsum(float_sum(values) for values in amounts)
-        return sum(int(exact_sum(values.astype(np.int64))) for values in amounts)
+            return CutShare(total_of([float_sum(values) for values in amounts]), *sizes)
+        return CutShare(sum(int(exact_sum(values.astype(np.int64))) for values in amounts), *sizes)
 
     def check_flow(self, theirs: Amounts, own: Amounts, gain: Amounts) -> int:
         """Prove that the region has a flow: see :class:`preflow.distributed.exchange.Region`."""

@@ -17,20 +17,20 @@ from ..errors import CapacityOverflowError, InvalidInputError, UnboundedFlowErro
 from ..graph.grid import GridNetwork
 from ..graph.grid_input import neighbours_of
 from ..graph.integer_grid import (
-    BITS_OF_DOUBLE,
-    BITS_OF_SINGLE,
     MOST_FLOAT,
-    ROUNDING,
     _fraction_bits,
     _largest_finite,
+    choose_scale,
     incident_capacity,
     integer_grid,
+    net_capacity,
+    net_sums,
 )
 from ..graph.neighbourhood import Box, both_ways, half_neighbourhood
 from ..graph.network import EXACT_FLOAT, exact_sum
 from ..graph.periodic import checked_periodic, unrolled_offsets
 from ..graph.placement import check_not_masked
-from ..graph.scaling import float_sum, limit_above, scaled, sum_slack
+from ..graph.scaling import float_sum, scaled, total_of
 from .checksum import checksum_of
 from .cuda_region import CudaRegion
 from .grid_region import GridRegion, Loaded
@@ -84,7 +84,7 @@ class Rounding:
             # Entries of pixels at the edge, which stand for no arcs, may be larger than those of arcs.
             neighbor = scaled(network.neighbor_capacity, self.exponent, self.limit, np)
         neighbor = np.minimum(neighbor, MOST_FLOAT).astype(np.int64)
-        net = network.source_capacity.astype(np.float64) - network.sink_capacity
+        net = net_capacity(network.source_capacity, network.sink_capacity)
         with np.errstate(over="ignore"):
             np.ldexp(net, self.exponent, out=net)
         whole = np.clip(net, -MOST_FLOAT, MOST_FLOAT).astype(np.int64)
@@ -402,8 +402,8 @@ class Survey(NamedTuple):
         The largest capacity between neighbours, and the largest finite difference of terminal capacities.
     constant : float
         The sum of the smaller terminal capacities of all pixels.
-    size : float
-        The sum of the absolute values of all finite terminal capacities, 0 where none is negative.
+    from_source, to_sink : float
+        The sums of what is left of the terminal capacities.
     """
 
     bits: int
@@ -411,7 +411,8 @@ class Survey(NamedTuple):
     largest_neighbor: float
     largest_net: float
     constant: float
-    size: float
+    from_source: float
+    to_sink: float
 
 
 def survey(tasks: Sequence[GridTask]) -> Survey:
@@ -424,16 +425,15 @@ def survey(tasks: Sequence[GridTask]) -> Survey:
         lesser = np.minimum(source, sink)
         if np.isinf(float(lesser.max(initial=0))):
             raise UnboundedFlowError("a pixel has infinite capacity from the source and to the sink")
+        net = net_capacity(source, sink)
         rows.append(
             Survey(
                 max(map(_fraction_bits, floats)),
                 max(map(_largest_finite, floats)),
                 float(max(largest for _, largest in network.limits[2:])),
-                _largest_finite(abs(source.astype(np.float64) - sink)),
+                _largest_finite(abs(net)),
                 float_sum(lesser.astype(np.float64)),
-                sum(_finite_sum(values) for values in (source, sink))
-                if min(least for least, _ in network.limits[:2]) < 0
-                else 0.0,
+                *net_sums(net),
             )
         )
     return Survey(
@@ -441,8 +441,7 @@ def survey(tasks: Sequence[GridTask]) -> Survey:
         max(row.largest for row in rows),
         max(row.largest_neighbor for row in rows),
         max(row.largest_net for row in rows),
-        math.fsum(row.constant for row in rows),
-        math.fsum(row.size for row in rows),
+        *(total_of(sums) for sums in zip(*(row[-3:] for row in rows), strict=True)),
     )
 
 
@@ -456,31 +455,27 @@ def choose_rounding(
     Raises
     ------
     CapacityOverflowError
-        The capacities between a pixel and its neighbours sum past float64.
+        The smaller terminal capacities of all pixels sum past float64.
     """
     if found.bits == 0 and bound is None and found.largest <= EXACT_FLOAT:
         return None
-    limit = np.inf
-    if bound is not None:
-        limit = limit_above(bound - found.constant + sum_slack(abs(bound)))
-    peak = 0.0
-    for task in tasks:
-        around = incident_capacity(task.read(), np.float64, limit)[task.own]
-        peak = max(peak, 2.0 * float(around.max(initial=0)))
-    if peak == np.inf:
-        raise CapacityOverflowError("the capacities between a pixel and its neighbours sum past float64")
-    most = min(found.largest_neighbor, limit)
-    if peak == 0:
-        most = peak = min(found.largest_net, limit)
-    magnitude = int(np.frexp(peak * ROUNDING)[1])
-    single = bound is None and all(dtype != np.float64 for dtype in tasks[0].source.dtypes)
-    filled = BITS_OF_SINGLE if single or magnitude + found.bits <= BITS_OF_SINGLE else BITS_OF_DOUBLE
-    exponent = filled - magnitude
-    if limit == np.inf:
-        exponent = min(found.bits, exponent)
-    return Rounding(exponent, limit), np.inf if single and exponent < found.bits else most
+    if not abs(found.constant) < np.inf:
+        raise CapacityOverflowError("the capacities of all pixels sum past float64")
 
+    def incident(limit: float) -> float:
+        around = (incident_capacity(task.read(), np.float64, limit)[task.own] for task in tasks)
+        return max(float(values.max(initial=0)) for values in around)
 
-def _finite_sum(values: Array) -> float:
-    wide = abs(values.astype(np.float64))
-    return float_sum(wide[np.isfinite(wide)])
+    source = tasks[0].source
+    scale = choose_scale(
+        bound,
+        bits=found.bits,
+        constant=found.constant,
+        largest=found.largest_neighbor,
+        incident=incident,
+        net=lambda: (found.from_source, found.to_sink),
+        largest_net=lambda: found.largest_net,
+        directions=len(source.all_offsets),
+        single=all(dtype != np.float64 for dtype in source.dtypes),
+    )
+    return Rounding(scale.exponent, scale.limit), scale.matters

@@ -150,7 +150,7 @@ class _Found:
     def upper(self) -> int | float:
         if self.scale_exponent is not None:
             return cut_capacity(self.network, self.sink_side)
-        return self.lower if self.finished else capacity_of_cut(self.exchange) + self.unit.constant
+        return self.lower if self.finished else capacity_of_cut(self.exchange).capacity + self.unit.constant
 
     @property
     def size(self) -> int | float:

@@ -30,7 +30,7 @@ from ..maxflow.warm.search_trees import (
 )
 from ..solving.options import UNLIMITED
 from ..solving.run import Control
-from .exchange import INFINITE, Amounts, Border, Discharged, Labels, Proof, State, search_by_label
+from .exchange import INFINITE, Amounts, Border, CutShare, Discharged, Labels, Proof, State, search_by_label
 
 NOTHING = ResidualArrays(*(np.zeros(0, dtype=np.int64) for _ in range(6)))
 
@@ -299,15 +299,14 @@ class NetworkRegion:
         """Return for each border arc whether its own end is on the sink's side."""
         return self.sink_side()[self._tails]
 
-    def capacity(self, theirs: Proof) -> int | float:
+    def capacity(self, theirs: Proof) -> CutShare:
         """Return the region's share of the capacity of the cut."""
         residual, excess, demand = self._capacities()
         side, there = self.sink_side(), self._heads_side(theirs)
         _, _, tail = self._task.own_arcs()
         cut = ~side[tail] & there
-        return sum(
-            int(exact_sum(values.astype(np.int64))) for values in (residual[cut], excess[side], demand[~side])
-        )
+        parts = residual[cut], excess[side], demand[~side]
+        return CutShare(sum(int(exact_sum(values.astype(np.int64))) for values in parts))
 
     def _heads_side(self, theirs: Proof) -> NDArray[np.bool_]:
         """Return for each own arc whether its head is on the sink's side."""

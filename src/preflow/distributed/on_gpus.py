@@ -63,6 +63,7 @@ from .exchange import (
     Amounts,
     Answer,
     Border,
+    CutShare,
     Discharged,
     Labels,
     Order,
@@ -465,7 +466,7 @@ class PartRegion:
         """Return for each border arc whether its own end is on the sink's side."""
         return self.on_host.border_sides()
 
-    def capacity(self, theirs: Proof) -> int | float:
+    def capacity(self, theirs: Proof) -> CutShare:
         """Return the region's share of the capacity of the cut."""
         return self.on_host.capacity(theirs)
 
@@ -517,7 +518,7 @@ class PartWorker(Worker):
         """Verify the region's part."""
         return self._on_host().verify(proofs, optimal)
 
-    def capacity(self, proofs: Mapping[int, Proof]) -> int | float:
+    def capacity(self, proofs: Mapping[int, Proof]) -> CutShare:
         """Return the region's share of the capacity of the cut, as the caller gave capacities."""
         return self._on_host().capacity(proofs)
 

@@ -17,9 +17,9 @@ from ..certify.fields import check_bounds, checked_array, checked_number
 from ..errors import InvalidInputError, VerificationError
 from ..graph.neighbourhood import Box
 from ..graph.network import FlowNetwork
-from ..graph.scaling import sum_slack
+from ..graph.scaling import sum_slack, total_of
 from ..solving.result import BoundedResult
-from .exchange import Exchange, Proof, RegionTask, Worker, stored
+from .exchange import CutShare, Exchange, Proof, RegionTask, Worker, stored
 from .memory import MemoryExchange
 
 
@@ -96,17 +96,21 @@ class CapacityOf:
     def __init__(self, proofs: Sequence[dict[int, Proof]]) -> None:
         self.proofs = proofs
 
-    def __call__(self, worker: Worker) -> int | float:
+    def __call__(self, worker: Worker) -> CutShare:
         """Return the share."""
         return worker.capacity(
             {other: self.proofs[other][worker.number] for other in worker.region.border.neighbours}
         )
 
 
-def capacity_of_cut(exchange: Exchange) -> int | float:
-    """Return the capacity of the cut that the regions have, as the caller gave capacities."""
+def capacity_of_cut(exchange: Exchange) -> CutShare:
+    """Return the cut that the regions have, as the caller gave capacities."""
+
+    def together(amounts: Sequence[int | float]) -> int | float:
+        return total_of(amounts) if any(isinstance(each, float) for each in amounts) else sum(amounts)
+
     shares = list(exchange.collect(CapacityOf(list(exchange.collect(proofs_of)))))
-    return math.fsum(shares) if any(isinstance(share, float) for share in shares) else sum(shares)
+    return CutShare(*map(together, zip(*shares, strict=True))) if shares else CutShare(0)
 
 
 class ProvedPart:
@@ -140,9 +144,9 @@ def sink_side_of(worker: Worker) -> AnyArray:
 
 
 def check_regions(
-    result: RegionCutResult | RegionMinCutResult, unit: Unit, capacity: int | float | None = None
+    result: RegionCutResult | RegionMinCutResult, unit: Unit, cut: CutShare | None = None
 ) -> None:
-    """Prove the bounds of a result, region by region; `capacity` is that of the cut, if it is known.
+    """Prove the bounds of a result, region by region; `cut` is the cut, if it is known.
 
     Raises
     ------
@@ -164,10 +168,10 @@ def check_regions(
     proofs = list(exchange.collect(proofs_of))
     optimal = result.status == "optimal"
     bound = unit.given(sum(exchange.collect(ProvedPart(proofs, optimal))))
-    rounded = unit.exponent is not None and capacity is not None  # then both bounds are that of the flow
-    if capacity is None:
-        capacity = capacity_of_cut(exchange)
-    slack = sum_slack(abs(capacity))
+    rounded = unit.exponent is not None and cut is not None  # then both bounds are that of the flow
+    if cut is None:
+        cut = capacity_of_cut(exchange)
+    capacity, slack = cut.capacity, sum_slack(cut.size)
     if not bound >= lower - gap - slack:
         raise VerificationError(f"the flow proves {bound}, not {lower}")
     if not abs(capacity - upper) <= slack + (gap if rounded and optimal else 0):
@@ -327,9 +331,12 @@ class RegionMinCutResult(BoundedResult):
         if side_of_all[sources].any() or not side_of_all[sinks].all():
             raise VerificationError("the cut does not separate the sources from the sinks")
         capacity = cut_capacity(network, side_of_all)
-        if self._unit.exponent is None and capacity != capacity_of_cut(exchange) + self._unit.constant:
+        if (
+            self._unit.exponent is None
+            and capacity != capacity_of_cut(exchange).capacity + self._unit.constant
+        ):
             raise VerificationError(f"the regions have another cut than one of capacity {capacity}")
-        check_regions(self, self._unit, capacity)
+        check_regions(self, self._unit, CutShare(capacity))
 
     def __repr__(self) -> str:
         size = f"{int(np.count_nonzero(self.sink_side)):,} of {len(self.sink_side):,} vertices on its side"

@@ -272,7 +272,7 @@ def _net_terminals(network: GridNetwork, *, whole: bool = True) -> _NetTerminals
         index = tuple(int(i) for i in np.unravel_index(int(lesser.argmax()), network.shape))
         raise UnboundedFlowError(f"pixel {index} has infinite capacity from the source and to the sink")
     constant = _exact_total(lesser) if whole else float_sum(lesser)
-    return _NetTerminals(source.astype(np.float64 if is_float else np.int64) - sink, constant)
+    return _NetTerminals(net_capacity(source, sink, np.float64 if is_float else np.int64), constant)
 
 
 def _rounded(network: GridNetwork, bits: int, rule: Rule) -> IntegerGrid:
@@ -284,41 +284,111 @@ def _rounded(network: GridNetwork, bits: int, rule: Rule) -> IntegerGrid:
     if not abs(terminals.constant) < np.inf:
         raise CapacityOverflowError("the capacities of all pixels sum past float64")
     largest = float(max(largest for _, largest in network.limits[2:]))
+    chosen = choose_scale(
+        rule.bound,
+        bits=bits,
+        constant=terminals.constant,
+        largest=largest,
+        incident=lambda limit: float(incident_capacity(network, np.float64, limit).max()),
+        net=lambda: net_sums(terminals.net, xp),
+        largest_net=lambda: _largest_finite(abs(terminals.net)),
+        directions=len(network.offsets),
+        single=all(values.dtype != np.float64 for values in arrays),
+    )
+
+    def convert(values: AnyArray) -> AnyArray:
+        return scaled(values, chosen.exponent, chosen.limit, xp)
+
+    top = int(np.ceil(np.ldexp(min(largest, chosen.limit), chosen.exponent)))
+    neighbor = _converted_neighbor(network, convert, _fitting(RESIDUAL_DTYPES, top))
+    return _reduced(network, terminals, neighbor, top, chosen.exponent, chosen.matters)
+
+
+class Scale(NamedTuple):
+    """How the capacities of a grid are rounded.
+
+    Attributes
+    ----------
+    exponent : int
+        They are multiplied by two to this power and rounded down.
+    limit : float
+        Those between neighbours are cut off here; no flow is larger.
+    matters : float
+        The limit, or the largest capacity between neighbours if that is less. Infinite where the same limit
+        allows finer integers.
+    """
+
+    exponent: int
+    limit: float
+    matters: float
+
+
+def choose_scale(
+    bound: int | float | None,
+    *,
+    bits: int,
+    constant: int | float,
+    largest: float,
+    incident: Callable[[float], float],
+    net: Callable[[], tuple[float, float]],
+    largest_net: Callable[[], float],
+    directions: int,
+    single: bool,
+) -> Scale:
+    """Return how to round the capacities of a grid, or of all its regions.
+
+    Parameters
+    ----------
+    bound : int, float or None
+        The capacity of a known cut.
+    bits : int
+        Binary digits after the point that represent all capacities exactly.
+    constant : int or float
+        The sum of the smaller terminal capacities of all pixels.
+    largest : float
+        The largest capacity between neighbours.
+    incident : function
+        Returns the largest sum of capacities between a pixel and its neighbours, cut off at a limit.
+    net : function
+        Returns the sums of what is left from the source, and to the sink, without the constant.
+    largest_net : function
+        Returns the largest finite capacity that is left.
+    directions : int
+        Number of neighbours of a pixel.
+    single : bool
+        Whether no capacity is a float64.
+    """
     limit = np.inf
-    if rule.bound is not None:
-        flow = rule.bound - terminals.constant
-        limit = limit_above(float(flow) + sum_slack(float(abs(rule.bound))))
+    if bound is not None:
+        limit = limit_above(float(bound - constant) + sum_slack(float(abs(bound))))
     # Twice the capacity of the arcs at a pixel bounds excess, deficits and sums of opposite capacities.
-    peak = 2.0 * float(incident_capacity(network, np.float64, limit).max())
+    peak = 2.0 * incident(limit)
     if peak == np.inf:
-        both = (float_sum(xp.maximum(sign * terminals.net, 0)) for sign in (1, -1))
-        limit = min(limit, limit_above(min(both)))
-    most = min(largest, limit)
-    matters = most
+        limit = min(limit, limit_above(min(net())))
+    most = matters = min(largest, limit)
     if peak == 0:  # no arcs to neighbours: the terminals decide
-        matters = peak = min(_largest_finite(abs(terminals.net)), limit)
+        matters = peak = min(largest_net(), limit)
     magnitude = int(np.frexp(peak * ROUNDING)[1])
     if not peak * ROUNDING < np.inf:  # the arcs at a pixel sum past float64
-        magnitude = int(np.frexp(most)[1]) + (2 * len(network.offsets) + 1).bit_length()
-    is_single = rule.bound is None and all(values.dtype != np.float64 for values in arrays)
-    filled = BITS_OF_SINGLE if is_single or magnitude + bits <= BITS_OF_SINGLE else BITS_OF_DOUBLE
+        magnitude = int(np.frexp(most)[1]) + (2 * directions + 1).bit_length()
+    single = single and bound is None
+    filled = BITS_OF_SINGLE if single or magnitude + bits <= BITS_OF_SINGLE else BITS_OF_DOUBLE
     exponent = filled - magnitude
     if limit == np.inf:  # a finite limit must stay above the sum it was computed from
         exponent = min(bits, exponent)
+    return Scale(exponent, limit, np.inf if single and exponent < bits else matters)
 
-    def convert(values: AnyArray) -> AnyArray:
-        return scaled(values, exponent, limit, xp)
 
-    top = int(np.ceil(np.ldexp(most, exponent)))
-    neighbor = _converted_neighbor(network, convert, _fitting(RESIDUAL_DTYPES, top))
-    return _reduced(
-        network,
-        terminals,
-        neighbor,
-        top,
-        exponent,
-        np.inf if is_single and exponent < bits else matters,
-    )
+def net_capacity(source: AnyArray, sink: AnyArray, dtype: DTypeLike = np.float64) -> AnyArray:
+    """Return the differences of terminal capacities; infinite where float64 does not have one."""
+    with np.errstate(over="ignore"):
+        net: AnyArray = source.astype(dtype) - sink
+    return net
+
+
+def net_sums(net: AnyArray, xp: ArrayModule = np) -> tuple[float, float]:
+    """Return the sums of the positive and of the negative net terminal capacities, both as positive."""
+    return float_sum(xp.maximum(net, 0)), float_sum(xp.maximum(-net, 0))
 
 
 def _reduced(

@@ -33,7 +33,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple, Protocol, TypeVar, overload
 
 import numpy as np
@@ -312,16 +312,21 @@ def float_sum(values: AnyArray) -> float:
     """
     parts = []
     values = values.ravel()
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
         while values.size > SUM_LENGTH:
             whole = values.size - values.size % SUM_LENGTH
             if whole < values.size:
                 parts.append(float(values[whole:].sum(dtype=np.float64)))
             values = values[:whole].reshape(-1, SUM_LENGTH).sum(axis=1, dtype=np.float64)
         parts.append(float(values.sum(dtype=np.float64)))
+    return total_of(parts)
+
+
+def total_of(amounts: Iterable[int | float]) -> float:
+    """Return the sum of numbers, rounded once; infinite where it, or a part of it, is past float64."""
     try:
-        return math.fsum(parts)
-    except OverflowError:
+        return math.fsum(amounts)
+    except (OverflowError, ValueError):
         return math.inf
 
 
