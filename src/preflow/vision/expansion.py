@@ -83,7 +83,7 @@ from ..gridcut.result import GridCutResult
 from ..method_names import DeviceName, FlowMethodName, GridMethodName
 from ..progress import Reporter, Steps, reporting
 from ..solving.deadline import Deadline
-from ..solving.dispatch import check_method, check_placement, find_method
+from ..solving.dispatch import check_method, check_name, check_placement, find_method
 from ..solving.read_only import ReadOnlyArrays
 from ..solving.result import BoundedResult
 from ..solving.timing import solving_seconds, timed
@@ -533,6 +533,7 @@ class Cuts:
     earlier: dict[tuple[int, ...], GridCutResult] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
+        check_name(self.method)
         check_placement(METHODS, self.device, self.threads)
         if self.method != "auto":
             check_method(find_method(METHODS, self.method, self.threads), self.device, self.threads)
