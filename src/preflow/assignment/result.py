@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from ..arrays import AnyArray, Array, Number
 from ..certify.assignment import check_assignment, check_bound, proved_gap
 from ..certify.assignment_batch import unproved_items
-from ..certify.exact import ExactPrices, check_exact_prices
-from ..certify.fields import check_bounds, check_bounds_of_items, checked_array, checked_numbers
+from ..certify.exact import ExactPrices, check_integers
+from ..certify.fields import check_bounds, check_bounds_of_items, check_kind, checked_array, checked_numbers
 from ..drawing.pairs import check_cells, draw_costs
 from ..errors import InvalidInputError, VerificationError
 from ..graph.costs import DenseCosts, SparseCosts, shown_matrix
@@ -300,7 +300,9 @@ class AssignmentResult(BoundedResult):
         for item, prices in self._exact.items():
             if type(item) is not int or not 0 <= item < items or self.costs.dtype.kind != "f":
                 raise VerificationError(f"there are no exact prices of an item {item!r}")
-            check_exact_prices(prices, *((n, m) if sizes is None else sizes[item].tolist()))
+            check_kind(prices, "exact prices", ExactPrices)
+            own = (n, m) if sizes is None else sizes[item].tolist()
+            check_integers("exact prices", prices.exponent, (prices.u, own[0]), (prices.v, own[1]))
 
     def _items(self, items: Iterable[int]) -> Iterator[tuple[Any, int, Any, Any, Any, Any, Any, bool]]:
         """Yield the arguments of the proof of each item: costs, 0, pairs, prices, total, `partial`."""

@@ -25,10 +25,10 @@ from numpy.typing import NDArray
 
 from ..arrays import AnyArray, Array, Number
 from ..errors import VerificationError
-from ..graph.costs import DenseCosts, SparseCosts, largest_cost
+from ..graph.costs import DenseCosts, SparseCosts, cut_off, largest_cost
 from ..graph.point_costs import PointCosts
 from ..graph.scaling import is_close
-from .exact import ExactPrices, accurate_sum, as_integers
+from .exact import ExactPrices, accurate_sum, as_integers, two_sum
 from .fields import checked_number
 
 #: Entries of a dense matrix that are processed together.
@@ -199,12 +199,12 @@ def check_assignment(
         right = sign * sum(at_pairs.tolist()) + base == checked_number(total, "the total")
     else:
         off_by = abs(accurate_sum(np.append(at_pairs, -sign * float(total))))
-        right = gap_is_close(off_by, at_pairs, costs)
+        right = gap_is_close(off_by, at_pairs, n + m)
     if not right:
         raise VerificationError(f"the costs of the pairs do not add up to {total}")
     if at_pairs.dtype.kind == "f":
         proved = proved_gap(*given)
-        if not (gap_is_close(proved * by, at_pairs, costs) if gap is None else proved <= gap):
+        if not (gap_is_close(proved * by, at_pairs, n + m) if gap is None else proved <= gap):
             raise VerificationError(f"the prices leave a gap of {proved}")
 
 
@@ -224,7 +224,7 @@ def _check_exactly(
     if not exact.are_rounded(u, v):
         raise VerificationError("the prices are not the exact ones, rounded")
     off_by = abs(accurate_sum(np.append(at_pairs, -float(total))))
-    if not gap_is_close(off_by, at_pairs, costs):
+    if not gap_is_close(off_by, at_pairs, sum(costs.shape[1:])):
         raise VerificationError(f"the costs of the pairs do not add up to {total}")
     part = costs.one(item)
     assert not isinstance(part, PointCosts)
@@ -316,10 +316,10 @@ def proved_gap(
     return math.nextafter(gap, math.inf) / by if gap > 0 else 0.0
 
 
-def gap_is_close(gap: float, at_pairs: Array, costs: Costs) -> bool:
-    """Return whether a gap of float costs is that of an optimal answer with these costs of its pairs."""
-    size = accurate_sum(np.abs(at_pairs))
-    return math.isfinite(size) and is_close(gap, size, TERMS * sum(costs.shape[1:]))
+def gap_is_close(gap: float, chosen: Array, prices: int) -> bool:
+    """Return whether a gap is that of an optimal answer with these costs, proved by so many prices."""
+    size = accurate_sum(np.abs(chosen))
+    return math.isfinite(size) and is_close(gap, size, TERMS * prices)
 
 
 def _within_range(
@@ -336,20 +336,16 @@ def _within_range(
     numbers = (at_pairs, u, v, np.array([total], dtype=np.float64))
     most = max(float(np.abs(part).max(initial=0.0)) for part in numbers)
     if most <= limit / 8:
-        cut = np.clip(one.values, -limit, limit)
-        values = np.where(np.isfinite(one.values), cut, one.values)
-        return replace(one, values=values, huge=False), u, v, float(total), 1.0
+        return replace(one, values=cut_off(one.values, limit), huge=False), u, v, float(total), 1.0
     smaller = replace(one, values=one.values * SMALLER, huge=False)
     return smaller, u * SMALLER, v * SMALLER, float(total) * SMALLER, SMALLER
 
 
 def excess(first: AnyArray, second: AnyArray, cost: AnyArray) -> Number:
     """Return by how much the sum of two prices exceeds a cost, correct except for the last bits."""
-    prices = first + second
-    if prices.dtype.kind != "f":
-        return prices - cost
-    back = prices - first
-    lost = (first - (prices - back)) + (second - back)  # Knuth
+    if "f" not in first.dtype.kind + second.dtype.kind:
+        return first + second - cost
+    prices, lost = two_sum(first, second)
     return (prices - cost) + lost
 
 
@@ -513,17 +509,10 @@ def _dual_terms(sides: list[Side], u: Array, v: Array) -> list[Any]:
                 continue
             lost = np.full(reduced.shape, np.inf)
             tied = np.nonzero((reduced == block.of_rows(least)) & np.isfinite(reduced))
-            lost[tied] = _lost(block.values[tied], np.broadcast_to(at_columns, reduced.shape)[tied])
+            lost[tied] = two_sum(block.values[tied], -np.broadcast_to(at_columns, reduced.shape)[tied])[1]
             rows &= np.isfinite(least)  # where nothing is allowed, any bound holds
             terms += least[rows].tolist() + block.least(lost)[rows].tolist()
     return terms
-
-
-def _lost(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return by how much the rounded difference of floats is smaller than the exact one (Knuth)."""
-    rounded = left - right
-    back = rounded - left
-    return (left - (rounded - back)) - (right + back)
 
 
 def _for_values(costs: Costs, item: int, u: Array, v: Array, sign: int) -> tuple[Array, Array]:

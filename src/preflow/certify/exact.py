@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -91,17 +92,19 @@ def accurate_sums(group: NDArray[np.int64], values: Array, num_groups: int) -> N
 
 
 def exact_dot(first: Array, second: Array) -> int | float:
-    """Return the sum of products: exact for int64, in extended precision for floats.
+    """Return the sum of products of finite numbers: exact for int64, for floats rounded correctly.
 
     Examples
     --------
     >>> exact_dot(np.array([2**62, 1]), np.array([2**61, 3])) == 2**123 + 3
     True
+    >>> exact_dot(np.array([1e16, 0.1, -1e16]), np.array([3.0, 3.0, 3.0]))
+    0.30000000000000004
     """
+    if first.dtype.kind == "f" or second.dtype.kind == "f":
+        return rounded_dots((first, second))[0]
     if not len(first):
         return 0
-    if first.dtype.kind == "f" or second.dtype.kind == "f":
-        return float((first.astype(np.longdouble) * second.astype(np.longdouble)).sum())
     largest = [max(abs(int(values.max())), abs(int(values.min()))) for values in (first, second)]
     if largest[0] * largest[1] * len(first) <= INT64_MAX:
         return int(np.dot(first, second))
@@ -113,17 +116,6 @@ def exact_dot(first: Array, second: Array) -> int | float:
                 part = slice(begin, begin + 2**20)
                 total += int(np.dot(left[part], right[part])) << WORD * (i + j)
     return total
-
-
-def rounded_dot(first: Array, second: Array) -> float:
-    """Return the sum of products of finite numbers, rounded correctly; infinite past float64.
-
-    Examples
-    --------
-    >>> rounded_dot(np.array([1e16, 0.1, -1e16]), np.array([3.0, 3.0, 3.0]))
-    0.30000000000000004
-    """
-    return rounded_dots((first, second))[0]
 
 
 def rounded_dots(*pairs: tuple[Array, Array]) -> tuple[float, float]:
@@ -261,6 +253,66 @@ def float_near(number: Fraction) -> float:
         return math.inf if number > 0 else -math.inf
 
 
+def near_and_gap(total: Fraction, bound: Fraction) -> tuple[float, float]:
+    """Return the nearest float of the value of an answer, and how far that may be from the best value.
+
+    The best value is between `total`, which is exact, and `bound`.
+
+    Examples
+    --------
+    >>> near_and_gap(Fraction(3), Fraction(5)), near_and_gap(Fraction(10**400), Fraction(0))
+    ((3.0, 2.0), (inf, inf))
+    """
+    near = float_near(total)
+    if math.isinf(near):
+        return near, math.inf
+    numbers = bound, total, Fraction(near)
+    return near, rounded_up(max(numbers) - min(numbers))
+
+
+def power_above(number: Fraction) -> int:
+    """Return an exponent: two to this power is more than a positive number, and less than four times it.
+
+    Examples
+    --------
+    >>> power_above(Fraction(1)), power_above(Fraction(3, 16))
+    (1, -1)
+    """
+    return number.numerator.bit_length() - number.denominator.bit_length() + 1
+
+
+def whole_and_rest(
+    amounts: Array, exponent: int, rounded: Callable[[Array], Array] = np.rint
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return floats times two to a power as integers, and what `rounded` left of each float, exactly.
+
+    Examples
+    --------
+    >>> whole_and_rest(np.array([0.75, 5e-324]), 1)
+    (array([2, 0]), array([-2.5e-001,  4.9e-324]))
+    """
+    with np.errstate(over="ignore", under="ignore"):
+        scaled = np.ldexp(amounts, exponent)
+        whole = rounded(scaled)
+        rest = np.where(whole == 0, amounts, np.ldexp(scaled - whole, -exponent))
+    return whole.astype(np.int64), rest
+
+
+def most_bits(whole: NDArray[np.int64], unit: int, rest: NDArray[np.float64]) -> int:
+    """Return an exponent: no integer in units of two to the power -`unit`, and no rest, is larger.
+
+    None of them is negative.
+    """
+    bits = int(whole.max(initial=0)).bit_length() - unit
+    largest = float(rest.max(initial=0.0))
+    return max(bits, math.frexp(largest)[1]) if largest > 0 else bits
+
+
+def rounded_down(number: Fraction) -> float:
+    """Return the largest float that is not above a number, minus infinity where none is."""
+    return -rounded_up(-number)
+
+
 def rounded_up(number: Fraction) -> float:
     """Return the least float that is not below a number, infinite where all are.
 
@@ -297,19 +349,15 @@ class ExactPrices(NamedTuple):
         return all(np.array_equal(as_floats(exact, self.exponent), given) for exact, given in pairs)
 
 
-def check_exact_prices(prices: object, n: int, m: int) -> None:
-    """Raise VerificationError unless a field is exact prices of n rows and m columns."""
-    if isinstance(prices, ExactPrices) and isinstance(prices.exponent, int):
-        parts = (prices.u, n), (prices.v, m)
-        if 0 <= prices.exponent <= MOST_EXPONENT and all(
-            isinstance(part, np.ndarray)
-            and part.shape == (size,)
-            and part.dtype == object
-            and all(type(price) is int for price in part.tolist())
-            for part, size in parts
-        ):
-            return
-    raise VerificationError("exact prices are Python integers for each row and column, and a power of two")
+def check_integers(name: str, exponent: object, *parts: tuple[object, int]) -> None:
+    """Raise VerificationError unless each part has so many Python integers, and the power is in range."""
+    if type(exponent) is not int or not 0 <= exponent <= MOST_EXPONENT:
+        raise VerificationError(f"{name} have no power of two, but {exponent!r}")
+    for values, size in parts:
+        if not isinstance(values, np.ndarray) or values.shape != (size,) or values.dtype != object:
+            raise VerificationError(f"{name} are no array of {size} integers")
+        if not all(type(value) is int for value in values.tolist()):
+            raise VerificationError(f"{name} are not all integers of Python")
 
 
 def as_floats(whole: NDArray[np.object_], exponent: int) -> NDArray[np.float64]:

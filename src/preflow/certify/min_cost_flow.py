@@ -25,17 +25,17 @@ from ..graph.network import EXACT_FLOAT, INT64_MAX, exact_sum
 from ..graph.scaling import is_close
 from ..graph.standard_form import flow_limit
 from .exact import (
-    MOST_EXPONENT,
     WORD,
     as_floats,
     as_integers,
+    check_integers,
     exact_dot,
     exact_words,
     rounded_dots,
     rounded_up,
     two_sum,
 )
-from .fields import check_bounds, checked_array, checked_number
+from .fields import check_bounds, check_kind, checked_array, checked_number
 
 #: Relative error of a reduced cost that :func:`accurate_reduced_costs` returns, and of a bound.
 ROUNDING = 2.0**-51
@@ -499,11 +499,8 @@ def is_whole(network: CostNetwork, supply: Array, potentials: Array) -> bool:
 
 def _check_exact(exact: ExactPotentials, prices: Array) -> None:
     """Check that exact potentials are integers that the potentials round."""
-    good = isinstance(exact, ExactPotentials) and isinstance(exact.potentials, np.ndarray)
-    good = good and type(exact.exponent) is int and 0 <= exact.exponent <= MOST_EXPONENT
-    good = good and exact.potentials.shape == prices.shape
-    if not (good and all(type(value) is int for value in exact.potentials.tolist())):
-        raise VerificationError("the exact potentials are not an integer for each vertex")
+    check_kind(exact, "the exact potentials", ExactPotentials)
+    check_integers("the exact potentials", exact.exponent, (exact.potentials, len(prices)))
     if not np.array_equal(exact.rounded(), prices):
         raise VerificationError("the potentials are not those that the exact ones round to")
 

@@ -20,11 +20,10 @@ from numpy.typing import NDArray
 
 from ..arrays import Array, Number
 from ..errors import VerificationError
-from ..graph.costs import DenseCosts, SparseCosts, largest_cost
+from ..graph.costs import DenseCosts, SparseCosts, cut_off, largest_cost
 from ..graph.network import exact_sum
 from ..graph.point_costs import PointCosts
-from ..graph.scaling import is_close
-from .assignment import SMALLER, TERMS, checked_prices, excess
+from .assignment import SMALLER, checked_prices, excess, gap_is_close
 from .exact import ExactPrices, accurate_sum, as_integers
 
 #: Entries of a dense matrix that are looked at together.
@@ -85,12 +84,6 @@ def proved_gap(costs: HostCostsOfPairs, singles: Singles, result: tuple[Array, .
     return math.nextafter(gap * ROUNDED, math.inf) / by if gap > 0 else 0.0
 
 
-def gap_is_close(gap: float, chosen: Array) -> bool:
-    """Return whether a gap of float costs is that of an optimal answer with these costs that it chose."""
-    size = accurate_sum(np.abs(chosen))
-    return math.isfinite(size) and is_close(gap, size, TERMS * len(chosen))
-
-
 def excesses(costs: HostCostsOfPairs, singles: Singles, u: Array, v: Array) -> tuple[Array, Array]:
     """Return by how much prices exceed costs: the most of each row, and of each column alone."""
     sign = -1 if costs.maximize else 1
@@ -127,11 +120,10 @@ def _within_range(
         return costs, singles, result, total, 1.0
     numbers = (chosen_costs(costs, singles, row, column), u, v, np.array([total], dtype=np.float64))
     if max(float(np.abs(part).max(initial=0.0)) for part in numbers) <= limit / 8:
-        singles = Singles(*(np.clip(part, -limit, limit) for part in singles))
+        singles = Singles(*(cut_off(part, limit) for part in singles))
         if costs.huge:
             assert not isinstance(costs, PointCosts)
-            cut = np.where(np.isfinite(costs.values), np.clip(costs.values, -limit, limit), costs.values)
-            costs = replace(costs, values=cut, huge=False)
+            costs = replace(costs, values=cut_off(costs.values, limit), huge=False)
         return costs, singles, result, total, 1.0
     if isinstance(costs, PointCosts):
         costs = DenseCosts(costs.block(0, costs.shape[1])[None], maximize=costs.maximize)
@@ -178,7 +170,7 @@ def check_singles(
     if not (np.isfinite(u).all() and np.isfinite(v).all()):
         raise VerificationError("a price is not finite")
     off_by = abs(accurate_sum(np.append(chosen, -float(total))))
-    if not gap_is_close(off_by, chosen):
+    if not gap_is_close(off_by, chosen, len(chosen)):
         raise VerificationError(f"pairs and singles cost {accurate_sum(chosen)}, not {total}")
     if exact is not None:
         if not exact.are_rounded(u, v):
@@ -188,7 +180,7 @@ def check_singles(
         _check_whole(part, alone, whole, total_cost(part, alone, row, column))
         return
     proved = proved_gap(costs, singles, (row, column, u, v), total)
-    if not (gap_is_close(proved, chosen) if gap is None else proved <= gap):
+    if not (gap_is_close(proved, chosen, len(chosen)) if gap is None else proved <= gap):
         raise VerificationError(f"the prices leave a gap of {proved}")
 
 

@@ -33,7 +33,7 @@ from ..graph.device.costs import DeviceCosts
 from ..graph.point_costs import PointCosts
 from ..graph.scaling import is_close
 from ..parallel.pieces import run_pieces
-from .exact import as_integers, exact_dot, rounded_dot, scaled_exactly, two_sum
+from .exact import as_integers, exact_dot, float_near, rounded_down, rounded_up, scaled_exactly, two_sum
 from .fields import check_array, check_bounds, check_status, checked_number
 
 #: What a transport problem takes as costs.
@@ -133,16 +133,13 @@ def price_bound(
     if costs.dtype.kind == a.dtype.kind == "i":
         least = least_less_price(costs, item, v, threads)
         return exact_dot(least[a > 0], a[a > 0]) + exact_dot(v, b)
-    return _rounded_down(_exact_bound(on_host(costs, item), a, b, v, threads))
+    bound = _exact_bound(on_host(costs, item), a, b, v, threads)
+    return math.inf if bound is None else rounded_down(bound)
 
 
 def plan_cost(costs: TransportCosts, item: int, row: Array, column: Array, mass: Array) -> int | float:
     """Return the cost of a plan: exact for integers, of floats rounded correctly."""
-    return _cost(costs_of_pairs(costs, item, row, column), mass)
-
-
-def _cost(price: Array, mass: Array) -> int | float:
-    return exact_dot(price, mass) if price.dtype.kind == mass.dtype.kind == "i" else rounded_dot(price, mass)
+    return exact_dot(costs_of_pairs(costs, item, row, column), mass)
 
 
 def costs_of_pairs(costs: TransportCosts, item: int, row: Array, column: Array) -> Array:
@@ -187,7 +184,7 @@ def prove_plan(
         The cost is more than float64 can represent.
     """
     price = costs_of_pairs(costs, 0, plan[0], plan[1])
-    cost = _cost(price, plan[2])
+    cost = exact_dot(price, plan[2])
     if least is None:
         least = least_less_price(costs, 0, v, threads)
     if costs.dtype.kind == a.dtype.kind == "i":
@@ -200,7 +197,7 @@ def prove_plan(
         if math.isfinite(gap) and math.isfinite(cost):
             close = is_close(gap, size, terms)
             if not exact and (close or exact is False):
-                return PlanProof(cost, _rounded_down(Fraction(cost) - Fraction(above)), gap, size, close)
+                return PlanProof(cost, rounded_down(Fraction(cost) - Fraction(above)), gap, size, close)
     if exact is False:
         return PlanProof(cost, -math.inf, math.inf, size, False)
     return exact_proof(costs, a, b, plan, v, threads, (cost, beyond))
@@ -399,10 +396,10 @@ def exact_proof(
         most = Fraction(int((price * carried).sum()), 2 ** (unit + power))
     gap = math.inf
     if isinstance(most, Fraction) and bound is not None:
-        gap = _rounded_up(max(most - Fraction(cost), Fraction(cost) - bound))
-    size = _as_float(Fraction(int((np.abs(price) * moved).sum()), 2 ** (unit + power)))
+        gap = rounded_up(max(most - Fraction(cost), Fraction(cost) - bound))
+    size = float_near(Fraction(int((np.abs(price) * moved).sum()), 2 ** (unit + power)))
     close = is_close(gap, size, len(a) + len(b), math.ulp(cost))
-    return PlanProof(cost, _rounded_down(bound), gap, size, close)
+    return PlanProof(cost, math.inf if bound is None else rounded_down(bound), gap, size, close)
 
 
 def balanced(a: NDArray[np.object_], b: NDArray[np.object_]) -> tuple[list[int], list[int]]:
@@ -536,23 +533,6 @@ def exact_least(
 
     run_pieces(look_at_blocks, n, threads)
     return high, np.where(np.isfinite(high), found, 0.0)
-
-
-def _as_float(value: Fraction) -> float:
-    try:
-        return float(value)
-    except OverflowError:
-        return math.inf if value > 0 else -math.inf
-
-
-def _rounded_up(value: Fraction) -> float:
-    found = _as_float(value)
-    return found if math.isinf(found) or found >= value else math.nextafter(found, math.inf)
-
-
-def _rounded_down(value: Fraction | None) -> float:
-    """Return the largest float up to a bound; that of no plan, None, is infinite."""
-    return math.inf if value is None else -_rounded_up(-value)
 
 
 def check_plan(

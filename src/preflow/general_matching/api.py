@@ -22,7 +22,7 @@ from ..errors import (
     VerificationError,
 )
 from ..graph.placement import gpu_of_method, host_array
-from ..graph.scaling import is_close
+from ..graph.scaling import is_close, size_of
 from ..graph.undirected import Neighbours, UndirectedGraph, as_undirected_graph, neighbours_of
 from ..method_names import DeviceName, MatchingMethodName
 from ..progress import Reporter
@@ -33,7 +33,7 @@ from ..stats import GeneralMatchingStats
 from .integer_weights import IntegerWeights, WeightProof, finer_weights, integer_weights, limit_for
 from .methods import METHODS
 from .policy import choose
-from .result import GeneralMatchingResult, ProvedWeight, Wanted, proved_weight, size_of
+from .result import GeneralMatchingResult, ProvedWeight, Wanted, proved_weight
 from .solution import DualStep, GeneralState, Partners
 
 if TYPE_CHECKING:

@@ -30,8 +30,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Array
 from ..certify.blossoms import Family, check_weights, family_of
+from ..certify.exact import most_bits, power_above, whole_and_rest
 from ..errors import CostOverflowError, VerificationError
 from ..graph.cost_network import is_integral
 from ..graph.undirected import UndirectedGraph
@@ -105,20 +105,11 @@ def integer_weights(graph: UndirectedGraph, *, maximize: bool, most_edges: bool)
     # The bits of a weight: a sum of `pairs` weights then counts less than the bonus, and the bonus fits.
     bits = BITS - 2 - pairs.bit_length()
     exponent = bits - math.frexp(float(np.abs(weight).max()))[1]
-    values, rest = _rounded(weight if maximize else -weight, exponent)
+    values, rest = whole_and_rest(weight if maximize else -weight, exponent)
     # By rounding, weights may differ by one unit more than their integers.
     least, most = int(values.min()), int(values.max())
     bonus = pairs * (most - least + 2) + 1 - least if most_edges else 0
     return IntegerWeights(values + bonus, bonus, exponent, rest if rest.any() else None)
-
-
-def _rounded(weight: Array, exponent: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return floats times two to a power as integers, and what is left of each float, exactly."""
-    with np.errstate(over="ignore", under="ignore"):
-        scaled = np.ldexp(weight, exponent)
-        whole = np.rint(scaled)
-        rest = np.where(whole == 0, weight, np.ldexp(scaled - whole, -exponent))
-    return whole.astype(np.int64), rest
 
 
 @dataclass(frozen=True)
@@ -178,8 +169,7 @@ def limit_for(proof: WeightProof, gap: Fraction, excess: Fraction) -> int:
     `excess` is what an edge may weigh more than its duals allow. The limit leaves room for what the next
     solve rounds.
     """
-    above = 2 * max(gap, excess / 2**25) / proof.weights.in_units(1)
-    power = above.numerator.bit_length() - above.denominator.bit_length() + 1
+    power = power_above(2 * max(gap, excess / 2**25) / proof.weights.in_units(1))
     # Below one half unit, all duals above zero are at the limit; their sum at an edge must stay below half of
     # that unit. Otherwise the limit is one half unit.
     return power if power >= 0 or -power > (2 + len(proof.duals.blossom)).bit_length() else 0
@@ -216,13 +206,10 @@ def finer_weights(graph: UndirectedGraph, proof: WeightProof, power: int) -> tup
         useful &= rest > -np.ldexp(kept.astype(np.float64), -unit)
     useful &= graph.tail != graph.head
     values, rest = np.where(useful, values, 0), np.where(useful, rest, 0.0)
-    bits = int(values.max(initial=0)).bit_length() - unit
-    if (largest := float(rest.max(initial=0.0))) > 0:
-        bits = max(bits, math.frexp(largest)[1])
-    exponent = BITS - 3 - bits
+    exponent = BITS - 3 - most_bits(values, unit, rest)
     if exponent < unit or int(values.max(initial=0)) >= 2**BITS:
         raise VerificationError("the duals are too large for finer weights")
-    whole, rest = _rounded(rest, exponent)
+    whole, rest = whole_and_rest(rest, exponent)
     values = (values << (exponent - unit)) + whole
     useful &= values >= 0
     finer = IntegerWeights(np.where(useful, values, -1), weights.bonus, exponent, np.where(useful, rest, 0.0))

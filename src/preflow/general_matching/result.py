@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Hashable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -21,7 +20,7 @@ from ..drawing.axes import number
 from ..drawing.networks import draw_graph, matched_colours
 from ..errors import CostOverflowError, VerificationError
 from ..graph.edge_tables import data_frame, labels_of
-from ..graph.scaling import is_close
+from ..graph.scaling import is_close, size_of
 from ..graph.undirected import UndirectedGraph
 from ..solving.read_only import make_read_only
 from ..solving.result import BoundedResult
@@ -397,9 +396,3 @@ def proved_weight(
     near = Fraction(value) if math.isfinite(value) else gain
     gap = max(bound, near) - min(gain, near)
     return ProvedWeight(value, bound, rounded_up(gap), fits)
-
-
-def size_of(weights: Array) -> float:
-    """Return the sum of the sizes of floats, the largest float at most."""
-    with np.errstate(over="ignore"):
-        return min(float(np.abs(weights).sum()), sys.float_info.max)

@@ -391,6 +391,13 @@ def refuse_missing(
     )
 
 
+def cut_off(values: Array, limit: float) -> Array:
+    """Return numbers cut off at a limit in size; infinite ones, which mean no pair, stay."""
+    if limit == np.inf:
+        return values
+    return np.where(np.isfinite(values), np.clip(values, -limit, limit), values)
+
+
 def largest_cost(dtype: DType, size: int) -> Number:
     """Return the largest size of finite costs of which `size` can be added up, as int64 or float64."""
     return np.int64(LARGEST_INTEGER) if dtype.kind == "i" else np.float64(LARGEST_FLOAT / max(size, 1))

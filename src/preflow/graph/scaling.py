@@ -261,6 +261,12 @@ def is_close(
     return gap <= accepted_gap(terms, single=single) * size + rounding
 
 
+def size_of(values: Array) -> float:
+    """Return the sum of the sizes of floats, the largest float at most: see :func:`is_close`."""
+    with np.errstate(over="ignore"):
+        return min(float(np.abs(values).sum()), sys.float_info.max)
+
+
 @overload
 def accepted_gap(num_arcs: int, *, single: bool = False) -> float: ...
 @overload

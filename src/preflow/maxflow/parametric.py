@@ -69,15 +69,15 @@ from copy import copy
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from math import ceil, floor, inf, ldexp
+from math import ceil, floor, ldexp
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import Array, NetworkInput, Number, Vertices
-from ..certify.exact import as_integers
-from ..certify.fields import check_array, checked_number, reading_fields
+from ..certify.exact import as_integers, float_near
+from ..certify.fields import check_array, checked_number
 from ..certify.flow import check_terminals
 from ..certify.parametric import LinearNetwork, PieceFlows, check_piece_fields, check_piece_flows
 from ..drawing.curves import draw_pieces
@@ -269,9 +269,9 @@ class ParametricMaxFlow(DrawnResult):
     def _number(self, parameter: Fraction) -> int:
         """Return the number of the cut at a value of the parameter, at a breakpoint the one that follows."""
         if not self.low <= parameter <= self.high:
-            between = " and ".join(f"{_rounded(end):.17g}" for end in (self.low, self.high))
+            between = " and ".join(f"{float_near(end):.17g}" for end in (self.low, self.high))
             raise InvalidInputError(
-                f"the parameter must be between {between}, got {_rounded(parameter):.17g}"
+                f"the parameter must be between {between}, got {float_near(parameter):.17g}"
             )
         return bisect_right(range(len(self.breakpoints)), parameter, key=self.breakpoint)
 
@@ -300,7 +300,7 @@ class ParametricMaxFlow(DrawnResult):
         given: Number | Fraction = parameter.item() if isinstance(parameter, np.generic) else parameter
         if not self._is_float and not isinstance(given, float):
             return exact if isinstance(given, Fraction) else int(exact)
-        value = _rounded(exact)
+        value = float_near(exact)
         if np.isinf(value):
             raise CapacityOverflowError("the capacity of the minimum cut is past float64")
         return value
@@ -314,7 +314,6 @@ class ParametricMaxFlow(DrawnResult):
         side: NDArray[np.bool_] = self.level > self._number(_fraction(parameter, "the parameter"))
         return side
 
-    @reading_fields()
     def verify(self) -> None:
         """Prove all cuts minimum, independently of the solver, in about linear time.
 
@@ -368,11 +367,11 @@ class ParametricMaxFlow(DrawnResult):
             raise VerificationError(f"the gap is not {self.gap}")
 
     def _summary(self) -> str:
-        return f"{self.num_cuts:,} cuts from {_rounded(self.low):g} to {_rounded(self.high):g}"
+        return f"{self.num_cuts:,} cuts from {float_near(self.low):g} to {float_near(self.high):g}"
 
     def _draw(self, ax: Axes | None) -> Axes:
         """Draw the capacity of the minimum cut against the parameter, with a dot where the cut changes."""
-        at = np.concatenate([[_rounded(self.low)], self.breakpoints, [_rounded(self.high)]])
+        at = np.concatenate([[float_near(self.low)], self.breakpoints, [float_near(self.high)]])
         piece = np.minimum(np.arange(len(at)), len(self.slope) - 1)
         capacity = (self.intercept[piece] + at * self.slope[piece]).astype(np.float64)
         return draw_pieces(ax, at, capacity, "parameter", "capacity of the minimum cut")
@@ -451,7 +450,7 @@ def _gap(is_float: bool, lines: _Lines, low: Fraction, high: Fraction, exact: _B
     values = [low, *(Fraction(p, q) for p, q in ends), high]
     number = (min(i, len(values) - 2) for i in range(len(values)))
     largest = max(abs(lines.at(i, value)) for i, value in zip(number, values, strict=True))
-    return ldexp(min(_rounded(largest), sys.float_info.max), -53)
+    return ldexp(min(float_near(largest), sys.float_info.max), -53)
 
 
 def _inner(network: FlowNetwork, sources: NDArray[np.int64], sinks: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -505,7 +504,7 @@ class _Lines(NamedTuple):
         for values in (self.intercept, self.slope):
             if is_float:
                 scale = 2**self.exponent
-                found.append(np.array([_rounded(Fraction(value, scale)) for value in values.tolist()]))
+                found.append(np.array([float_near(Fraction(value, scale)) for value in values.tolist()]))
             else:
                 fits = max(map(abs, values.tolist()), default=0) <= INT64_MAX
                 found.append(values.astype(np.int64) if fits else values)
@@ -541,14 +540,6 @@ def _lines(network: FlowNetwork, data: _Data, level: NDArray[np.int64]) -> _Line
     return _Lines(intercept, changes[1], data.exponent)
 
 
-def _rounded(number: Fraction) -> float:
-    """Return the nearest float, infinity past the largest one."""
-    try:
-        return float(number)
-    except OverflowError:
-        return inf if number > 0 else -inf
-
-
 class _Breakpoints(NamedTuple):
     """The different values of the pieces between the first and the last.
 
@@ -571,7 +562,7 @@ class _Breakpoints(NamedTuple):
             quotient: NDArray[np.float64] = (self.numerator / self.denominator).astype(np.float64)
             return quotient
         pairs = zip(self.numerator.tolist(), self.denominator.tolist(), strict=True)
-        return np.array([_rounded(Fraction(p, q)) for p, q in pairs], dtype=np.float64)
+        return np.array([float_near(Fraction(p, q)) for p, q in pairs], dtype=np.float64)
 
 
 def _breakpoints(flows: PieceFlows) -> _Breakpoints:
@@ -741,17 +732,17 @@ def _range(data: _Data, low: float | Fraction, high: float | Fraction | None) ->
         most = Fraction(_total(data.capacity) + _total(data.reverse), least)
         end = max(most + 1, start + 1)
     if end < start:
-        between = f"{_rounded(start):g} and {_rounded(end):g}"
+        between = f"{float_near(start):g} and {float_near(end):g}"
         raise InvalidInputError(f"high must not be below low, got {between}")
     for name, given in (("low", start), ("high", end)):
-        if np.isinf(_rounded(given)) and (name == "low" or high is not None):
+        if np.isinf(float_near(given)) and (name == "low" or high is not None):
             raise InvalidInputError(f"{name} must be at most {sys.float_info.max:g} in size")
     for value in (start, end):
         p, q = value.numerator, value.denominator
         changed = [capacity * q + slope * p for capacity, slope in arcs]
         if min(changed, default=0) < 0:
             arc = int(sloped[int(np.argmin(np.array(changed, dtype=object)))])
-            raise InvalidInputError(f"the capacity of arc {arc} is negative at {_rounded(value):g}")
+            raise InvalidInputError(f"the capacity of arc {arc} is negative at {float_near(value):g}")
     return start, end
 
 

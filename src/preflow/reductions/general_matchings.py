@@ -16,15 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Array, GraphInput, WeightInput
-from ..certify.exact import exact_total, float_near, rounded_up
-from ..certify.fields import checked_array, checked_number, reading_fields
+from ..certify.exact import exact_total, near_and_gap, two_sum
+from ..certify.fields import checked_array, checked_number
 from ..drawing.axes import number
 from ..drawing.networks import draw_graph, matched_colours
 from ..errors import CostOverflowError, InvalidInputError, VerificationError
 from ..general_matching.api import matching, matching_of_reduction
-from ..general_matching.result import GeneralMatchingResult, Wanted, size_of
+from ..general_matching.result import GeneralMatchingResult, Wanted
 from ..graph.network import read_capacities
-from ..graph.scaling import is_close
+from ..graph.scaling import is_close, size_of
 from ..graph.undirected import UndirectedGraph, as_undirected_graph
 from ..solving.call import Arguments
 from ..solving.drawn import DrawnResult
@@ -147,13 +147,12 @@ class EdgeCover(EdgeSet):
         VerificationError
             The proof fails.
         """
-        with reading_fields():
-            self._check()
-            bare = self.degrees() == 0
-            if bare.any():
-                raise VerificationError(f"vertex {self.graph.name(int(bare.argmax()))} has no edge")
-            self._check_matching(_savings(self.graph)[0], Wanted(True, False, False))
-            self._check_weight(_least_cover(self.graph, self.matching))
+        self._check()
+        bare = self.degrees() == 0
+        if bare.any():
+            raise VerificationError(f"vertex {self.graph.name(int(bare.argmax()))} has no edge")
+        self._check_matching(_savings(self.graph)[0], Wanted(True, False, False))
+        self._check_weight(_least_cover(self.graph, self.matching))
 
 
 def minimum_weight_edge_cover(
@@ -214,21 +213,11 @@ def _savings(graph: UndirectedGraph) -> tuple[UndirectedGraph, bool]:
     cheapest, _ = _cheapest_edges(graph)
     one, other, price = cheapest[graph.tail], cheapest[graph.head], np.maximum(_weights(graph), 0)
     # Where the difference is above zero, no number on the way is larger than the two cheapest weights.
-    more = price - other
-    saved = one - more
+    more, first_lost = two_sum(price, -other)
+    saved, then_lost = two_sum(one, -more)
     saved[graph.tail == graph.head] = 0
-    exact = saved.dtype.kind == "i"
-    if not exact:
-        lost = _lost(price, other, more) | _lost(one, more, saved)
-        exact = not lost[(saved >= 0) & (graph.tail != graph.head)].any()
-    return graph.with_weights(saved), exact
-
-
-def _lost(one: Array, other: Array, difference: Array) -> NDArray[np.bool_]:
-    """Return where the difference of two floats was rounded (Knuth 1969)."""
-    back = difference - one
-    lost: NDArray[np.bool_] = (one - (difference - back)) != (other + back)
-    return lost
+    lost = (first_lost != 0) | (then_lost != 0)
+    return graph.with_weights(saved), not lost[(saved >= 0) & (graph.tail != graph.head)].any()
 
 
 def _least_cover(graph: UndirectedGraph, found: GeneralMatchingResult) -> Fraction:
@@ -272,16 +261,15 @@ class GeneralBMatching(EdgeSet):
         VerificationError
             The proof fails.
         """
-        with reading_fields():
-            self._check()
-            graph = self.graph
-            limit = checked_array(graph, self.limit, "limit", (graph.num_vertices,), np.int64)
-            many = self.degrees() > limit
-            if many.any():
-                v = int(many.argmax())
-                raise VerificationError(f"vertex {graph.name(v)} has more than {limit[v]} edges")
-            self._check_matching(_copies(graph, limit), Wanted(True, False, False))
-            self._check_weight(_most_weight(graph, limit, self.matching))
+        self._check()
+        graph = self.graph
+        limit = checked_array(graph, self.limit, "limit", (graph.num_vertices,), np.int64)
+        many = self.degrees() > limit
+        if many.any():
+            v = int(many.argmax())
+            raise VerificationError(f"vertex {graph.name(v)} has more than {limit[v]} edges")
+        self._check_matching(_copies(graph, limit), Wanted(True, False, False))
+        self._check_weight(_most_weight(graph, limit, self.matching))
 
 
 def general_b_matching(
@@ -427,16 +415,15 @@ class TJoin(EdgeSet):
         VerificationError
             The proof fails.
         """
-        with reading_fields():
-            self._check()
-            _check_numbers(self.odd, "odd", self.graph, self.graph.num_vertices)
-            wanted = np.zeros(self.graph.num_vertices, dtype=bool)
-            wanted[self.odd] = True
-            wrong = (self.degrees() % 2 == 1) != wanted
-            if wrong.any():
-                raise VerificationError(f"vertex {self.graph.name(int(wrong.argmax()))} has the wrong degree")
-            self._check_matching(_parity_graph(self.graph, self.odd), Wanted(False, True, False))
-            self._check_weight(_least_join(self.graph, self.matching))
+        self._check()
+        _check_numbers(self.odd, "odd", self.graph, self.graph.num_vertices)
+        wanted = np.zeros(self.graph.num_vertices, dtype=bool)
+        wanted[self.odd] = True
+        wrong = (self.degrees() % 2 == 1) != wanted
+        if wrong.any():
+            raise VerificationError(f"vertex {self.graph.name(int(wrong.argmax()))} has the wrong degree")
+        self._check_matching(_parity_graph(self.graph, self.odd), Wanted(False, True, False))
+        self._check_weight(_least_join(self.graph, self.matching))
 
 
 def t_join(
@@ -598,33 +585,30 @@ class PostmanTour(EdgeSet):
         VerificationError
             The proof fails.
         """
-        with reading_fields():
-            self._check(once=False)
-            graph, n, join = self.graph, self.graph.num_vertices, self.join
-            if not isinstance(join, TJoin) or not isinstance(join.graph, UndirectedGraph):
-                raise VerificationError("join is no TJoin")
-            if join.graph is not graph and not _same_graph(join.graph, graph):
-                raise VerificationError("the T-join is one of another graph")
-            join.verify()
-            degree = np.bincount(np.concatenate([graph.tail, graph.head]).astype(np.int64), minlength=n)
-            if not np.array_equal(np.flatnonzero(degree % 2), join.odd):
-                raise VerificationError("the T-join is not one of the vertices of odd degree")
-            self._check_matching(join.matching.graph, Wanted(False, True, False))
-            wanted = np.sort(np.concatenate([np.arange(graph.num_edges), join.edges]))
-            if not np.array_equal(wanted, np.sort(self.edges)):
-                raise VerificationError("the walk does not have all edges, and those of the T-join twice")
-            _check_numbers(self.tour, "tour", graph, n, ascending=False)
-            step = np.sort(np.stack([self.tour[:-1], self.tour[1:]]), axis=0)
-            ends = np.sort(
-                np.stack([graph.tail[self.edges], graph.head[self.edges]]).astype(np.int64), axis=0
-            )
-            if (
-                step.shape != ends.shape
-                or not (step == ends).all()
-                or (len(self.tour) and self.tour[0] != self.tour[-1])
-            ):
-                raise VerificationError("the tour is no closed walk along its edges")
-            self._check_weight(_least_walk(join))
+        self._check(once=False)
+        graph, n, join = self.graph, self.graph.num_vertices, self.join
+        if not isinstance(join, TJoin) or not isinstance(join.graph, UndirectedGraph):
+            raise VerificationError("join is no TJoin")
+        if join.graph is not graph and not _same_graph(join.graph, graph):
+            raise VerificationError("the T-join is one of another graph")
+        join.verify()
+        degree = np.bincount(np.concatenate([graph.tail, graph.head]).astype(np.int64), minlength=n)
+        if not np.array_equal(np.flatnonzero(degree % 2), join.odd):
+            raise VerificationError("the T-join is not one of the vertices of odd degree")
+        self._check_matching(join.matching.graph, Wanted(False, True, False))
+        wanted = np.sort(np.concatenate([np.arange(graph.num_edges), join.edges]))
+        if not np.array_equal(wanted, np.sort(self.edges)):
+            raise VerificationError("the walk does not have all edges, and those of the T-join twice")
+        _check_numbers(self.tour, "tour", graph, n, ascending=False)
+        step = np.sort(np.stack([self.tour[:-1], self.tour[1:]]), axis=0)
+        ends = np.sort(np.stack([graph.tail[self.edges], graph.head[self.edges]]).astype(np.int64), axis=0)
+        if (
+            step.shape != ends.shape
+            or not (step == ends).all()
+            or (len(self.tour) and self.tour[0] != self.tour[-1])
+        ):
+            raise VerificationError("the tour is no closed walk along its edges")
+        self._check_weight(_least_walk(join))
 
 
 def _least_walk(join: TJoin) -> Fraction:
@@ -763,11 +747,10 @@ def _weight_and_gap(
     total = exact_total(chosen)
     if chosen.dtype.kind == "i":
         return int(total), 0
-    weight = float_near(total)
+    weight, gap = near_and_gap(total, bound)
     if not np.isfinite(weight):
         raise CostOverflowError("the weights of the edges sum to more than float64 can represent")
-    numbers = bound, total, Fraction(weight)
-    return weight, rounded_up(max(numbers) - min(numbers))
+    return weight, gap
 
 
 def _check_numbers(

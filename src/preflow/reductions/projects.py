@@ -14,7 +14,6 @@ finer unit. All this is exact. The flows of all levels sum to a flow of the netw
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -24,14 +23,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import Array, Untyped
-from ..certify.exact import exact_total, float_near, rounded_up
-from ..certify.fields import check_array, checked_number, reading_fields
+from ..certify.exact import exact_total, most_bits, near_and_gap, power_above, whole_and_rest
+from ..certify.fields import check_array, checked_number
 from ..drawing.axes import number
 from ..drawing.networks import Arcs, draw_flow, matched_colours
 from ..errors import CapacityOverflowError, InvalidInputError, NotOptimalError, VerificationError
 from ..graph.edge_tables import labels_of, numbers_by_label
 from ..graph.network import INT64_MAX, FlowNetwork, check_ends, read_signed, vertex_ids
-from ..graph.scaling import is_close
+from ..graph.scaling import is_close, size_of
 from ..maxflow.api import max_flow
 from ..maxflow.minimum_cuts import reached_by_residual_arcs
 from ..maxflow.result import MaxFlowResult, MinCutResult
@@ -115,10 +114,6 @@ class ProjectSelection(DrawnResult):
         VerificationError
             The proof fails: please report it as a bug.
         """
-        with reading_fields():
-            self._verify()
-
-    def _verify(self) -> None:
         count, pairs, cut = len(self.profits), len(self.project), self.cut
         check_array(np, self.profits, "profits", (count,), np.int64, np.float64)
         check_array(np, self.selected, "selected", (count,), np.bool_)
@@ -366,7 +361,8 @@ class Level(NamedTuple):
         """Return the level of the capacities as given."""
         amounts = problem.network.capacity[: problem.network.num_arcs - len(problem.project)]
         exponent = BITS - len(amounts).bit_length() - math.frexp(float(amounts.max(initial=0.0)))[1]
-        return cls(*_floored(amounts, exponent), np.zeros(len(problem.project), dtype=np.int64), exponent)
+        back = np.zeros(len(problem.project), dtype=np.int64)
+        return cls(*whole_and_rest(amounts, exponent, np.floor), back, exponent)
 
     def in_units(self, amount: int | float) -> Fraction:
         """Return a number of units as an amount."""
@@ -389,8 +385,7 @@ class Level(NamedTuple):
         """Return what a flow leaves, where `gap` is the most that is left; None if no unit is finer."""
         count = len(self.whole)
         left, back = self.whole - flow[:count], self.back + flow[count:]
-        above = 2 * gap * Fraction(2) ** self.exponent
-        power = above.numerator.bit_length() - above.denominator.bit_length() + 1
+        power = power_above(2 * gap / self.in_units(1))
         unit = self.exponent
         most = 1 << min(max(power, 0), BITS)
         rest = np.where(left < most, self.rest, 0.0)
@@ -399,22 +394,11 @@ class Level(NamedTuple):
             unit -= power
             rest = np.minimum(rest, math.ldexp(1.0, -unit))
         left, back = np.minimum(left, most), np.minimum(back, most)
-        bits = int(left.max(initial=0)).bit_length() - unit
-        if (largest := float(rest.max(initial=0.0))) > 0:
-            bits = max(bits, math.frexp(largest)[1])
-        exponent = BITS - 1 - count.bit_length() - bits
+        exponent = BITS - 1 - count.bit_length() - most_bits(left, unit, rest)
         if exponent <= self.exponent or exponent < unit or gap <= 0:
             return None
-        whole, rest = _floored(rest, exponent)
+        whole, rest = whole_and_rest(rest, exponent, np.floor)
         return Level((left << (exponent - unit)) + whole, rest, back << (exponent - unit), exponent)
-
-
-def _floored(amounts: Array, exponent: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return amounts times two to a power as integers, rounded down, and what is left of each, exactly."""
-    with np.errstate(under="ignore"):
-        scaled = np.ldexp(amounts, exponent)
-        whole = np.floor(scaled)
-        return whole.astype(np.int64), np.where(whole == 0, amounts, np.ldexp(scaled - whole, -exponent))
 
 
 def _same_network(one: FlowNetwork, other: FlowNetwork) -> bool:
@@ -428,9 +412,7 @@ def _same_network(one: FlowNetwork, other: FlowNetwork) -> bool:
 
 def _is_close(profits: Array, gap: int | float) -> bool:
     """Whether a gap is that of an optimal selection with these profits."""
-    with np.errstate(over="ignore"):
-        size = min(float(np.abs(profits).sum()), sys.float_info.max)
-    return is_close(gap, size, len(profits))
+    return is_close(gap, size_of(profits), len(profits))
 
 
 def _cut_of(profits: Array, cut: MinCutResult, closure: Closure) -> Fraction:
@@ -447,11 +429,10 @@ def _profit_and_gap(
     bound = exact_total(np.maximum(profits, 0)) - flow
     if profits.dtype.kind == "i":
         return int(total), 0, bound
-    profit = float_near(total)
+    profit, gap = near_and_gap(total, bound)
     if not np.isfinite(profit):
         raise CapacityOverflowError("the profits of the selected projects sum past float64")
-    numbers = bound, total, Fraction(profit)
-    return profit, rounded_up(max(numbers) - min(numbers)), bound
+    return profit, gap, bound
 
 
 def _with_labels(

@@ -52,7 +52,7 @@ from ...certify.assignment import (
 from ...certify.assignment_batch import unproved_items
 from ...certify.exact import ExactPrices, accurate_sum, as_floats, as_integers
 from ...errors import CostOverflowError, VerificationError
-from ...graph.costs import DenseCosts, SparseCosts, largest_cost
+from ...graph.costs import DenseCosts, SparseCosts, cut_off, largest_cost
 from ...graph.point_costs import PointCosts
 from ...kernels.kernel import kernel
 from ...solving.method import Method
@@ -99,7 +99,8 @@ def solve_proved(
     given = costs
     if huge and not isinstance(costs, PointCosts):
         given = replace(costs, huge=True)
-        costs = _cut_off(costs)
+        limit = largest_cost(costs.dtype, costs.shape[1])
+        costs = replace(costs, values=cut_off(costs.values, limit))
     found: Solution = method.solve(costs, options, control, go_on)
     if costs.dtype.kind == "i" or 0 in costs.shape:
         return found
@@ -120,13 +121,6 @@ def solve_proved(
     except StoppedError:
         found.ending[suspect] = STOPPED
     return found
-
-
-def _cut_off(costs: DenseCosts | SparseCosts) -> DenseCosts | SparseCosts:
-    """Return costs whose finite values are cut off in size so that solvers can add them up."""
-    limit = largest_cost(costs.dtype, costs.shape[1])
-    values = np.where(np.isfinite(costs.values), np.clip(costs.values, -limit, limit), costs.values)
-    return replace(costs, values=values)
 
 
 def _using_cut_off(given: Costs, costs: Costs, found: Solution) -> list[int]:
@@ -181,7 +175,7 @@ def _finish(costs: Costs, control: Control, found: Solution, item: int) -> None:
     gap = proved_gap(costs, 0, rows, match, u, v, total, partial=False, stop=control.stop)
     assert found.gaps is not None
     assert found.exact is not None
-    if gap_is_close(gap, at_pairs, costs):
+    if gap_is_close(gap, at_pairs, sum(costs.shape[1:])):
         return
     if exact is None:
         found.gaps[item] = gap

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import AnyArray, Array
-from ...certify.assignment import excess
+from ...certify.assignment import excess, gap_is_close
 from ...certify.exact import ExactPrices, accurate_sum, as_floats, as_integers
 from ...certify.singles import (
     CHUNK,
@@ -33,7 +33,6 @@ from ...certify.singles import (
     Singles,
     chosen_costs,
     excesses,
-    gap_is_close,
     proved_bound,
     proved_gap,
 )
@@ -42,7 +41,7 @@ from ...cuda.runtime import is_on_gpu
 from ...errors import CostOverflowError, InvalidInputError
 from ...graph.cost_edges import CostEdges
 from ...graph.cost_input import as_costs
-from ...graph.costs import LARGEST_INTEGER, DenseCosts, SparseCosts, largest_cost
+from ...graph.costs import LARGEST_INTEGER, DenseCosts, SparseCosts, cut_off, largest_cost
 from ...graph.device.costs import DeviceCosts
 from ...graph.edge_tables import in_order_of
 from ...graph.placement import as_device_array, host_array
@@ -218,20 +217,20 @@ def _reduced(
     """
     sign = -1 if costs.maximize else 1
     _, n, m = costs.shape
-    singles = Singles(*(_cut_off(part, limit) for part in singles))
+    singles = Singles(*(cut_off(part, limit) for part in singles))
     if isinstance(costs, SparseCosts):
         row, column = costs.row, costs.column.astype(np.int64)
-        change = sign * (_cut_off(costs.values, limit) - singles.rows[0][row] - singles.columns[0][column])
+        change = sign * (cut_off(costs.values, limit) - singles.rows[0][row] - singles.columns[0][column])
         useful = change < 0
         return Reduced(_with_columns_of_singles(row[useful], column[useful], change[useful], n, m), None)
     if isinstance(costs, PointCosts) and on_gpu:
-        change = _cut_off(costs.block(0, n), limit) - singles.rows[0, :, None]
+        change = cut_off(costs.block(0, n), limit) - singles.rows[0, :, None]
         change -= singles.columns[0]
         change *= sign
         return Reduced(np.minimum(change, 0, out=change)[None], None)
     if isinstance(costs, PointCosts):
         return Reduced(_with_columns_of_singles(*_useful_points(costs, singles, limit), n, m), None)
-    change = _cut_off(costs.values, limit) - singles.rows[:, :, None]
+    change = cut_off(costs.values, limit) - singles.rows[:, :, None]
     change -= singles.columns[:, None, :]
     change *= sign
     if may_choose and not costs.leading:
@@ -242,13 +241,6 @@ def _reduced(
     np.minimum(change, 0, out=change)
     sizes = None if costs.sizes is None else costs.sizes.reshape(*costs.leading, 2)
     return Reduced(change.reshape(*costs.leading, *change.shape[1:]), sizes)
-
-
-def _cut_off(values: Array, limit: float) -> Array:
-    """Return numbers cut off at a limit in size; infinite ones stay, and so do integers."""
-    if limit == np.inf:
-        return values
-    return np.where(np.isfinite(values), np.clip(values, -limit, limit), values)
 
 
 def _size(values: Array) -> float:
@@ -268,7 +260,7 @@ def _useful_points(
     step = max(1, CHUNK // max(m, 1))
     parts: list[tuple[Array, ...]] = []
     for begin in range(0, n if m else 0, step):
-        change = _cut_off(costs.block(begin, begin + step), limit)
+        change = cut_off(costs.block(begin, begin + step), limit)
         change -= singles.rows[0, begin : begin + step, None]
         change -= singles.columns[0]
         change *= sign
@@ -445,7 +437,7 @@ def _choices(problem: Problem, found: AssignmentResult, limit: float) -> Choices
     )
     sizes = costs.sizes if isinstance(costs, DenseCosts) else None
     counts = np.tile(np.array([n, m]), (items, 1)) if sizes is None else sizes
-    cut = singles if limit == np.inf else Singles(*(_cut_off(part, limit) for part in singles))
+    cut = Singles(*(cut_off(part, limit) for part in singles))
     row, column = _better_pairs(costs, cut, row, column, limit)
     inside = np.arange(n) < counts[:, :1], np.arange(m) < counts[:, 1:]
     u, v = _prices(u.astype(cut.rows.dtype), v.astype(cut.rows.dtype), inside, counts, m)
@@ -495,7 +487,8 @@ class Attempt:
     def close(self) -> bool:
         """Whether the gap is small beside the pairs; where these cost nothing, beside all that is chosen."""
         pairs = self.chosen[: len(self.answer.row)]
-        return gap_is_close(self.gap, pairs if pairs.any() else self.chosen)
+        chosen = pairs if pairs.any() else self.chosen
+        return gap_is_close(self.gap, chosen, len(chosen))
 
     @property
     def largest(self) -> float:
@@ -543,7 +536,7 @@ def _proved(
         exact = _solved_exactly(best, call.control)
         if exact is not None:
             best = Attempt.of(problem, exact[0], best.limit)
-    if gap_is_close(best.gap, best.chosen):
+    if gap_is_close(best.gap, best.chosen, len(best.chosen)):
         return best.answer, 0.0, None
     return (best.answer, best.gap, None) if exact is None else (exact[0], 0.0, exact[1])
 
@@ -653,7 +646,7 @@ def _better_pairs(
             if isinstance(costs, SparseCosts | PointCosts)
             else costs.values[places][pair]
         )
-        change = _cut_off(value, limit) - singles.rows[places[0], places[1]][pair]
+        change = cut_off(value, limit) - singles.rows[places[0], places[1]][pair]
         change = change - singles.columns[places[0], places[2]][pair]
         pair[pair] = (-change if costs.maximize else change) < 0
     order = np.argsort(~pair, axis=1, kind="stable")
