@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..arrays import AnyArray, Array
-from ..certify.fields import check_bounds, reading_fields
+from ..certify.fields import check_bounds
 from ..certify.matching import check_cover, check_matching
 from ..drawing.pairs import draw_two_columns
 from ..graph.bipartite import BipartiteGraph
@@ -168,12 +168,11 @@ class MatchingResult(BoundedResult):
         VerificationError
             The proof fails: please report it as a bug.
         """
-        with reading_fields():
-            graph = self.graph
-            with graph.current():
-                check_matching(graph, self.row_match, self.column_match, self.lower_bound)
-            check_cover(graph.on_host(), *self.vertex_cover, self.upper_bound)
-            check_bounds(self.status, self.lower_bound, self.upper_bound)
+        graph = self.graph
+        with graph.current():
+            check_matching(graph, self.row_match, self.column_match, self.lower_bound)
+        check_cover(graph.on_host(), *self.vertex_cover, self.upper_bound)
+        check_bounds(self.status, self.lower_bound, self.upper_bound)
 
     def __repr__(self) -> str:
         rows, columns = self.graph.shape

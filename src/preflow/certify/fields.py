@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import pairwise
 from typing import Any, get_args
 
@@ -12,24 +10,10 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from ..arrays import AnyArray, Array, ArrayModule
-from ..errors import NotOptimalError, VerificationError
+from ..errors import VerificationError
 from ..graph.placement import HostArrays
 from ..graph.scaling import is_close, sum_slack
 from ..solving.result import Status
-
-
-@contextmanager
-def reading_fields() -> Iterator[None]:
-    """Let a proof that cannot be computed, since fields do not fit each other, raise VerificationError.
-
-    Every field is checked before a kernel gets it; this is for what Python and NumPy refuse themselves.
-    """
-    try:
-        yield
-    except (ArithmeticError, AttributeError, LookupError, NotOptimalError, TypeError, ValueError) as error:
-        raise VerificationError(
-            f"the fields of the result do not fit each other: {type(error).__name__}: {error}"
-        ) from error
 
 
 def checked_array(

@@ -53,7 +53,7 @@ from ..certify.contraction import (
     set_leaf,
     tree_of_maxima,
 )
-from ..certify.fields import check_array, checked_number, reading_fields
+from ..certify.fields import check_array, checked_number
 from ..drawing.axes import number, say
 from ..drawing.networks import draw_graph, side_colours
 from ..errors import CapacityOverflowError, VerificationError
@@ -189,10 +189,6 @@ class GlobalMinCut(DrawnResult):
         VerificationError
             The proof fails: please report it as a bug.
         """
-        with reading_fields():
-            self._verify()
-
-    def _verify(self) -> None:
         graph = self.graph
         check_array(np, self.side, "side", (graph.num_vertices,), np.bool_)
         if self.side.all() or not self.side.any():

@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Array, GraphInput, WeightInput
-from ..certify.fields import check_array, reading_fields
+from ..certify.fields import check_array
 from ..drawing.axes import number, say
 from ..drawing.networks import draw_graph, matched_colours
 from ..errors import CapacityOverflowError, InvalidInputError, VerificationError
@@ -194,10 +194,6 @@ class GomoryHuTree(DrawnResult):
         VerificationError
             The proof fails: please report it as a bug.
         """
-        with reading_fields():
-            self._verify()
-
-    def _verify(self) -> None:
         graph = self.graph
         n = graph.num_vertices
         assert graph.weight is not None

@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import GraphInput
-from ..certify.fields import check_array, checked_number, reading_fields
+from ..certify.fields import check_array, checked_number
 from ..drawing.networks import draw_graph, removed_colours, side_colours
 from ..errors import InvalidInputError, VerificationError
 from ..graph.edge_tables import labelled_pairs, labelled_sides, labels_of
@@ -106,10 +106,6 @@ class EdgeConnectivity(DrawnResult):
         VerificationError
             The proof fails: please report it as a bug.
         """
-        with reading_fields():
-            self._verify()
-
-    def _verify(self) -> None:
         graph, side = self.graph, self.side
         n = graph.num_vertices
         check_array(np, side, "side", (n,), np.bool_)
@@ -198,10 +194,6 @@ class VertexConnectivity(DrawnResult):
         VerificationError
             The proof fails: please report it as a bug.
         """
-        with reading_fields():
-            self._verify()
-
-    def _verify(self) -> None:
         graph = self.graph
         n = graph.num_vertices
         check_array(np, self.side, "side", (n,), np.bool_)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Array
-from ..certify.fields import check_bounds, check_gap, checked_array, checked_number, reading_fields
+from ..certify.fields import check_bounds, check_gap, checked_array, checked_number
 from ..certify.grid import (
     arcs_and_precision,
     check_grid_flow,
@@ -91,7 +91,6 @@ class GridCutResult(BoundedResult):
         """
         return self._labelled(draw_regions(ax, plane_of(self.network.to_host(self.labels))))
 
-    @reading_fields()
     def verify(self) -> None:
         """Prove the cut minimum, independently of the solver, in linear time.
 

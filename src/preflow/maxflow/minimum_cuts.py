@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ..arrays import Array, NetworkInput, Vertices
 from ..certify.cut import crossing_arcs
-from ..certify.fields import check_array, reading_fields
+from ..certify.fields import check_array
 from ..certify.flow import tolerance
 from ..drawing.networks import component_colours
 from ..errors import InvalidInputError, VerificationError
@@ -216,10 +216,6 @@ class MinimumCuts(DrawnResult):
         VerificationError
             The proof fails: please report it as a bug.
         """
-        with reading_fields():
-            self._verify()
-
-    def _verify(self) -> None:
         self.result.verify()
         network, flow = _on_host(self.result)
         component = self.component

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from ..arrays import AnyArray, Array
 from ..certify.cut import check_flow_and_cut, check_no_residual_path, crossing_arcs
-from ..certify.fields import reading_fields
 from ..certify.flow import check_flow_limit
 from ..drawing.networks import Arcs, draw_flow, flow_texts, side_colours
 from ..graph.edge_tables import data_frame, labelled_flow, labelled_pairs, labelled_sides, labels_of
@@ -265,7 +264,6 @@ class MinCutResult(BoundedResult):
         """Return the flow that `plot` draws."""
         return self.whole_flow()
 
-    @reading_fields()
     def verify(self) -> None:
         """Prove the cut minimum, independently of the solver, in linear time.
 
@@ -383,7 +381,6 @@ class MaxFlowResult(MinCutResult):
         ends = network.tail, network.head
         return labelled_flow(network.labels, network.num_vertices, ends, flow, two_way)
 
-    @reading_fields()
     def verify(self) -> None:
         """Prove flow and cut optimal, independently of the solver, in linear time.
 

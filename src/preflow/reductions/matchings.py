@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import GraphInput
-from ..certify.fields import check_array, checked_number, reading_fields
+from ..certify.fields import check_array, checked_number
 from ..drawing.pairs import draw_two_columns
 from ..errors import InvalidInputError, VerificationError
 from ..graph.bipartite import BipartiteGraph
@@ -95,10 +95,6 @@ class BMatching(DrawnResult):
         VerificationError
             The proof fails: please report it as a bug.
         """
-        with reading_fields():
-            self._verify()
-
-    def _verify(self) -> None:
         shape, edges = (len(self.row_limit), len(self.column_limit)), len(self.count)
         columns = [("count", self.count, edges)]
         columns += [("edge_row", self.edge_row, edges), ("edge_column", self.edge_column, edges)]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..arrays import Array
-from ..certify.fields import checked_array, reading_fields
+from ..certify.fields import checked_array
 from ..certify.transport import TransportCosts, check_transport
 from ..drawing.pairs import check_cells, draw_plan
 from ..errors import VerificationError
@@ -237,7 +237,7 @@ class TransportResult(BoundedResult):
         if not isinstance(self.stats, SolveStats):
             raise VerificationError("stats are not those of a solve")
         # The largest floats less prices may be infinite, and are then not the least.
-        with costs.current(), reading_fields(), np.errstate(over="ignore", invalid="ignore"):
+        with costs.current(), np.errstate(over="ignore", invalid="ignore"):
             names = ("row", "column", "mass", "u", "v", "a", "b")
             row, column, mass, u, v, a, b = (self._checked(name) for name in names)
             bounds = self.lower_bound, self.upper_bound

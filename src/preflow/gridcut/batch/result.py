@@ -16,7 +16,6 @@ from ...certify.fields import (
     check_gap,
     checked_array,
     checked_numbers,
-    reading_fields,
 )
 from ...certify.grid import arcs_and_precision
 from ...certify.grid_batch import bounds_of_items, constants_of_items
@@ -169,7 +168,6 @@ class GridCutBatchResult(BoundedResult):
             _device=part._device,
         )
 
-    @reading_fields()
     def verify(self) -> None:
         """Prove all cuts minimum, independently of the solver, in linear time.
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ...arrays import Array
 from ...certify.cut import check_cut
-from ...certify.fields import check_array, check_bounds_of_items, reading_fields
+from ...certify.fields import check_array, check_bounds_of_items
 from ...certify.flow_batch import unproved_items
 from ...errors import InvalidInputError, VerificationError
 from ...graph.network_batch import FlowNetworkBatch
@@ -144,7 +144,6 @@ class MaxFlowBatchResult(BoundedResult):
             flow=flow,
         )
 
-    @reading_fields()
     def verify(self) -> None:
         """Prove all flows and cuts optimal, independently of the solver, in linear time.
 
