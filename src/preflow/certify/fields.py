@@ -150,7 +150,8 @@ def check_bounds(status: object, lower_bound: object, upper_bound: object, slack
     upper = checked_number(upper_bound, "upper_bound")
     if lower == upper:
         return
-    if status == "optimal" and not abs(upper - lower) <= slack:
+    # Integers and floats are compared exactly; their difference is rounded.
+    if status == "optimal" and not (slack and abs(upper - lower) <= slack):
         raise VerificationError(f"the bounds {lower} and {upper} do not meet, and the status is optimal")
     if not lower - upper <= slack:
         raise VerificationError(f"lower_bound is {lower}, more than upper_bound, {upper}")

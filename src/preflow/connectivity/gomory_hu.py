@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Array, GraphInput, WeightInput
-from ..certify.fields import check_array
+from ..certify.fields import check_array, checked_number
 from ..drawing.axes import number, say
 from ..drawing.networks import draw_graph, matched_colours
 from ..errors import CapacityOverflowError, InvalidInputError, VerificationError
@@ -204,7 +204,8 @@ class GomoryHuTree(DrawnResult):
             raise VerificationError("the tree does not fit the graph")
         if (self.parent[self._ancestors()] != 0).any():
             raise VerificationError("the parents are not a tree")
-        if self.weight[0] != 0 or not (self._gaps >= 0).all() or self.gap != self._gaps.max():
+        gap = checked_number(self.gap, "gap")
+        if self.weight[0] != 0 or not (self._gaps >= 0).all() or gap != self._gaps.max():
             raise VerificationError(f"the weight of the root is {self.weight[0]}, and the gap {self.gap}")
         network = FlowNetwork(n, graph.tail, graph.head, graph.weight, reverse_capacity=graph.weight)
         for vertex in range(1, n):

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..arrays import AnyArray, Array
 from ..certify.cut import cut_capacity
-from ..certify.fields import check_bounds, checked_array, checked_number
+from ..certify.fields import check_bounds, check_kind, checked_array, checked_number
 from ..errors import InvalidInputError, VerificationError
 from ..graph.neighbourhood import Box
 from ..graph.network import FlowNetwork
@@ -327,6 +327,7 @@ class RegionMinCutResult(BoundedResult):
             found = side_of_all[vertices]
             if found.shape != side.shape or (found != side).any():
                 raise VerificationError("the sink's side is not that of the cut that was found")
+        check_kind(self._terminals, "the terminals", tuple)
         sources, sinks = self._terminals
         if side_of_all[sources].any() or not side_of_all[sinks].all():
             raise VerificationError("the cut does not separate the sources from the sinks")

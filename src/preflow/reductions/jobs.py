@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import AnyArray, Array, SideLabels
 from ..certify.exact import exact_dot
+from ..certify.fields import check_array
 from ..drawing.pairs import check_cells, draw_costs
 from ..errors import InfeasibleError, InfeasibleFlowError, InvalidInputError, VerificationError
 from ..graph.cost_edges import with_edges_read
@@ -154,6 +155,7 @@ class JobAssignment(DrawnResult):
             if ends.dtype.kind not in "iu" or len(ends) != len(self.worker) or not _within(ends, count):
                 raise VerificationError("a pair names a worker or a job that there is not")
         load, done = np.bincount(self.worker, minlength=n), np.bincount(self.job, minlength=m)
+        check_array(np, self.load, "load", (n,), np.int64)
         if not np.array_equal(load, self.load) or (load > self.limit).any():
             raise VerificationError("a worker has more jobs than allowed")
         if (done != self.needs).any() if self.complete else (done > self.needs).any():

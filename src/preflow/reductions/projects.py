@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import Array, Untyped
 from ..certify.exact import exact_total, most_bits, near_and_gap, power_above, whole_and_rest
-from ..certify.fields import check_array, checked_number
+from ..certify.fields import check_array, check_kind, checked_number
 from ..drawing.axes import number
 from ..drawing.networks import Arcs, draw_flow, matched_colours
 from ..errors import CapacityOverflowError, InvalidInputError, NotOptimalError, VerificationError
@@ -121,6 +121,7 @@ class ProjectSelection(DrawnResult):
         check_array(np, self.required, "required", (pairs,), np.int64)
         if self.labels is not None and (not isinstance(self.labels, tuple) or len(self.labels) != count):
             raise VerificationError(f"there are not {count} labels")
+        check_kind(self.closure, "closure", str)
         if self.closure not in CLOSURES:
             raise VerificationError(f"closure must be one of {', '.join(CLOSURES)}, got {self.closure!r}")
         if not isinstance(cut, MinCutResult):

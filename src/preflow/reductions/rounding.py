@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import Array
+from ..certify.fields import check_array
 from ..drawing.pairs import check_cells, draw_rounding
 from ..errors import InvalidInputError, VerificationError
 from ..graph.cost_network import CostNetwork
@@ -57,6 +58,7 @@ class RoundedMatrix(DrawnResult):
             One is not: please report it as a bug.
         """
         floor, fraction = _parts(self.given)
+        check_array(np, self.values, "values", floor.shape, np.int64)
         more = self.values - floor
         if ((more < 0) | (more > (fraction > 0))).any():
             raise VerificationError("an entry is neither rounded up nor down")

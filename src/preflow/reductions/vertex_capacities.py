@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import Array, NetworkInput, Vertices
+from ..certify.fields import check_array, checked_number
 from ..certify.flow import check_flow
 from ..drawing.networks import Arcs, draw_flow, flow_texts, removed_colours
 from ..errors import InvalidInputError, VerificationError
@@ -97,7 +98,7 @@ class VertexFlow(DrawnResult):
         source, sink = int(self.result.sources[0]), int(self.result.sinks[0]) - n
         check_flow(self.network, np.array([source]), np.array([sink]), self.flow, self.value, cut=self.value)
         self.result.verify()
-        if self.gap != self.result.gap:
+        if checked_number(self.gap, "gap") != self.result.gap:
             raise VerificationError(f"the gap is {self.gap}, and that of the split network {self.result.gap}")
         limits = self.result.network.capacity[-n:]  # the arcs of the vertices come last
         if self.limit.shape != (n,) or not np.array_equal(self.limit, limits):
@@ -110,6 +111,8 @@ class VertexFlow(DrawnResult):
             vertex = int((through > self.limit + slack).argmax())
             raise VerificationError(f"vertex {self.network.name(vertex)} passes {through[vertex]}")
         arcs, vertices = _cut_of(self.network, self.result)
+        check_array(np, self.cut_arcs, "cut_arcs", arcs.shape, np.int64)
+        check_array(np, self.cut_vertices, "cut_vertices", vertices.shape, np.int64)
         if not (np.array_equal(arcs, self.cut_arcs) and np.array_equal(vertices, self.cut_vertices)):
             raise VerificationError("the cut is not that of the split network")
 

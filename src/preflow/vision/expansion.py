@@ -179,6 +179,7 @@ class Labelling(ReadOnlyArrays):
         for name in ("converged", "stopped"):
             check_flag(getattr(self, name), name)
         check_seconds(self.seconds)
+        check_kind(self.kind, "kind", str)
         if self.kind not in ("expansion", "swap"):
             raise VerificationError(f"kind is {self.kind!r}")
         if self.converged and self.stopped:
