@@ -876,3 +876,18 @@ def test_large_costs_leave_no_pair_out_of_a_hall_set() -> None:
     assert (caught.value.violating, caught.value.allowed) == ((1, 2, 3), (2, 4))
     with pytest.raises(InvalidInputError, match="the range of the costs is too large"):
         preflow.linear_assignment(costs, method="serial-shortest-path")
+
+
+def test_status_and_bounds() -> None:
+    result = preflow.linear_assignment(np.random.default_rng(0).random((3, 4)))
+    for changes in (
+        {"status": "approximate"},
+        {"status": "time-limit"},
+        {"status": "garbage"},
+        {"status": "time-limit", "upper_bound": result.cost + 1},
+        {"status": "approximate", "lower_bound": result.cost + 1e-3},
+        {"status": "approximate", "upper_bound": result.cost + 1e-3},
+    ):
+        with pytest.raises(VerificationError):
+            replace(result, **changes).verify()
+    replace(result, status="approximate", lower_bound=result.cost - 1e-3).verify()  # true, and of no use

@@ -259,3 +259,19 @@ def test_points_by_a_gpu(how: Any) -> None:
     assert result.stats.method.startswith("cuda-")
     assert result.pairs() == expected.pairs()
     assert result.cost == pytest.approx(expected.cost)
+
+
+def test_one_infinite_price_proves_nothing() -> None:
+    result = preflow.linear_assignment([[0.25, 3.0], [3.0, 3.0]], unmatched_cost=1.5)
+    for u, v in (([-np.inf, 1.5], [1.5, 1.5]), ([np.nan, 1.5], [1.5, 1.5]), ([np.inf, 1.5], [-np.inf, 1.5])):
+        wrong = replace(
+            result,
+            row=np.array([0, 1]),
+            column=np.array([1, 0]),
+            lower_bound=6.0,
+            upper_bound=6.0,
+            u=np.array(u),
+            v=np.array(v),
+        )
+        with pytest.raises(VerificationError):
+            wrong.verify()

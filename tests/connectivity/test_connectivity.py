@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import copy
 import itertools
 import math
 import sys
-from collections.abc import Iterator
-from dataclasses import fields, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -380,70 +378,6 @@ def test_wrong_results_are_refused() -> None:
     ):
         with pytest.raises(VerificationError):
             wrong.verify()
-
-
-def odd_values(value: Any) -> Iterator[Any]:
-    """Yield what a damaged field may hold."""
-    yield from (
-        None,
-        "x",
-        -1,
-        2**63 - 1,
-        -(2**63),
-        10**400,
-        math.nan,
-        math.inf,
-        (),
-        (0, 0),
-        (0, 99),
-        [1],
-        object(),
-    )
-    if not isinstance(value, np.ndarray):
-        return
-    yield from (
-        value[:-1],
-        np.append(value, value[:1]),
-        value.astype(float),
-        value[None],
-        value.astype(object),
-    )
-    for place, other in itertools.product(range(len(value)), (0, 1, 2, -1, 99, 2**62, -(2**63))):
-        changed = value.copy()
-        changed[place] = other if value.dtype != bool else not value[place]
-        yield changed
-        if value.dtype.kind == "f":
-            changed = value.copy()
-            changed[place] = math.nan
-            yield changed
-
-
-def test_every_field_is_checked() -> None:
-    """verify raises VerificationError and nothing else, unless what was changed claims no more."""
-    arcs = ([0, 0, 1, 2, 3, 3], [1, 2, 2, 3, 4, 5], [3, 1, 4, 2, 5, 6])
-    floats = (*arcs[:2], [0.3, 0.1, 0.4, 0.2, 0.5, 0.6])
-    directed = preflow.FlowNetwork.from_arrays([0, 1, 2, 2, 3, 0], [1, 2, 0, 3, 0, 2], 1)
-    results: list[Any] = [
-        solve(graph) for solve in (preflow.gomory_hu_tree, preflow.global_min_cut) for graph in (arcs, floats)
-    ]
-    for graph in (arcs, directed, nx.complete_graph(4)):
-        results += [preflow.edge_connectivity(graph), preflow.vertex_connectivity(graph)]
-    results += [preflow.edge_connectivity(arcs, 0, 4), preflow.vertex_connectivity(directed, 1, 3)]
-    for result in results:
-        result.verify()
-        for name in (field.name for field in fields(result)):
-            value = getattr(result, name)
-            for odd in odd_values(value):
-                damaged = copy.copy(result)
-                object.__setattr__(damaged, name, odd)
-                try:
-                    damaged.verify()
-                except VerificationError:
-                    continue
-                # A larger gap, another limit of the proof, another side of the same cut: nothing wrong.
-                if name not in ("_gaps", "_limit", "terminals", "side"):
-                    assert type(odd) is type(value), (result, name, odd)
-                    assert np.array_equal(odd, value), (result, name, odd)
 
 
 def test_smallest_floats() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 import subprocess
 import sys
@@ -53,9 +54,9 @@ def test_grid_cut() -> None:
     assert (result.labels.to_numpy() == preflow.grid_cut(source.to_numpy(), sink.to_numpy(), 2).labels).all()
     assert result.energy == result.value
     assert not result.labels.to_numpy().flags.writeable
-    copy = pickle.loads(pickle.dumps(result))
-    like(copy.labels, image)
-    copy.verify()
+    loaded = pickle.loads(pickle.dumps(result))
+    like(loaded.labels, image)
+    loaded.verify()
     again = preflow.grid_cut(result.network, warm_start=result)
     like(again.labels, image)
     assert "pixels on the source side" in repr(result)
@@ -90,12 +91,13 @@ def test_segmentation() -> None:
     like(grabcut(image, (0, 1, 6, 7), warm_start=boxed).mask, image)
     labels = segment_labels(image, foreground + 2 * background)
     like(labels.labels, image)
-    labels.verify()
     assert int(labels.mask(1).sum()) == 16
     smooth = denoise(image, 0.1, channel_axis=-1)
     assert smooth.image.dims == image.dims
     assert smooth.image.coords["band"].equals(image.band)
-    smooth.verify()
+    for each in (result, boxed, labels, smooth):
+        each.verify()
+        copy.deepcopy(each).verify()
     pytest.importorskip("imageio")
     assert all(each._repr_png_() for each in (result, labels, smooth))
 

@@ -136,3 +136,11 @@ def test_time_limit() -> None:
     result.verify()
     assert result.lower_bound <= 10
     assert result.status in ("time-limit", "flow-limit")
+
+
+@pytest.mark.parametrize("wrong", [None, "3", math.nan, -1, 2, -math.inf])
+def test_a_flow_limit(wrong: Any) -> None:
+    result = preflow.max_flow(([0, 1], [1, 2], [5, 4]), 0, 2, flow_limit=3)
+    result.verify()
+    with pytest.raises(VerificationError):
+        replace(result, flow_limit=wrong).verify()

@@ -187,17 +187,3 @@ def test_chains_and_forests_are_counted_soon() -> None:
     assert count(4_000, squares, 10**9) == 10**9
     joined = [*squares, *((4 * i + 5, 4 * i + 4) for i in range(999))]
     assert count(4_000, joined) == 5 * 1_000 + 1
-
-
-def test_every_field_is_checked() -> None:
-    cuts = preflow.minimum_cuts((np.arange(5), np.arange(1, 6), [2, 2, 1, 1, 1]), 0, 5)
-    other = preflow.minimum_cuts((np.arange(5), np.arange(1, 6), [2, 1, 1, 2, 2]), 0, 5)
-    cuts.verify()
-    junk: list[Any] = [None, "x", np.nan, -1, 1.5, 10**400, 2**40, (), [0], np.zeros((2, 3))]
-    for name, value in vars(cuts).items():
-        wrong = [*junk, getattr(other, name)]
-        if isinstance(value, np.ndarray):
-            wrong += [value[:-1], value.astype(np.float64), value + 2**62, value - 1, value[..., None]]
-        for each in wrong:
-            with pytest.raises(VerificationError):
-                replace(cuts, **{name: each}).verify()

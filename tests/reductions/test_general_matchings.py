@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import pickle
 import sys
 import tracemalloc
 from dataclasses import replace
@@ -264,45 +263,6 @@ def test_time_limits_and_methods_are_passed_on() -> None:
             solve(method="fastest")
 
 
-def test_arrays_cannot_be_written() -> None:
-    graph = ([0, 1, 2, 3, 0], [1, 2, 3, 0, 2], [3, 2, 4, 1, 2])
-    for result in (
-        reductions.minimum_weight_edge_cover(graph),
-        reductions.general_b_matching(graph, 2),
-        reductions.t_join(graph, [0, 1]),
-        reductions.chinese_postman(graph),
-    ):
-        for each in (result, pickle.loads(pickle.dumps(result))):
-            arrays = [value for value in vars(each).values() if isinstance(value, np.ndarray)]
-            assert arrays
-            assert not any(array.flags.writeable for array in arrays)
-
-
-def test_every_field_is_checked() -> None:
-    graph = ([0, 1, 2, 3, 0, 1], [1, 2, 3, 0, 2, 1], [3.5, 1.5, 4, 1, 2, 1])
-    other = ([0, 1, 2, 3, 0], [1, 2, 3, 0, 2], [3, 2, 4, 1, 3])
-    results = [
-        (reductions.minimum_weight_edge_cover(graph), reductions.minimum_weight_edge_cover(other)),
-        (reductions.general_b_matching(graph, 2), reductions.general_b_matching(other, 1)),
-        (reductions.t_join(graph, [0, 1]), reductions.t_join(other, [0, 2])),
-        (reductions.chinese_postman(graph), reductions.chinese_postman(other)),
-    ]
-    junk: list[Any] = [None, "x", math.nan, math.inf, -1.0, 10**400, (), [0], np.zeros((2, 2)), 2**63]
-    for result, different in results:
-        for name, value in vars(result).items():
-            another = getattr(different, name)
-            wrong = [*junk, *([] if np.array_equal(another, value) else [another])]
-            if isinstance(value, np.ndarray):
-                wrong += [value[:-1], np.append(value, value[-1:]), value.astype(np.float64), value + 2**62]
-                wrong += [-1 - value, value[:, None]]
-            for each in wrong:
-                try:
-                    replace(result, **{name: each}).verify()
-                except VerificationError:
-                    continue
-                pytest.fail(f"{type(result).__name__} with {each!r} as {name} was verified")
-
-
 def test_an_edge_without_weight_counts_once() -> None:
     """Adding it twice changes neither degrees of a join nor the weight of a cover."""
     graph = ([0, 1, 1], [1, 2, 2], [1, 2, 0])
@@ -310,24 +270,6 @@ def test_an_edge_without_weight_counts_once() -> None:
         edges = np.sort(np.append(result.edges, [2, 2]))
         with pytest.raises(VerificationError, match="ascending"):
             replace(result, edges=edges).verify()
-
-
-def test_corrupted_results_are_refused() -> None:
-    graph = ([0, 1, 2, 3, 0], [1, 2, 3, 0, 2], [3, 2, 4, 1, 2])
-    results = [
-        reductions.minimum_weight_edge_cover(graph),
-        reductions.general_b_matching(graph, 2),
-        reductions.t_join(graph, [0, 1]),
-        reductions.chinese_postman(graph),
-    ]
-    for result in results:
-        result.verify()
-        for field, value in (("weight", result.weight + 1), ("edges", result.edges[:-1])):
-            kept = getattr(result, field)
-            object.__setattr__(result, field, value)
-            with pytest.raises(VerificationError):
-                result.verify()
-            object.__setattr__(result, field, kept)
 
 
 def test_limits() -> None:

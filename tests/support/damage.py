@@ -7,9 +7,13 @@ import dataclasses
 import pickle
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from fractions import Fraction
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
 
 import preflow
 from preflow import reductions, vision
@@ -161,6 +165,161 @@ def samples() -> dict[str, Sample]:
     }
 
 
+def more_samples() -> dict[str, Sample]:
+    """Return samples of other kinds of numbers, costs, graphs and images, as :func:`samples` does."""
+    return {**_flows(), **_assignments(), **_graphs(), **_transports(), **_images()}
+
+
+def _flows() -> dict[str, Sample]:
+    two, grid = ([0, 0, 1, 2], [1, 2, 3, 3], [0.3, 0.6, 0.9, 0.1]), [np.array(part) * 0.3 for part in GRID]
+    slopes = ([0, 0, 1, 2, 1], [1, 2, 3, 3, 2], [0, 0, 1.2, 0.9, 0.3])
+    images = (np.stack([IMAGE, IMAGE[::-1]]) * 0.3, np.stack([1 - IMAGE, IMAGE]) * 0.7)
+    return {
+        "MaxFlowBatchResult of floats": _both(preflow.max_flow_batch, ([two, two], 0, 3), ([two] * 3, 0, 2)),
+        "GridCutResult of floats": _both(preflow.grid_cut, (*grid, 0.7), (*grid, 0.2)),
+        "GridCutBatchResult of floats": _both(preflow.grid_cut_batch, (*images, 0.3), (*images[::-1], 0.2)),
+        "ParametricMaxFlow of floats": _both(
+            preflow.parametric_max_flow, (slopes, [1, 2, 0, 0, 0], 0, 3), (slopes, [0.1, 2, 0, 0, 0], 0, 3)
+        ),
+        "ProjectSelection of floats": _both(
+            reductions.select_projects,
+            ([4.5, 6.25, -5.0, -3.1], [(0, 2), (0, 3), (1, 3)]),
+            ([3, 7, -5, -3, 1], [(0, 2)]),
+        ),
+    }
+
+
+def _assignments() -> dict[str, Sample]:
+    whole, floats, inf = np.arange(12).reshape(3, 4) * 5 % 7, np.sin(np.arange(12)).reshape(3, 4) + 1, np.inf
+    # Rows whose reward another row takes: float64 cannot hold prices that prove it.
+    contested = np.array([[inf, inf, -1e15, 0, -0.69], [inf, inf, 0, inf, inf]])
+    some = [[1.0, 2, 3], [4, inf, inf], [5, inf, inf]]
+    stacks = np.stack([whole, whole + 1]), np.stack([floats, floats + 1])
+    solved, singles = partial(_both, preflow.linear_assignment), "AssignmentWithSinglesResult"
+    priced = reductions.AssignmentAsTransport.of
+    return {
+        "AssignmentResult of large integers": solved((whole.astype(object) + 2**70,), (whole,)),
+        "AssignmentResult of rewards": solved((floats,), (floats * 2,), maximize=True),
+        "AssignmentResult of sparse costs": solved((csr_array(whole + 1),), (csr_array(whole + 2),)),
+        "AssignmentResult of a batch": solved((stacks[0],), (stacks[0][::-1],)),
+        "AssignmentResult of a batch of floats": solved((stacks[1],), (stacks[1][::-1],)),
+        "AssignmentResult of sizes": solved((stacks[1],), (stacks[1][::-1],), sizes=[[2, 3], [3, 4]]),
+        "AssignmentResult of some rows": solved((some,), (np.transpose(some),), partial=True),
+        "AssignmentResult of exact prices": solved(
+            (contested,), (contested[:, 2:],), method="serial-shortest-path"
+        ),
+        "AssignmentResult of huge costs": solved((np.where(np.eye(3, 4, 1) > 0, 1e308, floats),), (floats,)),
+        "AssignmentResult of points": solved(
+            (preflow.PointCosts(floats, floats[:2]),), (preflow.PointCosts(floats, floats[1:]),)
+        ),
+        f"{singles} of huge costs": solved((floats[:, :3],), (floats,), unmatched_cost=(1e308, 1e16)),
+        f"{singles} of a batch": solved((stacks[1],), (stacks[1][::-1],), unmatched_cost=0.3),
+        f"{singles} of sparse costs": solved((csr_array(floats),), (csr_array(whole),), unmatched_cost=0.4),
+        "PricedAssignment of floats": Sample(priced(floats).solve, priced(floats[::-1]).solve),
+        "PricedAssignment of a square": Sample(priced(floats[:, :3]).solve, priced(floats[:, 1:]).solve),
+    }
+
+
+def _graphs() -> dict[str, Sample]:
+    ends = [0, 0, 1, 2, 3, 3], [1, 2, 2, 3, 4, 5]
+    floats, others = (*ends, [0.3, 0.1, 0.4, 0.2, 0.5, 0.6]), (*ends, [3, 1, 4, 2, 5, 6])
+    directed = preflow.FlowNetwork.from_arrays([0, 1, 2, 2, 3, 0], [1, 2, 0, 3, 0, 2], 1)
+    complete = [0, 0, 0, 1, 1, 2], [1, 2, 3, 2, 3, 3]
+    edges, vertices = preflow.edge_connectivity, preflow.vertex_connectivity
+    loops = [0, 1, 2, 3, 0, 1], [1, 2, 3, 0, 2, 1], [3.5, 1.5, 4, 1, 2, 1]
+    return {
+        "GomoryHuTree of floats": _both(preflow.gomory_hu_tree, (floats,), (others,)),
+        "GlobalMinCut of a path": _both(preflow.global_min_cut, (others,), (floats,)),
+        "EdgeConnectivity of a directed graph": _both(edges, (directed,), (ends,)),
+        "EdgeConnectivity of all pairs": _both(edges, (complete,), (directed,)),
+        "EdgeConnectivity of two vertices": _both(edges, (ends, 0, 4), (ends, 0, 1)),
+        "VertexConnectivity of a directed graph": _both(vertices, (directed,), (ends,)),
+        "VertexConnectivity of all pairs": _both(vertices, (complete,), (directed,)),
+        "VertexConnectivity of two vertices": _both(vertices, (directed, 1, 3), (directed, 3, 2)),
+        "EdgeCover of floats": _both(reductions.minimum_weight_edge_cover, (loops,), (floats,)),
+        "GeneralBMatching of floats": _both(reductions.general_b_matching, (loops, 2), (floats, 1)),
+        "TJoin of floats": _both(reductions.t_join, (loops, [0, 1]), (loops, [0, 2])),
+        "PostmanTour of floats": _both(reductions.chinese_postman, (loops,), (floats,)),
+    }
+
+
+def _transports() -> dict[str, Sample]:
+    costs, a, b = np.sin(np.arange(24)).reshape(4, 6), np.array([0.1, 0.4, 0.2, 0.3]), np.full(6, 1 / 6)
+    whole = [3, 4, 5, 6], [3] * 6
+    moved = partial(_both, preflow.transport)
+    return {
+        "TransportResult of real masses": moved((costs, a, b), (costs, a[::-1], b)),
+        "TransportResult of whole masses": moved((costs, *whole), (costs[::-1], *whole)),
+        "TransportResult of whole costs": moved((np.rint(9 * costs).astype(int), a, b), (costs, a[::-1], b)),
+        "TransportResult of sparse costs": moved((csr_array(costs), a, b), (costs[::-1], a, b)),
+        "TransportResult of points": moved(
+            (preflow.PointCosts(costs, costs[:3]), a, [1 / 3] * 3), (costs, a, b)
+        ),
+    }
+
+
+def _images() -> dict[str, Sample]:
+    rng = np.random.default_rng(3)
+    image = np.clip(np.add.outer(np.arange(6), np.arange(7)) * 18 + rng.integers(0, 20, (6, 7)), 0, 255)
+    bright = 100 * (np.add.outer(abs(np.arange(8) - 3.5), abs(np.arange(9) - 4)) < 3)
+    bright = bright + rng.integers(0, 20, (8, 9))
+    seeds = np.zeros((2, 6, 7), bool)
+    seeds[0, 1, 1:3] = seeds[1, 4, 5] = True
+    markers = seeds[0] + 2 * seeds[1]
+    markers[0, 6], markers[5, 0] = 5, -1
+    texture, data = rng.random((16, 24)), rng.random((3, 4, 5))
+    phase = np.angle(np.exp(1j * np.add.outer(np.arange(6) ** 1.7, np.arange(5) * 1.3)))
+    shifted = texture[:12, 2:16]
+    patches = {"max_displacement": 2, "method": "assignment", "patch": 6, "radius": 2}
+
+    def energy(scale: float) -> Any:
+        unary = np.random.default_rng(1).random((5, 2)) * scale
+        return vision.BinaryEnergy(unary, [(0, 1), (1, 2), (3, 4)], np.array([[0, 0.3], [0.4, 0]]))
+
+    def graph(seed: int) -> Any:
+        unary = np.random.default_rng(seed).random((3, 5))
+        return vision.GraphLabelEnergy(unary, [0, 1, 2, 3], [1, 2, 3, 4], vision.potts(3), 0.2)
+
+    return {
+        "EnergyMinimum of floats": _both(vision.minimize_energy, (energy(1),), (energy(2),)),
+        "Labelling of floats": _both(
+            vision.alpha_expansion, (data, vision.potts(3), 0.2), (data + data[::-1], vision.potts(3), 0.2)
+        ),
+        "Labelling by swaps": _both(
+            vision.alpha_beta_swap,
+            ((900 * data).astype(int), vision.potts(3), 170),
+            ((900 * data).astype(int)[:, :, ::-1], vision.potts(3), 170),
+        ),
+        "GraphLabelling of floats": _both(vision.label_graph, (graph(0),), (graph(1),)),
+        "Denoised image": _both(vision.denoise, (image, 12.0), (image[:, ::-1], 12.0), levels=8),
+        "Denoised channels": _both(
+            vision.denoise, (data[:2], 0.2), (data[1:], 0.2), levels=4, channel_axis=0
+        ),
+        "Segmentation of an image": _both(vision.segment, (image, *seeds), (image + 40 * seeds[0], *seeds)),
+        "GrabCut of an image": _both(
+            vision.grabcut, (bright, (1, 1, 6, 7)), (bright, (1, 2, 6, 7)), smoothness=2.0, components=1
+        ),
+        "LabelSegmentation of an image": _both(
+            vision.segment_labels, (image, markers), (image + 40 * seeds[0], markers), smoothness=1.0
+        ),
+        "Stereo of textures": _both(
+            vision.match_stereo,
+            (texture[:6, :10], texture[:6, 2:12], 4),
+            (texture[:6, 1:11], texture[:6, 2:12], 4),
+        ),
+        "OpticalFlow of textures": _both(
+            vision.find_optical_flow,
+            (texture[1:13, :14], shifted),
+            (texture[1:13, 1:15], shifted),
+            max_displacement=3,
+        ),
+        "OpticalFlow by assignment": _both(
+            vision.find_optical_flow, (texture[1:13, :14], shifted), (texture[1:13, 1:15], shifted), **patches
+        ),
+        "UnwrappedPhase of waves": _both(vision.unwrap_phase, (phase,), (1 - phase,)),
+    }
+
+
 def fields_of(result: Any) -> list[str]:
     """Return the names of all fields, also of private ones; what a property has cached is none."""
     if dataclasses.is_dataclass(result):
@@ -177,15 +336,16 @@ class Damage(NamedTuple):
 
 #: Values of which no field has all; where it has one, it is left out.
 JUNK = (
-    None, "garbage", object(), float("nan"), float("inf"), -float("inf"), -1, 2**63 - 1, -(2**63), 10**400,
-    0.5, [], {}, (), np.zeros(0), np.zeros((2, 2)), np.zeros((), dtype=np.int64),
-    np.array(["a", None], dtype=object),
+    None, "garbage", b"optimal", object(), Exception, float("nan"), float("inf"), -float("inf"), -1, 7,
+    2**63 - 1, -(2**63), 10**400, -(10**400), 0.5, 1j, np.float64("nan"), [], [[1], 2], {}, (), (0, 99),
+    np.zeros(0), np.zeros((2, 2)), np.zeros((1, 1, 1)), np.zeros((), dtype=np.int64), np.array(["a"]),
+    np.array(["a", None], dtype=object), np.array([object()] * 4),
 )  # fmt: skip
 #: What single entries of arrays become.
-INTEGERS = (-1, 2**31, 2**63 - 1, -(2**63), 2**62)
-REALS = (float("nan"), float("inf"), -float("inf"), 1e18, -1e300)
-#: Entries of an array that are changed, one at a time.
-MOST_ENTRIES = 4
+INTEGERS = (-1, 2**31, 2**63 - 1, -(2**63), 2**62, -(2**62))
+REALS = (float("nan"), float("inf"), -float("inf"), 1e18, 1e308, -1e308)
+#: Entries of an array that are changed, one at a time; those of its end, where there are more.
+MOST_ENTRIES = 6
 
 
 def damages(value: Any, other: Any) -> Iterator[Damage]:
@@ -197,16 +357,21 @@ def damages(value: Any, other: Any) -> Iterator[Damage]:
         yield Damage("that of another instance", other)
     if isinstance(value, np.ndarray):
         yield from _damaged_arrays(value)
-    elif isinstance(value, int | float | np.number) and not isinstance(value, bool):
-        for changed in (value + 1, value - 1, -value, value * 2, value + 0.25):
-            if changed != value:
+        yield Damage("a list", value.tolist())
+    elif isinstance(value, int | float | Fraction | np.number) and not isinstance(value, bool):
+        for changed in (value + 1, value - 1, -value, value * 2, value + 0.25, str(value), [value]):
+            if not _same(changed, value):
                 yield Damage(f"{changed} for {value}", changed)
     elif isinstance(value, bool | np.bool_):
         yield Damage(f"{not value}", not value)
+    elif isinstance(value, str):
+        yield Damage("a word of an array", np.array([value]))
     elif isinstance(value, list | tuple) and type(value) in (list, tuple) and len(value):
         for what, changed in (("shorter", value[:-1]), ("twice", value + value), ("reversed", value[::-1])):
             if not _same(changed, value):
                 yield Damage(what, changed)
+        for part in damages(value[0], value[0]):
+            yield Damage(f"first part: {part.what}", type(value)([part.value, *value[1:]]))
 
 
 def _same(one: Any, other: Any) -> bool:
@@ -229,13 +394,13 @@ def _same(one: Any, other: Any) -> bool:
 
 
 def _damaged_arrays(values: np.ndarray) -> Iterator[Damage]:
-    for kind in (np.float64, np.int64, np.int8, np.bool_, np.uint64, object, np.complex128):
-        with np.errstate(all="ignore"), warnings.catch_warnings():
+    for kind in (np.float64, np.float32, np.int64, np.int8, np.bool_, np.uint64, object, np.complex128):
+        with np.errstate(all="ignore"), warnings.catch_warnings(), suppress(OverflowError):
             warnings.simplefilter("ignore")
             changed = values.astype(kind)
-        if not np.array_equal(changed, values):
-            yield Damage(f"dtype {np.dtype(kind)}", changed)
-    shapes = [values[None]]
+            if not np.array_equal(changed, values):
+                yield Damage(f"dtype {np.dtype(kind)}", changed)
+    shapes = [values[None], np.broadcast_to(values, (2, *values.shape))]
     if values.ndim:
         shapes += [values[:-1], values[:0], np.concatenate([values, values]), values[..., None]]
         if len(values) > 1:
@@ -245,7 +410,7 @@ def _damaged_arrays(values: np.ndarray) -> Iterator[Damage]:
         if np.shape(each) != values.shape:
             yield Damage(f"shape {np.shape(each)}", np.asarray(each))
     flat = values.reshape(-1)
-    for at in range(min(len(flat), MOST_ENTRIES)):
+    for at in sorted({*range(len(flat))[: MOST_ENTRIES // 2], *range(len(flat))[-MOST_ENTRIES // 2 :]}):
         for entry in _entries(flat[at]):
             changed = flat.copy()
             try:
