@@ -130,6 +130,8 @@ def test_floats_are_within_the_gap(name: str, size: float) -> None:
     assert abs(result_value - right) <= gap + 1e-16
 
 
+#: An arc of infinite capacity carries what two vertices send.
+ENDLESS = [0, 1, 2, 3], [2, 2, 3, 4], [math.inf] * 4, [1, 1, 1, 1]
 #: For each limit of integers a call that is at the limit, and one past it.
 LIMITS: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
     "a minimum cut below": (
@@ -144,9 +146,13 @@ LIMITS: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
         lambda: preflow.linear_assignment(np.array([[0, 2**60], [2**60, 0]])),
         lambda: preflow.linear_assignment(np.array([[0, 2**60 + 1], [2**60 + 1, 0]])),
     ),
-    "amounts at a vertex": (
-        lambda: preflow.min_cost_flow(([0], [1], [2**61 - 1], [3]), [2**60, -(2**60)]),
-        lambda: preflow.min_cost_flow(([0], [1], [2**62], [3]), [2**62 - 1, 1 - 2**62]),
+    "the flow of each arc": (
+        lambda: preflow.min_cost_flow(ENDLESS, [2**62, 2**62 - 1, 0, 1 - 2**63, 0]),
+        lambda: preflow.min_cost_flow(ENDLESS, [2**62, 2**62, 0, 1 - 2**63, -1]),
+    ),
+    "the largest cost": (
+        lambda: preflow.min_cost_flow(([0, 1], [1, 2], [3, 3], [(2**61 - 1) // 4] * 2), [1, 0, -1]),
+        lambda: preflow.min_cost_flow(([0, 1], [1, 2], [3, 3], [2**61 // 4] * 2), [1, 0, -1]),
     ),
     "masses sum": (
         lambda: preflow.transport([[1, 2]], [2**62 - 1], [2**61, 2**61 - 1]),

@@ -36,8 +36,9 @@ OPTIONS: dict[str, dict[str, list[Any]]] = {
     "serial-cost-scaling": SCALING,
     "multicore-cost-scaling": SCALING,
 }
-#: What no integer case may be refused for: sums of amounts, and costs times vertices, below these numbers.
-AMOUNTS, COSTS = 2**60, 2**59
+#: What no integer case may be refused for: sums of amounts beside arcs of infinite capacity, and costs times
+#: vertices, below these numbers.
+AMOUNTS, COSTS = 2**62, 2**59
 #: Floats that one number in ten is drawn from, in cases that have any.
 WILD = [
     1e7,
@@ -312,10 +313,12 @@ def may_overflow(network: preflow.CostNetwork) -> bool:
         total += 0.0 if part is None else float(np.abs(part.astype(float)).sum())
     costs = (network.num_vertices + 4) * float(np.abs(network.cost.astype(float)).max(initial=0))
     amounts = [part for part in (network.capacity, network.supply, network.lower) if part is not None]
-    room = AMOUNTS if all(map(is_integral, amounts)) else HUGE
+    whole = all(map(is_integral, amounts))
     if is_rounded(network) and max(total, 1.0) * max(costs, 1.0) >= HUGE:
         return True
-    return total * (1 + endless) >= room or costs >= (COSTS if is_integral(network.cost) else HUGE)
+    # What an arc of finite capacity carries fits int64.
+    large = endless > 0 and total >= AMOUNTS if whole else total * (1 + endless) >= HUGE
+    return large or costs >= (COSTS if is_integral(network.cost) else HUGE)
 
 
 def sum_is_off(network: preflow.CostNetwork) -> bool:
@@ -433,7 +436,7 @@ def check_most(case: Case, network: preflow.CostNetwork, arguments: dict[str, An
         result = preflow.max_flow_min_cost(network, sources, sinks, **arguments)
     except (CapacityOverflowError, CostOverflowError) as error:
         require(
-            may_overflow(network) or "mix" in str(error) or "past" in str(error),
+            may_overflow(network) or any(word in str(error) for word in ("mix", "past", "does not fit")),
             "numbers that fit are refused",
             str(error),
         )

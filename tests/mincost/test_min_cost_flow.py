@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from random import Random
 from typing import Any
 
 import networkx as nx
@@ -22,12 +23,14 @@ from preflow.errors import (
     CapacityOverflowError,
     CostOverflowError,
     InfeasibleError,
+    InfeasibleFlowError,
     InvalidInputError,
     NotOptimalError,
     UnboundedCostError,
     VerificationError,
 )
 from preflow.mincost import serial_capacity_scaling
+from tests.fuzz.oracles import cheapest_flow
 from tests.support.min_cost import SmallCosts, cheapest, check_against_oracle, small_costs
 
 METHODS = [method for method in preflow.methods("min_cost_flow") if method.device == "cpu"]
@@ -224,14 +227,60 @@ class TestInput:
             preflow.min_cost_flow(object())
 
     @pytest.mark.parametrize("method", NAMES)
+    def test_largest_costs(self, method: str) -> None:
+        for n in (2, 3, 6):
+            most = (2**61 - 1) // (n + 1)
+            path = range(n - 1), range(1, n), [3] * (n - 1)
+            supply = [2, *[0] * (n - 2), -2]
+            for sign in (1, -1):
+                result = preflow.min_cost_flow((*path, [sign * most] * (n - 1)), supply, method=method)
+                assert result.cost == 2 * sign * most * (n - 1)
+                result.verify()
+                with pytest.raises(CostOverflowError, match=f"is {most + 1:,} in size.* at most {most:,}"):
+                    preflow.min_cost_flow((*path, [sign * (most + 1)] * (n - 1)), supply, method=method)
+
+    @pytest.mark.parametrize("method", NAMES)
+    def test_sums_past_int64(self, method: str) -> None:
+        random, kinds = Random(3), set()
+        for _ in range(25):
+            n, m = random.randint(2, 5), random.randint(2, 12)
+            large = [2**61, 2**62, 2**63 - 1, 2**62 + 12345, 2**60 + 1, 7]
+            tail, head = ([random.randrange(n) for _ in range(m)] for _ in range(2))
+            lower = [random.choice([0, 0, 0, -(2**61), 3]) for _ in range(m)]
+            capacity, cost = ([random.choice(of) for _ in range(m)] for of in (large, [-3, -1, 0, 1, 2, 5]))
+            supply = [random.choice([0, 5, 2**61, 2**62]) for _ in range(n - 1)]
+            if sum(supply) >= 2**63:
+                continue
+            supply.append(-sum(supply))
+            network = preflow.CostNetwork.from_arrays(
+                tail, head, capacity=capacity, cost=cost, lower=lower, supply=supply, num_vertices=n
+            )
+            exact = cheapest_flow(n, list(zip(tail, head, lower, capacity, cost, strict=True)), supply)
+            kinds.add(exact.ending)
+            if exact.ending == "infeasible":
+                with pytest.raises(InfeasibleFlowError):
+                    preflow.min_cost_flow(network, method=method)
+                continue
+            result = preflow.min_cost_flow(network, method=method)
+            result.verify()
+            assert (result.status, result.cost, result.gap) == ("optimal", exact.cost, 0)
+            assert result.flow.dtype == result.potentials.dtype == np.int64
+        assert kinds == {"optimal", "infeasible"}
+
+    def test_a_flow_past_int64(self) -> None:
+        arcs = [0, 1, 2], [2, 2, 3], [np.inf] * 3, [1] * 3
+        result = preflow.min_cost_flow(arcs, [2**62, 2**62 - 1, 0, 1 - 2**63])
+        result.verify()
+        assert result.flow.tolist() == [2**62, 2**62 - 1, 2**63 - 1]
+        more = [0, 1, 2, 3], [2, 2, 3, 4], [np.inf] * 4, [1] * 4
+        with pytest.raises(CapacityOverflowError, match="past int64"):
+            preflow.min_cost_flow(more, [2**62, 2**62, 0, 1 - 2**63, -1])
+
+    @pytest.mark.parametrize("method", NAMES)
     def test_numbers_near_the_limits(self, method: str) -> None:
         huge = 2**62
         with pytest.raises(CostOverflowError):
             preflow.min_cost_flow(([0, 1], [1, 2], [1, 1], [huge, huge]), [1, 0, -1], method=method)
-        with pytest.raises(CapacityOverflowError):
-            preflow.min_cost_flow(([0, 0], [1, 1], [huge, huge], [-1, 1]), method=method)
-        with pytest.raises(CapacityOverflowError):
-            preflow.min_cost_flow(([0], [1], [huge], [1]), [huge, -huge], method=method)
         # A large capacity that no optimal flow uses does no harm.
         result = preflow.min_cost_flow(([0], [1], [huge], [2**50]), [2**30, -(2**30)], method=method)
         assert result.cost == 2**80

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -34,6 +36,17 @@ def test_a_gpu() -> None:
     assert policy.choose(network(10, 10), device="cuda").method == "cuda-cost-scaling"
     assert policy.worth_a_gpu(network(10, 300_000), 16, in_use=True)
     assert not policy.worth_a_gpu(network(10, 300_000), 16, in_use=False)
+
+
+def test_integer_costs_that_a_gpu_has_no_room_for() -> None:
+    gpu: Any = object()
+    for n in (2, 10, 1000):
+        most = (2**62 - 1) // (7 * (n + 1) ** 2)
+        for cost, expected in ((most, "cuda-cost-scaling"), (-most - 1, "serial-network-simplex")):
+            given = CostNetwork.from_arrays([0], [1], cost=[cost], num_vertices=n)
+            assert policy.choose(given, gpu=gpu).method == expected
+        floats = CostNetwork.from_arrays([0], [1], cost=[most * 3.3e5 + 0.3], num_vertices=n)
+        assert policy.choose(floats, gpu=gpu).method == "cuda-cost-scaling"
 
 
 def test_an_earlier_flow() -> None:

@@ -8,7 +8,8 @@ integers. The reductions are the textbook ones (Ahuja, Magnanti and Orlin 1993, 
 - a capacity above `flow_limit` becomes ``flow_limit + 1``. Some optimal flow has at most `flow_limit` on
   every arc. So no arc of negative reduced cost is filled up to the new capacity, and the potentials that
   prove the flow optimal also prove it for the old capacities;
-- float amounts and costs that are not all integers are multiplied by a power of two and rounded. Costs are
+- float amounts and costs that are not all integers, and integer amounts whose sums do not fit int64, are
+  multiplied by a power of two and rounded. Costs are
   first cut off at a limit, see :func:`preflow.graph.scaling.solve_costs`, and rounded toward zero. So an open
   arc of positive cost has no negative reduced cost for the costs as given either, however large its capacity.
 """
@@ -24,9 +25,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Array, Indices, Integers
-from ..errors import CapacityOverflowError, CostOverflowError, InvalidInputError
+from ..errors import CostOverflowError, InvalidInputError
 from .cost_network import CostNetwork, is_integral
-from .network import exact_sum
+from .network import INT64_MAX, exact_sum
 from .scaling import float_sum
 
 #: Sums of amounts at a vertex, and of costs along a path, stay below this number.
@@ -107,6 +108,8 @@ class Standardised:
     amount_exponent, cost_exponent : int or None
         Amounts, or costs, of the form are those of the network times two to this power. None: they are the
         same integers.
+    whole : bool
+        Whether the amounts of the network are integers.
     """
 
     form: StandardForm
@@ -115,6 +118,7 @@ class Standardised:
     undirected: NDArray[np.int64]
     amount_exponent: int | None
     cost_exponent: int | None
+    whole: bool
 
     def flow(self, found: NDArray[np.int64]) -> Array:
         """Return the flow of the input arcs in the caller's units; the array of the form may be changed."""
@@ -126,6 +130,9 @@ class Standardised:
             flow += self.lower
         if self.amount_exponent is None:
             return flow
+        if self.whole:
+            shift = -self.amount_exponent
+            return np.clip(flow, -(INT64_MAX >> shift), INT64_MAX >> shift) << shift
         with np.errstate(over="ignore"):  # of an amount that its capacity limits
             return np.ldexp(flow.astype(np.float64), -self.amount_exponent)
 
@@ -201,7 +208,7 @@ def flow_limit(network: CostNetwork, supply: Array) -> int | float:
         supply = supply.astype(np.int64, copy=False)
         lower = None if lower is None else lower.astype(np.int64, copy=False)
     shifted = supply if lower is None else _without_lower(network, supply, lower)
-    room = network.capacity if lower is None else network.capacity - lower
+    room = network.capacity if lower is None else difference(network.capacity, lower)
     negative = network.cost < 0
     endless = negative & np.isinf(room) if room.dtype.kind == "f" else np.zeros(len(room), dtype=bool)
     counted = np.isfinite(room) if endless.any() else negative
@@ -214,6 +221,14 @@ def flow_limit(network: CostNetwork, supply: Array) -> int | float:
     # Differences of supplies and lower bounds have lost this at most.
     lost = 0.0 if lower is None else network.num_arcs * 2.0**-52 * float_sum(np.abs(lower))
     return min((total + lost) * (1 + 2.0**-50), sys.float_info.max)
+
+
+def difference(larger: Array, smaller: Array) -> Array:
+    """Return ``larger - smaller``; of integers at most the largest int64."""
+    apart = larger - smaller
+    if apart.dtype.kind == "i":
+        apart[(smaller < 0) & (larger >= 0) & (apart < 0)] = INT64_MAX
+    return apart
 
 
 def largest_amount(network: CostNetwork, supply: Array) -> float:
@@ -257,48 +272,88 @@ def most_cost(num_vertices: int, *, on_gpu: bool = False) -> int:
     return (MOST - 1) // (7 * n * n) if on_gpu else (MOST // 2 - 1) // n
 
 
+def check_largest_cost(largest: int, most: int, num_vertices: int) -> None:
+    """Raise CostOverflowError if a cost is larger than `most`, the largest that there is room for."""
+    if largest > most:
+        raise CostOverflowError(
+            f"a cost is {largest:,} in size; integer costs of a network of {num_vertices:,} vertices may "
+            f"be at most {most:,} here: divide them, or give them as floats"
+        )
+
+
+class _Amounts(NamedTuple):
+    """Amounts as integers: those given, or times two to `exponent`; no arc need carry more than `limit`."""
+
+    capacity: NDArray[np.int64]
+    endless: NDArray[np.bool_]
+    lower: NDArray[np.int64] | None
+    supply: NDArray[np.int64]
+    limit: int
+    exponent: int | None = None
+    whole: bool = True
+
+
 def standardise(network: CostNetwork, supply: Array, rule: CostRule = PLAIN) -> Standardised:
     """Return a network with its supplies in standard form, float costs by a rule.
+
+    Integer amounts whose sums pass 2**62 are rounded like floats.
 
     Raises
     ------
     InvalidInputError
         The supplies do not sum to zero.
-    CapacityOverflowError
-        Amounts at a vertex sum to 2**62 or more.
     CostOverflowError
         Integer costs along a path may sum to 2**61 or more.
     """
     amounts = [network.capacity, supply, *([] if network.lower is None else [network.lower])]
-    exponent = None
-    limit: int | float
-    if all(map(is_integral, amounts)):
+    whole = all(map(is_integral, amounts))
+    if whole:
         _check_sum(supply, 0)
-        capacity, endless = _as_integers(network.capacity)
-        lower = None if network.lower is None else network.lower.astype(np.int64, copy=False)
-        supplies = supply.astype(np.int64, copy=False)
-        _check_room(capacity, endless, lower)
-        whole = _with_integers(network, capacity, endless, lower)
-        limit = flow_limit(whole, supplies)
-    else:
-        limit, most = float(flow_limit(network, supply)), largest_amount(network, supply)
+        exact = _whole_amounts(network, supply)
+        standard = None if exact is None else _standardised(network, exact, rule)
+        if standard is not None and _vertex_sums_fit(standard.form):
+            return standard
+    return _standardised(network, _rounded_amounts(network, supply, whole), rule)
+
+
+def _whole_amounts(network: CostNetwork, supply: Array) -> _Amounts | None:
+    """Return integer amounts as they are; None if they are too large."""
+    capacity, endless = _as_integers(network.capacity)
+    lower = None if network.lower is None else network.lower.astype(np.int64, copy=False)
+    supplies = supply.astype(np.int64, copy=False)
+    if lower is not None and len(lower):
+        apart = int(capacity.max()) - int(lower.min())
+        if max(apart, _sum(np.abs(lower)), int(supplies.max()), -int(supplies.min())) >= MOST:
+            return None
+    limit = flow_limit(_with_integers(network, capacity, endless, lower), supplies)
+    return None if limit >= MOST else _Amounts(capacity, endless, lower, supplies, int(limit))
+
+
+def _rounded_amounts(network: CostNetwork, supply: Array, whole: bool) -> _Amounts:
+    limit, most = float(flow_limit(network, supply)), largest_amount(network, supply)
+    if not whole:
         _check_sum(supply, (network.num_vertices + network.num_arcs + 2) * 2.0**-50 * most)
-        exponent = _amount_bits(network) - math.frexp(most)[1]
-        endless = np.isinf(network.capacity)
-        lower = None if network.lower is None else _rounded(network.lower, exponent)
-        roof = 2 * math.ldexp(most, exponent) + 2
-        with np.errstate(over="ignore"):  # what overflows is above the roof
-            scaled = np.ceil(np.ldexp(np.where(endless, 0, network.capacity), exponent))
-        capacity = np.minimum(scaled, roof).astype(np.int64)
-        supplies = _balanced(_rounded_together(supply, exponent))
-        limit = math.ceil(math.ldexp(limit, exponent)) + network.num_vertices + 2 * network.num_arcs
+    exponent = _amount_bits(network) - math.frexp(most)[1]
+    if whole:
+        exponent = min(exponent, 0)
+    endless = np.isinf(network.capacity)
+    lower = None if network.lower is None else _rounded(network.lower, exponent)
+    roof = 2 * math.ldexp(most, exponent) + 2
+    with np.errstate(over="ignore"):  # what overflows is above the roof
+        scaled = np.ceil(np.ldexp(np.where(endless, 0, network.capacity), exponent))
+    capacity = np.minimum(scaled, roof).astype(np.int64)
+    supplies = _balanced(_rounded_together(supply, exponent))
+    units = math.ceil(math.ldexp(limit, exponent)) + network.num_vertices + 2 * network.num_arcs
+    return _Amounts(capacity, endless, lower, supplies, units, exponent, whole)
+
+
+def _standardised(network: CostNetwork, amounts: _Amounts, rule: CostRule) -> Standardised:
+    capacity, endless, lower, supplies, limit, exponent, whole = amounts
     cost, cost_exponent = _integer_costs(network, rule)
     if lower is not None:
         capacity = np.where(endless, 0, capacity - lower) if endless.any() else capacity - lower
-        supplies = _shifted(network, supplies, lower)
-    if limit >= MOST:
-        raise CapacityOverflowError(f"an arc may have to carry {limit:,}: amounts must stay below 2**62")
-    bounds = _cut(capacity, endless, int(limit) + 1, capacity is network.capacity)
+        supplies = _without_lower(network, supplies, lower)
+    bounds = _cut(capacity, endless, limit + 1, capacity is network.capacity)
     undirected = (
         np.flatnonzero(network.undirected) if network.undirected is not None else np.zeros(0, np.int64)
     )
@@ -307,8 +362,7 @@ def standardise(network: CostNetwork, supply: Array, rule: CostRule = PLAIN) -> 
         tail, head = np.append(tail, head[undirected]), np.append(head, tail[undirected])
         bounds, cost = np.append(bounds, bounds[undirected]), np.append(cost, cost[undirected])
     form = StandardForm(tail, head, np.ascontiguousarray(bounds), np.ascontiguousarray(cost), supplies)
-    _check_vertex_sums(form)
-    return Standardised(form, network.num_arcs, lower, undirected, exponent, cost_exponent)
+    return Standardised(form, network.num_arcs, lower, undirected, exponent, cost_exponent, whole)
 
 
 def _cut(capacity: NDArray[np.int64], endless: NDArray[np.bool_], most: int, shared: bool) -> Integers:
@@ -346,17 +400,6 @@ def _as_integers(capacity: Array) -> tuple[NDArray[np.int64], NDArray[np.bool_]]
     return np.where(endless, 0, capacity).astype(np.int64), endless
 
 
-def _check_room(
-    capacity: NDArray[np.int64], endless: NDArray[np.bool_], lower: NDArray[np.int64] | None
-) -> None:
-    if lower is None or not len(lower):
-        return
-    if int(capacity.max()) - int(lower.min()) >= MOST:
-        raise CapacityOverflowError("the capacity of an arc less its lower bound is 2**62 or more")
-    if _sum(np.abs(lower)) >= MOST:
-        raise CapacityOverflowError("the lower bounds sum to 2**62 or more")
-
-
 def _with_integers(
     network: CostNetwork,
     capacity: NDArray[np.int64],
@@ -384,12 +427,6 @@ def _without_lower(network: CostNetwork, supply: Array, lower: Array) -> Array:
     np.subtract.at(left, network.tail, lower.astype(kind, copy=False))
     np.add.at(left, network.head, lower.astype(kind, copy=False))
     return left
-
-
-def _shifted(network: CostNetwork, supply: NDArray[np.int64], lower: NDArray[np.int64]) -> NDArray[np.int64]:
-    if len(supply) and int(np.abs(supply).max()) >= MOST:
-        raise CapacityOverflowError("a supply is 2**62 or more")
-    return _without_lower(network, supply, lower)
 
 
 def _rounded(values: Array, exponent: int) -> NDArray[np.int64]:
@@ -444,10 +481,7 @@ def _integer_costs(network: CostNetwork, rule: CostRule) -> tuple[NDArray[np.int
 
 def _check_costs(cost: Array, num_vertices: int) -> None:
     largest = max(int(cost.max()), -int(cost.min())) if len(cost) else 0
-    if largest > most_cost(num_vertices):
-        raise CostOverflowError(
-            f"costs of up to {largest:,} along a path of {num_vertices:,} vertices sum to 2**61 or more"
-        )
+    check_largest_cost(largest, most_cost(num_vertices), num_vertices)
 
 
 def lower_costs(cost: Array, num_vertices: int) -> NDArray[np.int64]:
@@ -462,22 +496,18 @@ def lower_costs(cost: Array, num_vertices: int) -> NDArray[np.int64]:
     return whole.astype(np.int64)
 
 
-def _check_vertex_sums(form: StandardForm) -> None:
-    """Check that amounts at each vertex sum to less than 2**62."""
+def _vertex_sums_fit(form: StandardForm) -> bool:
+    """Return whether amounts at each vertex sum to less than 2**62."""
     n = len(form.supply)
     if not n:
-        return
+        return True
     # Mostly not even the sum over all vertices is that large; it takes a tenth of the time.
     largest = float(np.abs(form.supply).max())
     if (2.0 * float(form.capacity.sum(dtype=np.float64)) + largest) * (1 + 1e-9) < MOST:
-        return
+        return True
     sums = np.abs(form.supply.astype(np.float64))
     for ends in (form.tail, form.head):
         for begin in range(0, len(ends), CHUNK):  # bincount copies what it gets
             part = slice(begin, begin + CHUNK)
             sums += np.bincount(ends[part], weights=form.capacity[part], minlength=n)
-    worst = int(sums.argmax())
-    if sums[worst] * (1 + 1e-9) >= MOST:
-        raise CapacityOverflowError(
-            f"the capacities of the arcs at vertex {worst} and its supply sum to 2**62 or more"
-        )
+    return float(sums.max()) * (1 + 1e-9) < MOST

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..arrays import Array, NetworkInput, SupplyInput
 from ..certify.exact import as_floats, as_integers
@@ -20,6 +21,7 @@ from ..certify.min_cost_flow import (
     fixed_arcs,
     flow_cost,
     is_near,
+    is_whole,
     lacking,
     lacking_at,
     lower_reduced_costs,
@@ -33,10 +35,10 @@ from ..errors import (
     InvalidInputError,
     UnboundedCostError,
 )
-from ..graph.cost_network import CostNetwork, as_cost_network, check_demands_named
+from ..graph.cost_network import CostNetwork, as_cost_network, check_demands_named, is_integral
 from ..graph.edge_tables import labels_of
 from ..graph.negative_cycle import negative_cycle
-from ..graph.network import EXACT_FLOAT
+from ..graph.network import EXACT_FLOAT, INT64_MAX, exact_sum
 from ..graph.placement import gpu_of_method, gpu_worth_using
 from ..graph.scaling import float_sum, is_close, solve_costs
 from ..graph.standard_form import (
@@ -45,6 +47,7 @@ from ..graph.standard_form import (
     CostRule,
     StandardForm,
     Standardised,
+    difference,
     lower_costs,
     most_cost,
     standardise,
@@ -126,7 +129,7 @@ def min_cost_flow(
     UnboundedCostError
         A cycle of infinite capacity has negative cost; the error has the cycle.
     CapacityOverflowError, CostOverflowError
-        Amounts at a vertex sum to 2**62 or more, or costs along a path to 2**61 or more.
+        The flow of an arc is 2**63 or more, or integer costs along a path may sum to 2**61 or more.
 
     Notes
     -----
@@ -253,8 +256,10 @@ class MinCostCall(Call[CostNetwork]):
             if not exact:
                 flow = _within_bounds(network, flow)
                 if state.ending == "optimal":
-                    return self._judged(flow, potentials, state, lack, limit)
-            sent = not left and (exact or lacking(network, self.supply, flow) <= self._slack(flow))
+                    found = self._judged(flow, potentials, state, lack, limit)
+                    # Another limit changes no integer cost.
+                    return replace(found, close=True) if standard.cost_exponent is None else found
+            sent = not left and (exact or self._sends(flow))
             return _Attempt(flow, potentials, state, cost=flow_cost(network, flow), sent=sent)
 
     def _feasible(
@@ -277,7 +282,7 @@ class MinCostCall(Call[CostNetwork]):
                 if np.abs(left).sum() <= 2 * (network.num_vertices + network.num_arcs):
                     state = solve(form._replace(supply=form.supply - left), None, self.options, self.control)
         if state.ending == "infeasible":
-            raise infeasible_error(network, form, state.flow, exponent)
+            raise infeasible_error(network, self.supply, form, state.flow, exponent)
         self.state = state
         return state
 
@@ -290,14 +295,15 @@ class MinCostCall(Call[CostNetwork]):
         """
         network, supply = self.instance, self.supply
         found = _Attempt(flow, potentials, state, cost=flow_cost(network, flow))
-        gap = proved_gap(network, supply, flow, potentials)
-        sent = lacking(network, supply, flow) <= self._slack(flow)
+        gap, sent = self._gap(flow, potentials), self._sends(flow)
         # What is lacking might have to be sent at the price of the dearest arc.
         most = float(np.abs(network.cost.astype(np.float64)).max(initial=0)) + float(np.ptp(potentials))
         off = gap + (lack * most if lack else 0.0)
         # Not relative to its terms: they are large where flow goes around a cycle that costs next to nothing.
         size, terms = abs(found.cost), network.num_vertices + network.num_arcs
-        close, proved = is_close(gap, size, terms), sent and is_close(off, size, terms)
+        close = is_close(gap, size, terms)
+        # What integers lack shows in whether all is sent.
+        proved = sent and (close if isinstance(gap, int) else is_close(off, size, terms))
         found = replace(found, gap=gap, sent=sent, close=close, off=off, proved=proved)
         if close:
             return found
@@ -309,6 +315,20 @@ class MinCostCall(Call[CostNetwork]):
         sizes = np.abs(arcs.cost[moves].astype(np.float64))
         largest = float(sizes.max(initial=0))
         return replace(found, largest=largest, used_cut_off=largest > limit)
+
+    def _gap(self, flow: Array, potentials: Array) -> int | float:
+        """Return by how much the cost of a flow may differ from the optimum."""
+        network, supply = self.instance, self.supply
+        if is_whole(network, supply, potentials):
+            return abs(flow_cost(network, flow) - dual_bound(network, supply, potentials))
+        return proved_gap(network, supply, flow, potentials)
+
+    def _sends(self, flow: Array) -> bool:
+        """Whether a flow sends all supplies, up to rounding of floats."""
+        slack = self._slack(flow)
+        if not slack:
+            return not lacking_at(self.instance, self.supply, flow).any()
+        return lacking(self.instance, self.supply, flow) <= slack
 
     def _refined(self, found: _Attempt) -> _Attempt | None:
         """Solve for the change of flow and potentials that an answer of floats lacks.
@@ -323,20 +343,25 @@ class MinCostCall(Call[CostNetwork]):
         network, supply = self.instance, self.supply
         arcs, prices = one_way(network, supply, found.flow), found.potentials
         reduced = lower_reduced_costs(arcs, prices)
-        ahead, back = np.maximum(arcs.upper - arcs.flow, 0), np.minimum(arcs.lower - arcs.flow, 0)
+        ahead = np.maximum(difference(arcs.upper, arcs.flow), 0)
+        back = np.minimum(-difference(arcs.flow, arcs.lower), 0)
         if not all(np.isfinite(values).all() for values in (reduced, ahead, back)):
             return None
         gains, saves = (reduced < 0) & (ahead > 0), (reduced > 0) & (back < 0)
         wrong = np.abs(reduced[gains | saves].astype(np.float64))
         left = lacking_at(network, supply, found.flow)
         # Each cycle of an optimal change uses an arc that gains or saves.
-        most = float_sum(ahead[gains]) - float_sum(back[saves]) + float_sum(np.maximum(left, 0))
+        parts = ahead[gains], -back[saves], np.maximum(left, 0)
+        whole = all(part.dtype.kind == "i" for part in parts)
+        most = sum(map(exact_sum if whole else float_sum, parts))
         limit = 2.0 * (network.num_vertices + 1) * float(wrong.max(initial=0))
         rest = CostNetwork(
             network.num_vertices, arcs.tail, arcs.head, capacity=ahead, lower=back, cost=reduced
         )
-        if ahead.dtype.kind == "f" or back.dtype.kind == "f":
-            rest = replace(rest, capacity=np.minimum(ahead, most), lower=np.maximum(back, -most))
+        # An arc that is full at a cut-off capacity would have to be full in truth.
+        room = 2 * most + 1 if whole else 2 * most
+        if room <= INT64_MAX or not whole:
+            rest = replace(rest, capacity=np.minimum(ahead, room), lower=np.maximum(back, -room))
         # Float64 shall hold the sums of both potentials.
         finest = 51 - math.frexp(float(np.abs(prices).max(initial=0)))[1] if prices.any() else PLAIN.finest
         try:
@@ -362,6 +387,8 @@ class MinCostCall(Call[CostNetwork]):
             if network.undirected is not None:
                 flow[network.undirected] -= change[network.num_arcs :]
             better = prices + standard.potentials(state.potential)
+            if not np.isfinite(better).all():
+                return None
             return self._judged(_within_bounds(network, flow), better, state, lack)
 
     def _exact(self, found: _Attempt) -> _Attempt:
@@ -375,24 +402,28 @@ class MinCostCall(Call[CostNetwork]):
         with self.timed("solve"):
             state = ExactPaths(arcs, supply, prices, self.control).solve()
         with self.timed("recover"):
-            if self._slack(found.flow):
-                amounts = as_floats(state.flow, state.exponent)
-            else:
-                amounts = (state.flow >> state.exponent).astype(np.int64)
+            if state.ending == "stopped":
+                return found
+            slack = self._slack(found.flow)
+            amounts: Array = (
+                as_floats(state.flow, state.exponent) if slack else _as_int64(state.flow >> state.exponent)
+            )
             flow = amounts[: network.num_arcs].copy()
             if network.undirected is not None:
                 flow[network.undirected] -= amounts[network.num_arcs :]
-            if state.ending == "stopped":
-                return found
             left = as_floats(state.excess, state.exponent)
             if np.abs(left).max(initial=0) > self._slack(flow):
                 raise self._infeasible(arcs, state)
             flow, exact = _within_bounds(network, flow), state.potentials
+            ended = found.state._replace(basis=None)
+            cost = flow_cost(network, flow)
+            if not slack and is_integral(network.cost):
+                whole = _as_int64(exact.potentials >> exact.exponent)
+                off = self._gap(flow, whole)
+                return _Attempt(flow, whole, ended, cost=cost, gap=off, proved=off == 0)
             potentials = exact.rounded()
             gap = proved_gap(network, supply, flow, potentials, exact)
             proved = is_near(network, supply, flow, potentials, gap)
-            ended = found.state._replace(basis=None)
-            cost = flow_cost(network, flow)
             return _Attempt(flow, potentials, ended, cost=cost, gap=gap, proved=proved, exact=exact)
 
     def _infeasible(self, arcs: OneWay, state: ExactState) -> InfeasibleFlowError:
@@ -404,7 +435,7 @@ class MinCostCall(Call[CostNetwork]):
         np.subtract.at(supply, arcs.head, state.flow - lower)
         exact: Any = upper - lower, arcs.cost, supply
         form = StandardForm(arcs.tail, arcs.head, *exact)
-        return infeasible_error(self.instance, form, state.flow - lower, state.exponent)
+        return infeasible_error(self.instance, self.supply, form, state.flow - lower, state.exponent)
 
     def _unbounded(self, cycle: list[int]) -> UnboundedCostError:
         network, cost = self.instance, self.instance.cost[cycle]
@@ -514,13 +545,23 @@ class _Attempt:
 
 def _within_bounds(network: CostNetwork, flow: Array) -> Array:
     """Return a flow whose rounded amounts are within the bounds of each arc."""
-    if flow.dtype.kind == "i":
-        return flow
     lower: Any = 0 if network.lower is None else network.lower
+    upper = network.capacity
+    if flow.dtype.kind == "i" and upper.dtype.kind == "f":
+        finite = np.isfinite(upper)
+        upper = np.full(len(flow), INT64_MAX)
+        upper[finite] = network.capacity[finite]
     if network.undirected is not None:
-        lower = np.where(network.undirected, -network.capacity, lower)
-    bounded: Array = np.clip(flow, lower, network.capacity)
-    return bounded
+        lower = np.where(network.undirected, -upper, lower)
+    bounded: Array = np.clip(flow, lower, upper)
+    return bounded.astype(flow.dtype, copy=False)
+
+
+def _as_int64(values: NDArray[np.object_]) -> NDArray[np.int64]:
+    """Return Python integers as int64."""
+    if len(values) and max(map(abs, values.tolist())) > INT64_MAX:
+        raise CapacityOverflowError("the flow or the potentials of an answer are past int64")
+    return values.astype(np.int64)
 
 
 def _check_start(network: CostNetwork, start: MinCostFlowResult) -> None:
@@ -559,7 +600,7 @@ def _read_supplies(network: CostNetwork, supply: SupplyInput, source: Any, sink:
     for end, sign in zip(ends, (1, -1), strict=True):
         whole = supplies.dtype.kind == "i"
         total = supplies[end].item() + sign * (int(amount) if whole else float(amount))
-        if whole and abs(total) >= 2**62:
+        if whole and abs(total) > INT64_MAX:
             raise CapacityOverflowError(
                 f"the supply of vertex {network.name(end)} is {total}, which does not fit"
             )

@@ -6,7 +6,8 @@ import numpy as np
 
 from ..arrays import Array
 from ..cuda.runtime import Device
-from ..graph.cost_network import CostNetwork
+from ..graph.cost_network import CostNetwork, is_integral
+from ..graph.standard_form import most_cost
 from ..solving.dispatch import Choice
 
 #: From this number of vertices on, cost scaling is faster than network simplex, unless several vertices send
@@ -57,7 +58,7 @@ def choose(
     """
     if device == "cuda":
         return Choice("cuda-cost-scaling", "device='cuda': the method on a GPU")
-    if gpu is not None:
+    if gpu is not None and _fits_a_gpu(network):
         return Choice("cuda-cost-scaling", f"{network.num_arcs:,} arcs are enough work for the GPU")
     amounts = network.supply if supply is None else supply
     crowded = amounts is not None and _crowded(network, amounts)
@@ -73,6 +74,14 @@ def choose(
         reason = f"cost scaling is fastest with as many as {network.num_vertices:,} vertices"
         return Choice("serial-cost-scaling", reason)
     return Choice("serial-network-simplex", "network simplex is fastest with few vertices")
+
+
+def _fits_a_gpu(network: CostNetwork) -> bool:
+    """Whether the method on a GPU has room for integer costs; floats are scaled to what it has room for."""
+    if not is_integral(network.cost):
+        return True
+    largest = max(int(network.cost.max(initial=0)), -int(network.cost.min(initial=0)))
+    return largest <= most_cost(network.num_vertices, on_gpu=True)
 
 
 def _crowded(network: CostNetwork, supply: Array) -> bool:

@@ -250,11 +250,15 @@ def totals(vertices: NDArray[np.int64], amounts: Array, num_vertices: int) -> Ar
     Raises
     ------
     CapacityOverflowError
-        Integers at a vertex may sum to more than int64 can represent.
+        Integers at a vertex sum to more than int64 can represent.
     """
     sums = np.zeros(num_vertices, dtype=amounts.dtype)
     if amounts.dtype.kind == "i" and float(np.abs(amounts.astype(np.float64)).sum()) >= 2.0**62:
-        raise CapacityOverflowError("amounts at the vertices sum to 2**62 or more")
+        exact = np.zeros(num_vertices, dtype=object)
+        np.add.at(exact, vertices, amounts.astype(object))
+        if max(map(abs, exact.tolist())) > INT64_MAX:
+            raise CapacityOverflowError("amounts at a vertex sum past int64")
+        return exact.astype(np.int64)
     np.add.at(sums, vertices, amounts)
     return sums
 

@@ -320,8 +320,8 @@ def _sent_at_least_cost(
         terminals = {"source": names[sources[0]], "sink": names[sinks[0]]}
         return min_cost_flow(network, **terminals, amount=amount, **arguments), amount
     n, m = network.num_vertices, network.num_arcs
-    # Arcs of the new vertices are never full.
-    room = np.array([amount + 1 if isinstance(amount, int) else math.inf])
+    # Arcs of the new vertices are never full, unless one carries all that int64 can represent.
+    room = np.array([min(amount + 1, INT64_MAX) if isinstance(amount, int) else math.inf])
     merged = _with_arcs(
         network,
         np.append(np.full(len(sources), n), sinks),

@@ -81,8 +81,7 @@ import numpy as np
 
 from ...arrays import AnyArray
 from ...cuda import runtime
-from ...errors import CostOverflowError
-from ...graph.standard_form import StandardForm, most_cost
+from ...graph.standard_form import StandardForm, check_largest_cost, most_cost
 from ...solving.run import Control
 from .. import serial_shortest_path
 from ..solution import FlowState
@@ -126,10 +125,7 @@ def check_costs(largest: int, n: int) -> None:
     In one refine a price falls by at most n times the sum of its epsilon and of the one before. All epsilon
     sum to at most three times the first one, (n + 1) times the largest cost, since alpha is 1.5 or more.
     """
-    if largest > most_cost(n, on_gpu=True):
-        raise CostOverflowError(
-            f"cuda-cost-scaling multiplies costs of up to {largest:,} by {n + 1:,}, and prices may pass 2**62"
-        )
+    check_largest_cost(largest, most_cost(n, on_gpu=True), n)
 
 
 def epsilons(largest: int, alpha: float) -> list[int]:
