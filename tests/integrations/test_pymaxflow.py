@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import itertools
+import sys
+import warnings
 from typing import Any
 
 import numpy as np
@@ -178,3 +180,22 @@ def test_weights_of_small_dtypes_do_not_wrap() -> None:
     g.add_grid_edges(nodes, np.full((1, 2), 200, np.uint8), structure=structure)
     g.add_grid_tedges(nodes, [[1000, 0]], [[0, 1000]])
     assert g.maxflow() == 400
+
+
+def test_sums_at_terminals_past_float64() -> None:
+    """Costs whose difference float64 lacks are infinite beside each other; a flow past float64 is an error."""
+    largest = sys.float_info.max
+    for low, high in ((-largest, 1e300), (-1e308, largest), (-largest, 0.5)):
+        g = pymaxflow.GraphFloat()
+        g.add_nodes(3)
+        g.add_tedge(0, low, high)
+        g.add_tedge(1, 0.25, 1.5)
+        g.add_tedge(2, 1.0, 0.5)
+        g.add_edge(1, 2, 0.125, 2.0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert g.maxflow() == low
+        assert [g.get_segment(i) for i in range(3)] == [1, 1, 1]
+    g.add_tedge(1, -largest, 1.0)
+    with pytest.raises(CapacityOverflowError, match="past float64"):
+        g.maxflow()

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any, Self
@@ -18,6 +19,7 @@ from ..cuts import min_cut
 from ..errors import CapacityOverflowError, InvalidInputError, InvalidTypeError, MissingDependencyError
 from ..graph.network import FlowNetwork, exact_sum
 from ..graph.placement import check_not_masked
+from ..graph.scaling import float_sum
 
 if TYPE_CHECKING:
     import networkx
@@ -285,12 +287,14 @@ class GraphInt:
         Raises
         ------
         CapacityOverflowError
-            A sum of capacities is past int64.
+            A sum of integer capacities is past int64, or the flow is past float64.
         """
         network, constant = self._network()
         found = min_cut(network, self._num_nodes, self._num_nodes + 1)
         self._segments = np.asarray(found.sink_side)[: self._num_nodes]
         value = found.value + constant
+        if not math.isfinite(value):
+            raise CapacityOverflowError("the value of the flow is past float64")
         return int(value) if self._dtype is np.int64 else float(value)
 
     def mark_node(self, i: int) -> None:
@@ -396,7 +400,8 @@ class GraphInt:
         least = totals.min(axis=0)
         if not np.isfinite(least).all():
             raise InvalidInputError("a node has infinite capacities from the source and to the sink")
-        source, sink = totals - least
+        with np.errstate(over="ignore"):
+            source, sink = totals - least
         empty = np.zeros(0, dtype=np.int64)
         parts = [*self._edges, (empty, empty, empty.astype(dtype), empty.astype(dtype))]
         tail, head, forward, backward = (np.concatenate(part) for part in zip(*parts, strict=True))
@@ -410,7 +415,7 @@ class GraphInt:
             ),
             num_vertices=n + 2,
         )
-        return network, exact_sum(least)
+        return network, float_sum(least) if dtype is np.float64 else exact_sum(least)
 
     def _check_sums(self) -> None:
         """Raise CapacityOverflowError if capacities between a node and the terminals may sum past int64."""
