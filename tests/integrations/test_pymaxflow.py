@@ -183,7 +183,7 @@ def test_weights_of_small_dtypes_do_not_wrap() -> None:
 
 
 def test_sums_at_terminals_past_float64() -> None:
-    """Costs whose difference float64 lacks are infinite beside each other; a flow past float64 is an error."""
+    """Differences past float64 are infinite beside what is left; a flow past float64 is an error."""
     largest = sys.float_info.max
     for low, high in ((-largest, 1e300), (-1e308, largest), (-largest, 0.5)):
         g = pymaxflow.GraphFloat()

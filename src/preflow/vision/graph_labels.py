@@ -162,32 +162,19 @@ class GraphLabelEnergy:
         InvalidInputError
             Another shape, or a label out of range.
         """
-        chosen = self.checked_labels(labels)
-        parts = self._terms(chosen)
-        if self.data.dtype.kind == "f":
-            return accurate_sum(*parts)
-        return sum(exact_sum(part) for part in parts)
+        return total_of_terms(self._terms(self.checked_labels(labels)))
 
-    def _terms(self, chosen: NDArray[np.int64]) -> list[Array]:
+    def _terms(self, chosen: NDArray[np.int64]) -> Array:
         """Return the terms of vertices and of edges of a labelling."""
         paid = self.data[chosen, np.arange(len(chosen))]
-        return [paid, self.costs_of_edges(chosen[self.tail], chosen[self.head])]
+        return np.concatenate([paid, self.costs_of_edges(chosen[self.tail], chosen[self.head])])
 
     def improves(self, after: NDArray[np.int64], before: NDArray[np.int64], room: float = 0.0) -> bool:
-        """Return whether a labelling is lower than another, by more than rounding and `room`.
+        """Return whether a labelling is lower than another: see :func:`is_lower`."""
+        return is_lower(self._terms(after), self._terms(before), room)
 
-        Rounding is relative to the changes of the terms that change.
-        """
-        new, old = (np.concatenate(self._terms(chosen)) for chosen in (after, before))
-        new, old = new[new != old], old[new != old]
-        if new.dtype.kind != "f":
-            return exact_sum(new) < exact_sum(old)
-        unit = 2.0**-EXPONENT_OF_SUMS if np.abs(np.append(new, old)).max(initial=0) > LARGEST_TERM else 1.0
-        changes = new * unit - old * unit
-        return -accurate_sum(changes) > ROUNDING * float(np.abs(changes).sum()) + room * unit
-
-    def costs_of_edges(self, of_tails: NDArray[np.int64], of_heads: NDArray[np.int64]) -> Array:
-        """Return the cost of each edge, given the labels of its ends."""
+    def costs_of_edges(self, of_tails: NDArray[np.int64] | int, of_heads: NDArray[np.int64] | int) -> Array:
+        """Return the cost of each edge by the labels of its ends; a number is that of all edges."""
         if self.distance.ndim == 2:
             found: Array = self.weights * self.distance[of_tails, of_heads]
         else:
@@ -208,8 +195,8 @@ class GraphLabelEnergy:
 
     def room(self, labels: NDArray[np.int64]) -> float:
         """Return by how much two minimum cuts that lead to such a labelling may differ."""
-        parts = self._terms(labels)
-        return accepted_gap(sum(map(len, parts))) * sum(float(np.abs(part).sum()) for part in parts)
+        terms = self._terms(labels)
+        return accepted_gap(len(terms)) * float(np.abs(terms).sum())
 
     def check_expansions(self) -> None:
         """Raise InvalidInputError, which names an edge and labels, unless each expansion is a minimum cut."""
@@ -232,11 +219,10 @@ class GraphLabelEnergy:
         kept = self.data[labels, np.arange(len(labels))]
         unary = np.stack([kept, self.data[alpha]], axis=1)
         of_tails, of_heads = labels[self.tail], labels[self.head]
-        to = np.full(len(self.tail), alpha)
         tables = np.empty((len(self.tail), 2, 2), dtype=self.data.dtype)
         of = self.costs_of_edges
-        tables[:, 0, 0], tables[:, 1, 1] = of(of_tails, of_heads), of(to, to)
-        tables[:, 0, 1], tables[:, 1, 0] = of(of_tails, to), of(to, of_heads)
+        tables[:, 0, 0], tables[:, 1, 1] = of(of_tails, of_heads), of(alpha, alpha)
+        tables[:, 0, 1], tables[:, 1, 0] = of(of_tails, alpha), of(alpha, of_heads)
         if tables.dtype.kind == "f":  # only rounding makes a mixture gain
             with np.errstate(over="ignore"):
                 most = tables[:, 0, 1] + tables[:, 1, 0] - tables[:, 1, 1]
@@ -247,6 +233,29 @@ class GraphLabelEnergy:
     def __repr__(self) -> str:
         size = f"{self.num_labels} labels, {self.num_vertices:,} vertices, {len(self.tail):,} edges"
         return f"<GraphLabelEnergy: {size}>"
+
+
+def total_of_terms(terms: Array) -> int | float:
+    """Return the sum of terms: exact for integers, rounded once for floats, infinite past float64."""
+    return accurate_sum(terms) if terms.dtype.kind == "f" else int(exact_sum(terms))
+
+
+def is_lower(new: Array, old: Array, room: float = 0.0) -> bool:
+    """Return whether terms sum to less than those of another labelling, by more than rounding and `room`.
+
+    Rounding is relative to the changes of the terms that change.
+    """
+    if new.dtype.kind != "f":
+        return exact_sum(new) < exact_sum(old)
+    changed = new != old
+    new, old = new[changed], old[changed]
+    unit = (
+        2.0**-EXPONENT_OF_SUMS
+        if max(float(np.abs(each).max(initial=0)) for each in (new, old)) > LARGEST_TERM
+        else 1.0
+    )
+    changes = new * unit - old * unit
+    return -accurate_sum(changes) > ROUNDING * float(np.abs(changes).sum()) + room * unit
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -384,7 +393,8 @@ def label_graph(
     energy.check_expansions()
     begin, deadline = time.perf_counter(), Deadline(time_limit)
     labels = energy.data.argmin(axis=0) if initial is None else energy.checked_labels(initial)
-    history = [energy.energy(labels)]
+    terms = energy._terms(labels)
+    history = [total_of_terms(terms)]
     tried: dict[int, int] = {}
     moves = sweeps = 0
 
@@ -401,9 +411,10 @@ def label_graph(
             best = minimum(energy.expansion(labels, alpha), method, device, threads, deadline.left())
             moves += 1
             candidate = np.where(best.labels, alpha, labels)
-            if best.labels.any() and energy.improves(candidate, labels):
-                labels = candidate
-                history.append(energy.energy(labels))
+            found = energy._terms(candidate) if best.labels.any() else terms
+            if is_lower(found, terms):
+                labels, terms = candidate, found
+                history.append(total_of_terms(terms))
             if best.status == "optimal":
                 tried[alpha] = len(history)
     if not math.isfinite(history[-1]):
