@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from fractions import Fraction
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ import pytest
 import preflow
 from preflow.certify.exact import as_integers, rounded_dots
 from preflow.errors import InfeasibleFlowError, VerificationError
+from preflow.mincost.exact_paths import ExactPaths
 from tests.fuzz.costflows import exact_problem
 from tests.fuzz.oracles import cheapest_flow
 from tests.support.cuda_min_cost import use
@@ -177,3 +179,21 @@ def check_floats_on_a_gpu(n: int, options: dict[str, Any] | None) -> None:
     full = preflow.CostNetwork.from_arrays(tail, head, capacity=0, cost=rng.random(5 * n), supply=supply)
     with pytest.raises(InfeasibleFlowError):
         preflow.min_cost_flow(full, method="cuda-cost-scaling", options=options)
+
+
+@pytest.mark.parametrize("wide", [20.0, 1e9])
+def test_refinement_needs_no_exact_numbers(wide: float) -> None:
+    rng = np.random.default_rng(7)
+    n, m = 300, 1800
+    tail = np.append(rng.integers(0, n, m), np.arange(n))
+    head = np.append((tail[:m] + rng.integers(1, n, m)) % n, (np.arange(n) + 1) % n)
+    cost, capacity = np.append(rng.random(m) * 10, np.full(n, 50.0)), np.append(rng.random(m) * 20, [1e5] * n)
+    negative = np.flatnonzero(rng.random(m) < 0.2)
+    cost[negative] *= -1
+    capacity[negative] = wide
+    amounts = rng.random(15) * 30
+    supply = np.concatenate([amounts, np.zeros(n - 30), -rng.permutation(amounts)])
+    with patch.object(ExactPaths, "solve", side_effect=AssertionError):
+        result = preflow.min_cost_flow((tail, head, capacity, cost), supply)
+    result.verify()
+    assert result.status == "optimal"

@@ -348,6 +348,11 @@ class MinCostCall(Call[CostNetwork]):
         if not all(np.isfinite(values).all() for values in (reduced, ahead, back)):
             return None
         gains, saves = (reduced < 0) & (ahead > 0), (reduced > 0) & (back < 0)
+        if is_close(found.gap, abs(found.cost), network.num_vertices + network.num_arcs):
+            # Only amounts are left to refine, relative to those that are not sent, not to those of arcs whose
+            # reduced costs are negative by rounding.
+            reduced = np.where(gains | saves, reduced.dtype.type(0), reduced)
+            gains = saves = np.zeros(len(reduced), dtype=bool)
         wrong = np.abs(reduced[gains | saves].astype(np.float64))
         left = lacking_at(network, supply, found.flow)
         # Each cycle of an optimal change uses an arc that gains or saves.
