@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import preflow
 from preflow.errors import InvalidInputError
 from preflow.graph.network import edge_values
 from preflow.graph.networkx_edges import read_networkx
@@ -87,3 +88,13 @@ def test_plain_numbers_are_read_like_objects(values: list[Any]) -> None:
 
     slow = [Whole(v) if type(v) is int else np.float64(v) if type(v) is float else v for v in values]
     assert outcome(values) == outcome(slow)
+
+
+@pytest.mark.parametrize("function", [lambda edge: 1, lambda: 1, lambda u, v, data, more: 1])
+def test_functions_that_take_no_edges(function: Any) -> None:
+    graph = nx.DiGraph([("a", "b", {"capacity": 3})])
+    with pytest.raises(InvalidInputError, match="called with tail, head and attributes"):
+        preflow.FlowNetwork.from_networkx(graph, capacity=function)
+    for name in ("capacity", "weight"):
+        with pytest.raises(InvalidInputError, match="called with tail, head and attributes"):
+            preflow.CostNetwork.from_networkx(graph, **{name: function})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from itertools import chain, compress
 from operator import itemgetter, methodcaller
@@ -46,6 +47,7 @@ class GraphEdges(NamedTuple):
     def values(self, attribute: str | EdgeFunction, default: object) -> list[Untyped]:
         """Return an attribute of every edge; of a function, what it returns, and 0 for a loop or for None."""
         if callable(attribute):
+            _check_takes_edges(attribute)
             names, ends = self.labels, zip(self.tail.tolist(), self.head.tolist(), self.data, strict=True)
             found = (None if u == v else attribute(names[u], names[v], data) for u, v, data in ends)
             return [0 if value is None else value for value in found]
@@ -53,6 +55,18 @@ class GraphEdges(NamedTuple):
             return list(map(itemgetter(attribute), self.data))
         except KeyError:
             return [data.get(attribute, default) for data in self.data]
+
+
+def _check_takes_edges(function: EdgeFunction) -> None:
+    """Raise InvalidInputError if a function cannot be called with the ends and the attributes of an edge."""
+    try:
+        inspect.signature(function).bind(None, None, {})
+    except TypeError as error:
+        raise InvalidInputError(
+            f"a function of edges is called with tail, head and attributes, and this one is not: {error}"
+        ) from None
+    except ValueError:  # a built-in function that does not tell
+        pass
 
 
 def is_networkx(graph: object) -> bool:
