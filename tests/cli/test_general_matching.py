@@ -42,7 +42,7 @@ def test_approximate_method(tmp_path: Path) -> None:
     file = written(tmp_path, "a.txt", "0 1 3\n1 2 4\n2 3 3\n")
     result = run("match", file, "--general", "--method", "greedy", "--verify")
     assert result.exit_code == 0
-    assert "approximate: between 4 and 6" in result.stdout
+    assert "approximate, not proved optimal: between 4 and 6" in result.stdout
     assert "both bounds are proved" in result.stdout
 
 

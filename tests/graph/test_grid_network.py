@@ -251,7 +251,6 @@ H = 2**62
         (([[H, -H]], 0, 1), CapacityOverflowError, "some are negative"),
         (([[1, 1]], 0, np.array([2**63, 1], np.uint64)), CapacityOverflowError, "does not fit int64"),
         (([[0.5, 1.0]], 0, 2**60), CapacityOverflowError, "mix floats with integers"),
-        (([[np.inf, 0.5, 0]], [[0, 0, np.inf]], 1.7e308), CapacityOverflowError, "sum past float64"),
         (([[1e308] * 3], [[1e308] * 3], 1), CapacityOverflowError, "of all pixels sum past float64"),
     ],
 )

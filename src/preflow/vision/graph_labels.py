@@ -169,7 +169,7 @@ class GraphLabelEnergy:
         paid = self.data[chosen, np.arange(len(chosen))]
         return np.concatenate([paid, self.costs_of_edges(chosen[self.tail], chosen[self.head])])
 
-    def improves(self, after: NDArray[np.int64], before: NDArray[np.int64], room: float = 0.0) -> bool:
+    def improves(self, after: NDArray[np.int64], before: NDArray[np.int64], *, room: float = 0.0) -> bool:
         """Return whether a labelling is lower than another: see :func:`is_lower`."""
         return is_lower(self._terms(after), self._terms(before), room)
 
@@ -319,7 +319,7 @@ class GraphLabelling(DrawnResult):
             best.verify()
             moved = np.where(best.labels, alpha, self.labels)
             # The search and the proof solve cuts of their own, each of which is as good as the other.
-            if terms.improves(moved, self.labels, terms.room(moved)):
+            if terms.improves(moved, self.labels, room=terms.room(moved)):
                 found = terms.energy(moved)
                 raise VerificationError(f"the expansion to {alpha} lowers the energy to {found}")
 
