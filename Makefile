@@ -5,12 +5,12 @@ BIN := $(VENV)/bin
 
 .PHONY: native kinds wheel demo check check-fast test test-all record fuzz lint docs bench clean
 
-# Compiles the kernels ahead of time: eight CPU minutes the first time, later what was edited.
+# Compiles the kernels ahead of time: five CPU minutes the first time, later what was edited.
 # Without a C compiler it says so, and Numba compiles them on first use.
 LIBRARY := $(BIN)/python native/build.py
 
 demo: $(VENV)/.vision
-	$(LIBRARY)
+	$(LIBRARY) --stars 2
 	$(BIN)/python examples/segment_photograph.py --out demo-output
 
 # Lint, types and the fast tests, in which kernels run as plain Python: nothing is compiled.
@@ -67,6 +67,7 @@ kinds: $(VENV)/.dev
 	$(LIBRARY) --forget
 	$(BIN)/python native/calls.py --record
 	$(LIBRARY)
+	$(BIN)/python native/calls.py --stars
 
 # The wheel for this platform, in dist/.
 wheel: $(VENV)/.dev
@@ -76,7 +77,8 @@ clean:
 	rm -rf $(VENV) demo-output bench-output fuzz-report.json build dist docs/_build docs/auto_gallery docs/generated docs/api/generated
 
 $(VENV)/.base:
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "preflow needs Python 3.11 or later")'
+	@echo "setting up an environment in $(VENV): half a minute"
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "preflow needs Python 3.11 or later")'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	touch $@

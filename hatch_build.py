@@ -1,8 +1,10 @@
 """Hooks of the package build: compile the kernels into the wheel where that is possible.
 
-A wheel with compiled kernels does not need Numba. The wheel is pure Python and depends on Numba where the
-kernels cannot be compiled, or where the environment says PREFLOW_PURE=1. That is decided when the wheel is
-built, perhaps on another machine than the source archive: so Numba is no dependency of the archive.
+A wheel gets the usual kernels for the CPU that builds it, and Numba compiles others on first use. Those of
+a release, with PREFLOW_KINDS=all and PREFLOW_LEVELS=all in the environment, have all kernels for all CPUs and
+do not need Numba. The wheel is pure Python where the kernels cannot be compiled, or with PREFLOW_PURE=1. All
+that is decided when the wheel is built, perhaps on another machine than the source archive: so Numba is no
+dependency of the archive.
 """
 
 from __future__ import annotations
@@ -39,6 +41,21 @@ def obstacle(root: str) -> str | None:
     return found
 
 
+def least_stars() -> int:
+    """Return the stars that kinds need in kinds.txt to be compiled into the wheel: 0 for a release."""
+    return int(os.environ.get("PREFLOW_KINDS") != "all")
+
+
+def needs_numba(root: str) -> bool:
+    """Return whether Numba compiles kernels of the wheel on first use."""
+    return least_stars() > 0 or obstacle(root) is not None
+
+
+def library_of(root: str) -> Path:
+    """Return the library that goes into the wheel."""
+    return Path(root, "build", "wheel", native_build(root).LIBRARY.name)
+
+
 class KernelHook(BuildHookInterface):  # type: ignore[misc]
     """Compiles the kernels into the wheel."""
 
@@ -46,25 +63,33 @@ class KernelHook(BuildHookInterface):  # type: ignore[misc]
 
     def dependencies(self) -> list[str]:
         """Return what a build with kernels needs: the compiler, and what preflow imports when it compiles."""
-        if obstacle(self.root):
+        if obstacle(self.root) or self.is_current():
             return []
         return [*self.config["compiler"], *self.metadata.core.dependencies]
+
+    def is_current(self) -> bool:
+        """Return whether an earlier build has left the library, or an editable install needs none."""
+        current: bool = native_build(self.root).is_current(library_of(self.root), False, least_stars())
+        return current
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Build the library, but for an editable install: there ``native/build.py`` does, on demand."""
         if version == "editable":
             build_data["dependencies"].append(NUMBA)
             return
+        native = native_build(self.root)
+        native.end_with_parent()
+        if needs_numba(self.root):
+            build_data["dependencies"].append(NUMBA)
         reason = obstacle(self.root)
         if reason is not None:
-            build_data["dependencies"].append(NUMBA)
-            self.app.display_warning(f"a pure wheel, whose kernels Numba compiles on first use: {reason}")
+            self.app.display_warning(f"kernels compile at their first use: {reason}")
             return
-        self.app.display_info("compiling the kernels: about eight CPU minutes unless they are cached")
-        library = Path(self.root, "build", "wheel", native_build(self.root).LIBRARY.name)
+        library = library_of(self.root)
         library.parent.mkdir(parents=True, exist_ok=True)
-        build = Path(self.root, "native", "build.py")
-        subprocess.run([sys.executable, build, "--wheel", "--library", library], check=True)
+        if not self.is_current():
+            build = [sys.executable, Path(self.root, "native", "build.py"), "--wheel", "--library", library]
+            subprocess.run([*build, "--stars", str(least_stars())], check=True)  # type: ignore[list-item]
         platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
         build_data["tag"] = f"cp311-abi3-{platform}"
         build_data["pure_python"] = False

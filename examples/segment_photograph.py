@@ -51,6 +51,10 @@ BACKGROUND_STROKES = [
     [(405, 311), (440, 321)],
     [(364, 308), (364, 322)],
 ]
+#: What to type after the demo.
+NEXT = """Next: .venv/bin/preflow solve --demo roads     a maximum flow, on the command line
+      .venv/bin/preflow paint YOUR_PHOTO.jpg   cut out an object yourself (pip install '.[paint]')
+      docs/getting_started.md                  the same from Python"""
 #: The outline as a person drew it: test data of the repository, which an installed package does not have.
 OUTLINE_BY_HAND = Path(__file__).parents[1] / "tests" / "data" / "vision" / "astronaut.json"
 
@@ -81,7 +85,7 @@ def main() -> None:
     folder = parser.parse_args().out
     folder.mkdir(parents=True, exist_ok=True)
 
-    print("Getting ready (compiles on the first run) ...", flush=True)
+    print("Cutting an astronaut out of her photograph by one minimum cut ...", flush=True)
     warm_up()
     start = time.perf_counter()
     image, segmentation = segment_astronaut()
@@ -117,6 +121,8 @@ def main() -> None:
     report["picture"] = str(picture)
     for name, text in report.items():
         print(f"{name:>14}  {text}")
+    print(f"\nOpen {picture} to see the photograph, the strokes and the cut.")
+    print(NEXT)
 
 
 def warm_up() -> None:

@@ -1,6 +1,6 @@
 """Compile the kernels ahead of time into one extension module for all versions of Python.
 
-    python native/build.py [--jobs N] [--wheel]
+    python native/build.py [--jobs N] [--stars 0|1|2] [--wheel]
 
 1. Numba turns each kernel, for each kind of arguments in kinds.txt, into LLVM bitcode, with a function around
    it that takes its arguments as 64-bit words.
@@ -8,13 +8,18 @@
    the level of this CPU, for a wheel for all levels.
 3. A C compiler links the objects with dispatch.c into ``src/preflow/_kernels.abi3.so``.
 
-Bitcode and objects are kept in ``build/native`` under a hash of the code that they come from, so that only
-edited kernels are compiled again.
+Bitcode and objects are kept in the user's cache folder under a hash of the code that they come from. So only
+edited kernels are compiled again, in whatever clone and by whatever Python. ``--stars`` leaves to
+Numba the kinds that have fewer stars in kinds.txt; a library that has more already stays.
+
+Processes end soon after the one that started them, and Ctrl-C leaves nothing half written: the next build
+goes on from what is kept.
 """
 
 from __future__ import annotations
 
 import argparse
+import gc
 import hashlib
 import os
 import platform
@@ -23,9 +28,11 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
 from importlib import import_module
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -36,8 +43,18 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 KINDS = ROOT / "src" / "preflow" / "kernels" / "kinds.txt"
 LIBRARY = ROOT / "src" / "preflow" / ("_kernels.pyd" if sys.platform == "win32" else "_kernels.abi3.so")
-OBJECTS = ROOT / "build" / "native"
 
+#: The version of Numba, some of whose classes translate.py replaces.
+NUMBA = "0.68.1"
+#: Bitcode and objects that no build has used for so many days are removed.
+DAYS = 60
+
+#: What a build has, by its number of stars, and how long it takes if nothing is kept.
+STARS = (
+    "all kernels: about five CPU minutes",
+    "the usual kernels: about two CPU minutes",
+    "the kernels of the demo: about ten seconds",
+)
 #: Levels of CPUs by machine, the lowest first: a name, LLVM's CPU, its further features. A higher level than
 #: x86-64-v3 was measured to gain at most 3 %.
 LEVELS = {
@@ -72,15 +89,20 @@ class Function(NamedTuple):
     result: str
 
 
-def read_kinds(path: Path) -> dict[str, dict[str, list[str]]]:
+def read_kinds(path: Path, least: int = 0) -> dict[str, dict[str, list[str]]]:
     """Return, for each kernel, the kinds to compile with the kinds of calls that each of them serves.
+
+    They have at least `least` stars.
 
     Calls that differ in which arrays are read-only share a function. It is compiled for arrays that are
     read-only where they are so in any of the calls: Numba refuses it if the kernel writes them.
     """
+    from preflow.kernels.kinds import recorded
+
     groups: dict[tuple[str, str], list[str]] = {}
-    for line in path.read_text(encoding="utf-8").splitlines():
-        name, _, kind = line.partition(" ")
+    for name, kind, stars in recorded(path):
+        if stars < least:
+            continue
         writable = READ_ONLY.sub(lambda match: match[1] + match[2].upper(), kind)
         calls = groups.setdefault((name, writable), [writable])
         if kind not in calls:
@@ -143,7 +165,10 @@ def translate(work: tuple[str, dict[str, list[str]], Path]) -> Translated:
         digest = hashlib.sha256(depends.encode()).hexdigest()
         symbol = f"preflow_{digest[:20]}"
         bitcode, result = objects / f"{symbol}.bc", objects / f"{symbol}.result"
-        if not result.exists():
+        if result.exists():
+            for file in (bitcode, result):
+                file.touch()  # see remove_old
+        else:
             if not hasattr(translate, "ready"):
                 keep_numba_from_emitting()
                 translate.ready = True  # type: ignore[attr-defined]
@@ -152,8 +177,8 @@ def translate(work: tuple[str, dict[str, list[str]], Path]) -> Translated:
             except Exception as error:
                 refused[kind] = f"{type(error).__name__}: {error}"
                 continue
-            bitcode.write_bytes(code)
-            result.write_text(text)
+            write_at_once(bitcode, code)
+            write_at_once(result, text.encode())
         functions.append(Function(name, tuple(calls), symbol, result.read_text()))
     compiled = [kind for function in functions for kind in function.kinds]
     sources = source_hash(Path(str(sys.modules[module].__file__)))
@@ -164,7 +189,9 @@ def translate_all(
     work: list[tuple[str, dict[str, list[str]], Path]],
 ) -> list[tuple[str, Translated]]:
     """Translate kernels one after the other: those that several of them call are compiled once."""
-    return [(item[0], translate(item)) for item in work]
+    found = [(item[0], translate(item)) for item in work]
+    gc.collect()  # translate.py switches it off
+    return found
 
 
 def batches(kinds: dict[str, dict[str, list[str]]], jobs: int) -> list[list[str]]:
@@ -190,6 +217,7 @@ def emit(work: tuple[str, tuple[str, str, str], Path]) -> Path:
     symbol, (suffix, cpu, features), objects = work
     path = objects / f"{symbol}_{suffix}.o"
     if path.exists():
+        path.touch()
         return path
     import llvmlite.binding as llvm
     from numba.core import config
@@ -214,9 +242,7 @@ def emit(work: tuple[str, tuple[str, str, str], Path]) -> Path:
         machine, opt=3, loop_vectorize=config.LOOP_VECTORIZE, slp_vectorize=config.SLP_VECTORIZE
     )
     full.getModulePassManager().run(module, full)
-    partial = path.with_suffix(f".{os.getpid()}")
-    partial.write_bytes(machine.emit_object(module))
-    partial.replace(path)
+    write_at_once(path, machine.emit_object(module))
     return path
 
 
@@ -244,30 +270,48 @@ def table(functions: Iterable[Function], hashes: dict[str, str], suffixes: list[
 
 
 def levels_to_compile(check_sources: bool) -> tuple[tuple[str, str, str], ...]:
-    """Return all levels of CPUs for a wheel, in a source tree the highest one that this CPU has.
-
-    With ``PREFLOW_ONE_LEVEL=1`` a wheel is for this CPU as well: its test then takes half the time.
-    """
+    """Return the highest level that this CPU has, for a wheel with ``PREFLOW_LEVELS=all`` all levels."""
     levels = LEVELS[platform.machine()]
-    one_is_enough = check_sources or os.environ.get("PREFLOW_ONE_LEVEL") == "1"
-    if not one_is_enough or len(levels) == 1:
+    if len(levels) == 1 or (not check_sources and os.environ.get("PREFLOW_LEVELS") == "all"):
         return levels
+    return levels[-1:] if set(FEATURES_OF_V3) <= features_of_cpu() else levels[:1]
+
+
+def features_of_cpu() -> set[str]:
+    """Return the features of this CPU by LLVM's names."""
+    cpu = Path("/proc/cpuinfo")
+    if cpu.exists():  # where nothing is to be compiled, LLVM need not be there
+        flags = re.search(r"^flags\s*:(.*)$", cpu.read_text(encoding="utf-8"), re.MULTILINE)
+        return {flag.replace("bmi1", "bmi") for flag in flags[1].split()} if flags else set()
     from llvmlite import binding
 
-    features = binding.get_host_cpu_features()
-    return levels[-1:] if all(features.get(name) for name in FEATURES_OF_V3) else levels[:1]
+    return {name for name, has in binding.get_host_cpu_features().items() if has}
 
 
-def inputs_hash(kinds_file: Path, check_sources: bool) -> str:
+def inputs_hash(kinds_file: Path, check_sources: bool, least: int) -> str:
     """Return a hash of all that the library is made from."""
     levels = " ".join(level[0] for level in levels_to_compile(check_sources))
-    files = [*(ROOT / "src" / "preflow").rglob("*.py"), *HERE.iterdir(), kinds_file]
-    digest = hashlib.sha256(
-        f"{check_sources} {levels} {version('numba')} {version('llvmlite')} {_compiler()}".encode()
-    )
+    files = [*(ROOT / "src" / "preflow").rglob("*.py"), *HERE.glob("*.*"), kinds_file]
+    digest = hashlib.sha256(f"{check_sources} {least} {levels} {NUMBA} {_compiler()}".encode())
     for file in sorted(file for file in files if file.is_file()):
         digest.update(f"{file.name} ".encode() + hashlib.sha256(file.read_bytes()).digest())
     return digest.hexdigest()
+
+
+def is_current(
+    library: Path, check_sources: bool, least: int, kinds_file: Path = KINDS, folder: Path | None = None
+) -> bool:
+    """Return whether a library has the kinds with at least `least` stars; it may have more."""
+    stamp = stamp_of(library, folder)
+    if not (library.exists() and stamp.exists()):
+        return False
+    inputs = {f"{inputs_hash(kinds_file, check_sources, stars)} {library}" for stars in range(least + 1)}
+    return stamp.read_text(encoding="utf-8") in inputs
+
+
+def stamp_of(library: Path, folder: Path | None = None) -> Path:
+    """Return the file that says what a library was made from; `folder` is that of its objects, if given."""
+    return (folder or ROOT / "build") / f"{library.parent.name}-{library.name}.inputs"
 
 
 def link(tables: str, objects: list[Path], folder: Path, check_sources: bool, library: Path) -> None:
@@ -312,6 +356,8 @@ def obstacle(numba_comes_later: bool = False) -> str | None:
         return "Python's headers are not installed"
     if not numba_comes_later and find_spec("numba") is None:
         return "Numba is not installed"
+    if not numba_comes_later and version("numba") != NUMBA:
+        return f"Numba is {version('numba')}, and the build needs {NUMBA}"
     return None
 
 
@@ -320,8 +366,9 @@ def build(
     check_sources: bool,
     library: Path,
     kinds_file: Path = KINDS,
-    folder: Path = OBJECTS,
+    folder: Path | None = None,
     forget: bool = False,
+    least: int = 0,
 ) -> None:
     """Compile what has changed and link the library, unless it is up to date.
 
@@ -335,71 +382,164 @@ def build(
         The library to write.
     kinds_file : path
         Has a line for each kernel and kind of arguments.
-    folder : path
-        Keeps bitcode and objects.
+    folder : path, optional
+        Keeps bitcode and objects. Default: one among the user's caches.
     forget : bool
         Whether kinds that cannot be compiled any more are taken out of the file. Otherwise they end the build
         of a wheel, and stay with Numba in a source tree.
+    least : int
+        Kinds with fewer stars are left to Numba.
     """
     os.environ["PREFLOW_NATIVE"] = "0"  # kernels of Numba, not those of an earlier library
     sys.path.insert(0, str(ROOT / "src"))
     os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
-    folder.mkdir(parents=True, exist_ok=True)
-    stamp = folder / f"{library.parent.name}-{library.name}.inputs"
-    inputs = f"{inputs_hash(kinds_file, check_sources)} {library}"
-    if library.exists() and stamp.exists() and stamp.read_text(encoding="utf-8") == inputs:
-        return
-    levels = levels_to_compile(check_sources)
-    kinds = dict(sorted(read_kinds(kinds_file).items()))
-    print("compiling what has changed in the kernels: at most eight CPU minutes", flush=True)
-    start = time.perf_counter()
-    functions: list[Function] = []
-    hashes: dict[str, str] = {}
-    with ProcessPoolExecutor(jobs) as pool:
+    stamp = stamp_of(library, folder)
+    stamp.parent.mkdir(parents=True, exist_ok=True)
+    with alone(stamp.with_suffix(".lock")):
+        if is_current(library, check_sources, least, kinds_file, folder):
+            return
+        folder = folder or kept_objects()
+        folder.mkdir(parents=True, exist_ok=True)
+        kinds = dict(sorted(read_kinds(kinds_file, least).items()))
+        print(f"compiling what has changed in {STARS[least]}", flush=True)
+        start = time.perf_counter()
+        compiled = compile_all(kinds, jobs, levels_to_compile(check_sources), folder, start)
+        report_refused(compiled.refused, kinds_file, forget, check_sources)
+        stamp.unlink(missing_ok=True)
+        suffixes = [level[0] for level in levels_to_compile(check_sources)]
+        tables = table(compiled.functions, compiled.hashes, suffixes)
+        link(tables, compiled.objects, stamp.parent, check_sources, library)
+        if not compiled.refused:
+            inputs = f"{inputs_hash(kinds_file, check_sources, least)} {library}"
+            write_at_once(stamp, inputs.encode())
+        remove_old(folder)
+    print(
+        f"{len(kinds)} kernels, {len(compiled.objects)} functions, {'; '.join(suffixes)}: "
+        f"{time.perf_counter() - start:.0f} s, {library.stat().st_size / 2**20:.1f} MiB",
+        flush=True,
+    )
+
+
+class Compiled(NamedTuple):
+    """What all processes have compiled; `refused` has the reasons why kinds were not, by line of the file."""
+
+    functions: list[Function]
+    hashes: dict[str, str]
+    objects: list[Path]
+    refused: dict[str, str]
+
+
+def compile_all(
+    kinds: dict[str, dict[str, list[str]]],
+    jobs: int,
+    levels: tuple[tuple[str, str, str], ...],
+    folder: Path,
+    start: float,
+) -> Compiled:
+    """Translate kernels and emit objects in several processes."""
+    found = Compiled([], {}, [], {})
+    with ProcessPoolExecutor(jobs, initializer=end_with_parent) as pool:
         waiting = [
             pool.submit(translate_all, [(name, kinds[name], folder) for name in names])
             for names in batches(kinds, jobs)
         ]
         # Behind the translations: no process has nothing to do until all are done.
         emitting: dict[str, list[Future[Path]]] = {}
-        refused: dict[str, str] = {}
         done = 0
         for each in as_completed(waiting):
-            for kernel, found in each.result():
-                functions += found.functions
-                if found.functions:
-                    hashes |= found.hashes
-                for kind, reason in found.refused.items():
-                    refused.update((f"{kernel} {call}", reason) for call in kinds[kernel][kind])
-                for function in found.functions:
+            for kernel, translated in each.result():
+                found.functions.extend(translated.functions)
+                if translated.functions:
+                    found.hashes.update(translated.hashes)
+                for kind, reason in translated.refused.items():
+                    found.refused.update((f"{kernel} {call}", reason) for call in kinds[kernel][kind])
+                for function in translated.functions:
                     work = [(function.symbol, level, folder) for level in levels]
                     emitting[function.symbol] = [pool.submit(emit, item) for item in work]
                 done += 1
             _progress("translating kernels", done, len(kinds), start)
-        for line, reason in refused.items():
-            print(f"cannot be compiled: {line}\n    {reason[:500]}", file=sys.stderr)
-        if forget:
-            lines = kinds_file.read_text(encoding="utf-8").splitlines()
-            kept = [line for line in lines if line not in refused]
-            kinds_file.write_text("\n".join(kept) + "\n", encoding="utf-8")
-        elif refused:
-            message = "these kernels have changed since their kinds were recorded: run make kinds"
-            if not check_sources:
-                sys.exit(message)
-            print(message, file=sys.stderr)
-        symbols = sorted(emitting)
-        objects = []
-        for symbol in symbols:
-            objects += [emitted.result() for emitted in emitting[symbol]]
-            _progress("compiling functions", len(objects), len(symbols) * len(levels), start)
-    stamp.unlink(missing_ok=True)
-    link(table(functions, hashes, [level[0] for level in levels]), objects, folder, check_sources, library)
-    if not refused:
-        stamp.write_text(inputs, encoding="utf-8")
-    print(
-        f"{len(kinds)} kernels for {len(symbols)} kinds of arguments and {len(levels)} levels of CPUs in "
-        f"{time.perf_counter() - start:.0f} s: {library.stat().st_size / 2**20:.1f} MiB"
-    )
+        for symbol in sorted(emitting):
+            found.objects.extend(emitted.result() for emitted in emitting[symbol])
+            _progress("compiling functions", len(found.objects), len(emitting) * len(levels), start)
+    return found
+
+
+def report_refused(refused: dict[str, str], kinds_file: Path, forget: bool, check_sources: bool) -> None:
+    """Say which kinds cannot be compiled any more; take them out of the file, or end the build of a wheel."""
+    for line, reason in refused.items():
+        print(f"cannot be compiled: {line}\n    {reason[:500]}", file=sys.stderr)
+    if forget:
+        lines = kinds_file.read_text(encoding="utf-8").splitlines()
+        kept = [line for line in lines if line.lstrip("* ") not in refused]
+        kinds_file.write_text("\n".join(kept) + "\n", encoding="utf-8")
+    elif refused:
+        message = "these kernels have changed since their kinds were recorded: run make kinds"
+        if not check_sources:
+            sys.exit(message)
+        print(message, file=sys.stderr)
+
+
+# --- files and processes ---------------------------------------------------------------------------------
+
+
+def kept_objects() -> Path:
+    """Return the folder of bitcode and objects: among the user's caches, in the tree if that is not safe."""
+    from preflow.kernels.cache_folder import cache_directory, check_folder, make_private
+
+    try:
+        folder = cache_directory() / "objects"
+        make_private(folder)
+        check_folder(folder)
+        if not os.access(folder, os.W_OK):
+            raise OSError(f"{folder} cannot be written")
+    except OSError as error:
+        print(f"objects are kept in this tree only: {error}", flush=True)
+        folder = ROOT / "build" / "objects"
+    return folder
+
+
+def remove_old(folder: Path) -> None:
+    """Remove bitcode and objects that no build has used for a long time."""
+    oldest = time.time() - DAYS * 24 * 3600
+    for file in folder.iterdir():
+        if file.stat().st_mtime < oldest:
+            file.unlink(missing_ok=True)
+
+
+def write_at_once(path: Path, content: bytes) -> None:
+    """Write a file that other processes see whole or not at all."""
+    partial = path.with_name(f"{path.name}.{os.getpid()}")
+    partial.write_bytes(content)
+    partial.replace(path)
+
+
+def end_with_parent() -> None:
+    """Let this process end soon after its parent has, whatever ended that: nobody waits for its work."""
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+@contextmanager
+def alone(path: Path) -> Iterator[None]:
+    """Wait until no other process builds the same library."""
+    from filelock import FileLock, Timeout
+
+    lock = FileLock(path)
+    try:
+        lock.acquire(timeout=0.1)
+    except Timeout:
+        print("another build of this tree is running: waiting for it", flush=True)
+        lock.acquire()
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 _said = [0.0]
@@ -423,7 +563,10 @@ def main() -> None:
     parser.add_argument(
         "--kinds", type=Path, default=KINDS, help="a line for each kernel and kind of arguments"
     )
-    parser.add_argument("--objects", type=Path, default=OBJECTS, help="a folder of bitcode and objects")
+    parser.add_argument(
+        "--stars", type=int, default=0, choices=range(len(STARS)), help="leave kinds with fewer to Numba"
+    )
+    parser.add_argument("--objects", type=Path, help="a folder of bitcode and objects")
     parser.add_argument(
         "--forget", action="store_true", help="take kinds that cannot be compiled any more out of the list"
     )
@@ -433,10 +576,22 @@ def main() -> None:
     if reason is not None:
         print(f"the kernels are not compiled ahead of time: {reason}; Numba compiles them on first use")
         sys.exit(int(options.check))
-    if not options.check:
+    if options.check:
+        return
+    end_with_parent()
+    try:
         build(
-            options.jobs, not options.wheel, options.library, options.kinds, options.objects, options.forget
+            options.jobs,
+            not options.wheel,
+            options.library,
+            options.kinds,
+            options.objects,
+            options.forget,
+            options.stars,
         )
+    except KeyboardInterrupt:
+        print("stopped: the next build goes on from what is compiled", flush=True)
+        os._exit(130)  # waits for no other process; they end by themselves
 
 
 if __name__ == "__main__":

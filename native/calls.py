@@ -2,6 +2,7 @@
 
     python native/calls.py            # make all calls; say which fail, and which kernels the library lacks
     python native/calls.py --record   # add those to kinds.txt; Numba compiles them, which takes minutes
+    python native/calls.py --stars    # give stars in kinds.txt to those that calls without a method reach
 
 Kinds depend on data: on dtypes, but also on the largest degree (ranks of arcs are uint8, uint16 or uint32),
 on warm starts, on views and on the number of threads. Instances are as small as these allow.
@@ -17,6 +18,8 @@ import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import product
+from pathlib import Path
+from runpy import run_path
 from typing import Any
 from unittest.mock import patch
 
@@ -32,8 +35,9 @@ from preflow.graph import recognised_grid, residual
 from preflow.graph.undirected import EDGES_FOR_THREADS
 from preflow.gridcut import cuda_hybrid as grid_hybrid
 from preflow.gridcut import policy as grid_policy
+from preflow.kernels import kernel
 from preflow.kernels.bfs import distances_to_sink
-from preflow.kernels.kinds import KINDS
+from preflow.kernels.kinds import KINDS, recorded
 from preflow.maxflow import cuda_hybrid
 from preflow.maxflow import policy as flow_policy
 from preflow.maxflow.contraction import arcs_of, without_cycles
@@ -50,10 +54,9 @@ Call = tuple[str, Callable[[], Any]]
 rng = np.random.default_rng(0)
 
 
-def placements(problem: str, auto: bool = False) -> Iterator[tuple[str, int]]:
-    """Yield the methods of a problem on the CPU, each with the numbers of threads to try."""
-    if auto:
-        yield from (("auto", 1), ("auto", 2))
+def placements(problem: str) -> Iterator[tuple[str, int]]:
+    """Yield "auto" and the methods of a problem on the CPU, each with the numbers of threads to try."""
+    yield from (("auto", 1), ("auto", 2))
     for method in preflow.methods(problem):
         if method.device == "cpu":
             yield from ((method.name, threads) for threads in ((1, 2) if method.parallel else (1,)))
@@ -181,7 +184,7 @@ def flows() -> Iterator[Call]:
     """Yield calls of max_flow and min_cut."""
     for capacities, both, arcs in product(CAPACITIES, (False, True), (1, 150_000)):
         network = random_network(12, 40, capacities, both)
-        for method, threads in placements("max_flow", auto=True):
+        for method, threads in placements("max_flow"):
             given = {"method": method, "threads": threads}
             yield (
                 f"max_flow {capacities} both={both} {given}",
@@ -288,7 +291,7 @@ def grids() -> Iterator[Call]:
         for number, form in product(neighbours[shape], ("one", "symmetric", "both ways")):
             rows = (number // 2 if form == "symmetric" else number, *shape)
             neighbor = 20 * factor if form == "one" else rng.integers(0, 30, rows) * factor
-            for method, threads in placements("grid_cut", auto=True):
+            for method, threads in placements("grid_cut"):
                 given: dict[str, Any] = {"connectivity": number, "method": method, "threads": threads}
                 what = f"grid_cut {shape} {kind} {form} {given}"
                 yield what, partial(cut_and_cut_again, source, sink, neighbor, **given)
@@ -372,7 +375,12 @@ def general_matchings() -> Iterator[Call]:
 
 def matched(graph: Any, given: dict[str, Any]) -> None:
     """Solve a matching, unless the method is for the other kind of graphs, and verify it."""
-    (method,) = (each for each in preflow.methods("matching") if each.name == given["method"])
+    methods = {each.name: each for each in preflow.methods("matching")}
+    method = methods.get(given["method"])
+    if method is None:  # "auto" takes both kinds
+        for each in (graph, graph[:2]):
+            verified(preflow.matching, each, **given)
+        return
     if method.approximate:
         if len(given) == 2:
             preflow.matching(graph if graph[2] is not None else graph[:2], **given).verify()
@@ -407,7 +415,7 @@ def assignments() -> Iterator[Call]:
     for (name, cost), extra in product(costs.items(), extras):
         if "infinite" in name and "maximize" in extra:
             continue
-        for method, threads in placements("linear_assignment", auto=True):
+        for method, threads in placements("linear_assignment"):
             given = {"method": method, "threads": threads, **extra}
             yield (
                 f"linear_assignment {name} {given}",
@@ -450,7 +458,7 @@ def min_cost_flows() -> Iterator[Call]:
         dear = preflow.CostNetwork.from_arrays(tail, head, cost=np.maximum(cost, 0) * 0.1)
         rounded = preflow.CostNetwork.from_arrays(tail, head, capacity=capacity * 0.1, cost=cost * 0.1)
         networks = {"integers": limited, "endless": endless, "float costs": dear, "floats": rounded}
-        for method, threads in placements("min_cost_flow", auto=True):
+        for method, threads in placements("min_cost_flow"):
             given = {"method": method, "threads": threads}
             for kind, network in networks.items():
                 yield (
@@ -496,7 +504,7 @@ def transports() -> Iterator[Call]:
             "points": preflow.PointCosts(rng.random((n, 2)), rng.random((m, 2))),
         }
         # Prices are smoothed with four threads or more.
-        tried = (*placements("transport", auto=True), ("multicore-cost-scaling", 4))
+        tried = (*placements("transport"), ("multicore-cost-scaling", 4))
         for (kind, given), (method, threads) in product(costs.items(), tried):
             named = {"method": method, "threads": threads}
             yield (
@@ -609,26 +617,61 @@ def run(parts: list[str]) -> int:
     return failed
 
 
+def reached(make_calls: Callable[[], Any]) -> set[str]:
+    """Return the kinds that calls reach."""
+    lines: set[str] = set()
+
+    def call(self: Any, *arguments: Any, **named: Any) -> Any:
+        lines.add(f"{self.name} {kernel.native.kind(arguments)}")
+        return kernel.native.Entry.__call__(self, *arguments, **named)
+
+    with patch.object(kernel.Kernel, "__call__", call):
+        make_calls()
+    return lines
+
+
+def demo() -> None:
+    """Do what ``make demo`` does."""
+    example = Path(__file__).resolve().parents[1] / "examples" / "segment_photograph.py"
+    with tempfile.TemporaryDirectory() as folder, patch.object(sys, "argv", [str(example), "--out", folder]):
+        run_path(str(example), run_name="__main__")
+
+
 def main() -> None:
-    """Make the calls; record the kinds that the library lacks."""
+    """Make the calls; record the kinds that the library lacks, or give stars."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("parts", nargs="*", choices=[*PARTS, []], help="default: all")
     parser.add_argument("--record", action="store_true")
+    parser.add_argument("--stars", action="store_true")
     options = parser.parse_args()
+    parts = options.parts or list(PARTS)
+    stars = {f"{name} {kind}": count for name, kind, count in recorded()}
+    if options.stars:
+        with patch.object(preflow, "methods", lambda problem: ()):
+            usual = reached(partial(run, parts))
+        of_demo = reached(demo)
+        write({line: (line in usual | of_demo) + (line in of_demo) for line in stars})
+        print(f"{len(usual)} of {len(stars)} kinds are usual, {len(of_demo)} are those of the demo")
+        return
     with tempfile.NamedTemporaryFile(mode="r", suffix=".txt") as misses:
         os.environ["PREFLOW_MISSES"] = misses.name
-        failed = run(options.parts or list(PARTS))
+        failed = run(parts)
         lacking = set(misses.read().splitlines())
     print(f"{len(lacking)} kinds are not in the library")
     if options.record:
-        known = set(KINDS.read_text(encoding="utf-8").splitlines())
-        KINDS.write_text("\n".join(sorted(known | lacking)) + "\n", encoding="utf-8")
+        write(dict.fromkeys(lacking, 0) | stars)
     else:
         for line in sorted(lacking):
             print(line)
     sys.exit(failed > 0 or (bool(lacking) and not options.record))
+
+
+def write(stars: dict[str, int]) -> None:
+    """Write the file of kinds, each with its number of stars."""
+    lines = [f"{'*' * count} {line}".lstrip() for line, count in sorted(stars.items())]
+    KINDS.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

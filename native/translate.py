@@ -7,6 +7,7 @@ strides, of a tuple its members, of a number its value.
 
 from __future__ import annotations
 
+import gc
 from typing import Any
 
 #: Results of a kernel that dispatch.c has room for.
@@ -29,12 +30,36 @@ def keep_numba_from_emitting() -> None:
     def add_overload(self: Any, compiled: Any) -> None:
         self.overloads[tuple(compiled.signature.args)] = compiled
 
+    _keep_types_of_calls()
+    gc.disable()  # it takes a fifth of the time, and the processes end soon
     codegen.JITCodeLibrary.finalize = finalize
     cpu.CPUContext.get_executable = lambda self, library, described, environment: object()
     dispatcher.Dispatcher.add_overload = add_overload  # type: ignore
     jit.OPTIONS.update(no_cpython_wrapper=True, no_cfunc_wrapper=True)
     jit._KernelCache.load_overload = lambda self, signature, context: None  # type: ignore
     jit._KernelCache.save_overload = lambda self, signature, data: None  # type: ignore
+
+
+def _keep_types_of_calls() -> None:
+    """Let Numba find the type of a built-in operation once for each kind of arguments, not at each use.
+
+    It tries all forms of the operation at each use, a fifth of the time of a translation.
+    """
+    from numba.core.types import functions
+
+    find = functions.BaseFunction.get_call_type
+    found: dict[Any, Any] = {}
+
+    def get_call_type(self: Any, context: Any, args: Any, kws: Any) -> Any:
+        if kws:
+            return find(self, context, args, kws)
+        # The type of the function is kept as well, so that no other one gets its identity.
+        key = (id(self), args)
+        if key not in found:
+            found[key] = self, find(self, context, args, kws)
+        return found[key][1]
+
+    functions.BaseFunction.get_call_type = get_call_type  # type: ignore[method-assign]
 
 
 class _Words:

@@ -36,7 +36,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """
     folder = tmp_path_factory.mktemp("wheel")
     build = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "-w", folder, ROOT]
-    subprocess.run(build, check=True, env={**os.environ, "PREFLOW_ONE_LEVEL": "1"})
+    subprocess.run(build, check=True, env={**os.environ, "PREFLOW_KINDS": "all"})
     (path,) = folder.glob("*.whl")
     return path
 

@@ -104,7 +104,14 @@ def test_help_lists_commands_and_exit_codes() -> None:
 
 
 def test_version() -> None:
-    assert succeed("--version").strip() == f"preflow {preflow.__version__}"
+    """Of a clone it has the commit, so that an upgrade can be seen."""
+    first = succeed("--version").splitlines()[0]
+    assert re.fullmatch(rf"preflow {re.escape(preflow.__version__)}(\+\d+\.g[0-9a-f]{{8}})?", first)
+
+
+def test_version_says_that_kernels_are_not_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("preflow.kernels.kernel.native", None)
+    assert "Numba compiles each at its first use" in succeed("--version")
 
 
 @pytest.mark.parametrize(

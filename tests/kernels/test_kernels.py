@@ -28,8 +28,9 @@ from preflow.graph.residual import ResidualNetwork, build_residual
 from preflow.kernels import kernel as kernel_module
 from preflow.kernels.atomics import relaxed_load
 from preflow.kernels.bfs import distances_to_sink
+from preflow.kernels.cache_folder import cache_directory
 from preflow.kernels.clock import now
-from preflow.kernels.jit import _Messages, cache_directory
+from preflow.kernels.jit import _Messages
 from preflow.kernels.kernel import PACKAGE, kernel, source_hash
 from tests.support.strategies import SmallProblem, small_problems
 

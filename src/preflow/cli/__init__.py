@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib.metadata import PackageNotFoundError, version
+
 import click
 
 from .. import __version__
@@ -22,8 +24,31 @@ from .session import ErrorReportingGroup, interrupts, prepare_streams
 from .transport import transport
 
 
+def _print_version(context: click.Context, parameter: click.Parameter, wanted: bool) -> None:
+    """Print the version, and whether the kernels are compiled."""
+    if not wanted:
+        return
+    from ..kernels.kernel import native
+
+    try:
+        number = version("preflow")
+    except PackageNotFoundError:  # a source tree on the path
+        number = __version__
+    click.echo(f"preflow {number}")
+    if native is None:
+        click.echo("The kernels are not compiled: Numba compiles each at its first use.")
+    context.exit()
+
+
 @click.group(cls=ErrorReportingGroup)
-@click.version_option(__version__, message="preflow %(version)s")
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_version,
+    help="Show the version and exit.",
+)
 def app() -> None:
     """Flows, cuts, matching, assignment and transport, fast and proved.
 

@@ -1,13 +1,15 @@
 """The kinds of arguments for which kernels are compiled: ``kinds.txt`` has a line for each, "kernel kind".
 
-``native/calls.py`` records them from public calls, and ``native/build.py`` compiles them into the library.
-:func:`preflow.warm_up` compiles those that the library lacks into the cache. The module ``kernel``
-describes the text of a kind.
+Every installation compiles the kinds with a star before them, which calls without a method reach; ``make
+demo`` those with two; only the wheels of a release have compiled kernels for all. ``native/calls.py`` records
+them from public calls, and ``native/build.py`` compiles them into the library. :func:`preflow.warm_up`
+compiles those that the library lacks into the cache. The module ``kernel`` describes the text of a kind.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 
@@ -15,6 +17,13 @@ from ..arrays import Untyped
 
 KINDS = Path(__file__).with_name("kinds.txt")
 CLASS_NAME = re.compile(r"(?:<([\w.]+)>)?\(")
+
+
+def recorded(path: Path | None = None) -> Iterator[tuple[str, str, int]]:
+    """Yield the name of a kernel, a kind, and its number of stars, for each line of a file."""
+    for line in (path or KINDS).read_text(encoding="utf-8").splitlines():
+        name, _, kind = line.lstrip("* ").partition(" ")
+        yield name, kind, line.count("*", 0, 2)
 
 
 def types_of(kind: str) -> list[Untyped]:

@@ -15,7 +15,7 @@ from queue import Empty, SimpleQueue
 
 from ..errors import InvalidInputError, MissingDependencyError
 from .kernel import PACKAGE, PLAIN, sources_of
-from .kinds import KINDS, types_of
+from .kinds import recorded, types_of
 
 logger = logging.getLogger("preflow")
 
@@ -97,14 +97,13 @@ def lacking(problems: tuple[str, ...]) -> Work:
     packages = {PACKAGES[problem] for problem in problems or PACKAGES}
     files = sources_of(*(file for package in packages for file in (PACKAGE / package).rglob("*.py")))
     work: Work = {}
-    for line in KINDS.read_text(encoding="utf-8").splitlines():
-        name, _, kind = line.partition(" ")
+    for name, kind, _ in recorded():
         module, _, attribute = name.partition(":")
         path = Path(PACKAGE.parent, *module.split("."))
         if not PLAIN and (path.with_suffix(".py") in files or path / "__init__.py" in files):
             kernel = getattr(import_module(module), attribute)
             if kind.encode() not in getattr(kernel, "functions", {}):
-                work.setdefault(module, []).append(line)
+                work.setdefault(module, []).append(f"{name} {kind}")
     return work
 
 
