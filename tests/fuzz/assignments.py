@@ -261,7 +261,7 @@ def check_item(case: Case, result: Any, index: int, item: Any, size: int, least:
     require(gap is None or Fraction(gap) <= stated + LEAST, "a gap past the statement", str(gap))
     allowed = rounding * used + Fraction(beyond, 1 << (shift + WORSE))
     require(worse <= max(allowed, LEAST), "pairs that are not the best", f"{value}, by {float(worse):.3g}")
-    small = max(SMALL_GAP * Fraction(used, 1 << shift), rounding * beyond, LEAST)
+    small = max(Fraction(SMALL_GAP) * Fraction(used, 1 << shift), rounding * beyond, LEAST)
     require(gap <= small, "a gap that is not small", f"{value} within {gap}")
 
 

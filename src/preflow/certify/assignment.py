@@ -16,6 +16,7 @@ be as close to the total as :func:`gap_is_close` says.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -318,8 +319,8 @@ def proved_gap(
 
 def gap_is_close(gap: float, chosen: Array, prices: int) -> bool:
     """Return whether a gap is that of an optimal answer with these costs, proved by so many prices."""
-    size = accurate_sum(np.abs(chosen))
-    return math.isfinite(size) and is_close(gap, size, TERMS * prices)
+    size = min(accurate_sum(np.abs(chosen)), sys.float_info.max)
+    return is_close(gap, size, TERMS * prices)
 
 
 def _within_range(

@@ -276,7 +276,7 @@ def power_above(number: Fraction) -> int:
     Examples
     --------
     >>> power_above(Fraction(1)), power_above(Fraction(3, 16))
-    (1, -1)
+    (1, -2)
     """
     return number.numerator.bit_length() - number.denominator.bit_length() + 1
 
@@ -398,8 +398,7 @@ def distance(value: float, total: int, exponent: int) -> float:
 
     Examples
     --------
-    >>> distance(2.5, 5, 1), distance(2.5, 5 * 2**60 + 1, 61) > 0
-    (0.0, True)
+    >>> distance(2.5, 5, 1), distance(2.5, 5 * 2**60 + 1, 61) > 0, distance(0.0, 1, 2000)
+    (0.0, True, 5e-324)
     """
-    difference = abs(Fraction(value) - Fraction(total) / Fraction(2) ** exponent)
-    return float(difference) * (1 + 2.0**-50)
+    return rounded_up(abs(Fraction(value) - Fraction(total) / Fraction(2) ** exponent))

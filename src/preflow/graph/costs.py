@@ -254,7 +254,7 @@ class SparseCosts(HostCosts):
         """Return the costs of pairs; infinite where they are not allowed."""
         keys = self.row * self.num_columns + self.column
         wanted = np.asarray(rows) * self.num_columns + np.asarray(columns)
-        if len(keys) == 0:
+        if len(keys) == 0 < len(wanted):
             return np.full(len(wanted), np.inf)
         place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
         found = keys[place] == wanted

@@ -176,7 +176,9 @@ class JobAssignment(DrawnResult):
         slack = 0.0
         if cost.dtype.kind == "f":
             terms = float(np.abs(self.price) @ self.needs + np.abs(self.rent) @ self.limit)
-            slack = self.result.gap + ROUNDING * (terms + float(np.abs(below).sum()))
+            # A pair that its prices make cheaper than 0 may do so by their rounding.
+            sizes = np.abs(cost) + self.rent[worker] + np.abs(self.price[job])
+            slack = self.result.gap + ROUNDING * (terms + float(sizes[below < 0].sum()))
         if not (self.rent >= 0).all() or not abs(self.cost - bound) <= slack:
             raise VerificationError(f"the prices prove a cost of {bound}, not {self.cost}")
 
