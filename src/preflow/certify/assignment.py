@@ -459,10 +459,7 @@ def _blocks(side: Side) -> Iterator[Block]:
         if side.stop is not None and side.stop[0]:
             raise StoppedError
         rows = slice(begin, min(begin + step, n))
-        values = (
-            costs.block(rows.start, rows.stop) if isinstance(costs, PointCosts) else costs.values[0, rows]
-        )
-        yield Block(rows, sign * _wide(values))
+        yield Block(rows, sign * _wide(costs.block(rows.start, rows.stop)))
 
 
 def _check_prices(side: Side, own: Array, other: Array, tolerance: Number) -> None:

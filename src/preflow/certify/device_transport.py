@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 from ..arrays import AnyArray, Array
 from ..errors import VerificationError
 from ..graph.device.costs import DeviceCosts
+from ..graph.network import INT64_MAX
 from ..graph.scaling import accepted_gap
 from .exact import times_powers
-from .transport import INT64_MAX, MARGIN, TINY, UNIT
+from .transport import MARGIN, TINY, UNIT
 
 SOURCE = Path(__file__).with_suffix(".cu")
 #: Threads of a block.

@@ -231,7 +231,7 @@ def exact_total(values: Array) -> Fraction:
     True
     """
     if values.dtype.kind != "f":
-        return Fraction(int(exact_sum(values)) if len(values) else 0)
+        return Fraction(int(exact_sum(values)))
     terms: list[float] = values.tolist()
     total = Fraction(0)
     try:
@@ -391,14 +391,3 @@ def times_powers(values: Array, exponents: NDArray[np.int64]) -> NDArray[np.floa
         return rows * np.ldexp(1.0, powers)
     found: NDArray[np.float64] = np.ldexp(rows, powers)
     return found
-
-
-def distance(value: float, total: int, exponent: int) -> float:
-    """Return by how much `value` differs from `total` divided by two to `exponent`, rounded up.
-
-    Examples
-    --------
-    >>> distance(2.5, 5, 1), distance(2.5, 5 * 2**60 + 1, 61) > 0, distance(0.0, 1, 2000)
-    (0.0, True, 5e-324)
-    """
-    return rounded_up(abs(Fraction(value) - Fraction(total) / Fraction(2) ** exponent))

@@ -191,7 +191,7 @@ def dual_bound(network: CostNetwork, supply: Array, potentials: Array) -> int | 
     cheap = negative & endless
     if cheap.any():
         limit = flow_limit(network, supply)
-        bound += _sum(reduced[cheap]) * limit + exact_dot(reduced[cheap], lower[cheap])
+        bound += exact_sum(reduced[cheap]) * limit + exact_dot(reduced[cheap], lower[cheap])
     finite = negative & ~endless
     bound += exact_dot(reduced[finite], _whole(upper[finite]))
     return bound + exact_dot(reduced[~negative], lower[~negative])
@@ -533,10 +533,6 @@ def _checked_whole(amounts: Array) -> Array:
         bad = int((amounts != np.rint(amounts)).argmax())
         raise VerificationError(f"arc {bad} carries {amounts[bad]}, and all supplies and bounds are integers")
     return amounts.astype(np.int64)
-
-
-def _sum(values: Array) -> int | float:
-    return exact_sum(values) if len(values) else 0
 
 
 def _balances(network: CostNetwork, supply: Array, flow: Array) -> list[Array]:

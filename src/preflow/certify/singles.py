@@ -103,7 +103,7 @@ def _pair_excess(costs: HostCostsOfPairs, sign: int, u: Array, v: Array) -> Arra
     step = max(1, CHUNK // max(m, 1))
     for begin in range(0, n if m else 0, step):
         rows = slice(begin, begin + step)
-        given = costs.block(begin, begin + step) if isinstance(costs, PointCosts) else costs.values[0, rows]
+        given = costs.block(begin, begin + step)
         values = sign * given.astype(np.int64 if given.dtype.kind == "i" else np.float64)
         found[rows] = excess(u[rows, None], v, values).max(axis=1)
     return found

@@ -30,6 +30,7 @@ from ..arrays import AnyArray, Array, Number
 from ..errors import CostOverflowError, VerificationError
 from ..graph.costs import DenseCosts, SparseCosts
 from ..graph.device.costs import DeviceCosts
+from ..graph.network import INT64_MAX, exact_sum
 from ..graph.point_costs import PointCosts
 from ..graph.scaling import is_close
 from ..parallel.pieces import run_pieces
@@ -40,7 +41,6 @@ from .fields import check_array, check_bounds, check_status, checked_number
 TransportCosts = DenseCosts | SparseCosts | PointCosts | DeviceCosts
 #: Costs that are read together.
 CHUNK = 1 << 20
-INT64_MAX = 2**63 - 1
 #: Float masses are rounded to integers whose sum has this number of bits.
 MASS_BITS = 60
 #: More than the relative rounding error of a sum or difference of two floats.
@@ -555,8 +555,9 @@ def check_plan(
         raise VerificationError("a mass is not positive")
     if len(np.unique(row * m + column)) < len(row):
         raise VerificationError("a pair appears twice")
-    if a.dtype.kind == "i" and not _sum(mass) == _sum(a) == _sum(b):
-        raise VerificationError(f"the plan moves {_sum(mass)} of masses that sum to {_sum(a)} and {_sum(b)}")
+    sums = [exact_sum(part) for part in (mass, a, b) if part.dtype.kind == "i"]
+    if len(set(sums)) > 1:
+        raise VerificationError(f"the plan moves {sums[0]} of masses that sum to {sums[1]} and {sums[2]}")
     with np.errstate(over="ignore", invalid="ignore"):
         total = max(float(a.sum(dtype=np.float64)), float(b.sum(dtype=np.float64)))
     for ends, wanted, name in ((row, a, "row"), (column, b, "column")):
@@ -570,11 +571,6 @@ def check_plan(
         if broken.any():
             worst = int(broken.argmax())
             raise VerificationError(f"{name} {worst} has {left[worst]} that the plan does not move")
-
-
-def _sum(values: Array) -> int:
-    """Return the exact sum of integers."""
-    return sum(values.tolist())
 
 
 def check_transport(

@@ -142,6 +142,10 @@ class DenseCosts(HostCosts):
         ]  # indexing with three arrays takes several times as long
         return picked
 
+    def block(self, begin: int, end: int, *, stride: int = 1) -> Array:
+        """Return the costs of some rows of the first item: see :meth:`PointCosts.block`."""
+        return self.values[0, begin:end:stride]
+
     def to_sparse(self) -> SparseCosts:
         """Return the pairs of the first item that are allowed."""
         values = self.values[0]

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import AnyArray, Array
 from ..certify.device_transport import proofs_on_device
-from ..certify.exact import distance, exact_dot, scaled_exactly, times_powers
+from ..certify.exact import exact_dot, rounded_up, scaled_exactly, times_powers
 from ..certify.transport import (
     CHUNK,
     Plan,
@@ -305,7 +305,8 @@ class TransportCall(Call[Any]):
         answer = proved(costs, given, plan, found, self.threads, exact=False)
         scaled = _exact_cost(costs, *given, found, exponent, answer.v)
         if scaled is not None and math.isfinite(answer.cost):
-            gap = distance(float(answer.cost), *scaled)
+            total, power = scaled
+            gap = rounded_up(abs(Fraction(answer.cost) - Fraction(total) / Fraction(2) ** power))
             answer = replace(answer, proof=answer.proof._replace(gap=gap, close=True))
         finished = True
         if not answer.close:

@@ -611,10 +611,7 @@ def _useful_pairs(
         if isinstance(costs, SparseCosts):
             i, j, values = costs.row, costs.column.astype(np.int64), costs.values
         else:
-            part = slice(begin, begin + step)
-            block = (
-                costs.block(begin, begin + step) if isinstance(costs, PointCosts) else costs.values[0, part]
-            )
+            block = costs.block(begin, begin + step)
             i, j = np.nonzero(np.isfinite(block))
             values, i = block[i, j], i + begin
         values = sign * values.astype(np.float64)
