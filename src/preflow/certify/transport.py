@@ -34,7 +34,16 @@ from ..graph.network import INT64_MAX, exact_sum
 from ..graph.point_costs import PointCosts
 from ..graph.scaling import is_close
 from ..parallel.pieces import run_pieces
-from .exact import as_integers, exact_dot, float_near, rounded_down, rounded_up, scaled_exactly, two_sum
+from .exact import (
+    as_floats,
+    as_integers,
+    exact_dot,
+    float_near,
+    rounded_down,
+    rounded_up,
+    scaled_exactly,
+    two_sum,
+)
 from .fields import check_array, check_bounds, check_status, checked_number
 
 #: What a transport problem takes as costs.
@@ -43,6 +52,8 @@ TransportCosts = DenseCosts | SparseCosts | PointCosts | DeviceCosts
 CHUNK = 1 << 20
 #: Float masses are rounded to integers whose sum has this number of bits.
 MASS_BITS = 60
+#: Bits of the sum of all rests where they are int64. What is taken back may be added to both sides.
+INTEGER_BITS = 58
 #: More than the relative rounding error of a sum or difference of two floats.
 UNIT = 2.0**-52
 #: More than the relative rounding error of sums of up to 2**40 numbers of one sign, and of products.
@@ -223,11 +234,11 @@ def _float_gap(
     sizes = np.abs(price.astype(np.float64))
     size = float(amount @ sizes)
     unsent = 0.0
-    for left, prices in zip(rest, (least, v), strict=True):
+    for left, prices in ((rest.rows, least), (rest.columns, v)):
         some = np.flatnonzero(left)
-        unsent += float(np.abs(left[some]) @ np.abs(prices[some].astype(np.float64)))
+        unsent += float(np.abs(rest.floats(left[some])) @ np.abs(prices[some].astype(np.float64)))
     beyond = cost_of_rest(costs, rest, plan, sizes)
-    if any(side.any() for side in rest):
+    if rest.rows.any() or rest.columns.any():
         beyond += len(v) * 5e-324  # what products lose at most
     if size < TINY and (sizes.any() or above.any() or beyond):
         return math.inf, beyond * MARGIN, size  # products lose bits
@@ -235,31 +246,64 @@ def _float_gap(
     return (total + unsent) * MARGIN + value, beyond * MARGIN + value, size
 
 
-def rests(a: Array, b: Array, plan: Plan) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-    """Return what a plan leaves of the masses of rows and of columns; None if floats do not hold it."""
+class Rests(NamedTuple):
+    """What a plan leaves of masses, less what it moves too much, exactly: integers over a power of two.
+
+    Attributes
+    ----------
+    rows, columns : ndarray of int64, or of Python integers
+        In sum equal.
+    exponent : int
+        Of the power of two.
+    """
+
+    rows: Array
+    columns: Array
+    exponent: int
+
+    def floats(self, whole: Array) -> NDArray[np.float64]:
+        """Return integers over the power of two as floats."""
+        if whole.dtype == object:
+            return as_floats(whole, self.exponent)
+        found: NDArray[np.float64] = np.ldexp(whole.astype(np.float64), -self.exponent)
+        return found
+
+
+def rests(a: Array, b: Array, plan: Plan) -> Rests | None:
+    """Return what a plan leaves of the masses; None if its masses are no multiples of the solver's unit."""
     row, column, mass = plan
     if a.dtype.kind == "i":
         sides = a.copy(), b.copy()
         np.subtract.at(sides[0], row, mass)
         np.subtract.at(sides[1], column, mass)
-        return sides[0].astype(np.float64), sides[1].astype(np.float64)
+        return Rests(*sides, 0)
     unit = mass_exponent(max(float(a.sum()), float(b.sum())))
     moved = None if unit is None else scaled_exactly(mass, unit)
     if unit is None or moved is None:
         return None
-    found = []
+    whole, parts = [], []
     for values, ends in ((a, row), (b, column)):
         scaled = np.ldexp(values, unit)
         if not np.array_equal(np.ldexp(scaled, -unit), values):
             return None
-        whole = np.rint(scaled)
-        left = whole.astype(np.int64)
+        nearest = np.rint(scaled)
+        left = nearest.astype(np.int64)
         np.subtract.at(left, ends, moved)
-        found.append(left + (scaled - whole))
-    surplus = math.fsum([*found[0].tolist(), *(-found[1]).tolist()])
+        whole.append(left)
+        parts.append(scaled - nearest)
+    # Most rests and their sums are multiples of a number that int64 has room for.
+    most = sum(float(np.abs(each).sum()) for each in (*whole, *parts))
+    exponent = INTEGER_BITS - math.frexp(most)[1]
+    small = [scaled_exactly(part, exponent) for part in parts]
+    if exponent >= 0 and small[0] is not None and small[1] is not None:
+        found: list[Array] = [(left << exponent) + part for left, part in zip(whole, small, strict=True)]
+    else:
+        large, exponent = as_integers(*parts)
+        found = [(left.astype(object) << exponent) + part for left, part in zip(whole, large, strict=True)]
+    surplus = int(found[0].sum()) - int(found[1].sum())
     raised, values = (found[1], b) if surplus > 0 else (found[0], a)
     raised[int(values.argmax())] += abs(surplus)
-    return np.ldexp(found[0], -unit), np.ldexp(found[1], -unit)
+    return Rests(found[0], found[1], unit + exponent)
 
 
 def mass_exponent(total: float) -> int | None:
@@ -270,12 +314,7 @@ def mass_exponent(total: float) -> int | None:
     return MASS_BITS - math.frexp(total)[1] if math.isfinite(total) else None
 
 
-def cost_of_rest(
-    costs: TransportCosts,
-    rest: tuple[NDArray[np.float64], NDArray[np.float64]],
-    plan: Plan,
-    used: NDArray[np.float64],
-) -> float:
+def cost_of_rest(costs: TransportCosts, rest: Rests, plan: Plan, used: NDArray[np.float64]) -> float:
     """Return what it costs, at most, to move what rounding left out of a plan, or moved too much.
 
     Rows and columns are served in turn. What would need a pair that is not allowed takes a path instead, on
@@ -283,48 +322,41 @@ def cost_of_rest(
     them exactly, and they stay where they are. `used` has the sizes of the costs of the plan's pairs.
     """
     row, column, mass = plan
-    left, right = rest[0].copy(), rest[1].copy()
+    left, right = rest.rows.copy(), rest.columns.copy()
     if not left.any() and not right.any():
         return 0.0
     # What was moved too much is taken back from the pair with the most mass.
-    order, taken, total = np.argsort(mass), np.zeros(len(mass)), 0.0
+    order, taken, total = np.argsort(mass), np.zeros(len(mass), dtype=left.dtype), 0.0
     for side, ends, others, other_ends in ((left, row, right, column), (right, column, left, row)):
         of_vertex = np.zeros(len(side), dtype=np.int64)
         of_vertex[ends[order]] = order
         over = np.flatnonzero(side < 0)
         pairs, amount = of_vertex[over], -side[over]
         np.add.at(taken, pairs, amount)
-        total += float(used[pairs] @ amount)
+        total += float(used[pairs] @ rest.floats(amount))
         np.add.at(others, other_ends[pairs], amount)
         side[over] = 0
-    if not (taken <= mass).all():
+    if not (rest.floats(taken) <= mass).all():
         return math.inf
     path, rows, columns = len(left) + len(right), np.flatnonzero(left), np.flatnonzero(right)
     sums = np.cumsum(left[rows]), np.cumsum(right[columns])
-    sent, arriving = (float(part[-1]) if len(part) else 0.0 for part in sums)
-    if abs(sent - arriving) > path * UNIT * sent:
-        return math.inf  # floats do not hold the rest of the largest mass
     detour = 0.0
     if len(rows) and len(columns):
         meet = np.union1d(*sums)
         first, second = (np.minimum(np.searchsorted(part, meet), len(part) - 1) for part in sums)
         price = np.abs(costs_of_pairs(costs, 0, rows[first], columns[second]).astype(np.float64))
-        amount = np.diff(meet, prepend=0.0)
+        amount = rest.floats(np.diff(meet, prepend=0))
         direct = np.isfinite(price)
-        # Sums of small and of large masses are rounded.
         total += float(price[direct] @ amount[direct])
-        total += path * UNIT * sent * float(price[direct].max(initial=0))
         detour = float(amount[~direct].sum())
     if detour > 0 and not _is_stuck(costs, rest, plan):
         total += path * _largest_cost(costs) * detour
     return total
 
 
-def _is_stuck(
-    costs: TransportCosts, rest: tuple[NDArray[np.float64], NDArray[np.float64]], plan: Plan
-) -> bool:
+def _is_stuck(costs: TransportCosts, rest: Rests, plan: Plan) -> bool:
     """Return whether what a plan leaves reaches nothing that it lacks, by allowed pairs and back by its."""
-    left, right = rest
+    left, right = rest.rows, rest.columns
     row, column, _ = plan
     host = on_host(costs, 0)
     rows, columns = left > 0, right < 0
