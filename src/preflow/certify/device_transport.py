@@ -1,9 +1,9 @@
 """The proof of :mod:`.transport` for the plans of a batch in the memory of a GPU, all items at once.
 
 A plan moves masses that are integers, after multiplication by a power of two. They may differ from the given
-masses by rounding, in sum by `rest`. A plan for the given masses follows from it if mass is taken away where
-there is too much, and added over any pair where it is missing: three times `rest` at most, or a bit more
-where the sums of the given masses differ by rounding.
+masses by rounding. A plan for the given masses follows from it in two steps. What a row or a column has too
+much is *taken* away from its pairs. What then is missing is *sent* over any pairs: by the rows that lack mass
+and those whose column had too much, to the columns that lack mass and those whose row had too much.
 """
 
 from __future__ import annotations
@@ -28,8 +28,6 @@ THREADS = 512
 #: Words of an item, and the places of some, as in the ``.cu`` file.
 WORDS = 8
 WRONG, COUNT, COST, ABOVE, LARGEST_PRICE, LARGEST_LEAST, SIZE = range(7)
-#: How often the mass that rounding moves is counted, at the largest cost.
-TIMES_MOVED = 4
 #: Levels of the sums of a block: of the threads of a warp, and of warps.
 LEVELS = 24
 
@@ -159,7 +157,8 @@ def proofs_on_device(
         return PlanProofs(sizes, words[:, COST].view(np.int64).tolist(), [0] * items, [True] * items)
     plans.price[:, :n] = -arguments.least
     found = words.view(np.float64)
-    gaps = _gaps(found, words[:, COUNT], largest, given, masses, exponents)
+    extremes = float(costs.extent.least), float(costs.extent.most)
+    gaps = _gaps(found, words[:, COUNT], extremes, given, masses, exponents)
     share = accepted_gap(n + m)
     with np.errstate(invalid="ignore"):
         close = np.isfinite(gaps) & (gaps <= share * found[:, SIZE]) & (found[:, SIZE] > TINY)
@@ -169,7 +168,7 @@ def proofs_on_device(
 def _gaps(
     found: NDArray[np.float64],
     counts: NDArray[np.uint64],
-    largest: float,
+    extremes: tuple[float, float],
     given: tuple[Array, Array],
     masses: tuple[NDArray[np.int64], NDArray[np.int64]],
     exponents: list[int] | None,
@@ -181,10 +180,36 @@ def _gaps(
         rounding = (counts / THREADS + LEVELS) * UNIT * found[:, SIZE]
         gap: NDArray[np.float64] = found[:, ABOVE] * MARGIN + rounding
         if exponents is not None:
-            powers = -np.array(exponents)
-            rest = sum(
-                np.abs(side - times_powers(whole, powers)).sum(axis=1)
-                for side, whole in zip(given, masses, strict=True)
-            )
-            gap += np.where(rest > 0, rest * (price + TIMES_MOVED * largest), 0)
+            sent, taken, unpriced = _moved_by_rounding(given, masses, np.array(exponents))
+            below, above = max(-extremes[0], 0.0), max(extremes[1], 0.0)
+            change = np.maximum(sent * above + taken * below, taken * above + sent * below)
+            # For vertices without mass there are prices that prove as much and are by at most twice the
+            # largest cost from those of the others.
+            change += 2 * sent * price + 2 * unpriced * max(below, above)
+            gap += np.where(sent > 0, np.ldexp(change * MARGIN, -np.array(exponents)), 0)
     return np.where(np.isfinite(gap), gap, np.inf)
+
+
+def _moved_by_rounding(
+    given: tuple[Array, Array],
+    masses: tuple[NDArray[np.int64], NDArray[np.int64]],
+    exponents: NDArray[np.int64],
+) -> tuple[Array, Array, Array]:
+    """Return how much mass of each item is sent, how much is taken, and the rests where nothing was moved.
+
+    In the unit of the integers. The largest mass of a side takes what the sums of the given masses differ by.
+    """
+    missing = np.zeros((2, len(exponents)))
+    taken, unpriced = np.zeros(len(exponents)), np.zeros(len(exponents))
+    for end, (side, whole) in enumerate(zip(given, masses, strict=True)):
+        scaled = times_powers(side, exponents)
+        nearest = np.rint(scaled)
+        rest = (nearest.astype(np.int64) - whole) + (scaled - nearest)
+        surplus, size = rest.sum(axis=1), np.abs(rest, out=rest)
+        over = (size.sum(axis=1) - surplus) / 2
+        missing[end] += over + surplus
+        missing[1 - end] += over
+        taken += over
+        if not whole.all():
+            unpriced += size.sum(axis=1, where=whole == 0)
+    return missing.max(axis=0), taken, unpriced

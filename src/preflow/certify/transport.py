@@ -296,7 +296,7 @@ def rests(a: Array, b: Array, plan: Plan) -> Rests | None:
     exponent = INTEGER_BITS - math.frexp(most)[1]
     small = [scaled_exactly(part, exponent) for part in parts]
     if exponent >= 0 and small[0] is not None and small[1] is not None:
-        found: list[Array] = [(left << exponent) + part for left, part in zip(whole, small, strict=True)]
+        found: list[Array] = [(whole[0] << exponent) + small[0], (whole[1] << exponent) + small[1]]
     else:
         large, exponent = as_integers(*parts)
         found = [(left.astype(object) << exponent) + part for left, part in zip(whole, large, strict=True)]
@@ -336,7 +336,8 @@ def cost_of_rest(costs: TransportCosts, rest: Rests, plan: Plan, used: NDArray[n
         total += float(used[pairs] @ rest.floats(amount))
         np.add.at(others, other_ends[pairs], amount)
         side[over] = 0
-    if not (rest.floats(taken) <= mass).all():
+    touched = np.flatnonzero(taken)
+    if not (rest.floats(taken[touched]) <= mass[touched]).all():
         return math.inf
     path, rows, columns = len(left) + len(right), np.flatnonzero(left), np.flatnonzero(right)
     sums = np.cumsum(left[rows]), np.cumsum(right[columns])
