@@ -13,6 +13,7 @@ import pytest
 import preflow
 from preflow.certify.exact import as_integers, rounded_dots
 from preflow.errors import InfeasibleFlowError, VerificationError
+from preflow.mincost.api import MinCostCall
 from preflow.mincost.exact_paths import ExactPaths
 from tests.fuzz.costflows import exact_problem
 from tests.fuzz.oracles import cheapest_flow
@@ -197,3 +198,24 @@ def test_refinement_needs_no_exact_numbers(wide: float) -> None:
         result = preflow.min_cost_flow((tail, head, capacity, cost), supply)
     result.verify()
     assert result.status == "optimal"
+
+
+@pytest.mark.parametrize("least", [0, -3])
+def test_ordinary_floats_are_solved_once(least: int) -> None:
+    """The proof of the flow, and of what rounding of amounts may cost, is precise enough."""
+    rng = np.random.default_rng(5)
+    n = 200
+    for lowers in (0, 0.01) * 5:
+        tail = np.append(rng.integers(0, n, 5 * n), np.arange(n))
+        head = np.append(rng.integers(0, n, 5 * n), (np.arange(n) + 1) % n)
+        capacity = np.append(10 * rng.random(5 * n), np.full(n, 2.0 * n))
+        cost = np.append(least + 10 * rng.random(5 * n), np.full(n, 50.0))
+        supply = rng.standard_normal(n) / 10
+        supply -= supply.mean()
+        network = preflow.CostNetwork.from_arrays(
+            tail, head, capacity=capacity, cost=cost, lower=lowers * capacity * (rng.random(6 * n) < 0.2)
+        )
+        with patch.object(MinCostCall, "_refined", side_effect=AssertionError("refined")):
+            result = preflow.min_cost_flow(network, supply)
+        result.verify()
+        assert result.gap <= 2.0**-40 * (abs(result.cost) + 1)

@@ -30,7 +30,9 @@ from .exact import (
     as_integers,
     check_integers,
     exact_dot,
+    exact_total,
     exact_words,
+    float_near,
     rounded_dots,
     rounded_up,
     two_sum,
@@ -108,6 +110,26 @@ def fixed_arcs(arcs: OneWay, num_vertices: int) -> NDArray[np.bool_]:
     _, component = connected_components(residual.tocsr(), connection="strong")
     fixed: NDArray[np.bool_] = component[arcs.tail] != component[arcs.head]
     return fixed
+
+
+def cost_of_lack(network: CostNetwork, supply: Array, flow: Array, potentials: Array, most: float) -> float:
+    """Return about what it may cost to send what a flow of floats lacks, beside the gap of the flow.
+
+    Arcs with room both ways send it for the difference of potentials, apart from what is in the gap; what
+    they cannot send costs `most`.
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    left = float_balances(network, supply, flow)
+    total = float(np.abs(left).sum())
+    arcs = one_way(network, supply, flow)
+    free = (arcs.flow - arcs.lower > total) & (arcs.upper - arcs.flow > total)
+    n, ends = network.num_vertices, (arcs.tail[free], arcs.head[free])
+    _, part = connected_components(coo_array((free[free], ends), shape=(n, n)), connection="weak")
+    stranded = float(np.abs(np.bincount(part, left)).sum())
+    sent = float(np.dot(potentials - potentials[int(np.abs(supply).argmax())], left))
+    return 2 * abs(sent) + most * stranded
 
 
 def accurate_reduced_costs(arcs: OneWay, potentials: Array) -> tuple[Array, NDArray[np.bool_]]:
@@ -197,6 +219,7 @@ def dual_bound(network: CostNetwork, supply: Array, potentials: Array) -> int | 
     return bound + exact_dot(reduced[~negative], lower[~negative])
 
 
+@np.errstate(over="ignore")
 def _bound_of_floats(
     network: CostNetwork, supply: Array, potentials: Array, flow: Array | None = None
 ) -> float:
@@ -212,16 +235,18 @@ def _bound_of_floats(
     if not (np.isfinite(reduced[used]).all() and np.isfinite(amount[used]).all()):
         return -math.inf
     at, surplus = _surplus(supply)
-    own = (potentials, -supply), (potentials[at : at + 1], np.array([surplus]))
-    bound, rest = rounded_dots((reduced[used], amount[used]), *own)
+    pairs = [(reduced[used], amount[used]), (potentials, -supply)]
+    if surplus:
+        pairs.append((potentials[at : at + 1], np.array([surplus])))
+    bound, rest = rounded_dots(*pairs)
     used &= rounded
-    error = rounded_dots((np.abs(reduced[used]), np.abs(amount[used])))[0]
-    return (math.nextafter(bound, -math.inf) if error or rest < 0 else bound) - ROUNDING * error
+    error = float(np.dot(np.abs(reduced[used]), np.abs(amount[used])))
+    return (math.nextafter(bound, -math.inf) if used.any() or rest < 0 else bound) - ROUNDING * error
 
 
 def _surplus(supply: Array) -> tuple[int, float]:
     """Return the vertex at which supplies are balanced, and what they sum to by rounding."""
-    return int(np.abs(supply).argmax()), rounded_dots((supply, np.ones(len(supply))))[0]
+    return int(np.abs(supply).argmax()), float_near(exact_total(supply))
 
 
 def exact_bound(network: CostNetwork, supply: Array, potentials: Array, exponent: int) -> Fraction:
@@ -250,22 +275,22 @@ def terms_of(network: CostNetwork, flow: Array) -> float:
         return float(np.dot(np.abs(network.cost.astype(np.float64)), np.abs(flow.astype(np.float64))))
 
 
-def proved_gap(
+def cost_and_gap(
     network: CostNetwork, supply: Array, flow: Array, potentials: Array, exact: ExactPotentials | None = None
-) -> float:
-    """Return by how much the cost of a flow may differ from the optimum of floats.
+) -> tuple[int | float, float]:
+    """Return the cost of a flow of floats, and by how much it may differ from the optimum.
 
     `exact` are the potentials that `potentials` round, where float64 is too coarse.
     """
     cost, rest = _cost_and_rest(network, flow)
     if not math.isfinite(cost):
-        return math.inf
+        return cost, math.inf
     if exact is not None:
-        return rounded_up(abs(Fraction(cost) - exact_bound(network, supply, *exact)))
+        return cost, rounded_up(abs(Fraction(cost) - exact_bound(network, supply, *exact)))
     off = abs(cost - _bound_of_floats(network, supply, potentials))
     if not is_close(off, abs(cost), network.num_vertices + network.num_arcs):
         off = min(off, abs(cost - _bound_of_floats(network, supply, potentials, flow)))
-    return off + abs(rest)
+    return cost, off + abs(rest)
 
 
 class ExactPotentials(NamedTuple):
@@ -336,21 +361,15 @@ def lacking_at(network: CostNetwork, supply: Array, flow: Array) -> Array:
     return as_floats(sent, exponent)
 
 
-def lacking(network: CostNetwork, supply: Array, flow: Array) -> float:
-    """Return the largest amount by which a vertex sends more or less than it should, up to rounding."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        return float(np.abs(_float_balances(network, supply, flow)).max(initial=0))
-
-
-def _float_balances(network: CostNetwork, supply: Array, flow: Array) -> Array:
+def float_balances(network: CostNetwork, supply: Array, flow: Array) -> Array:
     """Return supply minus outflow plus inflow of each vertex, without self loops."""
     left: Array = supply.astype(np.float64)
     if len(left):
         at, surplus = _surplus(supply)
         left[at] -= surplus
     amounts = np.where(network.tail == network.head, 0.0, flow)
-    np.subtract.at(left, network.tail, amounts)
-    np.add.at(left, network.head, amounts)
+    left -= np.bincount(network.tail, amounts, len(left))
+    left += np.bincount(network.head, amounts, len(left))
     return left
 
 
@@ -483,7 +502,7 @@ def check_min_cost_flow(
         off: int | float = upper - dual_bound(network, supply, prices)
         near = margin == 0
     else:
-        off = proved_gap(network, supply, amounts, prices, exact)
+        off = cost_and_gap(network, supply, amounts, prices, exact)[1]
         near = is_near(network, supply, amounts, prices, margin)
     if not off <= margin:
         raise VerificationError(f"the potentials prove {upper} within {off}, more than the gap {margin}")
@@ -538,7 +557,7 @@ def _checked_whole(amounts: Array) -> Array:
 def _balances(network: CostNetwork, supply: Array, flow: Array) -> list[Array]:
     """Return supply minus outflow plus inflow of each vertex, in words whose sums cannot wrap."""
     if flow.dtype.kind == "f" or supply.dtype.kind == "f":
-        return [_float_balances(network, supply, flow)]
+        return [float_balances(network, supply, flow)]
     words = []
     carry: Array = np.zeros(network.num_vertices, dtype=np.int64)
     for i, (own, moved) in enumerate(zip(exact_words(supply), exact_words(flow), strict=True)):

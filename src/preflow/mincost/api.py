@@ -17,16 +17,17 @@ from ..certify.min_cost_flow import (
     ExactPotentials,
     OneWay,
     amount_slack,
+    cost_and_gap,
+    cost_of_lack,
     dual_bound,
     fixed_arcs,
+    float_balances,
     flow_cost,
     is_near,
     is_whole,
-    lacking,
     lacking_at,
     lower_reduced_costs,
     one_way,
-    proved_gap,
 )
 from ..errors import (
     CapacityOverflowError,
@@ -294,17 +295,20 @@ class MinCostCall(Call[CostNetwork]):
         `lack` is what rounding has taken from the supplies and added to the bounds of arcs.
         """
         network, supply = self.instance, self.supply
-        found = _Attempt(flow, potentials, state, cost=flow_cost(network, flow))
-        gap, sent = self._gap(flow, potentials), self._sends(flow)
+        (cost, gap), sent = self._cost_and_gap(flow, potentials), self._sends(flow)
         # What is lacking might have to be sent at the price of the dearest arc.
         most = float(np.abs(network.cost.astype(np.float64)).max(initial=0)) + float(np.ptp(potentials))
         off = gap + (lack * most if lack else 0.0)
         # Not relative to its terms: they are large where flow goes around a cycle that costs next to nothing.
-        size, terms = abs(found.cost), network.num_vertices + network.num_arcs
+        size, terms = abs(cost), network.num_vertices + network.num_arcs
         close = is_close(gap, size, terms)
+        if close and not is_close(off, size, terms):
+            off = min(off, gap + cost_of_lack(network, supply, flow, potentials, most))
         # What integers lack shows in whether all is sent.
         proved = sent and (close if isinstance(gap, int) else is_close(off, size, terms))
-        found = replace(found, gap=gap, sent=sent, close=close, off=off, proved=proved)
+        found = _Attempt(
+            flow, potentials, state, cost, gap=gap, sent=sent, close=close, off=off, proved=proved
+        )
         if close:
             return found
         self.start = None
@@ -316,19 +320,21 @@ class MinCostCall(Call[CostNetwork]):
         largest = float(sizes.max(initial=0))
         return replace(found, largest=largest, used_cut_off=largest > limit)
 
-    def _gap(self, flow: Array, potentials: Array) -> int | float:
-        """Return by how much the cost of a flow may differ from the optimum."""
+    def _cost_and_gap(self, flow: Array, potentials: Array) -> tuple[int | float, int | float]:
+        """Return the cost of a flow, and by how much it may differ from the optimum."""
         network, supply = self.instance, self.supply
         if is_whole(network, supply, potentials):
-            return abs(flow_cost(network, flow) - dual_bound(network, supply, potentials))
-        return proved_gap(network, supply, flow, potentials)
+            cost = flow_cost(network, flow)
+            return cost, abs(cost - dual_bound(network, supply, potentials))
+        return cost_and_gap(network, supply, flow, potentials)
 
     def _sends(self, flow: Array) -> bool:
         """Whether a flow sends all supplies, up to rounding of floats."""
         slack = self._slack(flow)
         if not slack:
             return not lacking_at(self.instance, self.supply, flow).any()
-        return lacking(self.instance, self.supply, flow) <= slack
+        left = float_balances(self.instance, self.supply, flow)
+        return float(np.abs(left).max(initial=0)) <= slack
 
     def _refined(self, found: _Attempt) -> _Attempt | None:
         """Solve for the change of flow and potentials that an answer of floats lacks.
@@ -421,13 +427,12 @@ class MinCostCall(Call[CostNetwork]):
                 raise self._infeasible(arcs, state)
             flow, exact = _within_bounds(network, flow), state.potentials
             ended = found.state._replace(basis=None)
-            cost = flow_cost(network, flow)
             if not slack and is_integral(network.cost):
                 whole = _as_int64(exact.potentials >> exact.exponent)
-                off = self._gap(flow, whole)
-                return _Attempt(flow, whole, ended, cost=cost, gap=off, proved=off == 0)
+                cost, gap = self._cost_and_gap(flow, whole)
+                return _Attempt(flow, whole, ended, cost=cost, gap=gap, proved=gap == 0)
             potentials = exact.rounded()
-            gap = proved_gap(network, supply, flow, potentials, exact)
+            cost, gap = cost_and_gap(network, supply, flow, potentials, exact)
             proved = is_near(network, supply, flow, potentials, gap)
             return _Attempt(flow, potentials, ended, cost=cost, gap=gap, proved=proved, exact=exact)
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import AnyArray, Array, NetworkInput, SupplyInput, Vertices
 from ..certify.cut import check_flow_and_cut, crossing_arcs
-from ..certify.min_cost_flow import dual_bound, flow_cost, is_near, is_whole, proved_gap
+from ..certify.min_cost_flow import cost_and_gap, dual_bound, flow_cost, is_near, is_whole
 from ..cuts import min_cut
 from ..drawing.networks import Arcs, draw_flow, flow_texts, side_colours
 from ..errors import CapacityOverflowError, InvalidInputError
@@ -194,7 +194,7 @@ def of_given(
     cost, gap, status = flow_cost(network, flow), 0.0, result.status
     lower = cost
     if not is_whole(network, supply, result.potentials):
-        gap = proved_gap(network, supply, flow, result.potentials, result._exact)
+        gap = cost_and_gap(network, supply, flow, result.potentials, result._exact)[1]
         if not is_near(network, supply, flow, result.potentials, gap):
             status, lower = "approximate", min(dual_bound(network, supply, result.potentials), cost)
             gap = cost - lower
