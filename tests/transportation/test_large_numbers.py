@@ -77,6 +77,33 @@ def test_random_costs_with_huge_ones(method: str, huge: float) -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
+def test_parts_that_only_huge_costs_join(method: str) -> None:
+    """The pairs with mass leave several parts, and a price of one part may be as large as what joins them."""
+    random = Random(61)
+    cases: list[Any] = [
+        (
+            [[1e18, 0.25, 0.05, 2.4], [1e11, 1e16, 0.3, 0.2], [0.2, 0.9, 0.215366406949288, 0.0]],
+            [4, 0, 6],
+            [6, 0, 1, 3],
+        ),
+        ([[0.2, 0.38, 0.55], [3.4e38, 0.05, 99999997952.0], [1e-40, 0.85, 0.73]], [5, 1, 4], [7, 1, 2]),
+        ([[2.4, 1e7, 0.9], [3.4e38, 0.44, 0.52], [1e-45, 0.25, 0.191]], [3, 3, 4], [7, 1, 2]),
+    ]
+    for _ in range(40):
+        n, m = random.randint(2, 4), random.randint(2, 4)
+        numbers = [random.random(), random.random(), *random.sample([1e7, 1e11, 1e18, 3.4e38, 1e150], 2)]
+        masses: list[list[int]] = [[0] * n, [0] * m]
+        for _ in range(6):
+            for side in masses:
+                side[random.randrange(len(side))] += 1
+        cases.append(([[random.choice(numbers) for _ in range(m)] for _ in range(n)], *masses))
+    for cost, a, b in cases:
+        found = preflow.transport(np.array(cost), a, b, method=method)
+        check(found, np.array(cost))
+        assert found.status == "optimal"
+
+
+@pytest.mark.parametrize("method", METHODS)
 def test_used_costs_of_every_size(method: str) -> None:
     """The plan has to use all of them, and cheap pairs matter: masses are as small as costs are large."""
     for seed in range(10):

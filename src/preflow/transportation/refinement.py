@@ -257,7 +257,8 @@ class Refinement:
         if found.ending != "optimal":
             return replace(start, finished=False)
         found, plan = self.send_rest(work, found)
-        answer = proved(self.costs, self.given, plan, found, self.control.threads, exact=True)
+        threads = self.control.threads
+        answer = proved(self.costs, self.given, plan, found, threads, exact=True, rounding=rounding)
         if rounding is None:
             return answer
         used = rounding.reduced(self._costs(plan), *plan[:2])
@@ -411,12 +412,20 @@ def proved(
     threads: int,
     *,
     exact: bool,
+    rounding: Rounding | None = None,
 ) -> Answer:
-    """Return a plan as an answer: with prices, and with what these prove."""
+    """Return a plan as an answer: with prices, and with what these prove.
+
+    A cost that `rounding` cut off may be one of the tree, at a pair without mass. Prices that prove the plan
+    for the costs cut off prove it for the costs as given, and are small.
+    """
     v = found.v
     if costs.dtype.kind == "f" and found.parent is not None:
         row, column, _ = pairs_of_tree(found.parent, len(found.u))
-        v = prices_of_tree(found, given[1], costs_of_pairs(costs, 0, row, column), exact=exact)[1]
+        cost = costs_of_pairs(costs, 0, row, column)
+        if rounding is not None:
+            cost = rounding.cut_off(cost, row, column)
+        v = prices_of_tree(found, given[1], cost, exact=exact)[1]
     least = least_less_price(costs, 0, v, threads)
     proof = prove_plan(costs, *given, plan, v, threads, exact=None if exact else False, least=least)
     u = prices_of_rows(costs, least)

@@ -201,6 +201,14 @@ class Rounding(NamedTuple):
         with np.errstate(over="ignore"):
             return wide if self.u is None or self.v is None else wide + (self.u[row] - self.v[column])
 
+    def cut_off(self, cost: Array, row: Array, column: Array) -> NDArray[np.float64]:
+        """Return costs of pairs as the solver has them."""
+        reduced = self.reduced(cost, row, column)
+        nearest = np.clip(reduced, -self.limit, self.limit)
+        if self.u is not None and self.v is not None:
+            nearest -= self.u[row] - self.v[column]
+        return np.where(np.abs(reduced) > self.limit, nearest, cost)
+
 
 class Pricing:
     """The costs of one item, as the caller has them and as integers.
