@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
+from fractions import Fraction
 from itertools import product
+from random import Random
 
 import numpy as np
 import pytest
@@ -18,6 +21,7 @@ from preflow.errors import (
     InfeasibleError,
     InfeasibleFlowError,
     InvalidInputError,
+    PreflowError,
     VerificationError,
 )
 from tests.support.strategies import SmallGraph, small_graphs
@@ -219,6 +223,35 @@ def test_prices_of_jobs() -> None:
     floats = reductions.assign_jobs(np.array([[0.1, 0.2], [0.7, 0.4]]), limit=2)
     floats.verify()
     assert floats.cost == pytest.approx(0.3)
+
+
+@pytest.mark.parametrize("huge", [2.0**53 + 2, 1e15, 1e18, 1e100, 1e308, sys.float_info.max])
+def test_prices_of_jobs_beside_huge_costs(huge: float) -> None:
+    """Prices that float64 rounds prove nothing on their own: they are those of the flow, which is proved."""
+    random = Random(f"{huge}")
+    for _ in range(12):
+        shape = random.randint(2, 4), random.randint(1, 3)
+        costs = np.array(
+            [[random.choice([random.random(), 0.0, huge]) for _ in range(shape[1])] for _ in range(shape[0])]
+        )
+        needs, limit = [random.randint(1, 2) for _ in range(shape[1])], random.randint(1, 3)
+        try:
+            found = reductions.assign_jobs(costs, limit=limit, needs=needs)
+        except InfeasibleError:
+            continue
+        except PreflowError:  # the cost is past float64
+            assert huge > 1e300
+            continue
+        found.verify()
+        exact = sum(
+            (Fraction(costs[pair]) for pair in zip(found.worker, found.job, strict=True)), Fraction(0)
+        )
+        assert abs(Fraction(found.cost) - exact) <= exact / 2**52
+        for name in ("rent", "price"):
+            prices = getattr(found, name).copy()
+            prices[-1] = prices[-1] / 2 - 1
+            with pytest.raises(VerificationError, match=name):
+                replace(found, **{name: prices}).verify()
 
 
 def test_jobs_with_labels() -> None:

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import AnyArray, Array, SideLabels
-from ..certify.exact import exact_dot
 from ..certify.fields import check_array
 from ..drawing.pairs import check_cells, draw_costs
 from ..errors import InfeasibleError, InfeasibleFlowError, InvalidInputError, VerificationError
@@ -25,15 +24,12 @@ from ..graph.edge_tables import data_frame, in_order_of, labels_of
 from ..mincost.result import MinCostFlowResult
 from ..solving.call import Arguments
 from ..solving.drawn import DrawnResult
-from .base import CostReduction, check_fits, cost_of, freeze, one_matrix, read_limits
+from .base import CostReduction, alike, check_fits, cost_of, freeze, one_matrix, read_limits
 from .most_for_least import MaxFlowMinCostResult, max_flow_min_cost
 
 if TYPE_CHECKING:
     import pandas
     from matplotlib.axes import Axes
-
-#: Relative rounding error that sums of float costs and prices may have.
-ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -163,24 +159,22 @@ class JobAssignment(DrawnResult):
         if type(self.complete) is not bool or self.complete != bool((done == self.needs).all()):
             raise VerificationError(f"complete is {self.complete!r}, and it says whether all jobs are done")
         worker, job, cost = self._allowed()
+        network = _network(worker, job, cost, self.limit, self.needs)
+        if not (
+            alike(network, self.result.network) and np.array_equal(network.cost, self.result.network.cost)
+        ):
+            raise VerificationError("the flow is not one of the network of this assignment")
+        if self.result.amount != len(self.worker):
+            raise VerificationError("the flow is not one of all jobs")
         self._check_pairs(worker * m + job, cost)
         left = int(np.count_nonzero(~self.cover_workers[worker] & ~self.cover_jobs[job]))
         most = left + int(self.limit[self.cover_workers].sum()) + int(self.needs[self.cover_jobs].sum())
         if most != len(self.worker):
             raise VerificationError(f"the cover proves that there are at most {most} pairs")
-        if not self.complete:
-            return
-        below = np.minimum(cost + self.rent[worker] - self.price[job], 0)
-        bound = exact_dot(self.price, self.needs) - exact_dot(self.rent, self.limit)
-        bound += exact_dot(below, np.ones(len(below), dtype=np.int64))
-        slack = 0.0
-        if cost.dtype.kind == "f":
-            terms = float(np.abs(self.price) @ self.needs + np.abs(self.rent) @ self.limit)
-            # A pair that its prices make cheaper than 0 may do so by their rounding.
-            sizes = np.abs(cost) + self.rent[worker] + np.abs(self.price[job])
-            slack = self.result.gap + ROUNDING * (terms + float(sizes[below < 0].sum()))
-        if not (self.rent >= 0).all() or not abs(self.cost - bound) <= slack:
-            raise VerificationError(f"the prices prove a cost of {bound}, not {self.cost}")
+        for name, prices in zip(("rent", "price"), _prices(self.result, n, m), strict=True):
+            check_array(np, getattr(self, name), name, prices.shape, prices.dtype)
+            if not np.array_equal(getattr(self, name), prices):
+                raise VerificationError(f"{name} is not that of the potentials of the flow")
 
     def _check_pairs(self, allowed: NDArray[np.int64], cost: Array) -> None:
         """Check that the pairs are different ones of those allowed, and what they cost."""
@@ -208,6 +202,35 @@ class JobAssignment(DrawnResult):
         values = np.full(shape, np.nan)
         values[worker, job] = cost
         return draw_costs(ax, values, self.worker, self.job, self.labels)
+
+
+def _network(
+    worker: NDArray[np.int64],
+    job: NDArray[np.int64],
+    cost: Array,
+    limit: NDArray[np.int64],
+    needs: NDArray[np.int64],
+    supply: NDArray[np.int64] | None = None,
+) -> CostNetwork:
+    """Return the network of the pairs that are allowed."""
+    n, m = len(limit), len(needs)
+    source, sink = n + m, n + m + 1
+    return CostNetwork.from_arrays(
+        np.concatenate([np.full(n, source), worker, n + np.arange(m)]),
+        np.concatenate([np.arange(n), n + job, np.full(m, sink)]),
+        # The arc of a job that needs one worker is never full: its reduced cost is then not negative.
+        capacity=np.concatenate([limit, np.where(needs[job] == 1, 2, 1), needs]),
+        cost=np.concatenate([np.zeros(n, cost.dtype), cost, np.zeros(m, cost.dtype)]),
+        supply=supply,
+        num_vertices=n + m + 2,
+    )
+
+
+def _prices(result: MinCostFlowResult, num_workers: int, num_jobs: int) -> tuple[Array, Array]:
+    """Return the rents of workers and the prices of jobs by the potentials of a flow."""
+    n, m = num_workers, num_jobs
+    potentials = result.potentials - result.potentials[n + m]
+    return np.maximum(potentials[:n], 0), potentials[n : n + m].copy()
 
 
 def _within(numbers: Array, count: int) -> bool:
@@ -283,17 +306,7 @@ class JobsAsMinCostFlow(CostReduction[JobAssignment]):
         if not partial:
             supply = np.zeros(n + m + 2, dtype=np.int64)
             supply[[source, sink]] = needed.sum(), -needed.sum()
-        network = CostNetwork.from_arrays(
-            np.concatenate([np.full(n, source), worker, n + np.arange(m)]),
-            np.concatenate([np.arange(n), n + job, np.full(m, sink)]),
-            # The arc of a job that needs one worker is never full: its reduced cost is then not negative.
-            capacity=np.concatenate([limits, np.where(needed[job] == 1, 2, 1), needed]),
-            cost=np.concatenate(
-                [np.zeros(n, pairs.values.dtype), pairs.values, np.zeros(m, pairs.values.dtype)]
-            ),
-            supply=supply,
-            num_vertices=n + m + 2,
-        )
+        network = _network(worker, job, pairs.values, limits, needed, supply)
         return cls(
             network=network,
             source=source,
@@ -337,7 +350,6 @@ class JobsAsMinCostFlow(CostReduction[JobAssignment]):
         worker = self.network.tail[pairs][used].astype(np.int64)
         job = self.network.head[pairs][used].astype(np.int64) - n
         order = np.lexsort((worker, job))
-        potentials = result.potentials - result.potentials[self.source]
         cover_workers, cover_jobs = np.zeros(n, dtype=bool), np.ones(m, dtype=bool)
         if isinstance(result, MaxFlowMinCostResult) and result.sink_side is not None:
             cover_workers, cover_jobs = result.sink_side[:n].copy(), ~result.sink_side[n : n + m]
@@ -346,8 +358,7 @@ class JobsAsMinCostFlow(CostReduction[JobAssignment]):
             job[order],
             result.cost,
             result.flow[:n].astype(np.int64),
-            np.maximum(potentials[:n], 0),
-            potentials[n : n + m].copy(),
+            *_prices(result, n, m),
             self.limit,
             self.needs,
             result,
