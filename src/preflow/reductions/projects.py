@@ -54,9 +54,6 @@ Closure = Literal["largest", "smallest"]
 CLOSURES: tuple[str, ...] = get_args(Closure)
 #: Capacities of a level sum to less than two to this power.
 BITS = 60
-#: A minimum cut of floats is close enough if its gap is at most this times that of an optimum: most cuts have
-#: some times as much capacity as the selected projects have profits and losses.
-NEAR = 16
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -289,7 +286,7 @@ class ProjectsAsMinCut(CutReduction[ProjectSelection]):
         """
         deadline = Deadline(arguments.get("time_limit"))
         found = super().solve(**arguments)
-        if self.profits.dtype.kind == "i" or _is_close(self.profits[found.selected], found.gap / NEAR):
+        if self.profits.dtype.kind == "i" or _is_close(self.profits[found.selected], found.gap):
             return found
         steps: list[MaxFlowResult] = []
         level: Level | None = Level.first(self)
