@@ -200,7 +200,9 @@ class MaxFlowBatchResult(BoundedResult):
         if self.optimal.all() != (self.status == "optimal"):
             raise VerificationError(f"the status is {self.status}: that is not what the items say")
         gap, lower, upper = self._gap, self.lower_bound, self.upper_bound
-        most = accepted_gap(np.diff(batch.first_arc)) * (np.abs(lower) + gap) if number.kind == "f" else 0
+        with np.errstate(over="ignore"):
+            size = np.abs(lower) + gap
+        most = accepted_gap(np.diff(batch.first_arc)) * size if number.kind == "f" else 0
         if not ((gap >= 0) & (np.isfinite(gap) & (gap <= most) & (lower == upper) | ~self.optimal)).all():
             raise VerificationError("a gap is not that of an optimum, or negative, or the bounds differ")
 
