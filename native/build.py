@@ -191,6 +191,7 @@ def translate_all(
     """Translate kernels one after the other: those that several of them call are compiled once."""
     found = [(item[0], translate(item)) for item in work]
     gc.collect()  # translate.py switches it off
+    gc.freeze()  # what is left stays, and the next collection need not look at it
     return found
 
 

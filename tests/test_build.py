@@ -19,6 +19,19 @@ needs_proc = pytest.mark.skipif(
 )
 
 
+@pytest.mark.skipif(find_spec("skimage") is None, reason="needs the extra vision")
+def test_the_demo_reaches_only_kinds_that_are_compiled_for_it() -> None:
+    code = """if 1:
+        import calls
+        from preflow.kernels.kinds import recorded
+        reached = calls.reached(calls.demo)
+        compiled = {f"{name} {kind}" for name, kind, stars in recorded() if stars == 2}
+        assert reached and reached <= compiled, reached - compiled
+    """
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT / "native")])}
+    subprocess.run([sys.executable, "-c", code], env=environment, check=True)
+
+
 @pytest.mark.skipif(find_spec("hatchling") is None, reason="needs the extra build")
 @pytest.mark.parametrize("kinds", ["usual", "all"])
 def test_the_metadata_compiles_nothing(tmp_path: Path, kinds: str) -> None:

@@ -108,7 +108,8 @@ def mutated(values: np.ndarray[Any, Any], mutation: Case) -> np.ndarray[Any, Any
             flat.view(f"u{flat.itemsize}")[i] ^= 1 << (mutation["other"] % (8 * flat.itemsize))
         else:
             factor = {"negate": -1.0, "scale": 1.001, "set": 0.0}.get(how, 1.0)
-            flat[i] = flat[i] * factor + (amount if how in ("add", "set") else 0)
+            with np.errstate(over="ignore"):
+                flat[i] = flat[i] * factor + (amount if how in ("add", "set") else 0)
     elif flat.dtype == object:
         flat[i] = flat[i] + amount
     else:
