@@ -59,6 +59,8 @@ WILD = [
 SMALL_GAP = Fraction(1, 2**40)
 #: Floats past this size may have products and sums that float64 does not represent.
 HUGE = 1e300
+#: Sums of the sizes of terms below this are represented.
+LARGEST = Fraction(2) ** 1023
 #: No answer is nearer than rounding to the least float, for each term.
 LEAST = Fraction(5e-324)
 #: A problem of floats may be infeasible, or have negative cycles, by rounding: this fraction of its numbers.
@@ -415,6 +417,17 @@ def check_result(
     require(off <= allowed, "wrong cost of floats", f"{cost} within {gap}, off by {float(off):.3g}")
     require(
         off <= Fraction(gap) + allowed / 2, "a gap that does not hold", f"{cost}, {gap}, {float(off):.3g}"
+    )
+
+
+def check_cost(found: Any, right: Fraction, terms: Fraction, fault: str, count: int) -> None:
+    """Check a cost by the statement of is_close."""
+    near = 2 * (SMALL_GAP + Fraction(count, 2**53)) * terms + LEAST * count
+    near = near if isinstance(found.cost, float) else Fraction(0)
+    off = abs(Fraction(found.cost) - right)
+    require(off <= near, fault, f"{found.cost}, off by {float(off):.3g}, gap {found.gap}")
+    require(
+        off <= Fraction(found.gap) + near / 2**11, "a gap that does not hold", f"{found.cost}, {found.gap}"
     )
 
 

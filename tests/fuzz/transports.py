@@ -22,10 +22,10 @@ from preflow.errors import (
     NotOptimalError,
 )
 
-from .costflows import AMOUNTS, COSTS, ROUNDING
+from .costflows import AMOUNTS, COSTS, LARGEST, check_cost
 from .harness import Case, Driver, Tally, require
 from .oracles import INFINITE, cheapest_flow, scaled
-from .values import FRACTION_STYLES, INTEGER_STYLES, OUTLIERS, fraction, integer, pick
+from .values import FRACTION_STYLES, INTEGER_STYLES, MODEST_STYLES, OUTLIERS, fraction, integer, pick
 
 LISTED = {"listed": [1, 2, 20], "added": [1, 8]}
 OPTIONS: dict[str, dict[str, list[Any]]] = {
@@ -34,8 +34,6 @@ OPTIONS: dict[str, dict[str, list[Any]]] = {
 }
 #: Numbers that are drawn among others.
 HUGE_NUMBERS = [*OUTLIERS, 1e-30, 2.0**53 + 2]
-#: Products and sums of floats below this one are represented.
-LARGEST = Fraction(2) ** 1020
 METRICS = ["euclidean", "sqeuclidean", "cityblock", "chebyshev"]
 
 
@@ -296,7 +294,7 @@ def check_cut(case: Case, error: InfeasibleError, costs: Any, a: Any, b: Any) ->
 def make_pairs(random: Random, quick: bool = False) -> Case:
     n, m = random.randrange(1, 6), random.randrange(1, 6)
     floats = random.random() < 0.3
-    style = random.choice(["few", "uniform", "whole"] if floats else ["tiny", "small", "middle"])
+    style = random.choice([*FRACTION_STYLES, "outliers"] if floats else MODEST_STYLES)
     allowed = random.choice([1.0, 0.7, 0.4])
 
     def number() -> Any:
@@ -334,9 +332,16 @@ def check_pairs(case: Case, tally: Tally) -> None:
     arcs += [(n + c, n + m, 0, needs[c], -reward) for c in range(m)]
     exact = cheapest_flow(n + m + 1, arcs, [0] * (n + m + 1))
     size = sum(exact.flow[len(arcs) - m :])
+    terms = Fraction(
+        sum(abs(arc[4]) * f for arc, f in zip(arcs[n:], exact.flow[n:-m], strict=False)), 1 << shift
+    )
     tally["solves"] += 1
     try:
         found = reductions.assign_jobs(matrix, limit=limit, needs=needs, partial=case["partial"])
+    except CostOverflowError as error:
+        require(terms >= LARGEST, "costs that fit are refused", str(error))
+        tally["overflow"] += 1
+        return
     except InfeasibleError:
         require(not case["partial"] and size < sum(needs), "called infeasible, and is not")
         tally["infeasible"] += 1
@@ -344,9 +349,7 @@ def check_pairs(case: Case, tally: Tally) -> None:
     found.verify()
     require(len(found.job) == size, "wrong number of pairs", f"{len(found.job)}, not {size}")
     require(found.complete == (size == sum(needs)), "complete is wrong")
-    off = abs(Fraction(found.cost) - Fraction(exact.cost + reward * size, 1 << shift))
-    scale = Fraction(sum(map(abs, prices)), 1 << shift)
-    require(off <= scale * Fraction(ROUNDING), "wrong cost of jobs", f"{found.cost}, off by {float(off):.3g}")
+    check_cost(found, Fraction(exact.cost + reward * size, 1 << shift), terms, "wrong cost of jobs", n + m)
     row, column = np.nonzero(np.isfinite(matrix))
     graph = preflow.BipartiteGraph.from_arrays(row, column, shape=(n, m))
     matching = reductions.b_matching(graph, row_limit=limit, column_limit=needs)

@@ -219,3 +219,39 @@ def test_ordinary_floats_are_solved_once(least: int) -> None:
             result = preflow.min_cost_flow(network, supply)
         result.verify()
         assert result.gap <= 2.0**-40 * (abs(result.cost) + 1)
+
+
+def test_potentials_are_prices_beside_a_cost_of_no_use() -> None:
+    """Reduced costs are positive only on arcs without flow, and negative only on full ones."""
+    rng = np.random.default_rng(11)
+    for huge in (1e15, 1.3e55, 1e300, -1e18):
+        for _ in range(5):
+            n = 6
+            tail, head = np.append(rng.integers(0, n, (2, 8)), [range(n - 1), range(1, n)], axis=1)
+            capacity = np.where(rng.random(len(tail)) < 0.3, rng.integers(1, 4, len(tail)), np.inf)
+            network = preflow.CostNetwork.from_arrays(
+                np.append(tail, 0),
+                np.append(head, n),
+                capacity=np.append(capacity, np.inf),
+                cost=np.append(rng.integers(1, 9, len(tail)) / 10, huge),
+                supply=[3, *[0] * (n - 2), -3, 0],
+            )
+            try:
+                result = preflow.min_cost_flow(network)
+            except InfeasibleFlowError:
+                continue
+            result.verify()
+            small = 1e-11 * result.cost
+            assert (result.reduced_costs[result.flow > 0] <= small).all()
+            assert (result.reduced_costs[result.flow < network.capacity] >= -small).all()
+
+
+def test_whole_floats_that_sum_to_zero_past_their_precision() -> None:
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        supply = rng.permutation([1.0, -1e9, 999999989.0, 0.0, -(2.0**53 - 4), -1.0, 2.0**53 - 4, 11.0])
+        n = len(supply)
+        arcs = np.arange(n), (np.arange(n) + 1) % n, np.full(n, np.inf), np.ones(n)
+        result = preflow.min_cost_flow(arcs, supply)
+        result.verify()
+        assert sum(int(flow) for flow in result.flow) == result.cost

@@ -202,8 +202,9 @@ def test_the_number_of_jobs_is_proved() -> None:
     assert bound == 2
     for wrong, message in (
         (replace(found, cover_workers=np.zeros(2, dtype=bool)), "the cover proves"),
-        (replace(found, cost=6), "the pairs cost 5.0, not 6"),
-        (replace(found, job=np.array([1, 2])), "the pairs cost 6.0, not 5"),
+        (replace(found, cost=6), "the pairs cost 5, not 6"),
+        (replace(found, job=np.array([1, 2])), "not those of the flow"),
+        (replace(found, price=found.price + 1), "price is not"),
         (replace(found, job=np.array([2, 2])), "wrong number of workers"),
     ):
         with pytest.raises(VerificationError, match=message):

@@ -183,3 +183,45 @@ def test_a_huge_cost_of_no_use(huge: float) -> None:
         right = preflow.linear_assignment(np.where(jobs == huge, np.inf, jobs))
         assert assigned.cost == pytest.approx(right.cost, rel=1e-13)
         assert assigned.gap <= 1e-12
+
+
+@pytest.mark.parametrize("huge", [1e15, -1e18, 1.3e55, 1e300, -1.7e308])
+def test_bounds_of_distances_beside_a_huge_cost(huge: float) -> None:
+    """Whatever an arc costs that no path to a vertex needs, its bound is the distance."""
+    rng = np.random.default_rng(4)
+    for _ in range(20):
+        n = 7
+        tail, head = np.append(rng.integers(0, n, (2, 12)), [range(n - 1), range(1, n)], axis=1)
+        cost = rng.integers(1, 9, len(tail)) / 10
+        # No path leads on from the new vertex.
+        network = preflow.CostNetwork.from_arrays(
+            np.append(tail, rng.integers(0, n)), np.append(head, n), cost=np.append(cost, huge)
+        )
+        found = reductions.shortest_path(network, 0, n - 1)
+        found.verify()
+        distance = [0.0] + [np.inf] * (n - 1)
+        for _ in range(n):
+            for u, v, c in zip(tail.tolist(), head.tolist(), cost.tolist(), strict=True):
+                distance[v] = min(distance[v], distance[u] + c)
+        bounds, path = found.distance_bounds[:n], list(found.vertices[0])
+        assert found.cost == pytest.approx(distance[-1], rel=1e-12)
+        assert (bounds <= np.array(distance) + 1e-11).all()
+        assert bounds[path] == pytest.approx(np.array(distance)[path], rel=1e-11)
+
+
+def test_a_cycle_that_costs_nothing_on_a_path() -> None:
+    network = preflow.CostNetwork.from_arrays([1, 0, 2], [2, 1, 0], cost=[-0.1, 0.0, 0.1])
+    result = preflow.min_cost_flow(network, [1, -1, 0])
+    object.__setattr__(result, "flow", np.array([1, 2, 1]))
+    reduction = reductions.PathsAsMinCostFlow.of(network, 0, 1)
+    found = reduction.solution(replace(result, network=reduction.network))
+    found.verify()
+    assert found.vertices == ((0, 1),)
+
+
+def test_the_cost_of_paths_is_proved_closely() -> None:
+    network = preflow.CostNetwork.from_arrays([0, 0], [1, 1], cost=[0.5, 0.5 + 1e-11])
+    found = reductions.shortest_path(network, 0, 1)
+    dearer = float(network.cost[1])
+    with pytest.raises(VerificationError):
+        replace(found, arcs=(np.array([1]),), cost=dearer, costs=(dearer,)).verify()

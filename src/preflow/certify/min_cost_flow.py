@@ -45,6 +45,22 @@ ROUNDING = 2.0**-51
 AMOUNT_ROUNDING = 2.0**-50
 
 
+class CostAndGap(NamedTuple):
+    """The cost of a flow, and how far that may be from the optimum.
+
+    Attributes
+    ----------
+    cost, gap : int or float
+    slack : int or float
+        The gap that the potentials prove if arcs count that carry the same in every feasible flow, too: if it
+        is small, they are prices of all arcs.
+    """
+
+    cost: int | float
+    gap: int | float
+    slack: int | float
+
+
 class OneWay(NamedTuple):
     """The arcs of a network, and after them the opposites of its undirected ones.
 
@@ -53,8 +69,9 @@ class OneWay(NamedTuple):
     tail, head : ndarray of integers
     cost : ndarray
     lower, upper : ndarray
-        Bounds that some optimal flow keeps: an arc carries at most
-        :func:`preflow.graph.standard_form.flow_limit` more than its lower bound.
+        Bounds that some optimal flow keeps: an arc carries at most twice
+        :func:`preflow.graph.standard_form.flow_limit` more than its lower bound. So none of unlimited
+        capacity is full in this flow.
     flow : ndarray
         An undirected arc has its flow in one of its two directions.
     """
@@ -70,7 +87,7 @@ class OneWay(NamedTuple):
 def one_way(network: CostNetwork, supply: Array, flow: Array) -> OneWay:
     """Return the arcs of a network with a flow, each of which leads one way."""
     lower = np.zeros(network.num_arcs, dtype=np.int64) if network.lower is None else network.lower
-    upper, limit = network.capacity, flow_limit(network, supply)
+    upper, limit = network.capacity, 2 * flow_limit(network, supply)
     with np.errstate(over="ignore"):
         if upper.dtype.kind == "f":
             exact = isinstance(limit, int) and limit < EXACT_FLOAT
@@ -151,10 +168,12 @@ def accurate_reduced_costs(arcs: OneWay, potentials: Array) -> tuple[Array, NDAr
 
 
 def lower_reduced_costs(arcs: OneWay, potentials: Array) -> Array:
-    """Return the reduced costs, rounded down where float64 has to round."""
+    """Return the reduced costs, rounded down where float64 has to round, and those past it as the largest."""
     reduced, rounded = accurate_reduced_costs(arcs, potentials)
+    if not rounded.any():
+        return reduced
     less: Array = np.where(rounded, reduced - ROUNDING * np.abs(reduced), reduced)
-    return less if rounded.any() else reduced
+    return np.clip(less, -sys.float_info.max, sys.float_info.max)
 
 
 def flow_cost(network: CostNetwork, flow: Array) -> int | float:
@@ -195,7 +214,7 @@ def dual_bound(network: CostNetwork, supply: Array, potentials: Array) -> int | 
 
     Exact for integers; for floats less what rounding may have added. Supplies of floats whose sum differs
     from zero by rounding are balanced at the largest. An arc counts as carrying at most
-    :func:`preflow.graph.standard_form.flow_limit` more than its lower bound.
+    :func:`preflow.graph.standard_form.flow_limit` more than its lower bound, of floats twice that.
     """
     if not is_whole(network, supply, potentials):
         return _bound_of_floats(network, supply, potentials)
@@ -277,20 +296,21 @@ def terms_of(network: CostNetwork, flow: Array) -> float:
 
 def cost_and_gap(
     network: CostNetwork, supply: Array, flow: Array, potentials: Array, exact: ExactPotentials | None = None
-) -> tuple[int | float, float]:
+) -> CostAndGap:
     """Return the cost of a flow of floats, and by how much it may differ from the optimum.
 
     `exact` are the potentials that `potentials` round, where float64 is too coarse.
     """
     cost, rest = _cost_and_rest(network, flow)
     if not math.isfinite(cost):
-        return cost, math.inf
+        return CostAndGap(cost, math.inf, math.inf)
     if exact is not None:
-        return cost, rounded_up(abs(Fraction(cost) - exact_bound(network, supply, *exact)))
-    off = abs(cost - _bound_of_floats(network, supply, potentials))
+        gap = rounded_up(abs(Fraction(cost) - exact_bound(network, supply, *exact)))
+        return CostAndGap(cost, gap, gap)
+    off = slack = abs(cost - _bound_of_floats(network, supply, potentials))
     if not is_close(off, abs(cost), network.num_vertices + network.num_arcs):
         off = min(off, abs(cost - _bound_of_floats(network, supply, potentials, flow)))
-    return cost, off + abs(rest)
+    return CostAndGap(cost, off + abs(rest), slack + abs(rest))
 
 
 class ExactPotentials(NamedTuple):
@@ -502,7 +522,7 @@ def check_min_cost_flow(
         off: int | float = upper - dual_bound(network, supply, prices)
         near = margin == 0
     else:
-        off = cost_and_gap(network, supply, amounts, prices, exact)[1]
+        off = cost_and_gap(network, supply, amounts, prices, exact).gap
         near = is_near(network, supply, amounts, prices, margin)
     if not off <= margin:
         raise VerificationError(f"the potentials prove {upper} within {off}, more than the gap {margin}")

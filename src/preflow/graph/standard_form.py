@@ -28,7 +28,7 @@ from ..arrays import Array, Indices, Integers
 from ..errors import CostOverflowError, InvalidInputError
 from .cost_network import CostNetwork, is_integral
 from .network import INT64_MAX, exact_sum
-from .scaling import float_sum
+from .scaling import float_sum, total_of
 
 #: Sums of amounts at a vertex, and of costs along a path, stay below this number.
 MOST = 2**62
@@ -184,12 +184,13 @@ class Standardised:
         whole: NDArray[np.int64] = np.rint(np.clip(scaled, -(2.0**60), 2.0**60)).astype(np.int64)
         return whole
 
-    def potentials(self, found: NDArray[np.int64]) -> Array:
-        """Return the potentials in the caller's units."""
+    def potentials(self, found: NDArray[np.int64], zero: int) -> Array:
+        """Return the potentials in the caller's units: floats are those above that of a vertex."""
         if self.cost_exponent is None:
             return found
+        above = found - found[zero] if len(found) else found
         with np.errstate(over="ignore"):
-            prices = np.ldexp(found.astype(np.float64), -self.cost_exponent)
+            prices = np.ldexp(above.astype(np.float64), -self.cost_exponent)
         most = sys.float_info.max
         bounded: Array = np.clip(prices, -most, most)
         return bounded
@@ -246,15 +247,12 @@ class CostRule(NamedTuple):
         Costs above it in size are cut off at it.
     bits : int
         Of the largest integer, at most.
-    finest : int
-        The largest exponent of the power of two that costs are multiplied by.
     down : bool
         Whether costs are rounded down, not toward zero.
     """
 
     limit: float = math.inf
     bits: int = COST_BITS
-    finest: int = 5000
     down: bool = False
 
 
@@ -387,7 +385,7 @@ def _sum(values: Array) -> int | float:
 
 
 def _check_sum(supply: Array, slack: float) -> None:
-    total = _sum(supply)
+    total = total_of(supply.tolist()) if supply.dtype.kind == "f" else _sum(supply)
     if not abs(total) <= slack:
         raise InvalidInputError(f"the supplies sum to {total:,}, not to zero")
 
@@ -473,7 +471,7 @@ def _integer_costs(network: CostNetwork, rule: CostRule) -> tuple[NDArray[np.int
             return whole, None
     limit = min(rule.limit, float(np.abs(cost).max()))
     bits = min(rule.bits, most.bit_length() - 1)
-    exponent = min(bits - math.frexp(limit)[1], rule.finest)
+    exponent = bits - math.frexp(limit)[1]
     # Costs far below the largest one may underflow.
     scaled = np.ldexp(np.clip(cost, -limit, limit), exponent)
     return (np.floor(scaled) if rule.down else np.trunc(scaled)).astype(np.int64), exponent

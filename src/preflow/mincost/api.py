@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ..arrays import Array, NetworkInput, SupplyInput
 from ..certify.exact import as_floats, as_integers
 from ..certify.min_cost_flow import (
+    CostAndGap,
     ExactPotentials,
     OneWay,
     amount_slack,
@@ -44,7 +45,6 @@ from ..graph.placement import gpu_of_method, gpu_worth_using
 from ..graph.scaling import float_sum, is_close, solve_costs
 from ..graph.standard_form import (
     COST_BITS,
-    PLAIN,
     CostRule,
     StandardForm,
     Standardised,
@@ -230,11 +230,13 @@ class MinCostCall(Call[CostNetwork]):
         found = solve_costs(self._attempt, largest)
         gap, off = found.gap, found.off
         while found.finished and not found.proved:
-            nearer = self._refined(found)
+            nearer = self._refined(found, gap)
             # Costs come closer first where arcs of wide capacity had to be changed, amounts thereafter.
             if nearer is None or not (nearer.proved or nearer.gap < gap / 2 or nearer.off < off / 2):
                 break
             found, gap, off = nearer, min(nearer.gap, gap), min(nearer.off, off)
+        if found.finished and found.proved:
+            found = self._priced(found)
         if found.finished and not found.proved:
             found = self._exact(found)
         return found
@@ -252,7 +254,7 @@ class MinCostCall(Call[CostNetwork]):
         with self.timed("recover"):
             lack = standard.lack(network, self.supply, state.flow)
             left = state.ending != "optimal" and excesses(standard.form, state.flow).any()
-            flow, potentials = standard.flow(state.flow), standard.potentials(state.potential)
+            flow, potentials = standard.flow(state.flow), self._potentials(standard, state)
             exact = standard.amount_exponent is None and standard.cost_exponent is None
             if not exact:
                 flow = _within_bounds(network, flow)
@@ -295,20 +297,16 @@ class MinCostCall(Call[CostNetwork]):
         `lack` is what rounding has taken from the supplies and added to the bounds of arcs.
         """
         network, supply = self.instance, self.supply
-        (cost, gap), sent = self._cost_and_gap(flow, potentials), self._sends(flow)
+        (cost, gap, slack), sent = self._cost_and_gap(flow, potentials), self._sends(flow)
         # What is lacking might have to be sent at the price of the dearest arc.
         most = float(np.abs(network.cost.astype(np.float64)).max(initial=0)) + float(np.ptp(potentials))
         off = gap + (lack * most if lack else 0.0)
-        # Not relative to its terms: they are large where flow goes around a cycle that costs next to nothing.
-        size, terms = abs(cost), network.num_vertices + network.num_arcs
-        close = is_close(gap, size, terms)
-        if close and not is_close(off, size, terms):
+        close = self._close(gap, cost)
+        if close and not self._close(off, cost):
             off = min(off, gap + cost_of_lack(network, supply, flow, potentials, most))
         # What integers lack shows in whether all is sent.
-        proved = sent and (close if isinstance(gap, int) else is_close(off, size, terms))
-        found = _Attempt(
-            flow, potentials, state, cost, gap=gap, sent=sent, close=close, off=off, proved=proved
-        )
+        proved = sent and (close if isinstance(gap, int) else self._close(off, cost))
+        found = _Attempt(flow, potentials, state, cost, gap, slack, sent, close, off, proved)
         if close:
             return found
         self.start = None
@@ -320,13 +318,22 @@ class MinCostCall(Call[CostNetwork]):
         largest = float(sizes.max(initial=0))
         return replace(found, largest=largest, used_cut_off=largest > limit)
 
-    def _cost_and_gap(self, flow: Array, potentials: Array) -> tuple[int | float, int | float]:
+    def _cost_and_gap(self, flow: Array, potentials: Array) -> CostAndGap:
         """Return the cost of a flow, and by how much it may differ from the optimum."""
         network, supply = self.instance, self.supply
         if is_whole(network, supply, potentials):
             cost = flow_cost(network, flow)
-            return cost, abs(cost - dual_bound(network, supply, potentials))
+            gap = abs(cost - dual_bound(network, supply, potentials))
+            return CostAndGap(cost, gap, gap)
         return cost_and_gap(network, supply, flow, potentials)
+
+    def _close(self, gap: int | float, cost: int | float) -> bool:
+        """Whether a gap is that of an optimal answer.
+
+        Not relative to the terms of the cost: they are large where flow goes around a cycle that costs next
+        to nothing.
+        """
+        return is_close(gap, abs(cost), self.instance.num_vertices + self.instance.num_arcs)
 
     def _sends(self, flow: Array) -> bool:
         """Whether a flow sends all supplies, up to rounding of floats."""
@@ -336,8 +343,15 @@ class MinCostCall(Call[CostNetwork]):
         left = float_balances(self.instance, self.supply, flow)
         return float(np.abs(left).max(initial=0)) <= slack
 
-    def _refined(self, found: _Attempt) -> _Attempt | None:
+    def _potentials(self, standard: Standardised, state: FlowState) -> Array:
+        """Return the potentials: of floats, those of the vertices that matter most are small and precise."""
+        zero = int(np.abs(self.supply).argmax()) if len(self.supply) else 0
+        return standard.potentials(state.potential, zero)
+
+    def _refined(self, found: _Attempt, gap: int | float) -> _Attempt | None:
         """Solve for the change of flow and potentials that an answer of floats lacks.
+
+        `gap` is what its potentials are to bring nearer; where it is small, only amounts are.
 
         The costs are its reduced costs, the amounts what its arcs still can carry either way, so rounding is
         relative to what is wrong with it. (Gleixner, Steffy and Wolter, "Iterative refinement for linear
@@ -354,7 +368,7 @@ class MinCostCall(Call[CostNetwork]):
         if not all(np.isfinite(values).all() for values in (reduced, ahead, back)):
             return None
         gains, saves = (reduced < 0) & (ahead > 0), (reduced > 0) & (back < 0)
-        if is_close(found.gap, abs(found.cost), network.num_vertices + network.num_arcs):
+        if self._close(gap, found.cost):
             # Only amounts are left to refine, relative to those that are not sent, not to those of arcs whose
             # reduced costs are negative by rounding.
             reduced = np.where(gains | saves, reduced.dtype.type(0), reduced)
@@ -373,10 +387,8 @@ class MinCostCall(Call[CostNetwork]):
         room = 2 * most + 1 if whole else 2 * most
         if room <= INT64_MAX or not whole:
             rest = replace(rest, capacity=np.minimum(ahead, room), lower=np.maximum(back, -room))
-        # Float64 shall hold the sums of both potentials.
-        finest = 51 - math.frexp(float(np.abs(prices).max(initial=0)))[1] if prices.any() else PLAIN.finest
         try:
-            standard = standardise(rest, left, CostRule(limit or math.inf, finest=finest, down=True))
+            standard = standardise(rest, left, CostRule(limit or math.inf, down=True))
         except (CapacityOverflowError, CostOverflowError, InvalidInputError):
             return None
         start = FlowState(
@@ -397,10 +409,22 @@ class MinCostCall(Call[CostNetwork]):
             flow = found.flow + change[: network.num_arcs]
             if network.undirected is not None:
                 flow[network.undirected] -= change[network.num_arcs :]
-            better = prices + standard.potentials(state.potential)
+            better = prices + self._potentials(standard, state)
             if not np.isfinite(better).all():
                 return None
             return self._judged(_within_bounds(network, flow), better, state, lack)
+
+    def _priced(self, found: _Attempt) -> _Attempt:
+        """Return the answer with potentials that are prices of all arcs, where float64 allows."""
+        nearer: _Attempt | None = found
+        while nearer is not None and not self._close(nearer.slack, nearer.cost):
+            slack = nearer.slack
+            nearer = self._refined(nearer, slack)
+            if nearer is None or not nearer.slack < slack / 2:
+                break
+            if nearer.proved:
+                found = nearer
+        return found
 
     def _exact(self, found: _Attempt) -> _Attempt:
         """Return the answer in exact numbers, from one that float64 does not prove."""
@@ -429,12 +453,12 @@ class MinCostCall(Call[CostNetwork]):
             ended = found.state._replace(basis=None)
             if not slack and is_integral(network.cost):
                 whole = _as_int64(exact.potentials >> exact.exponent)
-                cost, gap = self._cost_and_gap(flow, whole)
-                return _Attempt(flow, whole, ended, cost=cost, gap=gap, proved=gap == 0)
+                bounds = self._cost_and_gap(flow, whole)
+                return _Attempt(flow, whole, ended, *bounds, proved=bounds.gap == 0)
             potentials = exact.rounded()
-            cost, gap = cost_and_gap(network, supply, flow, potentials, exact)
-            proved = is_near(network, supply, flow, potentials, gap)
-            return _Attempt(flow, potentials, ended, cost=cost, gap=gap, proved=proved, exact=exact)
+            bounds = cost_and_gap(network, supply, flow, potentials, exact)
+            proved = is_near(network, supply, flow, potentials, bounds.gap)
+            return _Attempt(flow, potentials, ended, *bounds, proved=proved, exact=exact)
 
     def _infeasible(self, arcs: OneWay, state: ExactState) -> InfeasibleFlowError:
         (lower, upper), exponent = as_integers(arcs.lower, arcs.upper)
@@ -522,6 +546,8 @@ class _Attempt:
 
     Attributes
     ----------
+    cost, gap, slack : int or float
+        See :class:`..certify.min_cost_flow.CostAndGap`.
     sent : bool
         Whether the flow sends all supplies, up to rounding.
     close : bool
@@ -539,6 +565,7 @@ class _Attempt:
     state: FlowState
     cost: int | float = 0
     gap: float = 0
+    slack: float = 0
     sent: bool = True
     close: bool = True
     off: float = 0

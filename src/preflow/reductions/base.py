@@ -194,7 +194,7 @@ def of_given(
     cost, gap, status = flow_cost(network, flow), 0.0, result.status
     lower = cost
     if not is_whole(network, supply, result.potentials):
-        gap = cost_and_gap(network, supply, flow, result.potentials, result._exact)[1]
+        gap = cost_and_gap(network, supply, flow, result.potentials, result._exact).gap
         if not is_near(network, supply, flow, result.potentials, gap):
             status, lower = "approximate", min(dual_bound(network, supply, result.potentials), cost)
             gap = cost - lower

@@ -20,6 +20,7 @@ from ..drawing.axes import number
 from ..drawing.networks import Arcs, draw_flow, matched_colours
 from ..errors import InfeasibleFlowError, InvalidInputError, VerificationError
 from ..graph.cost_network import CostNetwork, as_cost_network
+from ..graph.scaling import is_close, size_of
 from ..mincost.result import MinCostFlowResult
 from ..solving.call import Arguments
 from ..solving.drawn import DrawnResult
@@ -29,9 +30,6 @@ from .most_for_least import max_flow_min_cost
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-#: Relative rounding error that sums of float costs may have.
-ROUNDING = 1e-9
 
 
 class Steps(NamedTuple):
@@ -81,7 +79,8 @@ class CheapPaths(DrawnResult):
         """For each vertex, a number that its distance from the first vertex of the path is at least.
 
         It is the distance itself for the vertices of the path. No arc leads to a vertex whose bound exceeds
-        that of its tail by more than its cost: that proves a single path shortest.
+        that of its tail by more than its cost: that proves a single path shortest. Bounds of float costs are
+        rounded, relative to the cost of the path and to the largest cost below zero.
 
         Raises
         ------
@@ -97,7 +96,8 @@ class CheapPaths(DrawnResult):
     @property
     def gap(self) -> int | float:
         """A proved bound of the difference between `cost` and the optimum; 0 for integers."""
-        return self.result.gap
+        # Cycles that cost next to nothing may lie beside the paths.
+        return self.result.gap + abs(self.cost - self.result.cost)
 
     def verify(self) -> None:
         """Prove the paths disjoint and their cost the least, in linear time.
@@ -127,13 +127,10 @@ class CheapPaths(DrawnResult):
         ends = {(names[0], names[-1]) for names in self.vertices}
         if len(ends) > 1 or (self.disjoint == "vertices" and len(set(inner)) < len(inner)):
             raise VerificationError("two paths have different ends or share a vertex")
-        cost, slack = cost_of(network.cost[used]), 0.0
-        if network.cost.dtype.kind == "f":
-            # Cycles that cost next to nothing may lie beside the paths.
-            slack = self.result.gap + ROUNDING * float(np.abs(network.cost[used]).sum())
+        cost = cost_of(network.cost[used])
         if self.costs != tuple(cost_of(network.cost[arcs]) for arcs in self.arcs):
             raise VerificationError(f"the paths do not cost {self.costs}")
-        if not (self.cost == cost and abs(cost - self.result.cost) <= slack):
+        if self.cost != cost or not _is_close(self.result, network.cost[used], abs(cost - self.result.cost)):
             raise VerificationError(f"the paths cost {cost}, and the flow {self.result.cost}")
 
     def _summary(self) -> str:
@@ -294,10 +291,14 @@ class PathsAsMinCostFlow(CostReduction[CheapPaths]):
         used = given.cost[np.concatenate([np.zeros(0, dtype=np.int64), *arcs])]
         total = cost_of(used)
         rest = result.cost - total
-        slack = result.gap + ROUNDING * float(np.abs(used).sum()) if given.cost.dtype.kind == "f" else 0.0
-        if rest < -slack:
+        if rest < 0 and not _is_close(result, used, -rest):
             raise InvalidInputError(f"cycles of negative cost, {rest} in all, lie beside the cheapest paths")
         return CheapPaths(arcs, vertices, total, costs, given, self.disjoint, result)
+
+
+def _is_close(result: MinCostFlowResult, used: Array, apart: int | float) -> bool:
+    """Whether paths with these costs cost the same as the flow: exactly for integers."""
+    return is_close(apart, size_of(used), len(used), result.gap) if used.dtype.kind == "f" else apart == 0
 
 
 def _supply(num_vertices: int, source: int, sink: int, count: int | None) -> Array | None:
@@ -316,7 +317,8 @@ def _steps(given: CostNetwork, flow: Array, split: bool) -> Steps:
     if split:
         both = two_way_arcs(given)
         net[both] -= flow[m : m + len(both)].astype(np.int64)
-    used = np.flatnonzero(net)
+    # A cycle that costs nothing may lie on the path.
+    used = np.repeat(np.arange(m), np.abs(net))
     ahead = net[used] > 0
     tail, head = vertex_numbers(given.tail[used]), vertex_numbers(given.head[used])
     return Steps(used, np.where(ahead, tail, head), np.where(ahead, head, tail))
