@@ -13,7 +13,7 @@ import pytest
 
 import preflow
 from preflow.errors import CapacityOverflowError, InvalidInputError, UnboundedFlowError, VerificationError
-from preflow.maxflow.parametric import join
+from preflow.maxflow.parametric import _ExactSearch, join
 
 
 def random_case(rng: np.random.Generator, *, factor: float = 1) -> tuple[preflow.FlowNetwork, Any, int, int]:
@@ -131,9 +131,8 @@ def test_floats_have_the_cuts_of_integers(factor: float) -> None:
     assert count > 40
 
 
-def test_images_of_floats() -> None:
-    """Many cuts, most of them found for rounded numbers first."""
-    side = 12
+def image(side: int) -> tuple[preflow.FlowNetwork, Any, int, int]:
+    """Return a smooth image of floats with slopes of 1 at its pixels."""
     rng = np.random.default_rng(9)
     pixels = np.arange(side * side).reshape(side, side)
     beside = [(pixels[:, :-1], pixels[:, 1:]), (pixels[:-1], pixels[1:])]
@@ -148,13 +147,43 @@ def test_images_of_floats() -> None:
         np.concatenate([np.zeros(n), value, smooth]),
         reverse_capacity=np.concatenate([np.zeros(2 * n), smooth]),
     )
-    slope = np.concatenate([np.ones(n), np.zeros(n + len(tail))])
-    found = preflow.parametric_max_flow(network, slope, n, n + 1)
+    return network, np.concatenate([np.ones(n), np.zeros(n + len(tail))]), n, n + 1
+
+
+def test_images_of_floats() -> None:
+    """Many cuts, most of them found for rounded numbers first."""
+    network, slope, source, sink = image(12)
+    found = preflow.parametric_max_flow(network, slope, source, sink)
     found.verify()
     assert found.num_cuts > 40
-    for value_at in np.linspace(0, 1.2 * value.max(), 9):
-        alone = preflow.min_cut(replace(network, capacity=network.capacity + value_at * slope), n, n + 1)
+    for value_at in np.linspace(0, 1.2 * network.capacity.max(), 9):
+        alone = preflow.min_cut(replace(network, capacity=network.capacity + value_at * slope), source, sink)
         assert abs(found.value(value_at) - alone.value) <= 1e-11 * alone.value
+
+
+@pytest.mark.parametrize("kind", ["slopes of 1", "random slopes", "huge", "infinite"])
+def test_few_pieces_of_floats_are_solved_twice(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The leading bits of the numbers of each piece tell nearly all pieces, whatever else is in the input."""
+    network, slope, source, sink = image(40)
+    random = np.random.default_rng(4)
+    if kind == "random slopes":
+        slope = slope * (random.random(len(slope)) + 0.5)
+    elif kind != "slopes of 1":
+        capacity = network.capacity.copy()
+        capacity[-200::20] = 1e100 if kind == "huge" else np.inf
+        network = replace(network, capacity=capacity)
+    solved = []
+    solve = _ExactSearch._solve
+
+    def counted(search: _ExactSearch, sums: Any) -> Any:
+        solved.append(int(np.count_nonzero(search.values.active[search.pieces.piece])))
+        return solve(search, sums)
+
+    monkeypatch.setattr(_ExactSearch, "_solve", counted)
+    found = preflow.parametric_max_flow(network, slope, source, sink)
+    found.verify()
+    assert found.num_cuts > 400
+    assert sum(solved) < 1.1 * network.num_vertices
 
 
 def test_join() -> None:

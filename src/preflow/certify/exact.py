@@ -368,14 +368,26 @@ def as_floats(whole: NDArray[np.object_], exponent: int) -> NDArray[np.float64]:
     >>> as_floats(np.array([3, -(2**2000)], dtype=object), 1).tolist()
     [1.5, -inf]
     """
+    return quotients(whole << max(-exponent, 0), np.full(len(whole), 1 << max(exponent, 0), dtype=object))
 
-    def quotient(value: int) -> float:
+
+def quotients(numerator: Array, denominator: Array) -> NDArray[np.float64]:
+    """Return quotients of integers, each rounded once; infinite past float64.
+
+    Examples
+    --------
+    >>> quotients(np.array([1, 10**400], dtype=object), np.array([3, 7], dtype=object)).tolist()
+    [0.3333333333333333, inf]
+    """
+
+    def quotient(value: int, divisor: int) -> float:
         try:
-            return (value << max(-exponent, 0)) / (1 << max(exponent, 0))  # of integers: rounded once
+            return value / divisor
         except OverflowError:
             return math.inf if value > 0 else -math.inf
 
-    return np.array([quotient(value) for value in whole.tolist()], dtype=np.float64)
+    values = map(quotient, numerator.tolist(), denominator.tolist())
+    return np.fromiter(values, dtype=np.float64, count=len(numerator))
 
 
 def times_powers(values: Array, exponents: NDArray[np.int64]) -> NDArray[np.float64]:

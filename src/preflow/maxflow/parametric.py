@@ -45,12 +45,12 @@ problem of the next phase; Gabow, "Scaling Algorithms for Network Problems", JCS
         bound = what is left across the cut found
     until bound is 0
 
-Most of these phases are saved by a *guess*: the pieces that the search finds for the leading bits of all
-numbers. Pieces that are final and have the right order are right, whatever found them: their flows prove it.
-Between two neighbours in the wrong order is a cut that is minimum for no value. They become one piece, as in
-the pool-adjacent-violators algorithm of isotonic regression::
+Most of these phases are saved by a *guess*: the pieces that the search finds for the leading bits of the
+numbers of each piece. Pieces that are final and have the right order are right, whatever found them: their
+flows prove it. Between two neighbours in the wrong order is a cut that is minimum for no value. They become
+one piece, as in the pool-adjacent-violators algorithm of isotonic regression::
 
-    pieces = those of the search for the leading bits                    _guess
+    pieces = those of the search for the leading bits                    _Guess
     repeat                                                               _ExactSearch.run
         join neighbours whose values decrease, and pieces beyond the
             ends of the range with the first or the last piece           join
@@ -63,20 +63,20 @@ the pool-adjacent-violators algorithm of isotonic regression::
 from __future__ import annotations
 
 import sys
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from math import ceil, floor, ldexp
+from math import ceil, ldexp
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import Array, NetworkInput, Number, Vertices
-from ..certify.exact import as_integers, float_near
+from ..certify.exact import LARGEST_POWER, as_floats, as_integers, float_near, quotients
 from ..certify.fields import check_array, checked_number
 from ..certify.flow import check_terminals
 from ..certify.parametric import LinearNetwork, PieceFlows, check_piece_fields, check_piece_flows
@@ -103,8 +103,10 @@ if TYPE_CHECKING:
 MOST = 2**61
 #: The bits of all supply in one phase.
 PHASE_BITS = 60
-#: The bits of all capacities and slopes in a guess, and those of the range that values are rounded to.
-GUESS_BITS, RANGE_BITS = 30, 10
+#: The bits of the products of capacities and slopes in a guess.
+GUESS_BITS = 58
+#: After this many levels of a guess its pieces get other units.
+LEVELS = 2
 
 
 class Pieces(NamedTuple):
@@ -443,13 +445,17 @@ def _whole_data(network: FlowNetwork, slope: Array) -> _Data:
 
 
 def _gap(is_float: bool, lines: _Lines, low: Fraction, high: Fraction, exact: _Breakpoints) -> float:
-    """Return what the rounding to float64 may change in the largest value in the range; 0 for integers."""
+    """Return what the rounding to float64 may change in the largest value in the range; 0 for integers.
+
+    The minimum is concave: its largest value is where the slope of the cuts changes its sign, or at an end.
+    """
     if not is_float:
         return 0.0
-    ends = zip(exact.numerator.tolist(), exact.denominator.tolist(), strict=True)
-    values = [low, *(Fraction(p, q) for p, q in ends), high]
-    number = (min(i, len(values) - 2) for i in range(len(values)))
-    largest = max(abs(lines.at(i, value)) for i, value in zip(number, values, strict=True))
+    last, rising = len(lines.slope) - 1, int(np.count_nonzero(lines.slope > 0))
+    largest = max(abs(lines.at(0, low)), abs(lines.at(last, high)))
+    if 0 < rising <= last:
+        peak = Fraction(int(exact.numerator[rising - 1]), int(exact.denominator[rising - 1]))
+        largest = max(largest, abs(lines.at(rising, peak)))
     return ldexp(min(float_near(largest), sys.float_info.max), -53)
 
 
@@ -500,11 +506,10 @@ class _Lines(NamedTuple):
 
     def arrays(self, is_float: bool) -> list[Array]:
         """Return both as arrays of float64, or of int64 where all fit, otherwise of Python integers."""
-        found = []
+        found: list[Array] = []
         for values in (self.intercept, self.slope):
             if is_float:
-                scale = 2**self.exponent
-                found.append(np.array([float_near(Fraction(value, scale)) for value in values.tolist()]))
+                found.append(as_floats(values, self.exponent))
             else:
                 fits = max(map(abs, values.tolist()), default=0) <= INT64_MAX
                 found.append(values.astype(np.int64) if fits else values)
@@ -561,8 +566,7 @@ class _Breakpoints(NamedTuple):
         if int(largest) <= int(EXACT_FLOAT):
             quotient: NDArray[np.float64] = (self.numerator / self.denominator).astype(np.float64)
             return quotient
-        pairs = zip(self.numerator.tolist(), self.denominator.tolist(), strict=True)
-        return np.array([float_near(Fraction(p, q)) for p, q in pairs], dtype=np.float64)
+        return quotients(self.numerator, self.denominator)
 
 
 def _breakpoints(flows: PieceFlows) -> _Breakpoints:
@@ -719,7 +723,9 @@ def _fault_of_slopes(
 def _range(data: _Data, low: float | Fraction, high: float | Fraction | None) -> tuple[Fraction, Fraction]:
     """Return the range of the parameter exactly; check that no capacity becomes negative in it."""
     start = _fraction(low, "low")
-    sloped = np.setdiff1d(np.flatnonzero(data.slope), data.endless)
+    sloped = np.flatnonzero(data.slope)
+    if len(data.endless):
+        sloped = np.setdiff1d(sloped, data.endless)
     arcs = list(zip(data.capacity[sloped].tolist(), data.slope[sloped].tolist(), strict=True))
     limit = min((Fraction(capacity, -slope) for capacity, slope in arcs if slope < 0), default=None)
     if high is not None:
@@ -811,12 +817,16 @@ class _Search:
 
     def run(self) -> PieceFlows:
         """Find the pieces and their flows."""
+        self.find()
+        return self._flows()
+
+    def find(self) -> None:
+        """Find the pieces."""
         self._divide(self._solve_at(0, self.low), np.ones(1, dtype=bool))
         self._divide(self._solve_at(1, self.high), np.array([False, True]))
         self._set_active(np.array([False, True, False]))
         while self.values.active.any():
             self._level()
-        return self._flows()
 
     def _flows(self) -> PieceFlows:
         """Return the pieces and their flows."""
@@ -827,14 +837,14 @@ class _Search:
         amount = values.denominator[pieces.piece[tail]] * pieces.capacity - self._left()
         used = (amount > 0) & (pieces.piece[tail] == pieces.piece[net.head])
         head = net.head[used].astype(np.int64)
-        piece, numerator, denominator = self._compact()
+        piece, numerator, denominator = self.compact()
         return PieceFlows(piece, numerator, denominator, tail[used], head, amount[used])
 
     def _left(self) -> Array:
         """Return the residual capacities, in units of one divided by the denominator of the piece."""
         return self.net.residual
 
-    def _compact(self) -> tuple[NDArray[np.int64], Array, Array]:
+    def compact(self) -> tuple[NDArray[np.int64], Array, Array]:
         """Return the pieces without empty ones between the first and the last."""
         values, piece = self.values, self.pieces.piece
         count = len(values.active)
@@ -911,9 +921,8 @@ class _Search:
         values = self.values
         sums = self._sums()
         active = values.active
+        active &= self._has_value(sums[1] + sums[3])
         p, q = (sums[2] - sums[0])[active], (sums[1] + sums[3])[active]
-        if (q <= 0).any():
-            raise SolverError("a piece has no breakpoint: please report this bug")
         common = np.gcd(p, q)
         values.numerator[active], values.denominator[active] = p // common, q // common
         reaching = self._solve(sums)
@@ -921,11 +930,83 @@ class _Search:
         self._divide(reaching, divided)
         self._set_active(np.repeat(divided, 1 + divided))
 
+    def _has_value(self, q: Array) -> NDArray[np.bool_]:
+        """Return which active pieces have a value, by the sums of their slopes: all between minimum cuts."""
+        has: NDArray[np.bool_] = q > 0
+        if (self.values.active & ~has).any():
+            raise SolverError("a piece has no breakpoint: please report this bug")
+        return has
+
     def _final(self) -> NDArray[np.bool_]:
         """Return which active pieces are final: all their supply has reached the sink."""
         final = self.values.active.copy()
         find_final(self.net, self.pieces, self.values.active, final)
         return final
+
+
+class _Guess(_Search):
+    """The search by the leading bits of the numbers of each piece. What it finds need not be right.
+
+    Every piece has its own units of capacity and of slope, and no end of the range is solved: that all
+    capacities of a vertex between the terminals differ from what they are by the same amount changes no cut.
+
+    Attributes
+    ----------
+    tail : ndarray of int64, shape (m,)
+    given : Pieces
+        All numbers as floats, and no piece of any vertex.
+    """
+
+    def __init__(self, call: FlowCall, net: ResidualArrays, tail: NDArray[np.int64], given: Pieces) -> None:
+        self.call, self.net, self.tail, self.given = call, net, tail, given
+        active = np.array([False, True, False])
+        self.values = Values(active, np.zeros(3, dtype=np.int64), np.ones(3, dtype=np.int64))
+        self.pieces = given._replace(piece=np.ones_like(given.piece))
+
+    def find(self) -> None:
+        """Find the pieces."""
+        self._set_active(self.values.active)
+        while self.values.active.any():
+            self._set_units()
+            for _ in range(LEVELS):
+                if self.values.active.any():
+                    self._level()
+
+    def _set_units(self) -> None:
+        """Take the leading bits of the numbers of each active piece."""
+        given, tail, head = self.given, self.tail, self.net.head
+        piece, active = self.pieces.piece, self.values.active
+        n, count = len(piece), len(active)
+        source, sink, capacity = given.source.copy(), given.sink.copy(), given.capacity
+        upward = piece[tail] < piece[head]
+        source += np.bincount(head[upward], capacity[upward], n)
+        sink += np.bincount(tail[upward], capacity[upward], n)
+        within = active[piece[tail]] & (piece[tail] == piece[head])
+        slopes = np.bincount(piece, given.source_slope + given.sink_slope, count)
+        sums = np.bincount(piece, source + sink, count)
+        # At the value of a piece no flow is larger than this sum.
+        capacity = np.where(within, np.minimum(capacity, sums[piece[tail]]), 0.0)
+        sums += np.bincount(piece[tail], capacity, count)
+        room = GUESS_BITS - int(np.count_nonzero(active)).bit_length()
+        # Slopes are integers: those of few bits are exact.
+        bits = np.frexp(slopes)[1]
+        less = np.maximum(bits - room // 2, 0)
+        shift = np.frexp(sums)[1] - room + bits - less
+        parts = []
+        for amounts, by in (
+            (capacity, shift[piece[tail]]),
+            (source, shift[piece]),
+            (given.source_slope, less[piece]),
+            (sink, shift[piece]),
+            (given.sink_slope, less[piece]),
+        ):
+            parts.append(np.floor(np.ldexp(amounts, -by)).astype(np.int64))
+        self.pieces = Pieces(piece, *parts)
+
+    def _has_value(self, q: Array) -> NDArray[np.bool_]:
+        """Return which pieces have a value: what is no piece of the given numbers may have none."""
+        has: NDArray[np.bool_] = q > 0
+        return has
 
 
 class _ExactSearch(_Search):
@@ -942,7 +1023,6 @@ class _ExactSearch(_Search):
 
     def __init__(self, call: FlowCall, data: _Data, low: Fraction, high: Fraction) -> None:
         self.call, self.low, self.high = call, low, high
-        self.guess = _guess(call, data, low, high)
         network = copy(call.instance)
         nothing = np.zeros(network.num_arcs, dtype=np.int64)
         nothing.flags.writeable = False
@@ -965,7 +1045,7 @@ class _ExactSearch(_Search):
 
     def run(self) -> PieceFlows:
         """Find the pieces and their flows."""
-        piece, count = self.guess
+        piece, count = self._guess()
         self._set_pieces(piece)
         zero = np.zeros(count, dtype=object)
         self.values = Values(np.ones(count, dtype=bool), zero, zero + 1)
@@ -973,10 +1053,7 @@ class _ExactSearch(_Search):
         self._set_ends()
         self._set_active(np.ones(count, dtype=bool))
         while self.values.active.any():
-            crossings = self._crossings(*crossings)
-            number = join(*crossings, self.low, self.high)
-            if number[-1] + 1 < len(number):
-                crossings = self._join(number, *crossings)
+            crossings = self._in_order(*crossings)
             self._set_values(*crossings)
             reaching = self._solve(crossings[0])
             divided = self._to_divide(reaching)
@@ -989,6 +1066,22 @@ class _ExactSearch(_Search):
             self._set_active(new)
         return self._flows()
 
+    def _guess(self) -> tuple[NDArray[np.int64], int]:
+        """Return the piece of each vertex in a search for the leading bits, and the number of pieces."""
+        linear = self.linear
+        amounts, slopes = (linear.source, linear.sink), (linear.source_slope, linear.sink_slope)
+        largest = max(int(part.max(initial=0)) for part in (*amounts, self.capacity))
+        unit = max(largest.bit_length() - LARGEST_POWER, 0)
+        source, sink, capacity = ((part >> unit).astype(np.float64) for part in (*amounts, self.capacity))
+        common = int(np.bitwise_or.reduce(np.concatenate(slopes), initial=0))
+        step = max((common & -common).bit_length() - 1, common.bit_length() - LARGEST_POWER, 0)
+        rise, fall = ((part >> step).astype(np.float64) for part in slopes)
+        given = Pieces(np.zeros(len(source), dtype=np.int64), capacity, source, rise, sink, fall)
+        search = _Guess(self.call, self.net, self.tail, given)
+        search.find()
+        piece, values, _ = search.compact()
+        return piece, len(values)
+
     def _set_pieces(self, piece: NDArray[np.int64]) -> None:
         """Set up the networks of pieces."""
         linear, tail, head = self.linear, self.tail, self.head
@@ -999,6 +1092,12 @@ class _ExactSearch(_Search):
         within = piece[tail] == piece[head]
         capacity = np.where(within, self.capacity, 0)
         self.pieces = Pieces(piece, capacity, source, linear.source_slope, sink, linear.sink_slope)
+
+    def _in_order(self, p: Array, q: Array) -> tuple[Array, Array]:
+        """Join pieces in the wrong order; return `p` and `q`, where ``p / q`` is the value of a piece."""
+        p, q = self._crossings(p, q)
+        number = join(p, q, self.low, self.high)
+        return self._join(number, p, q) if number[-1] + 1 < len(number) else (p, q)
 
     def _crossings(self, p: Array, q: Array) -> tuple[Array, Array]:
         """Return `p` and `q` with those of new pieces; ``p / q`` is the value of a piece."""
@@ -1157,30 +1256,6 @@ class _ExactSearch(_Search):
         pieces.capacity[arcs] = 0
 
 
-def _guess(call: FlowCall, data: _Data, low: Fraction, high: Fraction) -> tuple[NDArray[np.int64], int]:
-    """Return the piece of each vertex in a search for the leading bits of all numbers, and their count.
-
-    The range is a little smaller, so that no rounded capacity is negative at its ends. If there is nothing to
-    find, all vertices are one piece between the first and the last.
-    """
-    shift = max(0, data.total().bit_length() - GUESS_BITS)
-    parts = data.capacity, data.reverse, abs(data.slope)
-    capacity, reverse, slope = (np.right_shift(part, shift).astype(np.int64) for part in parts)
-    slope = np.where(data.slope < 0, -slope, slope)
-    rounded = data._replace(capacity=capacity, reverse=reverse, slope=slope)
-    for arc in np.flatnonzero(slope).tolist():
-        end = Fraction(-int(capacity[arc]), int(slope[arc]))
-        low, high = (max(low, end), high) if slope[arc] > 0 else (low, min(high, end))
-    if low < high:
-        scale = Fraction(2) ** (RANGE_BITS - (floor(high - low) or 1).bit_length())
-        low, high = Fraction(ceil(low * scale)) / scale, Fraction(floor(high * scale)) / scale
-    if low < high:
-        with suppress(CapacityOverflowError):
-            flows = _Search(call, rounded, low, high).run()
-            return flows.piece, len(flows.numerator)
-    return np.ones(call.instance.num_vertices - len(call.sources) - len(call.sinks), dtype=np.int64), 3
-
-
 def join(p: Array, q: Array, low: Fraction, high: Fraction) -> NDArray[np.int64]:
     """Return the new number of each piece, after those were joined whose values do not ascend in the range.
 
@@ -1205,17 +1280,17 @@ def join(p: Array, q: Array, low: Fraction, high: Fraction) -> NDArray[np.int64]
             above, below, more = stack.pop()
             a, b, size = a + above, b + below, size + more
         stack.append((a, b, size))
-    is_first = [a * low.denominator <= b * low.numerator for a, b, _ in stack]
-    is_last = [a * high.denominator > b * high.numerator for a, b, _ in stack]
-    sizes, before, behind = [], 1, 1
-    for (_, _, size), at_first, at_last in zip(stack, is_first, is_last, strict=True):
-        if at_first:
-            before += size
-        elif at_last:
-            behind += size
-        else:
-            sizes.append(size)
-    return np.repeat(np.arange(len(sizes) + 2), [before, *sizes, behind])
+    # Values ascend now.
+    first, last = (_count_up_to(stack, end) for end in (low, high))
+    sizes = [size for _, _, size in stack]
+    before, behind = 1 + sum(sizes[:first]), 1 + sum(sizes[last:])
+    return np.repeat(np.arange(last - first + 2), [before, *sizes[first:last], behind])
+
+
+def _count_up_to(pieces: list[tuple[int, int, int]], end: Fraction) -> int:
+    """Return how many pieces, whose values ascend, have a value up to `end`."""
+    p, q = end.numerator, end.denominator
+    return bisect_left(pieces, True, key=lambda piece: piece[0] * q > piece[1] * p)
 
 
 def _comes_before(piece: tuple[int, int], other: tuple[int, ...]) -> bool:
