@@ -174,3 +174,16 @@ def test_one_huge_capacity_spoils_no_other() -> None:
                 if np.isfinite(capacity[~side[tail] & side[head]]).all()
             )
             assert abs(Fraction(result.value) - best) <= Fraction(result.gap) <= Fraction(2.0**-38) * best
+
+
+def test_many_arcs_that_are_larger_than_the_cut() -> None:
+    """One rounding leaves them few bits; the gap is as small as that of the whole network."""
+    rng = np.random.default_rng(61)
+    n, more = 500, 20_000
+    tail = np.concatenate([np.full(n, n), np.arange(n), rng.integers(0, n, more)])
+    head = np.concatenate([np.arange(n), np.full(n, n + 1), rng.integers(0, n, more)])
+    capacity = np.concatenate([rng.random(n), 1 + rng.random(n), 5 * n * (1 + rng.random(more))])
+    result = preflow.distributed.min_cut((tail, head, capacity), n, n + 1, partition=np.arange(n + 2) % 4)
+    result.verify()
+    assert result.status == "optimal"
+    assert result.gap <= 2.0**-40 * result.value == pytest.approx(2.0**-40 * capacity[:n].sum(), rel=1e-12)

@@ -174,7 +174,9 @@ class _Solve:
     def run(self) -> RegionMinCutResult:
         """Solve until the gap is small enough and wrap the result."""
         accepted = accepted_gap(self.network.num_arcs)
-        solved = solve_within_gap(self.solve, is_float=self.is_float, accepted=accepted, coarse=COARSE)
+        solved = solve_within_gap(
+            self.solve, is_float=self.is_float, accepted=accepted, coarse=COARSE, has_finer=True
+        )
         upper = solved.upper
         gap: int | float = upper - solved.lower
         if solved.scale_exponent is not None:
