@@ -1,6 +1,7 @@
 """Segmentation: the demo against an outline drawn by hand, seeds and pictures, and what must be refused."""
 
 import importlib.util
+import re
 import subprocess
 import sys
 import tracemalloc
@@ -9,15 +10,20 @@ import numpy as np
 import pytest
 
 import preflow
-from preflow.errors import InvalidInputError, MissingDependencyError, ParseError
+from preflow.distributed.volume_energy import VolumeEnergy
+from preflow.errors import CapacityOverflowError, InvalidInputError, MissingDependencyError, ParseError
 from preflow.vision import (
+    Painting,
     box,
     cutout,
+    grabcut,
+    match_stereo,
     overlay,
     parse_seeds,
     read_image,
     read_scribbles,
     segment,
+    segment_labels,
     segmentation_network,
     stroke,
     write_image,
@@ -227,6 +233,30 @@ GOOD = seeds_at((4, 5), (0, 0), (3, 4))
 def test_wrong_arguments_are_named(image, foreground, background, options, message):
     with pytest.raises(InvalidInputError, match=message):
         segment(image, foreground, background, **options)
+
+
+@pytest.mark.parametrize("smoothness", [1e12, 1e13, 1e17, 1e300])
+def test_huge_smoothness(smoothness):
+    """Every door takes it, or says how much it takes, and takes that."""
+    random = np.random.default_rng(0)
+    image = random.random((8, 9))
+    seeds = np.zeros((2, 8, 9), dtype=bool)
+    seeds[0, 1, 1] = seeds[1, 6, 7] = True
+    volume = random.random((3, 4, 5))
+    doors = [
+        lambda value: segment(image, *seeds, smoothness=value).verify(),
+        lambda value: grabcut(image, box((8, 9), (2, 2), (6, 5)), smoothness=value, iterations=1).verify(),
+        lambda value: segment_labels(image, seeds[0] + 2 * seeds[1], smoothness=value).verify(),
+        lambda value: Painting(image, smoothness=value),
+        lambda value: VolumeEnergy(volume, [">0.9"], ["<0.1"], smoothness=value),
+        lambda value: match_stereo(image, image, 2, smoothness=value).verify(),
+    ]
+    for door in doors:
+        try:
+            door(smoothness)
+        except CapacityOverflowError as error:
+            most = re.search("smoothness must be at most ([0-9,]+)", str(error))
+            door(float(most[1].replace(",", "")))
 
 
 def test_box_includes_its_corners_in_any_order():

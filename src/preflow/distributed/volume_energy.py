@@ -21,7 +21,7 @@ from ..graph.contrast import contrast_of_channels
 from ..graph.neighbourhood import Box, half_neighbourhood
 from ..graph.placement import host_array
 from ..vision.colour_models import BINS, CELLS, _log_histogram
-from ..vision.segmentation import CAPACITY_PER_NAT, check_prior
+from ..vision.segmentation import CAPACITY_PER_NAT, check_prior, more_than_n_links
 from .files import return_freed_memory
 from .grid_source import Sliceable
 from .partition import divide, halo
@@ -98,7 +98,7 @@ class VolumeEnergy:
         self.connectivity = half_neighbourhood(ndim, 3**ndim - 1 if connectivity is None else connectivity)
         self._seeds = [[_range(text) for text in texts] for texts in (foreground, background)]
         self._strength = CAPACITY_PER_NAT * smoothness
-        self._more = 1 + 2 * len(self.connectivity) * math.ceil(self._strength)
+        self._more = more_than_n_links(smoothness, len(self.connectivity))
         self._low, self._high = self._limits()
         ratio = self._histogram_ratio() + math.log(prior / (1 - prior))
         self._gains = np.rint(CAPACITY_PER_NAT * ratio).astype(np.int64)

@@ -12,7 +12,6 @@ Departure: costs are rounded to integers, so energies are exact and do not depen
 
 from __future__ import annotations
 
-import math
 import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -25,11 +24,10 @@ from ..certify.fields import check_kind, checked_host_array
 from ..checks import check_integer, check_number, check_word
 from ..drawing.axes import say
 from ..drawing.images import draw_regions, plane_of
-from ..errors import CapacityOverflowError, InvalidInputError, VerificationError
+from ..errors import InvalidInputError, VerificationError
 from ..graph.contrast import contrast_capacity
 from ..graph.grid_input import looks_like_channels
 from ..graph.neighbourhood import half_neighbourhood, pair_boxes
-from ..graph.network import EXACT_FLOAT
 from ..graph.placement import host_array
 from ..method_names import DeviceName, FlowMethodName, GridMethodName
 from ..progress import Reporter
@@ -47,6 +45,7 @@ from .segmentation import (
     checked_mask,
     labelled,
     like_seeds,
+    more_than_n_links,
 )
 
 LabelModel = Literal["histogram", "mixture", "none"]
@@ -339,6 +338,7 @@ def _energy(
     components: int,
 ) -> LabelEnergy:
     """Return the energy of all labellings, in thousandths of a nat."""
+    certain = more_than_n_links(smoothness, len(half))
     strength = CAPACITY_PER_NAT * smoothness
     weights = contrast_capacity(
         channels, strength=strength, sigma=sigma, connectivity=half, channel_axis=-1, spacing=spacing
@@ -346,10 +346,6 @@ def _energy(
     for weight, offset in zip(weights, half, strict=True):
         here, there = pair_boxes(taken.shape, offset)
         weight[here] *= taken[here] & taken[there]
-    # Boykov and Jolly's K: more than all weights of a pixel, so that no expansion changes a seed's label.
-    certain = 1 + 2 * len(half) * math.ceil(strength)
-    if certain > EXACT_FLOAT:
-        raise CapacityOverflowError(f"smoothness {smoothness:g} gives weights above 2**53")
     table = _costs_of_colours(channels, placed, model, components)
     data = np.zeros((len(placed), *taken.shape), np.int32 if certain <= np.iinfo(np.int32).max else np.int64)
     if table is not None:

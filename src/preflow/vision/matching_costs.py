@@ -164,8 +164,9 @@ def smoothness_weights(frame: Frame, strength: float, sigma: float, connectivity
     WEIGHT_ACROSS_EDGES of it.
     """
     offsets = half_neighbourhood(2, connectivity)
-    if strength > np.iinfo(np.int32).max:
-        raise CapacityOverflowError(f"smoothness {strength:g} does not fit int32")
+    most = np.iinfo(np.int32).max
+    if strength > most:
+        raise CapacityOverflowError(f"smoothness must be at most {most:,}, an int32, got {strength:g}")
     weights = np.zeros((len(offsets), *frame.shape), np.int32)
     for weight, offset in zip(weights, offsets, strict=True):
         here, there = pair_boxes(frame.shape, offset)

@@ -358,6 +358,23 @@ def log_ratio(
     return ratio + math.log(prior / (1 - prior))
 
 
+def more_than_n_links(smoothness: float, num_directions: int) -> int:
+    """Return Boykov and Jolly's K: no minimum cut changes a seed's label for all n-links of its pixel.
+
+    Raises
+    ------
+    CapacityOverflowError
+        It is above 2**53.
+    """
+    most = (EXACT_FLOAT - 1) / (2 * num_directions * CAPACITY_PER_NAT)
+    if smoothness > most:
+        raise CapacityOverflowError(
+            f"smoothness must be at most {math.floor(most):,}, so that capacities are below 2**53, "
+            f"got {smoothness:g}"
+        )
+    return 1 + 2 * num_directions * math.ceil(CAPACITY_PER_NAT * smoothness)
+
+
 class Links:
     """The n-links of an image, for networks that differ in their data terms only."""
 
@@ -374,22 +391,15 @@ class Links:
         ndim = channels.ndim - 1
         half = half_neighbourhood(ndim, ALL_AROUND[ndim] if connectivity is None else connectivity)
         self.connectivity = half
-        strength = CAPACITY_PER_NAT * smoothness
+        self.more_than_n_links = more_than_n_links(smoothness, len(half))
         self.neighbor_capacity = contrast_capacity(
             channels,
-            strength=strength,
+            strength=CAPACITY_PER_NAT * smoothness,
             sigma=sigma,
             connectivity=self.connectivity,
             channel_axis=-1,
             spacing=spacing,
         )
-        # Boykov and Jolly's K: more than all n-links of a pixel, so that no minimum cut changes a seed's
-        # label.
-        self.more_than_n_links = 1 + 2 * len(half) * math.ceil(strength)
-        if self.more_than_n_links > EXACT_FLOAT:
-            raise CapacityOverflowError(
-                f"smoothness {smoothness:g} gives capacities above 2**53, where float64 skips integers"
-            )
 
     def gains(self, palette: Palette, ratio: NDArray[np.float64]) -> Array:
         """Return the log-ratio of each pixel's colour as an integer capacity."""
