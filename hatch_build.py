@@ -65,7 +65,7 @@ class KernelHook(BuildHookInterface):  # type: ignore[misc]
         """Return what a build with kernels needs: the compiler, and what preflow imports when it compiles."""
         if obstacle(self.root) or self.is_current():
             return []
-        return [*self.config["compiler"], *self.metadata.core.dependencies]
+        return list(self.config["compiler"])
 
     def is_current(self) -> bool:
         """Return whether an earlier build has left the library, or an editable install needs none."""
