@@ -93,6 +93,24 @@ def test_floats(seed: int) -> None:
         assert result.amount == pytest.approx(preflow.max_flow((tail, head, network.capacity), 0, 5).value)
 
 
+@pytest.mark.parametrize("unit", [5e-324, 2.0**-1050, 2.0**-1030, 2.0**-1000])
+@pytest.mark.parametrize("share", [1, 0.1])
+def test_costs_below_the_smallest_normal_float(unit: float, share: float) -> None:
+    """They are multiples of a power of two, so that integers have the same cheapest flows."""
+    rng = np.random.default_rng(6)
+    for _ in range(25):
+        n, m = 7, 18
+        tail, head = rng.integers(0, n, (2, m))
+        capacity, cost = rng.integers(0, 6, m), rng.integers(0, 30, m)
+        ends = [0, 1], [5, 6]
+        whole = preflow.CostNetwork.from_arrays(tail, head, capacity=capacity, cost=cost, num_vertices=n)
+        network = replace(whole, capacity=capacity * share, cost=cost * unit)
+        result, right = (preflow.max_flow_min_cost(each, *ends) for each in (network, whole))
+        result.verify()
+        assert result.amount == pytest.approx(right.amount * share, rel=1e-12)
+        assert abs(result.cost - right.cost * share * unit) <= 1e-12 * result.cost + 5e-324
+
+
 def test_labels_and_arguments() -> None:
     frame = pandas.DataFrame({"source": ["a", "b"], "target": ["b", "c"], "capacity": [2, 3], "cost": 1})
     table = preflow.CostNetwork.from_pandas(frame)

@@ -352,7 +352,8 @@ def rounding_of_amounts(network: CostNetwork, supply: Array, flow: Array, potent
 
 def is_near(network: CostNetwork, supply: Array, flow: Array, potentials: Array, gap: float) -> bool:
     """Return whether a flow of floats with a proved gap may be called optimal."""
-    rounding = rounding_of_amounts(network, supply, flow, potentials)
+    # Its cost and the bound are each rounded to a float.
+    rounding = rounding_of_amounts(network, supply, flow, potentials) + 2 * math.ulp(0.0)
     return is_close(gap, terms_of(network, flow), network.num_vertices + network.num_arcs, rounding)
 
 
