@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from random import Random
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 import preflow
 from preflow import reductions
 from preflow.errors import CapacityOverflowError, InvalidInputError, UnboundedFlowError, VerificationError
+from preflow.reductions import base, circulation
 from tests.support.strategies import SmallProblem, float_capacities, small_problems
 
 pytestmark = pytest.mark.fast
@@ -49,6 +51,21 @@ def test_circulations_of_capacities_far_apart() -> None:
         found = reductions.MaxFlowAsCirculation.of(arcs, 0, n - 1).solve()
         found.verify()
         assert found.value == pytest.approx(preflow.max_flow(arcs, 0, n - 1).value, rel=1e-12, abs=0)
+
+
+def test_a_time_limit_is_for_all_solves_of_a_circulation(monkeypatch: pytest.MonkeyPatch) -> None:
+    limits: list[float] = []
+
+    def solved(*arguments: Any, **options: Any) -> preflow.MinCostFlowResult:
+        limits.append(options["time_limit"])
+        return preflow.min_cost_flow(*arguments, **options)
+
+    for module in (base, circulation):
+        monkeypatch.setattr(module, "min_cost_flow", solved)
+    found = reductions.MaxFlowAsCirculation.of(([0, 1, 2], [1, 2, 3], [1e15, 0.1, 1e15]), 0, 3)
+    assert found.solve(time_limit=100).value == pytest.approx(0.1)
+    assert len(limits) == 2
+    assert limits[1] < limits[0] == 100
 
 
 @settings(max_examples=60, deadline=None)

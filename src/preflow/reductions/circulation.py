@@ -23,6 +23,7 @@ from ..graph.scaling import is_close
 from ..mincost.api import min_cost_flow
 from ..mincost.result import MinCostFlowResult
 from ..solving.call import Arguments
+from ..solving.deadline import Deadline
 from .base import (
     CostReduction,
     FlowAndCut,
@@ -116,6 +117,7 @@ class MaxFlowAsCirculation(CostReduction[FlowAndCut]):
         Floats are solved again relative to the cut found, until flow and cut are as close as
         :func:`preflow.graph.scaling.is_close` asks.
         """
+        deadline = Deadline(arguments.get("time_limit"))
         found, reduction = super().solve(**arguments), self
         while reduction.exponent is not None:
             cut = cut_capacity(self.given, found.sink_side)
@@ -124,6 +126,7 @@ class MaxFlowAsCirculation(CostReduction[FlowAndCut]):
             if close or narrower.exponent is None or narrower.exponent <= reduction.exponent:
                 break
             reduction = narrower
+            arguments["time_limit"] = deadline.left()
             found = reduction.solution(min_cost_flow(reduction.network, **arguments))
         return found
 

@@ -13,7 +13,6 @@ source and the smallest of a sink.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
@@ -35,13 +34,11 @@ from ..mincost.methods import METHODS
 from ..mincost.result import MinCostFlowResult
 from ..progress import Reporter
 from ..solving.call import Arguments, Request
+from ..solving.deadline import Deadline
 from ..solving.timing import timed
 from ..stats import MinCostStats, SolveStats, added_up
 from .base import difference, joined, of_given, supplies_or_own, totals, vertex_numbers
 from .feasible import CirculationAsMaxFlow
-
-#: Seconds that are left to a solve whose time is over: time limits are positive.
-NO_TIME = 1e-6
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -255,8 +252,7 @@ def max_flow_min_cost(
     (5, 27, [3, 2, 1, 2, 3])
     >>> result.verify()
     """
-    started = time.perf_counter()
-    time_limit = Request(METHODS, method, device, threads, time_limit, progress, options).time_limit
+    deadline = Deadline(Request(METHODS, method, device, threads, time_limit, progress, options).time_limit)
     reading: dict[str, float] = {}
     with timed(reading, "build"):
         read = as_cost_network(network).plain()
@@ -268,8 +264,7 @@ def max_flow_min_cost(
 
     def shared() -> Arguments:
         """Return the arguments of the next solve, with the time that is left."""
-        left = None if time_limit is None else max(NO_TIME, time_limit - (time.perf_counter() - started))
-        return {"device": device, "threads": threads, "time_limit": left, "progress": progress}
+        return {"device": device, "threads": threads, "time_limit": deadline.left(), "progress": progress}
 
     amount: int | float = 0
     base: Array | None = None
