@@ -20,6 +20,7 @@ nx = pytest.importorskip("networkx")
 from networkx.algorithms import bipartite  # noqa: E402
 
 import preflow  # noqa: E402
+from preflow.errors import CapacityOverflowError, CostOverflowError  # noqa: E402
 from preflow.integrations.networkx import answers, backend, connectivity, residual  # noqa: E402
 from preflow.integrations.networkx.info import WORTH_IT, get_info  # noqa: E402
 
@@ -298,6 +299,33 @@ def test_networkx_answers_where_no_optimum_is_proved(monkeypatch: pytest.MonkeyP
     found = [getattr(backend, call.__name__)(*args) for call, args in calls]
     assert found == before
     assert asked == ["optimal"] * len(calls)
+
+
+@pytest.mark.parametrize("largest", [1.6e308, sys.float_info.max])
+def test_sums_past_float64_are_errors(largest: float) -> None:
+    """NetworkX adds such floats up to infinity: its answers are wrong, or it never ends."""
+    digraph, graph = nx.DiGraph(), nx.Graph()
+    for u, v in ("sa", "sb", "at", "bt"):
+        digraph.add_edge(u, v, capacity=largest, weight=largest)
+        graph.add_edge(u + v, v + u, weight=largest)
+    digraph.nodes["s"]["demand"], digraph.nodes["t"]["demand"] = -2, 2
+    calls = {
+        nx.maximum_flow_value: (digraph, "s", "t"),
+        nx.minimum_cut: (digraph, "s", "t"),
+        nx.max_flow_min_cost: (digraph, "s", "t"),
+        nx.min_cost_flow: (digraph,),
+        nx.network_simplex: (digraph,),
+        nx.capacity_scaling: (digraph,),
+        nx.max_weight_matching: (graph,),
+        nx.min_weight_matching: (graph,),
+    }
+    for call, arguments in calls.items():
+        with pytest.raises((CapacityOverflowError, CostOverflowError), match="divide them"):
+            call(*arguments, backend="preflow")
+    # Integers are added up exactly, whatever other attributes hold.
+    nx.set_edge_attributes(graph, 2**70, "weight")
+    nx.set_edge_attributes(graph, 0.5, "length")
+    assert len(nx.max_weight_matching(graph, backend="preflow")) == 4
 
 
 def test_a_flow_func_that_is_not_optimal(monkeypatch: pytest.MonkeyPatch) -> None:

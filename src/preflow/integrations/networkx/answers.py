@@ -8,9 +8,17 @@ import re
 from collections.abc import Callable, Hashable, Iterator
 
 import networkx as nx
+import numpy as np
 
 from ...arrays import Untyped
-from ...errors import InfeasibleError, InvalidInputError, UnboundedCostError, UnboundedFlowError
+from ...errors import (
+    CapacityOverflowError,
+    CostOverflowError,
+    InfeasibleError,
+    InvalidInputError,
+    UnboundedCostError,
+    UnboundedFlowError,
+)
 
 Graph = Untyped
 Node = Hashable
@@ -73,18 +81,39 @@ def optimal(result: Untyped) -> Untyped:
 REFUSALS = NotTakenError, InvalidInputError, InfeasibleError, UnboundedFlowError, UnboundedCostError
 
 
+#: Arguments of NetworkX's functions that name an attribute with numbers.
+NUMBERS = {"capacity", "weight", "demand"}
+
+
 #: Whether functions are taken as capacities: before NetworkX 3.7 one is an attribute that no edge has.
 TAKES_FUNCTIONS = tuple(map(int, re.findall(r"\d+", nx.__version__)[:2])) >= (3, 7)
 
 
 def _answer_of_networkx(function: Untyped, given: inspect.BoundArguments, refusal: Exception) -> Untyped:
-    """Call NetworkX's own function, unless it would misread an argument that preflow takes."""
+    """Call NetworkX's own function, unless it would misread an argument that preflow takes.
+
+    Sums that are past float64 are infinite there: its answers are wrong, or it never ends.
+    """
+    if isinstance(refusal, CapacityOverflowError | CostOverflowError) and _has_floats(function, given):
+        raise type(refusal)(f"{refusal}: divide them, or give integers, which NetworkX adds up exactly")
     if callable(given.arguments.get("capacity")) and not TAKES_FUNCTIONS:
         reason = f": {refusal}" if str(refusal) else ", and preflow does not answer this call"
         raise InvalidInputError(
             f"NetworkX {nx.__version__} takes no function as capacity{reason}"
         ) from refusal
     return function(*given.args, **given.kwargs, backend="networkx")
+
+
+def _has_floats(function: Untyped, given: inspect.BoundArguments) -> bool:
+    """Whether the numbers of a graph that a call of NetworkX uses have finite floats among them."""
+    parameters, graph = inspect.signature(function.orig_func).parameters, next(iter(given.arguments.values()))
+    names = {each: given.arguments.get(each, parameters[each].default) for each in NUMBERS & {*parameters}}
+    data = [
+        *(values for *_, values in graph.edges(data=True)),
+        *(values for _, values in graph.nodes(data=True)),
+    ]
+    used = (values.get(name) for name in names.values() if isinstance(name, str) for values in data)
+    return any(isinstance(value, float | np.floating) and np.isfinite(value) for value in used)
 
 
 def answers(function: Untyped) -> Callable[[Function], Function]:
