@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 
 import preflow
@@ -94,3 +95,24 @@ def test_all_damage_is_found(name: str) -> None:
         if reasons.get(field) not in UNSEEN and (field not in reasons or type(damage.value) not in alike):
             wrong.append(f"{field}: {damage.what}")
     assert not wrong
+
+
+def test_no_gap_is_smaller_than_the_proof_allows() -> None:
+    """A larger bound than that of an optimum holds, too, but sums of floats do not prove a gap of 0."""
+    checked = set()
+    for name, sample in {**samples(), **more_samples()}.items():
+        if not name.endswith("of floats"):
+            continue
+        result = sample.one()
+        field = next((each for each in ("_gap", "gap") if each in fields_of(result)), None)
+        gap = getattr(result, field) if field else 0
+        if not np.any(gap):
+            continue
+        with pytest.raises(VerificationError):
+            damaged(result, field, 0 * gap).verify()
+        checked.add(class_of(name))
+    assert checked >= {
+        *("MaxFlowResult", "MinCutResult", "MaxFlowBatchResult", "GridCutResult", "GridCutBatchResult"),
+        *("GeneralMatchingResult", "TransportResult", "GlobalMinCut", "ParametricMaxFlow", "GomoryHuTree"),
+        *("ProjectSelection", "EnergyMinimum"),
+    }

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..arrays import AnyArray, Array, Number
 from ..errors import VerificationError
-from ..graph.network import FlowNetwork, exact_sum
+from ..graph.network import EXACT_FLOAT, FlowNetwork, exact_sum
 from ..graph.scaling import float_sum, sum_slack
 from .fields import check_bounds, check_gap, checked_array, checked_number
 from .flow import check_flow, check_terminals, tolerance
@@ -44,6 +44,17 @@ def cut_capacity(network: FlowNetwork, sink_side: AnyArray, *, whole: bool = Fal
     if whole and all(network.xp.isfinite(values).all() for values in capacities):
         return sum(exact_sum(values.astype(np.int64)) for values in capacities)
     return sum(map(float_sum, capacities))
+
+
+def _is_exact(network: FlowNetwork, sink_side: AnyArray, value: int | float) -> bool:
+    """Return whether a cut of integers, up to 2**53 if they are floats, has exactly the capacity `value`."""
+    forward, backward = crossing_arcs(network, sink_side)
+    capacities = [network.capacity[forward]]
+    if network.reverse_capacity is not None:
+        capacities.append(network.reverse_capacity[backward])
+    xp = network.xp
+    whole = all(bool(((each == xp.rint(each)) & (each <= EXACT_FLOAT)).all()) for each in capacities)
+    return whole and cut_capacity(network, sink_side, whole=True) == value
 
 
 def largest_in_cut(network: FlowNetwork, sink_side: AnyArray) -> int | float:
@@ -116,7 +127,12 @@ def check_flow_and_cut(
     slack = 0 if lower_bound == upper_bound else tolerance(network, sources, sinks, cut)
     check_bounds(status, lower_bound, upper_bound, slack)
     lower = checked_number(lower_bound, "lower_bound")
-    check_gap(status, stated, capacity - lower if capacity != lower else 0, capacity, network.num_arcs)
+
+    def is_exact() -> bool:
+        return _is_exact(network, sink_side, lower)
+
+    difference = capacity - lower if capacity != lower else 0
+    check_gap(status, stated, difference, capacity, network.num_arcs, is_exact)
     if capacity != lower and not abs(capacity - lower) <= stated + sum_slack(capacity, lower):
         raise VerificationError(f"the bounds are {capacity - lower} apart, not {stated}")
 

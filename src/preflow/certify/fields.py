@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any, get_args
 
@@ -163,10 +164,13 @@ def check_gap(
     difference: int | float,
     size: int | float,
     terms: int,
+    is_exact: Callable[[], bool],
     *,
     single: bool = False,
 ) -> int | float:
     """Check that a gap is that of an optimal answer or, for others, the difference of the bounds; return it.
+
+    The gap of an optimal answer is at least that difference and what sums of floats lose.
 
     Parameters
     ----------
@@ -176,6 +180,8 @@ def check_gap(
         Between the bounds that flow and cut prove.
     size, terms, single
         As in :func:`preflow.graph.scaling.is_close`.
+    is_exact : function
+        Whether sums lose nothing; it is asked only where the gap is too small otherwise.
 
     Raises
     ------
@@ -188,6 +194,9 @@ def check_gap(
     if status == "optimal":
         if not is_close(stated, size, terms, single=single):
             raise VerificationError(f"the gap is {stated}, and the status is optimal")
+        # Half of the room that a gap has for sums is for those of this proof.
+        if not stated >= difference + sum_slack(size) / 2 and not is_exact():
+            raise VerificationError(f"sums of floats do not prove a gap of {stated}")
     elif not stated <= max(difference, 0) + 2 * sum_slack(size):
         raise VerificationError(f"the bounds are {difference} apart, not {stated}")
     return stated

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,9 @@ from ..errors import CapacityOverflowError, UnboundedFlowError
 from ..parallel.pieces import run_pieces
 from .network import EXACT_FLOAT, FlowNetwork, flow_bound, vertex_mask
 from .scaling import EXACT, MARGIN, Rule, float_sum, limit_above, scaled
+
+if TYPE_CHECKING:
+    from .network_batch import FlowNetworkBatch
 
 #: Number of values that are processed together: they fit a cache.
 BLOCK = 1 << 15
@@ -88,7 +91,7 @@ def solved_capacities(
     return SolvedCapacities(given[0], given[1] if len(given) > 1 else None, exponent, limit, is_float)
 
 
-def is_whole(network: FlowNetwork) -> bool:
+def is_whole(network: FlowNetwork | FlowNetworkBatch) -> bool:
     """Return whether all finite capacities are integers, up to 2**53 if they are floats."""
     given = [network.capacity] + ([] if network.reverse_capacity is None else [network.reverse_capacity])
     return all(map(are_whole, given))

@@ -121,7 +121,9 @@ class GridCutResult(BoundedResult):
         slack = sum_slack(size, upper) if energy < np.inf else 0
         arcs, single = arcs_and_precision(network)
         difference = upper - proved if upper < np.inf else np.inf
-        stated = check_gap(self.status, self.gap, difference, size, arcs, single=single)
+        stated = check_gap(
+            self.status, self.gap, difference, size, arcs, lambda: grid.scale_exponent is None, single=single
+        )
         check_bounds(self.status, lower, upper, slack)
         if energy != upper and not abs(energy - upper) <= slack:
             raise VerificationError(f"the cut has capacity {energy}, not {upper}")

@@ -50,6 +50,8 @@ LARGEST_SUM = 2.0**60
 ROUNDING = 8 * float(np.finfo(np.float64).eps)
 #: A capacity differs by less than half of this fraction from what it stands for.
 CAPACITY_ROUNDING = 2.0**-49
+#: The relative error of a gap, and by how much of a gap bounds may differ.
+GAP_ROUNDING = 2.0**-20
 #: Capacities of floats sum to less than two to this power, far from where sums of them overflow.
 LARGEST_EXPONENT = 1000
 #: More than a few roundings of the smallest floats change.
@@ -308,9 +310,11 @@ class EnergyMinimum(BoundedResult):
                 continue
             proved = _proved(energy, terms, cut, self.labels)
             right = (proved.lower, proved.upper, proved.gap)
+            # All terms of the gap are positive.
+            rooms = (proved.room, proved.room, GAP_ROUNDING * proved.gap)
             if proved.status == self.status and all(
-                found == number or abs(found - number) <= proved.room
-                for found, number in zip(stated, right, strict=True)
+                found == number or abs(found - number) <= room
+                for found, number, room in zip(stated, right, rooms, strict=True)
             ):
                 return
             failure = f"the cut proves {proved.status!r} and {right}, not {self.status!r} and {stated}"
@@ -350,7 +354,7 @@ def _proved(
     if status == "optimal" and not is_close(gap, size, number, terms.broken * unit):
         status = "approximate"
     lower = reached if status == "optimal" else reached - gap
-    return _Proved(status, lower, reached, gap, 2.0**-50 * size + 2.0**-20 * gap)
+    return _Proved(status, lower, reached, gap, 2.0**-50 * size + GAP_ROUNDING * gap)
 
 
 def _same_problem(problem: MaxFlowProblem, cut: MinCutResult) -> bool:

@@ -193,7 +193,8 @@ class GridCutBatchResult(BoundedResult):
                 proved = part.network.to_array_module(part.labels)
                 found = bounds_of_items(part.network, proved, part._grid, part._solution.terminal)
             for item, k in zip(kept.tolist(), places.tolist(), strict=True):
-                self._check_item(item, found.lower[k], found.upper[k], found.size[k])
+                bounds = found.lower[k], found.upper[k], found.size[k]
+                self._check_item(item, *bounds, part._grid.scale_exponent is None)
         for item in np.flatnonzero(~self.optimal).tolist():
             self[item].verify()
 
@@ -207,11 +208,12 @@ class GridCutBatchResult(BoundedResult):
             if not np.array_equal(given.take(items, axis), solved.take(places, axis)):
                 raise VerificationError(f"a part of the proof has another {name}")
 
-    def _check_item(self, item: int, proved: Number, energy: Number, size: Number) -> None:
+    def _check_item(self, item: int, proved: Number, energy: Number, size: Number, is_exact: bool) -> None:
         """Check that flow and cut of an optimal item prove its value within the gap."""
         value, slack = _number(self.lower_bound, item), sum_slack(size, _number(self.lower_bound, item))
         arcs, single = arcs_and_precision(self.network, len(self))
-        stated = check_gap("optimal", _number(self._gap, item), 0, size, arcs, single=single)
+        gap, difference = _number(self._gap, item), energy - proved if energy != proved else 0
+        stated = check_gap("optimal", gap, difference, size, arcs, lambda: is_exact, single=single)
         if _number(self.upper_bound, item) != value:
             raise VerificationError(f"item {item}: it is optimal, and its bounds differ")
         if not abs(energy - value) <= slack:
