@@ -24,6 +24,7 @@ from records import write_rows
 
 import preflow
 from preflow.generators import FAMILIES, noisy_grid
+from preflow.generators.min_cost import transport_masses
 from preflow.kernels.kernel import Kernel
 
 Call = Callable[[], Any]
@@ -101,6 +102,33 @@ def sparse(size: int, scale: float) -> Call:
     return lambda: preflow.linear_assignment(matrix, threads=1)
 
 
+def costs(vertices: int, arcs: int, scale: float = 1) -> Call:
+    """Return the minimum-cost flow of a random network."""
+    random = np.random.default_rng(2)
+    tail, head = random.integers(0, vertices, (2, arcs))
+    capacity = random.integers(1, 100, arcs)
+    cost = random.integers(0, 1000, arcs) * (int(scale) if scale == 1 else scale)
+    flow = random.integers(0, capacity + 1)
+    supply = np.bincount(tail, flow, vertices) - np.bincount(head, flow, vertices)
+    given = preflow.CostNetwork.from_arrays(tail, head, capacity=capacity, cost=cost, supply=supply)
+    return lambda: preflow.min_cost_flow(given, threads=1)
+
+
+def plan(size: int) -> Call:
+    """Return the transport of random masses."""
+    given = transport_masses(size)
+    return lambda: preflow.transport(*given, threads=1)
+
+
+def general(vertices: int, edges: int, weighted: bool) -> Call:
+    """Return the matching of a random graph, heaviest or largest."""
+    random = np.random.default_rng(3)
+    ends = random.integers(0, vertices, (2, edges))
+    weight: Any = random.integers(1, 1000, edges) if weighted else None
+    given = preflow.UndirectedGraph.from_arrays(ends[0], ends[1], weight)
+    return lambda: preflow.matching(given, threads=1)
+
+
 CASES: dict[str, Callable[[], Call]] = {
     "flow, 1,200,000 arcs": lambda: network(120_000, 1_200_000, False),
     "flow, 1,200,000 arcs, floats": lambda: network(120_000, 1_200_000, True),
@@ -132,6 +160,12 @@ CASES: dict[str, Callable[[], Call]] = {
     "assignment 2000, floats": lambda: dense(2000, 0),
     "assignment, distances of 600": lambda: distances(600, True),
     "assignment, 300 points": lambda: distances(300, False),
+    "min-cost flow, 3,000 arcs": lambda: costs(500, 3_000),
+    "min-cost flow, 3,000 arcs, floats": lambda: costs(500, 3_000, 0.37),
+    "min-cost flow, 60,000 arcs": lambda: costs(8_000, 60_000),
+    "transport 400": lambda: plan(400),
+    "general matching, 40,000 edges": lambda: general(10_000, 40_000, False),
+    "general matching, weights": lambda: general(2_000, 8_000, True),
     "assignment, sparse": lambda: sparse(2000, 1),
     "assignment, sparse, floats": lambda: sparse(2000, 0.37),
 }

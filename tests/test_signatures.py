@@ -1,8 +1,12 @@
-"""Everything after the data is keyword-only, in every public function and constructor."""
+"""Public functions and constructors: everything after the data is keyword-only, and nothing is lost.
+
+python tests/test_signatures.py    # record the signatures, with their defaults
+"""
 
 from __future__ import annotations
 
 import inspect
+import json
 from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
@@ -16,8 +20,11 @@ import preflow.reductions
 import preflow.vision
 from preflow.integrations import scipy_compat
 from preflow.io import bipartite, costs, dimacs, edge_list, flo, matrix_market, solution
+from tests.support.paths import DATA as FILES
 
 pytestmark = pytest.mark.fast
+
+RECORD = FILES / "signatures.json"
 
 #: The functions of modules without ``__all__`` that users call.
 PUBLIC: dict[ModuleType, tuple[str, ...]] = {
@@ -413,3 +420,30 @@ def test_the_list_has_no_dead_entries() -> None:
 def test_a_number_behind_the_capacities_is_no_reverse_capacity() -> None:
     with pytest.raises(TypeError):
         preflow.FlowNetwork.from_arrays([0], [1], [3], 1000)  # type: ignore[misc]
+
+
+def without_types(function: Callable[..., Any]) -> str:
+    """Return the signature of a function: names and defaults."""
+    signature = inspect.signature(function)
+    parameters = [p.replace(annotation=p.empty) for p in signature.parameters.values()]
+    return str(signature.replace(parameters=parameters, return_annotation=signature.empty))
+
+
+def signatures() -> dict[str, str]:
+    """Return the signatures of all public functions, classes and methods."""
+    found = {}
+    for module, names in PUBLIC.items():
+        for name in names:
+            value = getattr(module, name)
+            if callable(value):
+                found[f"{module.__name__}.{name}"] = "a result" if name in RESULTS else without_types(value)
+    return found | {name: without_types(function) for name, function in public_callables() if "." in name}
+
+
+def test_signatures_are_the_recorded_ones() -> None:
+    recorded = json.loads(RECORD.read_text("utf-8"))
+    assert signatures() == recorded, "python tests/test_signatures.py records a new one"
+
+
+if __name__ == "__main__":
+    RECORD.write_text(json.dumps(signatures(), indent=0, sort_keys=True) + "\n", "utf-8")
