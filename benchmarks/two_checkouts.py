@@ -2,7 +2,7 @@
 
     python benchmarks/two_checkouts.py ../other [CASE ...] [--turns 8]
 
-A process of each checkout makes the instance and solves it when it is told to. The ratio is that of the best
+A process of each checkout makes the instance and solves it on request. The ratio is that of the best
 times, this checkout's over the other's; below it is the ratio of the other's own halves, as scatter.
 """
 

@@ -33,7 +33,7 @@ RECORD = Path(__file__).resolve().parents[1] / "data" / "answers.json"
 NAMES = [name for name in DRIVERS if not name.startswith(("corruption", "interruption", "readers", "large"))]
 CASES = 2500
 SEED = 63
-#: A hash is written for each so many cases.
+#: The number of cases that one hash covers.
 STEP = 250
 #: What all optimal answers share.
 VALUES = ("status", "value", "lower_bound", "upper_bound")

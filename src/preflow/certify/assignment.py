@@ -318,7 +318,7 @@ def proved_gap(
 
 
 def gap_is_close(gap: float, chosen: Array, prices: int) -> bool:
-    """Return whether a gap is that of an optimal answer with these costs, proved by so many prices."""
+    """Return whether a gap is that of an optimal answer with these costs, proved by a number of prices."""
     size = min(accurate_sum(np.abs(chosen)), sys.float_info.max)
     return is_close(gap, size, TERMS * prices)
 

@@ -247,7 +247,7 @@ def _float_gap(
 
 
 class Rests(NamedTuple):
-    """What a plan leaves of masses, less what it moves too much, exactly: integers over a power of two.
+    """The masses that a plan leaves, less those moved too much, exactly: integers over a power of two.
 
     Attributes
     ----------
