@@ -57,7 +57,7 @@ docs: $(VENV)/.docs
 
 bench: $(VENV)/.bench
 	$(LIBRARY)
-	$(BIN)/preflow bench papers vision real --out bench-output
+	$(BIN)/python -m benchmarks papers vision real --out bench-output
 
 native: $(VENV)/.dev
 	$(LIBRARY)

@@ -20,6 +20,7 @@ from preflow.solving import dispatch
 pytestmark = pytest.mark.fast
 
 PACKAGE = Path(preflow.__file__).parent
+BENCHMARKS = PACKAGE.parents[1] / "benchmarks"
 
 #: Later entries may import earlier ones only; entries of one row never import each other.
 LAYERS = [
@@ -45,7 +46,6 @@ LAYERS = [
     ["integrations"],
     ["vision"],
     ["distributed"],
-    ["bench"],
     ["cli"],
     ["__main__"],
 ]
@@ -97,15 +97,20 @@ def imported_modules(path: Path) -> set[Path]:
     return found
 
 
-@pytest.mark.parametrize("folder", ["graph"])
-def test_a_folder_has_no_import_circles(folder: str) -> None:
-    imports = {path: imported_modules(path) for path in PACKAGE.joinpath(folder).rglob("*.py")}
+@pytest.mark.parametrize("folder", [PACKAGE / "graph", BENCHMARKS], ids=lambda folder: folder.name)
+def test_a_folder_has_no_import_circles(folder: Path) -> None:
+    imports = {path: imported_modules(path) for path in folder.rglob("*.py")}
     while imports:
         leaves = {path for path, others in imports.items() if not others & imports.keys()}
-        circle = sorted(str(path.relative_to(PACKAGE)) for path in imports)
+        circle = sorted(str(path.relative_to(folder)) for path in imports)
         assert leaves, f"these modules, or modules that they import, form a circle: {circle}"
         for path in leaves:
             del imports[path]
+
+
+def test_the_package_knows_nothing_of_the_benchmarks() -> None:
+    pattern = re.compile(r"^ *(from|import) benchmarks\b", re.MULTILINE)
+    assert not [path for path in MODULES if pattern.search(path.read_text("utf-8"))]
 
 
 def test_contributing_lists_all_folders() -> None:

@@ -1,12 +1,12 @@
 """Measure LEMON, a C++ library, beside preflow on the suites of minimum-cost flow.
 
     apt-get install liblemon-dev g++
-    python benchmarks/lemon/measure.py --suite mincost --out result.json [INSTANCE ...]
+    python -m benchmarks.lemon.measure --suite mincost --out result.json [INSTANCE ...]
 
-LEMON has no package for Python, so it is no contestant of ``preflow bench mincost``. This script compiles
-``min_cost.cpp``, writes each instance to a file, and runs each method of LEMON in a process of its own, in
-turns with methods of preflow on one thread. Reading files is not timed, building a solver is. The costs that
-are found must agree.
+LEMON has no package for Python, so it is no contestant of ``python -m benchmarks mincost``. This script
+compiles ``min_cost.cpp``, writes each instance to a file, and runs each method of LEMON in a process of its
+own, in turns with methods of preflow on one thread. Reading files is not timed, building a solver is. The
+costs that are found must agree.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Sequence
@@ -23,12 +22,11 @@ from pathlib import Path
 from typing import Any
 
 import preflow
-from preflow.bench.min_cost_instance import MinCostInstance
-from preflow.bench.min_cost_suites import MIN_COST_SUITES
 from preflow.io.dimacs import write_dimacs
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from records import write_rows
+from ..instances.min_cost import MinCostInstance
+from ..records import write_rows
+from ..suites.min_cost import MIN_COST_SUITES
 
 METHODS = ("network-simplex", "cost-scaling", "capacity-scaling", "cycle-canceling")
 SOURCE = Path(__file__).with_name("min_cost.cpp")

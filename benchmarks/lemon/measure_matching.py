@@ -1,12 +1,12 @@
 """Measure LEMON, a C++ library, beside preflow on the suites of matching in general graphs.
 
     apt-get install liblemon-dev g++
-    python benchmarks/lemon/measure_matching.py --suite general --out result.json [INSTANCE ...]
+    python -m benchmarks.lemon.measure_matching --suite general --out result.json [INSTANCE ...]
 
-LEMON has no package for Python, so it is no contestant of ``preflow bench general``. This script compiles
-``matching.cpp``, writes each instance to a file, and runs LEMON in a process of its own, in turns with
-preflow on one thread. Reading files is not timed. It prints the seconds to solve, and the ratios of preflow
-to LEMON for solving alone and for building and solving. The values that are found must agree.
+LEMON has no package for Python, so it is no contestant of ``python -m benchmarks general``. This script
+compiles ``matching.cpp``, writes each instance to a file, and runs LEMON in a process of its own, in turns
+with preflow on one thread. Reading files is not timed. It prints the seconds to solve, and the ratios of
+preflow to LEMON for solving alone and for building and solving. The values that are found must agree.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
 from fnmatch import fnmatchcase
@@ -24,11 +23,10 @@ from typing import Any
 import numpy as np
 
 import preflow
-from preflow.bench.general_instance import GeneralInstance
-from preflow.bench.general_suites import GENERAL_SUITES
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from records import write_rows
+from ..instances.general import GeneralInstance
+from ..records import write_rows
+from ..suites.general import GENERAL_SUITES
 
 SOURCE = Path(__file__).with_name("matching.cpp")
 

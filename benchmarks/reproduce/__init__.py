@@ -1,4 +1,4 @@
-"""The experiments of publications, as suites for the runner of ``preflow bench``. One file for each paper.
+"""The experiments of publications, as suites of the benchmarks. One file for each paper.
 
 Run ``python -m benchmarks.reproduce`` in the root of the repository to see the papers and their options.
 """
@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from preflow.bench.problems import add_suite
-
+from ..problems import add_suite
 from . import cihan, deveci, lupinska, wu_he_hong
 from .selection import Paper
 

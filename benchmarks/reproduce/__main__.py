@@ -17,7 +17,7 @@ smaller instances, stops a run after 20 seconds, and lets methods take turns.
     --budget S      Begin no measurement after S seconds, and name those that are left for --resume.
     --file FILE     Matrices or volumes of the paper, instead of generated ones of the same kind.
 
-All options of `preflow bench` work as well; `preflow bench --help` lists them. Each paper has its methods and
+All options of `python -m benchmarks` work as well; its --help lists them. Each paper has its methods and
 numbers of threads unless --method and --threads are given. Other packages take part only if --peer names
 them, and memory is not measured. `--problem min_cut` measures the first stage alone where a suite is one of
 maximum flow. Parts that have instances of their own are measured in runs of their own, which write into
@@ -43,11 +43,11 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from preflow.bench.problems import add_suite
-from preflow.cli import main as run_command
 from preflow.cli.session import INTERRUPTED
 from preflow.errors import InvalidInputError, PreflowError
 
+from ..__main__ import bench
+from ..problems import add_suite
 from . import PAPERS
 from .selection import Selection, runs_of, select
 
@@ -151,7 +151,7 @@ def budget_of(options: Sequence[str]) -> float:
 
 
 def arguments_of_bench(request: Request, run: str) -> list[str]:
-    """Register the suites of a run, and return the arguments of ``preflow bench``."""
+    """Register the suites of a run, and return the arguments of ``python -m benchmarks``."""
     paper, selection = PAPERS[request.paper], request.runs[run]
     options, names = with_folder(request.options, run), given(request.options)
     suites = paper.suites(selection)
@@ -167,7 +167,7 @@ def arguments_of_bench(request: Request, run: str) -> list[str]:
         options.append("--no-peers")
     if "--no-memory" not in names:
         options.append("--no-memory")
-    return ["bench", request.paper, *options]
+    return [request.paper, *options]
 
 
 def arguments_of_program(request: Request, run: str) -> list[str]:
@@ -200,9 +200,8 @@ def main() -> None:
             if run in paper.programs:
                 paper.programs[run].run(arguments_of_program(request, run))
                 continue
-            sys.argv[1:] = arguments_of_bench(request, run)
             try:
-                run_command()
+                bench.start("python -m benchmarks.reproduce", arguments_of_bench(request, run))
             except SystemExit as ending:
                 codes.append(ending.code)
                 if ending.code == INTERRUPTED:

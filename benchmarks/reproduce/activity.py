@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from preflow.bench.problem import Table
-from preflow.bench.runner import InstanceRecord
-from preflow.bench.scaling import own_contestants
+from ..problem import Table
+from ..records import InstanceRecord
+from ..scaling import own_contestants
 
 #: The option that records the samples.
 RECORDED = "record_active=True"

@@ -31,12 +31,12 @@ from preflow.assignment.lockfree_scaling import (
     scaled,
     start_refine,
 )
-from preflow.bench.problem import Table
 from preflow.generators.costs import uniform_integer_costs
 from preflow.graph.costs import SparseCosts
 from preflow.kernels.constants import ONE, TWO, ZERO
 from preflow.solving.run import Control
 
+from ..problem import Table
 from .programs import Record, read_settings
 
 #: Rows of the matrices, and the discharges after which arcs are fixed.

@@ -16,12 +16,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
-from preflow.bench.files import find_files, instance_name
-from preflow.bench.flow_suites import flow_case
-from preflow.bench.machine import check_memory
-from preflow.bench.problem import Case, Suite, Table, method_and_threads
-from preflow.bench.runner import InstanceRecord, Measurement
-from preflow.bench.scaling import by_group, own_contestants, part_seconds
 from preflow.errors import InvalidInputError
 from preflow.generators import family, grid_3d
 from preflow.graph.network import MaxFlowProblem
@@ -29,6 +23,12 @@ from preflow.io.dimacs import read_max_flow
 from preflow.maxflow.methods import METHODS as MAX_FLOW_METHODS
 from preflow.solving.dispatch import find_method
 
+from ..files import find_files, instance_name
+from ..machine import check_memory
+from ..problem import Case, Suite, Table, method_and_threads
+from ..records import InstanceRecord, Measurement
+from ..scaling import by_group, own_contestants, part_seconds
+from ..suites.flow import flow_case
 from .activity import RECORDED, activity_table
 from .means import Mean, mean_seconds
 from .selection import Paper, Selection

@@ -12,13 +12,13 @@ from types import MappingProxyType
 
 import numpy as np
 
-from preflow.bench.problem import Table
 from preflow.errors import UnsuitableMethodError
 from preflow.generators import family
 from preflow.graph.residual import build_residual
 from preflow.maxflow.cuda_coloring import color_periods
 from preflow.maxflow.cuda_coloring.edge_coloring import color_edges
 
+from ..problem import Table
 from .means import Mean
 from .programs import Record, Row, read_settings
 

@@ -22,13 +22,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from preflow.bench.files import find_files, instance_name
-from preflow.bench.machine import check_memory
-from preflow.bench.matching_suites import graph_case, matrix_case
-from preflow.bench.problem import SEARCH, Case, Suite, Table, method_and_options, method_and_threads
-from preflow.bench.profiles import COLOURS, Times, draw_performance_profile, draw_speed_up_profile
-from preflow.bench.report import seconds_text
-from preflow.bench.runner import InstanceRecord, Measurement
 from preflow.bipartite.methods import METHODS as MATCHING_METHODS
 from preflow.generators import (
     co_authorship,
@@ -44,6 +37,13 @@ from preflow.graph.bipartite import BipartiteGraph
 from preflow.io.matrix_collection import DEVECI28
 from preflow.solving.dispatch import find_method
 
+from ..files import find_files, instance_name
+from ..machine import check_memory
+from ..problem import Case, Suite, Table, method_and_options, method_and_threads
+from ..profiles import COLOURS, Times, draw_performance_profile, draw_speed_up_profile
+from ..records import SEARCH, InstanceRecord, Measurement
+from ..report import seconds_text
+from ..suites.matching import graph_case, matrix_case
 from .selection import Paper, Selection
 
 # Published table

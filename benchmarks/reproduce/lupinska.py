@@ -22,15 +22,15 @@ from functools import partial
 from statistics import fmean
 from types import MappingProxyType
 
-from preflow.bench.assignment_instance import AssignmentInstance
-from preflow.bench.flow_suites import flow_case
-from preflow.bench.grid_instance import GridInstance
-from preflow.bench.problem import Case, Suite, Table
-from preflow.bench.runner import InstanceRecord
-from preflow.bench.scaling import by_group, own_contestants
 from preflow.generators import grid_2d, noisy_grid
 from preflow.generators.costs import uniform_integer_costs
 
+from ..instances.assignment import AssignmentInstance
+from ..instances.grid import GridInstance
+from ..problem import Case, Suite, Table
+from ..records import InstanceRecord
+from ..scaling import by_group, own_contestants
+from ..suites.flow import flow_case
 from . import arc_fixing, optical_flow
 from .means import Mean, mean_seconds
 from .selection import Paper, Program, Selection

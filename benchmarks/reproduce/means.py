@@ -6,8 +6,7 @@ import statistics
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from preflow.bench.problem import TOTAL
-from preflow.bench.runner import Measurement
+from ..records import TOTAL, Measurement
 
 
 class Mean(NamedTuple):

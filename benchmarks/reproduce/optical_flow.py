@@ -34,9 +34,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import preflow
-from preflow.bench.problem import Table
 from preflow.errors import PreflowError
 
+from ..problem import Table
 from .means import Mean
 from .programs import Record, read_settings
 

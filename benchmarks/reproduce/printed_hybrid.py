@@ -26,8 +26,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from preflow import FlowNetwork, max_flow
-from preflow.bench.problem import Table
 
+from ..problem import Table
 from .means import Mean
 from .programs import Record, read_settings
 

@@ -14,9 +14,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from preflow.bench.machine import describe_machine
-from preflow.bench.problem import Table
 from preflow.errors import InvalidInputError
+
+from ..machine import describe_machine
+from ..problem import Table
 
 #: A row of a record.
 Row = Mapping[str, str | int | float | bool]
@@ -50,7 +51,7 @@ class Settings(NamedTuple):
 
 
 def read_settings(part: str, arguments: Sequence[str], seeds: int, repeats: int) -> Settings:
-    """Return the settings of a program, and name the options of `preflow bench` that do not concern it.
+    """Return the settings of a program, and name the options of benchmarks that do not concern it.
 
     Raises
     ------

@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-from preflow.bench.problem import Suite
 from preflow.errors import InvalidInputError
+
+from ..problem import Suite
 
 
 class Selection(NamedTuple):

@@ -16,13 +16,12 @@ from statistics import fmean, geometric_mean
 from types import MappingProxyType
 from typing import NamedTuple
 
-from preflow.bench.flow_suites import family_case
-from preflow.bench.problem import Case, Suite, Table, method_and_threads
-from preflow.bench.problems import PROBLEMS
-from preflow.bench.profiles import panels
-from preflow.bench.runner import InstanceRecord
-from preflow.bench.scaling import by_group, own_contestants, part_seconds
-
+from ..problem import Case, Suite, Table, method_and_threads
+from ..problems import PROBLEMS
+from ..profiles import panels
+from ..records import InstanceRecord
+from ..scaling import by_group, own_contestants, part_seconds
+from ..suites.flow import family_case
 from . import colours, printed_hybrid
 from .activity import RECORDED, activity_table
 from .selection import Paper, Program, Selection

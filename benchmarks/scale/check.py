@@ -17,7 +17,6 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from preflow.bench.machine import describe_machine
 from preflow.distributed.batches.ray_tasks import start_ray
 from preflow.distributed.exchange import RegionTask, Worker
 from preflow.distributed.grid_source import GridSource, grid_tasks
@@ -26,6 +25,7 @@ from preflow.distributed.partition import divide
 from preflow.distributed.sweeps import Progress, run_sweeps
 from preflow.solving.run import Control
 
+from ..machine import describe_machine
 from .record import ball, recorded
 from .simulate import WORK_OF_CALL, Cluster, owners, simulate
 

@@ -33,7 +33,6 @@ from numpy.typing import NDArray
 
 import preflow
 from preflow.arrays import Array
-from preflow.bench.machine import describe_machine
 from preflow.distributed import GpuExchange, RayExchange
 from preflow.distributed.exchange import Order, RegionTask, Report
 from preflow.distributed.files import FileExchange
@@ -42,6 +41,8 @@ from preflow.generators import vessel_tree
 from preflow.graph.integer_grid import IntegerGrid
 from preflow.solving.run import Control
 from preflow.vision import read_volume
+
+from ..machine import describe_machine
 
 REPEATS = 3
 #: Share of the bytes of all capacities that is the limit on a GPU's memory.

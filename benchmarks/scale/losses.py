@@ -19,7 +19,6 @@ from contextlib import suppress
 from pathlib import Path
 from statistics import median
 
-from preflow.bench.machine import describe_machine
 from preflow.distributed.exchange import Order, RegionTask, Report, Worker, stored
 from preflow.distributed.grid_source import GridSource, grid_tasks
 from preflow.distributed.memory import MemoryExchange
@@ -28,6 +27,7 @@ from preflow.distributed.sweeps import Progress, continue_sweeps, relabel
 from preflow.generators import vessel_tree
 from preflow.solving.run import Control
 
+from ..machine import describe_machine
 from .hosts import noisy_ball
 
 REGIONS = 8

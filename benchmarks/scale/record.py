@@ -18,7 +18,6 @@ from pathlib import Path
 import numpy as np
 
 from preflow.arrays import Array
-from preflow.bench.machine import describe_machine
 from preflow.distributed.exchange import Message, Order, RegionTask, Report, Worker
 from preflow.distributed.grid_source import GridSource, grid_tasks
 from preflow.distributed.partition import divide
@@ -26,6 +25,7 @@ from preflow.distributed.sweeps import run_sweeps
 from preflow.generators import vessel_tree
 from preflow.solving.run import Control
 
+from ..machine import describe_machine
 from .simulate import RegionSweep
 
 #: Pixels on the side of a region, and regions along each axis, of the table of sweeps.

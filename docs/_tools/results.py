@@ -17,7 +17,7 @@ def read(name: str) -> Any:
 
 
 def instances(name: str) -> list[dict[str, Any]]:
-    """Return the instances of a report of ``preflow bench``, those of all its parts together."""
+    """Return the instances of a report of ``python -m benchmarks``, those of all its parts together."""
     report = read(name)
     return [one for part in report.get("parts", [report]) for one in part["instances"]]
 

@@ -6,11 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from benchmarks.records import SEARCH, InstanceRecord, Measurement
 from benchmarks.reproduce import cihan, deveci, lupinska, wu_he_hong
 from benchmarks.reproduce.activity import activity_table, largest_of_parts
 from benchmarks.reproduce.selection import Selection
-from preflow.bench.problem import SEARCH
-from preflow.bench.runner import InstanceRecord, Measurement
 
 
 def test_largest_of_parts() -> None:

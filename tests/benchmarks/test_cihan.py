@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks import reproduce
+from benchmarks import machine, reproduce
+from benchmarks.records import InstanceRecord, Measurement
 from benchmarks.reproduce import cihan
-from preflow.bench import machine, run_bench
-from preflow.bench.runner import InstanceRecord, Measurement
+from benchmarks.run import run_bench
 from preflow.errors import InvalidInputError
 
 reproduce.register()

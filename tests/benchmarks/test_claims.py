@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 from statistics import geometric_mean, mean, median, stdev
 from typing import Any
 
+from benchmarks.records import InstanceRecord, Measurement
+from benchmarks.report_files import read_reports
 from benchmarks.reproduce import cihan, deveci, lupinska, wu_he_hong
 from benchmarks.reproduce.activity import RECORDED
-from preflow.bench.report_files import read_reports
-from preflow.bench.runner import InstanceRecord, Measurement
-from preflow.bench.scaling import speed_ups
+from benchmarks.scaling import speed_ups
 from tests.support.paths import ROOT
 
 RESULTS = ROOT / "benchmarks" / "results"

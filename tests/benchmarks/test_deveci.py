@@ -8,15 +8,16 @@ from typing import Any
 
 import pytest
 
-from benchmarks import reproduce
+from benchmarks import machine, reproduce
+from benchmarks.machine import TooLargeError
+from benchmarks.problem import SolverSettings
+from benchmarks.problems import PROBLEMS
+from benchmarks.records import SEARCH, InstanceRecord, Measurement
+from benchmarks.report_files import join_reports
 from benchmarks.reproduce import deveci
 from benchmarks.reproduce.deveci import TABLE
+from benchmarks.run import BenchmarkFailedError, run_bench
 from preflow import BipartiteGraph
-from preflow.bench import BenchmarkFailedError, join_reports, machine, run_bench
-from preflow.bench.machine import TooLargeError
-from preflow.bench.problem import SEARCH, SolverSettings
-from preflow.bench.problems import PROBLEMS
-from preflow.bench.runner import InstanceRecord, Measurement
 from preflow.io.matrix_market import write_matrix_market
 
 SETTINGS = SolverSettings(1, 10.0)

@@ -11,14 +11,15 @@ from types import SimpleNamespace
 import pytest
 
 from benchmarks import reproduce
+from benchmarks.problem import Case, SolverSettings
+from benchmarks.problems import PROBLEMS, add_suite
+from benchmarks.records import InstanceRecord, Measurement
+from benchmarks.report import BenchReport
 from benchmarks.reproduce import __main__ as command
 from benchmarks.reproduce import cihan, deveci, lupinska, wu_he_hong
 from benchmarks.reproduce.means import Mean
 from benchmarks.reproduce.selection import Selection, select
-from preflow.bench import BenchReport, run_bench
-from preflow.bench.problem import Case, SolverSettings
-from preflow.bench.problems import PROBLEMS, add_suite
-from preflow.bench.runner import InstanceRecord, Measurement
+from benchmarks.run import run_bench
 from preflow.errors import InvalidInputError
 
 SETTINGS = SolverSettings(1, 10.0)
@@ -53,7 +54,7 @@ def made(arguments: list[str]) -> list[list[str]]:
 def test_arguments_become_those_of_bench() -> None:
     assert made(["cihan", "c.1", "--seeds", "2", "--repeats", "3"]) == [
         [
-            *("bench", "cihan", "--repeats", "3", "--problem", "max_flow"),
+            *("cihan", "--repeats", "3", "--problem", "max_flow"),
             *("--time-limit", "inf", "--one-by-one", "--no-peers", "--no-memory"),
         ]
     ]
@@ -63,11 +64,11 @@ def test_arguments_become_those_of_bench() -> None:
             "rmf-wide 400x16 seed 1",
         ]
     assert made(["cihan", "D.1", "--small", "--peer", "ortools", "--problem=min_cut"]) == [
-        [*("bench", "cihan", "--peer", "ortools", "--problem=min_cut", "--no-memory")]
+        [*("cihan", "--peer", "ortools", "--problem=min_cut", "--no-memory")]
     ]
     assert made(["lupinska", "assignment", "--time-limit=3", "--no-peers", "--small"]) == [
         [
-            *("bench", "lupinska", "--time-limit=3", "--no-peers"),
+            *("lupinska", "--time-limit=3", "--no-peers"),
             *("--problem", "linear_assignment", "--no-memory"),
         ]
     ]
@@ -75,7 +76,7 @@ def test_arguments_become_those_of_bench() -> None:
 
 def test_a_paper_needs_no_option() -> None:
     assert made(["cihan", "C.4", "--small"]) == [
-        [*("bench", "cihan", "--problem", "max_flow", "--no-peers", "--no-memory")]
+        [*("cihan", "--problem", "max_flow", "--no-peers", "--no-memory")]
     ]
     request = command.read(["lupinska", "arc-fixing", "--small"])
     assert command.arguments_of_program(request, "arc-fixing") == ["--small"]
@@ -87,7 +88,7 @@ def test_all_runs_of_a_command_share_its_budget(
     clock = iter([0.0, 1.0, 40.0, 101.0])
     monkeypatch.setattr(command, "time", SimpleNamespace(monotonic=lambda: next(clock)))
     runs: list[list[str]] = []
-    monkeypatch.setattr(command, "run_command", lambda: runs.append(sys.argv[1:]))
+    monkeypatch.setattr(command.bench, "start", lambda name, arguments: runs.append(arguments))
     monkeypatch.setattr(sys, "argv", ["reproduce", "cihan", "--small", "--budget", "100"])
     with pytest.raises(SystemExit):
         command.main()
@@ -105,8 +106,8 @@ def test_parts_with_instances_of_their_own_are_measured_apart() -> None:
         "growth": ("growth",),
     }
     main, growth = made(["lupinska", "growth", "flow", "alpha", "--small", "--out", "a/b"])
-    assert main[2:4] == ["--out", "a/b"]
-    assert growth[2:4] == ["--out", "a/b/growth"]
+    assert main[1:3] == ["--out", "a/b"]
+    assert growth[1:3] == ["--out", "a/b/growth"]
     assert names(PROBLEMS["max_flow"].suites["lupinska"].cases(()))[0] == "grid 8x8 seed 0"
     whole = command.read(["lupinska", "--out=a", "--seeds", "2", "--small"])
     assert list(whole.runs) == ["", "growth", "arc-fixing", "optical-flow"]

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.records import InstanceRecord, Measurement
 from benchmarks.reproduce import colours, wu_he_hong
-from preflow.bench.runner import InstanceRecord, Measurement
 
 
 def timed(contestant: str, seconds: float) -> Measurement:

@@ -92,7 +92,6 @@ def test_help_lists_commands_and_exit_codes() -> None:
         "match",
         "assign",
         "methods",
-        "bench",
         "segment",
         "segment-labels",
         "denoise",
@@ -652,35 +651,10 @@ def test_missing_extra_is_named(square: str, tmp_path: Path, monkeypatch: pytest
     assert "preflow[vision]" in message
 
 
-BRIEFLY = ["--no-peers", "--no-memory", "--no-plots", "--repeats", "1", "--instance", "rmf-w*"]
-
-
-def test_bench(tmp_path: Path) -> None:
-    result = run("bench", "tiny", "--problem", "min_cut", *BRIEFLY)
-    assert result.exit_code == 0
-    assert result.stdout.startswith("# preflow bench")
-    assert "min_cut of rmf-wide 8x4" in result.stderr
-    succeed("bench", "tiny", "--problem", "min_cut", *BRIEFLY, "--out", str(tmp_path / "new" / "folder"))
-    assert (tmp_path / "new" / "folder" / "bench.md").exists()
-    assert "unknown suite 'huge'" in fail("bench", "huge")
-    answer = succeed("bench", "matching-tiny", *BRIEFLY, "--instance", "ladder*")
-    assert "preflow:auto" in answer
-    several = ["--method", "multicore-fifo", "--threads", "1,2"]
-    answer = succeed("bench", "tiny", "--problem", "min_cut", *BRIEFLY, *several)
-    assert "preflow:multicore-fifo@2" in answer
-    assert "threads must be written" in fail("bench", "tiny", "--threads", "two")
-    (tmp_path / "file").write_text("")
-    assert "cannot be made" in fail("bench", "tiny", "--out", str(tmp_path / "file"))
-
-
-def test_bench_that_disagrees_exits_with_1(monkeypatch: pytest.MonkeyPatch) -> None:
-    from preflow.bench import BenchmarkFailedError
-
-    def disagreeing(*arguments: object, **keywords: object) -> None:
-        raise BenchmarkFailedError("3 is not 4")
-
-    monkeypatch.setattr("preflow.bench.run_bench", disagreeing)
-    assert fail("bench", "tiny", code=1) == "3 is not 4"
+@pytest.mark.parametrize("arguments", [[], ["tiny", "--no-peers"], ["--help"]])
+def test_bench_names_its_successor(arguments: list[str]) -> None:
+    assert "python -m benchmarks" in fail("bench", *arguments)
+    assert " bench " not in succeed("--help")
 
 
 # The process: pipes, Ctrl-C, the terminal

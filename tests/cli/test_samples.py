@@ -22,7 +22,6 @@ PAGES = ("README.md", "docs/problems/files.md", "docs/problems/vision.md")
 #: Commands that serve until they are stopped, that take minutes, or that read what a user has to bring.
 LEFT_OUT = (
     "preflow paint",
-    "preflow bench",
     "preflow fetch",
     "brain.zarr",
     "problem.asn.gz",

@@ -350,7 +350,7 @@ class ExactPrices(NamedTuple):
 
 
 def check_integers(name: str, exponent: object, *parts: tuple[object, int]) -> None:
-    """Raise VerificationError unless each part has its number of Python integers, and the power is in range."""
+    """Raise VerificationError unless each part has its number of integers, and the power is in range."""
     if type(exponent) is not int or not 0 <= exponent <= MOST_EXPONENT:
         raise VerificationError(f"{name} have no power of two, but {exponent!r}")
     for values, size in parts:

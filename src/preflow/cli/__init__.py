@@ -20,7 +20,7 @@ from .matching import match
 from .painting import paint
 from .problem_files import info, methods, solve, verify
 from .samples import samples
-from .session import ErrorReportingGroup, interrupts, prepare_streams
+from .session import ProgramGroup
 from .transport import transport
 
 
@@ -40,7 +40,7 @@ def _print_version(context: click.Context, parameter: click.Parameter, wanted: b
     context.exit()
 
 
-@click.group(cls=ErrorReportingGroup)
+@click.group(cls=ProgramGroup)
 @click.option(
     "--version",
     is_flag=True,
@@ -108,11 +108,4 @@ for command in (
 
 def main() -> None:
     """Run the command line."""
-    prepare_streams()
-    interrupts.start()
-    try:
-        app(prog_name="preflow")
-    except SystemExit as ending:
-        if interrupts.happened and isinstance(ending.code, int):
-            interrupts.end(ending.code)
-        raise
+    app.start("preflow")

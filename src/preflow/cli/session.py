@@ -14,7 +14,7 @@ import sys
 import textwrap
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from tempfile import TemporaryDirectory
 from types import FrameType
@@ -102,8 +102,8 @@ class Command(click.Command):
         formatter.write(textwrap.indent(inspect.cleandoc(self.help or ""), "  ") + "\n")
 
 
-class ErrorReportingGroup(Command, click.Group):
-    """Commands whose deliberate errors become a line on standard error and an exit code.
+class Program(Command):
+    """A command whose deliberate errors become a line on standard error and an exit code.
 
     Any other exception is a bug and keeps its traceback.
     """
@@ -118,8 +118,26 @@ class ErrorReportingGroup(Command, click.Group):
         with _errors_as_exit_codes(lambda: self._called(ctx)), _messages_on_stderr():
             return super().invoke(ctx)
 
+    def start(self, name: str, arguments: Sequence[str] | None = None) -> None:
+        """Run the program in its process, with the arguments of the process if none are given."""
+        prepare_streams()
+        interrupts.start()
+        try:
+            self.main(arguments, prog_name=name)
+        except SystemExit as ending:
+            if interrupts.happened and isinstance(ending.code, int):
+                interrupts.end(ending.code)
+            raise
+
     def _called(self, ctx: click.Context) -> click.Command:
         """Return the command that the user has called."""
+        return self
+
+
+class ProgramGroup(Program, click.Group):
+    """A program that has commands."""
+
+    def _called(self, ctx: click.Context) -> click.Command:
         name = ctx.invoked_subcommand
         return self if name is None else self.get_command(ctx, name) or self
 

@@ -1,4 +1,4 @@
-"""Instances on which one method takes far longer than another: the suite "traps" of ``preflow bench``.
+"""Instances on which one method takes far longer than another: the suite "traps" of the benchmarks.
 
 Each takes few parameters, which set how long the slow method takes.
 """

@@ -1,0 +1,1 @@
+"""The instances of each problem, as the contestants read them."""

@@ -1,0 +1,1 @@
+"""Programs that measure LEMON, a C++ library, beside preflow."""

@@ -1,0 +1,1 @@
+"""The packages that preflow is compared with, for each problem."""

@@ -1,0 +1,1 @@
+"""Measurements that are no suite: `python -m benchmarks.scripts.NAME` runs one."""

@@ -1,0 +1,167 @@
+"""Measure how long method="auto" of maximum flow takes to choose, beside the solve, on one thread.
+
+Usage: python -m benchmarks.scripts.flow_features FILE [SEED [PATTERN ...]]. It writes FILE. Times are CPU
+times, and those of the decisions are taken inside calls of max_flow. Shares are of the solve, and of the
+whole call.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from fnmatch import fnmatchcase
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import preflow
+from preflow.generators import family, grid_2d, grid_3d
+from preflow.generators.bipartite import rmat, road_like
+from preflow.generators.traps import dead_end, leaking_path, long_path
+from preflow.graph.bipartite import BipartiteGraph
+from preflow.graph.network import FlowNetwork, MaxFlowProblem
+from preflow.maxflow import policy
+
+from ..records import write_rows
+from ..suites.flow import PHOTOGRAPHS, photograph_cut
+
+#: The functions of :mod:`preflow.maxflow.policy` that decide.
+DECISIONS = ("choose", "worth_a_contraction", "worth_a_search_for_a_grid")
+#: Calls of which the median counts.
+CALLS = 7
+#: Sizes of the generated families.
+FAMILIES = {
+    "rmf-wide": ("16x16", "32x16", "64x8", "64x16", "96x24"),
+    "rmf-long": ("8x512", "16x1024"),
+    "rlg-wide": ("256x32", "1024x32", "4096x64", "16384x64"),
+    "rlg-long": ("64x1024", "64x8192"),
+    "line-moderate": ("4096x4x32", "16384x4x128"),
+    "exp-line": ("4096x4x32",),
+    "ac-dense": ("800", "2000"),
+    "mesh": ("256x256",),
+    "two-level": ("256x128",),
+    "square-mesh": ("300x6",),
+    "cheriyan": ("40x40x40",),
+    "goldberg-bad": ("20000",),
+    "dinic-bad": ("2000",),
+}
+
+
+def symmetric(graph: BipartiteGraph, seed: int, terminals: int) -> MaxFlowProblem:
+    """Return the network of an undirected graph, with random capacities and terminals of large degree."""
+    rows = graph.rows
+    n = len(rows.first) - 1
+    tail = np.repeat(np.arange(n), np.diff(rows.first))
+    once = tail < rows.neighbour
+    tail, head = tail[once], rows.neighbour[once]
+    rng = np.random.default_rng(seed)
+    capacity = rng.integers(1, 101, len(tail))
+    network = FlowNetwork.from_arrays(tail, head, capacity, reverse_capacity=capacity, num_vertices=n)
+    degrees: NDArray[np.int64] = np.bincount(np.concatenate([tail, head]), minlength=n)
+    chosen = rng.permutation(np.argsort(degrees)[-max(n // 5, 2 * terminals) :])[: 2 * terminals]
+    return MaxFlowProblem(network, chosen[:terminals].tolist(), chosen[terminals:].tolist())
+
+
+def cases(seed: int) -> dict[str, Callable[[], MaxFlowProblem]]:
+    """Return the networks by name."""
+    made: dict[str, Callable[[], MaxFlowProblem]] = {
+        f"{name} {size}": partial(family(name).generate, size, seed=seed)
+        for name, sizes in FAMILIES.items()
+        for size in sizes
+    }
+    made |= {
+        "grid 150x150": partial(grid_2d, 150, 150, seed=seed),
+        "grid 300x300": partial(grid_2d, 300, 300, seed=seed),
+        "grid 600x600 8n": partial(grid_2d, 600, 600, connectivity=8, contrast=True, seed=seed),
+        "grid 1000x1000": partial(grid_2d, 1000, 1000, seed=seed),
+        "grid 40^3": partial(grid_3d, 40, 40, 40, seed=seed),
+        "grid 64^3 contrast": partial(grid_3d, 64, 64, 64, contrast=True, seed=seed),
+        "grid 100^3": partial(grid_3d, 100, 100, 100, seed=seed),
+    }
+    made |= {f"{name} {c}n": partial(photograph_cut, name, c) for name in PHOTOGRAPHS for c in (4, 8)}
+    for terminals in (1, 1000):
+        ends = f"{terminals} terminals"
+        made |= {
+            f"RMAT 2^15, {ends}": lambda t=terminals: symmetric(rmat(15, 8, seed=seed), seed, t),  # type: ignore[misc]
+            f"RMAT 2^17, {ends}": lambda t=terminals: symmetric(rmat(17, 8, seed=seed), seed, t),  # type: ignore[misc]
+            f"roads 200000, {ends}": lambda t=terminals: symmetric(road_like(200_000, seed=seed), seed, t),  # type: ignore[misc]
+        }
+    made |= {
+        "long path 200000": partial(long_path, 200_000),
+        "leaking path 20000": partial(leaking_path, 20_000),
+        "dead end 20000": partial(dead_end, 20_000),
+    }
+    return made
+
+
+@contextmanager
+def timed_choices(spent: dict[str, float]) -> Iterator[None]:
+    """Add up the time of the decisions of calls in this context."""
+
+    def timed(name: str, decide: Callable[..., Any]) -> Callable[..., Any]:
+        def run(*arguments: Any, **keywords: Any) -> Any:
+            begin = time.process_time()
+            decision = decide(*arguments, **keywords)
+            spent[name] += time.process_time() - begin
+            return decision
+
+        return run
+
+    decisions: dict[str, Callable[..., Any]] = {name: getattr(policy, name) for name in spent}
+    for name, decide in decisions.items():
+        setattr(policy, name, timed(name, decide))
+    try:
+        yield
+    finally:
+        for name, decide in decisions.items():
+            setattr(policy, name, decide)
+
+
+def main() -> None:
+    """Measure all networks and write the file."""
+    # The phases of a call are timed by this clock, too.
+    time.perf_counter = time.process_time
+    seed = int(sys.argv[2]) if len(sys.argv) > 2 else 11
+    patterns = sys.argv[3:] or ["*"]
+    rows: list[dict[str, Any]] = []
+    for name, make in cases(seed).items():
+        if not any(fnmatchcase(name, pattern) for pattern in patterns):
+            continue
+        problem = make()
+        rounds = []
+        for _ in range(CALLS):
+            spent = dict.fromkeys(DECISIONS, 0.0)
+            with timed_choices(spent):
+                begin = time.process_time()
+                result = preflow.max_flow(problem, device="cpu", threads=1)
+                whole = time.process_time() - begin
+            rounds.append(spent | {"solve": result.stats.seconds["solve"], "call": whole})
+        seconds = {phase: statistics.median(each[phase] for each in rounds) for phase in rounds[0]}
+        share = sum(seconds[name] for name in DECISIONS) / seconds["solve"]
+        rows.append(
+            {
+                "instance": name,
+                "seed": seed,
+                "vertices": problem.network.num_vertices,
+                "arcs": problem.network.num_arcs,
+                "method": result.stats.method,
+                "seconds": seconds,
+                "share": share,
+            }
+        )
+        times = " ".join(f"{phase} {1e6 * spent:10.0f}" for phase, spent in seconds.items())
+        of_call = share * seconds["solve"] / seconds["call"]
+        print(f"{name:28} {result.stats.method:24} {times} µs {share:7.2%} {of_call:7.2%}", flush=True)
+        write_rows(sys.argv[1], rows, ())
+    shares = np.array([row["share"] for row in rows])
+    late = [row["instance"] for row in rows if row["share"] > 0.02]
+    print(f"share of a solve: median {np.median(shares):.2%}, worst {shares.max():.2%}; above 2%: {late}")
+
+
+if __name__ == "__main__":
+    main()

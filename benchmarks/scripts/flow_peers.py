@@ -1,0 +1,136 @@
+"""Measure minimum cuts on one thread beside the other packages, in CPU time.
+
+Usage: python -m benchmarks.scripts.flow_peers FILE [ROUNDS [PATTERN ...]]. It writes FILE after each
+instance. The contestants take turns, the first run does not count, and medians are compared. They are of CPU
+time, because other programs may share the cores; each contestant uses one thread.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from fnmatch import fnmatchcase
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from preflow.generators import family, grid_2d, grid_3d
+from preflow.graph.network import MaxFlowProblem
+
+from ..instances.flow import FlowInstance
+from ..problem import SolverSettings
+from ..problems import PROBLEMS
+from ..records import write_rows
+from .own_process import outcome_of
+
+#: Seconds after which the first run is ended. It has a process of its own for that.
+TIME_LIMIT = 30.0
+#: A contestant whose first run took more CPU seconds takes part with that run only.
+SLOW = 8.0
+#: The last phase belongs to the total only.
+PHASES = ("build", "solve", "recover")
+OURS = "preflow:auto"
+PEERS = ("ortools", "thinhpf", "pymaxflow", "igraph", "scipy")
+FAMILIES = (
+    ("rmf-wide", "64x16"),
+    ("rmf-wide", "136x34"),
+    ("rmf-long", "16x1024"),
+    ("rlg-wide", "4096x64"),
+    ("rlg-wide", "32768x64"),
+    ("rlg-long", "64x8192"),
+    ("line-moderate", "16384x4x128"),
+    ("ac-dense", "2000"),
+    ("roads", "200000"),
+    ("rmat-flow", "17"),
+    ("superpixels", "200000"),
+    ("surface", "200000"),
+)
+#: A seed that no rule of `auto` was made with.
+SEED = 35
+
+
+def cases() -> dict[str, Callable[[], MaxFlowProblem]]:
+    """Return the instances by name."""
+    return {
+        **{f"{name} {size}": partial(family(name).generate, size, seed=SEED) for name, size in FAMILIES},
+        "grid 1000x1000": partial(grid_2d, 1000, 1000, seed=SEED),
+        "grid 100^3": partial(grid_3d, 100, 100, 100, seed=SEED),
+        "grid 2000x2000": partial(grid_2d, 2000, 2000, seed=SEED),
+        "grid 160^3": partial(grid_3d, 160, 160, 160, seed=SEED),
+    }
+
+
+def main() -> None:
+    """Measure all instances and write the file."""
+    # Every phase, of preflow and of the peers, is timed by this clock.
+    time.perf_counter = time.process_time
+    rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 3
+    patterns = sys.argv[3:]
+    settings = SolverSettings(1, float("inf"))
+    contestants = [PROBLEMS["min_cut"].contestant(name, settings) for name in (OURS, *PEERS)]
+    contestants = [each for each in contestants if each.missing() is None]
+    rows: list[dict[str, Any]] = []
+    for name, make in cases().items():
+        if patterns and not any(fnmatchcase(name, pattern) for pattern in patterns):
+            continue
+        instance = FlowInstance.from_problem(make())
+        entrants = {}
+        for each in contestants:
+            if each.unfit(instance) is None:
+                each.load(instance)
+                entrants[each.name] = (each, each.prepare(instance))
+        first = {
+            entrant: outcome_of(partial(contestant.run, prepared), TIME_LIMIT)
+            for entrant, (contestant, prepared) in entrants.items()
+        }
+        outcomes = {entrant: [run] for entrant, run in first.items() if run and run.total > SLOW}
+        left_out = [entrant for entrant, run in first.items() if run is None]
+        quick = [entrant for entrant, run in first.items() if run and run.total <= SLOW]
+        outcomes |= {entrant: [] for entrant in quick}
+        for entrant in quick * rounds:
+            each, prepared = entrants[entrant]
+            outcomes[entrant].append(each.run(prepared))
+        values = {outcome.value for runs in outcomes.values() for outcome in runs}
+        spread = max(values) - min(values)
+        if spread > 1e-9 * max(values):
+            raise ArithmeticError(f"{name}: the values differ, {values}")
+        seconds = {
+            entrant: {
+                phase: statistics.median(run.seconds.get(phase, 0.0) for run in runs) for phase in PHASES
+            }
+            | {"total": statistics.median(run.total for run in runs)}
+            for entrant, runs in outcomes.items()
+        }
+        ratios = {}
+        for score in ("solve", "total"):
+            rivals = {entrant: times[score] for entrant, times in seconds.items() if entrant != OURS}
+            best = min(rivals, key=rivals.__getitem__)
+            ratios[score] = {"best": best, "ratio": seconds[OURS][score] / rivals[best]}
+        method = outcomes[OURS][0].detail["method"]
+        rows.append(
+            {
+                "instance": name,
+                "seed": SEED,
+                "vertices": instance.num_vertices,
+                "arcs": instance.num_arcs,
+                "method": method,
+                "rounds": rounds,
+                "seconds": seconds,
+                "ratios": ratios,
+                "too_slow": left_out,
+            }
+        )
+        shown = " ".join(f"{score} {found['ratio']:.2f} {found['best']}" for score, found in ratios.items())
+        times = {entrant: f"{each['solve']:.3f}/{each['total']:.3f}" for entrant, each in seconds.items()}
+        print(f"{name:28} {method:24} {shown} {times}", flush=True)
+        write_rows(sys.argv[1], rows, [*PEERS[:2], "PyMaxflow", "igraph"])
+    for score in ("solve", "total"):
+        found = np.array([row["ratios"][score]["ratio"] for row in rows])
+        print(f"{score}: median {np.median(found):.2f}, worst {found.max():.2f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""The suites of each problem: cases that are measured together."""

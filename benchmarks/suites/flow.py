@@ -1,0 +1,170 @@
+"""Suites of instances of maximum flow and minimum cut."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from preflow.errors import MissingDependencyError
+from preflow.generators import family, grid_2d, grid_3d, grid_from_image
+from preflow.generators.traps import dead_end, leaking_path, long_path
+from preflow.graph.network import MaxFlowProblem
+from preflow.io.dimacs import read_max_flow
+from preflow.maxflow.methods import METHODS
+
+from ..files import find_files, instance_name
+from ..instances.flow import FlowInstance
+from ..problem import TRAP_THREADS, Case, Suite, methods_on_cpu
+
+#: Photographs that are part of scikit-image.
+PHOTOGRAPHS = ("coffee", "astronaut", "camera")
+#: Capacity of a terminal arc per unit of log-likelihood. Arcs between pixels have capacities up to 100.
+LIKELIHOOD_WEIGHT = 30.0
+#: Histogram bins of a channel by the number of channels: 8 for each of three colours, 32 for one grey.
+BINS = {1: 32, 3: 8}
+
+
+def flow_case(name: str, generate: Callable[[], MaxFlowProblem]) -> Case:
+    """Return the case of a generated or read problem."""
+    return Case(name, lambda: FlowInstance.from_problem(generate()))
+
+
+def family_case(name: str, size: str, shown: str | None = None, seed: int = 0) -> Case:
+    """Return the case of a family of generated networks, with seed 0 unless another one is given."""
+    return flow_case(shown or f"{name} {size}", partial(family(name).generate, size, seed=seed))
+
+
+def papers(files: Sequence[str]) -> list[Case]:
+    """Return six instances of families that papers measure, and two grids."""
+    return [
+        family_case("rmf-wide", "64x16"),
+        family_case("rmf-long", "16x1024"),
+        family_case("rlg-wide", "4096x64"),
+        family_case("rlg-long", "64x16384"),
+        family_case("line-moderate", "16384x4x128", "line-moderate 16384x4 degree 128"),
+        family_case("ac-dense", "2000", "acyclic dense 2000"),
+        flow_case("grid 1000x1000", partial(grid_2d, 1000, 1000, seed=0)),
+        flow_case("grid 100^3", partial(grid_3d, 100, 100, 100, seed=0)),
+    ]
+
+
+def irregular(files: Sequence[str]) -> list[Case]:
+    """Return roads, a graph of power laws, superpixels, a surface, and large grids."""
+    return [
+        family_case("roads", "200000"),
+        family_case("rmat-flow", "17"),
+        family_case("superpixels", "200000"),
+        family_case("surface", "200000"),
+        flow_case("grid 2000x2000", partial(grid_2d, 2000, 2000, seed=0)),
+        flow_case("grid 160^3", partial(grid_3d, 160, 160, 160, seed=0)),
+    ]
+
+
+def tiny(files: Sequence[str]) -> list[Case]:
+    """Return instances that the slowest peers solve within seconds."""
+    return [
+        family_case("rmf-wide", "8x4"),
+        family_case("rmf-long", "4x32"),
+        family_case("rlg-wide", "128x8"),
+        family_case("rlg-long", "8x128"),
+        family_case("line-moderate", "64x4x8", "line-moderate 64x4 degree 8"),
+        family_case("ac-dense", "80", "acyclic dense 80"),
+        flow_case("grid 32x32", partial(grid_2d, 32, 32, seed=0)),
+        flow_case("grid 8^3", partial(grid_3d, 8, 8, 8, smoothing=1.0, seed=0)),
+    ]
+
+
+def vision(files: Sequence[str]) -> list[Case]:
+    """Return segmentations of photographs, and larger synthetic images and volumes."""
+    synthetic = [
+        flow_case("grid 1000x1000 contrast", partial(grid_2d, 1000, 1000, contrast=True, seed=0)),
+        flow_case(
+            "grid 1000x1000 contrast 8n",
+            partial(grid_2d, 1000, 1000, connectivity=8, contrast=True, seed=0),
+        ),
+        flow_case("grid 2000x2000", partial(grid_2d, 2000, 2000, seed=0)),
+        flow_case("grid 64^3 26n", partial(grid_3d, 64, 64, 64, connectivity=26, seed=0)),
+        flow_case("grid 128^3 contrast", partial(grid_3d, 128, 128, 128, contrast=True, seed=0)),
+    ]
+    return photographs() + synthetic
+
+
+def real(files: Sequence[str]) -> list[Case]:
+    """Return the user's DIMACS files, and the photographs."""
+    own = [
+        flow_case(instance_name(path, ".max"), partial(read_max_flow, path))
+        for path in find_files(files, ".max")
+    ]
+    return own + photographs()
+
+
+def photographs() -> list[Case]:
+    """Return the segmentation of each photograph with 4 and with 8 neighbours."""
+    return [
+        flow_case(f"{name} {neighbours}n", partial(photograph_cut, name, neighbours))
+        for name in PHOTOGRAPHS
+        for neighbours in (4, 8)
+    ]
+
+
+def traps(files: Sequence[str]) -> list[Case]:
+    """Return networks on which one method takes far longer than another."""
+    return [
+        flow_case("long path 200000", partial(long_path, 200_000)),
+        flow_case("leaking path 20000", partial(leaking_path, 20_000)),
+        flow_case("dead end 20000", partial(dead_end, 20_000)),
+        family_case("cheriyan", "40x40x40"),
+        family_case("goldberg-bad", "20000"),
+        family_case("dinic-bad", "2000"),
+    ]
+
+
+#: The suites of maximum flow and minimum cut by name.
+FLOW_SUITES: Mapping[str, Suite] = MappingProxyType(
+    {
+        "papers": Suite(papers),
+        "irregular": Suite(irregular),
+        "vision": Suite(vision),
+        "real": Suite(real),
+        "tiny": Suite(tiny),
+        "traps": Suite(traps, methods_on_cpu(METHODS), TRAP_THREADS),
+    }
+)
+
+
+def photograph_cut(name: str, connectivity: int) -> MaxFlowProblem:
+    """Return the segmentation problem of a photograph, on the assumption that its subject is in the middle.
+
+    The energy is that of Boykov and Jolly (2001). The data term of a pixel is the log-likelihood ratio of its
+    colour in the middle half of the picture and outside it. Arcs between pixels are weaker where the contrast
+    is higher.
+    """
+    try:
+        from skimage import data
+    except ImportError:
+        raise MissingDependencyError("photographs", "scikit-image", "bench") from None
+    image = np.asarray(getattr(data, name)(), dtype=np.float64)
+    weight = LIKELIHOOD_WEIGHT * subject_log_likelihood(image)
+    return grid_from_image(image, weight, connectivity=connectivity, name=f"{name} {connectivity}n")
+
+
+def subject_log_likelihood(image: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return each pixel's log-likelihood ratio: its colour inside over outside the middle of the image."""
+    height, width = image.shape[:2]
+    channels = image.reshape(height, width, -1)
+    bins = BINS[channels.shape[2]]
+    colour = np.zeros((height, width), dtype=np.int64)
+    for channel in np.moveaxis(channels, 2, 0):
+        colour = colour * bins + (channel * bins / 256.0).astype(np.int64)
+    middle = np.zeros((height, width), dtype=np.bool_)
+    middle[height // 4 : height - height // 4, width // 4 : width - width // 4] = True
+    counts = [
+        np.bincount(colour[part], minlength=bins ** channels.shape[2]) + 1.0 for part in (middle, ~middle)
+    ]
+    inside, outside = (count / count.sum() for count in counts)
+    ratio: NDArray[np.float64] = np.log(inside / outside)[colour]
+    return ratio
