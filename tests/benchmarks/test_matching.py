@@ -28,7 +28,7 @@ def instance_of(dense: list[list[int]]) -> MatchingInstance:
     return MatchingInstance.from_graph(BipartiteGraph.from_scipy(scipy.sparse.csr_array(dense)))
 
 
-@pytest.mark.parametrize("name", ["preflow:auto", "preflow:serial-graft", *(p.name for p in MATCHING_PEERS)])
+@pytest.mark.parametrize("name", ["preflow:auto", "preflow:serial-hkdw", *(p.name for p in MATCHING_PEERS)])
 def test_contestants_agree_on_awkward_instances(name: str) -> None:
     contestant = PROBLEM.contestant(name, SETTINGS)
     if contestant.missing():

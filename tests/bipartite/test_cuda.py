@@ -133,8 +133,8 @@ def test_proposals_are_the_same_in_every_run(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_proposals_need_a_gpu() -> None:
-    with pytest.raises(InvalidInputError, match="'proposals' runs on a GPU, serial-graft does not"):
-        preflow.bipartite_matching(random_matrix(3, 3, 3, 0), method="serial-graft", initial="proposals")
+    with pytest.raises(InvalidInputError, match="'proposals' runs on a GPU, serial-pothen-fan does not"):
+        preflow.bipartite_matching(random_matrix(3, 3, 3, 0), method="serial-pothen-fan", initial="proposals")
 
 
 def test_a_gpu_in_use_is_taken_for_large_graphs(monkeypatch: pytest.MonkeyPatch) -> None:

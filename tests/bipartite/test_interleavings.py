@@ -18,18 +18,15 @@ from preflow.bipartite import (
     serial_push_relabel,
 )
 from preflow.bipartite import multicore_disjoint_bfs as disjoint_bfs
-from preflow.bipartite import multicore_graft as grafting
 from preflow.bipartite import multicore_multi_source_bfs as multi_source_bfs
 from preflow.bipartite import multicore_pothen_fan as pothen_fan
 from preflow.bipartite import multicore_push_relabel as push_relabel
 from preflow.bipartite.disjoint_searches import Disjoint
 from preflow.bipartite.initial import cheap as initial_cheap
 from preflow.bipartite.match_arrays import Matching
-from preflow.bipartite.multicore_graft import Forest
 from preflow.bipartite.multicore_push_relabel import labels, last_rows, pushes
 from preflow.bipartite.multicore_push_relabel.last_rows import OPEN, Search, Trees
 from preflow.bipartite.packed_columns import Packed
-from preflow.bipartite.serial_graft import Rules
 from preflow.graph.bipartite import Adjacency
 from preflow.kernels import atomics
 from preflow.parallel import rounds, worklist
@@ -163,34 +160,6 @@ def breadth_first(case: Case, threads: int = 2) -> Outcome:
 
     def share(shared: Solve, me: Any) -> bool:
         return disjoint_bfs.run_phases(shared.rows, shared.matching, shared.state, *shared.more, me)
-
-    return whole_solve(case, make_state, share, threads)
-
-
-def graft(case: Case, threads: int = 2) -> Outcome:
-    def make_state(case: Case, team: Rounds) -> Any:
-        num_rows, num_columns = case.graph.num_rows, case.graph.num_columns
-        forest = Forest(
-            row_root=numbers(num_rows),
-            column_root=numbers(num_columns),
-            parent=numbers(num_columns),
-            leaf=numbers(num_rows),
-            lists=numbers(4 * num_rows),
-            dissolved=numbers(num_columns),
-        )
-        return forest, ()
-
-    def share(shared: Solve, me: Any) -> bool:
-        return grafting.run_phases(
-            shared.rows,
-            shared.columns,
-            shared.matching,
-            shared.state,
-            shared.team,
-            me,
-            Rules(graft=True, direction_switching=False, alpha=5.0),
-            ZERO,
-        )
 
     return whole_solve(case, make_state, share, threads)
 
@@ -392,7 +361,6 @@ CASES: Cases = {
     "breadth-first-square": lambda: breadth_first(SQUARE),
     "breadth-first-full": lambda: breadth_first(FULL),
     "breadth-first-behind": lambda: breadth_first(BEHIND),
-    "graft-square": lambda: graft(SQUARE),
     "push-square": lambda: push(SQUARE),
     "push-gap": lambda: push(GAP, gap=True),
     "push-after-relabel": lambda: push(TWINS, relabels=True),
@@ -542,7 +510,6 @@ def test_expressions_hide_no_value() -> None:
         disjoint_searches,
         pothen_fan,
         disjoint_bfs,
-        grafting,
         initial_cheap,
         packed_columns,
         packed_search,

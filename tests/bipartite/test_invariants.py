@@ -10,7 +10,6 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
-from preflow.bipartite import serial_graft as graft
 from preflow.bipartite import serial_hopcroft_karp as hopcroft_karp
 from preflow.bipartite import serial_pothen_fan as pothen_fan
 from preflow.bipartite.match_arrays import check_sides, empty_matching
@@ -86,21 +85,7 @@ def searches() -> Outcome:
     return each_graph(pothen_fan, pothen_fan.PothenFanOptions(), "augment_from", check)
 
 
-def trees() -> Outcome:
-    """Check tree grafting when the trees that augmented have been dissolved."""
-
-    def check(graph: BipartiteGraph, dissolve: Any) -> Any:
-        def checked(matching: Any, forest: Any) -> Any:
-            found = dissolve(matching, forest)
-            graft.check_invariants(graph.rows, matching, forest)
-            return found
-
-        return checked
-
-    return each_graph(graft, graft.GraftOptions(), "dissolve", check)
-
-
-CASES: Cases = {"hopcroft-karp": layers, "pothen-fan": searches, "graft": trees}
+CASES: Cases = {"hopcroft-karp": layers, "pothen-fan": searches}
 MUTANTS: Mutants = {
     "hopcroft-karp: a column gets the layer after its own": (
         "hopcroft-karp",
@@ -121,16 +106,6 @@ MUTANTS: Mutants = {
         "pothen-fan",
         edit(pothen_fan.augment_from, "e = np.uint64(look[r])", "e = np.uint64(look[r]) + ONE"),
         "lookahead has passed a free column",
-    ),
-    "graft: a row stays when its tree is dissolved": (
-        "graft",
-        edit(graft.dissolve, "forest.row_root[matching.column_match[c]] = NONE", "pass"),
-        "a root is matched",
-    ),
-    "graft: a column joins a tree without a parent": (
-        "graft",
-        edit(graft.attach, "forest.parent[c] = r", "forest.parent[c] = forest.row_root[r]"),
-        "a parent is no neighbour",
     ),
 }
 

@@ -103,9 +103,6 @@ OPTIONS = [
     ("serial-push-relabel", {"initial_labels": "one", "gap": False, "relabel_period": 1e300}),
     ("serial-hybrid", {"scan_share": 1e-9}),
     ("serial-pothen-fan", {"fairness": False}),
-    ("serial-graft", {"graft": False}),
-    ("serial-graft", {"direction_switching": False, "alpha": 0.5}),
-    ("serial-graft", {"alpha": 1e9}),
 ]
 
 
@@ -436,13 +433,13 @@ def test_empty_graphs() -> None:
     [
         ({"method": "serial-simplex"}, "unknown method"),
         ({"options": {"gap": True}}, "takes none"),
-        ({"method": "serial-graft", "options": {"beta": 1}}, "has no option 'beta'"),
-        ({"method": "serial-graft", "options": {"alpha": 0}}, "positive number"),
+        ({"method": "serial-hybrid", "options": {"beta": 1}}, "has no option 'beta'"),
+        ({"method": "serial-hybrid", "options": {"scan_share": 0}}, "positive number"),
         ({"method": "serial-push-relabel", "options": {"initial_labels": "two"}}, "one of exact, one"),
         ({"method": "serial-push-relabel", "options": {"side": "left"}}, "one of rows, columns"),
         ({"method": "serial-push-relabel", "options": {"double_push": 1}}, "double_push"),
-        ({"method": "serial-graft", "threads": 2}, "one thread"),
-        ({"method": "serial-graft", "device": "cuda"}, "no method|runs on cpu"),
+        ({"method": "serial-hkdw", "threads": 2}, "one thread"),
+        ({"method": "serial-hkdw", "device": "cuda"}, "no method|runs on cpu"),
         ({"time_limit": -1}, "time_limit"),
     ],
 )
@@ -878,7 +875,6 @@ def test_bounds_of_a_graph_by_columns_transpose_nothing(monkeypatch: pytest.Monk
         ("PFP", None, "serial-pothen-fan"),
         ("PFP", 1, "serial-pothen-fan"),
         ("PFP", 2, "multicore-pothen-fan"),
-        ("MS-BFS-Graft", 2, "multicore-graft"),
         ("P-DBFS", 1, "multicore-disjoint-bfs"),
     ],
 )

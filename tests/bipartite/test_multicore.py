@@ -40,9 +40,6 @@ THREADS = [1, 2, 3, 7]
 SOLVERS: list[tuple[str, dict[str, Any]]] = [
     *((method, {}) for method in PARALLEL),
     ("multicore-pothen-fan", {"fairness": False}),
-    ("multicore-graft", {"few_rows": 0}),
-    ("multicore-graft", {"few_rows": 0, "graft": False, "alpha": 50.0}),
-    ("multicore-graft", {"few_rows": 1, "direction_switching": False}),
     ("multicore-push-relabel", {"search_share": 1.0}),
     ("multicore-push-relabel", {"search_share": 0, "gap": False, "relabel_period": 0.2}),
     ("multicore-push-relabel", {"search_share": 0.0, "initial_labels": "exact", "relabel_period": 0.5}),
@@ -317,8 +314,6 @@ def test_threads_of_serial_methods_and_bad_options() -> None:
         preflow.bipartite_matching(edge, method="serial-pothen-fan", threads=2)
     with pytest.raises(InvalidInputError, match="True or False"):
         preflow.bipartite_matching(edge, method="multicore-pothen-fan", options={"fairness": 1})
-    with pytest.raises(InvalidInputError, match="few_rows"):
-        preflow.bipartite_matching(edge, method="multicore-graft", options={"few_rows": -1})
     with pytest.raises(InvalidInputError, match="search_share"):
         preflow.bipartite_matching(edge, method="multicore-push-relabel", options={"search_share": 1.5})
     rows = BipartiteGraph.from_arrays(*edge).rows

@@ -27,10 +27,8 @@ OPTIONS: dict[str, dict[str, list[Any]]] = {
     "serial-hkdw": {},
     "serial-hybrid": {"scan_share": [0.01, 0.55], "relabel_period": [0.01, 2.0]},
     "serial-pothen-fan": {"fairness": [True, False]},
-    "serial-graft": {"graft": [True, False], "direction_switching": [True, False], "alpha": [1.0, 5.0]},
     "multicore-pothen-fan": {"fairness": [True, False]},
     "multicore-disjoint-bfs": {},
-    "multicore-graft": {"graft": [True, False], "direction_switching": [True, False], "few_rows": [1, 64]},
     "multicore-push-relabel": {
         "relabel_period": [0.01, 2.0],
         "initial_labels": ["exact", "one"],
