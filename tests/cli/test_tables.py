@@ -225,6 +225,10 @@ def test_without_pyarrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         ("a,b,3\nb,c,2\n", "the first line names the columns, and it has the number 3"),
         ("from,to,capacity\na,b\n", ":2: expected 3 fields, got 2"),
         ("from,to,capacity\na,b,three\n", "'three' in column 'capacity' is not a number"),
+        ("from;to;capacity\na;b;4,5\n", "'4,5' in column 'capacity' is not a number; a number has a point"),
+        ('from,to,capacity\na,b,"1,000"\n', "'1,000' in column 'capacity' is not a number; a number has a"),
+        ("from,to,capacity\n\na,b,3\n\nb,c,x\n", ":5: 'x' in column 'capacity' is not a number"),
+        ("from,to,cost\na,b,3\n", "no 'capacity', which a maximum flow needs"),
         ("from,to,capacity\na,b,1_000\n", "'1_000' in column 'capacity' is not a number"),
         ("from,to,capacity\na,,3\n", ":2: no value in column 'to'"),
         ("from,to,capacity\na,b,\n", ":2: no value in column 'capacity'"),
@@ -243,10 +247,30 @@ def test_bad_tables(tmp_path: Path, text: str, message: str | None) -> None:
     assert message is None or message in result.stderr
 
 
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-16"])
+def test_another_encoding(tmp_path: Path, encoding: str) -> None:
+    file = tmp_path / "x.csv"
+    file.write_bytes("from,to,capacity\na,b,3\nb,Zürich,4\n".encode(encoding))
+    result = run("solve", str(file), "--source", "a", "--sink", "b")
+    assert result.exit_code == 2
+    assert "the text is not in UTF-8: save the file in this encoding" in result.stderr
+
+
+def test_tables_as_people_write_them(tmp_path: Path) -> None:
+    """Blanks around names, empty lines, and costs that a maximum flow does not need."""
+    file = written(
+        tmp_path, "x.csv", "from, to , capacity, cost\ndepot, north, 4, 1\n\n,,,\nnorth, shop, 3, 2\n\n"
+    )
+    assert json.loads(succeed("solve", file, "--source", "depot", "--sink", "shop", "--json"))["value"] == 3
+    supply = written(tmp_path, "s.csv", "vertex, supply\n depot, 2\nshop , -2\n")
+    assert json.loads(succeed("solve", file, "--supply", supply, "--json"))["cost"] == 6
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("4,1,3\n2,0,5\n3,2,2\n", "the first line names the columns"),
+        ("4.0e+00,1.0e+00\n2.0e+00,0.0e+00\n", "costs without names are read from an array in a file"),
         ("who,sew\nada,\n", "no cost of 'ada' and 'sew'; a pair that is not allowed costs inf"),
         ("who\nada\n", "expected the names of rows"),
         ("who,sew\nada,x\n", "not a number"),

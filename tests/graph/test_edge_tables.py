@@ -240,11 +240,26 @@ def test_missing_values_are_named(kind: str) -> None:
             preflow.FlowNetwork.from_pandas(table_of(kind, edges, names))
 
 
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_names_of_columns_in_any_case(library: str) -> None:
+    """Gephi writes Source, Target and Weight; two names that differ by case only are not guessed."""
+    frame = pytest.importorskip(library).DataFrame
+    table = frame({"Source": ["a", "b", "c"], "Target": ["b", "c", "d"], "Weight": [1, 5, 2]})
+    assert preflow.matching(table).weight == 5
+    with_lower = frame({"Source": ["a"], "Target": ["b"], "Capacity": [3], "Cost": [2], "Lower": [1]})
+    assert preflow.min_cost_flow(with_lower, {"a": 2, "b": -2}).network.lower.tolist() == [1]
+    assert preflow.bipartite_matching(frame({"Row": ["a"], "Column": ["b"]})).pairs() == [("a", "b")]
+    assert preflow.linear_assignment(frame({"Row": ["a"], "Column": ["b"], "Cost": [2]})).cost == 2
+    assert preflow.max_flow(frame({"SOURCE": ["a"], "Target": ["b"], "Capacity": [3]}), "a", "b").value == 3
+    with pytest.raises(InvalidInputError, match="no column 'weight'"):
+        preflow.matching(frame({"source": [0], "target": [1], "Weight": [1], "WEIGHT": [2]}), weight="weight")
+
+
 def test_bad_tables() -> None:
-    table = pd.DataFrame({"source": ["a"], "target": ["b"], "Capacity": [3]})
-    with pytest.raises(InvalidInputError, match="did you mean 'Capacity'"):
+    table = pd.DataFrame({"source": ["a"], "target": ["b"], "Capacitie": [3]})
+    with pytest.raises(InvalidInputError, match="did you mean 'Capacitie'"):
         preflow.max_flow(table, "a", "b")
-    assert preflow.max_flow(preflow.FlowNetwork.from_pandas(table, capacity="Capacity"), "a", "b").value == 3
+    assert preflow.max_flow(preflow.FlowNetwork.from_pandas(table, capacity="Capacitie"), "a", "b").value == 3
     twice = pd.DataFrame([["a", "b", 3, 4]], columns=["source", "target", "capacity", "capacity"])
     with pytest.raises(InvalidInputError, match="several columns 'capacity'"):
         preflow.max_flow(twice, "a", "b")

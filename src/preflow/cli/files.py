@@ -102,12 +102,15 @@ def read_table_problem(file: str, terminals: Terminals) -> TableProblem:
     from ..graph.network import FlowNetwork, MaxFlowProblem
     from ..io.tables import read_amounts, read_network_table
 
-    network, columns = read_network_table(file, undirected=terminals.undirected, ends=terminals.ends)
+    is_flow = bool(terminals.source or terminals.sink)
+    network, columns = read_network_table(
+        file, undirected=terminals.undirected, ends=terminals.ends, costs=not is_flow
+    )
     if isinstance(network, CostNetwork):
-        if terminals.source or terminals.sink:
+        if is_flow:
             raise InvalidInputError(
-                f"{file} has a column of costs, 'cost' or 'weight', and a maximum flow has none: call it "
-                "'capacity' or leave it out; for a cheapest flow give --supply FILE in place of the terminals"
+                f"{file} has a column of costs, 'cost' or 'weight', and no 'capacity', which a maximum flow "
+                "needs; for a cheapest flow give --supply FILE in place of the terminals"
             )
         if terminals.supply is None:
             raise InvalidInputError(

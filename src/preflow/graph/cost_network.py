@@ -33,7 +33,6 @@ from .edge_tables import (
     read_dict,
     read_table,
     read_tuples,
-    table_columns,
 )
 from .network import (
     EXACT_FLOAT,
@@ -433,7 +432,7 @@ class CostNetwork(VertexNames, HostArrays, ReadOnlyArrays):
         >>> CostNetwork.from_pandas(table, supply={"a": 3, "b": -3}).labels
         ('a', 'b')
         """
-        if lower == "lower" and lower not in table_columns(frame):
+        if lower == "lower" and not has_columns(frame, [lower]):
             lower = None
         values = {"capacity": capacity, "cost": cost, "lower": lower}
         return cls._from_columns(read_table(frame, (source, target), values), supply)

@@ -102,9 +102,17 @@ def table_columns(table: TableInput) -> list[Hashable]:
 
 
 def has_columns(table: TableInput, names: Iterable[Hashable]) -> bool:
-    """Return whether an object is a table that has all of these columns."""
+    """Return whether an object is a table that has all of these columns, in any case."""
     reader = _reader_of(table)
-    return reader is not None and set(names) <= set(reader.names)
+    return reader is not None and all(_own_name(name, reader.names) in reader.names for name in names)
+
+
+def _own_name(name: Hashable, names: Sequence[Hashable]) -> Hashable:
+    """Return the name of a column as a table has it, in any case if it does not have it as it is given."""
+    if name in names or not isinstance(name, str):
+        return name
+    alike = [own for own in names if isinstance(own, str) and own.strip().lower() == name.strip().lower()]
+    return alike[0] if len(alike) == 1 else name
 
 
 def read_table(
@@ -128,7 +136,8 @@ def read_table(
     names = table_columns(table)
     reader = _reader_of(table)
     assert reader is not None
-    wanted = {what: name for what, name in values.items() if name is not None}
+    ends = _own_name(ends[0], names), _own_name(ends[1], names)
+    wanted = {what: _own_name(name, names) for what, name in values.items() if name is not None}
     for name in (*ends, *wanted.values()):
         if name not in names:
             listed = ", ".join(map(repr, names)) or "none"
@@ -361,10 +370,11 @@ def usual_column(table: TableInput, usual: Sequence[str], ends: Sequence[str]) -
     reader = _reader_of(table)
     assert reader is not None
     for name in usual:
-        if name in reader.names:
+        if has_columns(table, [name]):
             return name
-    if not {*ends} <= {*reader.names}:
+    if not has_columns(table, ends):
         return None  # the error about the ends comes first
+    ends = [str(_own_name(name, reader.names)) for name in ends]
     others = [
         name
         for name in dict.fromkeys(reader.names)

@@ -1,7 +1,8 @@
 """Networks, graphs and costs as tables in files: comma-separated values, and Parquet.
 
 The first line of a text file names the columns, which are separated by commas, semicolons or tabs. The ends
-of edges are labels. Those of a text file stay as they are written, so that ``007`` is not ``7``.
+of edges are labels. Those of a text file stay as they are written, so that ``007`` is not ``7``, but for
+blanks around them. Empty lines are left out.
 
 The columns of the ends are those that the caller names, or those with a pair of the names in `ENDS`, or the
 two that are left in a table that has just the columns needed. Any other table is refused: a column in front
@@ -53,11 +54,14 @@ class Table(NamedTuple):
     names : list of str
     columns : list of lists
         Strings of a text file; what a Parquet file has, None for what it lacks.
+    lines : list of int
+        The line of a text file in which each row ends.
     """
 
     path: str | Path
     names: list[str]
     columns: list[list[Untyped]]
+    lines: Sequence[int] = ()
 
     def find(self, names: Iterable[str]) -> int | None:
         """Return the number of the column with the first of these names, in any case; None without such."""
@@ -129,16 +133,18 @@ class Table(NamedTuple):
         """Return the names of columns by what was read from them."""
         return {what: self.names[at] for what, at in columns.items() if at is not None}
 
-    def check_header(self, count: int) -> None:
+    def check_header(self, count: int, advice: str = "") -> None:
         """Raise ParseError if one of the first `count` names is a number: the table has no header."""
         for name in self.names[:count]:
             if _is_number(name):
                 message = f"the first line names the columns, and it has the number {name}"
-                raise ParseError(self.path, 1, message)
+                raise ParseError(self.path, 1, message + advice)
 
     def labels(self, column: int) -> list[Hashable]:
         """Return a column as labels."""
         values = self.columns[column]
+        if self.lines:
+            values = [value.strip() for value in values]
         for row, value in enumerate(values):
             if value is None or value == "":
                 raise self.error(row, f"no value in column {self.names[column]!r}")
@@ -155,8 +161,9 @@ class Table(NamedTuple):
             try:
                 found.append(int(text) if INTEGER.fullmatch(text.encode()) else _float(text))
             except ValueError:
-                message = f"{shown(text.encode())} in column {self.names[column]!r} is not a number{what}"
-                raise self.error(row, message) from None
+                point = "; a number has a point and no comma" if _is_number(text.replace(",", "")) else ""
+                message = f"{shown(text.encode())} in column {self.names[column]!r} is not a number"
+                raise self.error(row, message + (point or what)) from None
         return found
 
     def has_numbers(self, column: int) -> bool:
@@ -168,10 +175,10 @@ class Table(NamedTuple):
         return bool(self.columns[column])
 
     def error(self, row: int, message: str) -> ParseError:
-        """Return an error in a row; a text file has the header in its first line."""
-        if str(self.path).endswith(PARQUET):
+        """Return an error in a row."""
+        if not self.lines:
             return ParseError(self.path, None, f"row {row + 1}: {message}")
-        return ParseError(self.path, row + 2, message)
+        return ParseError(self.path, self.lines[row], message)
 
 
 def _float(text: str) -> float:
@@ -198,26 +205,32 @@ def read_columns(path: str | Path) -> Table:
     if str(path).endswith(PARQUET):
         return _read_parquet(path)
     with parsing(path, "table of text", csv.Error):
-        text = read_bytes(path).decode("utf-8-sig")
+        text = _decoded(path, read_bytes(path))
         header, _, _ = text.partition("\n")
         separator = max(SEPARATORS, key=header.count)
         rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
         names = next(rows, None)
         if names is None:
             raise ParseError(path, None, "the file is empty")
-        content = []
+        content, lines = [], []
         for row in rows:
+            if not any(row):
+                continue
             if len(row) != len(names):
-                if not row:
-                    row = [""] * len(names)
-                else:
-                    message = f"expected {len(names)} fields, got {len(row)}"
-                    raise ParseError(path, rows.line_num, message)
+                message = f"expected {len(names)} fields, got {len(row)}"
+                raise ParseError(path, rows.line_num, message)
             content.append(row)
-        while content and not any(content[-1]):
-            content.pop()
+            lines.append(rows.line_num)
     columns = [list(column) for column in zip(*content, strict=True)] if content else [[] for _ in names]
-    return Table(path, names, columns)
+    return Table(path, [name.strip() for name in names], columns, lines)
+
+
+def _decoded(path: str | Path, content: bytes) -> str:
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise ParseError(path, line, "the text is not in UTF-8: save the file in this encoding") from None
 
 
 def _is_number(text: str) -> bool:
@@ -293,7 +306,11 @@ class TableContent(NamedTuple):
 
 
 def read_network_table(
-    path: str | Path, *, undirected: bool = False, ends: tuple[str, str] | None = None
+    path: str | Path,
+    *,
+    undirected: bool = False,
+    ends: tuple[str, str] | None = None,
+    costs: bool = True,
 ) -> TableContent:
     """Read a network: a CostNetwork if there is a column "cost" or "weight", else a FlowNetwork.
 
@@ -305,6 +322,8 @@ def read_network_table(
         Whether arcs of a network without costs carry flow either way.
     ends : (str, str), optional
         The names of the columns of tails and heads. Default: names in `ENDS`, or the only two that can be.
+    costs : bool
+        Whether costs count in a table that has capacities, too.
 
     Raises
     ------
@@ -314,6 +333,8 @@ def read_network_table(
     table = read_columns(path)
     first, second = table.ends(ends)
     found = {"capacity": table.find(CAPACITY), "cost": table.find(COST), "lower": table.find(LOWER)}
+    if not costs and found["capacity"] is not None:
+        found["cost"] = None
     numbers = {what: table.numbers(column) for what, column in found.items() if column is not None}
     for row, capacity in enumerate([] if "cost" in numbers else numbers.get("capacity", [])):
         if not capacity >= 0:
@@ -458,7 +479,9 @@ def read_cost_table(path: str | Path, *, ends: tuple[str, str] | None = None) ->
         return CostTable(numbered, table.numbers(cost, not_allowed), *labels, read)
     if len(table.names) < 2:
         raise ParseError(path, 1, "expected the names of rows in the first column, and columns of costs")
-    table.check_header(1)
+    table.check_header(
+        1, "; costs without names are read from an array in a file, numpy.save('cost.npy', cost)"
+    )
     names = table.labels(0)
     for row, cells in enumerate(zip(*table.columns[1:], strict=True)):
         for column, cell in enumerate(cells):
