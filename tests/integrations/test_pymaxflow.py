@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import itertools
+import pickle
 import sys
 import warnings
 from typing import Any
@@ -199,3 +200,65 @@ def test_sums_at_terminals_past_float64() -> None:
     g.add_tedge(1, -largest, 1.0)
     with pytest.raises(CapacityOverflowError, match="past float64"):
         g.maxflow()
+
+
+@pytest.mark.parametrize("kind", [int, float])
+def test_edges_one_by_one(kind: type) -> None:
+    """They are kept as numbers, and count like those of arrays, also in copies."""
+    random = np.random.default_rng(3)
+    n, m = 9, 40
+    edges = random.integers(0, n, (m, 2)), random.integers(0, 9, (m, 2))
+    terminal = random.integers(-9, 9, (n, 2))
+    whole, single = pymaxflow.Graph[kind](), pymaxflow.Graph[kind]()
+    for graph in (whole, single):
+        graph.add_nodes(n)
+    whole.add_edges(*edges[0].T, *edges[1].T)
+    whole.add_grid_tedges(np.arange(n), *terminal.T)
+    for ends, capacities in zip(*edges, strict=True):
+        single.add_edge(int(ends[0]), ends[1], int(capacities[0]), kind(capacities[1]))
+    for node in range(n):
+        single.add_tedge(node, *terminal[node].tolist())
+    kept = copy.copy(single)
+    single.add_edge(0, 1, 100, 100)
+    for graph in (kept, pickle.loads(pickle.dumps(kept)), kept.copy()):
+        assert graph.get_edge_count() == whole.get_edge_count()
+        assert graph.maxflow() == whole.maxflow()
+        assert (graph.get_grid_segments(np.arange(n)) == whole.get_grid_segments(np.arange(n))).all()
+    for wrong in (
+        (0, n, 1, 1),
+        (-1, 0, 1, 1),
+        (0, 1, -1, 1),
+        (0, 1, np.nan, 1),
+        (True, 1, "a", 1),
+        (0, 1, 2**70, 1),
+    ):
+        with pytest.raises(InvalidInputError):
+            single.add_edge(*wrong)
+    single.reset()
+    assert single.get_edge_count() == 0
+
+
+@pytest.mark.parametrize("periodic", [False, True])
+def test_holes_in_a_grid(periodic: bool) -> None:
+    """As in PyMaxflow: a node -1 is one that there is not."""
+    random = np.random.default_rng(5)
+    weights = random.integers(1, 9, (5, 5))
+    graph, by_hand = pymaxflow.Graph[int](), pymaxflow.Graph[int]()
+    nodes = graph.add_grid_nodes((5, 5))
+    by_hand.add_nodes(25)
+    nodes[1, 1] = nodes[3, 2] = -1
+    graph.add_grid_edges(nodes, weights, symmetric=True, periodic=periodic)
+    for (row, column), node in np.ndenumerate(nodes):
+        for down, right in ((1, 0), (0, 1)):
+            at = row + down, column + right
+            if periodic or max(at) < 5:
+                other = nodes[at[0] % 5, at[1] % 5]
+                if node >= 0 <= other:
+                    by_hand.add_edge(node, other, int(weights[row, column]), int(weights[row, column]))
+    assert graph.get_edge_count() == by_hand.get_edge_count()
+    terminal = random.integers(0, 20, (2, 25))
+    for each in (graph, by_hand):
+        each.add_grid_tedges(np.arange(25), *terminal)
+    assert graph.maxflow() == by_hand.maxflow()
+    with pytest.raises(InvalidInputError):
+        graph.add_grid_tedges(nodes, 1, 1)

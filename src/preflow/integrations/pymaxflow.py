@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 
 #: Tails, heads, and capacities forwards and backwards.
 _Edges = tuple[Array, Array, Array, Array]
+#: A node or a capacity.
+_Number = int | float
+#: Integers up to this one, and less it, are capacities that need no closer look.
+MOST = 2**62
 
 
 class GraphInt:
@@ -64,11 +68,14 @@ class GraphInt:
         self._segments: NDArray[np.bool_] | None = None
         self._edges: list[_Edges] = []
         self._terminal: list[tuple[Array, Array, Array]] = []
+        # Those that were added one by one, as numbers of Python.
+        self._single_edges: list[tuple[_Number, ...]] = []
+        self._single_terminal: list[tuple[_Number, ...]] = []
         self._num_nodes = 0
 
     def __getstate__(self) -> dict[str, object]:
         """Return the state with lists of its own, which copies add to."""
-        return self.__dict__ | {"_edges": self._edges.copy(), "_terminal": self._terminal.copy()}
+        return {name: each.copy() if type(each) is list else each for name, each in self.__dict__.items()}
 
     def copy(self) -> Self:
         """Return a copy, with the capacities as they were added."""
@@ -132,7 +139,11 @@ class GraphInt:
         InvalidInputError
             There is no such node, or a capacity is negative, NaN, or not of the graph's type.
         """
-        self.add_edges(np.array([i]), np.array([j]), np.array([capacity]), np.array([rcapacity]))
+        if self._has(i) and self._has(j) and min(self._known(capacity), self._known(rcapacity)) >= 0:
+            self._segments = None
+            self._single_edges.append((i, j, capacity, rcapacity))
+        else:
+            self.add_edges(np.array([i]), np.array([j]), np.array([capacity]), np.array([rcapacity]))
 
     def add_edges(self, i: ArrayLike, j: ArrayLike, capacity: ArrayLike, rev_capacity: ArrayLike) -> None:
         """Add an edge for each entry of the arrays.
@@ -148,6 +159,32 @@ class GraphInt:
             As in :meth:`add_edge`, or the arrays have different lengths.
         """
         self._add([self._checked(i, j, capacity, rev_capacity)])
+
+    def _has(self, node: object) -> bool:
+        """Return whether this is the number of a node as most callers have it, an int or an int64."""
+        return type(node) in (int, np.int64) and 0 <= node < self._num_nodes  # type: ignore[operator]
+
+    def _known(self, capacity: object) -> float:
+        """Return a capacity of the usual types as a float, minus infinity if it needs a closer look."""
+        kind = type(capacity)
+        if kind is int or kind is np.int64:
+            return float(capacity) if -MOST <= capacity <= MOST else -math.inf  # type: ignore
+        if (kind is float or kind is np.float64) and self._dtype is np.float64 and capacity == capacity:
+            return float(capacity)  # type: ignore[arg-type]
+        return -math.inf
+
+    def _all_edges(self) -> list[_Edges]:
+        return [*self._edges, *self._arrays_of(self._single_edges, 2)]
+
+    def _all_terminal(self) -> list[tuple[Array, Array, Array]]:
+        return [*self._terminal, *self._arrays_of(self._single_terminal, 1)]
+
+    def _arrays_of(self, rows: list[tuple[_Number, ...]], num_nodes: int) -> list[Any]:
+        """Return rows of nodes and capacities as one tuple of arrays; an empty list if there are none."""
+        dtypes = [np.int64] * num_nodes + [self._dtype] * 2
+        columns = zip(*rows, strict=True)
+        arrays = [np.array(column, dtype=dtype) for column, dtype in zip(columns, dtypes, strict=False)]
+        return [tuple(arrays)] if rows else []
 
     def _add(self, edges: list[_Edges]) -> None:
         """Add all edges, or after Ctrl-C none of them; the last cut does not hold any more."""
@@ -178,7 +215,7 @@ class GraphInt:
         Parameters
         ----------
         nodeids : array_like of integers
-            The nodes of the grid.
+            The nodes of the grid; -1 where there is none.
         weights : array_like, default 1
             Broadcast to the shape of `nodeids`. An edge has the weight of the node where it begins, times
             the entry of `structure`.
@@ -197,7 +234,7 @@ class GraphInt:
             The arrays do not fit each other, there is no such node, or a capacity is negative, NaN, or not
             of the graph's type.
         """
-        nodes = self._nodes(nodeids)
+        nodes = self._nodes(nodeids, least=-1)
         if structure is None:
             structure = vonNeumann_structure(nodes.ndim, bool(symmetric))
         shape = np.asarray(structure)
@@ -229,7 +266,9 @@ class GraphInt:
             ):
                 raise CapacityOverflowError("a weight times an entry of structure is past int64")
             ends = nodes[here], nodes[there]
-            edges.append(self._checked(*ends, capacity.ravel(), capacity.ravel() if symmetric else 0))
+            there_are = (ends[0] >= 0) & (ends[1] >= 0)
+            tail, head, capacity = ends[0][there_are], ends[1][there_are], capacity[there_are]
+            edges.append(self._checked(tail, head, capacity, capacity if symmetric else 0))
         self._add(edges)
 
     def add_tedge(self, i: int, cap_source: float, cap_sink: float) -> None:
@@ -246,7 +285,11 @@ class GraphInt:
         InvalidInputError
             There is no such node, or a capacity is NaN, minus infinity or not of the graph's type.
         """
-        self.add_grid_tedges(np.array([i]), np.array([cap_source]), np.array([cap_sink]))
+        if self._has(i) and min(self._known(cap_source), self._known(cap_sink)) > -math.inf:
+            self._segments = None
+            self._single_terminal.append((i, cap_source, cap_sink))
+        else:
+            self.add_grid_tedges(np.array([i]), np.array([cap_source]), np.array([cap_sink]))
 
     def add_grid_tedges(self, nodeids: ArrayLike, sourcecaps: ArrayLike, sinkcaps: ArrayLike) -> None:
         """Add edges between terminals and many nodes.
@@ -352,7 +395,7 @@ class GraphInt:
 
     def get_edge_count(self) -> int:
         """Return the number of edges between nodes, with their reverses."""
-        return 2 * sum(len(tail) for tail, *_ in self._edges)
+        return 2 * sum(len(tail) for tail, *_ in self._all_edges())
 
     get_node_num = get_node_count
     get_edge_num = get_edge_count
@@ -392,7 +435,7 @@ class GraphInt:
         """Return the network, and what every cut costs besides."""
         n, dtype = self._num_nodes, self._dtype
         totals = np.zeros((2, n), dtype=dtype)
-        for nodes, *sides in self._terminal:
+        for nodes, *sides in self._all_terminal():
             for total, side in zip(totals, sides, strict=True):
                 np.add.at(total, nodes, side)
         if dtype is np.int64:
@@ -403,7 +446,7 @@ class GraphInt:
         with np.errstate(over="ignore"):
             source, sink = totals - least
         empty = np.zeros(0, dtype=np.int64)
-        parts = [*self._edges, (empty, empty, empty.astype(dtype), empty.astype(dtype))]
+        parts = [*self._all_edges(), (empty, empty, empty.astype(dtype), empty.astype(dtype))]
         tail, head, forward, backward = (np.concatenate(part) for part in zip(*parts, strict=True))
         from_source, to_sink = np.flatnonzero(source), np.flatnonzero(sink)
         network = FlowNetwork.from_arrays(
@@ -419,7 +462,9 @@ class GraphInt:
 
     def _check_sums(self) -> None:
         """Raise CapacityOverflowError if capacities between a node and the terminals may sum past int64."""
-        sides = [(nodes, np.abs(side.astype(np.float64))) for nodes, *both in self._terminal for side in both]
+        sides = [
+            (nodes, np.abs(side.astype(np.float64))) for nodes, *both in self._all_terminal() for side in both
+        ]
         if sum(float(side.sum()) for _, side in sides) < 2.0**62:
             return
         sizes = np.zeros(self._num_nodes)
@@ -433,12 +478,12 @@ class GraphInt:
         numbers = np.asarray(values)
         return numbers.astype(np.float64) if numbers.dtype.kind == "f" else self._capacities(values, name)
 
-    def _nodes(self, values: ArrayLike) -> NDArray[np.int64]:
+    def _nodes(self, values: ArrayLike, least: int = 0) -> NDArray[np.int64]:
         check_not_masked(values, "nodes")
         nodes = np.asarray(values)
         if nodes.dtype.kind not in "iu" and nodes.size:
             raise InvalidTypeError(f"nodes must be integers, got dtype {nodes.dtype}")
-        if nodes.size and (nodes.min() < 0 or nodes.max() >= self._num_nodes):
+        if nodes.size and (nodes.min() < least or nodes.max() >= self._num_nodes):
             raise InvalidInputError(
                 f"a node is not in the graph: they have numbers from 0 to {self._num_nodes - 1}"
             )
