@@ -7,6 +7,8 @@ import sys
 import tracemalloc
 
 import numpy as np
+import PIL.Image
+import PIL.ImageOps
 import pytest
 
 import preflow
@@ -233,6 +235,30 @@ GOOD = seeds_at((4, 5), (0, 0), (3, 4))
 def test_wrong_arguments_are_named(image, foreground, background, options, message):
     with pytest.raises(InvalidInputError, match=message):
         segment(image, foreground, background, **options)
+
+
+@pytest.mark.parametrize("format", ["TIFF", "GIF"])
+def test_a_file_with_several_pictures_is_refused(tmp_path, format):
+    """A microscope's stack is no picture: its first page would be taken without a word."""
+    pages = [PIL.Image.fromarray(np.full((4, 6), 40 * page, np.uint8)) for page in range(6)]
+    path = tmp_path / f"stack.{format.lower()}"
+    pages[0].save(path, format=format, save_all=True, append_images=pages[1:])
+    with pytest.raises(ParseError, match="has 6 pages or frames"):
+        read_image(path)
+    pages[0].save(path, format=format)
+    assert read_image(path).shape[:2] == (4, 6)
+
+
+@pytest.mark.parametrize("turn", range(1, 9))
+def test_photographs_are_turned_as_viewers_show_them(tmp_path, turn):
+    picture = np.repeat(np.repeat(np.array([[0, 80, 255], [160, 40, 200]], np.uint8), 8, 0), 8, 1)
+    shown = PIL.Image.fromarray(picture)
+    exif = PIL.Image.Exif()
+    exif[0x112] = turn
+    shown.save(tmp_path / "photograph.png", exif=exif)
+    expected = np.asarray(PIL.ImageOps.exif_transpose(PIL.Image.open(tmp_path / "photograph.png")))
+    assert (read_image(tmp_path / "photograph.png") == expected).all()
+    assert expected.shape == ((16, 24) if turn < 5 else (24, 16))
 
 
 @pytest.mark.parametrize("smoothness", [1e12, 1e13, 1e17, 1e300])

@@ -366,9 +366,20 @@ class TestFiles:
             damaged.write_bytes(content)
             with pytest.raises(ParseError, match="is not a NIfTI file, or a damaged one"):
                 read_volume(damaged)
-        nibabel.save(nibabel.Nifti1Image(np.zeros((6, 5), dtype=np.int16), np.eye(4)), damaged)
+        nibabel.save(nibabel.Nifti1Image(np.zeros((6, 5, 4, 2), dtype=np.int16), np.eye(4)), damaged)
         with pytest.raises(ParseError, match="expected a volume"):
             read_volume(damaged)
+
+    @pytest.mark.parametrize("shape", [(6, 5), (6, 5, 1), (6, 5, 1, 1)])
+    def test_one_slice_is_a_volume(self, tmp_path, shape):
+        import nibabel
+
+        values = np.arange(30, dtype=np.int16).reshape(shape)
+        nibabel.save(nibabel.Nifti1Image(values, np.eye(4)), tmp_path / "slice.nii")
+        volume = read_volume(tmp_path / "slice.nii")
+        assert (volume.values == values.reshape(6, 5, 1).T).all()
+        write_labels(tmp_path / "labels.nii", volume.values > 12, volume)
+        assert (read_volume(tmp_path / "labels.nii").values == (volume.values > 12)).all()
 
     @pytest.mark.parametrize(
         ("name", "labels", "message"),

@@ -17,6 +17,8 @@ from ..errors import InvalidInputError, MissingDependencyError, ParseError
 from ..graph.contrast import finite_array
 from ..io.files import read_bytes, replacing
 
+#: The first bytes of a JPEG file.
+JPEG = b"\xff\xd8"
 #: Colours of an overlay, red, green and blue.
 OUTLINE = (0, 255, 80)
 FOREGROUND_SEED = (255, 0, 0)
@@ -47,7 +49,7 @@ SCRIBBLE_TOLERANCE = 40
 
 
 def read_image(path: str | Path) -> Array:
-    """Return an image from any file that Pillow reads; the first image of a file with several.
+    """Return an image from any file that Pillow reads, turned as its EXIF orientation says.
 
     Parameters
     ----------
@@ -61,7 +63,7 @@ def read_image(path: str | Path) -> Array:
     Raises
     ------
     ParseError
-        The file is missing or is not an image.
+        The file is missing, is not an image, or has several pages or frames.
     MissingDependencyError
         ImageIO is not installed.
     """
@@ -359,9 +361,16 @@ def _as_rgb(image: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.uint8]:
 def _decoded(content: bytes, path: str | Path) -> Array:
     imageio = _imageio("reading images")
     try:
-        return np.asarray(imageio.imread(content, plugin="pillow", index=0))
+        with imageio.imopen(content, "r", plugin="pillow") as file:
+            # Photographs have their preview as a second picture.
+            count = 1 if content.startswith(JPEG) else file.properties(index=...).n_images
+            pixels = np.asarray(file.read(index=0, rotate=True))
     except Exception as error:  # a decoder raises whatever a damaged file leads it to
         raise ParseError(path, None, f"is not an image, or a damaged one ({type(error).__name__})") from error
+    if count > 1:
+        message = f"has {count} pages or frames, and one picture is read: save one of them, or read all as an"
+        raise ParseError(path, None, f"{message} array of shape (pages, height, width), which is a volume")
+    return pixels
 
 
 def _imageio(feature: str) -> ModuleType:

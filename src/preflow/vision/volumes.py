@@ -69,7 +69,7 @@ def is_volume(path: str | Path) -> bool:
 
 
 def read_volume(path: str | Path) -> Volume:
-    """Return a volume from a NIfTI file (.nii, .nii.gz).
+    """Return a volume from a NIfTI file (.nii, .nii.gz); one slice is a volume, too.
 
     Raises
     ------
@@ -93,6 +93,8 @@ def read_volume(path: str | Path) -> Volume:
         raise ParseError(path, None, message) from error
     if values.ndim == 4 and values.shape[-1] == 1:
         values = values[..., 0]
+    if values.ndim == 2:
+        values = values[..., np.newaxis]
     if values.ndim != 3 or values.size == 0 or values.dtype.kind not in "biuf":
         raise ParseError(
             path, None, f"expected a volume of numbers, found {values.dtype} of shape {values.shape}"
