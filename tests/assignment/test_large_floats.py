@@ -196,3 +196,28 @@ def test_prices_that_float64_cannot_hold(method: str) -> None:
             each.verify()
             assert np.all(each.cost == -0.69)
             assert np.all(each.gap <= 1e-15)
+
+
+def test_singles_at_the_largest_float_and_pairs_that_are_not_allowed() -> None:
+    """Sums of two prices pass float64 there, and no pair is compared with them."""
+    random = Random(61)
+    for _ in range(80):
+        n, m = random.randint(1, 3), random.randint(1, 3)
+        numbers = [random.random(), np.inf, 0.05, MAX]
+        cost = np.array([[random.choice(numbers) for _ in range(m)] for _ in range(n)])
+        rows, columns = (np.array([random.choice([random.random(), MAX]) for _ in range(k)]) for k in (n, m))
+        best = min(
+            sum((Fraction(cost[pair]) for pair in pairs), Fraction(0))
+            + sum(Fraction(rows[i]) for i in set(range(n)) - {i for i, _ in pairs})
+            + sum(Fraction(columns[j]) for j in set(range(m)) - {j for _, j in pairs})
+            for k in range(min(n, m) + 1)
+            for chosen in itertools.combinations(range(n), k)
+            for partners in itertools.permutations(range(m), k)
+            for pairs in [list(zip(chosen, partners, strict=True))]
+            if all(np.isfinite(cost[pair]) for pair in pairs)
+        )
+        if best > MAX:
+            continue
+        found = preflow.linear_assignment(cost, unmatched_cost=(rows, columns))
+        found.verify()
+        assert abs(Fraction(found.cost) - best) <= best / 2**40

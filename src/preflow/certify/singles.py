@@ -98,15 +98,23 @@ def _pair_excess(costs: HostCostsOfPairs, sign: int, u: Array, v: Array) -> Arra
     found = np.zeros(n, dtype=np.result_type(u, v))
     if isinstance(costs, SparseCosts):
         row = costs.row
-        np.maximum.at(found, row, excess(u[row], v[costs.column], sign * costs.values))
+        np.maximum.at(found, row, _excess(u[row], v[costs.column], sign * costs.values))
         return found
     step = max(1, CHUNK // max(m, 1))
     for begin in range(0, n if m else 0, step):
         rows = slice(begin, begin + step)
         given = costs.block(begin, begin + step)
         values = sign * given.astype(np.int64 if given.dtype.kind == "i" else np.float64)
-        found[rows] = excess(u[rows, None], v, values).max(axis=1)
+        found[rows] = _excess(u[rows, None], v, values).max(axis=1)
     return found
+
+
+def _excess(u: Array, v: Array, cost: Array) -> Array:
+    """Return by how much prices exceed costs: none where no pair is allowed, infinitely past float64."""
+    found: Array = excess(u, v, cost)
+    if found.dtype.kind != "f":
+        return found
+    return np.where(cost == np.inf, -np.inf, np.where(np.isnan(found), np.inf, found))
 
 
 def _within_range(
