@@ -129,7 +129,8 @@ def check_flow_and_cut(
     lower = checked_number(lower_bound, "lower_bound")
 
     def is_exact() -> bool:
-        return _is_exact(network, sink_side, lower)
+        side = checked_array(network, sink_side, "sink_side", (network.num_vertices,), np.bool_)
+        return _is_exact(network, side, lower)
 
     difference = capacity - lower if capacity != lower else 0
     check_gap(status, stated, difference, capacity, network.num_arcs, is_exact)

@@ -19,7 +19,7 @@ from ..certify.cut import cut_capacity
 from ..errors import UnboundedFlowError
 from ..graph.cost_network import CostNetwork
 from ..graph.network import FlowNetwork, flow_bound
-from ..graph.scaling import is_close
+from ..graph.scaling import is_close, proved_gap
 from ..mincost.api import min_cost_flow
 from ..mincost.result import MinCostFlowResult
 from ..solving.call import Arguments
@@ -146,6 +146,7 @@ class MaxFlowAsCirculation(CostReduction[FlowAndCut]):
             if value > 0.75 * self.network.capacity[-1]:
                 raise UnboundedFlowError("arcs of infinite capacity lead from the source to the sink")
             flow, value = np.ldexp(flow, -self.exponent), math.ldexp(value, -self.exponent)
-            gap = max(0.0, cut_capacity(self.given, side) - value)
+            cut = cut_capacity(self.given, side)
+            gap = proved_gap(cut, value, cut)
         ends = np.array([self.source]), np.array([self.sink])
         return FlowAndCut(flow, side, value, gap, self.given, *ends)
