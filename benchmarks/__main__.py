@@ -11,6 +11,7 @@ from preflow.cli.files import check_writable, make_folder
 from preflow.cli.session import VERIFICATION_FAILED, Program, interrupts, say
 from preflow.errors import InvalidInputError
 
+from .report_files import RECORD
 from .run import BenchmarkFailedError, run_bench
 
 
@@ -24,7 +25,7 @@ from .run import BenchmarkFailedError, run_bench
     "mincost-large, mincost-tiny, traps.",
 )
 @click.option(
-    "--out", metavar="FOLDER", help="Write bench.json, bench.md and pictures of the profiles to this folder."
+    "--out", metavar="FOLDER", help="Write bench.jsonl, bench.md and pictures of the profiles to this folder."
 )
 @click.option(
     "--problem",
@@ -87,7 +88,7 @@ from .run import BenchmarkFailedError, run_bench
 @click.option(
     "--resume",
     is_flag=True,
-    help="Keep the instances that bench.json in the folder --out has, and measure the others.",
+    help="Keep the instances that bench.jsonl in the folder --out has, and measure the others.",
 )
 @click.option(
     "--one-by-one",
@@ -143,7 +144,7 @@ def bench(
       python -m benchmarks mincost --threads 1 --no-memory
     """
     if out is not None:
-        check_writable(str(make_folder(out) / "bench.json"))
+        check_writable(str(make_folder(out) / RECORD))
         interrupts.grace = None
     try:
         report = run_bench(

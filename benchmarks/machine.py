@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
+import sys
 from collections.abc import Iterable
 from importlib import metadata
 from pathlib import Path
@@ -36,13 +37,15 @@ def describe_machine() -> dict[str, object]:
 
 
 def package_versions(names: Iterable[str]) -> dict[str, str]:
-    """Return the versions of the packages that are installed."""
+    """Return the versions of packages that are installed, and of CuPy and CUDA if the process uses them."""
     versions = {}
     for name in (*OWN_PACKAGES, *names):
         try:
             versions[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
             continue
+    if (cupy := sys.modules.get("cupy")) is not None:
+        versions |= {"cupy": cupy.__version__, "cuda": str(cupy.cuda.runtime.runtimeGetVersion())}
     return versions
 
 

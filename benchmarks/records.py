@@ -1,16 +1,17 @@
-"""Records of measurements: the runs of contestants on instances, and rows of scripts in files."""
+"""Records of measurements: the runs of contestants on instances, and the files that keep them."""
 
 from __future__ import annotations
 
 import json
 import math
 import statistics
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
+
+from preflow.errors import InvalidInputError
 
 from .machine import describe_machine, package_versions
 
@@ -22,6 +23,9 @@ PHASES = ("build", "solve", "recover", "other")
 SEARCH = "search"
 #: The relative difference up to which two values count as equal, unless both are integers.
 FLOAT_TOLERANCE = 1e-9
+
+#: The reason of a method that the contestant's name has.
+NAMED = "asked for"
 
 Status = Literal["measured", "measured once", "left out", "over the time limit", "failed"]
 
@@ -47,7 +51,17 @@ class Outcome:
     @property
     def total(self) -> float:
         """The sum of all phases."""
-        return sum(time for phase, time in self.seconds.items() if phase != SEARCH)
+        return total_of(self.seconds)
+
+
+def total_of(seconds: Mapping[str, float]) -> float:
+    """Return the sum of all phases."""
+    return sum(time for phase, time in seconds.items() if phase != SEARCH)
+
+
+def _rounded(seconds: float) -> float:
+    """Return seconds with the digits that a clock has."""
+    return float(f"{seconds:.6g}")
 
 
 @dataclass
@@ -107,16 +121,59 @@ class Measurement:
         return statistics.median(times) if times else None
 
     def add(self, outcome: Outcome, timed: bool) -> None:
-        """Add a run."""
+        """Add a run.
+
+        Of its facts all are kept but the counts of single threads, and the method where the contestant's name
+        has it.
+        """
         self.values.append(outcome.value)
-        self.detail = outcome.detail
+        known = {"per_thread", *(("method", "reason") if outcome.detail.get("reason") == NAMED else ())}
+        self.detail = {
+            name: _rounded(fact) if isinstance(fact, float) else fact
+            for name, fact in outcome.detail.items()
+            if name not in known and fact != []
+        }
         if timed:
-            self.seconds.append({**outcome.seconds, TOTAL: outcome.total})
+            times = {phase: _rounded(time) for phase, time in outcome.seconds.items()}
+            self.seconds.append({**times, TOTAL: total_of(times)})
 
     def stop(self, status: Status, note: str) -> None:
         """Exclude the contestant from further runs on this instance."""
         self.status = status
         self.note = note
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what differs from the defaults, for JSON.
+
+        The total is left out, for it is the sum of the phases, and so are further values that agree.
+        """
+        times = {phase: self.all_seconds(phase) for phase in self.phases if phase != TOTAL}
+        found = {
+            "name": self.contestant,
+            "status": None if self.status == "measured" else self.status,
+            "note": self.note,
+            "value": self.value,
+            "values": self.values if len(set(self.values)) > 1 else None,
+            "seconds": times,
+            "peak_bytes": self.peak_bytes,
+            "detail": dict(self.detail),
+        }
+        return {name: fact for name, fact in found.items() if fact not in (None, "", {})}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Measurement:
+        """Return the measurement of which :meth:`to_dict` returned the data."""
+        times = data.get("seconds", {})
+        runs = [dict(zip(times, run, strict=True)) for run in zip(*times.values(), strict=True)]
+        return cls(
+            data["name"],
+            data.get("status", "measured"),
+            data.get("note", ""),
+            data.get("values") or ([data["value"]] if "value" in data else []),
+            [{**run, TOTAL: total_of(run)} for run in runs],
+            data.get("peak_bytes"),
+            data.get("detail", {}),
+        )
 
 
 @dataclass
@@ -165,6 +222,32 @@ class InstanceRecord:
         found = "; ".join(f"{value} by {', '.join(names)}" for value, names in groups)
         return f"{self.problem} of {self.name}: {found}"
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return what differs from the defaults, for JSON."""
+        found = {
+            "problem": self.problem,
+            "suite": self.suite,
+            "name": self.name,
+            "group": self.group,
+            "sizes": dict(self.sizes),
+            "published": self.published,
+            "contestants": [each.to_dict() for each in self.measurements],
+        }
+        return {name: fact for name, fact in found.items() if fact not in (None, "")}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> InstanceRecord:
+        """Return the record of which :meth:`to_dict` returned the data."""
+        return cls(
+            data["problem"],
+            data["suite"],
+            data["name"],
+            data["sizes"],
+            [Measurement.from_dict(each) for each in data["contestants"]],
+            data.get("group", ""),
+            data.get("published"),
+        )
+
 
 def same_value(first: int | float, second: int | float) -> bool:
     """Return whether two optima are the same: integers exactly, floats up to rounding errors."""
@@ -173,23 +256,44 @@ def same_value(first: int | float, second: int | float) -> bool:
     return math.isclose(first, second, rel_tol=FLOAT_TOLERANCE)
 
 
-def write_rows(path: str, rows: Sequence[dict[str, Any]], packages: Sequence[str]) -> None:
-    """Write rows to a JSON file, with the versions of preflow and of further packages."""
-    record = {
+class Record(NamedTuple):
+    """What a file of measurements has: facts about the run, and a row for each instance."""
+
+    header: dict[str, Any]
+    rows: list[dict[str, Any]]
+
+
+def write_record(path: str | Path, header: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> None:
+    """Write a record: a line of JSON for its header, then a line for each row."""
+    lines = (json.dumps(line, separators=(",", ":")) for line in (header, *rows))
+    Path(path).write_text("".join(f"{line}\n" for line in lines), "utf-8")
+
+
+def read_record(path: str | Path) -> Record:
+    """Read a record.
+
+    Raises
+    ------
+    InvalidInputError
+        The file is none.
+    """
+    try:
+        lines = [json.loads(line) for line in Path(path).read_text("utf-8").splitlines()]
+    except ValueError:
+        lines = []
+    if not lines or not all(isinstance(line, dict) for line in lines):
+        raise InvalidInputError(f"{path} is no record: each of its lines must be an object of JSON")
+    return Record(lines[0], lines[1:])
+
+
+def write_rows(
+    path: str | Path, rows: Iterable[Mapping[str, Any]], packages: Sequence[str] = (), **facts: Any
+) -> None:
+    """Write rows as a record with the machine, versions of preflow and further packages, and facts."""
+    header = {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "machine": describe_machine(),
-        "versions": {
-            **package_versions(packages),
-            **_gpu_versions(),
-        },
-        "rows": rows,
+        "versions": package_versions(packages),
+        **facts,
     }
-    Path(path).write_text(json.dumps(record, indent=1) + "\n")
-
-
-def _gpu_versions() -> dict[str, Any]:
-    """Return the versions of CuPy and CUDA if the process uses them."""
-    cupy = sys.modules.get("cupy")
-    if cupy is None:
-        return {}
-    return {"cupy": cupy.__version__, "cuda": cupy.cuda.runtime.runtimeGetVersion()}
+    write_record(path, header, rows)

@@ -16,8 +16,8 @@ from .profiles import Times
 from .records import PHASES, TOTAL, InstanceRecord, Measurement
 from .scaling import PARTS, SpeedUps, speed_ups, thread_counts
 
-#: The version of the JSON format. It increases when programs that read the JSON must change.
-FORMAT = 1
+#: The version of the format. It increases when programs that read records must change.
+FORMAT = 2
 #: The key of the peak memory, beside the phases.
 MEMORY = "peak memory"
 
@@ -104,8 +104,8 @@ class BenchReport:
         ratios = (_ratio(record, contestant, self.baseline, phase) for record in self.of_problem(problem))
         return [ratio for ratio in ratios if ratio is not None]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the report as plain values for JSON, with times in seconds and memory in bytes."""
+    def header(self) -> dict[str, Any]:
+        """Return all but the records as plain values for JSON."""
         return {
             "format": FORMAT,
             "date": self.date,
@@ -114,12 +114,7 @@ class BenchReport:
             "settings": self.settings,
             "baseline": self.baseline,
             "left_out": self.left_out,
-            "problems": [
-                {**asdict(heading), "summary": self.summary(heading.problem)} for heading in self.problems
-            ],
-            "choices": [row._asdict() for row in choices(self.records)],
-            "instances": [_record_dict(record) for record in self.records],
-            "faults": self.faults,
+            "problems": [asdict(heading) for heading in self.problems],
         }
 
     def summary(self, problem: str) -> dict[str, dict[str, Any]]:
@@ -211,34 +206,6 @@ def _ratio(record: InstanceRecord, contestant: str, baseline: str | None, phase:
     time = _median(record, contestant, phase)
     base = None if baseline is None else _median(record, baseline, phase)
     return None if not time or not base else time / base
-
-
-def _record_dict(record: InstanceRecord) -> dict[str, Any]:
-    return {
-        "problem": record.problem,
-        "suite": record.suite,
-        "name": record.name,
-        "group": record.group,
-        "sizes": dict(record.sizes),
-        "published": record.published,
-        "contestants": [_measurement_dict(each) for each in record.measurements],
-    }
-
-
-def _measurement_dict(measurement: Measurement) -> dict[str, Any]:
-    def statistics_of(phase: str) -> dict[str, Any]:
-        times = measurement.all_seconds(phase)
-        return {"median": measurement.median(phase), "min": min(times), "all": times}
-
-    return {
-        "name": measurement.contestant,
-        "status": measurement.status,
-        "note": measurement.note,
-        "value": measurement.value,
-        "seconds": {phase: statistics_of(phase) for phase in measurement.phases},
-        "peak_bytes": measurement.peak_bytes,
-        "detail": dict(measurement.detail),
-    }
 
 
 def _detail_row(record: InstanceRecord, measurement: Measurement) -> list[str]:

@@ -1,23 +1,26 @@
-"""Write a report as JSON, Markdown and pictures, and join reports that were written before."""
+"""Write a report as a record, Markdown and pictures, and join reports that were written before."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+
+from preflow.errors import InvalidInputError
 
 from .profiles import draw_performance_profile, draw_speed_up_profile, draw_speed_ups
-from .records import InstanceRecord, Measurement
-from .report import BenchReport, Heading, suites_of
+from .records import InstanceRecord, Record, read_record, write_record
+from .report import FORMAT, BenchReport, Heading, suites_of
 from .scaling import PARTS, speed_ups
+
+#: The name of the record in the folder of a run.
+RECORD = "bench.jsonl"
 
 
 def write_report(report: BenchReport, folder: Path, *, plots: bool) -> list[Path]:
-    """Write bench.json, bench.md and the pictures, and return their paths."""
+    """Write the record, bench.md and the pictures, and return their paths."""
     folder.mkdir(parents=True, exist_ok=True)
-    written = [folder / "bench.json", folder / "bench.md"]
-    written[0].write_text(json.dumps(report.to_dict(), indent=2, allow_nan=False) + "\n")
+    written = [folder / RECORD, folder / "bench.md"]
+    write_record(written[0], report.header(), [record.to_dict() for record in report.records])
     pictures: dict[str, list[str]] = {}
     for heading in report.problems if plots else []:
         drawn = _draw(report, heading, folder)
@@ -56,7 +59,7 @@ def join_reports(files: Sequence[str | Path], out: str | Path, *, plots: bool = 
     Parameters
     ----------
     files : sequence of str or Path
-        The files ``bench.json`` of the runs. The report has the date, machine, settings and baseline of the
+        The records of the runs. The report has the date, machine, settings and baseline of the
         first. If two runs measured the same contestant on the same instance, the first counts.
     out : str or Path
         The folder for the report.
@@ -73,29 +76,18 @@ def join_reports(files: Sequence[str | Path], out: str | Path, *, plots: bool = 
 
 def read_reports(files: Sequence[str | Path]) -> BenchReport:
     """Return the reports of several runs as one, as :func:`join_reports` does, and write nothing."""
-    runs = [json.loads(Path(file).read_text()) for file in files]
+    runs = [_read(file) for file in files]
     headings: dict[str, Heading] = {}
     records: dict[tuple[str, str], InstanceRecord] = {}
     left_out: list[dict[str, str]] = []
-    for data in runs:
-        left_out += [entry for entry in data["left_out"] if entry not in left_out]
-        for entry in data["problems"]:
-            heading = Heading(entry["problem"], entry["score"], entry["score_text"], entry["remarks"])
+    for header, rows in runs:
+        left_out += [entry for entry in header["left_out"] if entry not in left_out]
+        for heading in (Heading(**entry) for entry in header["problems"]):
             headings.setdefault(heading.problem, heading).remarks.update(heading.remarks)
-        for entry in data["instances"]:
-            empty = InstanceRecord(
-                entry["problem"],
-                entry["suite"],
-                entry["name"],
-                entry["sizes"],
-                [],
-                entry["group"],
-                entry.get("published"),
-            )
-            record = records.setdefault((empty.problem, empty.name), empty)
-            new = [_read_measurement(each) for each in entry["contestants"]]
-            record.measurements += [each for each in new if record.of(each.contestant) is None]
-    first = runs[0]
+        for new in map(InstanceRecord.from_dict, rows):
+            record = records.setdefault((new.problem, new.name), new)
+            record.measurements += [each for each in new.measurements if record.of(each.contestant) is None]
+    first = runs[0].header
     return BenchReport(
         first["date"],
         first["machine"],
@@ -108,14 +100,9 @@ def read_reports(files: Sequence[str | Path]) -> BenchReport:
     )
 
 
-def _read_measurement(data: dict[str, Any]) -> Measurement:
-    times = {phase: row["all"] for phase, row in data["seconds"].items()}
-    return Measurement(
-        data["name"],
-        data["status"],
-        data["note"],
-        [] if data["value"] is None else [data["value"]],
-        [dict(zip(times, run, strict=True)) for run in zip(*times.values(), strict=True)],
-        data["peak_bytes"],
-        data["detail"],
-    )
+def _read(file: str | Path) -> Record:
+    """Return the record of a run, if it has this format."""
+    record = read_record(file)
+    if record.header.get("format") != FORMAT:
+        raise InvalidInputError(f"{file} has another format than records of runs have now")
+    return record

@@ -22,7 +22,7 @@ from .problems import PROBLEMS, takes_threads
 from .profiles import require_matplotlib
 from .records import InstanceRecord
 from .report import BenchReport, Heading
-from .report_files import read_reports, write_report
+from .report_files import RECORD, read_reports, write_report
 from .runner import measure
 
 logger = logging.getLogger("preflow")
@@ -66,7 +66,7 @@ def run_bench(
         "traps"; or suites that
         :func:`~benchmarks.problems.add_suite` added. An instance of several suites is measured once.
     out : str or Path, optional
-        The folder for ``bench.json``, ``bench.md`` and the pictures of each problem.
+        The folder for ``bench.jsonl``, ``bench.md`` and the pictures of each problem.
     problems : sequence of str, optional
         Names of public functions, such as "max_flow". Default: all problems that have one of the suites.
     repeats : int
@@ -99,7 +99,7 @@ def run_bench(
     plots : bool
         Whether to draw the pictures.
     resume : bool
-        Keep what ``bench.json`` in the folder `out` has, and measure the rest. An instance is measured again
+        Keep what ``bench.jsonl`` in the folder `out` has, and measure the rest. An instance is measured again
         if a contestant has no record on it. The machine and the settings must be the same. The file is
         written after every instance, so that a run that was ended at any time can go on.
     one_by_one : bool
@@ -233,7 +233,7 @@ def _recorded(report: BenchReport, out: str | Path | None) -> dict[tuple[str, st
     """Return the instances that an earlier run of the same kind has recorded, by problem and name."""
     if out is None:
         raise InvalidInputError("resume needs out, the folder of the earlier run")
-    path = Path(out) / "bench.json"
+    path = Path(out) / RECORD
     if not path.exists():
         return {}
     earlier = read_reports([path])

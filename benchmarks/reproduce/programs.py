@@ -7,7 +7,6 @@ that a run that was ended at any time can go on with --resume.
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import time
 from collections.abc import Mapping, Sequence
@@ -18,6 +17,7 @@ from preflow.errors import InvalidInputError
 
 from ..machine import describe_machine
 from ..problem import Table
+from ..records import read_record, write_record
 
 #: A row of a record.
 Row = Mapping[str, str | int | float | bool]
@@ -104,16 +104,16 @@ class Record:
         self.keys = tuple(keys)
         self.rows: list[Row] = []
         self.left: list[str] = []
-        self.path = None if settings.out is None else settings.out / "rows.json"
+        self.path = None if settings.out is None else settings.out / "rows.jsonl"
         self.machine, self.small = describe_machine(), settings.small
         self._ends = time.monotonic() + settings.budget
         if settings.resume and self.path is not None and self.path.exists():
-            earlier = json.loads(self.path.read_text())
+            earlier, rows = read_record(self.path)
             if earlier["machine"]["cpu"] != self.machine["cpu"]:
                 raise InvalidInputError(f"{self.path} is of another machine: {earlier['machine']['cpu']}")
             if earlier["small"] != self.small:
                 raise InvalidInputError(f"{self.path} is {'' if earlier['small'] else 'not '}one of --small")
-            self.rows = earlier["rows"]
+            self.rows = list(rows)
 
     def lacks(self, *step: str | int | bool) -> bool:
         """Return whether a step is to be measured now: it has no row, and the budget is not spent."""
@@ -129,8 +129,7 @@ class Record:
         self.rows.append(row)
         if self.path is not None:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            found = {"machine": self.machine, "small": self.small, "rows": self.rows}
-            self.path.write_text(json.dumps(found, indent=1) + "\n")
+            write_record(self.path, {"machine": self.machine, "small": self.small}, self.rows)
 
     def show(self, table: Table, further: Sequence[str] = ()) -> None:
         """Print the table, further lines, and the steps that are left; write them beside the record."""

@@ -11,7 +11,6 @@ seconds on the clock are reported, too; they mean little if there are fewer core
 from __future__ import annotations
 
 import itertools
-import json
 import sys
 import time
 from collections.abc import Sequence
@@ -25,7 +24,7 @@ from preflow.distributed.partition import divide
 from preflow.distributed.sweeps import Progress, run_sweeps
 from preflow.solving.run import Control
 
-from ..machine import describe_machine
+from ..records import write_rows
 from .record import ball, recorded
 from .simulate import WORK_OF_CALL, Cluster, owners, simulate
 
@@ -85,8 +84,7 @@ def main() -> None:
             }
         )
         print(rows[-1], flush=True)
-    record = {"machine": describe_machine(), "side": side, "regions": regions, "rows": rows}
-    path.write_text(json.dumps(record, indent=1) + "\n", "utf-8")
+    write_rows(path, rows, side=side, regions=regions)
 
 
 if __name__ == "__main__":

@@ -42,7 +42,7 @@ from preflow.graph.integer_grid import IntegerGrid
 from preflow.solving.run import Control
 from preflow.vision import read_volume
 
-from ..machine import describe_machine
+from ..records import write_rows
 
 REPEATS = 3
 #: Share of the bytes of all capacities that is the limit on a GPU's memory.
@@ -155,7 +155,7 @@ def measure_gpus(path: Path, side: int) -> None:
                 row = solved_on_gpus(instance, devices, memory)
                 rows.append({"instance": instance.name, "how": how, "memory": memory, **row})
                 print(rows[-1], flush=True)
-                write(path, side, rows)
+                write_rows(path, rows, side=side)
 
 
 class TimedRay(RayExchange):
@@ -239,7 +239,7 @@ def measure_ray(path: Path, side: int, counts: list[int], device: str) -> None:
                 row |= {"how": how, "workers": count, "seconds": time.perf_counter() - begin}
                 rows.append({"instance": instance.name, **row})
                 print(rows[-1], flush=True)
-                write(path, side, rows)
+                write_rows(path, rows, side=side)
 
 
 def solved_in_two(instance: Instance, how: str, threads: int) -> dict[str, object]:
@@ -274,7 +274,7 @@ def measure_threads(path: Path, side: int, counts: list[int]) -> None:
                 row |= {"how": how, "threads": threads, "seconds": time.perf_counter() - begin}
                 rows.append({"instance": instance.name, **row})
                 print(rows[-1], flush=True)
-                write(path, side, rows)
+                write_rows(path, rows, side=side)
 
 
 def brain(path: str, side: int) -> dict[str, Array]:
@@ -363,13 +363,7 @@ def measure_files(path: Path, side: int, scan: str) -> None:
                     out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
                     rows.append({"instance": volume.name, "how": how, **json.loads(out)})
                     print(rows[-1], flush=True)
-                    write(path, side, rows)
-
-
-def write(path: Path, side: int, rows: list[dict[str, object]]) -> None:
-    """Write what has been measured so far."""
-    record = {"machine": describe_machine(), "side": side, "rows": rows}
-    path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+                    write_rows(path, rows, side=side)
 
 
 def main() -> None:

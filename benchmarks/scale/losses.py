@@ -10,13 +10,11 @@ sweep, the borders, and "prepare whole" those to copy the whole states of all re
 
 from __future__ import annotations
 
-import json
 import pickle
 import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from pathlib import Path
 from statistics import median
 
 from preflow.distributed.exchange import Order, RegionTask, Report, Worker, stored
@@ -27,7 +25,7 @@ from preflow.distributed.sweeps import Progress, continue_sweeps, relabel
 from preflow.generators import vessel_tree
 from preflow.solving.run import Control
 
-from ..machine import describe_machine
+from ..records import write_rows
 from .hosts import noisy_ball
 
 REGIONS = 8
@@ -139,8 +137,7 @@ def main() -> None:
                 row = {key: median(one[key] for one in found) for key in found[0]}
                 rows.append({"volume": name, "lost after": sweep, **row, "without loss": sum(each[sweep:])})
                 print(rows[-1], flush=True)
-        record = {"machine": describe_machine(), "rows": rows}
-        Path(sys.argv[1]).write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+        write_rows(sys.argv[1], rows)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ WORKERS = (8, 64, 512)
 
 
 class Case(NamedTuple):
-    """Measured behaviour of a kind of volume, fitted to results/2026-11-27-sweeps-epyc.json.
+    """Measured behaviour of a kind of volume, fitted to results/2026-11-27-sweeps-epyc.jsonl.
 
     Attributes
     ----------

@@ -25,7 +25,7 @@ from preflow.distributed.sweeps import run_sweeps
 from preflow.generators import vessel_tree
 from preflow.solving.run import Control
 
-from ..machine import describe_machine
+from ..records import write_rows
 from .simulate import RegionSweep
 
 #: Pixels on the side of a region, and regions along each axis, of the table of sweeps.
@@ -137,8 +137,7 @@ def main() -> None:
                 if (side * count) ** 3 <= MOST_PIXELS:
                     rows.append(row_of(kind, side, count))
                     print(rows[-1], flush=True)
-                    record = {"machine": describe_machine(), "rows": rows}
-                    Path(sys.argv[2]).write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+                    write_rows(sys.argv[2], rows)
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ def peers_table(name: str, problem: str, contestants: dict[str, str], chosen: Se
     head = ["instance", *contestants.values(), "preflow / fastest other"]
     rows, ratios = [], []
     for one in results.instances(name):
-        if one["problem"] != problem or (chosen and one["suite"] not in chosen):
+        if one.problem != problem or (chosen and one.suite not in chosen):
             continue
         times = [results.seconds(one, contestant) for contestant in contestants]
         others = [t for c, t in zip(contestants, times, strict=True) if t and not c.startswith("preflow")]
@@ -38,7 +38,7 @@ def peers_table(name: str, problem: str, contestants: dict[str, str], chosen: Se
         ratio = ours / min(others) if ours and others else None
         if ratio:
             ratios.append(ratio)
-        rows.append([one["name"], *map(number, times), f"**{ratio:.2f}**" if ratio else ""])
+        rows.append([one.name, *map(number, times), f"**{ratio:.2f}**" if ratio else ""])
     rows.append(["**median**", *[""] * len(contestants), f"**{statistics.median(ratios):.2f}**"])
     return head, rows
 
@@ -46,7 +46,7 @@ def peers_table(name: str, problem: str, contestants: dict[str, str], chosen: Se
 def max_flow_gpu() -> Table:
     """Return ``cuda-push-relabel`` on an H200 beside one CPU thread of its host."""
     rows = []
-    for row in results.read("2026-11-24-cuda-pushrelabel-h200.json")["rows"]:
+    for row in results.read("2026-11-24-cuda-pushrelabel-h200.jsonl").rows:
         serial = statistics.median(row["serial-hi-pr, s"])
         name = row["instance"].replace(":", " ").replace("ac-dense", "acyclic dense").replace("-2d", "")
         from_host = [
@@ -68,7 +68,7 @@ def max_flow_gpu() -> Table:
 def max_flow_threads() -> Table:
     """Return ``multicore-paths`` on 8 and 16 threads beside the best serial method."""
     rows = []
-    for row in results.read("2026-11-24-paths-16-cores-xeon.json")["rows"]:
+    for row in results.read("2026-11-24-paths-16-cores-xeon.jsonl").rows:
         cells = [
             f"{row['instance'].replace(':', ' ')}, seed {row['seed']}",
             number(row["serial-hi-pr"]["median, s"]),
@@ -85,7 +85,7 @@ def max_flow_threads() -> Table:
 def grid_gpu() -> Table:
     """Return ``cuda-tiled`` on an H200 beside one CPU thread of its host."""
     rows = []
-    for row in results.read("2026-11-23-grid-gpu-h200.json")["rows"]:
+    for row in results.read("2026-11-23-grid-gpu-h200.jsonl").rows:
         gpu, cpu = row["gpu milliseconds"], row["one thread seconds"]
         cells = [number(gpu["whole call"]), number(gpu["solve"]), number(1000 * min(cpu.values()))]
         ratio, size = row.get("ratio"), row.get("bytes a pixel on the GPU")
@@ -103,7 +103,7 @@ def grid_gpu() -> Table:
 def assignment_batch_gpu() -> Table:
     """Return ``cuda-batch`` on an H200 beside the CPU of its host."""
     rows = []
-    for row in results.read("2026-11-22-assignment-batch-h200.json")["rows"]:
+    for row in results.read("2026-11-22-assignment-batch-h200.jsonl").rows:
         t = row["seconds"]
         keys = ("cuda-batch, costs on the GPU", "serial-shortest-path", "scipy")
         rows.append([row["instance"], *(number(1000 * t[key]) if key in t else "" for key in keys)])
@@ -113,7 +113,7 @@ def assignment_batch_gpu() -> Table:
 def assignment_large_gpu() -> Table:
     """Return ``cuda-shortest-path`` on an H200 beside the CPU of its host."""
     rows = []
-    for row in results.read("2026-11-22-assignment-large-h200.json")["rows"]:
+    for row in results.read("2026-11-22-assignment-large-h200.jsonl").rows:
         t = row["seconds"]
         keys = ("cuda-shortest-path", "serial-shortest-path", "scipy", "lapx lapjv")
         rows.append([row["instance"], *(number(1000 * t[key]) if t.get(key) else "" for key in keys)])
@@ -124,7 +124,7 @@ def assignment_threads() -> Table:
     """Return whole calls on 1 to 16 threads."""
     threads = ["1", "4", "8", "16"]
     rows = []
-    for row in results.read("2026-11-22-assignment-threads-h200.json")["rows"]:
+    for row in results.read("2026-11-22-assignment-threads-h200.jsonl").rows:
         medians = row["medians"]
         method = next(key.split(",")[0] for key in medians if key.startswith("multicore"))
         times = [medians.get("auto, 1 thread"), *(medians.get(f"{method}, {n}") for n in threads[1:])]
@@ -135,12 +135,12 @@ def assignment_threads() -> Table:
 
 TABLES: dict[str, Any] = {
     "max_flow_peers": lambda: peers_table(
-        "2026-11-21-papers-ortools-epyc.json",
+        "2026-11-21-papers-ortools-epyc.jsonl",
         "max_flow",
         {"preflow:auto": "preflow, s", "ortools": "OR-tools, s"},
     ),
     "max_flow_whole": lambda: peers_table(
-        "2026-11-21-whole-epyc.json",
+        "2026-11-21-whole-epyc.jsonl",
         "max_flow",
         {
             "preflow:auto": "preflow, s",
@@ -153,7 +153,7 @@ TABLES: dict[str, Any] = {
     "max_flow_threads": max_flow_threads,
     "max_flow_gpu": max_flow_gpu,
     "grid_cut_peers": lambda: peers_table(
-        "2026-11-22-grids-epyc.json",
+        "2026-11-22-grids-epyc.jsonl",
         "grid_cut",
         {
             "preflow:auto": "preflow, s",
@@ -163,12 +163,12 @@ TABLES: dict[str, Any] = {
     ),
     "grid_cut_gpu": grid_gpu,
     "matching_peers": lambda: peers_table(
-        "2026-11-22-matching-epyc.json",
+        "2026-11-22-matching-epyc.jsonl",
         "bipartite_matching",
         {"preflow:auto": "preflow, s", "scipy": "SciPy, s", "igraph": "igraph, s"},
     ),
     "assignment_peers": lambda: peers_table(
-        "2026-11-22-assignment-epyc.json",
+        "2026-11-22-assignment-epyc.jsonl",
         "linear_assignment",
         {
             "preflow:auto": "preflow, s",
@@ -186,11 +186,11 @@ TABLES: dict[str, Any] = {
 
 #: Charts of seconds: file, results file, problem, contestants with their labels and colours.
 CHARTS = {
-    "max_flow": ("2026-11-21-papers-ortools-epyc.json", "max_flow", ["ortools"]),
-    "grid_cut": ("2026-11-22-grids-epyc.json", "grid_cut", ["pymaxflow"]),
-    "matching": ("2026-11-22-matching-epyc.json", "bipartite_matching", ["scipy", "igraph"]),
+    "max_flow": ("2026-11-21-papers-ortools-epyc.jsonl", "max_flow", ["ortools"]),
+    "grid_cut": ("2026-11-22-grids-epyc.jsonl", "grid_cut", ["pymaxflow"]),
+    "matching": ("2026-11-22-matching-epyc.jsonl", "bipartite_matching", ["scipy", "igraph"]),
     "assignment": (
-        "2026-11-22-assignment-epyc.json",
+        "2026-11-22-assignment-epyc.jsonl",
         "linear_assignment",
         ["ortools", "scipy", "lapx-lapjvr"],
     ),
@@ -203,7 +203,7 @@ def draw(path: Path, name: str, problem: str, others: list[str]) -> None:
     """Write a chart of seconds, one row for each instance."""
     import matplotlib.pyplot as plt
 
-    chosen = [one for one in results.instances(name) if one["problem"] == problem]
+    chosen = [one for one in results.instances(name) if one.problem == problem]
     figure, axis = plt.subplots(figsize=(8, 0.9 + 0.3 * len(chosen)), layout="constrained")
     places = [len(chosen) - i for i in range(len(chosen))]
     for contestant, color in zip(["preflow:auto", *others], COLORS, strict=False):
@@ -212,7 +212,7 @@ def draw(path: Path, name: str, problem: str, others: list[str]) -> None:
         marker = "D" if contestant.startswith("preflow") else "o"
         label = "preflow" if contestant.startswith("preflow") else LABELS.get(contestant, contestant)
         axis.plot(*zip(*known, strict=True), marker, color=color, label=label)
-    axis.set_yticks(places, [one["name"] for one in chosen])
+    axis.set_yticks(places, [one.name for one in chosen])
     axis.set_xscale("log")
     axis.set_xlabel("seconds (logarithmic)")
     axis.grid(axis="both", color="0.92")

@@ -1,49 +1,43 @@
-"""Read the benchmark reports below ``benchmarks/results/``: one place for tables, charts and pictures."""
+"""Read the records below ``benchmarks/results/``: one place for tables, charts and pictures."""
 
 from __future__ import annotations
 
-import json
 import statistics
+import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
-RESULTS = Path(__file__).resolve().parents[2] / "benchmarks" / "results"
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT))
 
+from benchmarks.records import TOTAL, InstanceRecord, Record, read_record
 
-def read(name: str) -> Any:
-    """Return the content of a results file."""
-    return json.loads((RESULTS / name).read_text())
-
-
-def instances(name: str) -> list[dict[str, Any]]:
-    """Return the instances of a report of ``python -m benchmarks``, those of all its parts together."""
-    report = read(name)
-    return [one for part in report.get("parts", [report]) for one in part["instances"]]
+RESULTS = ROOT / "benchmarks" / "results"
 
 
-def seconds(instance: dict[str, Any], contestant: str, phase: str = "total") -> float | None:
+def read(name: str) -> Record:
+    """Return a record."""
+    return read_record(RESULTS / name)
+
+
+def instances(name: str) -> list[InstanceRecord]:
+    """Return the instances of a run of ``python -m benchmarks``."""
+    return [InstanceRecord.from_dict(row) for row in read(name).rows]
+
+
+def seconds(instance: InstanceRecord, contestant: str, phase: str = TOTAL) -> float | None:
     """Return the median seconds of a contestant, None where it took no part."""
-    for one in instance["contestants"]:
-        if one["name"] == contestant:
-            phases = one.get("seconds") or {}
-            chosen = phases.get(phase) or (phases.get("solve") if phase == "total" else None)
-            return None if chosen is None else float(chosen["median"])
-    return None
+    measured = instance.of(contestant)
+    return None if measured is None else measured.median(phase)
 
 
-def peers(instance: dict[str, Any], phase: str = "total") -> dict[str, float]:
+def peers(instance: InstanceRecord, phase: str = TOTAL) -> dict[str, float]:
     """Return the median seconds of every other package that solved the instance."""
-    found = {}
-    for one in instance["contestants"]:
-        if not one["name"].startswith("preflow"):
-            measured = seconds(instance, one["name"], phase)
-            if measured is not None:
-                found[one["name"]] = measured
-    return found
+    found = {each.contestant: each.median(phase) for each in instance.measurements}
+    return {name: time for name, time in found.items() if time and not name.startswith("preflow")}
 
 
-def speedups(chosen: Iterable[dict[str, Any]], peer: str | None) -> list[float]:
+def speedups(chosen: Iterable[InstanceRecord], peer: str | None) -> list[float]:
     """Return how many times as fast ``auto`` is as ``peer``, or as the fastest peer, on each instance."""
     ratios = []
     for instance in chosen:
@@ -57,16 +51,16 @@ def speedups(chosen: Iterable[dict[str, Any]], peer: str | None) -> list[float]:
 
 #: What the speed chart and the table of the README show: problem, results file, package compared with.
 COMPARISONS = [
-    ("max_flow", "2026-11-21-papers-ortools-epyc.json", "ortools", "OR-tools"),
-    ("grid_cut", "2026-11-22-grids-epyc.json", "pymaxflow", "PyMaxflow"),
-    ("bipartite_matching", "2026-11-22-matching-epyc.json", "scipy", "SciPy"),
-    ("linear_assignment", "2026-11-22-assignment-epyc.json", None, "the fastest of SciPy, OR-tools, lapx"),
+    ("max_flow", "2026-11-21-papers-ortools-epyc.jsonl", "ortools", "OR-tools"),
+    ("grid_cut", "2026-11-22-grids-epyc.jsonl", "pymaxflow", "PyMaxflow"),
+    ("bipartite_matching", "2026-11-22-matching-epyc.jsonl", "scipy", "SciPy"),
+    ("linear_assignment", "2026-11-22-assignment-epyc.jsonl", None, "the fastest of SciPy, OR-tools, lapx"),
 ]
 
 
 def comparison(problem: str, name: str, peer: str | None) -> list[float]:
     """Return the speed-ups of one row of ``COMPARISONS``."""
-    return speedups((one for one in instances(name) if one["problem"] == problem), peer)
+    return speedups((one for one in instances(name) if one.problem == problem), peer)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,5 @@
 """The benchmark: fair, complete, and loud where values differ."""
 
-import json
 import platform
 import subprocess
 import sys
@@ -20,9 +19,16 @@ from benchmarks.probe import probe, save_instance
 from benchmarks.problem import Case, Contestant, SolverSettings, Suite, Table
 from benchmarks.problems import PROBLEMS, add_suite
 from benchmarks.profiles import performance_profile, speed_up_profile
-from benchmarks.records import InstanceRecord, Measurement, Outcome, same_value
+from benchmarks.records import (
+    InstanceRecord,
+    Measurement,
+    Outcome,
+    read_record,
+    same_value,
+    write_rows,
+)
 from benchmarks.report import _reasons
-from benchmarks.report_files import join_reports
+from benchmarks.report_files import RECORD, join_reports, read_reports
 from benchmarks.run import BenchmarkFailedError, run_bench
 from benchmarks.runner import measure
 from benchmarks.scaling import speed_ups
@@ -113,29 +119,29 @@ class TestProfiles:
 class TestReport:
     def test_json(self, tiny_report):
         _, folder = tiny_report
-        data = json.loads((folder / "bench.json").read_text())
-        assert data["format"] == 1
-        assert data["faults"] == []
+        data, instances = read_record(folder / RECORD)
+        assert data["format"] == 2
         assert data["baseline"] == "scipy"
         assert {"preflow", "numpy", "numba"} <= set(data["versions"])
         assert {"cpu", "cores", "memory_bytes", "python", "gpus"} <= set(data["machine"])
-        names = [(each["problem"], each["name"]) for each in data["instances"]]
+        names = [(each["problem"], each["name"]) for each in instances]
         assert names == [(p, i) for p in ("max_flow", "min_cut") for i in ("rmf-wide 8x4", "grid 8^3")]
-        first = data["instances"][0]
+        first = instances[0]
         assert first["sizes"] == {"vertices": 256, "arcs": 1088}
         auto = first["contestants"][0]
         assert auto["name"] == "preflow:auto"
-        assert set(auto["seconds"]) == {"build", "solve", "recover", "other", "total"}
+        assert set(auto["seconds"]) == {"build", "solve", "recover", "other"}
         assert auto["detail"]["reason"]
-        for phase in auto["seconds"].values():
-            assert phase["median"] == phase["min"] == phase["all"][0]
-        total = auto["seconds"]["total"]["median"]
-        assert total == pytest.approx(sum(auto["seconds"][p]["median"] for p in report_phases(auto)))
-        assert len({each["value"] for each in first["contestants"] if each["value"] is not None}) == 1
+        assert "method" in auto["detail"]
+        assert len({each["value"] for each in first["contestants"] if "value" in each}) == 1
+        again = [InstanceRecord.from_dict(each) for each in instances]
+        assert [each.to_dict() for each in again] == instances
+        total = sum(seconds[0] for seconds in auto["seconds"].values())
+        assert again[0].measurements[0].median("total") == pytest.approx(total)
 
     def test_says_nothing_that_names_the_machine(self, tiny_report):
         _, folder = tiny_report
-        for file in ("bench.json", "bench.md"):
+        for file in (RECORD, "bench.md"):
             text = (folder / file).read_text()
             assert str(Path.home()) not in text
             assert str(folder) not in text
@@ -170,10 +176,6 @@ class TestReport:
     def test_machine(self):
         machine = describe_machine()
         assert 1 <= machine["usable_cores"] <= machine["cores"]
-
-
-def report_phases(contestant):
-    return [phase for phase in contestant["seconds"] if phase != "total"]
 
 
 def seeds(files):
@@ -263,9 +265,8 @@ class TestScaling:
         assert "| rmf-wide 32x8 | Cihan | 1.00 |" in text
         assert "Own table:\n\n| instances |\n| --- |\n| 3 |" in text
         assert "![own](own.png)" in text
-        data = json.loads((folder / "bench.json").read_text())
+        data, (first, *_) = read_record(folder / RECORD)
         assert data["settings"]["threads"] == "1 2"
-        first = data["instances"][0]
         assert first["group"] == "rmf-wide 32x8"
         assert {"pushes", "relabels", "global_relabels", "global_relabel_seconds"} <= set(
             first["contestants"][0]["detail"]
@@ -285,7 +286,7 @@ class TestScaling:
             memory=False,
             plots=False,
         )
-        files = [folder / "bench.json", tmp_path / "more" / "bench.json"]
+        files = [folder / RECORD, tmp_path / "more" / RECORD]
         joined = join_reports(files, tmp_path / "joined")
         assert [record.name for record in joined.records] == [
             *(record.name for record in report.records),
@@ -299,7 +300,19 @@ class TestScaling:
         assert again.of("preflow:serial-fifo").seconds == report.records[1].of("preflow:serial-fifo").seconds
         assert joined.records[-1].measurements[0].detail == more.records[1].measurements[0].detail
         assert (tmp_path / "joined" / "speed-up-by-threads-relabel-max_flow.png").exists()
-        assert join_reports(files[:1], tmp_path / "alone").to_dict() == json.loads(files[0].read_text())
+        join_reports(files[:1], tmp_path / "alone")
+        assert (tmp_path / "alone" / RECORD).read_text() == files[0].read_text()
+
+    def test_other_files_are_no_records_of_runs(self, tmp_path):
+        for text in ("", "[1]", "{", '{"a": 1}\n2\n'):
+            (tmp_path / RECORD).write_text(text)
+            with pytest.raises(InvalidInputError, match="is no record"):
+                read_record(tmp_path / RECORD)
+        write_rows(tmp_path / RECORD, [{"a": 1}], side=3)
+        header, rows = read_record(tmp_path / RECORD)
+        assert (header["side"], rows) == (3, [{"a": 1}])
+        with pytest.raises(InvalidInputError, match="another format"):
+            join_reports([tmp_path / RECORD], tmp_path / "out")
 
     def test_suites_bring_their_methods_and_threads(self, monkeypatch):
         case = Case("one arc", lambda: instance_of([0], [1], [1]), "arcs")
@@ -319,8 +332,7 @@ class TestDisagreement:
         with_peers(monkeypatch, fake("liar", 7))
         with pytest.raises(BenchmarkFailedError, match=r"by preflow:auto; 7 by liar"):
             run_bench(["tiny"], out=tmp_path, repeats=1, instances=["grid 8^3"], memory=False, plots=False)
-        data = json.loads((tmp_path / "bench.json").read_text())
-        assert "7 by liar" in data["faults"][0]
+        assert "7 by liar" in read_reports([tmp_path / RECORD]).faults[0]
         assert "The run failed" in (tmp_path / "bench.md").read_text()
 
     def test_between_runs_of_one_contestant(self):

@@ -90,7 +90,7 @@ def test_files_must_have_the_published_maximum(
     else:
         with pytest.raises(BenchmarkFailedError, match="flickr: 3 by the publication; 2 by preflow:PR"):
             run_bench(["deveci28"], **arguments)
-    joined = join_reports([tmp_path / "out" / "bench.json"], tmp_path / "joined", plots=False)
+    joined = join_reports([tmp_path / "out" / "bench.jsonl"], tmp_path / "joined", plots=False)
     assert bool(joined.faults) == (size == 2)
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import random
 from pathlib import Path
 
 import pytest
 
+from benchmarks.records import read_record
 from benchmarks.reproduce.printed_hybrid import RULES, Hybrid, Network, Rules, show, simulate_batch
 from preflow.errors import InvalidInputError
 
@@ -29,17 +29,17 @@ def test_stale_heights_make_excess_negative() -> None:
 def test_the_part_goes_on_with_its_record(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["--small", "--out", str(tmp_path)]
     show([*arguments, "--seeds", "1", "--threads", "2"])
-    first = json.loads((tmp_path / "rows.json").read_text())["rows"]
+    first = read_record(tmp_path / "rows.jsonl").rows
     assert [row["right"] + row["no end"] for row in first] == [250] * 4
     assert capsys.readouterr().out.startswith("algorithm-4 has no use for --threads 2\n")
     show([*arguments, "--seeds", "2", "--resume", "--budget", "1e-9"])
-    assert json.loads((tmp_path / "rows.json").read_text())["rows"] == first
+    assert read_record(tmp_path / "rows.jsonl").rows == first
     assert "The budget was spent; --resume measures: False False 250 1;" in capsys.readouterr().out
     show([*arguments, "--seeds", "2", "--resume"])
-    both = json.loads((tmp_path / "rows.json").read_text())["rows"]
+    both = read_record(tmp_path / "rows.jsonl").rows
     assert (both[:4], len(both)) == (first, 8)
     assert "| 500 |" in (tmp_path / "table.md").read_text()
-    with pytest.raises(InvalidInputError, match=r"rows\.json is one of --small"):
+    with pytest.raises(InvalidInputError, match=r"rows\.jsonl is one of --small"):
         show(["--out", str(tmp_path), "--resume"])
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -13,8 +12,9 @@ import pytest
 from benchmarks import reproduce
 from benchmarks.problem import Case, SolverSettings
 from benchmarks.problems import PROBLEMS, add_suite
-from benchmarks.records import InstanceRecord, Measurement
+from benchmarks.records import InstanceRecord, Measurement, read_record
 from benchmarks.report import BenchReport
+from benchmarks.report_files import RECORD
 from benchmarks.reproduce import __main__ as command
 from benchmarks.reproduce import cihan, deveci, lupinska, wu_he_hong
 from benchmarks.reproduce.means import Mean
@@ -280,8 +280,8 @@ def test_a_run_is_resumed(tmp_path: Path) -> None:
         return run_bench(["lupinska"], **settings).records  # type: ignore[arg-type]
 
     first = run("grid 15x15 seed 0", time_limit=float("inf"))
-    path = tmp_path / "bench.json"
-    assert json.loads(path.read_text())["settings"]["time_limit"] == "none"
+    path = tmp_path / RECORD
+    assert read_record(path).header["settings"]["time_limit"] == "none"
     both = run("grid 15x15 seed [01]", time_limit=float("inf"), resume=True)
     assert [record.name for record in both] == ["grid 15x15 seed 0", "grid 15x15 seed 1"]
     assert both[0].measurements[0].seconds == first[0].measurements[0].seconds
@@ -334,4 +334,4 @@ def test_runs_one_by_one_keep_each_contestant(tmp_path: Path) -> None:
     (both,) = whole.records
     assert [each.contestant for each in both.measurements] == ["preflow:serial-fifo", "preflow:serial-hi-pr"]
     assert both.measurements[0].seconds == first.measurements[0].seconds
-    assert json.loads((tmp_path / "bench.json").read_text())["settings"]["one_by_one"] is True
+    assert read_record(tmp_path / RECORD).header["settings"]["one_by_one"] is True

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
+from benchmarks.records import InstanceRecord, read_record
+from benchmarks.report import FORMAT
 from tests.support.paths import ROOT
 
 pytestmark = pytest.mark.fast
@@ -15,4 +18,34 @@ RESULTS = ROOT / "benchmarks" / "results"
 
 def test_index_names_each_file_once() -> None:
     named = re.findall(r"^\| `(\d{4}[^`]*)` \|", (RESULTS / "README.md").read_text("utf-8"), re.MULTILINE)
-    assert sorted(named) == sorted(path.stem for path in RESULTS.glob("*.json"))
+    assert sorted(named) == sorted(path.stem for path in RESULTS.glob("*.jsonl"))
+
+
+def pages() -> list[Path]:
+    """The pages whose tables and figures have records: all but those of the notebook."""
+    found = [page for page in (ROOT / "docs").rglob("*.md") if "notebook" not in page.parts]
+    return [ROOT / "README.md", *found, ROOT / "docs" / "_tools" / "charts.py"]
+
+
+def test_pages_name_each_record_and_no_other() -> None:
+    found = {
+        name
+        for page in pages()
+        for name in re.findall(r"\d{4}-\d\d-\d\d-[\w-]+\.jsonl?\b", page.read_text("utf-8"))
+    }
+    assert found == {path.name for path in RESULTS.iterdir() if path.suffix == ".jsonl"}
+
+
+def test_records_are_small() -> None:
+    """A record has a line for each instance: differences are short, and searches find other things."""
+    contents = [path.read_bytes() for path in RESULTS.glob("*.jsonl")]
+    assert sum(content.count(b"\n") for content in contents) < 20_000
+    assert sum(map(len, contents)) < 1_500_000
+
+
+@pytest.mark.parametrize("path", sorted(RESULTS.glob("*.jsonl")), ids=lambda path: path.stem)
+def test_records_are_written_as_the_runner_writes_them(path: Path) -> None:
+    header, rows = read_record(path)
+    assert rows
+    if header.get("format") == FORMAT:
+        assert [record.to_dict() for record in map(InstanceRecord.from_dict, rows)] == rows

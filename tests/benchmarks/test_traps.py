@@ -54,7 +54,7 @@ def test_each_problem_runs_with_its_own_methods(monkeypatch: pytest.MonkeyPatch)
     report = run.run_bench(["traps"], repeats=1, memory=False)
     assert report.contestants("grid_cut") == ["preflow:serial-boykov-kolmogorov", "preflow:auto@1"]
     assert report.contestants("bipartite_matching") == ["preflow:serial-hybrid", "preflow:auto@1"]
-    assert len(report.to_dict()["choices"]) == 2
+    assert len(choices(report.records)) == 2
     assert report.to_markdown({}).count("auto beside the best method") == 2
 
 
