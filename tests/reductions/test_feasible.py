@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -65,3 +68,51 @@ def test_supplies_whose_sum_wraps() -> None:
         reductions.feasible_flow(arcs, [2**62, 2**62, -(2**62), -(2**62)])
     assert caught.value.vertices == (0, 1)
     assert caught.value.excess == 2**63 - 2
+
+
+def beside(amount: float, room: float) -> preflow.CostNetwork:
+    """Return a network that sends `amount` over one arc, and 0.5 over arcs with `room` in another part."""
+    return preflow.CostNetwork.from_arrays(
+        [0, 2, 3, 5],
+        [1, 3, 4, 5],
+        capacity=[np.inf, room, 2.0, amount],
+        lower=[0, 0, 0.25, amount / 2],
+        supply=[amount, -amount, 0.5, 0, -0.5, 0],
+    )
+
+
+@pytest.mark.parametrize("amount", [1e12, 1e18, 1e100, 1e308, 1e-318, 1e-310])
+@pytest.mark.parametrize("solve", [preflow.min_cost_flow, reductions.feasible_flow])
+@pytest.mark.filterwarnings("error")
+def test_small_amounts_beside_large_ones(amount: float, solve: Any) -> None:
+    found = solve(beside(amount, 0.75))
+    found.verify()
+    assert found.flow[:3].tolist() == pytest.approx([amount, 0.5, 0.5], rel=1e-9, abs=0)
+    with pytest.raises(InfeasibleFlowError) as error:
+        solve(beside(amount, 0.25))
+    assert 2 in error.value.vertices
+    assert error.value.excess == pytest.approx(0.25)
+
+
+@pytest.mark.parametrize("amount", [1e12, 1e18, 1e100])
+def test_what_a_vertex_lacks_is_found_beside_large_amounts(amount: float) -> None:
+    found = reductions.feasible_flow(beside(amount, 0.75))
+    with pytest.raises(VerificationError, match="not conserved at vertex 3"):
+        replace(found, flow=found.flow * [1, 1, 0.9, 1]).verify()
+
+
+def test_a_largest_flow_beside_a_large_supply() -> None:
+    """What is sent of the supplies is as precise as the smaller amounts allow."""
+    network = preflow.CostNetwork.from_arrays(
+        [0, 2, 2, 3],
+        [1, 3, 3, 4],
+        capacity=[np.inf, 0.5, 0.75, 3.0],
+        cost=[1, 2, 3, 1],
+        lower=[0, 0.25, 0, 0],
+    )
+    for amount in (0.0, 1e18, 1e100):
+        supplied = replace(network, supply=np.array([amount, -amount, 0.5, 0.0, -0.5]))
+        result = preflow.max_flow_min_cost(supplied, 2, 4)
+        result.verify()
+        assert result.amount == pytest.approx(0.75)
+        assert result.flow[1:].tolist() == pytest.approx([0.5, 0.75, 1.25])

@@ -65,3 +65,26 @@ def test_dtypes(dtype: type) -> None:
     """Sums of float32 would be rounded: those of rows and of columns then contradict each other."""
     matrix = (np.random.default_rng(1).random((40, 30)) * 3).astype(dtype)
     reductions.round_matrix(matrix).verify()
+
+
+@pytest.mark.filterwarnings("error")
+def test_numbers_far_apart() -> None:
+    rng = np.random.default_rng(3)
+    numbers = [
+        0.25,
+        0.7,
+        1.5,
+        5e-324,
+        1e-310,
+        -1e-310,
+        1e-9,
+        2.0**52 + 0.5,
+        2.0**53 - 1,
+        1e15 + 0.125,
+        -1e7 - 0.3,
+    ]
+    for _ in range(60):
+        matrix = rng.choice(numbers, rng.integers(1, 6, 2))
+        found = reductions.round_matrix(matrix)
+        found.verify()
+        assert (np.abs(found.values - matrix) <= 1).all()

@@ -43,6 +43,8 @@ from .fields import check_bounds, check_kind, checked_array, checked_number
 ROUNDING = 2.0**-51
 #: A share of flow and capacity that float64 may lose in a sum, for each of the numbers summed.
 AMOUNT_ROUNDING = 2.0**-50
+#: No more than this share of what passes a vertex may be lacking there, however large other amounts are.
+MOST_LACKING = 2.0**-20
 
 
 class CostAndGap(NamedTuple):
@@ -357,14 +359,30 @@ def is_near(network: CostNetwork, supply: Array, flow: Array, potentials: Array,
     return is_close(gap, terms_of(network, flow), network.num_vertices + network.num_arcs, rounding)
 
 
-def amount_slack(network: CostNetwork, supply: Array, flow: Array) -> float:
-    """Return by how much rounding may change an amount: 0 for integers, else relative to what flows."""
+def amount_slack(network: CostNetwork, supply: Array, flow: Array) -> NDArray[np.float64] | None:
+    """Return by how much rounding may change what each vertex sends: None for integers.
+
+    It is relative to the largest amount, as long as it is a small part of what passes the vertex.
+    """
     amounts = [network.capacity, supply, *([] if network.lower is None else [network.lower])]
     if all(map(is_integral, amounts)):
-        return 0
-    moved = supply, flow[network.tail != network.head]
-    largest = max(float(np.abs(values.astype(np.float64)).max(initial=0)) for values in moved)
-    return max((network.num_vertices + network.num_arcs + 2) * AMOUNT_ROUNDING * largest, sys.float_info.min)
+        return None
+    share = (network.num_vertices + network.num_arcs + 2) * AMOUNT_ROUNDING
+    moved = np.where(network.tail == network.head, 0.0, np.abs(flow.astype(np.float64)))
+    sent = np.abs(supply.astype(np.float64))
+    largest = max(float(moved.max(initial=0)), float(sent.max(initial=0)))
+    passing: NDArray[np.float64] = MOST_LACKING * sent
+    for end in (network.tail, network.head):
+        passing += np.bincount(end, MOST_LACKING * moved, network.num_vertices)
+    return np.maximum(np.minimum(share * largest, passing), share / AMOUNT_ROUNDING * math.ulp(0.0))
+
+
+def sends_all(network: CostNetwork, supply: Array, flow: Array) -> bool:
+    """Return whether a flow sends all supplies: integers exactly, floats up to rounding."""
+    slack = amount_slack(network, supply, flow)
+    if slack is None:
+        return not lacking_at(network, supply, flow).any()
+    return bool((np.abs(float_balances(network, supply, flow)) <= slack).all())
 
 
 def lacking_at(network: CostNetwork, supply: Array, flow: Array) -> Array:
@@ -382,6 +400,7 @@ def lacking_at(network: CostNetwork, supply: Array, flow: Array) -> Array:
     return as_floats(sent, exponent)
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def float_balances(network: CostNetwork, supply: Array, flow: Array) -> Array:
     """Return supply minus outflow plus inflow of each vertex, without self loops."""
     left: Array = supply.astype(np.float64)
@@ -395,7 +414,9 @@ def float_balances(network: CostNetwork, supply: Array, flow: Array) -> Array:
 
 
 @np.errstate(over="ignore")
-def check_flow_of_network(network: CostNetwork, supply: Array, flow: Any, rounding: float = 0) -> Array:
+def check_flow_of_network(
+    network: CostNetwork, supply: Array, flow: Any, rounding: NDArray[np.float64] | None = None
+) -> Array:
     """Check bounds on every arc and conservation at every vertex; return the flow as an array.
 
     `rounding` is as in :func:`check_min_cost_flow`.
@@ -408,22 +429,25 @@ def check_flow_of_network(network: CostNetwork, supply: Array, flow: Any, roundi
     amounts: Array = checked_array(network, flow, "flow", (network.num_arcs,), np.int64, np.float64)
     if amounts.dtype.kind == "f" and not np.isfinite(amounts).all():
         raise VerificationError(f"arc {int((~np.isfinite(amounts)).argmax())} carries no finite amount")
-    slack = amount_slack(network, supply, amounts) + rounding
-    if not slack:
+    slack = amount_slack(network, supply, amounts)
+    if rounding is not None:
+        slack = rounding if slack is None else slack + rounding
+    past: Any = 0
+    if slack is None:
         amounts = _checked_whole(amounts)
+    else:
+        past = (network.num_vertices + network.num_arcs + 2) * np.maximum(
+            AMOUNT_ROUNDING * np.abs(amounts), math.ulp(0.0)
+        )
     lower: Any = 0 if network.lower is None else _whole(network.lower)
     upper = network.capacity
     if network.undirected is not None:
         lower = np.where(network.undirected, -upper, lower)
-    _check_arcs(
-        network, amounts > upper + slack if slack else amounts > upper, amounts, "more than its capacity"
-    )
-    _check_arcs(
-        network, amounts < lower - slack if slack else amounts < lower, amounts, "less than its lower bound"
-    )
+    _check_arcs(network, amounts - past > upper, amounts, "more than its capacity")
+    _check_arcs(network, amounts + past < lower, amounts, "less than its lower bound")
     words = _balances(network, _whole(supply), amounts)
     for word in words:
-        broken = ~(np.abs(word) <= slack) if slack else word != 0
+        broken = ~(np.abs(word) <= slack) if slack is not None else word != 0
         if broken.any():
             vertex = int(broken.argmax())
             parts = [each[vertex].item() for each in words]
@@ -478,13 +502,13 @@ def check_min_cost_flow(
     lower_bound: object,
     upper_bound: object,
     gap: object,
-    rounding: float = 0,
+    rounding: NDArray[np.float64] | None = None,
     exact: ExactPotentials | None = None,
 ) -> None:
     """Prove the bounds of a result, and if its status is optimal that they meet within the gap.
 
-    Linear time. `rounding` is what amounts may lack beyond :func:`amount_slack`, where the supplies are sums
-    of larger floats. `exact` are the potentials that `potentials` round, where float64 is too coarse.
+    Linear time. `rounding` is what vertices may lack beyond :func:`amount_slack`, where their supplies are
+    sums of larger floats. `exact` are the potentials that `potentials` round, where float64 is too coarse.
 
     Raises
     ------
@@ -518,7 +542,7 @@ def check_min_cost_flow(
         if not upper - lower <= margin:
             raise VerificationError(f"gap is {margin}, less than the distance of the bounds")
         return
-    if not rounding and is_whole(network, supply, prices):
+    if rounding is None and is_whole(network, supply, prices):
         _check_endless(network, prices)
         off: int | float = upper - dual_bound(network, supply, prices)
         near = margin == 0

@@ -329,10 +329,14 @@ def float_sum(values: AnyArray) -> float:
 
 
 def total_of(amounts: Iterable[int | float]) -> float:
-    """Return the sum of numbers, rounded once; infinite where it, or a part of it, is past float64."""
+    """Return the sum of numbers, rounded once; infinite where it is past float64."""
+    numbers = list(amounts)
     try:
-        return math.fsum(amounts)
-    except (OverflowError, ValueError):
+        return math.fsum(numbers)
+    except OverflowError:  # of a part of the sum, at least
+        total = math.fsum(math.ldexp(number, -64) for number in numbers) * 2.0**64
+        return total if math.isfinite(total) else math.inf
+    except ValueError:
         return math.inf
 
 

@@ -22,13 +22,13 @@ from ..certify.min_cost_flow import (
     cost_of_lack,
     dual_bound,
     fixed_arcs,
-    float_balances,
     flow_cost,
     is_near,
     is_whole,
     lacking_at,
     lower_reduced_costs,
     one_way,
+    sends_all,
 )
 from ..errors import (
     CapacityOverflowError,
@@ -336,12 +336,7 @@ class MinCostCall(Call[CostNetwork]):
         return is_close(gap, abs(cost), self.instance.num_vertices + self.instance.num_arcs)
 
     def _sends(self, flow: Array) -> bool:
-        """Whether a flow sends all supplies, up to rounding of floats."""
-        slack = self._slack(flow)
-        if not slack:
-            return not lacking_at(self.instance, self.supply, flow).any()
-        left = float_balances(self.instance, self.supply, flow)
-        return float(np.abs(left).max(initial=0)) <= slack
+        return sends_all(self.instance, self.supply, flow)
 
     def _potentials(self, standard: Standardised, state: FlowState) -> Array:
         """Return the potentials: of floats, those of the vertices that matter most are small and precise."""
@@ -439,22 +434,23 @@ class MinCostCall(Call[CostNetwork]):
         with self.timed("recover"):
             if state.ending == "stopped":
                 return found
-            slack = self._slack(found.flow)
+            whole = self._slack(found.flow) is None
             amounts: Array = (
-                as_floats(state.flow, state.exponent) if slack else _as_int64(state.flow >> state.exponent)
+                _as_int64(state.flow >> state.exponent) if whole else as_floats(state.flow, state.exponent)
             )
             flow = amounts[: network.num_arcs].copy()
             if network.undirected is not None:
                 flow[network.undirected] -= amounts[network.num_arcs :]
             left = as_floats(state.excess, state.exponent)
-            if np.abs(left).max(initial=0) > self._slack(flow):
+            slack = self._slack(flow)
+            if left.any() if slack is None else (np.abs(left) > slack).any():
                 raise self._infeasible(arcs, state)
             flow, exact = _within_bounds(network, flow), state.potentials
             ended = found.state._replace(basis=None)
-            if not slack and is_integral(network.cost):
-                whole = _as_int64(exact.potentials >> exact.exponent)
-                bounds = self._cost_and_gap(flow, whole)
-                return _Attempt(flow, whole, ended, *bounds, proved=bounds.gap == 0)
+            if whole and is_integral(network.cost):
+                integers = _as_int64(exact.potentials >> exact.exponent)
+                bounds = self._cost_and_gap(flow, integers)
+                return _Attempt(flow, integers, ended, *bounds, proved=bounds.gap == 0)
             potentials = exact.rounded()
             bounds = cost_and_gap(network, supply, flow, potentials, exact)
             proved = is_near(network, supply, flow, potentials, bounds.gap)
@@ -482,7 +478,7 @@ class MinCostCall(Call[CostNetwork]):
         ends = tuple(zip(tails.tolist(), heads.tolist(), strict=True))
         return UnboundedCostError(tuple(cycle), slope, ends)
 
-    def _slack(self, flow: Array) -> float:
+    def _slack(self, flow: Array) -> NDArray[np.float64] | None:
         return amount_slack(self.instance, self.supply, flow)
 
     def _cost_bits(self) -> int:

@@ -84,6 +84,7 @@ def _fits_a_gpu(network: CostNetwork) -> bool:
     return largest <= most_cost(network.num_vertices, on_gpu=True)
 
 
+@np.errstate(over="ignore")
 def _crowded(network: CostNetwork, supply: Array) -> bool:
     """Whether several vertices send more together than an arc carries on the mean."""
     sent = np.maximum(supply, 0)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..arrays import Array
 from ..certify.min_cost_flow import ExactPotentials, check_min_cost_flow, reduced_costs
@@ -200,9 +201,9 @@ class MinCostFlowResult(BoundedResult):
             self._exact,
         )
 
-    def _rounding(self) -> float:
-        """Return what amounts may lack by rounding of larger ones; 0 here."""
-        return 0.0
+    def _rounding(self) -> NDArray[np.float64] | None:
+        """Return what vertices may lack by rounding of larger amounts; nothing here."""
+        return None
 
     def __repr__(self) -> str:
         used = int(np.count_nonzero(self.network.to_host(self.flow)))

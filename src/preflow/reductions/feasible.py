@@ -9,20 +9,24 @@ repairs the balance of every vertex. Else the source side of a minimum cut has m
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Self, Unpack
 
 import numpy as np
 
 from ..arrays import Array, NetworkInput, SupplyInput
-from ..certify.min_cost_flow import check_flow_of_network
+from ..certify.min_cost_flow import check_flow_of_network, sends_all
 from ..drawing.networks import Arcs, draw_flow, flow_texts, supply_colours
 from ..errors import InfeasibleFlowError, InvalidInputError
 from ..graph.cost_network import CostNetwork, as_cost_network
 from ..graph.edge_tables import labelled_flow
 from ..graph.network import FlowNetwork, exact_sum
+from ..graph.scaling import size_of, total_of
+from ..maxflow.api import max_flow
 from ..maxflow.result import MaxFlowResult
+from ..mincost.api import min_cost_flow
 from ..solving.call import Arguments
+from ..solving.deadline import Deadline
 from ..solving.drawn import DrawnResult
 from .base import (
     FlowReduction,
@@ -145,8 +149,9 @@ class CirculationAsMaxFlow(FlowReduction[FeasibleFlow]):
             excess = totals(places, np.concatenate([lower, -lower, supplies]), n)
             capacity = difference(capacity, lower)
         amount = np.abs(excess)
-        balance = exact_sum(supplies) if n else 0
-        slack = ROUNDING * float(amount.sum()) if supplies.dtype.kind == "f" else 0
+        whole = supplies.dtype.kind != "f"
+        balance = (exact_sum(supplies) if n else 0) if whole else total_of(supplies.tolist())
+        slack = 0 if whole else ROUNDING * size_of(amount)
         if not abs(balance) <= slack:
             raise InvalidInputError(f"the supplies sum to {balance:,}, not to zero")
         more, less = np.flatnonzero(excess > 0), np.flatnonzero(excess < 0)
@@ -168,8 +173,41 @@ class CirculationAsMaxFlow(FlowReduction[FeasibleFlow]):
             sink=sink,
             given=given,
             supply=supplies.copy(),
-            needed=exact_sum(amount[more]) if len(more) else 0,
+            needed=_needed(amount[more]),
         )
+
+    def solve(self, **arguments: Unpack[Arguments]) -> FeasibleFlow:
+        """Find a maximum flow with these arguments of :func:`preflow.max_flow`, and return the answer."""
+        deadline = Deadline(arguments.get("time_limit"))
+        result = max_flow(self.network, self.source, self.sink, **arguments)
+        arguments["time_limit"] = deadline.left()
+        return self.completed(result, **arguments)
+
+    def completed(self, result: MaxFlowResult, **arguments: Unpack[Arguments]) -> FeasibleFlow:
+        """Return the feasible flow.
+
+        A maximum flow of floats is as precise as the sum of all supplies allows: whether a vertex can send
+        what is far smaller is left to a minimum-cost flow.
+
+        Raises
+        ------
+        InfeasibleFlowError
+            There is none: the error has the violating cut.
+        """
+        try:
+            found = self.solution(result)
+        except InfeasibleFlowError:
+            if isinstance(self.needed, int):
+                raise
+        else:
+            if sends_all(self.given, self.supply, found.flow):
+                return found
+        free = replace(self.given, cost=np.zeros(self.given.num_arcs, dtype=np.int64))
+        arguments.pop("method", None)
+        arguments.pop("options", None)
+        sent = min_cost_flow(free, self.supply, **arguments)
+        _ = sent.value
+        return FeasibleFlow(sent.flow, self.given, self.supply)
 
     def solution(self, result: MaxFlowResult) -> FeasibleFlow:
         """Return the feasible flow.
@@ -189,6 +227,11 @@ class CirculationAsMaxFlow(FlowReduction[FeasibleFlow]):
             raise InfeasibleFlowError(tuple(inside if names is None else (names[v] for v in inside)), missing)
         flow = result.flow[: given.num_arcs].copy()
         return FeasibleFlow(flow if given.lower is None else flow + given.lower, given, self.supply)
+
+
+@np.errstate(over="ignore")
+def _needed(amounts: Array) -> int | float:
+    return exact_sum(amounts) if len(amounts) else 0
 
 
 def feasible_flow(

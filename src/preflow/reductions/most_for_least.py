@@ -135,13 +135,14 @@ class MaxFlowMinCostResult(MinCostFlowResult):
         if not all(abs(part) <= slack for part in left):
             raise VerificationError("the supply of a vertex that is no terminal is not its own")
 
-    def _rounding(self) -> float:
-        """Return what amounts may lack: the terminals may have supplies of their own that are larger."""
+    def _rounding(self) -> NDArray[np.float64] | None:
+        """Return what vertices may lack: the terminals may have supplies of their own that are larger."""
         return amount_slack(self.network, self.own_supply, self.flow)
 
     def _amount_slack(self) -> float:
         """Return by how much rounding may change an amount: 0 for integers."""
-        return amount_slack(self.network, self.supply, self.flow) + self._rounding()
+        slacks = amount_slack(self.network, self.supply, self.flow), self._rounding()
+        return sum(float(slack.max(initial=0)) for slack in slacks if slack is not None)
 
     def _check_equal_potentials(self) -> None:
         """Check that no other source, or sink, could take a share at less cost."""
@@ -274,7 +275,7 @@ def max_flow_min_cost(
         first = max_flow(circulation.network, circulation.source, circulation.sink, **shared())
         _count(seconds, first.stats)
         try:
-            feasible = circulation.solution(first).flow
+            feasible = circulation.completed(first, **shared()).flow
         except NotOptimalError:
             stats = first.stats.including(reading)
             return _unfinished(read, ends, 0, first.upper_bound, stats, _within_bounds(read))
