@@ -257,7 +257,7 @@ def same_value(first: int | float, second: int | float) -> bool:
 
 
 class Record(NamedTuple):
-    """What a file of measurements has: facts about the run, and a row for each instance."""
+    """The content of a file of measurements: facts about the run, and a row for each instance."""
 
     header: dict[str, Any]
     rows: list[dict[str, Any]]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib.util
 import statistics
+import sys
 from pathlib import Path
 
 import matplotlib as mpl
@@ -16,8 +17,11 @@ mpl.use("svg")
 import imageio.v3 as imageio
 import matplotlib.pyplot as plt
 import numpy as np
-import results
 from matplotlib.ticker import NullLocator, ScalarFormatter
+
+sys.path.append(str(Path(__file__).resolve().parents[2]))
+
+from benchmarks.tables import COMPARISONS, shares
 
 HERE = Path(__file__).resolve().parents[1]
 PICTURES = HERE / "pictures"
@@ -57,16 +61,16 @@ def draw_segmentation() -> None:
 def draw_speed() -> None:
     """Write how many times as fast ``auto`` is, one point for each recorded instance."""
     figure, axes = plt.subplots(figsize=(8.4, 2.7), layout="constrained")
-    rows = list(reversed(results.COMPARISONS))
-    for place, (problem, name, peer, _) in enumerate(rows):
-        ratios = results.comparison(problem, name, peer)
+    rows = list(reversed(COMPARISONS))
+    for place, each in enumerate(rows):
+        ratios = [1 / share for share in shares(each.record, each.problem)]
         axes.plot(ratios, [place] * len(ratios), "o", color="#4c78a8", alpha=0.45, markersize=6)
         median = statistics.median(ratios)
         axes.plot([median], [place], "D", color="#d62728", markersize=7)
         axes.annotate(
             f"{median:.1f}", (median, place), (0, 8), textcoords="offset points", ha="center", fontsize=9
         )
-    labels = [f"{problem}\nagainst {label}" for problem, _, _, label in rows]
+    labels = [f"{each.problem}\nagainst {each.peers}" for each in rows]
     axes.set_yticks(range(len(rows)), labels, fontsize=9)
     axes.set_ylim(-0.5, len(rows) - 0.4)
     axes.set_xscale("log")

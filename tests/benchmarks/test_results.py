@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import tables
 from benchmarks.records import InstanceRecord, read_record
 from benchmarks.report import FORMAT
 from tests.support.paths import ROOT
@@ -22,9 +23,9 @@ def test_index_names_each_file_once() -> None:
 
 
 def pages() -> list[Path]:
-    """The pages whose tables and figures have records: all but those of the notebook."""
+    """The pages whose tables and figures have records, all but those of the notebook, and what makes them."""
     found = [page for page in (ROOT / "docs").rglob("*.md") if "notebook" not in page.parts]
-    return [ROOT / "README.md", *found, ROOT / "docs" / "_tools" / "charts.py"]
+    return [*found, ROOT / "docs" / "_tools" / "charts.py", ROOT / "benchmarks" / "tables.py"]
 
 
 def test_pages_name_each_record_and_no_other() -> None:
@@ -49,3 +50,15 @@ def test_records_are_written_as_the_runner_writes_them(path: Path) -> None:
     assert rows
     if header.get("format") == FORMAT:
         assert [record.to_dict() for record in map(InstanceRecord.from_dict, rows)] == rows
+
+
+@pytest.mark.parametrize("page", tables.PAGES, ids=lambda page: page.stem)
+def test_tables_are_those_of_the_records(page: Path) -> None:
+    text = page.read_text("utf-8")
+    assert tables.filled(text) == text, "run python -m benchmarks.tables"
+    assert text.count("<!-- end -->") == len(tables.BLOCK.findall(text))
+
+
+def test_each_table_is_on_a_page() -> None:
+    found = [name for page in tables.PAGES for name in tables.BLOCK.findall(page.read_text("utf-8"))]
+    assert sorted(found) == sorted(tables.TABLES)
