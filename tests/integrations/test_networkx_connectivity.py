@@ -67,6 +67,15 @@ def reaches(graph: Any, s: Any, t: Any, edges: Any = (), nodes: Any = ()) -> boo
     return bool(nx.has_path(rest, s, t))
 
 
+def peers(name: str, graph: Any) -> Any:
+    """Return the graph for which NetworkX is right: its global edge cuts start from degrees with loops."""
+    if name not in {"edge_connectivity", "minimum_edge_cut"} or graph.is_multigraph():
+        return graph
+    loopless = graph.copy()
+    loopless.remove_edges_from(list(nx.selfloop_edges(graph)))
+    return loopless
+
+
 @given(graph=graphs(), cutoff=st.sampled_from([None, None, 0, 1, 2, 2.5, -1]))
 @settings(max_examples=100, deadline=None)
 def test_numbers(graph: Any, cutoff: Any) -> None:
@@ -87,7 +96,9 @@ def test_numbers(graph: Any, cutoff: Any) -> None:
             ("local_edge_connectivity", (s, t), {"cutoff": cutoff}),
         ]
     for name, args, keywords in calls:
-        expected = outcome(lambda: getattr(connectivity, name)(graph, *args, **keywords))  # noqa: B023
+        # A cutoff that is no integer is passed on.
+        other = graph if cutoff == 2.5 else peers(name, graph)
+        expected = outcome(lambda: getattr(connectivity, name)(other, *args, **keywords))  # noqa: B023
         found = outcome(lambda: getattr(backend, name)(graph, *args, **keywords))  # noqa: B023
         assert found == expected, (name, args, keywords)
         assert type(found) is type(expected), (name, args, keywords)
@@ -108,7 +119,8 @@ def test_cuts(graph: Any) -> None:
     """Cuts have NetworkX's size, and cut."""
     for name in ("minimum_st_edge_cut", "minimum_edge_cut", "minimum_st_node_cut", "minimum_node_cut"):
         for ends in (("s", "t"), (2, "b"), ("s", "s"), ("s", None), ()):
-            expected = outcome(lambda: getattr(connectivity, name)(graph, *ends))  # noqa: B023
+            other = peers(name, graph)
+            expected = outcome(lambda: getattr(connectivity, name)(other, *ends))  # noqa: B023
             found = outcome(lambda: getattr(backend, name)(graph, *ends))  # noqa: B023
             if isinstance(expected, type):
                 assert found is expected
@@ -223,6 +235,8 @@ def test_loops_parallel_edges_and_directions() -> None:
             looped.add_edges_from((v, v) for v in range(n))
             looped.add_edges_from(looped.edges if looped.is_multigraph() else [])
             assert backend.node_connectivity(looped) == len(backend.minimum_node_cut(looped)) == n - 1
+            if not looped.is_multigraph() and n > 1:
+                assert backend.edge_connectivity(looped) == len(backend.minimum_edge_cut(looped)) == n - 1
     back = nx.DiGraph([("t", "s"), ("s", "a"), ("a", "t")])
     assert backend.minimum_st_node_cut(back, "s", "t") == {"a"}
 

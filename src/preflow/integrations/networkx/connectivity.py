@@ -4,7 +4,7 @@ NetworkX solves a maximum flow for each pair of nodes in Python. Here the graph 
 call use one network, and one compiled loop solves them (:mod:`preflow.connectivity.pair_flows`).
 
 Parallel edges count once, and loops do not count. For `edge_connectivity` and `minimum_edge_cut` of all
-pairs NetworkX starts from degrees, in which they do; it is asked where these matter.
+pairs NetworkX starts from degrees, in which they do; it is asked where these matter in a multigraph.
 """
 
 from __future__ import annotations
@@ -175,15 +175,19 @@ def edge_connectivity(
     graph: Graph, s: Node = None, t: Node = None, flow_func: object = None, cutoff: object = None
 ) -> int:
     _refuse(flow_func)
-    if not _global(graph, s, t):
+    if not _global(graph, s, t, least=1):
         return _edge_flow(graph, s, t, cutoff)
+    if len(graph) == 1 and not (graph.is_directed() or graph.is_multigraph()):
+        return min(_most(cutoff), 0)  # NetworkX counts the loops of one node
+    if len(graph) < 2:
+        raise NotTakenError
     return min(_most(cutoff), _smallest_edge_cut(graph, _read(graph)).value)
 
 
 def _smallest_edge_cut(graph: Graph, read: Read) -> removal.EdgeConnectivity:
-    """Return the smallest cut of all; refuse graphs whose degrees count loops or parallel edges."""
-    arcs = read.arcs
-    if not arcs.directed and min(degree for _, degree in graph.degree()) != arcs.out_degrees().min():
+    """Return the smallest cut of all; refuse multigraphs in which parallel edges matter to NetworkX."""
+    arcs, is_multigraph = read.arcs, graph.is_multigraph() and not graph.is_directed()
+    if is_multigraph and min(degree for _, degree in graph.degree()) != arcs.out_degrees().min():
         raise NotTakenError
     return removal.edge_connectivity(read.graph())
 
@@ -267,10 +271,12 @@ def _edge_cut(graph: Graph, s: Node, t: Node) -> Pairs:
 @answers(connectivity.minimum_edge_cut)
 def minimum_edge_cut(graph: Graph, s: Node = None, t: Node = None, flow_func: object = None) -> Pairs:
     _refuse(flow_func)
-    if not _global(graph, s, t):
+    if not _global(graph, s, t, least=1):
         return _edge_cut(graph, s, t)
+    if len(graph) == 1 and not (graph.is_directed() or graph.is_multigraph()):
+        return set()
     read = _read(graph)
-    if not read.is_connected():
+    if len(graph) < 2 or not read.is_connected():
         raise NotTakenError
     return _across(read, _smallest_edge_cut(graph, read).side)
 
