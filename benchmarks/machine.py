@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterable
@@ -37,7 +38,7 @@ def describe_machine() -> dict[str, object]:
 
 
 def package_versions(names: Iterable[str]) -> dict[str, str]:
-    """Return the versions of packages that are installed, and of CuPy and CUDA if the process uses them."""
+    """Return the versions of packages, of CuPy and CUDA if the process uses them, and the commit."""
     versions = {}
     for name in (*OWN_PACKAGES, *names):
         try:
@@ -46,7 +47,34 @@ def package_versions(names: Iterable[str]) -> dict[str, str]:
             continue
     if (cupy := sys.modules.get("cupy")) is not None:
         versions |= {"cupy": cupy.__version__, "cuda": str(cupy.cuda.runtime.runtimeGetVersion())}
+    if commit := _commit():
+        versions["commit"] = commit
     return versions
+
+
+def command() -> str:
+    """Return the command that runs the benchmarks, empty in other programs. Of paths it has the last part."""
+    spec = getattr(sys.modules["__main__"], "__spec__", None)
+    module = "" if spec is None else spec.name.removesuffix(".__main__")
+    if module.partition(".")[0] != "benchmarks":
+        return ""
+    words = (Path(word).name if Path(word).is_absolute() else word for word in sys.argv[1:])
+    return shlex.join(["python", "-m", module, *words])
+
+
+def _commit() -> str:
+    """Return the commit of this clone, with a plus if files differ from it; nothing if there is no git."""
+
+    def git(*words: str) -> str:
+        root = Path(__file__).resolve().parent
+        answer = subprocess.run(["git", *words], cwd=root, capture_output=True, text=True, check=True)
+        return answer.stdout.strip()
+
+    try:
+        changed = git("status", "--porcelain", "--untracked-files=no")
+        return git("rev-parse", "--short=8", "HEAD") + ("+" if changed else "")
+    except (OSError, subprocess.SubprocessError):
+        return ""
 
 
 def _field(file: Path, name: str) -> str | None:

@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 
 from preflow.errors import InvalidInputError
 
-from .machine import describe_machine, package_versions
+from .machine import command, describe_machine, package_versions
 
 #: The key of the sum of all phases.
 TOTAL = "total"
@@ -292,6 +292,7 @@ def write_rows(
     """Write rows as a record with the machine, versions of preflow and further packages, and facts."""
     header = {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "command": command(),
         "machine": describe_machine(),
         "versions": package_versions(packages),
         **facts,

@@ -58,6 +58,8 @@ class BenchReport:
     left_out : list of dict
         Contestants and instances that could not take part: "what" and "why".
     records : list of InstanceRecord
+    command : str
+        The command that made the report, empty if none did.
     """
 
     date: str
@@ -68,6 +70,7 @@ class BenchReport:
     problems: list[Heading]
     left_out: list[dict[str, str]] = field(default_factory=list)
     records: list[InstanceRecord] = field(default_factory=list)
+    command: str = ""
 
     @property
     def faults(self) -> list[str]:
@@ -109,6 +112,7 @@ class BenchReport:
         return {
             "format": FORMAT,
             "date": self.date,
+            "command": self.command,
             "machine": self.machine,
             "versions": self.versions,
             "settings": self.settings,

@@ -97,6 +97,7 @@ def read_reports(files: Sequence[str | Path]) -> BenchReport:
         list(headings.values()),
         left_out,
         list(records.values()),
+        first.get("command", ""),
     )
 
 

@@ -16,7 +16,7 @@ from typing import TypeVar
 from preflow.errors import InvalidInputError, PreflowError
 from preflow.solving.dispatch import usable_cpus
 
-from .machine import describe_machine, package_versions
+from .machine import command, describe_machine, package_versions
 from .problem import Case, Contestant, Problem, SolverSettings
 from .problems import PROBLEMS, takes_threads
 from .profiles import require_matplotlib
@@ -164,6 +164,7 @@ def run_bench(
         baseline if baseline in present else next(iter(present), None),
         [_heading(problem, entrants[problem.name]) for problem in chosen],
         [{"what": name, "why": why} for name, why in absent.items()],
+        command=command(),
     )
     kept = _recorded(report, out) if resume else {}
     report.records += kept.values()

@@ -17,7 +17,7 @@ from preflow.errors import InvalidInputError
 
 from ..machine import describe_machine
 from ..problem import Table
-from ..records import read_record, write_record
+from ..records import read_record, write_rows
 
 #: A row of a record.
 Row = Mapping[str, str | int | float | bool]
@@ -129,7 +129,7 @@ class Record:
         self.rows.append(row)
         if self.path is not None:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            write_record(self.path, {"machine": self.machine, "small": self.small}, self.rows)
+            write_rows(self.path, self.rows, small=self.small)
 
     def show(self, table: Table, further: Sequence[str] = ()) -> None:
         """Print the table, further lines, and the steps that are left; write them beside the record."""

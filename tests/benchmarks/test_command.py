@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import doctest
+import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +15,7 @@ from click.testing import CliRunner, Result
 
 from benchmarks import __main__ as command
 from benchmarks import problem, profiles
+from benchmarks.report_files import RECORD, read_reports
 from benchmarks.run import BenchmarkFailedError
 from tests.support.paths import ROOT
 
@@ -77,3 +80,17 @@ def test_runs_from_the_root_of_the_repository() -> None:
     )
     assert done.stdout.startswith("Usage: python -m benchmarks ")
     assert "python -m benchmarks tiny" in done.stdout
+
+
+def test_records_have_the_command_and_the_commit(tmp_path: Path) -> None:
+    arguments = ["tiny", "--problem", "min_cut", *BRIEFLY, "--out"]
+    subprocess.run(
+        [sys.executable, "-m", "benchmarks", *arguments, tmp_path / "new"],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+    )
+    report = read_reports([tmp_path / "new" / RECORD])
+    assert report.command == f"python -m benchmarks {shlex.join(arguments)} new"
+    if (ROOT / ".git").exists():
+        assert re.fullmatch(r"[0-9a-f]{8,}\+?", report.versions["commit"])
