@@ -606,3 +606,24 @@ class TestExtremeCapacities:
                     <= (2.0**-18 if dtype == np.float32 else 2.0**-38) * terms
                 )
             batch.verify()
+
+
+@pytest.mark.parametrize("door", ["grid_cut", "grid_cut_batch", "regions"])
+def test_differences_past_float64_give_no_warning(door: str) -> None:
+    """A terminal capacity of -1e308 beside one of 1e308: their difference is no float."""
+    source = np.array([[1e-310, 0.0, 0.5], [0.5, -1e308, 0.05]])
+    sink = np.array([[0.25, 0.75, 2.0**53], [0.0, 1e308, 1e15]])
+    neighbor = np.array([[[0.25, 0.5, 1e32], [0.75, 0.5, 1e308]], [[1.25, 0.0, 0.125], [0.25, 1e7, 0.25]]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        if door == "grid_cut_batch":
+            result: Any = preflow.grid_cut_batch(source[None], sink[None], neighbor[None])
+        elif door == "regions":
+            result = preflow.distributed.grid_cut(source, sink, neighbor, regions=2)
+        else:
+            result = preflow.grid_cut(source, sink, neighbor)
+        result.verify()
+    labels = np.asarray(result.labels).reshape(2, 3)
+    assert result.status == "optimal"
+    assert not labels[1, 1]
+    assert np.ravel(result.value)[0] == -1e308

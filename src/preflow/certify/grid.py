@@ -202,7 +202,9 @@ def check_within_network(grid: IntegerGrid, network: GridNetwork) -> None:
         lesser = np.minimum(source, sink) if grid.reduced else np.zeros_like(source)
         constant.add(lesser)
         size.add(abs(lesser))
-        for given, solved in ((source - lesser, grid.source[here]), (sink - lesser, grid.sink[here])):
+        with np.errstate(over="ignore"):  # differences of the largest floats
+            left = source - lesser, sink - lesser
+        for given, solved in zip(left, (grid.source[here], grid.sink[here]), strict=True):
             _check(solved > _scaled(given, exponent), here, "the solved terminal capacity is more than given")
     taken = constant.amount
     if not abs(grid.constant_flow - taken) <= sum_slack(size.amount):
