@@ -9,7 +9,8 @@ import matplotlib as mpl
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 
-from benchmarks.tables import PAPERS, instances, seconds
+from benchmarks.tables.performance import PAPERS
+from benchmarks.tables.table import instances, seconds
 
 #: Charts of seconds: file, results file, problem, contestants with their labels and colours.
 CHARTS = {

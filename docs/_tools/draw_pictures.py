@@ -21,7 +21,7 @@ from matplotlib.ticker import NullLocator, ScalarFormatter
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 
-from benchmarks.tables import COMPARISONS, shares
+from benchmarks.tables.performance import COMPARISONS, shares
 
 HERE = Path(__file__).resolve().parents[1]
 PICTURES = HERE / "pictures"

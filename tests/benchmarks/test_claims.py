@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from statistics import geometric_mean, mean, median, stdev
+from statistics import geometric_mean, mean, median
 from typing import Any
 
-from benchmarks.records import InstanceRecord, Measurement, read_record
+from benchmarks.records import InstanceRecord, read_record
 from benchmarks.report_files import read_reports
-from benchmarks.reproduce import cihan, deveci, lupinska, wu_he_hong
+from benchmarks.reproduce import cihan, deveci, wu_he_hong
 from benchmarks.reproduce.activity import RECORDED
 from benchmarks.scaling import speed_ups
+from benchmarks.tables.reproducing import CODES, FAMILIES
 from tests.support.paths import ROOT
 
 RESULTS = ROOT / "benchmarks" / "results"
@@ -101,36 +102,6 @@ def seconds_of(record: InstanceRecord, method: str, part: str = "total") -> floa
     return measured.median(part) if measured is not None else None
 
 
-def test_cpu_async_and_the_gpu_to_the_end() -> None:
-    threads = read_reports([RESULTS / "2026-11-28-cpu-async-full-xeon.jsonl"]).records
-    gpus = {
-        each.name: each for each in read_reports([RESULTS / "2026-11-28-wu-he-hong-gpus-h200.jsonl"]).records
-    }
-    columns: dict[str, list[float | None]] = {}
-    for record in threads:
-        found = [seconds_of(record, f"multicore-lockfree-arg@{count}") for count in (1, 2, 4, 8, 16)]
-        on_gpu, colored, weighted = (
-            seconds_of(gpus[record.name], method)
-            for method in ("cuda-hybrid", "cuda-coloring", "cuda-coloring[weighted=True]")
-        )
-        found += [on_gpu, colored, weighted]
-        found += [
-            here and there and here / there for here in (on_gpu, colored) for there in (found[2], found[4])
-        ]
-        columns[record.name] = found
-    for line in PAGE.splitlines():
-        name, *cells = [cell.strip() for cell in line.strip("|").split("|")]
-        if name in columns and len(cells) == 12:
-            for text, value in zip(cells, columns.pop(name), strict=True):
-                if not text:
-                    assert value is None
-                    continue
-                assert value is not None
-                rounding = 0.5 * 10.0 ** -len(text.partition(".")[2])
-                assert abs(float(text) - value) <= 1.01 * rounding, (name, text, value)
-    assert not columns
-
-
 def test_speed_of_the_gpu_beside_four_threads() -> None:
     gpus = read_reports([RESULTS / "2026-11-28-wu-he-hong-gpus-h200.jsonl"]).records
     threads = {
@@ -203,38 +174,6 @@ def test_first_relabel_and_filter_of_deveci() -> None:
     assert "a second on {}, {} and {} graphs".format(*slow) in PAGE
 
 
-def test_shares_and_speed_ups_of_global_relabels() -> None:
-    files = (
-        "serial-epyc",
-        "volumes-epyc",
-        "serial-rmf-wide-xeon",
-        "families-threads-xeon",
-        "volumes-xeon",
-        "rest-xeon",
-    )
-    codes = {"serial-fifo": "F_PRF", "serial-highest-label-gap": "H_PRF"}
-    found: dict[str, dict[str, tuple[float, float]]] = {}
-    # Later files have the machine with less other work.
-    for name in files:
-        for record in read_reports([RESULTS / f"2026-11-28-cihan-{name}.jsonl"]).records:
-            for each in record.measurements:
-                method = each.contestant.removeprefix("preflow:")
-                spent = each.detail["global_relabel_seconds"], each.median("solve") or 0.0
-                found.setdefault(record.name.removesuffix(" seed 0"), {})[codes.get(method, method)] = spent
-    assert len(found) == len(cihan.TABLES)
-    for name, times in found.items():
-        shares = [
-            100 * times[code][0] / times[code][1] for code in ("F_PRF", "H_PRF", "HI_PR", "HI_PRO", "HI_PRW")
-        ]
-        faster = [
-            times[f"{form}@1"][0] / times[f"{form}@{threads}"][0]
-            for form in ("multicore-fifo", cihan.AS_PRINTED)
-            for threads in (8, 16)
-        ]
-        cells = [f"{share:.0f}" for share in shares] + [f"{ratio:.1f}" for ratio in faster]
-        assert f" {name} | {' | '.join(cells)} |" in PAGE
-
-
 def test_methods_of_deveci() -> None:
     graphs = {row["name"]: row for row in read_record(RESULTS / "2026-11-23-deveci28-full-h200.jsonl").rows}
     ours, first, fastest = "cuda-push-relabel", "serial-push-relabel", []
@@ -283,113 +222,25 @@ def of_day(*names: str) -> list[InstanceRecord]:
     return read_reports([RESULTS / f"2026-11-28-{name}.jsonl" for name in names]).records
 
 
-#: The codes of the thesis: the names of tables C and D, and the methods in records.
-CODES = {
-    "F_PRF": ("F_PRF", "serial-fifo"),
-    "H_PRF": ("H_PRF", "serial-highest-label-gap"),
-    "HI_PR": ("HI_PR",),
-    "HI_PRO": ("HI_PRO",),
-    "HI_PRW": ("HI_PRW",),
-}
-FAMILIES = [group for group, table in cihan.TABLES.items() if table.number.startswith("C")]
-COUNTED = {"pushes": 1000, "relabels": 1000, "global_relabels": 1}
-
-
-def cells_of(found: list[Mapping[str, Any]], published: cihan.Published) -> list[str]:
-    """Return means ± standard deviations of counts beside those of the thesis."""
-    return [
-        f"{mean([each[name] for each in found]) / unit:,.0f} ± "
-        f"{stdev([each[name] for each in found]) / unit:,.0f} ({getattr(published, name) / unit:,.0f})"
-        for name, unit in COUNTED.items()
-    ]
-
-
-def test_serial_codes_on_several_seeds() -> None:
-    records = [
-        *of_day("cihan-seeds-xeon64"),
-        *of_day("cihan-serial-rmf-wide-xeon", "cihan-rest-xeon", "cihan-serial-epyc"),
-    ]
-    for group in FAMILIES:
-        for code, names in CODES.items():
-            found = [
-                measured.detail
-                for record in records
-                for name in names
-                if record.name.startswith(group) and (measured := record.of(f"preflow:{name}"))
-            ]
-            assert len(found) == (2 if (code, group) == ("F_PRF", "rmf-wide 400x16") else 5)
-            cells = cells_of(found, cihan.TABLES[group].rows[code])
-            assert f"| {group} | {code} | {' | '.join(cells)} |" in PAGE
-
-
-def test_cihan_on_eight_threads_and_several_seeds() -> None:
-    records = of_day("cihan-8-threads-xeon64", "cihan-families-threads-xeon", "cihan-rest-xeon")
-    for group in FAMILIES:
-        for form, shown in (("multicore-fifo", "ours"), (cihan.AS_PRINTED, "as printed")):
-            found = [
-                measured.detail
-                for record in records
-                if record.name.startswith(group) and (measured := record.of(f"preflow:{form}@8"))
-            ]
-            assert len(found) == 3
-            cells = cells_of(found, cihan.TABLES[group].rows["Cihan"])
-            assert f"| {group} | {shown} | {' | '.join(cells)} |" in PAGE
-    (volume,) = [record for record in records if record.name == "babyface.n6c10-like"]
+def test_cihan_on_two_threads() -> None:
+    (volume,) = [each for each in of_day("cihan-8-threads-xeon64") if each.name == "babyface.n6c10-like"]
     on_two = seconds_of(volume, f"{cihan.AS_PRINTED}@2", "solve")
     assert f"as printed on two threads take {on_two:.1f} s" in PAGE
 
 
-def test_our_variants_of_the_serial_codes() -> None:
-    published = {
-        record.name: record
-        for record in of_day(
-            "cihan-rest-xeon", "cihan-serial-rmf-wide-xeon", "cihan-serial-epyc", "cihan-volumes-epyc"
-        )
-    }
-    for record in of_day("cihan-hi-xeon64"):
-        cells = []
-        for code in ("HI_PR", "HI_PRO", "HI_PRW"):
-            ours = record.of(f"preflow:serial-{code.lower().replace('_', '-')}")
-            theirs = published[record.name].of(f"preflow:{code}")
-            assert ours is not None
-            assert theirs is not None
-            pushes, relabels = (ours.detail[name] / theirs.detail[name] for name in ("pushes", "relabels"))
-            cells += [f"{ours.median('solve'):.1f}", f"{pushes:.2f}", f"{relabels:.2f}"]
-        assert f"| {record.name.removesuffix(' seed 0')} | {' | '.join(cells)} |" in PAGE
-
-
 def test_active_vertices_of_cihan() -> None:
-    names = f"serial-fifo[{RECORDED}]", f"multicore-fifo[{RECORDED}]@8"
-    for record in of_day("cihan-active-xeon64"):
-        vertices, cells = record.sizes["vertices"], []
-        found = [
-            measured.detail["active"] if (measured := record.of(f"preflow:{name}")) else None
-            for name in names
-        ]
-        for samples in found:
-            if samples is None:
-                cells += [""] * 3
-            else:
-                shares = max(samples) / vertices, mean(samples) / vertices
-                cells += [f"{max(samples):,}", *(f"{share:.1%}" for share in shares)]
-        row = f"| {record.name.removesuffix(' seed 0')} | {vertices:,} | {' | '.join(cells)} |"
-        assert row.replace("%", " %") in PAGE
-        if record.name.startswith("rlg-long"):
-            at_once = [vertices / mean(samples) for samples in found if samples]
-            assert (
-                "one of {:.0f} in the mean in F_PRF, and one of {:,.0f} on 8 threads".format(*at_once) in PAGE
-            )
+    (record,) = [each for each in of_day("cihan-active-xeon64") if each.name.startswith("rlg-long")]
+    at_once = []
+    for name in (f"serial-fifo[{RECORDED}]", f"multicore-fifo[{RECORDED}]@8"):
+        measured = record.of(f"preflow:{name}")
+        assert measured is not None
+        at_once.append(record.sizes["vertices"] / mean(measured.detail["active"]))
+    assert "one of {:.0f} in the mean in F_PRF, and one of {:,.0f} on 8 threads".format(*at_once) in PAGE
 
 
 def test_related_systems_of_cihan() -> None:
     records = of_day("cihan-related-xeon64")
     assert len(records) == len(cihan.TABLES)
-    for record in records:
-        cells = []
-        for name in cihan.RELATED_METHODS:
-            seconds = seconds_of(record, f"{name}@16", "solve")
-            cells.append("stopped" if seconds is None else f"{seconds:.3g}")
-        assert f"| {record.name.removesuffix(' seed 0')} | {' | '.join(cells)} |" in PAGE
     cihan_alone: dict[str, dict[str, float]] = {}
     gaps: dict[str, float | None] = {}
     for record in records:
@@ -413,30 +264,14 @@ def test_related_systems_of_cihan() -> None:
     assert f"on rlg-wide it takes {gaps['rlg-wide 32768x64 seed 0']:.0f} times as long" in PAGE
 
 
-def test_counts_of_deveci_at_full_size() -> None:
-    rows: dict[str, list[float]] = {"barriers": [], "edges read": [], "seconds": []}
+def test_fastest_methods_of_deveci() -> None:
     fastest = []
     for record in of_day("deveci-counts-full-h200"):
         found = [record.of(f"preflow:{name}") for name in deveci.COUNTED]
-        ours, phases, cpu = (each for each in found if each)
-        times = {each.contestant: each.median("search") or 0.0 for each in (ours, phases, cpu)}
+        times = {each.contestant: each.median("search") or 0.0 for each in found if each}
         fastest.append(min(times, key=times.__getitem__).removeprefix("preflow:"))
-        rows["barriers"].append(ours.detail["barriers"] / phases.detail["barriers"])
-        rows["edges read"].append(ours.detail["arc_scans"] / phases.detail["arc_scans"])
-        rows["seconds"].append(times[ours.contestant] / times[phases.contestant])
-    for name, ratios in rows.items():
-        cells = f"{min(ratios):.2f} | {geometric_mean(ratios):.2f} | {max(ratios):.2f}"
-        assert f"| {name} | {cells} |" in PAGE
     assert [fastest.count(name) for name in deveci.COUNTED] == [1, 26, 1]
     assert "G-HKDW is the fastest on 26 graphs" in PAGE
-
-
-def test_periods_of_deveci_at_full_size() -> None:
-    (table,) = deveci.sweep_table(of_day("deveci-periods-full-xeon64"))
-    for column, name in ((1, "edges read, over"), (2, "pushes, over"), (3, "seconds, over")):
-        assert f"| {name} k = 0.5 | {' | '.join(row[column] for row in table.rows)} |" in PAGE
-    fewest = " | ".join(row[4] for row in table.rows)
-    assert f"| graphs on which k reads the fewest edges | {fewest} |" in PAGE
 
 
 def test_steep_arcs_on_a_gpu() -> None:
@@ -456,42 +291,9 @@ def test_steep_arcs_on_a_gpu() -> None:
     assert f"and {min(pushes):.2f} to {max(pushes):.2f} of the pushes" in PAGE
 
 
-def milliseconds(record: InstanceRecord, method: str) -> str:
-    time = 1e3 * (seconds_of(record, method) or 0.0)
-    return f"{time:.3g}" if time < 999.5 else f"{time:,.0f}"
-
-
-def test_lockfree_assignment_on_a_gpu() -> None:
-    sizes: dict[str, list[Measurement]] = {}
-    for record in of_day("lupinska-lockfree-h200"):
-        sizes.setdefault(record.group, []).extend(record.measurements)
-    times = [mean([1e3 * (each.median("total") or 0) for each in runs]) for runs in sizes.values()]
-    assert f"| milliseconds | {' | '.join(f'{time:,.0f}' for time in times)} |" in PAGE
-    for name in ("pushes", "relabels"):
-        counts = [mean([each.detail[name] for each in runs]) for runs in sizes.values()]
-        assert f"| {name} | {' | '.join(f'{count:,.0f}' for count in counts)} |" in PAGE
-
-
-def test_updates_and_blocks_of_lupinska() -> None:
-    records = of_day("lupinska-updates-full-h200")
-    for method in lupinska.UPDATE_METHODS:
-        cells = []
-        for record in records:
-            measured = record.of(f"preflow:{method}")
-            assert measured is not None
-            cells.append(f"{measured.detail['pushes']:,} ({milliseconds(record, method)})")
-        assert f" | {' | '.join(cells)} |" in PAGE
-    for record in records[1:]:
-        times = " | ".join(milliseconds(record, method) for method in lupinska.BLOCK_METHODS)
-        assert f"| {record.group.split()[1]} rows, ms | {times} |" in PAGE
-
-
 def test_systems_of_lupinska_on_networks() -> None:
     pushes = []
     for record in of_day("lupinska-networks-h200"):
-        side = record.name.partition("x")[2].split()[0]
-        times = " | ".join(milliseconds(record, method) for method in lupinska.FLOW_METHODS)
-        assert f"| {side} | {times} |" in PAGE
         hybrid, ours = (record.of(f"preflow:{name}") for name in ("cuda-hybrid", "cuda-lockfree"))
         assert hybrid is not None
         assert ours is not None
@@ -653,30 +455,11 @@ MAX_FLOW = (ROOT / "docs" / "performance" / "max_flow.md").read_text("utf-8")
 
 
 def test_peak_memory_of_a_grid_as_a_network() -> None:
-    now, before = (
-        {(row["call"], row["arrays"]): row["peak_mb"] for row in read_record(path).rows}
-        for path in (RESULTS / f"2026-11-28-flow-memory-{name}.jsonl" for name in ("grids-epyc", "epyc"))
-    )
-    for call, shown in (
-        ("min_cut", "`min_cut`"),
-        ("max_flow without the flow", "`max_flow`, flow not read"),
-        ("max_flow", "`max_flow`, flow read"),
-        ("max_flow of arcs", "the same by `serial-boykov-kolmogorov`"),
-    ):
-        # The record from before has no method by name: auto was this method.
-        then = call.removesuffix(" of arcs")
-        four = [
-            peaks[name, arrays]["all"]
-            for peaks, name in ((now, call), (before, then))
-            for arrays in ("freed", "kept")
-        ]
-        assert f"| {shown} | {' | '.join(f'{peak:,}' for peak in four)} |" in MAX_FLOW
-    one = now["min_cut", "freed"]
+    rows = read_record(RESULTS / "2026-11-28-flow-memory-grids-epyc.jsonl").rows
+    (one,) = [row["peak_mb"] for row in rows if (row["call"], row["arrays"]) == ("min_cut", "freed")]
     assert one["all"] == one["network"]
-    assert (
-        f"the libraries ({one['start']}), the arrays of the caller ({one['arrays'] - one['start']})"
-        in MAX_FLOW
-    )
+    caller = one["arrays"] - one["start"]
+    assert f"the libraries ({one['start']}), the arrays of the caller ({caller})" in MAX_FLOW
 
 
 def test_maximum_flows_of_grids() -> None:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import tables
 from benchmarks.records import InstanceRecord, read_record
 from benchmarks.report import FORMAT
+from benchmarks.tables import pages as tables
 from tests.support.paths import ROOT
 
 pytestmark = pytest.mark.fast
@@ -25,7 +25,7 @@ def test_index_names_each_file_once() -> None:
 def pages() -> list[Path]:
     """The pages whose tables and figures have records, all but those of the notebook, and what makes them."""
     found = [page for page in (ROOT / "docs").rglob("*.md") if "notebook" not in page.parts]
-    return [*found, ROOT / "docs" / "_tools" / "charts.py", ROOT / "benchmarks" / "tables.py"]
+    return [*found, ROOT / "docs" / "_tools" / "charts.py", *(ROOT / "benchmarks" / "tables").glob("*.py")]
 
 
 def test_pages_name_each_record_and_no_other() -> None:

@@ -1,53 +1,14 @@
-"""Write the tables of README and docs from the records in ``benchmarks/results/``.
-
-    python -m benchmarks.tables
-
-A page has a table between two comments, ``<!-- table: NAME -->`` and ``<!-- end -->``; TABLES says what it
-shows. A test fails where a page has other rows than its records.
-"""
+"""The tables of the README and of the performance pages."""
 
 from __future__ import annotations
 
-import re
 import statistics
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from .records import TOTAL, InstanceRecord, Record, read_record
-
-ROOT = Path(__file__).resolve().parents[1]
-RESULTS = ROOT / "benchmarks" / "results"
-#: The pages with such tables.
-PAGES = (ROOT / "README.md", *sorted((ROOT / "docs" / "performance").glob("*.md")))
-
-BLOCK = re.compile(r"<!-- table: ([\w-]+) -->\n.*?<!-- end -->", re.DOTALL)
-
-
-class Table(NamedTuple):
-    """The head of a table and its rows. The first `words` columns are words, the others numbers."""
-
-    head: list[str]
-    rows: list[list[str]]
-    words: int = 1
-
-
-def read(name: str) -> Record:
-    """Return a record."""
-    return read_record(RESULTS / name)
-
-
-def instances(name: str, problem: str) -> list[InstanceRecord]:
-    """Return the instances of a problem in the record of a run."""
-    found = [InstanceRecord.from_dict(row) for row in read(name).rows]
-    return [record for record in found if record.problem == problem]
-
-
-def seconds(record: InstanceRecord, contestant: str, phase: str = TOTAL) -> float | None:
-    """Return the median seconds of a contestant, None where it took no part."""
-    measured = record.of(contestant)
-    return None if measured is None else measured.median(phase)
+from ..records import TOTAL
+from .table import Table, instances, number, ratio, read, seconds, times_as_fast
 
 
 def shares(name: str, problem: str, phase: str = TOTAL) -> list[float]:
@@ -59,21 +20,6 @@ def shares(name: str, problem: str, phase: str = TOTAL) -> list[float]:
         if (ours := times.get("preflow:auto")) and others:
             found.append(ours / min(others))
     return found
-
-
-def number(value: float | None) -> str:
-    """Return a number with three digits."""
-    return "" if value is None else f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
-
-
-def ratio(value: float | None) -> str:
-    """Return a ratio with two digits behind the point, in bold type."""
-    return "" if value is None else f"**{value:.2f}**"
-
-
-def times_as_fast(value: float | None) -> str:
-    """Return a ratio with three digits, in bold type."""
-    return "" if value is None else f"**{value:.3g}**"
 
 
 def plain(name: str) -> str:
@@ -458,7 +404,7 @@ AUTO = {"preflow:auto": "preflow, s"}
 PAPERS = "2026-11-27-papers-epyc.jsonl"
 FLOW_PEERS = AUTO | {"ortools": "OR-tools, s", "thinhpf": "thinhpf, s"}
 
-#: The tables by the names in the pages.
+#: The tables by their names in the pages.
 TABLES: Mapping[str, Callable[[], Table]] = MappingProxyType(
     {
         "speed": speed,
@@ -534,29 +480,3 @@ TABLES: Mapping[str, Callable[[], Table]] = MappingProxyType(
         "large-networks-gpu": lambda: networks_on_gpu("2026-11-28-min-cost-gpu-h200.jsonl"),
     }
 )
-
-
-def markdown(table: Table) -> str:
-    """Return a table in Markdown, numbers to the right."""
-    rules = ["---"] * table.words + ["---:"] * (len(table.head) - table.words)
-    return "".join(f"| {' | '.join(line)} |\n" for line in (table.head, rules, *table.rows))
-
-
-def filled(page: str) -> str:
-    """Return the text of a page with the tables of today's records."""
-    return BLOCK.sub(
-        lambda block: f"<!-- table: {block[1]} -->\n\n{markdown(TABLES[block[1]]())}\n<!-- end -->", page
-    )
-
-
-def main() -> None:
-    """Write all tables."""
-    for page in PAGES:
-        text = page.read_text("utf-8")
-        if (new := filled(text)) != text:
-            page.write_text(new, "utf-8")
-            print(f"wrote {page.relative_to(ROOT)}")
-
-
-if __name__ == "__main__":
-    main()
