@@ -33,18 +33,18 @@ from preflow.connectivity.pair_flows import flow_of_pair, values_of_pairs
 from preflow.connectivity.removal import SimpleArcs, split_network
 from preflow.graph import recognised_grid, residual
 from preflow.graph.undirected import EDGES_FOR_THREADS
-from preflow.gridcut import cuda_hybrid as grid_hybrid
 from preflow.gridcut import policy as grid_policy
 from preflow.kernels import kernel
 from preflow.kernels.bfs import distances_to_sink
 from preflow.kernels.kinds import KINDS, recorded
-from preflow.maxflow import cuda_hybrid
 from preflow.maxflow import policy as flow_policy
 from preflow.maxflow.contraction import arcs_of, without_cycles
-from preflow.maxflow.cuda_coloring import edge_coloring
 from preflow.maxflow.features import is_energy, sample_arcs
 from preflow.maxflow.levels import active_excess
 from preflow.maxflow.recover_flow import of_grid
+from preflow.papers.lupinska import cuda_hybrid as grid_hybrid
+from preflow.papers.wu_he_hong import cuda_hybrid
+from preflow.papers.wu_he_hong.cuda_coloring import edge_coloring
 from preflow.transportation.cuda_transport.spanning_tree import spanning_tree
 from preflow.transportation.forest import spanning_forest
 

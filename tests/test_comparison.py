@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import preflow
 from preflow.comparison import Comparison, Measured
 from preflow.errors import InfeasibleError, InvalidInputError
-from preflow.maxflow import serial_generic
+from preflow.papers.baselines import serial_generic
 from preflow.solving import outside
 
 pytestmark = pytest.mark.fast

@@ -15,7 +15,7 @@ import pytest
 import preflow
 from preflow import method_names, registry
 from preflow.cuda import runtime
-from preflow.solving import dispatch
+from preflow.solving import dispatch, outside
 
 pytestmark = pytest.mark.fast
 
@@ -38,6 +38,7 @@ LAYERS = [
     ["certify"],
     ["gridcut", "bipartite", "general_matching", "assignment", "mincost"],
     ["maxflow", "transportation"],
+    ["papers"],
     ["registry", "cuts"],
     ["comparison", "citations"],
     ["reductions", "connectivity"],
@@ -106,6 +107,24 @@ def test_a_folder_has_no_import_circles(folder: Path) -> None:
         assert leaves, f"these modules, or modules that they import, form a circle: {circle}"
         for path in leaves:
             del imports[path]
+
+
+def test_only_papers_import_papers() -> None:
+    others = [path for path in MODULES if top_level(path) != "papers"]
+    assert not [path for path in others if "papers" in imported_parts(path)]
+
+
+@pytest.mark.parametrize("problem", registry.METHODS)
+def test_auto_takes_no_method_of_papers(problem: str) -> None:
+    """No module in the folder of the problem has the name of such a method, but for the lists of names."""
+    methods = registry.METHODS[problem]
+    names = {method.name for method in methods if method.module.startswith("papers.")}
+    folder = PACKAGE / outside.folder_of(methods)
+    assert (folder / "policy.py").exists()
+    for path in set(folder.rglob("*.py")) - {folder / "methods.py"}:
+        constants = (node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Constant))
+        found = names & {node.value for node in constants if isinstance(node.value, str)}
+        assert not found, f"{path.relative_to(PACKAGE)} may choose {found}"
 
 
 def test_the_package_knows_nothing_of_the_benchmarks() -> None:

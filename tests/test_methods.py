@@ -1,10 +1,9 @@
 """The contract of :mod:`preflow.solving.protocol`, checked for every registered method.
 
-mypy compares the signatures with the protocols, in each problem's ``methods.py``. Here: that mypy sees every
-registered solver, that the parameters have the protocol's names, and what a solver on the CPU leaves behind,
-after a whole solve and after one that was stopped before it began. What solvers on a GPU leave is tested
-where the kernels run on CPU threads, in the tests
-of each problem's ``cuda_*`` methods.
+mypy compares the signatures with the protocols, in each problem's ``methods.py`` and each folder of papers.
+Here: that mypy sees every registered solver, that the parameters have the protocol's names, and what a solver
+on the CPU leaves behind, after a whole solve and after one that was stopped before it began. What solvers on
+a GPU leave is tested where the kernels run on CPU threads, in the tests of each problem's ``cuda_*`` methods.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ import numpy as np
 import pytest
 
 import preflow
-from preflow import BipartiteGraph, GridNetwork, registry
+from preflow import BipartiteGraph, GridNetwork, papers, registry
 from preflow.bipartite.match_arrays import empty_matching
 from preflow.bipartite.methods import INITIAL
 from preflow.certify.assignment import check_assignment
@@ -57,6 +56,8 @@ PACKAGES = {
     "min_cost_flow": ("mincost", protocol.MinCostSolver),
     "transport": ("transportation", protocol.TransportSolver),
 }
+#: The folders of papers, which list their solvers for mypy by the folder of their problem.
+PAPERS = [f"papers.{path.parent.name}" for path in Path(papers.__file__).parent.glob("*/__init__.py")]
 METHODS = [
     pytest.param(problem, method, id=f"{problem}-{method.name}")
     for problem in PACKAGES
@@ -110,9 +111,9 @@ def check_signature(function: Any, expected: Any) -> None:
         assert parameter.annotation not in (inspect.Parameter.empty, "Any"), parameter
 
 
-def solvers_that_mypy_checks(package: str) -> dict[str, set[str]]:
-    """Return the functions that the tuples of a package's ``methods.py`` list, as module.function."""
-    path = Path(inspect.getfile(import_module(f"preflow.{package}.methods")))
+def solvers_that_mypy_checks(module: str) -> dict[str, set[str]]:
+    """Return the functions that the tuples of a module list, as module.function."""
+    path = Path(inspect.getfile(import_module(f"preflow.{module}")))
     found: dict[str, set[str]] = {}
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.AnnAssign) and isinstance(node.value, ast.Tuple):
@@ -132,17 +133,22 @@ def test_solvers_have_the_signature_of_the_protocol(problem: str, method: Method
 @pytest.mark.parametrize("problem", PACKAGES)
 def test_mypy_sees_every_solver(problem: str) -> None:
     package = PACKAGES[problem][0]
-    checked = solvers_that_mypy_checks(package)
-    for memory, start in (("host", "HOST_"), ("device", "DEVICE_")):
-        lists = [each for name, each in checked.items() if name.startswith(start) and "SOLVERS" in name]
+    places = [(f"{package}.methods", package, "")]
+    places += [(folder, folder, f"{package.upper()}_") for folder in PAPERS]
+    for memory in ("host", "device"):
+        found = {
+            f"{folder}.{solver}"
+            for module, folder, prefix in places
+            for name, solvers in solvers_that_mypy_checks(module).items()
+            if name.startswith(f"{prefix}{memory.upper()}_") and "SOLVERS" in name
+            for solver in solvers
+        }
         records = [method for method in preflow.methods(problem) if method.memory == memory]
-        expected = {method.module.removeprefix(f"{package}.") + ".solve" for method in records}
+        expected = {f"{method.module}.solve" for method in records}
         if memory == "host":
             streaming = [method for method in preflow.methods(problem) if method.streams]
-            expected |= {
-                f"{method.module.removeprefix(f'{package}.')}.solve_streamed" for method in streaming
-            }
-        assert set().union(*lists) == expected
+            expected |= {f"{method.module}.solve_streamed" for method in streaming}
+        assert found == expected
 
 
 @pytest.mark.parametrize("device", ["cpu", "cuda"])
@@ -152,7 +158,7 @@ def test_mypy_sees_every_initial_matching(device: str) -> None:
         check_signature(heuristic.start, protocol.InitialMatching)
     name = "HOST_HEURISTICS" if device == "cpu" else "DEVICE_HEURISTICS"
     expected = {heuristic.module.removeprefix("bipartite.initial.") + ".start" for heuristic in records}
-    assert solvers_that_mypy_checks("bipartite")[name] == expected
+    assert solvers_that_mypy_checks("bipartite.methods")[name] == expected
 
 
 def exact_heights(net: ResidualArrays) -> Any:

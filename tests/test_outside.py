@@ -21,7 +21,7 @@ from preflow.assignment import serial_shortest_path
 from preflow.bipartite import serial_hopcroft_karp
 from preflow.cli import app
 from preflow.errors import InvalidInputError, SolverError
-from preflow.maxflow import serial_generic
+from preflow.papers.baselines import serial_generic
 from preflow.solving import outside
 
 pytestmark = pytest.mark.fast
@@ -191,7 +191,7 @@ def test_bad_arguments(arguments: Any, message: str) -> None:
 def test_entry_points(tmp_path: Path) -> None:
     (tmp_path / "toy_solver.py").write_text(
         "import preflow\n"
-        "from preflow.maxflow.serial_generic import GenericOptions, solve\n"
+        "from preflow.papers.baselines.serial_generic import GenericOptions, solve\n"
         "def register():\n"
         "    preflow.register_method('max_flow', 'from-a-package', solve, options=GenericOptions)\n"
     )

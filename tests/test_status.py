@@ -10,10 +10,9 @@ import pytest
 import preflow
 from preflow.assignment import serial_shortest_path
 from preflow.assignment.solution import STOPPED
-from preflow.bipartite import serial_hkdw
 from preflow.errors import SolverError
-from preflow.gridcut import serial_boykov_kolmogorov
 from preflow.maxflow import serial_fifo
+from preflow.papers.baselines import serial_boykov_kolmogorov, serial_hkdw
 
 pytestmark = pytest.mark.fast
 

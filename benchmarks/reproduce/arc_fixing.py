@@ -22,7 +22,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from preflow.arrays import Array
-from preflow.assignment import multicore_lockfree as lockfree
 from preflow.assignment.lockfree_scaling import (
     epsilons,
     fix_arcs,
@@ -34,6 +33,7 @@ from preflow.assignment.lockfree_scaling import (
 from preflow.generators.costs import uniform_integer_costs
 from preflow.graph.costs import SparseCosts
 from preflow.kernels.constants import ONE, TWO, ZERO
+from preflow.papers.lupinska import multicore_lockfree as lockfree
 from preflow.solving.run import Control
 
 from ..problem import Table

@@ -15,8 +15,8 @@ import numpy as np
 from preflow.errors import UnsuitableMethodError
 from preflow.generators import family
 from preflow.graph.residual import build_residual
-from preflow.maxflow.cuda_coloring import color_periods
-from preflow.maxflow.cuda_coloring.edge_coloring import color_edges
+from preflow.papers.wu_he_hong.cuda_coloring import color_periods
+from preflow.papers.wu_he_hong.cuda_coloring.edge_coloring import color_edges
 
 from ..problem import Table
 from .means import Mean

@@ -126,8 +126,8 @@ def register_method(
     Examples
     --------
     >>> import preflow
-    >>> from preflow.maxflow.serial_generic import GenericOptions, solve
-    >>> more = {"options": GenericOptions, "paper": "Goldberg and Tarjan 1988"}
+    >>> from preflow.maxflow.serial_dinic import DinicOptions, solve
+    >>> more = {"options": DinicOptions, "paper": "Dinic 1970"}
     >>> method = preflow.register_method("max_flow", "my-method", solve, **more)
     >>> preflow.max_flow(([0], [1], [3]), 0, 1, method="my-method").value
     3

@@ -9,7 +9,6 @@ from typing import NamedTuple
 import numpy as np
 
 from preflow.assignment import multicore_auction as auction
-from preflow.assignment import multicore_lockfree as lockfree
 from preflow.assignment.lockfree_scaling import (
     Arcs,
     Flow,
@@ -20,6 +19,7 @@ from preflow.assignment.lockfree_scaling import (
 )
 from preflow.assignment.search_state import Lists, State, make_state
 from preflow.kernels import atomics
+from preflow.papers.lupinska import multicore_lockfree as lockfree
 from preflow.parallel import inboxes
 from preflow.solving.run import COUNTER_ROW
 from tests.support.exploration import (

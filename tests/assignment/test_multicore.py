@@ -12,7 +12,7 @@ import scipy.sparse
 from scipy.optimize import linear_sum_assignment
 
 import preflow
-from preflow.assignment import cuda_lockfree, lockfree_scaling, multicore_lockfree, serial_shortest_path
+from preflow.assignment import cuda_lockfree, lockfree_scaling, serial_shortest_path
 from preflow.assignment.lockfree_scaling import (
     COLUMN,
     NOWHERE,
@@ -28,6 +28,7 @@ from preflow.cuda import runtime
 from preflow.errors import InfeasibleError, InvalidInputError, SolverError, UnsuitableMethodError
 from preflow.generators import COST_FAMILIES
 from preflow.graph.cost_input import as_costs
+from preflow.papers.lupinska import multicore_lockfree
 from preflow.parallel.delays import make_delays
 from preflow.solving import call
 from preflow.solving.dispatch import find_method

@@ -11,17 +11,14 @@ import scipy.sparse
 from hypothesis import example, given, settings
 
 import preflow
-from preflow.bipartite import (
-    cuda_multi_source_bfs,
-    cuda_push_relabel,
-    policy,
-)
+from preflow.bipartite import cuda_multi_source_bfs, policy
 from preflow.bipartite.initial import cheap, proposals
 from preflow.bipartite.match_arrays import empty_matching
 from preflow.bipartite.methods import METHODS
 from preflow.cuda import launches, runtime
 from preflow.errors import DeviceMemoryError, InvalidInputError, SolverError
 from preflow.generators import bipartite_family
+from preflow.papers.deveci import cuda_push_relabel
 from preflow.solving.dispatch import find_method
 from preflow.solving.run import Control
 from tests.support.cuda_on_cpu.device import CpuDevice

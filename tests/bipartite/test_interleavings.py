@@ -11,17 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from preflow.bipartite import (
-    disjoint_searches,
-    packed_columns,
-    packed_search,
-    serial_push_relabel,
-)
-from preflow.bipartite import multicore_disjoint_bfs as disjoint_bfs
 from preflow.bipartite import multicore_multi_source_bfs as multi_source_bfs
-from preflow.bipartite import multicore_pothen_fan as pothen_fan
 from preflow.bipartite import multicore_push_relabel as push_relabel
-from preflow.bipartite.disjoint_searches import Disjoint
+from preflow.bipartite import packed_columns, packed_search, serial_push_relabel
 from preflow.bipartite.initial import cheap as initial_cheap
 from preflow.bipartite.match_arrays import Matching
 from preflow.bipartite.multicore_push_relabel import labels, last_rows, pushes
@@ -29,6 +21,10 @@ from preflow.bipartite.multicore_push_relabel.last_rows import OPEN, Search, Tre
 from preflow.bipartite.packed_columns import Packed
 from preflow.graph.bipartite import Adjacency
 from preflow.kernels import atomics
+from preflow.papers.baselines import disjoint_searches
+from preflow.papers.baselines import multicore_disjoint_bfs as disjoint_bfs
+from preflow.papers.baselines import multicore_pothen_fan as pothen_fan
+from preflow.papers.baselines.disjoint_searches import Disjoint
 from preflow.parallel import rounds, worklist
 from preflow.parallel.rounds import Round, Rounds
 from preflow.parallel.transpose import make_transposing

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from preflow.bipartite import serial_hopcroft_karp as hopcroft_karp
-from preflow.bipartite import serial_pothen_fan as pothen_fan
 from preflow.bipartite.match_arrays import check_sides, empty_matching
 from preflow.graph.bipartite import BipartiteGraph
+from preflow.papers.baselines import serial_pothen_fan as pothen_fan
 from preflow.solving.run import Control
 from tests.support.exploration import Cases, Mutants, Runner, edit, exploration_tests, serve
 from tests.support.scheduler import Outcome, Violation

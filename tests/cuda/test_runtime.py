@@ -132,7 +132,7 @@ def test_slow_compilations_are_said(
     cupy = fake_cupy()
     cupy.RawModule = lambda **_: SimpleNamespace(get_function=get_function)
     monkeypatch.setitem(sys.modules, "cupy", cupy)
-    path = Path(preflow.__file__).parent / "maxflow" / "cuda_lockfree.cu"
+    path = Path(preflow.__file__).parent / "gridcut" / "cuda_lockfree.cu"
     for kernel, patience in (("quick", 20.0), ("slow", 0.001)):
         monkeypatch.setattr(runtime, "LONGEST_CACHE_HIT", patience)
         runtime._function.__wrapped__(path, kernel, (), False, 0)

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 import preflow
 from preflow import BipartiteGraph
-from preflow.bipartite import cuda_push_relabel
 from preflow.certify.matching import check_matching
 from preflow.cuda import launches, runtime
 from preflow.errors import DeviceMemoryError, InvalidInputError, VerificationError
 from preflow.graph.bipartite import Adjacency, DeviceBipartiteGraph
+from preflow.papers.deveci import cuda_push_relabel
 from tests.support.cuda_on_cpu.arrays import OnGpu, most_taken
 from tests.support.cuda_on_cpu.device import CpuDevice
 from tests.support.oracles import largest_matching

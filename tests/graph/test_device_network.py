@@ -32,10 +32,11 @@ from preflow.graph.device import build as device_build
 from preflow.graph.device.build import DeviceResidualNetwork, build_on_device, bytes_needed
 from preflow.graph.network import DeviceFlowNetwork
 from preflow.graph.residual import build_residual
-from preflow.maxflow import cuda_hybrid, cuda_push_relabel, serial_fifo
+from preflow.maxflow import cuda_push_relabel, serial_fifo
 from preflow.maxflow.methods import METHODS
 from preflow.maxflow.recover_flow import arc_flows
 from preflow.maxflow.recover_flow.on_gpu import flow_of_arcs
+from preflow.papers.wu_he_hong import cuda_hybrid
 from preflow.solving.dispatch import find_method
 from tests.support.cuda_on_cpu.arrays import OnGpu, most_taken
 from tests.support.cuda_on_cpu.device import CpuDevice

@@ -16,13 +16,20 @@ from preflow.cuda.runtime import WATCH_WORDS
 from preflow.errors import InvalidInputError, NotOptimalError, SolverError
 from preflow.graph.grid import GridNetwork
 from preflow.graph.integer_grid import integer_grid
-from preflow.gridcut import cuda_blocking, direction_major
-from preflow.gridcut.cuda_blocking import ROUNDS, Arguments, BlockingOptions, make_tiling, push_and_relabel
-from preflow.gridcut.cuda_hybrid import UNREACHED, HostGrid, cancel_steep_arcs, exact_heights
+from preflow.gridcut import direction_major
 from preflow.gridcut.cuda_lockfree import COUNTS, Steps, take_steps
 from preflow.gridcut.direction_major import Search, make_search, make_state, search_at_rest
 from preflow.gridcut.methods import METHODS
 from preflow.gridcut.solution import GridSolution
+from preflow.papers.baselines import cuda_blocking
+from preflow.papers.baselines.cuda_blocking import (
+    ROUNDS,
+    Arguments,
+    BlockingOptions,
+    make_tiling,
+    push_and_relabel,
+)
+from preflow.papers.lupinska.cuda_hybrid import UNREACHED, HostGrid, cancel_steep_arcs, exact_heights
 from preflow.solving.dispatch import find_method
 from preflow.solving.run import Control
 from preflow.stats import ARC_SCANS, PUSHES, RELABELS

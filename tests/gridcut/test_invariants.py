@@ -10,8 +10,8 @@ import pytest
 
 from preflow import GridNetwork
 from preflow.graph.integer_grid import integer_grid
-from preflow.gridcut import serial_boykov_kolmogorov as bk
 from preflow.gridcut.pixel_major import GridState, grid_state, interior
+from preflow.papers.baselines import serial_boykov_kolmogorov as bk
 from preflow.solving.run import Control
 from tests.support.exploration import Cases, Mutants, Runner, edit, exploration_tests, serve
 from tests.support.scheduler import Outcome, Violation

@@ -18,10 +18,10 @@ from preflow.generators.traps import opposite_sides
 from preflow.graph.integer_grid import integer_grid
 from preflow.gridcut import incremental_search as ibfs
 from preflow.gridcut import pixel_major as states
-from preflow.gridcut import serial_boykov_kolmogorov as bk
 from preflow.gridcut import serial_incremental_bfs as serial
 from preflow.gridcut.pixel_major import grid_state, interior
 from preflow.gridcut.solution import initial_state
+from preflow.papers.baselines import serial_boykov_kolmogorov as bk
 from preflow.solving.run import Control
 from tests.support.oracles import edmonds_karp
 

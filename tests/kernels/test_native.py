@@ -254,5 +254,17 @@ def test_warm_up_compiles_what_the_library_lacks(tmp_path: Path, monkeypatch: py
 
 
 @needs_library
+def test_warm_up_takes_the_methods_of_papers_with_their_problem(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = "preflow.papers.baselines.serial_pothen_fan"
+    kinds = tmp_path / "kinds.txt"
+    kinds.write_text(f"{module}:run_phases 1Ci\n", encoding="utf-8")
+    monkeypatch.setattr("preflow.kernels.kinds.KINDS", kinds)
+    assert list(warm_up.lacking(("bipartite_matching",))) == [module]
+    assert not warm_up.lacking(("max_flow", "grid_cut"))
+
+
+@needs_library
 def test_the_library_has_every_kind_of_the_list() -> None:
     assert not warm_up.lacking(())

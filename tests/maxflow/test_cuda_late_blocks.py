@@ -16,7 +16,7 @@ import pytest
 import preflow
 from preflow.cuda import runtime
 from preflow.generators import FAMILIES
-from preflow.maxflow import cuda_coloring
+from preflow.papers.wu_he_hong import cuda_coloring
 from tests.support.cuda_on_cpu.device import CpuDevice
 
 pytestmark = pytest.mark.slow

@@ -12,19 +12,14 @@ import pytest
 
 from preflow.generators import FAMILIES
 from preflow.graph.residual import ResidualArrays, build_residual
-from preflow.maxflow import (
-    levels,
-    multicore_discharge,
-    multicore_fifo,
-    multicore_highest_label_gap,
-    multicore_paths,
-)
+from preflow.maxflow import levels, multicore_paths
 from preflow.maxflow import serial_boykov_kolmogorov as bk
 from preflow.maxflow import serial_fifo as fifo
 from preflow.maxflow import serial_highest_label as highest
 from preflow.maxflow import serial_incremental_bfs as ibfs
 from preflow.maxflow import serial_pseudoflow as pseudoflow
 from preflow.maxflow.invariants import check_exact, check_preflow
+from preflow.papers.cihan import multicore_discharge, multicore_fifo, multicore_highest_label_gap
 from preflow.solving.run import Control
 from tests.support.exploration import Cases, Mutants, Runner, edit, exploration_tests, mutate, serve
 from tests.support.scheduler import Outcome, Violation

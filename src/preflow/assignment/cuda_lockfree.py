@@ -1,8 +1,8 @@
 """Lock-free cost scaling on a GPU, one thread per vertex.
 
 Łupińska (2011), section 5.5: Algorithm 5.4 in the refine of Algorithm 5.2, with alpha 10. Definitions are in
-:mod:`.lockfree_scaling`; :mod:`.multicore_lockfree` has the steps of vertices and the invariants that make
-every interleaving of them safe.
+:mod:`.lockfree_scaling`; ``papers/lupinska/multicore_lockfree.py`` has the steps of vertices and the
+invariants that make every interleaving of them safe.
 
 ::
 
@@ -217,7 +217,7 @@ def solve(
     Notes
     -----
     O(n**2 e min(log(n C), e log n)) operations for n columns, e arcs and integer costs up to C. Memory on the
-    device: 12 bytes per arc. Floats are handled as in :func:`.multicore_lockfree.solve`.
+    device: 12 bytes per arc. Floats are handled as in ``papers/lupinska/multicore_lockfree.py``.
     """
 
     def run(scaled: Scaled) -> Flow | None:

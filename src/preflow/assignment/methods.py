@@ -19,7 +19,6 @@ if TYPE_CHECKING:
         cuda_lockfree,
         cuda_shortest_path,
         multicore_auction,
-        multicore_lockfree,
         multicore_shortest_path,
         policy,
         serial_cost_scaling,
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
     HOST_SOLVERS: tuple[HostSolver, ...] = (
         cuda_lockfree.solve,
         multicore_auction.solve,
-        multicore_lockfree.solve,
         multicore_shortest_path.solve,
         serial_cost_scaling.solve,
     )
@@ -84,7 +82,7 @@ METHODS = (
     ),
     Method(
         "multicore-lockfree",
-        "assignment.multicore_lockfree",
+        "papers.lupinska.multicore_lockfree",
         "LockFreeOptions",
         "cost scaling by lock-free pushes and relabels",
         "Łupińska 2011, Algorithm 5.4",

@@ -17,18 +17,12 @@ if TYPE_CHECKING:
     from ..graph.bipartite import BipartiteGraph, DeviceBipartiteGraph
     from ..solving.protocol import Chooser, GpuPolicy, InitialMatching, MatchingSolver
     from . import (
-        cuda_hopcroft_karp,
         cuda_multi_source_bfs,
-        cuda_push_relabel,
-        multicore_disjoint_bfs,
         multicore_multi_source_bfs,
-        multicore_pothen_fan,
         multicore_push_relabel,
         policy,
-        serial_hkdw,
         serial_hopcroft_karp,
         serial_hybrid,
-        serial_pothen_fan,
         serial_push_relabel,
     )
     from .initial import cheap, karp_sipser, min_degree, proposals, sinkhorn_knopp
@@ -37,21 +31,13 @@ if TYPE_CHECKING:
     HostSolver = MatchingSolver[BipartiteGraph, Matching]
     DeviceSolver = MatchingSolver[DeviceBipartiteGraph, Matching]
     HOST_SOLVERS: tuple[HostSolver, ...] = (
-        multicore_disjoint_bfs.solve,
         multicore_multi_source_bfs.solve,
-        multicore_pothen_fan.solve,
         multicore_push_relabel.solve,
-        serial_hkdw.solve,
         serial_hopcroft_karp.solve,
         serial_hybrid.solve,
-        serial_pothen_fan.solve,
         serial_push_relabel.solve,
     )
-    DEVICE_SOLVERS: tuple[DeviceSolver, ...] = (
-        cuda_hopcroft_karp.solve,
-        cuda_multi_source_bfs.solve,
-        cuda_push_relabel.solve,
-    )
+    DEVICE_SOLVERS: tuple[DeviceSolver, ...] = (cuda_multi_source_bfs.solve,)
     HOST_HEURISTICS: tuple[InitialMatching[BipartiteGraph, Matching], ...] = (
         cheap.start,
         karp_sipser.start,
@@ -85,7 +71,7 @@ METHODS = (
     ),
     Method(
         "serial-hkdw",
-        "bipartite.serial_hkdw",
+        "papers.baselines.serial_hkdw",
         "HkdwOptions",
         "Hopcroft and Karp with a second set of searches, of any length, in each phase",
         "Duff and Wiberg 1988",
@@ -100,7 +86,7 @@ METHODS = (
     ),
     Method(
         "serial-pothen-fan",
-        "bipartite.serial_pothen_fan",
+        "papers.baselines.serial_pothen_fan",
         "PothenFanOptions",
         "phases of depth-first searches with lookahead and fairness",
         f"Pothen and Fan 1990; {DUFF_KAYA_UCAR}",
@@ -108,7 +94,7 @@ METHODS = (
     ),
     Method(
         "multicore-pothen-fan",
-        "bipartite.multicore_pothen_fan",
+        "papers.baselines.multicore_pothen_fan",
         "PothenFanOptions",
         "phases of disjoint depth-first searches with lookahead and fairness",
         AZAD_2012,
@@ -117,7 +103,7 @@ METHODS = (
     ),
     Method(
         "multicore-disjoint-bfs",
-        "bipartite.multicore_disjoint_bfs",
+        "papers.baselines.multicore_disjoint_bfs",
         "DisjointBfsOptions",
         "phases of disjoint breadth-first searches, each from one free row",
         AZAD_2012,
@@ -142,7 +128,7 @@ METHODS = (
     ),
     Method(
         "cuda-push-relabel",
-        "bipartite.cuda_push_relabel",
+        "papers.deveci.cuda_push_relabel",
         "PushRelabelOptions",
         "all active columns push at once, without atomic operations; global relabels on the GPU",
         "Deveci, Kaya, Uçar and Çatalyürek 2013",
@@ -151,7 +137,7 @@ METHODS = (
     ),
     Method(
         "cuda-hopcroft-karp",
-        "bipartite.cuda_hopcroft_karp",
+        "papers.deveci.cuda_hopcroft_karp",
         "HopcroftKarpOptions",
         "phases of shortest augmenting paths, all walked at once",
         "Deveci, Kaya, Uçar and Çatalyürek, Euro-Par 2013",
@@ -160,7 +146,7 @@ METHODS = (
     ),
     Method(
         "cuda-hkdw",
-        "bipartite.cuda_hopcroft_karp",
+        "papers.deveci.cuda_hopcroft_karp",
         "HopcroftKarpOptions",
         "the same with paths of any length in each phase",
         "Deveci, Kaya, Uçar and Çatalyürek, Euro-Par 2013",

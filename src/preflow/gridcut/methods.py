@@ -13,14 +13,11 @@ if TYPE_CHECKING:
     from ..graph.integer_grid import IntegerGrid
     from ..solving.protocol import Chooser, GpuPolicy, GridSolver
     from . import (
-        cuda_blocking,
-        cuda_hybrid,
         cuda_lockfree,
         cuda_tiled,
         multicore_lockfree,
         multicore_merging,
         policy,
-        serial_boykov_kolmogorov,
         serial_incremental_bfs,
     )
     from .solution import GridFlow, GridSolution
@@ -30,12 +27,9 @@ if TYPE_CHECKING:
         cuda_tiled.solve_streamed,
         multicore_lockfree.solve,
         multicore_merging.solve,
-        serial_boykov_kolmogorov.solve,
         serial_incremental_bfs.solve,
     )
     DEVICE_SOLVERS: tuple[Solver, ...] = (
-        cuda_blocking.solve,
-        cuda_hybrid.solve,
         cuda_lockfree.solve,
         cuda_tiled.solve,
     )
@@ -56,7 +50,7 @@ METHODS = (
     ),
     Method(
         "serial-boykov-kolmogorov",
-        "gridcut.serial_boykov_kolmogorov",
+        "papers.baselines.serial_boykov_kolmogorov",
         "BoykovKolmogorovOptions",
         "trees from source and sink that grow in any order; paths need not be shortest",
         "Boykov and Kolmogorov 2004",
@@ -89,7 +83,7 @@ METHODS = (
     ),
     Method(
         "cuda-hybrid",
-        "gridcut.cuda_hybrid",
+        "papers.lupinska.cuda_hybrid",
         "GridHybridOptions",
         "one thread per pixel pushes to the lowest neighbour on the GPU; global and gap relabels on the CPU",
         "He and Hong 2010; Łupińska, sections 4.5 and 4.6",
@@ -101,7 +95,7 @@ METHODS = (
     ),
     Method(
         "cuda-blocking",
-        "gridcut.cuda_blocking",
+        "papers.baselines.cuda_blocking",
         "BlockingOptions",
         "phases of pushes and relabels with heights in shared memory, as in CudaCuts, but exact",
         "Vineet and Narayanan 2008; Łupińska, section 4.3",

@@ -95,7 +95,7 @@ def warm_up(*problems: str, progress: bool = True) -> int:
 def lacking(problems: tuple[str, ...]) -> Work:
     """Return the kernels that the solvers of problems, or of all, call and that the library lacks."""
     packages = {PACKAGES[problem] for problem in problems or PACKAGES}
-    files = sources_of(*(file for package in packages for file in (PACKAGE / package).rglob("*.py")))
+    files = sources_of(*(file for package in packages for file in _files_of(package)))
     work: Work = {}
     for name, kind, _ in recorded():
         module, _, attribute = name.partition(":")
@@ -105,6 +105,14 @@ def lacking(problems: tuple[str, ...]) -> Work:
             if kind.encode() not in getattr(kernel, "functions", {}):
                 work.setdefault(module, []).append(f"{name} {kind}")
     return work
+
+
+def _files_of(package: str) -> Iterator[Path]:
+    """Yield the files of a problem's package, and those of its methods that lie elsewhere."""
+    yield from (PACKAGE / package).rglob("*.py")
+    for method in import_module(f"preflow.{package}.methods").METHODS:
+        path = PACKAGE.joinpath(*method.module.split("."))
+        yield path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
 
 
 def compiled(work: Work) -> Iterator[str]:

@@ -16,22 +16,12 @@ if TYPE_CHECKING:
     from ..graph.residual import ResidualArrays
     from ..solving.protocol import Chooser, FlowSolver, GpuPolicy
     from . import (
-        cuda_coloring,
-        cuda_hybrid,
-        cuda_lockfree,
         cuda_push_relabel,
-        multicore_anderson_setubal,
-        multicore_fifo,
-        multicore_highest_label_gap,
-        multicore_lockfree,
         multicore_paths,
-        multicore_synchronous,
         policy,
-        serial_augmenting_paths,
         serial_boykov_kolmogorov,
         serial_dinic,
         serial_fifo,
-        serial_generic,
         serial_highest_label,
         serial_incremental_bfs,
         serial_pseudoflow,
@@ -40,20 +30,10 @@ if TYPE_CHECKING:
     HostSolver = FlowSolver[ResidualArrays, Array]
     DeviceSolver = FlowSolver[DeviceNetwork, Any]
     HOST_SOLVERS: tuple[HostSolver, ...] = (
-        cuda_coloring.solve,
-        cuda_hybrid.solve,
-        cuda_lockfree.solve,
-        multicore_anderson_setubal.solve,
-        multicore_fifo.solve,
-        multicore_highest_label_gap.solve,
-        multicore_lockfree.solve,
         multicore_paths.solve,
-        multicore_synchronous.solve,
-        serial_augmenting_paths.solve,
         serial_boykov_kolmogorov.solve,
         serial_dinic.solve,
         serial_fifo.solve,
-        serial_generic.solve,
         serial_highest_label.solve,
         serial_incremental_bfs.solve,
         serial_pseudoflow.solve,
@@ -72,7 +52,7 @@ WU_HE_HONG = "Wu, He and Hong 2011, chapter 5"
 METHODS = (
     Method(
         "serial-generic",
-        "maxflow.serial_generic",
+        "papers.baselines.serial_generic",
         "GenericOptions",
         "the textbook method: any active vertex, no heuristics",
         "Goldberg and Tarjan 1988; Cihan 2010, figure 2.3",
@@ -97,7 +77,7 @@ METHODS = (
     ),
     Method(
         "multicore-fifo",
-        "maxflow.multicore_fifo",
+        "papers.cihan.multicore_fifo",
         "MulticoreFifoOptions",
         "serial-fifo with a queue for each thread, donated work, a parallel global relabel",
         "Cihan 2010, chapter 4",
@@ -106,7 +86,7 @@ METHODS = (
     ),
     Method(
         "multicore-anderson-setubal",
-        "maxflow.multicore_anderson_setubal",
+        "papers.baselines.multicore_anderson_setubal",
         "AndersonSetubalOptions",
         "a shared queue, vertex locks, a global relabel by all threads while they push",
         "Anderson and Setubal 1992; Cihan 2010, chapter 3",
@@ -132,7 +112,7 @@ METHODS = (
     ),
     Method(
         "multicore-highest-label-gap",
-        "maxflow.multicore_highest_label_gap",
+        "papers.cihan.multicore_highest_label_gap",
         "MulticoreHighestLabelOptions",
         "every thread takes the highest of its vertices, gaps by atomic counts, a parallel global relabel",
         "Bader and Sachdeva 2005; Cihan 2010, chapter 6",
@@ -197,14 +177,14 @@ METHODS = (
     ),
     Method(
         "serial-edmonds-karp",
-        "maxflow.serial_augmenting_paths",
+        "papers.baselines.serial_augmenting_paths",
         "AugmentingPathsOptions",
         "shortest augmenting paths, one breadth-first search each",
         "Edmonds and Karp 1972",
     ),
     Method(
         "serial-capacity-scaling",
-        "maxflow.serial_augmenting_paths",
+        "papers.baselines.serial_augmenting_paths",
         "AugmentingPathsOptions",
         "serial-edmonds-karp on arcs of large capacity first",
         "Edmonds and Karp 1972",
@@ -212,7 +192,7 @@ METHODS = (
     ),
     Method(
         "multicore-synchronous",
-        "maxflow.multicore_synchronous",
+        "papers.baselines.multicore_synchronous",
         "SynchronousOptions",
         "rounds against frozen labels; one thread alone while few vertices are active",
         "Goldberg and Tarjan 1988; Baumstark, Blelloch and Shun 2015",
@@ -221,7 +201,7 @@ METHODS = (
     ),
     Method(
         "multicore-lockfree",
-        "maxflow.multicore_lockfree",
+        "papers.wu_he_hong.multicore_lockfree",
         "LockFreeOptions",
         "push to the lowest neighbour without locks; periodic global relabels",
         "Hong 2008; Łupińska, section 4.4",
@@ -230,7 +210,7 @@ METHODS = (
     ),
     Method(
         "multicore-lockfree-arg",
-        "maxflow.multicore_lockfree",
+        "papers.wu_he_hong.multicore_lockfree",
         "LockFreeOptions",
         "multicore-lockfree with global relabels while others push",
         "Hong and He 2011; Łupińska, section 4.5; Wu, He and Hong 2011, section 5.4",
@@ -257,7 +237,7 @@ METHODS = (
     ),
     Method(
         "cuda-coloring",
-        "maxflow.cuda_coloring",
+        "papers.wu_he_hong.cuda_coloring",
         "ColoringOptions",
         "arcs of one colour push at once without atomics, a global relabel on the CPU; low degrees only",
         f"{WU_HE_HONG}, algorithm 3",
@@ -267,7 +247,7 @@ METHODS = (
     ),
     Method(
         "cuda-lockfree",
-        "maxflow.cuda_lockfree",
+        "papers.wu_he_hong.cuda_lockfree",
         "CudaLockFreeOptions",
         "one thread a vertex pushes to the lowest neighbour; global relabels on the GPU, also concurrent",
         "Hong and He 2011; Łupińska, section 4.5",
@@ -276,7 +256,7 @@ METHODS = (
     ),
     Method(
         "cuda-hybrid",
-        "maxflow.cuda_hybrid",
+        "papers.wu_he_hong.cuda_hybrid",
         "HybridOptions",
         "one thread a vertex pushes to the lowest neighbour on the GPU; the CPU relabels globally",
         "Wu, He and Hong 2011, algorithms 1, 2 and 4; Łupińska, algorithm 4.8",

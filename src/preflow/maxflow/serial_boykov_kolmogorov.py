@@ -1,7 +1,7 @@
 """The augmenting-path method of Boykov and Kolmogorov, on one thread.
 
 Boykov and Kolmogorov, "An Experimental Comparison of Min-Cut/Max-Flow Algorithms for Energy Minimization in
-Vision", IEEE PAMI 26 (2004). ``gridcut/serial_boykov_kolmogorov.py`` is the same method on grids.
+Vision", IEEE PAMI 26 (2004). ``papers/baselines/serial_boykov_kolmogorov.py`` is the same method on grids.
 
 One tree grows from the source and one from the sink; where they meet, flow is pushed along the path. Paths
 need not be shortest, so no bound on their number is independent of the capacities.

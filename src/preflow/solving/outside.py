@@ -55,8 +55,9 @@ class OutsideMethod(Method):
 
 
 def folder_of(methods: Sequence[Method]) -> str:
-    """Return the folder of a problem's own methods."""
-    return methods[0].module.partition(".")[0]
+    """Return the folder of a problem: some of its own methods lie there, others in papers/."""
+    folders = (method.module.partition(".")[0] for method in methods)
+    return next(folder for folder in folders if folder != "papers")
 
 
 def outside_methods(methods: Sequence[Method]) -> tuple[OutsideMethod, ...]:

@@ -44,7 +44,7 @@ can be stopped, and ends with a search at rest. Terminals are not vertices. Smal
 pairs, see paired_capacities.py, unless the network is dense.
 
 The loop that launches the kernel until it has finished, :func:`push_until_done`, is not shared with the
-other GPU solvers of this folder: cuda_coloring and cuda_hybrid search on the CPU between two launches, and
+GPU solvers of papers/wu_he_hong: cuda_coloring and cuda_hybrid search on the CPU between two launches, and
 cuda_lockfree launches two kernels side by side.
 """
 

@@ -1,0 +1,187 @@
+"""Disjoint breadth-first searches on many cores: P-DBFS.
+
+Azad, Halappanavar, Rajamanickam, Boman, Khan and Pothen, "Multithreaded algorithms for maximum matching in
+bipartite graphs", IPDPS 2012. :mod:`.disjoint_searches` has the definitions and the invariants that keep the
+searches apart.
+
+A search grows one alternating tree from one free row, breadth-first, until it takes a free column.
+
+Departure: a clean search that fails closes its columns and drops its root.
+
+Pseudo-code, of each thread::
+
+    list the free rows as roots
+    while there are roots:
+        while the thread can take a root:
+            queue = [root]
+            for each row r of the queue, for each column c next to r that can be claimed:
+                parent of c = r
+                if c is free: augment along the parents; end the search
+                queue the row that c is matched with
+            if it failed: close its columns if it was clean, else keep the root for the next phase
+        barrier; if no search of the phase augmented: the matching is maximum
+
+The loop over phases is the same as in :mod:`.multicore_pothen_fan`, but for the search that it calls. They
+are two copies because a kernel of the compiled library cannot take a function as an argument.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...arrays import Array, Indices
+from ...bipartite.match_arrays import Matching
+from ...graph.bipartite import Adjacency, BipartiteGraph
+from ...kernels.constants import ONE, ZERO
+from ...kernels.kernel import kernel
+from ...parallel.delays import delay
+from ...parallel.rounds import append_item, should_stop, start_round, take_items
+from ...parallel.thread_pool import run_solver
+from ...solving.run import Control
+from ...stats import ARC_SCANS
+from .disjoint_searches import (
+    Disjoint,
+    Search,
+    claim,
+    close,
+    end_phase,
+    is_foreign,
+    list_roots,
+    make_disjoint,
+    numbers_before,
+)
+
+
+@dataclass(frozen=True)
+class DisjointBfsOptions:
+    """Disjoint breadth-first search has no options."""
+
+
+@kernel
+def augment(
+    matching: Matching, state: Disjoint, parent: Indices, thread: np.uint64, root: np.uint64, c: np.uint64
+) -> None:
+    """Augment along the path from `root` to the free column `c`."""
+    while True:
+        r = np.uint64(parent[c])
+        previous = np.uint64(matching.row_match[r])
+        matching.row_match[r] = c
+        delay(state.rounds.delays, thread)
+        matching.column_match[c] = r
+        if r == root:
+            return
+        c = previous
+
+
+@kernel
+def augment_from(
+    rows: Adjacency,
+    matching: Matching,
+    state: Disjoint,
+    parent: Indices,
+    queue: Indices,
+    search: Search,
+) -> tuple[bool, bool]:
+    """Search an augmenting path from the root of a search and augment along it.
+
+    Returns
+    -------
+    found, clean
+        `clean` says of a search that failed that it met no foreign column.
+    """
+    num_rows = np.uint64(len(matching.row_match))
+    thread, root = search.thread, search.root
+    clean = True
+    queue[thread, ZERO] = root
+    begin, size, scans = ZERO, ONE, ZERO
+    while begin < size:
+        if should_stop(state.rounds):
+            return False, False
+        r = np.uint64(queue[thread, begin])
+        begin += ONE
+        e, end = np.uint64(rows.first[r]), np.uint64(rows.first[r + ONE])
+        scans -= e
+        while e < end:
+            c = np.uint64(rows.neighbour[e])
+            e += ONE
+            # Take the column, and augment if it is free.
+            if claim(state, c, search):
+                parent[c] = r
+                delay(state.rounds.delays, thread)
+                mate = np.uint64(matching.column_match[c])
+                if mate >= num_rows:
+                    augment(matching, state, parent, thread, root, c)
+                    state.rounds.counts[thread, ARC_SCANS] += scans + e
+                    return True, False
+                queue[thread, size] = mate
+                size += ONE
+            elif is_foreign(state, c, search):
+                clean = False
+        scans += e
+    state.rounds.counts[thread, ARC_SCANS] += scans
+    # A clean search that failed: close its columns.
+    while clean and size > ONE:
+        size -= ONE
+        close(state, np.uint64(matching.row_match[queue[thread, size]]))
+    return False, clean
+
+
+@kernel
+def run_phases(
+    rows: Adjacency, matching: Matching, state: Disjoint, parent: Indices, queue: Indices, thread: np.uint64
+) -> bool:
+    """Match free rows until the matching is maximum, one thread's share; False if stopped before."""
+    num_rows = np.uint64(len(matching.row_match))
+    go_on, size = list_roots(rows, matching, state, thread)
+    phase, before, base = ONE, ZERO, ZERO
+    while go_on and size > ZERO:
+        before = numbers_before(state, thread, before, size)
+        current = start_round(state.rounds, thread, phase, num_rows - base)
+        waiting, augmented = ZERO, ZERO
+        # Search from the roots that this thread takes.
+        k, end = take_items(state.rounds, current, size)
+        while k < end and not should_stop(state.rounds):
+            root = np.uint64(state.roots[base + k])
+            k += ONE
+            search = Search(thread, root, before + k, before)
+            found, clean = augment_from(rows, matching, state, parent, queue, search)
+            if found:
+                augmented += ONE
+            elif not clean:
+                waiting = append_item(state.rounds, current, state.roots, waiting, root)
+            if k == end:
+                k, end = take_items(state.rounds, current, size)
+        # End the phase.
+        before += size
+        base = current.base
+        go_on, size = end_phase(state, current, waiting, augmented)
+        phase += ONE
+    return go_on
+
+
+def solve(graph: BipartiteGraph, matching: Matching, options: DisjointBfsOptions, control: Control) -> bool:
+    """Make a matching maximum, in place, on ``control.threads`` threads.
+
+    Returns
+    -------
+    bool
+        Whether it is; False where the solve was asked to stop.
+
+    Notes
+    -----
+    O(n m) work. Memory of two indices a row and two a column, and of an index for each row of the largest
+    tree of each thread: room for all rows is reserved, but pages that are not used take no memory.
+    """
+    state = make_disjoint(graph, control)
+    dtype = state.roots.dtype
+    parent: Array = np.empty(graph.num_columns, dtype=dtype)
+    queue: Array = np.empty((control.threads, min(graph.shape) + 1), dtype=dtype)
+    finished = [False] * control.threads
+
+    def share(thread: int) -> None:
+        finished[thread] = run_phases(graph.rows, matching, state, parent, queue, np.uint64(thread))
+
+    run_solver(share, control, state.rounds.barrier)
+    return all(finished)

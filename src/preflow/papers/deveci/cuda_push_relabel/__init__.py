@@ -1,0 +1,248 @@
+"""G-PR: push-relabel for bipartite matching on a GPU, without atomic operations on the matching.
+
+Deveci, Kaya, Uçar and Çatalyürek, "A push-relabel-based maximum cardinality bipartite matching algorithm on
+GPUs" (2013), Algorithms 3 to 9.
+
+Definitions. Here columns are active and push to rows. A column is *active* unless it has its row or has been
+given up. In a *round* every active column pushes to its lowest row, all at once. Where two push to one row,
+the last write wins; the other column finds out in the next round. The three forms of the paper:
+
+- G-PR-First reads all columns in every round (``active_list=False``);
+- G-PR-NoShr keeps a list of active columns (``shrink=False``);
+- G-PR-Shr also shortens that list after global relabels.
+
+Invariants:
+
+- A column is matched if its row names it as its column; a column whose row names another one is active,
+  whatever it stores.
+- Labels only rise between global relabels. They may be too high, since threads write them at the same time.
+  So "no column is active" proves nothing until a global relabel has confirmed it.
+
+Departures:
+
+- The printed tests are corrected: a column is active unless it has its row or has been given up; a refused
+  push leaves its column on the list; an adaptive interval is at least one round.
+- Everything is one cooperative kernel with barriers where the paper has kernels, so a round costs no launch.
+- Columns that the last global relabel cannot reach are not listed. When no column is active, the matching is
+  repaired, and another global relabel either proves it maximum or finds the columns that go on: giving up a
+  column is not undone otherwise.
+
+Concurrent relabels (``relabel="concurrent"``) are the paper's future work (section V): some blocks search
+while the others push. The search uses a copy of the matching as it was when the search began. When it is
+over, labels are raised to what it found, except for rows that were pushed to since. Such labels are hints:
+other rows may have come nearer, some columns are given up too early, and the global relabel at the end lets
+those go on. Labels only rise until then, so this end comes. Where the pushes since the last relabel have
+matched no more columns, relabels do not run concurrently.
+
+Pseudo-code, of the kernel::
+
+    repeat:
+        global relabel: breadth-first from all free rows
+        list the active columns with a path; if there are none and the matching was repaired: it is maximum
+        rounds, until no column is active or a relabel is due:
+            list: columns whose push was overwritten are active again
+            push every listed column to its lowest row, and raise both labels
+        if no column is active: repair (columns forget rows that name another column)
+
+This solver has its own loop over launches, unlike the two other matchers: where the solve is to stop, the
+kernel must repair the matching before it ends.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....arrays import AnyArray, ArrayModule
+from ....bipartite.device_launches import ROUND, count_free, require_room
+from ....bipartite.match_arrays import Matching
+from ....cuda.launches import PHASE, launches
+from ....errors import InvalidInputError
+from ....graph.bipartite import DeviceBipartiteGraph
+from ....solving.options import check_choice, check_flag, check_positive_number
+from ....solving.run import Control
+from ....stats import ARC_SCANS, AUGMENTATIONS, BARRIERS, GLOBAL_RELABELS, PHASES, PUSHES
+
+SOURCE = Path(__file__).with_name("push_relabel_matching.cu")
+#: Words of the kernel's state, of its counters and of its barriers, and the positions of some words of the
+#: state.
+STATE_WORDS, COUNTER_WORDS, ARRIVAL_WORDS = 22, 14 * 32, 3 * 32
+NEXT_RELABEL = 4
+PROVES, RELABELS, FREE, GOES_CONCURRENT, TAKEN_OVER = 7, 10, 12, 13, 16
+#: Values of the state's phase.
+RESUME, DONE = 2, 8
+#: Shorter lists are not shortened.
+LEAST_TO_SHRINK = 512
+#: A concurrent relabel gets one in SEARCH_SHARE multiprocessors, the pushes get the others.
+SEARCH_SHARE = 8
+#: Bytes on the device besides the graph and the matching: per edge, row and column.
+BYTES = 0, 4, 20
+#: Additional bytes per row and column for concurrent relabels.
+CONCURRENT_BYTES = 8
+
+
+@dataclass(frozen=True)
+class PushRelabelOptions:
+    """Options of push-relabel on a GPU.
+
+    Attributes
+    ----------
+    active_list : bool
+        Keep a list of active columns; otherwise read all of them in every round (G-PR-First).
+    shrink : bool
+        Shorten the list after global relabels; otherwise it keeps its first length (G-PR-NoShr).
+    global_relabel : ("adaptive", k) or ("fixed", k)
+        The number of rounds until the next global relabel: k times the levels of the last one, or k.
+    relabel : {"synchronous", "concurrent"}
+        Pushes wait for global relabels, or some blocks relabel while others push.
+    initial_relabel : bool
+        Start with a global relabel; otherwise with the label 0 on all rows and 1 on all columns. The first
+        global relabel is then due after k rounds if `global_relabel` is fixed, after one round otherwise,
+        because an adaptive interval needs the levels of a relabel.
+    """
+
+    active_list: bool = True
+    shrink: bool = True
+    global_relabel: tuple[str, float] = ("adaptive", 0.7)
+    relabel: Literal["synchronous", "concurrent"] = "synchronous"
+    initial_relabel: bool = True
+
+    def __post_init__(self) -> None:
+        for name in ("active_list", "shrink", "initial_relabel"):
+            check_flag(name, getattr(self, name))
+        check_choice("relabel", self.relabel, ("synchronous", "concurrent"))
+        given = self.global_relabel
+        if not isinstance(given, tuple | list) or len(given) != 2 or given[0] not in ("adaptive", "fixed"):
+            raise InvalidInputError(
+                f"option global_relabel must be ('adaptive', k) or ('fixed', k), got {given!r}"
+            )
+        check_positive_number("global_relabel", given[1])
+
+
+class Side(NamedTuple):
+    """The struct ``Sides`` of state.cuh: the vertices of one side."""
+
+    first: AnyArray
+    neighbour: AnyArray
+    mate: AnyArray
+    label: AnyArray
+    size: int
+
+    def apart(self, xp: ArrayModule) -> Side:
+        """Return the side with separate arrays for matching and labels, not filled."""
+        return self._replace(mate=xp.empty_like(self.mate), label=xp.empty_like(self.label))
+
+
+class Arguments(NamedTuple):
+    """The struct ``Arguments`` of state.cuh."""
+
+    rows: Side
+    columns: Side
+    searched_rows: Side
+    searched_columns: Side
+    current: AnyArray
+    previous: AnyArray
+    shortened: AnyArray
+    stamp: AnyArray
+    arrivals: AnyArray
+    counters: AnyArray
+    state: AnyArray
+    counts: AnyArray
+    has_lists: bool
+    shrinks: bool
+    least_to_shrink: int
+    is_adaptive: bool
+    thousandths: int
+    interval: int
+    search_blocks: int
+    stops: AnyArray
+    stop: AnyArray
+
+
+def solve(
+    graph: DeviceBipartiteGraph, matching: Matching, options: PushRelabelOptions, control: Control
+) -> bool:
+    """Make a matching maximum, in place; it is where the graph is.
+
+    Returns
+    -------
+    bool
+        Whether it is; False where the solve was asked to stop.
+
+    Raises
+    ------
+    DeviceMemoryError
+        It does not fit the GPU; nothing has been allocated yet.
+
+    Notes
+    -----
+    O((rows + columns) m) operations; on the device, besides the graph and the matching, 4 bytes a row and 20
+    a column, with concurrent relabels 12 and 28.
+    """
+    device, xp = graph.device, graph.xp
+    is_concurrent = options.relabel == "concurrent" and device.num_multiprocessors > 1
+    more = CONCURRENT_BYTES if is_concurrent else 0
+    size = (BYTES[0], BYTES[1] + more, BYTES[2] + more)
+    require_room(device, graph, size, both_sides=True)
+    rows, columns = (
+        Side(*adjacency, mate, xp.empty_like(mate), len(mate))
+        for adjacency, mate in zip((graph.rows, graph.columns), matching, strict=True)
+    )
+    kind, amount = options.global_relabel
+    interval = max(1, round(amount))
+    state = _first_state(columns.size, is_concurrent)
+    if not options.initial_relabel:
+        rows.label[:] = 0
+        columns.label[:] = 1
+        state[PHASE] = RESUME
+        state[[PROVES, NEXT_RELABEL]] = 0, 1 if kind == "adaptive" else interval
+    current, previous, shortened = (xp.empty(max(1, columns.size), dtype=np.uint32) for _ in range(3))
+    arguments = Arguments(
+        rows,
+        columns,
+        rows.apart(xp) if is_concurrent else rows,
+        columns.apart(xp) if is_concurrent else columns,
+        current,
+        previous,
+        shortened,
+        xp.full(columns.size, 2**32 - 1, dtype=np.uint32),
+        xp.zeros(ARRIVAL_WORDS, dtype=np.uint32),
+        xp.zeros(COUNTER_WORDS, dtype=np.uint32),
+        xp.asarray(state),
+        xp.zeros(2, dtype=np.uint64),
+        options.active_list,
+        options.active_list and options.shrink,
+        LEAST_TO_SHRINK,
+        kind == "adaptive",
+        round(1000 * amount),
+        interval,
+        max(1, device.num_multiprocessors // SEARCH_SHARE) if is_concurrent else 0,
+        xp.full(1, control.stopped, dtype=np.uint32),
+        device.stop_word(control),
+    )
+    free_at_first = count_free(matching.column_match, rows.size)
+    control.excess[:] = free_at_first
+    for state in launches(device, SOURCE, "push_relabel_matching_slice", arguments, DONE):
+        control.counts[[PUSHES, ARC_SCANS]] = device.to_host(arguments.counts)
+        control.counts[[PHASES, GLOBAL_RELABELS]] = state[RELABELS]
+        control.counts[BARRIERS] = state[ROUND]
+        if control.stopped and state[PHASE] != DONE:
+            arguments.stops[0] = 1
+    if is_concurrent:
+        control.remarks.append(
+            f"{state[TAKEN_OVER]:,} of {state[RELABELS]:,} global relabels ran concurrently with pushes"
+        )
+    control.excess[0] = count_free(matching.column_match, rows.size)
+    control.counts[AUGMENTATIONS] = free_at_first - int(control.excess[0])
+    return not device.to_host(arguments.stops)[0]
+
+
+def _first_state(num_columns: int, is_concurrent: bool) -> NDArray[np.uint64]:
+    state = np.zeros(STATE_WORDS, dtype=np.uint64)
+    state[[PROVES, GOES_CONCURRENT]] = 1, is_concurrent
+    state[FREE] = num_columns + 1
+    return state

@@ -1,0 +1,210 @@
+"""Push-relabel over precoloured arcs on a GPU: gpu-color of Wu, He and Hong.
+
+Wu, He and Hong, "Efficient CUDA Algorithms for the Maximum Network Flow Problem", GPU Computing Gems Jade
+Edition (2011), chapter 5, Algorithm 3, with global relabels on the CPU as in its Algorithm 1.
+
+Definitions
+-----------
+- The arcs of a vertex have different *colours*; an arc and its reverse have the same (edge_coloring.py).
+- In a *cycle* every active vertex makes a *choice*: an arc to a lower neighbour, or a relabel. Then the
+  colours push one after the other, and last the vertices without a lower neighbour are relabelled.
+
+Invariants
+----------
+- Two pushes at the same time never touch the same number, so no push needs an atomic operation.
+- Heights do not change while vertices choose and push, so no arc ever becomes steep.
+
+Pseudo-code
+-----------
+::
+
+    colour the arcs on the CPU                                       color_edges
+    repeat:
+        search exact heights on the CPU
+        if no active vertex can reach the sink: stop
+        on the GPU, for `cycles` cycles:                             run_cycles, coloring.cu
+            each active vertex pushes to the sink, then chooses
+            for each colour that was chosen: push; barrier
+            relabel
+        bring capacities and excess to the CPU
+
+Where the print is wrong: a lower neighbour is one with height(u) > height(v), not any neighbour. The colour
+is that of the chosen arc. An inactive vertex is idle, a third state beside push and relabel, and does not
+push what it chose before.
+
+Departures: terminals are not vertices. So a vertex pushes to the sink first, over an arc that only it
+touches, and the hubs that kept the paper from colouring level graphs are gone. Barriers are inside one
+cooperative kernel, not between launches. A colour that no vertex has chosen is skipped without a barrier,
+and a thread looks only at the choices of its own vertices. As no arc becomes steep, heights are not brought
+to the CPU and arcs are not cancelled there, as Algorithm 4 does.
+
+Section 5.5 suggests iterations in proportion to the size of a colour and gives no details. With
+``weighted`` a colour takes part in every k-th cycle, where k is the size of the largest colour divided by
+its own size. A vertex chooses among the arcs whose colours take part and otherwise waits. It is relabelled
+only if it has no lower neighbour at all, so labels stay valid; and since every colour's turn comes again,
+also across global relabels, no vertex waits for ever.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter_ns
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....arrays import AnyArray, Array
+from ....cuda import runtime
+from ....errors import SolverError
+from ....graph.device.residual import DeviceNetwork, from_device, to_device
+from ....graph.residual import ResidualArrays
+from ....kernels.bfs import distances_to_sink
+from ....kernels.constants import ZERO
+from ....maxflow.levels import active_excess
+from ....solving.options import check_flag, check_positive_integer
+from ....solving.run import Control
+from ....stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, RELABELS
+from .edge_coloring import color_edges
+
+SOURCE = Path(__file__).with_name("coloring.cu")
+#: Greatest number of barriers of one launch, if a cycle has fewer: some 50 ms.
+BARRIERS_A_LAUNCH = 20_000
+#: Longest period of a colour in cycles: small colours should not keep excess waiting.
+LONGEST_PERIOD = 16
+#: More global relabels than any network needs.
+MOST_SEARCHES = 10_000_000
+#: Words of the kernel's state.
+CYCLE, HAS_ACTIVE, STATE_WORDS = 0, 1, 3
+
+
+@dataclass(frozen=True)
+class ColoringOptions:
+    """Options of push-relabel over precoloured arcs.
+
+    Attributes
+    ----------
+    cycles : int
+        Cycles between two global relabels, the paper's KERNEL_CYCLES, for which it gives no number. The
+        default is an estimate: with six colours they take about as long as a global relabel of a million
+        vertices.
+    weighted : bool
+        Let a colour take part in cycles in proportion to its size (section 5.5).
+    """
+
+    cycles: int = 2000
+    weighted: bool = False
+
+    def __post_init__(self) -> None:
+        check_positive_integer("cycles", self.cycles)
+        check_flag("weighted", self.weighted)
+
+
+class Arguments(NamedTuple):
+    """``Arguments`` in the ``.cu`` file."""
+
+    net: DeviceNetwork
+    height: AnyArray
+    color: AnyArray
+    period: AnyArray
+    num_colors: int
+    choices: AnyArray
+    wanted: AnyArray
+    arrivals: AnyArray
+    state: AnyArray
+    counts: AnyArray
+    cycles: int
+    stop: AnyArray
+
+
+def color_periods(sizes: NDArray[np.int64], weighted: bool) -> NDArray[np.uint32]:
+    """Return the period of each colour: it takes part in every k-th cycle."""
+    if not weighted:
+        return np.ones(len(sizes), dtype=np.uint32)
+    periods: NDArray[np.int64] = np.minimum(sizes.max(initial=0) // sizes, LONGEST_PERIOD)
+    return periods.astype(np.uint32)
+
+
+def run_cycles(
+    device: runtime.Device, arguments: Arguments, cycles: int, most_a_launch: int, control: Control
+) -> None:
+    """Push and relabel for `cycles` cycles, or until no vertex is active or `control.stop` is raised."""
+    while cycles > 0 and not control.stopped:
+        launched = min(cycles, most_a_launch)
+        arguments.arrivals[:] = 0
+        device.launch(
+            SOURCE,
+            "coloring_slice",
+            device.num_multiprocessors,
+            device.block_threads,
+            arguments._replace(cycles=launched),
+            cooperative=True,
+        )
+        cycles -= launched
+        has_active = device.to_host(arguments.state)[HAS_ACTIVE]
+        control.counts[[PUSHES, RELABELS, ARC_SCANS]] = device.to_host(arguments.counts)
+        if not has_active:
+            return
+
+
+def solve(net: ResidualArrays, options: ColoringOptions, control: Control) -> Array:
+    """Run the first stage on the GPU, in place, with global relabels on the CPU.
+
+    Returns
+    -------
+    height : ndarray, shape (n,)
+        Exact residual distances to the sink; ``n + 1`` where the sink cannot be reached.
+
+    Raises
+    ------
+    InvalidInputError
+        The maximum degree is too large for a colouring.
+    SolverError
+        More than MOST_SEARCHES global relabels: a bug.
+
+    Notes
+    -----
+    O(n^2 m) operations; on the device 18 bytes an arc and 32 a vertex.
+    """
+    device = runtime.find_device()
+    began = perf_counter_ns()
+    coloring = color_edges(net)
+    num_colors = len(coloring.sizes)
+    seconds = 1e-9 * (perf_counter_ns() - began)
+    control.remarks.append(f"arcs in {num_colors} colours, which took {seconds:.2g} s of the solve")
+    on_device = to_device(device, net)
+    xp, n = device.xp, len(net.excess)
+    height = np.full(n, n + 1, dtype=np.uint32)
+    order = np.empty(n, dtype=np.uint32)
+    arguments = Arguments(
+        on_device,
+        xp.empty(n, dtype=np.uint32),
+        xp.asarray(coloring.color.astype(np.uint16, copy=False)),
+        xp.asarray(color_periods(coloring.sizes, options.weighted)),
+        num_colors,
+        xp.empty(n, dtype=np.uint64),
+        xp.zeros(num_colors + 1, dtype=np.uint32),
+        xp.zeros(2, dtype=np.uint32),
+        xp.zeros(STATE_WORDS, dtype=np.uint64),
+        xp.zeros(3, dtype=np.uint64),
+        0,
+        device.stop_word(control),
+    )
+    most_a_launch = max(1, BARRIERS_A_LAUNCH // (num_colors + 2))
+    control.excess[:] = net.excess.sum(dtype=np.float64)
+    reached = ZERO
+    began = perf_counter_ns()
+    for _ in range(MOST_SEARCHES):
+        reached, _ = distances_to_sink(net, height, order, reached, ZERO, ZERO, False)
+        control.excess[0] = active_excess(order, reached, net.excess)
+        arguments.height[:] = xp.asarray(height)
+        control.counts[GLOBAL_RELABELS] += np.uint64(1)
+        control.counts[RELABEL_NANOSECONDS] += np.uint64(perf_counter_ns() - began)
+        if control.stopped or control.excess[0] == 0:
+            return height
+        run_cycles(device, arguments, options.cycles, most_a_launch, control)
+        began = perf_counter_ns()
+        from_device(device, on_device, net)
+    cycle = int(device.to_host(arguments.state)[CYCLE])
+    raise SolverError(f"cuda-coloring gave up after {MOST_SEARCHES:,} searches and {cycle:,} cycles")
