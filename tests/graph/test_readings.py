@@ -266,3 +266,24 @@ def test_lists_of_integers_past_int64() -> None:
     assert network.capacity.tolist() == [2**63 - 1, LARGE]
     with pytest.raises(InvalidInputError, match="does not fit int64"):
         preflow.CostNetwork.from_arrays([0, 0], [1, 1], cost=[2**63, -1])
+
+
+@pytest.mark.filterwarnings("error")
+def test_lists_of_numbers_of_16_bits() -> None:
+    """Their dtype does not hold the limits that numbers are compared with."""
+    half = np.float16(0.5)
+    two = [half, half]
+    answers = [
+        preflow.max_flow(([0, 1], [1, 2], two), 0, 2).value,
+        preflow.min_cost_flow(([0], [1], [2], [half]), [1, -1]).cost,
+        preflow.transport([[half]], [1], [1]).cost,
+        preflow.linear_assignment([[half]]).cost,
+        preflow.linear_assignment([[2 * half]], unmatched_cost=([half / 2], [half / 2])).cost,
+        preflow.matching([(0, 1, half)]).weight,
+        preflow.global_min_cut(([0], [1], [half])).value,
+        preflow.parametric_max_flow(([0, 1], [1, 2], two), [half, 0], 0, 2).value(0),
+        preflow.grid_cut([two], [[0, half]], [[two], [two]]).value,
+        preflow.reductions.select_projects([half], []).profit,
+        preflow.vision.alpha_expansion([[two], [[2 * half, 0]]], [[0, half], [half, 0]]).energy * 0.5,
+    ]
+    assert answers == [0.5] * len(answers)

@@ -527,7 +527,8 @@ def as_array(values: ArrayLike, name: str) -> Array:
     try:
         array = np.asarray(values)
         if array.dtype.kind == "f" and isinstance(values, list | tuple):
-            large = np.isfinite(array) & (np.abs(array) >= EXACT_FLOAT)
+            # As a float64, since float16 does not hold it.
+            large = np.isfinite(array) & (np.abs(array) >= np.float64(EXACT_FLOAT))
             return np.array(values, dtype=object) if large.any() else array  # integers may have been rounded
         return array
     except (BufferError, OverflowError, ValueError) as error:

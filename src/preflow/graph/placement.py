@@ -214,7 +214,7 @@ def exact_array(values: AnyArray, name: str) -> Array:
     if isinstance(values, list | tuple):
         with suppress(OverflowError, TypeError, ValueError):
             rough = np.asarray(values)
-            if rough.dtype.kind == "f" and (np.abs(rough) >= 2.0**63).any():
+            if rough.dtype.kind == "f" and (np.abs(rough) >= np.float64(2.0**63)).any():
                 exact = np.array(values, dtype=object)
                 if all(isinstance(entry, int | np.integer) for entry in exact.flat):
                     return exact
@@ -223,7 +223,7 @@ def exact_array(values: AnyArray, name: str) -> Array:
 
 def _check_integers(array: Array, values: AnyArray) -> None:
     """Raise OverflowError if a list that became floats has integers that float64 or int64 cannot store."""
-    if not (np.abs(array) >= 2.0**53).any():
+    if not (np.abs(array) >= np.float64(2.0**53)).any():  # float16 does not hold it
         return
     for entry in np.array(values, dtype=object).ravel():
         if isinstance(entry, int | np.integer):
