@@ -116,10 +116,12 @@ def test_the_largest_cost_is_the_same_for_all_methods() -> None:
         assert result.cost == 2**61 // 3 * 3
 
 
-def test_sums_of_products_are_rounded_once() -> None:
+@pytest.mark.parametrize("power", [100, 150])
+def test_sums_of_products_are_rounded_once(power: int) -> None:
     rng = np.random.default_rng(2)
     for _ in range(100):
-        first, second = rng.standard_normal((2, 20)) * 10.0 ** rng.integers(-100, 100, (2, 20))
+        first, second = rng.standard_normal((2, 20)) * 10.0 ** rng.integers(-power, power, (2, 20))
+        first[10:], second[10:15] = -first[:10], second[:5]
         (one, other), exponent = as_integers(first, second)
         expected = Fraction(int((one * other).sum())) / 4**exponent
         total, rest = rounded_dots((first, second))
@@ -255,3 +257,24 @@ def test_whole_floats_that_sum_to_zero_past_their_precision() -> None:
         result = preflow.min_cost_flow(arcs, supply)
         result.verify()
         assert sum(int(flow) for flow in result.flow) == result.cost
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("huge", [1e88, 1e300])
+def test_answers_of_which_floats_lose_parts(method: str, huge: float) -> None:
+    """Integers past 2**53, a loop that saves far less than another arc costs, flow both ways over an arc."""
+    amount = 2**56 + 8
+    arcs = [2, 0], [1, 3], [np.inf, np.inf], [0.0, -huge]
+    result = preflow.min_cost_flow(arcs, [0, -amount, amount, 0], method=method)
+    result.verify()
+    assert result.flow.tolist() == [amount, 0]
+    arcs = [1, 0, 2], [3, 0, 2], [1, 0, 1], [0.0, huge, -1e-300]
+    result = preflow.min_cost_flow(arcs, [0, 1, 0, -1], method=method)
+    result.verify()
+    assert abs(result.cost + 1e-300) <= result.gap + 1e-312
+    network = preflow.CostNetwork.from_arrays(
+        [0, 0, 2], [1, 2, 1], capacity=[huge, 1.0, np.inf], cost=[0, 0, -0.5], undirected=[True, True, False]
+    )
+    result = preflow.min_cost_flow(network, [0.0, 0.0, 0.0], method=method)
+    result.verify()
+    assert (result.flow.tolist(), result.cost) == ([-1, 1, 1], -0.5)

@@ -18,6 +18,8 @@ from ..graph.network import EXACT_FLOAT, INT64_MAX, exact_sum
 WORD = 21
 #: Float64 represents two to the power of this, and of minus this.
 LARGEST_POWER = 1000
+#: Products are scaled to the largest one; floats hold the halves of those that are smaller by this power.
+FARTHEST = 900
 #: The largest power of :func:`as_integers`: mantissas have 53 bits, and the least float is 2**-1074.
 MOST_EXPONENT = 1074 + 53
 #: Up to this number, floats are summed by :func:`math.fsum`; more are added in pairs first.
@@ -123,7 +125,7 @@ def rounded_dots(*pairs: tuple[Array, Array]) -> tuple[float, float]:
 
     Terms may cancel and be of any size: a product is split into two floats without error (Dekker, "A
     floating-point technique for extending the available precision", 1971), and :func:`math.fsum` adds them.
-    Only products below ``2**-1000`` of the largest one lose bits. The sum may be infinite.
+    Where a product is below ``2**-900`` of the largest one, Python's integers do. The sum may be infinite.
 
     Examples
     --------
@@ -144,6 +146,8 @@ def rounded_dots(*pairs: tuple[Array, Array]) -> tuple[float, float]:
                 lost.append(((above * high - product) + above * low + below * high) + below * low)
                 powers.append(i + k)
     common = max((int(power.max(initial=-5000)) for power in powers), default=0)
+    if common - min((int(power.min(initial=common)) for power in powers), default=common) > FARTHEST:
+        return _exact_dots(*pairs)
     terms: list[float] = []
     for parts in (products, lost):
         for values, power in zip(parts, powers, strict=True):
@@ -152,6 +156,16 @@ def rounded_dots(*pairs: tuple[Array, Array]) -> tuple[float, float]:
     terms.append(-total)
     with np.errstate(over="ignore", under="ignore"):
         return float(np.ldexp(total, common)), float(np.ldexp(math.fsum(terms), common))
+
+
+def _exact_dots(*pairs: tuple[Array, Array]) -> tuple[float, float]:
+    total = Fraction(0)
+    for first, second in pairs:
+        used = np.flatnonzero((first != 0) & (second != 0))
+        (one, other), exponent = as_integers(first[used], second[used])
+        total += Fraction(int((one * other).sum())) / Fraction(4) ** exponent
+    near = float_near(total)
+    return near, float_near(total - Fraction(near)) if math.isfinite(near) else 0.0
 
 
 def _as_floats(values: Array) -> list[NDArray[np.float64]]:

@@ -401,6 +401,8 @@ class MinCostCall(Call[CostNetwork]):
         with self.timed("recover"):
             lack = standard.lack(rest, left, state.flow)
             change = standard.flow(state.flow)
+            if self._slack(found.flow) is None:
+                change = change.astype(np.int64)  # integers, also where the room of an arc is a float
             flow = found.flow + change[: network.num_arcs]
             if network.undirected is not None:
                 flow[network.undirected] -= change[network.num_arcs :]
@@ -415,10 +417,10 @@ class MinCostCall(Call[CostNetwork]):
         while nearer is not None and not self._close(nearer.slack, nearer.cost):
             slack = nearer.slack
             nearer = self._refined(nearer, slack)
+            if nearer is not None and nearer.proved and nearer.slack < found.slack:
+                found = nearer
             if nearer is None or not nearer.slack < slack / 2:
                 break
-            if nearer.proved:
-                found = nearer
         return found
 
     def _exact(self, found: _Attempt) -> _Attempt:
@@ -434,13 +436,11 @@ class MinCostCall(Call[CostNetwork]):
         with self.timed("recover"):
             if state.ending == "stopped":
                 return found
-            whole = self._slack(found.flow) is None
-            amounts: Array = (
-                _as_int64(state.flow >> state.exponent) if whole else as_floats(state.flow, state.exponent)
-            )
-            flow = amounts[: network.num_arcs].copy()
+            sent = state.flow[: network.num_arcs].copy()
             if network.undirected is not None:
-                flow[network.undirected] -= amounts[network.num_arcs :]
+                sent[network.undirected] -= state.flow[network.num_arcs :]
+            whole = self._slack(found.flow) is None
+            flow: Array = _as_int64(sent >> state.exponent) if whole else as_floats(sent, state.exponent)
             left = as_floats(state.excess, state.exponent)
             slack = self._slack(flow)
             if left.any() if slack is None else (np.abs(left) > slack).any():
