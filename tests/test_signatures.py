@@ -69,6 +69,7 @@ DATA = {
     "BipartiteGraph.from_networkx": "graph",
     "BipartiteGraph.from_scipy": "matrix",
     "BipartiteGraph.remember_columns": "columns",
+    "CirculationAsMaxFlow.completed": "result",
     "CirculationAsMaxFlow.of": "network supply",
     "CirculationAsMaxFlow.solution": "result",
     "CostNetwork": "num_vertices tail head",
