@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: native kinds wheel demo check check-fast test test-all record fuzz lint docs bench clean
+.PHONY: native kinds wheel demo check check-fast test test-all record fuzz lint docs bench records-cpu records-gpu clean
 
 # Compiles the kernels ahead of time: five CPU minutes the first time, later what was edited.
 # Without a C compiler it says so, and Numba compiles them on first use.
@@ -59,6 +59,12 @@ bench: $(VENV)/.bench
 	$(LIBRARY)
 	$(BIN)/python -m benchmarks papers vision real --out bench-output
 
+# Measure the records of README and docs/performance again, in records-output; go on where a run was ended.
+# `python -m benchmarks.renew take records-output` puts them into the place of the old ones.
+records-cpu records-gpu: $(VENV)/.bench
+	$(LIBRARY)
+	$(BIN)/python -m benchmarks.renew $(@:records-%=%) records-output
+
 native: $(VENV)/.dev
 	$(LIBRARY)
 
@@ -74,7 +80,7 @@ wheel: $(VENV)/.dev
 	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
 
 clean:
-	rm -rf $(VENV) demo-output bench-output fuzz-report.json build dist docs/_build docs/auto_gallery docs/generated docs/api/generated
+	rm -rf $(VENV) demo-output bench-output records-output fuzz-report.json build dist docs/_build docs/auto_gallery docs/generated docs/api/generated
 
 $(VENV)/.base:
 	@echo "setting up an environment in $(VENV): half a minute"
