@@ -1,6 +1,8 @@
 """Energies of binary variables: every labelling tried, and terms that no network can have."""
 
 import itertools
+from fractions import Fraction
+from random import Random
 
 import numpy as np
 import pytest
@@ -195,3 +197,27 @@ def test_wrong_labels_and_sums_beyond_int64_are_refused():
         BinaryEnergy([[0, 2**53 + 1], [0, 0]], [[0, 1]], [[0, 0.5], [0.5, 0]])
     with pytest.raises(InvalidInputError, match="energy must be a BinaryEnergy, got list"):
         minimize_energy([[0, 1]])  # type: ignore[arg-type]
+
+
+def test_terms_that_cancel_are_proved_optimal():
+    """The cut is a few times as large as the energy: its sums are looked at closely then."""
+    random = Random(61)
+    numbers = [0.0, 0.05, 0.1, 0.2, 0.25, 0.3, 0.75]
+    for _ in range(200):
+        n = random.randint(2, 4)
+        unary = [[random.choice(numbers) * random.choice([1, -1]), random.choice(numbers)] for _ in range(n)]
+        pairs = [pair for pair in itertools.combinations(range(n), 2) if random.random() < 0.7]
+        costs = [[[0.0, random.choice(numbers)], [random.choice(numbers), 0.0]] for _ in pairs]
+        energy = BinaryEnergy(unary, pairs, costs) if pairs else BinaryEnergy(unary)
+
+        def exact(labels, terms=(unary, pairs, costs)):
+            own = sum(Fraction(cost[label]) for cost, label in zip(terms[0], labels, strict=True))
+            return own + sum(
+                Fraction(cost[labels[i]][labels[j]]) for (i, j), cost in zip(*terms[1:], strict=True)
+            )
+
+        found = minimize_energy(energy)
+        found.verify()
+        least = min(map(exact, itertools.product((0, 1), repeat=n)))
+        assert found.status == "optimal"
+        assert abs(Fraction(found.value) - least) <= found.gap <= 1e-12
