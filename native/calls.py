@@ -596,11 +596,15 @@ PARTS = {
 }
 
 
+#: What calls without a method take for large instances: options let small ones take it as well.
+LARGE = ("multicore-merging", "multicore-paths")
+
+
 def names_method(call: Callable[[], Any]) -> bool:
-    """Return whether a call asks for a method by its name."""
+    """Return whether a call asks for a method by its name, and stands for no call that does not."""
     assert isinstance(call, partial)
     given = [call.keywords, *(each for each in call.args if isinstance(each, dict))]
-    return any(each.get("method", "auto") != "auto" for each in given)
+    return any(each.get("method", "auto") not in ("auto", *LARGE) for each in given)
 
 
 def run(parts: list[str], usual: bool = False) -> int:
@@ -640,10 +644,15 @@ def reached(make_calls: Callable[[], Any]) -> set[str]:
 
 
 def demo() -> None:
-    """Do what ``make demo`` does."""
+    """Do what ``make demo`` does on machines with few and many cores."""
     example = Path(__file__).resolve().parents[1] / "examples" / "segment_photograph.py"
-    with tempfile.TemporaryDirectory() as folder, patch.object(sys, "argv", [str(example), "--out", folder]):
-        run_path(str(example), run_name="__main__")
+    for cores in (2, 64):
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            patch.object(sys, "argv", [str(example), "--out", folder]),
+            patch.object(os, "sched_getaffinity", lambda process, cores=cores: set(range(cores))),
+        ):
+            run_path(str(example), run_name="__main__")
 
 
 def main() -> None:
