@@ -1,0 +1,87 @@
+"""How large the package is.
+
+Numbers may fall freely: lower them here. One that rises needs a comment that says why.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from preflow.kernels import kernel
+from preflow.kernels.kinds import recorded
+from tests.support.paths import ROOT
+
+PACKAGE = ROOT / "src" / "preflow"
+#: The most lines of each folder of the package, and of the files beside them.
+LINES = {
+    ".": 2377,
+    "assignment": 11079,
+    "bipartite": 5523,
+    "certify": 5271,
+    "cli": 4638,
+    "connectivity": 2116,
+    "cuda": 2121,
+    "distributed": 8485,
+    "drawing": 847,
+    "general_matching": 5444,
+    "generators": 4139,
+    "graph": 11503,
+    "gridcut": 8644,
+    "integrations": 2535,
+    "io": 3364,
+    "kernels": 3255,
+    "maxflow": 15779,
+    "mincost": 5641,
+    "papers": 8020,
+    "parallel": 3589,
+    "reductions": 4881,
+    "solving": 1761,
+    "transportation": 5180,
+    "vision": 10003,
+}
+#: The most kinds of arguments of kernels.
+KINDS = 532
+#: A first call of each problem, and the most modules of the package that it imports.
+CALLS = {
+    "max_flow": ("([(0, 1, 3), (1, 2, 2)], 0, 2)", 96),
+    "min_cut": ("([(0, 1, 3), (1, 2, 2)], 0, 2)", 97),
+    "grid_cut": ("([[3, 0], [0, 1]], [[0, 1], [2, 0]], 1)", 62),
+    "bipartite_matching": ("([(0, 1), (1, 0)])", 79),
+    "matching": ("([(0, 1), (1, 2)])", 71),
+    "linear_assignment": ("([[1, 2], [2, 1]])", 82),
+    "min_cost_flow": ("([(0, 1, 3, 1)], {0: 1, 1: -1})", 60),
+    "transport": ("([[1, 2], [2, 1]], [1, 1], [1, 1])", 80),
+}
+
+
+def lines() -> dict[str, int]:
+    """Return the lines of each folder, written by hand or generated, but for pictures."""
+    found: dict[str, int] = {}
+    for path in sorted(PACKAGE.rglob("*")):
+        if path.suffix in {".py", ".pyi", ".cu", ".cuh", ".js", ".css", ".html", ".txt"}:
+            parts = path.relative_to(PACKAGE).parts
+            name = parts[0] if len(parts) > 1 else "."
+            found[name] = found.get(name, 0) + len(path.read_text("utf-8").splitlines())
+    return found
+
+
+def test_no_folder_has_grown() -> None:
+    grown = {name: count for name, count in lines().items() if count > LINES.get(name, 0)}
+    assert not grown, "what may leave? Else raise the number in LINES, with a comment that says why"
+
+
+def test_there_are_no_more_kinds_of_arguments() -> None:
+    assert len(list(recorded())) <= KINDS
+
+
+@pytest.mark.skipif(kernel.native is None, reason="no compiled kernels: make native")
+@pytest.mark.parametrize("problem", CALLS)
+def test_a_first_call_imports_no_more_modules(problem: str) -> None:
+    arguments, most = CALLS[problem]
+    code = f"import sys, preflow; preflow.{problem}{arguments}; "
+    code += "print(sum(name.split('.')[0] == 'preflow' for name in sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert int(done.stdout) <= most
