@@ -46,11 +46,13 @@ def test_results_with_sources_of_their_own_exist() -> None:
 
 def test_every_paper_is_in_the_bibliography() -> None:
     listed = ROOT.joinpath("docs", "bibliography.md").read_text("utf-8")
-    for words, paper in citations.PAPERS.items():
-        assert f'"{paper.title}"' in listed, words
-        assert all(author.split()[-1] in listed for author in paper.authors.split(" and ")), words
-    keys = [paper.key for paper in citations.PAPERS.values()]
+    for words, paper in citations.papers().items():
+        assert f'"{paper.fields["title"]}"' in listed, words
+        assert all(author.split()[-1] in listed for author in paper.fields["author"].split(" and ")), words
+    keys = [paper.key for paper in citations.papers().values()]
     assert len(keys) == len(set(keys))
+    entries = ROOT.joinpath("src", "preflow", "papers.bib").read_text("utf-8").count("\n@")
+    assert entries == len(keys)
 
 
 def test_cite_a_result() -> None:

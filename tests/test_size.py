@@ -17,7 +17,7 @@ from tests.support.paths import ROOT
 PACKAGE = ROOT / "src" / "preflow"
 #: The most lines of each folder of the package, and of the files beside them.
 LINES = {
-    ".": 2377,
+    ".": 1865,
     "assignment": 11079,
     "bipartite": 5523,
     "certify": 5271,
