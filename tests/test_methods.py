@@ -308,11 +308,11 @@ def test_tables_have_every_problem(table: str, known: dict[str, Any]) -> None:
 @pytest.mark.parametrize(("problem", "method"), ON_CPU)
 def test_a_whole_solve_is_finished_and_counted(problem: str, method: Method) -> None:
     control = Control(2 if method.parallel else 1)
-    control.excess[:] = np.nan
+    control.progress[:] = np.nan
     assert SOLVE[problem](method, control)
     assert control.thread_counts.any(), "count operations, in control.counts or Monitor.counts"
-    left, at_first = np.isfinite(control.excess)
-    assert left == at_first, "a solver that reports what is left begins with control.excess[:] = all there is"
+    left, at_first = np.isfinite(control.progress)
+    assert left == at_first, "a solver that reports progress begins with control.progress[:] = all there is"
     assert not control.stopped
     assert not control.unproved
 

@@ -23,6 +23,7 @@ from preflow.cli import app
 from preflow.errors import InvalidInputError, SolverError
 from preflow.papers.baselines import serial_generic
 from preflow.solving import outside
+from preflow.solving.run import Control
 
 pytestmark = pytest.mark.fast
 
@@ -155,6 +156,13 @@ def test_wrong_answers_are_named(solve: Any, message: str, call: Any) -> None:
     preflow.register_method("max_flow", "bad", solve)
     with pytest.raises(SolverError, match=message):
         call(NETWORK, 0, 3, method="bad")
+
+
+def test_methods_may_report_progress_by_its_former_name() -> None:
+    control = Control()
+    with pytest.warns(DeprecationWarning, match="control.progress"):
+        control.excess[:] = 7
+    assert control.progress.tolist() == [7, 7]
 
 
 def test_names_are_taken_once() -> None:

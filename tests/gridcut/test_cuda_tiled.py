@@ -282,7 +282,7 @@ def test_progress_ends_with_nothing_left(device: CpuDevice) -> None:
     grid = integer_grid(random_grid((5, 40), 4))
     found = cuda_tiled.solve(grid, None, TiledOptions(), control)
     assert found.finished
-    assert control.excess.tolist() == [0.0, 2.0]
+    assert control.progress.tolist() == [0.0, 2.0]
     assert control.counts[GLOBAL_RELABELS] > 1
 
 

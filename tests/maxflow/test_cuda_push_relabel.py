@@ -338,7 +338,7 @@ def test_progress_ends_with_nothing_left(method: str) -> None:
     total = float(residual.arrays.excess.sum())
     control = Control()
     solve_copied(find_method(METHODS, method), residual.arrays, control)
-    assert control.excess.tolist() == [0.0, total]
+    assert control.progress.tolist() == [0.0, total]
 
 
 @pytest.mark.parametrize("method", CUDA)

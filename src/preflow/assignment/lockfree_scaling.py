@@ -391,7 +391,7 @@ def solve_items(
     """Solve one matrix after the other; `run` returns an optimal flow for scaled costs, None if stopped."""
     items, n, m = costs.shape
     solution = unsolved(items, n, m, number_dtype(costs))._replace(largest=largest_sizes(costs))
-    control.excess[:] = items * n
+    control.progress[:] = items * n
     for item in range(items):
         one = costs.one(item)
         arcs = one.to_sparse()

@@ -633,7 +633,7 @@ def solve(
     solution = unsolved(items, n, m, number_dtype(costs))
     start = make_start(costs, ShortestPathOptions())
     epsilons = phases(costs, options)
-    control.excess[:] = items * n
+    control.progress[:] = items * n
     root: Any = ZERO
     done: Any = ZERO
     for item in range(items):

@@ -148,7 +148,7 @@ def make_batch(costs: DenseCosts, start: Start, control: Control, threads: int, 
         turns=np.zeros(1, np.uint64),
         num_runs=np.uint64(min(items, RUNS * threads)),
         stop=control.stop,
-        progress=control.excess,
+        progress=control.progress,
         counts=control.thread_counts,
     )
 
@@ -242,7 +242,7 @@ def solve(
     threads = min(control.threads, costs.shape[0])
     start = make_start(costs, options)
     batch = make_batch(costs, start, control, threads, go_on)
-    control.excess[:] = costs.shape[0] * costs.shape[1] / threads  # only the first thread reports
+    control.progress[:] = costs.shape[0] * costs.shape[1] / threads  # only the first thread reports
     run_natively(solve_together, solve_share, batch, threads)
     nobody = np.empty(0, dtype=np.int64)
     solution = Solution(batch.match, batch.u, batch.v, batch.ending, nobody, nobody)

@@ -143,8 +143,8 @@ def solve(
         xp.zeros(1, dtype=np.uint64),
         device.stop_word(control),
     )
-    control.excess[:] = count_free(matching.row_match, num_columns)
-    if control.excess[1] == num_rows:
+    control.progress[:] = count_free(matching.row_match, num_columns)
+    if control.progress[1] == num_rows:
         arguments.state[PHASE] = CHEAP
     constants = (("LANES_A_ROW", options.lanes),)
     states = launches(device, SOURCE, "multi_source_bfs_slice", arguments, DONE, constants)

@@ -61,7 +61,7 @@ def run_phases(
     edge_scans, count_free : function
         Return the number of edges read so far, and the number of free vertices.
     control : Control
-        ``control.excess[1]`` is the number of free vertices at the beginning.
+        ``control.progress[1]`` is the number of free vertices at the beginning.
 
     Returns
     -------
@@ -72,11 +72,11 @@ def run_phases(
     while not (finished or control.stopped):
         state = next(states)
         finished = bool(state[PHASE] == done)
-        control.excess[0] = count_free()
+        control.progress[0] = count_free()
         control.counts[PHASES] = state[num_phases]
         control.counts[BARRIERS] = state[ROUND]
         control.counts[ARC_SCANS] = edge_scans()
-        control.counts[AUGMENTATIONS] = int(control.excess[1]) - int(control.excess[0])
+        control.counts[AUGMENTATIONS] = int(control.progress[1]) - int(control.progress[0])
     return finished
 
 

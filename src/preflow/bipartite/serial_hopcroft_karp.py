@@ -281,6 +281,6 @@ def solve_within(graph: BipartiteGraph, matching: Matching, scan_limit: Any, con
     """
     layers = make_layers(*graph.shape, graph.rows.first.dtype)
     size = list_free_rows(graph.rows, matching, layers.queue)
-    control.excess[:] = size
+    control.progress[:] = size
     left = run_phases(graph.rows, matching, layers, np.uint64(size), scan_limit, control.monitor())
     return int(left)

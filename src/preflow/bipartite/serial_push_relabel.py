@@ -445,7 +445,7 @@ def solve(graph: BipartiteGraph, matching: Matching, options: PushRelabelOptions
         double_push=options.double_push,
     )
     begin, size = 0, int(list_free_rows(graph.rows, matching, state.queue))
-    control.excess[:] = size
+    control.progress[:] = size
     if options.initial_labels == "one":
         label_with_one(matching, state)
     pushed = False

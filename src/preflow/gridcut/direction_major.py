@@ -113,7 +113,7 @@ def search_at_rest(device: Device, search: Search, control: Control, method: str
     active = int(device.to_host(search.active)[0])
     control.counts[RELABEL_NANOSECONDS] += time.perf_counter_ns() - began
     control.counts[GLOBAL_RELABELS] += 1
-    control.excess[0] = active
+    control.progress[0] = active
     if control.counts[GLOBAL_RELABELS] > MOST_SEARCHES:
         raise SolverError(f"{method} gave up after {MOST_SEARCHES:,} global relabels")
     return active
@@ -121,7 +121,7 @@ def search_at_rest(device: Device, search: Search, control: Control, method: str
 
 def note_total_excess(grid: DeviceGrid, control: Control) -> None:
     """Set the excess at the start of the solve for the progress report."""
-    control.excess[:] = float(grid.terminal.clip(0).sum(dtype=np.float64))
+    control.progress[:] = float(grid.terminal.clip(0).sum(dtype=np.float64))
 
 
 def solution(shape: tuple[int, ...], search: Search, finished: bool) -> GridSolution:

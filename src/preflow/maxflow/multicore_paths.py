@@ -880,7 +880,7 @@ def solve(net: ResidualArrays, options: PathsOptions, control: Control) -> Array
         delays=control.delays,
     )
     rules = Rules(np.uint64(options.path_length), work_limit)
-    control.excess[:] = net.excess.sum(dtype=np.float64)
+    control.progress[:] = net.excess.sum(dtype=np.float64)
 
     def share(thread: int) -> None:
         first_stage(net, state, np.uint64(thread), rules, control.monitor(thread))

@@ -373,7 +373,7 @@ def grow(net: ResidualArrays, trees: Trees, work_limit: np.uint64, monitor: Moni
 
 def solve(net: ResidualArrays, options: BoykovKolmogorovOptions, control: Control) -> Array:
     """Run the first stage in place and return exact heights; see the module's docstring."""
-    control.excess[:] = net.excess.sum(dtype=np.float64)
+    control.progress[:] = net.excess.sum(dtype=np.float64)
     trees = make_trees(net)
     monitor = control.monitor()
     plant(net, trees, monitor)

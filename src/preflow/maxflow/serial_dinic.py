@@ -372,7 +372,7 @@ def solve(net: ResidualArrays, options: DinicOptions, control: Control) -> Array
 
 def attempt(net: ResidualArrays, both_ends: bool, share: float | None, control: Control) -> Array | None:
     """Run the first stage, and return None if it takes more than ``share * (n + m)`` units of work."""
-    control.excess[:] = net.excess.sum(dtype=np.float64)
+    control.progress[:] = net.excess.sum(dtype=np.float64)
     n, dtype = len(net.excess), net.head.dtype
     lists = (np.zeros(n, dtype=dtype) for _ in range(2))
     state = State(*lists, *(np.empty(n, dtype=dtype) for _ in range(4)))

@@ -362,7 +362,7 @@ def solve(net: ResidualArrays, options: FifoOptions, control: Control) -> Array:
         levels=make_levels(n, log_size, dtype),
         activity=make_activity(options.record_active),
     )
-    control.excess[:] = net.excess.sum(dtype=np.float64)
+    control.progress[:] = net.excess.sum(dtype=np.float64)
     rules = Rules(options.gap, options.drain, options.hold, relabel_limit, work_limit)
     first_stage(net, state, rules, control.monitor())
     control.active.extend(taken(state.activity))

@@ -460,7 +460,7 @@ def solve(net: ResidualArrays, options: HighestLabelOptions, control: Control) -
         path=np.empty(options.path_length, dtype=dtype),
         levels=make_levels(n, log_size, dtype),
     )
-    control.excess[:] = net.excess.sum(dtype=np.float64)
+    control.progress[:] = net.excess.sum(dtype=np.float64)
     rules = Rules(
         gap=options.gap,
         exact_start=options.initial_labels == "exact",

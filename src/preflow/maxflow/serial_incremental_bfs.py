@@ -393,7 +393,7 @@ def search(net: ResidualArrays, forests: Forests, monitor: Monitor) -> bool:
 
 def solve(net: ResidualArrays, options: IncrementalBfsOptions, control: Control) -> Array:
     """Run the first stage in place and return exact heights; see the module's docstring."""
-    control.excess[:] = net.excess.sum(dtype=np.float64)
+    control.progress[:] = net.excess.sum(dtype=np.float64)
     n, dtype = len(net.excess), net.head.dtype
     monitor = control.monitor()
     forests = make_forests(net)

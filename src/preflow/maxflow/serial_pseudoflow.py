@@ -535,7 +535,7 @@ def merge_trees(
 
 def solve(net: ResidualArrays, options: PseudoflowOptions, control: Control) -> Array:
     """Run the first stage in place and return exact heights; see the module's docstring."""
-    control.excess[:] = net.excess.sum(dtype=np.float64)
+    control.progress[:] = net.excess.sum(dtype=np.float64)
     n, dtype = len(net.excess), net.head.dtype
     height = np.full(n, n + 1, dtype=dtype)
     vertex = make_records(n, dtype)

@@ -80,7 +80,7 @@ def solve(
     net = arc_lists(instance, flow)
     tail = net.head[net.mate]
     excess = excesses(instance, flow)
-    control.excess[:] = excess[excess > 0].sum(dtype=np.float64)
+    control.progress[:] = excess[excess > 0].sum(dtype=np.float64)
     search, monitor = new_search(n), control.monitor()
     largest = max(int(instance.capacity.max(initial=0)), int(np.abs(excess).max(initial=0)), 1)
     ending = 0

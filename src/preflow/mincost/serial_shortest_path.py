@@ -52,7 +52,7 @@ def solve(
     net = arc_lists(instance, flow)
     excess = excesses(instance, flow)
     sources = np.flatnonzero(excess > 0).astype(np.uint64)
-    control.excess[:] = excess[excess > 0].sum(dtype=np.float64)
+    control.progress[:] = excess[excess > 0].sum(dtype=np.float64)
     ending = send_along_paths(
         net, net.head[net.mate], potential, excess, sources, np.int64(1), new_search(n), control.monitor()
     )

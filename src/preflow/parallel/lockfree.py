@@ -405,7 +405,7 @@ def push_relabel(
         signals=np.zeros(5 * PADDING, dtype=np.uint64),
         delays=control.delays,
     )
-    control.excess[:] = net.excess.sum(dtype=np.float64)
+    control.progress[:] = net.excess.sum(dtype=np.float64)
 
     def share(thread: int) -> None:
         first_stage(net, state, np.uint64(thread), control.monitor(thread))

@@ -86,7 +86,7 @@ def make_rounds(control: Control, dtype: DTypeLike) -> Rounds:
         barrier=make_barrier(control.threads),
         stop=control.stop,
         counts=control.thread_counts,
-        progress=control.excess,
+        progress=control.progress,
         delays=control.delays,
     )
 

@@ -26,9 +26,10 @@ computes bounds. It does not raise.
 A solver counts operations in ``control.thread_counts``, one row for each thread, at the positions that
 :mod:`preflow.stats` defines. A kernel knows the row of its thread as ``monitor.counts``.
 
-A solver may report progress: ``control.excess``, which kernels know as ``monitor.progress``, has the amount
-of work that is left and the amount at the start. The solver sets both before the first kernel,
-``control.excess[:] = amount``; kernels lower the first now and then. A solver that sets neither reports none.
+A solver may report progress: ``control.progress``, the same array as ``monitor.progress`` of kernels, has the
+amount of work that is left and the amount at the start. The solver sets both before the first kernel,
+``control.progress[:] = amount``; kernels lower the first now and then. A solver that sets neither reports
+none.
 
 A solver appends to ``control.remarks`` what belongs into the reason of the result, and to
 ``control.unproved`` why it ended without a proof, if a rule of the published method ended it.

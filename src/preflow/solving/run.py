@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -60,8 +61,8 @@ class Control:
         How many threads the solver runs on.
     thread_counts : ndarray of uint64, shape (threads, at least the number of counters)
         Operation counters of each thread, see :mod:`preflow.stats`; a row fills cache lines of its own.
-    excess : ndarray of float64, shape (2,)
-        The work that is left, and the work at the start; kernels know it as ``Monitor.progress``. Max-flow
+    progress : ndarray of float64, shape (2,)
+        The work that is left, and the work at the start: ``Monitor.progress`` of all threads. Max-flow
         methods take the excess on active vertices as of the last global relabel, and all that the source
         can send.
     delays : ndarray of uint64, or None
@@ -79,7 +80,7 @@ class Control:
     threads: int = 1
     stop: NDArray[np.int64] = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
     thread_counts: NDArray[np.uint64] = field(init=False)
-    excess: NDArray[np.float64] = field(default_factory=lambda: np.ones(2))
+    progress: NDArray[np.float64] = field(default_factory=lambda: np.ones(2))
     delays: NDArray[np.uint64] | None = None
     remarks: list[str] = field(default_factory=list)
     unproved: list[str] = field(default_factory=list)
@@ -102,6 +103,12 @@ class Control:
         rows[:, [WORK_LIMIT, RELABEL_OPERATIONS]] = self.counts[[WORK_LIMIT, RELABEL_OPERATIONS]]
         object.__setattr__(self, "threads", threads)
         object.__setattr__(self, "thread_counts", rows)
+
+    @property
+    def excess(self) -> NDArray[np.float64]:
+        """The former name of `progress`, for methods from outside."""
+        warnings.warn("control.excess is control.progress now", DeprecationWarning, stacklevel=2)
+        return self.progress
 
     @property
     def operations(self) -> int:
@@ -137,7 +144,7 @@ class Control:
 
     def monitor(self, thread: int = 0) -> Monitor:
         """Return what the kernel of a thread shares with the caller."""
-        return Monitor(self.stop, self.thread_counts[thread], self.excess)
+        return Monitor(self.stop, self.thread_counts[thread], self.progress)
 
     @property
     def stopped(self) -> bool:
@@ -173,8 +180,8 @@ class Control:
 
     def report(self, elapsed: float) -> ProgressReport:
         """Return the progress as of now."""
-        active, total = self.excess.tolist()
-        settled = 1.0 - active / total if total > 0 else 1.0
+        left, total = self.progress.tolist()
+        settled = 1.0 - left / total if total > 0 else 1.0
         counts = self.thread_counts.sum(axis=0).tolist()
         return ProgressReport(elapsed, settled, counts[RELABELS], counts[GLOBAL_RELABELS], what_is_compiled())
 

@@ -376,5 +376,5 @@ def solve(
     for item in range(len(a)):
         masses = a[item], b[item]
         found.append(solve_one(ScaledColumnGeneration, costs.one(item), masses, options, control))
-        control.excess[:] = 1
+        control.progress[:] = 1
     return found

@@ -401,7 +401,7 @@ def solve(
     control: Control,
 ) -> list[TransportFound]:
     """Solve: see :class:`preflow.solving.protocol.TransportSolver`."""
-    control.excess[:] = a.sum(dtype=np.float64)
+    control.progress[:] = a.sum(dtype=np.float64)
     masses = zip(a, b, strict=True)
     return [
         solve_one(ColumnGeneration, costs.one(item), each, options, control)

@@ -284,7 +284,7 @@ def solve(costs: DeviceCosts, options: BatchOptions, control: Control, go_on: bo
         )
         found = device.to_host(counts).reshape(COUNT_ROWS, COUNTS).sum(axis=0)
         done += _num_ended(device.to_host(ending)) if control.stopped else len(ending)
-        control.excess[0] = 1.0 - done / items
+        control.progress[0] = 1.0 - done / items
     if found[NUM_GAVE_UP]:
         raise SolverError(f"{found[NUM_GAVE_UP]} searches passed more columns than there are")
     control.counts[AUGMENTATIONS], control.counts[ARC_SCANS] = found[NUM_SEARCHES], found[NUM_SCANS]

@@ -386,7 +386,7 @@ def solve(
     """
     items = costs.shape[0]
     solution = make_solution(costs, np.int64 if costs.dtype.kind == "i" else np.float64)
-    control.excess[:] = 1.0
+    control.progress[:] = 1.0
     for first, part in _of_one_size(costs):
         if 0 in part.shape:
             _record_nothing(solution, first)
@@ -400,5 +400,5 @@ def solve(
             if STOPPED in endings:
                 return _record_bounds(solution, names, part, arguments)
             solution = _record(solution, names, part, arguments, endings)
-            control.excess[0] = 1.0 - names.stop / items
+            control.progress[0] = 1.0 - names.stop / items
     return solution._replace(done=items)

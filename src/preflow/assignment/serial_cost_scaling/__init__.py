@@ -368,7 +368,7 @@ class Item:
         """Report the number of refines left as progress, if each divides epsilon by alpha."""
         ratios = np.log([max(epsilon, self.scaling.last) + 1e-300, self.scaling.range + 1e-300])
         left, total = (ratios - np.log(self.scaling.last + 1e-300)) / np.log(self.options.alpha)
-        self.control.excess[:] = left, max(total, 1.0)
+        self.control.progress[:] = left, max(total, 1.0)
 
 
 def solve(

@@ -289,7 +289,7 @@ def solve(
     items, n, m = costs.shape
     solution = unsolved(items, n, m, number_dtype(costs))
     start = make_start(costs, options)
-    control.excess[:] = items * n
+    control.progress[:] = items * n
     flat = costs.values.reshape(-1) if isinstance(costs, DenseCosts) else costs.values[:0]
     root, done = solve_items(flat, start, Output(*solution[:4]), go_on, control.monitor())
     if INFEASIBLE not in solution.ending:

@@ -483,7 +483,7 @@ class PointSolve:
         """Assign all rows; return the ending."""
         state, control = self.state, self.control
         clear(state)
-        control.excess[:] = len(state.row_match)
+        control.progress[:] = len(state.row_match)
         ending, spread = list_all(self.points, self.lists, state, control.stop)
         if ending == SOLVED and use_auction:
             ending = self.hold_auction(spread / len(state.row_match))

@@ -74,5 +74,5 @@ def first_matching(
         mate = np.full(n, NONE, dtype=np.uint32)
         if options.initial != "none":
             STARTS[options.initial](graph, mate, control)
-    control.excess[:] = max(int(np.count_nonzero(mate == NONE)), 1)
+    control.progress[:] = max(int(np.count_nonzero(mate == NONE)), 1)
     return FirstMatching(mate, label)

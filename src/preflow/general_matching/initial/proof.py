@@ -117,7 +117,7 @@ def empty_mates(graph: Neighbours, start: Partners | None, control: Control) -> 
     if start is not None:
         control.remarks.append("an approximate method starts from nothing")
     n = len(graph.first) - 1
-    control.excess[:] = max(n, 1)
+    control.progress[:] = max(n, 1)
     return np.full(n, NONE, dtype=np.uint32)
 
 
@@ -143,7 +143,7 @@ def proved(
     for dual in candidates if options.tighten else ():
         lower(graph, dual, control.monitor())
     best = min(candidates, key=lambda dual: int(exact_sum(dual)) if n else 0)
-    control.excess[0] = np.count_nonzero(mate == NONE)
+    control.progress[0] = np.count_nonzero(mate == NONE)
     duals = BlossomDuals(best, np.full(n, -1, dtype=np.int64), np.zeros(0, dtype=np.int64))
     # Duals of a half prove no more than that a pair has two vertices, as the empty barrier does.
     barrier = None if len(graph.weight) else best > 1

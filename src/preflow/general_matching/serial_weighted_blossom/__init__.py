@@ -120,7 +120,7 @@ def solve(
     forest = new_forest(n, len(graph.neighbour) // 2)
     forest.outer[:n] = first_duals(graph, options.initial, forest.dual, control)
     roots = np.flatnonzero((forest.dual > 0) & (forest.outer[:n] == NONE)).astype(np.uint32)
-    control.excess[:] = max(len(roots), 1)
+    control.progress[:] = max(len(roots), 1)
     budget = options.budget
     while len(roots) and not control.stopped:
         left = run_searches(forest, graph, roots, np.uint64(min(budget, 2**62)), control.monitor())

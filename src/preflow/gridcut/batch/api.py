@@ -234,7 +234,7 @@ class GridBatchCall(Call[GridNetwork]):
         items = self.instance.shape[0]
         groups = max(1, -(-items // self.each))
         found: list[list[_Solved]] = [[] for _ in range(groups)]
-        self.control.excess[:] = groups
+        self.control.progress[:] = groups
         with self.timed("solve"):
             self.solve_groups(found)
         self.control.check_wanted()
@@ -259,7 +259,7 @@ class GridBatchCall(Call[GridNetwork]):
                 begin = number * self.each
                 group = part_of(self.instance, slice(begin, begin + self.each))
                 found[number] = self.solve_group(begin, group, thread)
-                self.control.excess[0] -= 1
+                self.control.progress[0] -= 1
             working.pop()
             if not working:
                 done.set()

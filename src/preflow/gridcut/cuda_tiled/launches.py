@@ -205,7 +205,7 @@ class Launcher:
         self._bound: dict[tuple[object, ...], Callable[[], None]] = {}
         self._prepared: dict[tuple[int, ...], Callable[[], None]] = {}
         self.warps, self.dischargers = tiling.warps_of_block(device)
-        control.excess[:] = tiling.num_tiles
+        control.progress[:] = tiling.num_tiles
 
     def launch(
         self, window: tuple[int, int, int], residual: AnyArray, terminal: AnyArray, discharges: bool
@@ -367,5 +367,5 @@ class Launcher:
         self.control.counts[[PUSHES, RELABELS, ARC_SCANS]] = counts[[NUM_PUSHES, NUM_SEARCHES, NUM_VISITS]]
         self.control.counts[[GLOBAL_RELABELS, RELABEL_NANOSECONDS]] = state[[NUM_RELABELS, NANOSECONDS]]
         if not state[IS_SEARCHING]:
-            self.control.excess[0] = state[ACTIVE_TILES]
+            self.control.progress[0] = state[ACTIVE_TILES]
         return state

@@ -555,7 +555,7 @@ class Solver:
             turns=np.zeros(1, np.uint64),
             num_runs=np.uint64(0),
             stop=control.stop,
-            progress=control.excess,
+            progress=control.progress,
             counts=control.thread_counts,
             limit=np.uint64(RELABELS_A_VERTEX),
         )
@@ -570,7 +570,7 @@ class Solver:
         runs = min(len(chosen), RUNS * threads)
         self.batch.turns[0] = 0
         if task == SOLVE:
-            self.control.excess[:] = runs
+            self.control.progress[:] = runs
         batch = self.batch._replace(chosen=chosen, task=np.int64(task), num_runs=np.uint64(runs))
         run_natively(work_together, share, batch, threads)
 

@@ -305,7 +305,7 @@ def first_stage(
         options.idle_percent,
         device.stop_word(control),
     )
-    control.excess[:] = float(found.excess)
+    control.progress[:] = float(found.excess)
     search_lanes = options.lanes or lanes_for(n, m)
     lanes = options.lanes or discharge_lanes_for(n, search_lanes)
     has_hubs = lanes < WARP and found.greatest_degree > HUB_DEGREE
@@ -367,7 +367,7 @@ def push_until_done(device: Device, arguments: Arguments, constants: Macros, con
             raise SolverError(f"cuda-push-relabel pushed more than there was: state {state.tolist()}")
         is_done = state[PHASE] == DONE
         going_on = not is_done or control.stopped
-        control.excess[0] = excess_alive(device, net, arguments.label) if going_on else 0.0
+        control.progress[0] = excess_alive(device, net, arguments.label) if going_on else 0.0
         if is_done:
             return state
         if state[SEARCHES] > MOST_SEARCHES:

@@ -189,7 +189,7 @@ def repair(
     backward = net._replace(excess=amounts[2], sink_residual=amounts[3])
     saturate_cut(net, sink_side)
     divide(net, sink_side, forward, backward)
-    control.excess[:] = amounts[::2].sum(dtype=np.float64)
+    control.progress[:] = amounts[::2].sum(dtype=np.float64)
     settle(forward, sink_side, False, LEVELS, vertex, control)
     settle(backward, sink_side, True, LEVELS, vertex, control)
     if forward.excess.any() and backward.excess.any():

@@ -165,7 +165,7 @@ def solve(
             Tuning(options.pushing, options.searching, options.percent), control,
         )  # fmt: skip
         phases = epsilons(largest * (n + 1), options.alpha)
-        control.excess[:] = len(phases)
+        control.progress[:] = len(phases)
         proved = False
         for epsilon in phases:
             ending = engine.refine(epsilon)
@@ -175,7 +175,7 @@ def solve(
                 return ssp.solve(instance, None, ssp.ShortestPathOptions(), control)
             if ending == STOPPED:
                 break
-            control.excess[0] -= 1
+            control.progress[0] -= 1
             if 1 < epsilon <= TRIAL_EPSILON * (n + 1):
                 exact = price // (n + 1)
                 proved = engine.exact_prices(exact, cost, TRIAL_ROUNDS) == OPTIMAL

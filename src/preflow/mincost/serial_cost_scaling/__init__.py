@@ -133,7 +133,7 @@ class CostScaling:
         alpha = self.options.alpha.bit_length() - 1
         violation = self.violation
         level = violation.bit_length()
-        self.control.excess[:] = level
+        self.control.progress[:] = level
         if not self.work.excess.any():
             proved = self.proved(PASSES)
             if proved is not None:
@@ -142,7 +142,7 @@ class CostScaling:
             level = max(level - alpha, 0)
             if not self.refine(level):
                 return self.ended()
-            self.control.excess[0] = level
+            self.control.progress[0] = level
             if level <= self.shift or level == 0:
                 proved = self.proved(PASSES if level else LAST_PASSES)
                 if proved is not None:

@@ -638,7 +638,7 @@ def solve(net: ResidualArrays, options: SynchronousOptions, control: Control) ->
         delays=control.delays,
     )
     rules = Rules(np.uint64(options.few_active), work_limit, options.pulses)
-    control.excess[:] = net.excess.sum(dtype=np.float64)
+    control.progress[:] = net.excess.sum(dtype=np.float64)
 
     def share(thread: int) -> None:
         first_stage(net, state, np.uint64(thread), rules, control.monitor(thread))

@@ -184,7 +184,7 @@ def run(net: ResidualArrays, search: Search, width: np.int64, monitor: Monitor) 
 
 def solve(net: ResidualArrays, options: AugmentingPathsOptions, control: Control) -> Array:
     """Run the first stage in place and return exact heights; see the module's docstring."""
-    control.excess[:] = net.excess.sum(dtype=np.float64)
+    control.progress[:] = net.excess.sum(dtype=np.float64)
     n, dtype = len(net.excess), net.head.dtype
     search = Search(np.full(n, len(net.head) + 1, dtype=dtype), np.empty(n, dtype=dtype))
     largest = int(net.excess.max(initial=1)) if options.scaling else 1

@@ -107,5 +107,5 @@ def solve(graph: BipartiteGraph, matching: Matching, options: HkdwOptions, contr
     layers = make_layers(*graph.shape, graph.rows.first.dtype)
     search = make_search(graph.rows, graph.num_columns)
     size = list_free_rows(graph.rows, matching, layers.queue)
-    control.excess[:] = size
+    control.progress[:] = size
     return run_phases(graph.rows, matching, layers, search, np.uint64(size), control.monitor())

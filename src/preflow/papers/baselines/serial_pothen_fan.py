@@ -278,7 +278,7 @@ def solve(graph: BipartiteGraph, matching: Matching, options: PothenFanOptions, 
     """
     free = np.empty(graph.num_rows, dtype=graph.rows.first.dtype)
     size = list_free_rows(graph.rows, matching, free)
-    control.excess[:] = size
+    control.progress[:] = size
     search = make_search(graph.rows, graph.num_columns)
     return run_phases(
         graph.rows, matching, search, free, np.uint64(size), options.fairness, control.monitor()

@@ -638,7 +638,7 @@ def run_first_stage(
     search = make_search(num_threads, n, m, net.head.dtype)
     state = make_state(search, queues, buckets, n, gap, control.delays, by_levels, record_active)
     rules = Rules(num_threads == 1, gap, relabel_limit, report_limit, by_levels, np.uint64(most_donated))
-    control.excess[:] = net.excess.sum(dtype=np.float64)
+    control.progress[:] = net.excess.sum(dtype=np.float64)
 
     def share(thread: int) -> None:
         first_stage(net, state, np.uint64(thread), rules, control.monitor(thread))

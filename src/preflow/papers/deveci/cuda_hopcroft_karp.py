@@ -130,7 +130,7 @@ def solve(
         options.shortest,
         device.stop_word(control),
     )
-    control.excess[:] = count_free(matching.column_match, num_rows)
+    control.progress[:] = count_free(matching.column_match, num_rows)
     states = launches(device, SOURCE, "hopcroft_karp_slice", arguments, DONE)
     return run_phases(
         states,

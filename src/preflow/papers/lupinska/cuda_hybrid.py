@@ -272,7 +272,7 @@ def solve(
         host.height[reached] = level[reached]
         if options.gap:
             host.height[~reached] = state.num_pixels + 1
-        control.excess[0] = book.note(host, reached)
+        control.progress[0] = book.note(host, reached)
         search.height[:] = device.xp.asarray(host.height)
         control.counts[RELABEL_NANOSECONDS] += time.perf_counter_ns() - began
         control.counts[GLOBAL_RELABELS] += 1

@@ -116,16 +116,16 @@ def solve(net: ResidualArrays, options: HybridOptions, control: Control) -> Arra
     n = len(net.excess)
     height = np.full(n, n + 1, dtype=np.uint32)
     order = np.empty(n, dtype=np.uint32)
-    control.excess[:] = net.excess.sum(dtype=np.float64)
+    control.progress[:] = net.excess.sum(dtype=np.float64)
     reached, canceled = ZERO, 0
     while True:
         with relabel_time(control):
             found, _ = distances_to_sink(net, height, order, reached, ZERO, ZERO, False)
             reached = np.uint64(found)
-            control.excess[0] = active_excess(order, reached, net.excess)
+            control.progress[0] = active_excess(order, reached, net.excess)
             steps.height[:] = device.xp.asarray(height)
         count_search(control, "cuda-hybrid")
-        if control.excess[0] == 0 or control.stopped:
+        if control.progress[0] == 0 or control.stopped:
             break
         launch_steps(device, steps, device.num_multiprocessors)
         read_counts(device, steps, control)

@@ -184,7 +184,7 @@ def search_at_rest(device: Device, search: SearchArguments, control: Control) ->
         launch_search(device, search, "search_at_rest", device.num_multiprocessors)
         active_excess = int(device.to_host(search.outcome)[ACTIVE_EXCESS])
     count_search(control, "cuda-lockfree")
-    control.excess[0] = active_excess
+    control.progress[0] = active_excess
     return active_excess
 
 
@@ -261,7 +261,7 @@ def solve(net: ResidualArrays, options: CudaLockFreeOptions, control: Control) -
     """
     device = runtime.find_device()
     on_device = to_device(device, net)
-    control.excess[:] = net.excess.sum(dtype=np.float64)
+    control.progress[:] = net.excess.sum(dtype=np.float64)
     height = first_stage(device, on_device, options, control)
     from_device(device, on_device, net)
     return height

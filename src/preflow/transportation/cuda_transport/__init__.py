@@ -480,7 +480,7 @@ def _run(
         control.counts[ARC_SCANS] = words[:, PRICING_COUNT].sum() * n * m
         if control.stopped or (words[:, ENDING] == OPTIMAL).all():
             return words[:, ENDING]
-        control.excess[0] = (words[:, ENDING] != OPTIMAL).mean()
+        control.progress[0] = (words[:, ENDING] != OPTIMAL).mean()
         is_smooth = words[0, ENDING] == SMOOTHED
         if is_smooth and not _take_tree(device, arguments, constants, masses, epsilon, control):
             return words[:, ENDING]
@@ -517,7 +517,7 @@ def solve(
     """
     device: Device = costs.device
     n = costs.shape[1]
-    control.excess[:] = 1
+    control.progress[:] = 1
     with device.current():
         prepared = _prepare(costs)
         if sum(costs.shape[1:]) * prepared.largest >= MOST_PRICE:
@@ -534,7 +534,7 @@ def solve(
         rounding = 0.0 if prepared.exponent is None else float(np.ldexp(1.0, -prepared.exponent))
         if prepared.exponent is not None and isinstance(costs, DeviceCosts):
             plans = plans._replace(price=_summed_along_trees(costs, plans, b, rounding))
-    control.excess[0] = 0
+    control.progress[0] = 0
     return DevicePlans(device, plans, n, endings == OPTIMAL, rounding)
 
 

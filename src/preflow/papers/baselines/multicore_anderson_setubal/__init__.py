@@ -572,7 +572,7 @@ def solve(net: ResidualArrays, options: AndersonSetubalOptions, control: Control
     relabel_limit, _ = relabel_limits("relabels", options.relabel_period, len(net.excess), len(net.head))
     state = make_state(control.threads, net, options.batch, control.delays)
     rules = Rules(control.threads == 1, state.search.barrier[PATIENCE], relabel_limit)
-    control.excess[:] = net.excess.sum(dtype=np.float64)
+    control.progress[:] = net.excess.sum(dtype=np.float64)
 
     def share(thread: int) -> None:
         first_stage(net, state, np.uint64(thread), rules, control.monitor(thread))

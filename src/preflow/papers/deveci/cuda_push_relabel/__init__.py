@@ -225,7 +225,7 @@ def solve(
         device.stop_word(control),
     )
     free_at_first = count_free(matching.column_match, rows.size)
-    control.excess[:] = free_at_first
+    control.progress[:] = free_at_first
     for state in launches(device, SOURCE, "push_relabel_matching_slice", arguments, DONE):
         control.counts[[PUSHES, ARC_SCANS]] = device.to_host(arguments.counts)
         control.counts[[PHASES, GLOBAL_RELABELS]] = state[RELABELS]
@@ -236,8 +236,8 @@ def solve(
         control.remarks.append(
             f"{state[TAKEN_OVER]:,} of {state[RELABELS]:,} global relabels ran concurrently with pushes"
         )
-    control.excess[0] = count_free(matching.column_match, rows.size)
-    control.counts[AUGMENTATIONS] = free_at_first - int(control.excess[0])
+    control.progress[0] = count_free(matching.column_match, rows.size)
+    control.counts[AUGMENTATIONS] = free_at_first - int(control.progress[0])
     return not device.to_host(arguments.stops)[0]
 
 

@@ -192,16 +192,16 @@ def solve(net: ResidualArrays, options: ColoringOptions, control: Control) -> Ar
         device.stop_word(control),
     )
     most_a_launch = max(1, BARRIERS_A_LAUNCH // (num_colors + 2))
-    control.excess[:] = net.excess.sum(dtype=np.float64)
+    control.progress[:] = net.excess.sum(dtype=np.float64)
     reached = ZERO
     began = perf_counter_ns()
     for _ in range(MOST_SEARCHES):
         reached, _ = distances_to_sink(net, height, order, reached, ZERO, ZERO, False)
-        control.excess[0] = active_excess(order, reached, net.excess)
+        control.progress[0] = active_excess(order, reached, net.excess)
         arguments.height[:] = xp.asarray(height)
         control.counts[GLOBAL_RELABELS] += np.uint64(1)
         control.counts[RELABEL_NANOSECONDS] += np.uint64(perf_counter_ns() - began)
-        if control.stopped or control.excess[0] == 0:
+        if control.stopped or control.progress[0] == 0:
             return height
         run_cycles(device, arguments, options.cycles, most_a_launch, control)
         began = perf_counter_ns()
