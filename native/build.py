@@ -31,13 +31,13 @@ import sysconfig
 import threading
 import time
 from collections.abc import Iterable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
 from importlib import import_module
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
@@ -48,6 +48,10 @@ LIBRARY = ROOT / "src" / "preflow" / ("_kernels.pyd" if sys.platform == "win32" 
 NUMBA = "0.68.1"
 #: Bitcode and objects that no build has used for so many days are removed.
 DAYS = 60
+
+#: Seconds between two lines that say how far a build is.
+SILENCE = 10.0
+Result = TypeVar("Result")
 
 #: What a build has, by its number of stars, and how long it takes if nothing is kept.
 STARS = (
@@ -440,14 +444,13 @@ def compile_all(
     """Translate kernels and emit objects in several processes."""
     found = Compiled([], {}, [], {})
     with ProcessPoolExecutor(jobs, initializer=end_with_parent) as pool:
-        waiting = [
-            pool.submit(translate_all, [(name, kinds[name], folder) for name in names])
+        waiting = {
+            pool.submit(translate_all, [(name, kinds[name], folder) for name in names]): len(names)
             for names in batches(kinds, jobs)
-        ]
+        }
         # Behind the translations: no process has nothing to do until all are done.
         emitting: dict[str, list[Future[Path]]] = {}
-        done = 0
-        for each in as_completed(waiting):
+        for each in finished("translating kernels", waiting, start):
             for kernel, translated in each.result():
                 found.functions.extend(translated.functions)
                 if translated.functions:
@@ -457,11 +460,11 @@ def compile_all(
                 for function in translated.functions:
                     work = [(function.symbol, level, folder) for level in levels]
                     emitting[function.symbol] = [pool.submit(emit, item) for item in work]
-                done += 1
-            _progress("translating kernels", done, len(kinds), start)
+        objects = dict.fromkeys(sum(emitting.values(), []), 1)
+        for emitted in finished("compiling functions", objects, start):
+            emitted.result()
         for symbol in sorted(emitting):
             found.objects.extend(emitted.result() for emitted in emitting[symbol])
-            _progress("compiling functions", len(found.objects), len(emitting) * len(levels), start)
     return found
 
 
@@ -543,14 +546,18 @@ def alone(path: Path) -> Iterator[None]:
         lock.release()
 
 
-_said = [0.0]
-
-
-def _progress(what: str, done: int, total: int, start: float) -> None:
-    now = time.perf_counter()
-    if now - _said[0] > 10 and now - start > 2:
-        _said[0] = now
-        print(f"{what}: {done} of {total} after {now - start:.0f} s", flush=True)
+def finished(what: str, futures: dict[Future[Result], int], start: float) -> Iterator[Future[Result]]:
+    """Yield futures as they finish, and say every ten seconds how many of their parts are done."""
+    left, count, said = set(futures), 0, max(start, time.perf_counter() - SILENCE / 2)
+    while left:
+        done, left = wait(left, SILENCE / 10, FIRST_COMPLETED)
+        for each in done:
+            count += futures[each]
+            yield each
+        now = time.perf_counter()
+        if now - said > SILENCE:
+            said = now
+            print(f"{what}: {count} of {sum(futures.values())} after {now - start:.0f} s", flush=True)
 
 
 def main() -> None:

@@ -11,6 +11,7 @@ on warm starts, on views and on the number of threads. Instances are as small as
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import sys
 import tempfile
@@ -25,10 +26,12 @@ from unittest.mock import patch
 
 import numpy as np
 import scipy.sparse as sp
+from click.testing import CliRunner
 from numpy.typing import NDArray
 
 import preflow
 from preflow import vision
+from preflow.cli import app
 from preflow.connectivity.pair_flows import flow_of_pair, values_of_pairs
 from preflow.connectivity.removal import SimpleArcs, split_network
 from preflow.graph import recognised_grid, residual
@@ -352,6 +355,8 @@ def matchings() -> Iterator[Call]:
         yield f"bipartite_matching {name} {given}", partial(preflow.bipartite_matching, graph, **given)
         for function in (preflow.dulmage_mendelsohn, preflow.structural_rank):
             yield f"{function.__name__} {name}", partial(function, graph)
+    graph = random_graph(4_000, 4_000, 12_000)  # no small one for the policy
+    yield "bipartite_matching of 12,000 edges", partial(preflow.bipartite_matching, graph)
     yield "zero_free_diagonal", partial(preflow.zero_free_diagonal, sp.eye_array(5).tocsr())
 
 
@@ -580,6 +585,40 @@ def beside_gpus() -> Iterator[Call]:
     yield "the tree of a plan", partial(spanning_tree, pairs, pairs[:2], 0, 2, 2)
 
 
+#: Commands, run in a folder that has the files of ``preflow samples``.
+COMMANDS = """
+    generate rmf-wide 8x4 -o wide.max.gz
+    solve wide.max.gz --verify -o wide.sol
+    solve wide.max.gz -o wide.csv
+    verify wide.max.gz wide.sol
+    generate netgen 60 -o supplies.min.gz
+    solve supplies.min.gz --verify -o supplies.sol
+    verify supplies.min.gz supplies.sol
+    generate delaunay 200 -o mesh.mtx.gz
+    match mesh.mtx.gz --verify
+    match matrix.mtx.gz --verify
+    assign cost.npy --partial
+    assign partial.csv --partial
+    info wide.max.gz
+    solve roads.csv --source depot --sink shop -o flow.csv
+"""
+
+
+def run_command(words: list[str]) -> None:
+    """Run a command in this process."""
+    done = CliRunner().invoke(app, words, catch_exceptions=False)
+    if done.exit_code:
+        raise ValueError(done.output[-300:])
+
+
+def commands() -> Iterator[Call]:
+    """Yield commands; they need the files of those before them."""
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        Path("partial.csv").write_text("row,column,cost\na,x,1\nb,x,2\n", encoding="utf-8")
+        for line in ["samples", *filter(None, map(str.strip, COMMANDS.splitlines()))]:
+            yield line, partial(run_command, line.split())
+
+
 PARTS = {
     "max_flow": flows,
     "batches": batches,
@@ -592,6 +631,7 @@ PARTS = {
     "transport": transports,
     "vision": pictures,
     "regions": by_regions,
+    "commands": commands,
     "gpu": beside_gpus,
 }
 

@@ -17,8 +17,8 @@ from .session import Command
 def warm_up(problems: tuple[str, ...]) -> None:
     """Compile kernels now, so that later calls need not wait.
 
-    A wheel for a platform has its kernels compiled: then there is nothing to
-    do. Otherwise Numba (the extra jit) compiles them into the user's cache.
+    A wheel of a release has all kernels: then there is nothing to do. Numba
+    compiles those that an installation has not into the user's cache.
     """
     from ..kernels.warm_up import warm_up as compile_kernels
 

@@ -38,8 +38,8 @@ Work = dict[str, list[str]]
 def warm_up(*problems: str, progress: bool = True) -> int:
     """Compile the kernels of problems now, in parallel processes, so that no later call has to wait.
 
-    A wheel for a platform has compiled kernels, so this does nothing. If the package is pure Python, Numba
-    compiles the kernels and keeps them in the user's cache folder, as the first calls would do.
+    A wheel of a release has all kernels, so this does nothing. Numba compiles those that an installation has
+    not, and keeps them in the user's cache folder, as the first calls would do.
 
     Parameters
     ----------

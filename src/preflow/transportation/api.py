@@ -416,7 +416,7 @@ def _masses(values: ArrayLike, name: str, leading: tuple[int, ...], size: int) -
     if array.size and array.min() < 0:
         raise InvalidInputError(f"{name} has a negative mass: {array.min()}")
     if array.dtype.kind == "u" and array.size and int(array.max()) >= MOST:
-        raise CapacityOverflowError(f"{name} has a mass of 2**62 or more")
+        raise CapacityOverflowError(f"{name} has a mass of 2**62 or more: {int(array.max())}")
     kind = np.int64 if array.dtype.kind != "f" else np.float64 if array.itemsize != 4 else np.float32
     return np.array(array.reshape(math.prod(leading), size), dtype=kind)
 
@@ -509,7 +509,7 @@ def _whole_masses(a: Array, b: Array) -> tuple[NDArray[np.int64], NDArray[np.int
         if sums[0] != sums[1]:
             _refuse_sums(*sums)
         if sums[0] >= MOST:
-            raise CapacityOverflowError("the masses sum to 2**62 or more")
+            raise CapacityOverflowError(f"the masses sum to 2**62 or more: {sums[0]}")
     return first, second, [None] * len(a)
 
 
