@@ -460,7 +460,7 @@ def compile_all(
                 for function in translated.functions:
                     work = [(function.symbol, level, folder) for level in levels]
                     emitting[function.symbol] = [pool.submit(emit, item) for item in work]
-        objects = dict.fromkeys(sum(emitting.values(), []), 1)
+        objects = {each: 1 for futures in emitting.values() for each in futures}
         for emitted in finished("compiling functions", objects, start):
             emitted.result()
         for symbol in sorted(emitting):
