@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 
 .PHONY: native kinds wheel demo check check-fast test test-all record fuzz lint docs bench records-cpu records-gpu clean
 
-# Compiles the kernels ahead of time: five CPU minutes the first time, later what was edited.
+# Compiles the kernels ahead of time: four CPU minutes the first time, later what was edited.
 # Without a C compiler it says so, and Numba compiles them on first use.
 LIBRARY := $(BIN)/python native/build.py
 

@@ -55,8 +55,8 @@ Result = TypeVar("Result")
 
 #: What a build has, by its number of stars, and how long it takes if nothing is kept.
 STARS = (
-    "all kernels: about five CPU minutes",
-    "the usual kernels: about two CPU minutes",
+    "all kernels: about four CPU minutes",
+    "the usual kernels: two to three CPU minutes",
     "the kernels of the demo: about ten seconds",
 )
 #: Levels of CPUs by machine, the lowest first: a name, LLVM's CPU, its further features. A higher level than
