@@ -402,12 +402,18 @@ def lacking_at(network: CostNetwork, supply: Array, flow: Array) -> Array:
 
 @np.errstate(over="ignore", invalid="ignore")
 def float_balances(network: CostNetwork, supply: Array, flow: Array) -> Array:
-    """Return supply minus outflow plus inflow of each vertex, without self loops."""
+    """Return supply minus outflow plus inflow of each vertex, without self loops.
+
+    What supplies sum to, by rounding, counts at the vertex that most passes.
+    """
     left: Array = supply.astype(np.float64)
-    if len(left):
-        at, surplus = _surplus(supply)
-        left[at] -= surplus
     amounts = np.where(network.tail == network.head, 0.0, flow)
+    _, surplus = _surplus(supply) if len(left) else (0, 0.0)
+    if surplus:
+        passing = np.abs(left)
+        for end in (network.tail, network.head):
+            passing += np.bincount(end, np.abs(amounts), len(left))
+        left[int(passing.argmax())] -= surplus
     left -= np.bincount(network.tail, amounts, len(left))
     left += np.bincount(network.head, amounts, len(left))
     return left
