@@ -46,7 +46,7 @@ LIBRARY = ROOT / "src" / "preflow" / ("_kernels.pyd" if sys.platform == "win32" 
 
 #: The version of Numba, some of whose classes translate.py replaces.
 NUMBA = "0.68.1"
-#: Bitcode and objects that no build has used for so many days are removed.
+#: A build removes bitcode and objects that no build has used for this number of days.
 DAYS = 60
 
 #: Seconds between two lines that say how far a build is.
@@ -426,7 +426,7 @@ def build(
 
 
 class Compiled(NamedTuple):
-    """What all processes have compiled; `refused` has the reasons why kinds were not, by line of the file."""
+    """What all processes have compiled; `refused`: why a kind was not compiled, by its line of the file."""
 
     functions: list[Function]
     hashes: dict[str, str]

@@ -102,7 +102,7 @@ def test_what_a_vertex_lacks_is_found_beside_large_amounts(amount: float) -> Non
 
 
 def test_a_largest_flow_beside_a_large_supply() -> None:
-    """What is sent of the supplies is as precise as the smaller amounts allow."""
+    """Each vertex sends its supply as precisely as the amounts at that vertex allow."""
     network = preflow.CostNetwork.from_arrays(
         [0, 2, 2, 3],
         [1, 3, 3, 4],
