@@ -75,7 +75,11 @@ def answer(problem: str, method: str, instance: Any) -> dict[str, Any]:
         record = find_method(METHODS[problem], method)
         if not (record.weighted or record.approximate):
             arguments = (instance.without_weights(),)
-    result = function(*arguments, method=method, threads=1)
+    return digest(problem, function(*arguments, method=method, threads=1))
+
+
+def digest(problem: str, result: Any) -> dict[str, Any]:
+    """Return the counts of a result and a hash of its answer."""
     names = {
         "max_flow": ("flow",),
         "min_cut": ("sink_side",),
@@ -86,12 +90,27 @@ def answer(problem: str, method: str, instance: Any) -> dict[str, Any]:
         "min_cost_flow": ("flow", "potentials"),
         "transport": ("row", "column", "mass", "u", "v"),
     }
-    digest = hashlib.sha256()
+    seen = hashlib.sha256()
     for name in names[problem]:
         values = np.asarray(getattr(result, name))
-        digest.update(values.astype(np.int64 if values.dtype.kind in "iu" else values.dtype).tobytes())
+        seen.update(values.astype(np.int64 if values.dtype.kind in "iu" else values.dtype).tobytes())
     counts = {name: int(getattr(result.stats, name, 0)) for name in (*COUNTERS, *MATCHING_COUNTERS, "pivots")}
-    return {**{name: count for name, count in counts.items() if count}, "answer": digest.hexdigest()[:16]}
+    return {**{name: count for name, count in counts.items() if count}, "answer": seen.hexdigest()[:16]}
+
+
+def stacks() -> dict[str, tuple[Any, ...]]:
+    """Return the arguments of a call for many items, by the name of the function."""
+    rng = np.random.default_rng(7)
+    arcs = rng.integers(0, 30, (2, 150))
+    networks = preflow.FlowNetworkBatch.from_arrays(arcs[0], arcs[1], rng.integers(0, 40, (6, 150)))
+    source, sink = np.maximum(excess := rng.integers(-9, 10, (6, 14, 11)), 0), np.maximum(-excess, 0)
+    masses = rng.integers(1, 9, (3, 12))
+    return {
+        "max_flow_batch": (networks, 0, 29),
+        "grid_cut_batch": (source, sink, 3),
+        "linear_assignment": (rng.integers(0, 100, (5, 14, 14)),),
+        "transport": (rng.integers(0, 100, (3, 12, 12)), masses, masses[:, ::-1]),
+    }
 
 
 CASES = [
@@ -111,6 +130,19 @@ def test_operations_are_the_recorded_ones(problem: str, method: str) -> None:
     assert found == recorded
 
 
+def stacked(function: str) -> dict[str, Any]:
+    """Solve the items of a stack; return the counts and a hash of the answers."""
+    found = getattr(preflow, function)(*stacks()[function], threads=1)
+    results = found if isinstance(found, list) else [found]
+    return {f"{k}": digest(function.removesuffix("_batch"), result) for k, result in enumerate(results)}
+
+
+@pytest.mark.parametrize("function", stacks())
+def test_operations_on_items_are_the_recorded_ones(function: str) -> None:
+    recorded = json.loads(RECORD.read_text(encoding="utf-8"))
+    assert stacked(function) == recorded[f"items of {function}"]
+
+
 def main(names: list[str]) -> None:
     """Record the counts of the methods with these names, or of all methods."""
     unknown = set(names) - {method for _, method in CASES}
@@ -125,6 +157,9 @@ def main(names: list[str]) -> None:
             record[key] = found
         elif key in old:
             record[key] = old[key]
+    for name in stacks():
+        key = f"items of {name}"
+        record[key] = old[key] if names and key in old else stacked(name)
     RECORD.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 
 
