@@ -28,18 +28,12 @@ FIELD_OF_PLACE = {
 
 
 class Paper(NamedTuple):
-    """A source.
+    """A source."""
 
-    Attributes
-    ----------
-    kind, key : str
-        The type of its entry in ``papers.bib``, one of `FIELD_OF_PLACE`, and the name of the entry.
-    fields : dict of str to str
-        Of the entry: author, title, the field of the place, perhaps volume, year.
-    """
-
+    #: the type of its entry in ``papers.bib``, one of `FIELD_OF_PLACE`, and the name of the entry
     kind: str
     key: str
+    #: of the entry: author, title, the field of the place, perhaps volume, year
     fields: dict[str, str]
 
     def bibtex(self) -> str:

@@ -61,35 +61,19 @@ SHOWN_COUNTS = 3
 
 
 class Measured(NamedTuple):
-    """The outcome of one method.
-
-    Attributes
-    ----------
-    method : str
-    status : str
-        That of the result; "wrong" if the result does not prove itself, "refused" if the method or this
-        machine cannot solve the instance.
-    value : int, float or None
-        The optimum; None if there is none.
-    lower_bound, upper_bound : int, float or None
-    gap : int, float or None
-    seconds : float or None
-        Median of the repetitions, without compiling.
-    counts : mapping of str to int
-        The operation counts of the last repetition that are not zero.
-    note : str
-        Why the method was refused or is wrong.
-    """
+    """The outcome of one method."""
 
     method: str
+    #: that of the result; "wrong" if the result does not prove itself, "refused" if the method or this
+    #: machine cannot solve the instance
     status: str
-    value: int | float | None = None
+    value: int | float | None = None  #: the optimum; None if there is none
     lower_bound: int | float | None = None
     upper_bound: int | float | None = None
     gap: int | float | None = None
-    seconds: float | None = None
-    counts: Mapping[str, int] = {}
-    note: str = ""
+    seconds: float | None = None  #: median of the repetitions, without compiling
+    counts: Mapping[str, int] = {}  #: the operation counts of the last repetition that are not zero
+    note: str = ""  #: why the method was refused or is wrong
 
 
 @dataclass(frozen=True, repr=False)

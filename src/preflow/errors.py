@@ -8,20 +8,11 @@ from typing import Any, NamedTuple, Self
 
 
 class Advice(NamedTuple):
-    """An argument with which a caller may call the function again, after an error.
+    """An argument with which a caller may call the function again, after an error."""
 
-    Attributes
-    ----------
-    argument : str
-        The name of the argument.
-    value : bool, int, float or str
-    effect : str
-        What the argument does, as in "leaves some of them over".
-    """
-
-    argument: str
+    argument: str  #: the name of the argument
     value: bool | float | str
-    effect: str
+    effect: str  #: what the argument does, as in "leaves some of them over"
 
     def __str__(self) -> str:
         return f"{self.argument}={self.value!r} {self.effect}"

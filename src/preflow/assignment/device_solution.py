@@ -14,36 +14,25 @@ from ..graph.device.points import DevicePoints
 
 
 class DeviceSolution(NamedTuple):
-    """The solution of the items of a batch, in the order of the caller's rows and columns.
+    """The solution of the items of a batch, in the order of the caller's rows and columns."""
 
-    Attributes
-    ----------
-    row, column : CuPy array of int64, shape (items, k)
-        The pairs, by ascending rows; -1 where an item has fewer.
-    u, v : CuPy array of int64 or float64, shapes (items, n) and (items, m)
-    total : CuPy array of int64 or float64, shape (items,)
-        The sums of the costs of the pairs; of integers, modulo 2**64.
-    ending : CuPy array of uint32, shape (items,)
-        How the solve of each item ended; see :mod:`.solution`.
-    num_infeasible : int
-    done : int
-        The solve of the first `done` items ended.
-    num_priced : int
-        The next `num_priced` items have no pairs, but prices that exceed no cost and so prove a bound.
-    violators : mapping of int to two lists of int
-        For infeasible items, if the method knows them: a set of rows, and the columns that these rows are
-        allowed, which are fewer; rows and columns exchanged if the item has fewer columns than rows.
-    """
-
+    #: CuPy array of int64, shape (items, k): the pairs, by ascending rows; -1 where an item has fewer
     row: AnyArray
     column: AnyArray
+    #: CuPy array of int64 or float64, shapes (items, n) and (items, m)
     u: AnyArray
     v: AnyArray
+    #: CuPy array of int64 or float64, shape (items,): the sums of the costs of the pairs; of integers, modulo
+    #: 2**64
     total: AnyArray
+    #: CuPy array of uint32, shape (items,): how the solve of each item ended; see :mod:`.solution`
     ending: AnyArray
     num_infeasible: int
-    done: int
+    done: int  #: the solve of the first `done` items ended
+    #: the next `num_priced` items have no pairs, but prices that exceed no cost and so prove a bound
     num_priced: int = 0
+    #: for infeasible items, if the method knows them: a set of rows, and the columns that these rows are
+    #: allowed, which are fewer; rows and columns exchanged if the item has fewer columns than rows
     violators: Mapping[int, tuple[list[int], list[int]]] = MappingProxyType({})
 
 

@@ -71,61 +71,36 @@ DROP = 4
 
 
 class Arcs(NamedTuple):
-    """The arcs that may still carry flow, row by row, with scaled costs.
+    """The arcs that may still carry flow, row by row, with scaled costs."""
 
-    Attributes
-    ----------
-    first : ndarray of uint64, shape (n + 1,)
-        The arcs of row `x` start at ``first[x]``. Rows that were added to make the matrix square come last.
-    size : ndarray of uint64, shape (n,)
-        The number of arcs that each row still has; arc fixing lowers it.
-    column : ndarray of uint32
-        The column of each arc.
-    cost : ndarray of int64
-        The scaled cost of each arc.
-    """
-
+    #: shape (n + 1,): the arcs of row `x` start at ``first[x]``. Rows that were added to make the matrix
+    #: square come last.
     first: NDArray[np.uint64]
+    #: shape (n,): the number of arcs that each row still has; arc fixing lowers it
     size: NDArray[np.uint64]
-    column: Indices
-    cost: NDArray[np.int64]
+    column: Indices  #: uint32: the column of each arc
+    cost: NDArray[np.int64]  #: the scaled cost of each arc
 
 
 class Scaled(NamedTuple):
-    """Arcs with scaled costs, and the scale.
-
-    Attributes
-    ----------
-    arcs : Arcs
-    scale : int
-        Scaled costs are whole multiples of this.
-    unit : int or float
-        Costs are rounded to multiples of `unit`; the cost `unit` becomes the scaled cost `scale`.
-    largest : int
-        The largest absolute scaled cost. The first epsilon is this number divided by alpha.
-    """
+    """Arcs with scaled costs, and the scale."""
 
     arcs: Arcs
-    scale: int
+    scale: int  #: scaled costs are whole multiples of this
+    #: int or float: costs are rounded to multiples of `unit`; the cost `unit` becomes the scaled cost `scale`
     unit: Any
+    #: the largest absolute scaled cost. The first epsilon is this number divided by alpha.
     largest: int
 
 
 class Flow(NamedTuple):
-    """A flow, the excess of columns, and prices.
+    """A flow, the excess of columns, and prices."""
 
-    Attributes
-    ----------
-    at : ndarray of uint64, shape (n,)
-        The arc of each row's unit in the upper half, its column in the lower half; NOWHERE while the row has
-        the unit.
-    excess : ndarray of int64, shape (n,)
-        The number of units at each column minus one.
-    row_price, column_price : ndarray of int64, shape (n,)
-    """
-
+    #: shape (n,): the arc of each row's unit in the upper half, its column in the lower half; NOWHERE while
+    #: the row has the unit
     at: NDArray[np.uint64]
-    excess: NDArray[np.int64]
+    excess: NDArray[np.int64]  #: shape (n,): the number of units at each column minus one
+    #: shape (n,)
     row_price: NDArray[np.int64]
     column_price: NDArray[np.int64]
 

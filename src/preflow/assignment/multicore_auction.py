@@ -127,56 +127,33 @@ class AuctionOptions:
 
 
 class Auction(NamedTuple):
-    """Arrays and numbers that the threads share, besides lists and state.
+    """Arrays and numbers that the threads share, besides lists and state."""
 
-    Attributes
-    ----------
-    word : ndarray of uint64, shape (m,)
-        The row of each column plus one, or zero; the number of its changes in the upper half.
-    bid : ndarray of float64, shape (n,)
-        The last bid of each row, which is the price of its column.
-    start : ndarray of float64, shape (m,)
-        The prices at the start of the phase, of columns without a row.
-    price : ndarray of float64, shape (m,)
-        The hints.
-    rows : ndarray of uint64, shape (n,)
-        The rows that are free when the phase begins.
-    minima, rows_of_minima : ndarray, shape (threads, m)
-        The least cost of each column in the rows of each thread, and minus the row that has it.
-    gaps : ndarray of float64, shape (threads * PADDING,)
-        The sum of the gaps of each thread's rows.
-    fractions : ndarray of uint64
-        A histogram of the fractions of prices.
-    signals : ndarray of uint64
-        Counters and a flag at the positions TAKEN, LISTED, LOOKED and OVER.
-    barrier, stop, counts, delays : ndarray
-    budget : uint64
-        The number of costs that all phases together may read.
-    epsilons : ndarray of float64
-        The epsilons of the phases, in mean gaps. If the first one is zero, rows keep their columns.
-    reduce_columns : bool
-        Whether prices start at the minima of columns.
-    whole : bool
-        Whether prices are rounded to integers at the end.
-    """
-
+    #: shape (m,): the row of each column plus one, or zero; the number of its changes in the upper half
     word: NDArray[np.uint64]
+    #: shape (n,): the last bid of each row, which is the price of its column
     bid: NDArray[np.float64]
+    #: shape (m,): the prices at the start of the phase, of columns without a row
     start: NDArray[np.float64]
-    price: NDArray[np.float64]
-    rows: NDArray[np.uint64]
+    price: NDArray[np.float64]  #: shape (m,): the hints
+    rows: NDArray[np.uint64]  #: shape (n,): the rows that are free when the phase begins
+    #: shape (threads, m): the least cost of each column in the rows of each thread, and minus the row that
+    #: has it
     minima: Numbers
     rows_of_minima: NDArray[np.float64]
+    #: shape (threads * PADDING,): the sum of the gaps of each thread's rows
     gaps: NDArray[np.float64]
-    fractions: NDArray[np.uint64]
+    fractions: NDArray[np.uint64]  #: a histogram of the fractions of prices
+    #: counters and a flag at the positions TAKEN, LISTED, LOOKED and OVER
     signals: NDArray[np.uint64]
     barrier: NDArray[np.int64]
     stop: NDArray[np.int64]
     counts: NDArray[np.uint64]
-    budget: np.uint64
+    budget: np.uint64  #: the number of costs that all phases together may read
+    #: the epsilons of the phases, in mean gaps. If the first one is zero, rows keep their columns.
     epsilons: NDArray[np.float64]
-    reduce_columns: bool
-    whole: bool
+    reduce_columns: bool  #: whether prices start at the minima of columns
+    whole: bool  #: whether prices are rounded to integers at the end
     delays: NDArray[np.uint64] | None = None
 
 

@@ -59,65 +59,37 @@ LARGEST_SUM = 2**62
 
 
 class ThreadMemory(NamedTuple):
-    """State of one thread.
-
-    Attributes
-    ----------
-    start : Start
-    progress : ndarray of float64, shape (2,)
-        The progress of threads other than the first, which no caller reads.
-    """
+    """State of one thread."""
 
     start: Start
+    #: shape (2,): the progress of threads other than the first, which no caller reads
     progress: NDArray[np.float64]
 
 
 class Batch(NamedTuple):
-    """The batch and the solution, which all threads share.
+    """The batch and the solution, which all threads share."""
 
-    Attributes
-    ----------
-    cost : ndarray, shape (items * n * m,)
-    largest, forbidden : int64 or float64
-        The largest valid cost, and the cost of pairs that are not allowed.
-    go_on : bool
-        Whether to continue after an infeasible item.
-    row, match : ndarray of int64, shape (items, n)
-    u, v : ndarray, shapes (items, n) and (items, m)
-    total : ndarray, shape (items,)
-    most : int64 or float64
-        The costs of an item's pairs can be added in 64 bits if none is larger.
-    inexact : ndarray of int64, shape (1,)
-        Non-zero if some item has a pair with a larger cost.
-    ending : ndarray of int64, shape (items,)
-    own : ThreadMemory
-        The initial state of a thread; each thread makes a copy.
-    memory : ndarray of uint8, shape (threads, room)
-        Memory for these copies.
-    turns : ndarray of uint64, shape (1,)
-        The number of runs taken.
-    num_runs : uint64
-        The number of all runs.
-    stop, progress, counts : ndarray
-        As in :class:`preflow.solving.monitor.Monitor`; `counts` has one row per thread.
-    """
-
-    cost: Numbers
+    cost: Numbers  #: shape (items * n * m,)
+    #: int64 or float64: the largest valid cost, and the cost of pairs that are not allowed
     largest: Number
     forbidden: Number
-    go_on: bool
+    go_on: bool  #: whether to continue after an infeasible item
+    #: shape (items, n)
     row: NDArray[np.int64]
     match: NDArray[np.int64]
+    #: shapes (items, n) and (items, m)
     u: Numbers
     v: Numbers
-    total: Numbers
+    total: Numbers  #: shape (items,)
+    #: int64 or float64: the costs of an item's pairs can be added in 64 bits if none is larger
     most: Number
-    inexact: NDArray[np.int64]
-    ending: NDArray[np.int64]
-    own: ThreadMemory
-    memory: NDArray[np.uint8]
-    turns: NDArray[np.uint64]
-    num_runs: np.uint64
+    inexact: NDArray[np.int64]  #: shape (1,): non-zero if some item has a pair with a larger cost
+    ending: NDArray[np.int64]  #: shape (items,)
+    own: ThreadMemory  #: the initial state of a thread; each thread makes a copy
+    memory: NDArray[np.uint8]  #: shape (threads, room): memory for these copies
+    turns: NDArray[np.uint64]  #: shape (1,): the number of runs taken
+    num_runs: np.uint64  #: the number of all runs
+    #: as in :class:`preflow.solving.monitor.Monitor`; `counts` has one row per thread
     stop: NDArray[np.int64]
     progress: NDArray[np.float64]
     counts: NDArray[np.uint64]

@@ -67,80 +67,43 @@ POLL = np.uint64(1 << 20)
 
 
 class Network(NamedTuple):
-    """The residual network, sorted by the tails of arcs, and the state of its vertices.
+    """The residual network, sorted by the tails of arcs, and the state of its vertices."""
 
-    Attributes
-    ----------
-    first, last : ndarray of uint64, shape (vertices,)
-        The arcs of vertex v that are not fixed are at ``first[v] .. last[v] - 1``.
-    head : ndarray of uint32
-        The vertex that each arc leads to.
-    reverse : ndarray of uint64
-        The place of the opposite arc.
-    cost : ndarray of int64 or float64
-        Scaled costs; the opposite arc has minus the cost.
-    forward, residual : ndarray of uint8
-        Whether the arc is one of the problem, and whether it has residual capacity.
-    price : ndarray of int64 or float64, shape (vertices,)
-    supply : ndarray of int64, shape (vertices,)
-        The supply of each vertex minus the flow on its fixed arcs.
-    excess : ndarray of int64, shape (vertices,)
-    current : ndarray of uint64, shape (vertices,)
-        The current arc.
-    active : ndarray of uint32, shape (vertices,)
-        A ring of vertices with excess.
-    bucket : ndarray of uint64, shape (vertices,)
-        The bucket of each vertex in a price update.
-    bucket_first, next, previous : ndarray of uint64
-        The vertices of each bucket in a doubly linked list.
-    """
-
+    #: shape (vertices,): the arcs of vertex v that are not fixed are at ``first[v] .. last[v] - 1``
     first: NDArray[np.uint64]
     last: NDArray[np.uint64]
-    head: Indices
-    reverse: NDArray[np.uint64]
-    cost: Numbers
+    head: Indices  #: uint32: the vertex that each arc leads to
+    reverse: NDArray[np.uint64]  #: the place of the opposite arc
+    cost: Numbers  #: int64 or float64: scaled costs; the opposite arc has minus the cost
+    #: whether the arc is one of the problem, and whether it has residual capacity
     forward: NDArray[np.uint8]
     residual: NDArray[np.uint8]
-    price: Numbers
+    price: Numbers  #: int64 or float64, shape (vertices,)
+    #: shape (vertices,): the supply of each vertex minus the flow on its fixed arcs
     supply: NDArray[np.int64]
-    excess: NDArray[np.int64]
-    current: NDArray[np.uint64]
-    active: Indices
-    bucket: NDArray[np.uint64]
+    excess: NDArray[np.int64]  #: shape (vertices,)
+    current: NDArray[np.uint64]  #: shape (vertices,): the current arc
+    active: Indices  #: uint32, shape (vertices,): a ring of vertices with excess
+    bucket: NDArray[np.uint64]  #: shape (vertices,): the bucket of each vertex in a price update
+    #: the vertices of each bucket in a doubly linked list
     bucket_first: NDArray[np.uint64]
     next: NDArray[np.uint64]
     previous: NDArray[np.uint64]
 
 
 class Step(NamedTuple):
-    """The parameters of one refine.
+    """The parameters of one refine."""
 
-    Attributes
-    ----------
-    delta : int64 or float64
-        How far a relabel lowers the least reduced cost below the offset.
-    offset : int64 or float64
-        The offset of rows and of the sink; columns have minus this.
-    floor : int64 or float64
-        In a feasible problem no price falls to this.
-    rows, columns : uint64
-    keep_flow : bool
-        Start from the flow that exists (5.0), not from no flow.
-    newest_first : bool
-        Take the vertex that became active last: after a row pushes to a column, the column pushes next.
-    updates : bool
-        Update prices after each ``vertices`` relabels.
-    """
-
+    #: int64 or float64: how far a relabel lowers the least reduced cost below the offset
     delta: Number
-    offset: Number
-    floor: Number
+    offset: Number  #: int64 or float64: the offset of rows and of the sink; columns have minus this
+    floor: Number  #: int64 or float64: in a feasible problem no price falls to this
     rows: np.uint64
     columns: np.uint64
-    keep_flow: bool
+    keep_flow: bool  #: start from the flow that exists (5.0), not from no flow
+    #: take the vertex that became active last: after a row pushes to a column, the column pushes next
     newest_first: bool
-    updates: bool
+    updates: bool  #: update prices after each ``vertices`` relabels
 
 
 @kernel

@@ -52,20 +52,11 @@ POLL = np.uint64(1023)
 
 
 class Repair(NamedTuple):
-    """State of lowering prices.
+    """State of lowering prices."""
 
-    Attributes
-    ----------
-    queue : ndarray of uint32, shape (n,)
-        A ring of rows that may not be content.
-    queued : ndarray of uint8, shape (n,)
-        Whether a row is in the queue.
-    rounding : int64 or float64
-        The largest rounding error of reduced costs, relative to costs and prices.
-    """
-
-    queue: NDArray[np.uint32]
-    queued: NDArray[np.uint8]
+    queue: NDArray[np.uint32]  #: shape (n,): a ring of rows that may not be content
+    queued: NDArray[np.uint8]  #: shape (n,): whether a row is in the queue
+    #: int64 or float64: the largest rounding error of reduced costs, relative to costs and prices
     rounding: Number
 
 

@@ -26,23 +26,14 @@ BLOCK = np.uint64(64)
 
 
 class Limits(NamedTuple):
-    """Limits of the numbers, for integers or for floats.
+    """Limits of the numbers, for integers or for floats."""
 
-    Attributes
-    ----------
-    mask : int64 or float64
-        A column with the price ``-mask`` takes no part in a search.
-    beyond : int64 or float64
-        The distance of columns that a search does not reach.
-    far : int64 or float64
-        A distance of `far` or more, or a price below ``-2 * far``, means that 64 bits do not suffice.
-    zero : int64 or float64
-    """
-
-    mask: Number
-    beyond: Number
+    mask: Number  #: int64 or float64: a column with the price ``-mask`` takes no part in a search
+    beyond: Number  #: int64 or float64: the distance of columns that a search does not reach
+    #: int64 or float64: a distance of `far` or more, or a price below ``-2 * far``, means that 64 bits do not
+    #: suffice
     far: Number
-    zero: Number
+    zero: Number  #: int64 or float64
 
 
 #: In a search, sums are cost - price - (cost - price - distance). With costs up to 2**59, distances up to
@@ -52,95 +43,51 @@ FLOAT_LIMITS = Limits(*(np.float64(np.inf),) * 3, np.float64(0))
 
 
 class Lists(NamedTuple):
-    """The pairs that each row lists: all of a sparse matrix, the cheapest ones of a dense matrix.
+    """The pairs that each row lists: all of a sparse matrix, the cheapest ones of a dense matrix."""
 
-    Attributes
-    ----------
-    first : ndarray of uint64, shape (n + 1,)
-        The list of row `i` may use the places ``first[i] .. first[i + 1] - 1``.
-    size : ndarray of uint64, shape (n,)
-        The length of each list.
-    column : ndarray of uint32
-    cost : ndarray of int64 or float64
-    bound : ndarray of the dtype of costs, shape (n,)
-        No column outside the list has a smaller reduced cost. This stays true, since prices only fall.
-    built : ndarray of uint64, shape (n,)
-        The number of the search that made the list; 0 before all searches.
-    wanted : ndarray of uint64, shape (n,)
-        The number of columns that the row should list.
-    """
-
+    #: shape (n + 1,): the list of row `i` may use the places ``first[i] .. first[i + 1] - 1``
     first: NDArray[np.uint64]
-    size: NDArray[np.uint64]
-    column: Indices
-    cost: Numbers
+    size: NDArray[np.uint64]  #: shape (n,): the length of each list
+    column: Indices  #: uint32
+    cost: Numbers  #: int64 or float64
+    #: the dtype of costs, shape (n,): no column outside the list has a smaller reduced cost. This stays true,
+    #: since prices only fall.
     bound: Numbers
+    #: shape (n,): the number of the search that made the list; 0 before all searches
     built: NDArray[np.uint64]
-    wanted: NDArray[np.uint64]
+    wanted: NDArray[np.uint64]  #: shape (n,): the number of columns that the row should list
 
 
 class State(NamedTuple):
-    """State of a solve for n rows and m >= n columns; numbers are int64 or float64.
+    """State of a solve for n rows and m >= n columns; numbers are int64 or float64."""
 
-    Attributes
-    ----------
-    price : ndarray, shape (m,)
-        The prices of columns.
-    matched_cost : ndarray, shape (n,)
-        The cost of each row's pair.
-    row_match : ndarray of uint64, shape (n,)
-        The column of each row, or NONE.
-    column_match : ndarray of uint64, shape (m,)
-        The row of each column, or NONE.
-    free : ndarray of uint64, shape (n,)
-        A list of rows without a column.
-    distance : ndarray, shape (m + n,)
-        The distances of columns from the root of the search. Then, for each row, the least distance of a
-        column that the row's list may lack.
-    parent : ndarray of uint64, shape (m,)
-        The row before each column on a shortest path.
-    parent_cost : ndarray, shape (m,)
-        The cost of the pair of each column and its parent.
-    via : ndarray of float64, shape (m,)
-        The parents in searches over whole rows, by the order of scanning: 0 is the root, -k the k-th row
-        after it.
-    heap, place, touched : ndarray of uint64, shape (m + n,)
-        A binary heap, by distance, of columns and of rows plus m; the place of each item in the heap; the
-        items that were put into it in this search.
-    done : ndarray of uint64, shape (m,)
-        The columns whose distance is final.
-    done_distance, done_price : ndarray, shape (m,)
-        Their distances, and their prices before the search.
-    reduced : ndarray, shape (m,)
-        The reduced costs of one row.
-    least : ndarray, shape (blocks,)
-        The least value of each block of columns.
-    left : ndarray of uint64, shape (blocks,)
-        The number of columns of each block that are not done.
-    near : ndarray of uint64, shape (m,)
-        A list of columns at the same distance.
-    limits : Limits
-    """
-
-    price: Numbers
-    matched_cost: Numbers
-    row_match: NDArray[np.uint64]
-    column_match: NDArray[np.uint64]
-    free: NDArray[np.uint64]
+    price: Numbers  #: shape (m,): the prices of columns
+    matched_cost: Numbers  #: shape (n,): the cost of each row's pair
+    row_match: NDArray[np.uint64]  #: shape (n,): the column of each row, or NONE
+    column_match: NDArray[np.uint64]  #: shape (m,): the row of each column, or NONE
+    free: NDArray[np.uint64]  #: shape (n,): a list of rows without a column
+    #: shape (m + n,): the distances of columns from the root of the search. Then, for each row, the least
+    #: distance of a column that the row's list may lack.
     distance: Numbers
-    parent: NDArray[np.uint64]
-    parent_cost: Numbers
+    parent: NDArray[np.uint64]  #: shape (m,): the row before each column on a shortest path
+    parent_cost: Numbers  #: shape (m,): the cost of the pair of each column and its parent
+    #: shape (m,): the parents in searches over whole rows, by the order of scanning: 0 is the root, -k the
+    #: k-th row after it
     via: NDArray[np.float64]
+    #: shape (m + n,): a binary heap, by distance, of columns and of rows plus m; the place of each item in
+    #: the heap; the items that were put into it in this search
     heap: NDArray[np.uint64]
     place: NDArray[np.uint64]
     touched: NDArray[np.uint64]
-    done: NDArray[np.uint64]
+    done: NDArray[np.uint64]  #: shape (m,): the columns whose distance is final
+    #: shape (m,): their distances, and their prices before the search
     done_distance: Numbers
     done_price: Numbers
-    reduced: Numbers
-    least: Numbers
+    reduced: Numbers  #: shape (m,): the reduced costs of one row
+    least: Numbers  #: shape (blocks,): the least value of each block of columns
+    #: shape (blocks,): the number of columns of each block that are not done
     left: NDArray[np.uint64]
-    near: NDArray[np.uint64]
+    near: NDArray[np.uint64]  #: shape (m,): a list of columns at the same distance
     limits: Limits
 
 

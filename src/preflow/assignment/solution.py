@@ -18,41 +18,27 @@ UNSEEN, REFUSED = 5, 6
 
 
 class Solution(NamedTuple):
-    """The solution of all items, for costs to minimise with at least as many columns as rows.
+    """The solution of all items, for costs to minimise with at least as many columns as rows."""
 
-    Attributes
-    ----------
-    match : ndarray of int64, shape (items, n)
-        The column of each row; -1 if it has none.
-    u, v : ndarray of int64 or float64, shapes (items, n) and (items, m)
-        The prices of rows and columns.
-    ending : ndarray of int64, shape (items,)
-        How the solve of each item ended.
-    violating_rows, violating_columns : ndarray of int64
-        For the last infeasible item: rows, and the columns that they are allowed, which are fewer.
-    row : ndarray of int64, shape (items, n), or None
-        The numbers of the rows in each item, if the solver has written them and all items are solved.
-    total : ndarray of int64 or float64, shape (items,), or None
-        The sum of the costs of the pairs, if the solver has computed it.
-    largest : ndarray of float64, shape (items,), or None
-        For floats: the largest absolute cost or price that the solver's rounding errors are relative to, if
-        it may exceed the final prices.
-    gaps : dict of int to float, or None
-        For floats: the gaps of items that are not those of an optimal answer.
-    exact : dict of int to ExactPrices, or None
-        For floats: the prices of items that `u` and `v`, which are rounded, do not prove.
-    """
-
-    match: NDArray[np.int64]
+    match: NDArray[np.int64]  #: shape (items, n): the column of each row; -1 if it has none
+    #: int64 or float64, shapes (items, n) and (items, m): the prices of rows and columns
     u: Array
     v: Array
-    ending: NDArray[np.int64]
+    ending: NDArray[np.int64]  #: shape (items,): how the solve of each item ended
+    #: for the last infeasible item: rows, and the columns that they are allowed, which are fewer
     violating_rows: NDArray[np.int64]
     violating_columns: NDArray[np.int64]
+    #: shape (items, n): the numbers of the rows in each item, if the solver has written them and all items
+    #: are solved
     row: NDArray[np.int64] | None = None
+    #: int64 or float64, shape (items,): the sum of the costs of the pairs, if the solver has computed it
     total: Array | None = None
+    #: shape (items,): for floats: the largest absolute cost or price that the solver's rounding errors are
+    #: relative to, if it may exceed the final prices
     largest: NDArray[np.float64] | None = None
+    #: for floats: the gaps of items that are not those of an optimal answer
     gaps: dict[int, float] | None = None
+    #: for floats: the prices of items that `u` and `v`, which are rounded, do not prove
     exact: dict[int, ExactPrices] | None = None
 
 

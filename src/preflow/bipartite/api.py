@@ -121,21 +121,13 @@ class MatchingCall(Call[BipartiteGraph]):
     """One call of bipartite_matching.
 
     A graph that is given by columns is solved with its sides exchanged.
-
-    Attributes
-    ----------
-    solved : BipartiteGraph
-        The graph as it is solved.
-    given : Matching or None
-        The matching of `instance` to start from, if the caller gave one, where the method runs.
-    initial : str
-        Name of the heuristic to start from; "given" for the caller's matching.
     """
 
     device: Device | None
-    solved: BipartiteGraph
+    solved: BipartiteGraph  #: the graph as it is solved
+    #: the matching of `instance` to start from, if the caller gave one, where the method runs
     given: Matching | None
-    initial: str
+    initial: str  #: name of the heuristic to start from; "given" for the caller's matching
 
     @classmethod
     def prepare(cls, graph: Any, initial: Any, request: Request) -> MatchingCall:

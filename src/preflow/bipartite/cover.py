@@ -17,16 +17,10 @@ from .queue_prefetch import prefetch_queued
 
 
 class VertexCover(NamedTuple):
-    """Rows and columns such that every edge has one of them.
+    """Rows and columns such that every edge has one of them."""
 
-    Attributes
-    ----------
-    rows : ndarray of bool, shape (num_rows,)
-    columns : ndarray of bool, shape (num_columns,)
-    """
-
-    rows: NDArray[np.bool_]
-    columns: NDArray[np.bool_]
+    rows: NDArray[np.bool_]  #: shape (num_rows,)
+    columns: NDArray[np.bool_]  #: shape (num_columns,)
 
     @property
     def size(self) -> int:

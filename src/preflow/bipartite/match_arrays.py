@@ -22,18 +22,10 @@ LOOK_EVERY = np.uint64(2**12 - 1)
 
 
 class Matching(NamedTuple):
-    """A matching in the index dtype of its graph, stored where the graph is stored.
+    """A matching in the index dtype of its graph, stored where the graph is stored."""
 
-    Attributes
-    ----------
-    row_match : ndarray, shape (num_rows,)
-        The column of every row, or NONE.
-    column_match : ndarray, shape (num_columns,)
-        The row of every column, or NONE.
-    """
-
-    row_match: Indices
-    column_match: Indices
+    row_match: Indices  #: shape (num_rows,): the column of every row, or NONE
+    column_match: Indices  #: shape (num_columns,): the row of every column, or NONE
 
     @property
     def transposed(self) -> Matching:

@@ -167,22 +167,13 @@ METHODS = (
 
 @dataclass(frozen=True)
 class Heuristic:
-    """An initial matching under its name.
-
-    Attributes
-    ----------
-    name : str
-    module : str
-        Module, relative to the package ``preflow``, that has the function ``start``.
-    summary, paper : str
-    device : str
-        Where it runs, and the graph and the matching are: "cpu" or "cuda".
-    """
+    """An initial matching under its name."""
 
     name: str
-    module: str
+    module: str  #: module, relative to the package ``preflow``, that has the function ``start``
     summary: str
     paper: str
+    #: where it runs, and the graph and the matching are: "cpu" or "cuda"
     device: Literal["cpu", "cuda"] = "cpu"
 
     @property

@@ -161,23 +161,13 @@ def match_few(
 
 
 class Phases(NamedTuple):
-    """The state that the threads share.
-
-    Attributes
-    ----------
-    rows : Adjacency
-    matching : Matching
-    packed : Packed
-    rounds : Rounds
-    finished : ndarray of bool, shape (1,)
-        Whether the matching is maximum.
-    """
+    """The state that the threads share."""
 
     rows: Adjacency
     matching: Matching
     packed: Packed
     rounds: Rounds
-    finished: NDArray[np.bool_]
+    finished: NDArray[np.bool_]  #: shape (1,): whether the matching is maximum
 
 
 @kernel

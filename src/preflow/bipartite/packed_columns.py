@@ -34,30 +34,20 @@ LEVELS = 256
 
 
 class Packed(NamedTuple):
-    """The state that the threads share, besides the graph and the matching.
+    """The state that the threads share, besides the graph and the matching."""
 
-    Attributes
-    ----------
-    words : ndarray of uint64, shape (num_columns,)
-        Label and row of every column. A label is a lower bound on the number of columns left on an
-        alternating path to a free one: 0 for a free column, and more than there are columns for a *dead*
-        column, from which no free one can be reached.
-    population : ndarray of int64, shape (threads, LEVELS)
-        By how much each thread has changed the number of columns of each level. Dead columns count in the
-        last level until a gap below it is closed.
-    active : ndarray, shape (2 * num_rows,)
-        The active rows of this round in one half, those of the next round in the other.
-    order : ndarray of uint64
-        The vertices that a search has found, in this order: at most all rows, or all columns.
-    leaf : ndarray of uint64
-        The free column that the search from each root found, or NOBODY.
-    """
-
+    #: shape (num_columns,): label and row of every column. A label is a lower bound on the number of columns
+    #: left on an alternating path to a free one: 0 for a free column, and more than there are columns for a
+    #: *dead* column, from which no free one can be reached.
     words: NDArray[np.uint64]
+    #: shape (threads, LEVELS): by how much each thread has changed the number of columns of each level. Dead
+    #: columns count in the last level until a gap below it is closed.
     population: NDArray[np.int64]
+    #: shape (2 * num_rows,): the active rows of this round in one half, those of the next round in the other
     active: Indices
+    #: the vertices that a search has found, in this order: at most all rows, or all columns
     order: NDArray[np.uint64]
-    leaf: NDArray[np.uint64]
+    leaf: NDArray[np.uint64]  #: the free column that the search from each root found, or NOBODY
 
 
 def is_narrow(graph: BipartiteGraph) -> bool:

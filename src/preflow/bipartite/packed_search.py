@@ -55,22 +55,10 @@ LAST_TREES = np.uint64(10)
 
 
 class Searching(NamedTuple):
-    """The graph, the packed columns and the direction of a search.
+    """The graph, the packed columns and the direction of a search."""
 
-    Attributes
-    ----------
-    adjacency : Adjacency
-        The columns of every row forwards, the rows of every column backwards.
-    values : ndarray
-        Prefetched for the neighbours: the words of columns, or the columns of rows.
-    matching : Matching
-    packed : Packed
-    rounds : Rounds
-    forwards : bool
-    """
-
-    adjacency: Adjacency
-    values: Indices
+    adjacency: Adjacency  #: the columns of every row forwards, the rows of every column backwards
+    values: Indices  #: prefetched for the neighbours: the words of columns, or the columns of rows
     matching: Matching
     packed: Packed
     rounds: Rounds

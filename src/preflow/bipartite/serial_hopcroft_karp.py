@@ -57,21 +57,14 @@ class HopcroftKarpOptions:
 
 
 class Layers(NamedTuple):
-    """The state of a phase.
+    """The state of a phase."""
 
-    Attributes
-    ----------
-    layer : ndarray, shape (num_columns,)
-        The layer of every column; TAKEN; ``unreached - 1`` for free columns; ``unreached`` for matched
-        columns that were not reached.
-    queue : ndarray, shape (num_rows,)
-        Rows in the order in which they were reached, the free ones first.
-    position, path : ndarray, shape (num_rows,)
-        The rows on the stack of the depth-first search, and the next edge that each tries.
-    """
-
+    #: shape (num_columns,): the layer of every column; TAKEN; ``unreached - 1`` for free columns;
+    #: ``unreached`` for matched columns that were not reached
     layer: Indices
+    #: shape (num_rows,): rows in the order in which they were reached, the free ones first
     queue: Indices
+    #: shape (num_rows,): the rows on the stack of the depth-first search, and the next edge that each tries
     position: Indices
     path: Indices
 

@@ -139,45 +139,24 @@ class PushRelabelOptions:
 
 
 class Rules(NamedTuple):
-    """The options that the kernels read: see :class:`PushRelabelOptions`.
+    """The options that the kernels read: see :class:`PushRelabelOptions`."""
 
-    Attributes
-    ----------
-    push_limit : uint64
-        Pushes until a global relabel.
-    gap : bool
-        Whether to declare all columns above an empty level dead.
-    stalls : bool
-        Whether to test if pushes have stalled.
-    double_push : bool
-        Whether to raise labels above the second lowest.
-    """
-
-    push_limit: np.uint64
-    gap: bool
-    stalls: bool
-    double_push: bool
+    push_limit: np.uint64  #: pushes until a global relabel
+    gap: bool  #: whether to declare all columns above an empty level dead
+    stalls: bool  #: whether to test if pushes have stalled
+    double_push: bool  #: whether to raise labels above the second lowest
 
 
 class State(NamedTuple):
-    """The state besides the matching.
+    """The state besides the matching."""
 
-    Attributes
-    ----------
-    label : ndarray, shape (num_columns,)
-        A lower bound on the number of further columns on an alternating path to a free column: 0 for a free
-        column, num_columns + 1 for a dead one.
-    population : ndarray, shape (num_columns + 2,)
-        Number of columns with each label below that of dead columns.
-    queue : ndarray, shape (num_rows,)
-        Active rows, a ring buffer.
-    order : ndarray, shape (num_columns,)
-        Columns in the order in which a global relabel finds them.
-    """
-
+    #: shape (num_columns,): a lower bound on the number of further columns on an alternating path to a free
+    #: column: 0 for a free column, num_columns + 1 for a dead one
     label: Indices
+    #: shape (num_columns + 2,): number of columns with each label below that of dead columns
     population: Indices
-    queue: Indices
+    queue: Indices  #: shape (num_rows,): active rows, a ring buffer
+    #: shape (num_columns,): columns in the order in which a global relabel finds them
     order: Indices
 
 

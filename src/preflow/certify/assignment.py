@@ -50,16 +50,10 @@ Costs = DenseCosts | SparseCosts | PointCosts
 
 
 class Cover(NamedTuple):
-    """Rows and columns such that every allowed pair has one of them.
+    """Rows and columns such that every allowed pair has one of them."""
 
-    Attributes
-    ----------
-    rows : ndarray of bool, shape (n,)
-    columns : ndarray of bool, shape (m,)
-    """
-
-    rows: NDArray[np.bool_]
-    columns: NDArray[np.bool_]
+    rows: NDArray[np.bool_]  #: shape (n,)
+    columns: NDArray[np.bool_]  #: shape (m,)
 
 
 class StoppedError(Exception):
@@ -67,40 +61,24 @@ class StoppedError(Exception):
 
 
 class Side(NamedTuple):
-    """Covered rows with uncovered columns; or covered columns with uncovered rows, which are then its rows.
+    """Covered rows with uncovered columns; or covered columns, its rows then, with uncovered rows."""
 
-    Attributes
-    ----------
-    costs : DenseCosts, SparseCosts or PointCosts
-        To minimise; each of the `own` rows is assigned an uncovered column.
-    own, other : ndarray of bool
-        Its covered rows, and its covered columns.
-    swapped : bool
-        Whether its rows are the columns of the given costs.
-    stop : ndarray of int64, shape (1,), or None
-        Not 0 once the proof is to stop.
-    """
-
+    #: DenseCosts, SparseCosts or PointCosts: to minimise; each of the `own` rows is assigned an uncovered
+    #: column
     costs: Costs
+    #: its covered rows, and its covered columns
     own: NDArray[np.bool_]
     other: NDArray[np.bool_]
-    swapped: bool
-    stop: NDArray[np.int64] | None
+    swapped: bool  #: whether its rows are the columns of the given costs
+    stop: NDArray[np.int64] | None  #: shape (1,): not 0 once the proof is to stop
 
 
 class Block(NamedTuple):
-    """Some rows of a side with their costs in 64 bits.
-
-    Attributes
-    ----------
-    rows : slice
-    values : ndarray, shape (rows, m) or (pairs,)
-    first, column : ndarray or None
-        For sparse costs: where each row's pairs begin, and the column of each pair.
-    """
+    """Some rows of a side with their costs in 64 bits."""
 
     rows: slice
-    values: Array
+    values: Array  #: shape (rows, m) or (pairs,)
+    #: for sparse costs: where each row's pairs begin, and the column of each pair
     first: NDArray[np.int64] | None = None
     column: Array | None = None
 

@@ -115,26 +115,14 @@ def sums_of_duals(
 
 
 class Family(NamedTuple):
-    """A laminar family of blossoms that was checked.
+    """A laminar family of blossoms that was checked."""
 
-    Attributes
-    ----------
-    above : ndarray of int64, shape (nodes,)
-        The parent of each node, as in :class:`preflow.general_matching.solution.BlossomDuals`.
-    levels : list of ndarray of int64
-        The nodes without a parent, their children, and so on.
-    sizes : ndarray of int64, shape (number of blossoms,)
-        The number of vertices of each blossom.
-    inside : ndarray of int64
-        The edges whose ends are both in blossoms.
-    lowest : ndarray of int64
-        The smallest blossom that contains each of these edges, -1 for none.
-    """
-
+    #: shape (nodes,): the parent of each node, as in :class:`preflow.general_matching.solution.BlossomDuals`
     above: NDArray[np.int64]
-    levels: list[NDArray[np.int64]]
-    sizes: NDArray[np.int64]
-    inside: NDArray[np.int64]
+    levels: list[NDArray[np.int64]]  #: the nodes without a parent, their children, and so on
+    sizes: NDArray[np.int64]  #: shape (number of blossoms,): the number of vertices of each blossom
+    inside: NDArray[np.int64]  #: the edges whose ends are both in blossoms
+    #: the smallest blossom that contains each of these edges, -1 for none
     lowest: NDArray[np.int64]
 
     def sums(

@@ -26,55 +26,30 @@ from .fields import check_array
 
 
 class Rows(NamedTuple):
-    """A graph with weights as compressed sparse rows, each edge at both of its ends.
+    """A graph with weights as compressed sparse rows, each edge at both of its ends."""
 
-    Attributes
-    ----------
-    first : ndarray of int64, shape (n + 1,)
-    neighbour : ndarray of int64, shape (2m,)
-    weight : ndarray of int64, shape (2m,)
-    """
-
-    first: NDArray[np.int64]
-    neighbour: NDArray[np.int64]
-    weight: NDArray[np.int64]
+    first: NDArray[np.int64]  #: shape (n + 1,)
+    neighbour: NDArray[np.int64]  #: shape (2m,)
+    weight: NDArray[np.int64]  #: shape (2m,)
 
 
 class Contraction(NamedTuple):
-    """One round: an order of scanning, and the vertices that become one.
+    """One round: an order of scanning, and the vertices that become one."""
 
-    Attributes
-    ----------
-    order : ndarray of int64, shape (n,)
-        All vertices of the graph of this round.
-    label : ndarray of int64, shape (n,)
-        The vertex of the next round that each becomes.
-    """
-
-    order: NDArray[np.int64]
-    label: NDArray[np.int64]
+    order: NDArray[np.int64]  #: shape (n,): all vertices of the graph of this round
+    label: NDArray[np.int64]  #: shape (n,): the vertex of the next round that each becomes
 
 
 class Memory(NamedTuple):
-    """Memory of :func:`check_flows`.
+    """Memory of :func:`check_flows`."""
 
-    Attributes
-    ----------
-    left : ndarray of int64, shape (2m,)
-        What the flow leaves of the weight of each entry.
-    changed : ndarray of int64, shape (2m,)
-        Entries over which flow was sent.
-    seen, came_over, queue : ndarray of int64, shape (n,)
-        The number of the last search that found a vertex, the entry by which it did, and a queue.
-    done : ndarray of bool, shape (n,)
-    """
-
-    left: NDArray[np.int64]
-    changed: NDArray[np.int64]
+    left: NDArray[np.int64]  #: shape (2m,): what the flow leaves of the weight of each entry
+    changed: NDArray[np.int64]  #: shape (2m,): entries over which flow was sent
+    #: shape (n,): the number of the last search that found a vertex, the entry by which it did, and a queue
     seen: NDArray[np.int64]
     came_over: NDArray[np.int64]
     queue: NDArray[np.int64]
-    done: NDArray[np.bool_]
+    done: NDArray[np.bool_]  #: shape (n,)
 
 
 def rows_of(num_vertices: int, tail: NDArray[np.int64], head: NDArray[np.int64], weight: Int64) -> Rows:

@@ -33,48 +33,29 @@ LEVELS = 24
 
 
 class PlanArrays(NamedTuple):
-    """Plans and prices of a batch in the memory of a GPU, each item with one row.
+    """Plans and prices of a batch in the memory of a GPU, each item with one row."""
 
-    Attributes
-    ----------
-    row, column, mass : array of int64, shape (items, n + m)
-        Of item k the first ``count[k]`` numbers are those of its pairs; the others mean nothing.
-    count : array of uint64, shape (items,)
-    price : array of int64 or float64, shape (items, n + m)
-        Of rows, then of columns.
-    given : array of int64, shape (items, n + m)
-        The masses of rows, then of columns.
-    parent : array of uint32, shape (items, n + m)
-        The parent of each vertex in a tree whose pairs have reduced cost 0; n + m or more for roots.
-    """
-
+    #: int64, shape (items, n + m): of item k the first ``count[k]`` numbers are those of its pairs; the
+    #: others mean nothing
     row: AnyArray
     column: AnyArray
     mass: AnyArray
-    count: AnyArray
-    price: AnyArray
-    given: AnyArray
+    count: AnyArray  #: uint64, shape (items,)
+    price: AnyArray  #: int64 or float64, shape (items, n + m): of rows, then of columns
+    given: AnyArray  #: int64, shape (items, n + m): the masses of rows, then of columns
+    #: uint32, shape (items, n + m): the parent of each vertex in a tree whose pairs have reduced cost 0; n +
+    #: m or more for roots
     parent: AnyArray
 
 
 class PlanProofs(NamedTuple):
-    """Proved costs of the plans of a batch.
+    """Proved costs of the plans of a batch."""
 
-    Attributes
-    ----------
-    sizes : list of int
-        Numbers of pairs.
-    cost : list of int or float
-    gap : list of int or float
-        By how much a cost may differ from the least cost of the given masses; 0 for integers.
-    close : list of bool
-        Whether a gap is that of an optimal answer. Other gaps may be infinite.
-    """
-
-    sizes: list[int]
+    sizes: list[int]  #: numbers of pairs
     cost: list[int] | list[float]
+    #: by how much a cost may differ from the least cost of the given masses; 0 for integers
     gap: list[int] | list[float]
-    close: list[bool]
+    close: list[bool]  #: whether a gap is that of an optimal answer. Other gaps may be infinite.
 
 
 class _Arguments(NamedTuple):

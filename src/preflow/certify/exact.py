@@ -340,14 +340,9 @@ def rounded_up(number: Fraction) -> float:
 
 
 class ExactPrices(NamedTuple):
-    """Prices of rows and of columns as Python integers, times two to a power: float64 is not precise enough.
+    """Prices of rows and columns as Python integers, times two to a power: float64 is not precise enough."""
 
-    Attributes
-    ----------
-    u, v : ndarray of Python integers, shapes (n,) and (m,)
-    exponent : int
-    """
-
+    #: u, v: Python integers, shapes (n,) and (m,)
     u: NDArray[np.object_]
     v: NDArray[np.object_]
     exponent: int

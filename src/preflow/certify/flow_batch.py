@@ -20,41 +20,30 @@ ROUNDING = 2.0**-50
 
 
 class Claims(NamedTuple):
-    """Networks and what results claim about them; all arrays are read-only.
+    """Networks and what results claim about them; all arrays are read-only."""
 
-    Attributes
-    ----------
-    first_arc, first_vertex : ndarray of int64, shape (items + 1,)
-    tail, head : ndarray of uint32
-    capacity, reverse : ndarray of int64 or float64
-        `reverse` is empty where there are no reverse capacities.
-    source, sink : ndarray of int64, shape (items,)
-        Distinct vertices of their networks.
-    flow : ndarray of the dtype of the capacities
-    sink_side, source_side : ndarray of bool
-    value, gap : ndarray of the dtype of the capacities, shape (items,)
-    rounding, sum_error : float64
-        Relative errors of sums, for each term and for compensated sums; 0 for integers.
-    most : float64
-        Sums of absolute values must not be larger.
-    """
-
+    #: shape (items + 1,)
     first_arc: NDArray[np.int64]
     first_vertex: NDArray[np.int64]
+    #: uint32
     tail: Indices
     head: Indices
+    #: int64 or float64: `reverse` is empty where there are no reverse capacities
     capacity: Numbers
     reverse: Numbers
+    #: shape (items,): distinct vertices of their networks
     source: NDArray[np.int64]
     sink: NDArray[np.int64]
-    flow: Numbers
+    flow: Numbers  #: the dtype of the capacities
     sink_side: NDArray[np.bool_]
     source_side: NDArray[np.bool_]
+    #: the dtype of the capacities, shape (items,)
     value: Numbers
     gap: Numbers
+    #: relative errors of sums, for each term and for compensated sums; 0 for integers
     rounding: np.float64
     sum_error: np.float64
-    most: np.float64
+    most: np.float64  #: sums of absolute values must not be larger
 
 
 @kernel

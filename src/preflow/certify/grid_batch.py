@@ -17,21 +17,11 @@ from .grid import without_signs
 
 
 class ItemBounds(NamedTuple):
-    """Numbers of each item, as Python numbers; those of integers are exact.
+    """Numbers of each item, as Python numbers; those of integers are exact."""
 
-    Attributes
-    ----------
-    lower : list
-        What the flow proves.
-    upper : list
-        The capacity of the cut.
-    size : list
-        A bound on the sum of the absolute values of all terms of `upper`.
-    """
-
-    lower: list[Number]
-    upper: list[Number]
-    size: list[Number]
+    lower: list[Number]  #: what the flow proves
+    upper: list[Number]  #: the capacity of the cut
+    size: list[Number]  #: a bound on the sum of the absolute values of all terms of `upper`
 
 
 def sums_of_items(values: AnyArray) -> list[Number]:

@@ -48,42 +48,28 @@ MOST_LACKING = 2.0**-20
 
 
 class CostAndGap(NamedTuple):
-    """The cost of a flow, and how far that may be from the optimum.
-
-    Attributes
-    ----------
-    cost, gap : int or float
-    slack : int or float
-        The gap that the potentials prove if arcs count that carry the same in every feasible flow, too: if it
-        is small, they are prices of all arcs.
-    """
+    """The cost of a flow, and how far that may be from the optimum."""
 
     cost: int | float
     gap: int | float
+    #: the gap that the potentials prove if arcs count that carry the same in every feasible flow, too: if it
+    #: is small, they are prices of all arcs
     slack: int | float
 
 
 class OneWay(NamedTuple):
-    """The arcs of a network, and after them the opposites of its undirected ones.
+    """The arcs of a network, and after them the opposites of its undirected ones."""
 
-    Attributes
-    ----------
-    tail, head : ndarray of integers
-    cost : ndarray
-    lower, upper : ndarray
-        Bounds that some optimal flow keeps: an arc carries at most twice
-        :func:`preflow.graph.standard_form.flow_limit` more than its lower bound. So none of unlimited
-        capacity is full in this flow.
-    flow : ndarray
-        An undirected arc has its flow in one of its two directions.
-    """
-
+    #: tail, head: integers
     tail: Array
     head: Array
     cost: Array
+    #: bounds that some optimal flow keeps: an arc carries at most twice
+    #: :func:`preflow.graph.standard_form.flow_limit` more than its lower bound. So none of unlimited capacity
+    #: is full in this flow.
     lower: Array
     upper: Array
-    flow: Array
+    flow: Array  #: an undirected arc has its flow in one of its two directions
 
 
 def one_way(network: CostNetwork, supply: Array, flow: Array) -> OneWay:
@@ -316,15 +302,9 @@ def cost_and_gap(
 
 
 class ExactPotentials(NamedTuple):
-    """Potentials that are integers over a power of two.
+    """Potentials that are integers over a power of two."""
 
-    Attributes
-    ----------
-    potentials : ndarray of Python integers, shape (n,)
-    exponent : int
-    """
-
-    potentials: NDArray[np.object_]
+    potentials: NDArray[np.object_]  #: Python integers, shape (n,)
     exponent: int
 
     def of_first(self, count: int) -> ExactPotentials:

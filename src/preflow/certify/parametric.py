@@ -35,24 +35,18 @@ MOST = 2.0**62
 
 @dataclass(frozen=True)
 class LinearNetwork:
-    """A network between a source and a sink whose terminal capacities depend on a parameter.
+    """A network between a source and a sink whose terminal capacities depend on a parameter."""
 
-    Attributes
-    ----------
-    tail, head : ndarray of int64, shape (m,)
-        The arcs between vertices, none of them twice, sorted by tail and head.
-    capacity : ndarray of int64 or of Python integers, shape (m,)
-    source, source_slope : ndarray of int64 or of Python integers, shape (n,)
-        The capacity from the source to each vertex is ``source + parameter * source_slope``.
-    sink, sink_slope : ndarray of int64 or of Python integers, shape (n,)
-        The capacity from each vertex to the sink is ``sink - parameter * sink_slope``.
-    """
-
+    #: shape (m,): the arcs between vertices, none of them twice, sorted by tail and head
     tail: NDArray[np.int64]
     head: NDArray[np.int64]
-    capacity: Array
+    capacity: Array  #: int64 or Python integers, shape (m,)
+    #: int64 or Python integers, shape (n,): the capacity from the source to each vertex is
+    #: ``source + parameter * source_slope``
     source: Array
     source_slope: Array
+    #: int64 or Python integers, shape (n,): the capacity from each vertex to the sink is
+    #: ``sink - parameter * sink_slope``
     sink: Array
     sink_slope: Array
 
@@ -63,24 +57,17 @@ class LinearNetwork:
 
 
 class PieceFlows(NamedTuple):
-    """The flows in the networks of all pieces.
+    """The flows in the networks of all pieces."""
 
-    Attributes
-    ----------
-    piece : ndarray of int64, shape (n,)
-        The number of the piece of each vertex.
-    numerator, denominator : ndarray of int64 or of Python integers, shape (number of pieces,)
-        The value of the parameter of each piece; the denominators are positive.
-    tail, head : ndarray of int64
-    amount : ndarray of int64 or of Python integers
-        Where positive amounts flow within pieces, in units of one divided by the denominator.
-    """
-
-    piece: NDArray[np.int64]
+    piece: NDArray[np.int64]  #: shape (n,): the number of the piece of each vertex
+    #: numerator, denominator: int64 or Python integers, shape (number of pieces,): the value of the parameter
+    #: of each piece; the denominators are positive
     numerator: Array
     denominator: Array
     tail: NDArray[np.int64]
     head: NDArray[np.int64]
+    #: int64 or Python integers: where positive amounts flow within pieces, in units of one divided by the
+    #: denominator
     amount: Array
 
     def of_any_size(self) -> PieceFlows:

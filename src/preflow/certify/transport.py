@@ -67,27 +67,13 @@ Plan = tuple[Array, Array, Array]
 
 
 class PlanProof(NamedTuple):
-    """The cost of a plan, and the bounds that are proved for it.
+    """The cost of a plan, and the bounds that are proved for it."""
 
-    Attributes
-    ----------
-    cost : int or float
-        The sum over the pairs of the plan; of floats rounded correctly.
-    bound : int or float
-        No plan costs less.
-    gap : int or float
-        How far `cost` may be from the least cost; 0 for integers.
-    size : float
-        The sum of the absolute values of the terms of `cost`.
-    close : bool
-        Whether the gap is that of an optimal answer.
-    """
-
-    cost: int | float
-    bound: int | float
-    gap: int | float
-    size: float
-    close: bool
+    cost: int | float  #: the sum over the pairs of the plan; of floats rounded correctly
+    bound: int | float  #: no plan costs less
+    gap: int | float  #: how far `cost` may be from the least cost; 0 for integers
+    size: float  #: the sum of the absolute values of the terms of `cost`
+    close: bool  #: whether the gap is that of an optimal answer
 
 
 def least_less_price(costs: TransportCosts, item: int, v: Array, threads: int = 1) -> Array:
@@ -247,19 +233,12 @@ def _float_gap(
 
 
 class Rests(NamedTuple):
-    """The masses that a plan leaves, less those moved too much, exactly: integers over a power of two.
+    """The masses that a plan leaves, less those moved too much, exactly: integers over a power of two."""
 
-    Attributes
-    ----------
-    rows, columns : ndarray of int64, or of Python integers
-        In sum equal.
-    exponent : int
-        Of the power of two.
-    """
-
+    #: int64, or Python integers: in sum equal
     rows: Array
     columns: Array
-    exponent: int
+    exponent: int  #: of the power of two
 
     def floats(self, whole: Array) -> NDArray[np.float64]:
         """Return integers over the power of two as floats."""

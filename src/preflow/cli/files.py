@@ -33,25 +33,14 @@ ARCHIVE = ".npz"
 
 
 class Terminals(NamedTuple):
-    """Options of the command line for a table of arcs.
+    """Options of the command line for a table of arcs."""
 
-    Attributes
-    ----------
-    source, sink : tuple of str
-        Labels of vertices.
-    supply : str or None
-        A file with the supplies of vertices.
-    undirected : bool
-        Whether arcs carry flow either way.
-    ends : (str, str) or None
-        The columns of tails and heads.
-    """
-
+    #: labels of vertices
     source: tuple[str, ...]
     sink: tuple[str, ...]
-    supply: str | None
-    undirected: bool
-    ends: tuple[str, str] | None = None
+    supply: str | None  #: a file with the supplies of vertices
+    undirected: bool  #: whether arcs carry flow either way
+    ends: tuple[str, str] | None = None  #: the columns of tails and heads
 
     def check_file(self, file: str) -> None:
         """Raise InvalidInputError if there are any for a file that is no table."""
@@ -132,18 +121,12 @@ def read_table_problem(file: str, terminals: Terminals) -> TableProblem:
 
 
 class FlowTable(NamedTuple):
-    """The rows of a table of flows.
+    """The rows of a table of flows."""
 
-    Attributes
-    ----------
-    tail, head : ndarray of int64, shape (k,)
-        The numbers of the vertices.
-    flow : ndarray, shape (k,)
-    """
-
+    #: shape (k,): the numbers of the vertices
     tail: NDArray[np.int64]
     head: NDArray[np.int64]
-    flow: Array
+    flow: Array  #: shape (k,)
 
     def leaving(self, sources: NDArray[np.int64]) -> int | float:
         """Return the flow that leaves some vertices, less what enters them."""

@@ -222,29 +222,14 @@ def _whole(graph: UndirectedGraph, limit: float) -> WholeWeights:
 
 
 class _Found(NamedTuple):
-    """A cut that is the smallest one of the integers `whole`: see :class:`preflow.graph.scaling.Outcome`.
-
-    Attributes
-    ----------
-    side : ndarray of bool
-    whole : WholeWeights
-        The weights, of which the sum is below 2**61.
-    least : int
-        The weight of the cut in these.
-    upper : int or float
-        The weight of the cut.
-    limit : float
-        Weights were cut off there.
-    rounds, order
-        The proof.
-    finished : bool
-    """
+    """A cut that is the smallest one of the integers `whole`: see :class:`preflow.graph.scaling.Outcome`."""
 
     side: NDArray[np.bool_]
-    whole: WholeWeights
-    least: int
-    upper: int | float
-    limit: float = 0.0
+    whole: WholeWeights  #: the weights, of which the sum is below 2**61
+    least: int  #: the weight of the cut in these
+    upper: int | float  #: the weight of the cut
+    limit: float = 0.0  #: weights were cut off there
+    #: rounds, order: the proof
     rounds: tuple[Contraction, ...] = ()
     order: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
     finished: bool = True

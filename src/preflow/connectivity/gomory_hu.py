@@ -279,23 +279,12 @@ class _Edges(NamedTuple):
 
 
 class _Tree(NamedTuple):
-    """A cut tree.
+    """A cut tree."""
 
-    Attributes
-    ----------
-    parent : ndarray of int64, shape (n,)
-    weight : list of int or float
-        The weight of the cut of each vertex.
-    lower : list of Fraction
-        A minimum cut between each vertex and its parent weighs this at least.
-    gap : list of float
-        How far each weight may be from the minimum.
-    """
-
-    parent: NDArray[np.int64]
-    weight: list[int | float]
-    lower: list[Fraction]
-    gap: list[float]
+    parent: NDArray[np.int64]  #: shape (n,)
+    weight: list[int | float]  #: the weight of the cut of each vertex
+    lower: list[Fraction]  #: a minimum cut between each vertex and its parent weighs this at least
+    gap: list[float]  #: how far each weight may be from the minimum
 
     @classmethod
     def of(
@@ -365,19 +354,12 @@ def _cut_tree(edges: _Edges, limit: float, control: Control) -> _Tree:
 
 
 class _Limits(NamedTuple):
-    """The limits of one level.
+    """The limits of one level."""
 
-    Attributes
-    ----------
-    heavy, light : float
-        No edge of the tree, and no light one, is heavier.
-    between : Fraction
-        Cuts that separate vertices of a group weigh this at least.
-    """
-
+    #: no edge of the tree, and no light one, is heavier
     heavy: float
     light: float
-    between: Fraction
+    between: Fraction  #: cuts that separate vertices of a group weigh this at least
 
 
 def _refined(

@@ -46,73 +46,46 @@ PAIRS_FOR_THREADS = 2000
 
 
 class PairNetwork(NamedTuple):
-    """A network whose source and sink are not fixed.
+    """A network whose source and sink are not fixed."""
 
-    Attributes
-    ----------
-    first : ndarray of int64, shape (n + 1,)
-        The arcs of vertex ``v`` are ``first[v] .. first[v + 1] - 1``.
-    head, reverse : ndarray of uint32, shape (m,)
-        Head of an arc, and the index of its opposite.
-    capacity : ndarray of int64, shape (m,)
-    residual : ndarray of int64, shape (m,)
-        Equal to `capacity` between two flows.
-    """
-
+    #: shape (n + 1,): the arcs of vertex ``v`` are ``first[v] .. first[v + 1] - 1``
     first: NDArray[np.int64]
+    #: uint32, shape (m,): head of an arc, and the index of its opposite
     head: Indices
     reverse: Indices
-    capacity: NDArray[np.int64]
-    residual: NDArray[np.int64]
+    capacity: NDArray[np.int64]  #: shape (m,)
+    residual: NDArray[np.int64]  #: shape (m,): equal to `capacity` between two flows
 
 
 class Work(NamedTuple):
-    """Memory of the searches.
+    """Memory of the searches."""
 
-    Attributes
-    ----------
-    label : ndarray of uint64, shape (n,)
-        The distance to the sink, plus the label of the sink in this search. Smaller labels are old.
-    current : ndarray of int64, shape (n,)
-    is_source : ndarray of bool, shape (n,)
-        False everywhere between two flows.
-    queue, path : ndarray of uint32, shape (n,)
-    changed : ndarray of uint32, shape (m,)
-        Arcs whose residual capacity a flow has changed.
-    counters : ndarray of uint64, shape (2,)
-        The label of the sink, and the number of changed arcs; m + 1 if there was no room for them.
-    """
-
+    #: shape (n,): the distance to the sink, plus the label of the sink in this search. Smaller labels are
+    #: old.
     label: NDArray[np.uint64]
-    current: NDArray[np.int64]
-    is_source: NDArray[np.bool_]
+    current: NDArray[np.int64]  #: shape (n,)
+    is_source: NDArray[np.bool_]  #: shape (n,): False everywhere between two flows
+    #: uint32, shape (n,)
     queue: Indices
     path: Indices
-    changed: Indices
+    changed: Indices  #: uint32, shape (m,): arcs whose residual capacity a flow has changed
+    #: shape (2,): the label of the sink, and the number of changed arcs; m + 1 if there was no room for them
     counters: NDArray[np.uint64]
 
 
 class Searches(NamedTuple):
-    """Memory of searches from both ends.
+    """Memory of searches from both ends."""
 
-    Attributes
-    ----------
-    from_source, to_sink : ndarray of uint64, shape (n,)
-        The number of the last search that reached a vertex from the source, or from the sink.
-    arc_in, arc_out : ndarray of uint32, shape (n,)
-        The arc by which it did.
-    source_queue, sink_queue : ndarray of uint32, shape (n,)
-    number : ndarray of uint64, shape (1,)
-        How many searches there were.
-    """
-
+    #: shape (n,): the number of the last search that reached a vertex from the source, or from the sink
     from_source: NDArray[np.uint64]
     to_sink: NDArray[np.uint64]
+    #: uint32, shape (n,): the arc by which it did
     arc_in: Indices
     arc_out: Indices
+    #: uint32, shape (n,)
     source_queue: Indices
     sink_queue: Indices
-    number: NDArray[np.uint64]
+    number: NDArray[np.uint64]  #: shape (1,): how many searches there were
 
 
 def make_network(num_vertices: int, tail: Array, head: Array, forward: Array, backward: Array) -> PairNetwork:

@@ -24,16 +24,10 @@ class WholeWeights(NamedTuple):
     """Weights as integers, cut off at a limit: unchanged, or multiplied by a power of two and rounded down.
 
     Whatever the limit, a cut of these integers is at most as heavy as that of the weights.
-
-    Attributes
-    ----------
-    weight : ndarray of int64
-    exponent : int or None
-        The power; None where none was rounded.
     """
 
     weight: NDArray[np.int64]
-    exponent: int | None = None
+    exponent: int | None = None  #: the power; None where none was rounded
 
     def bound(self, amount: int) -> Fraction:
         """Return an amount of these integers in the unit of the weights."""

@@ -277,21 +277,11 @@ def _regions_wanted(
 
 
 class EntrySizes(NamedTuple):
-    """Bytes of the entries of arrays in a region.
+    """Bytes of the entries of arrays in a region."""
 
-    Attributes
-    ----------
-    residual : int
-        Of a residual capacity.
-    amount : int
-        Of a residual capacity of a border arc.
-    read : int
-        Of the capacities between neighbours of a pixel, as they are read.
-    """
-
-    residual: int
-    amount: int
-    read: int
+    residual: int  #: of a residual capacity
+    amount: int  #: of a residual capacity of a border arc
+    read: int  #: of the capacities between neighbours of a pixel, as they are read
 
     @classmethod
     def of(cls, source: GridSource) -> EntrySizes:

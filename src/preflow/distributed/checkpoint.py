@@ -40,17 +40,10 @@ Write = Callable[[int, Mapping[str, Array], Mapping[str, Array]], None]
 
 
 class Found(NamedTuple):
-    """A checkpoint that was read.
-
-    Attributes
-    ----------
-    sweeps : int
-    files : list of (Path, int)
-        The file of each region, and its checksum.
-    """
+    """A checkpoint that was read."""
 
     sweeps: int
-    files: list[tuple[Path, int]]
+    files: list[tuple[Path, int]]  #: the file of each region, and its checksum
 
     def state(self, number: int) -> tuple[dict[str, Array], dict[str, Array]]:
         """Read the states of the border and of the inside of a region.

@@ -95,23 +95,15 @@ def find_gpu() -> Device:
 
 
 class Places(NamedTuple):
-    """Places in the arrays on the GPU.
+    """Places in the arrays on the GPU."""
 
-    Attributes
-    ----------
-    arcs, opposites : array of int64
-        Of the residual capacity of each border arc, and of the arc back.
-    rim, ghosts : array of int64
-        Of each pixel at the border, and of each ghost.
-    rim_of_box : array of int64
-        Of each pixel at the border in an array without padding.
-    """
-
+    #: int64: of the residual capacity of each border arc, and of the arc back
     arcs: AnyArray
     opposites: AnyArray
+    #: int64: of each pixel at the border, and of each ghost
     rim: AnyArray
     ghosts: AnyArray
-    rim_of_box: AnyArray
+    rim_of_box: AnyArray  #: int64: of each pixel at the border in an array without padding
 
 
 class Tiles:

@@ -58,13 +58,7 @@ def from_array(values: Array) -> list[int]:
 
 
 class Narrow(NamedTuple):
-    """An array of integers whose entries fit a narrower dtype, in which it is stored.
-
-    Attributes
-    ----------
-    values : ndarray
-    dtype : dtype
-    """
+    """An array of integers whose entries fit a narrower dtype, in which it is stored."""
 
     values: Array
     dtype: DType
@@ -119,29 +113,16 @@ def checksum(region: Region) -> int:
 
 
 class Message(NamedTuple):
-    """The message of a region to one neighbour after a discharge; an entry for each arc between the two.
+    """The message of a region to one neighbour after a discharge; an entry for each arc between the two."""
 
-    Attributes
-    ----------
-    push : ndarray of int16, int32 or int64
-        Flow that the region has sent over each arc.
-    label : ndarray of int32
-        Label of the region's own end of each arc.
-    """
-
-    push: Amounts
-    label: Labels
+    push: Amounts  #: int16, int32 or int64: flow that the region has sent over each arc
+    label: Labels  #: int32: label of the region's own end of each arc
 
 
 class Raised(NamedTuple):
-    """New labels of the border vertices of one region.
+    """New labels of the border vertices of one region."""
 
-    Attributes
-    ----------
-    old, new : ndarray of int32
-        Vertices with the label ``old[i]`` get ``new[i]``; `old` increases.
-    """
-
+    #: int32: vertices with the label ``old[i]`` get ``new[i]``; `old` increases
     old: Labels
     new: Labels
 
@@ -152,100 +133,53 @@ class Raised(NamedTuple):
 
 
 class Order(NamedTuple):
-    """The coordinator's order to all regions for one sweep; a region that is not ready only raises labels.
+    """The coordinator's order to all regions for one sweep; a region that is not ready only raises labels."""
 
-    Attributes
-    ----------
-    limit : int
-        A region augments to ghosts with labels below this. 0: only to the sink.
-    raised : mapping of int to Raised
-        New labels of border vertices, by region; a region reads its own entry and those of neighbours.
-    """
-
-    limit: int
+    limit: int  #: a region augments to ghosts with labels below this. 0: only to the sink
+    #: new labels of border vertices, by region; a region reads its own entry and those of neighbours
     raised: Mapping[int, Raised] = {}
 
 
 class Report(NamedTuple):
-    """The report of a region to the coordinator after each sweep: a few numbers, however long its border is.
-
-    Attributes
-    ----------
-    region : int
-    labels : ndarray of int32
-        The distinct labels of its border vertices.
-    links : ndarray of int32, shape (k, 3)
-        ``(neighbour, own label, label there)`` of the border arcs with residual capacity, without repetition.
-    bound : int
-        A lower bound on the region's share of the capacity of every cut, in units of its capacities.
-    active : int
-        Excess that may still move.
-    ready : bool
-        Whether a discharge may change something.
-    """
+    """The report of a region to the coordinator after a sweep: a few numbers, however long its border is."""
 
     region: int
-    labels: Labels
+    labels: Labels  #: int32: the distinct labels of its border vertices
+    #: int32, shape (k, 3): ``(neighbour, own label, label there)`` of the border arcs with residual capacity,
+    #: without repetition
     links: Labels
+    #: a lower bound on the region's share of the capacity of every cut, in units of its capacities
     bound: int
-    active: int
-    ready: bool
+    active: int  #: excess that may still move
+    ready: bool  #: whether a discharge may change something
 
 
 class Links(NamedTuple):
-    """The part of a report about the arcs to one neighbour: see :class:`Report`.
+    """The part of a report about the arcs to one neighbour: see :class:`Report`."""
 
-    Attributes
-    ----------
-    labels : ndarray of int64
-        Labels of the region's own ends; some may be repeated.
-    rows : ndarray of int32, shape (k, 3)
-    """
-
-    labels: NDArray[np.int64]
-    rows: NDArray[np.int32]
+    labels: NDArray[np.int64]  #: labels of the region's own ends; some may be repeated
+    rows: NDArray[np.int32]  #: shape (k, 3)
 
 
 class Border(NamedTuple):
-    """The border arcs of a region.
+    """The border arcs of a region."""
 
-    Attributes
-    ----------
-    neighbours : tuple of int
-        The regions that share arcs with this one, in increasing order.
-    first : ndarray of int64, shape (neighbours + 1,)
-        The arcs to ``neighbours[i]`` are ``first[i]`` to ``first[i + 1]``.
-    capacity : ndarray of int16, int32 or int64
-        Capacity of each arc away from the region. The sum with that of the opposite arc fits the dtype. It
-        has no entries while the region is unloaded.
-    """
-
-    neighbours: tuple[int, ...]
+    neighbours: tuple[int, ...]  #: the regions that share arcs with this one, in increasing order
+    #: shape (neighbours + 1,): the arcs to ``neighbours[i]`` are ``first[i]`` to ``first[i + 1]``
     first: NDArray[np.int64]
+    #: int16, int32 or int64: capacity of each arc away from the region. The sum with that of the opposite arc
+    #: fits the dtype. It has no entries while the region is unloaded.
     capacity: Amounts
 
 
 class Discharged(NamedTuple):
-    """The outcome of a discharge.
+    """The outcome of a discharge."""
 
-    Attributes
-    ----------
-    push : ndarray of integers
-        Flow sent over each border arc.
-    label : ndarray of int32
-        Label of the region's own end of each border arc.
-    bound : int
-        See :class:`Report`.
-    waiting : int
-        Excess that may reach the sink through ghosts that the limit left out.
-    complete : bool
-        Whether all ghosts that reach the sink were searched: neither the limit nor a stop left some out.
-    """
-
-    push: Amounts
-    label: Labels
-    bound: int
-    waiting: int
+    push: Amounts  #: integers: flow sent over each border arc
+    label: Labels  #: int32: label of the region's own end of each border arc
+    bound: int  #: see :class:`Report`
+    waiting: int  #: excess that may reach the sink through ghosts that the limit left out
+    #: whether all ghosts that reach the sink were searched: neither the limit nor a stop left some out
     complete: bool
 
 
@@ -309,31 +243,17 @@ def search_by_label(
 
 
 class Proof(NamedTuple):
-    """The claims of a region that its neighbours check when a cut is verified; an entry for each border arc.
+    """The claims of a region that its neighbours check to verify a cut; an entry for each border arc."""
 
-    Attributes
-    ----------
-    flow : ndarray of int64
-        Net flow over each border arc away from the region.
-    sink_side : ndarray of bool
-        Whether the region's own end is on the sink's side.
-    """
-
-    flow: Amounts
-    sink_side: NDArray[np.bool_]
+    flow: Amounts  #: int64: net flow over each border arc away from the region
+    sink_side: NDArray[np.bool_]  #: whether the region's own end is on the sink's side
 
 
 class CutShare(NamedTuple):
-    """The share of a region in a cut, or the whole cut, as the caller gave capacities.
-
-    Attributes
-    ----------
-    capacity : int or float
-    negative, lesser : int or float
-        Sums of the terminal capacities of pixels: see :func:`preflow.certify.grid.terminal_sizes`.
-    """
+    """The share of a region in a cut, or the whole cut, as the caller gave capacities."""
 
     capacity: int | float
+    #: sums of the terminal capacities of pixels: see :func:`preflow.certify.grid.terminal_sizes`
     negative: int | float = 0
     lesser: int | float = 0
 
@@ -508,16 +428,9 @@ def check_flows(exchange: Exchange, control: Control) -> None:
 
 
 class Outgoing(NamedTuple):
-    """The flow over the border arcs of a region between a discharge and the exchange of messages.
+    """The flow over the border arcs of a region between a discharge and the exchange of messages."""
 
-    Attributes
-    ----------
-    residual : ndarray
-        Residual capacities, which do not count what was sent in the discharge.
-    sent : ndarray
-    """
-
-    residual: Amounts
+    residual: Amounts  #: residual capacities, which do not count what was sent in the discharge
     sent: Amounts
 
 

@@ -79,37 +79,21 @@ Item = TypeVar("Item")
 
 
 class Kept(NamedTuple):
-    """An array in a file.
-
-    Attributes
-    ----------
-    shape : tuple of int
-    dtype, stored : str
-        Its dtype in memory, and that in the file.
-    begin : int
-        The first of its bytes in the file.
-    checksum : int
-    """
+    """An array in a file."""
 
     shape: tuple[int, ...]
+    #: its dtype in memory, and that in the file
     dtype: str
     stored: str
-    begin: int
+    begin: int  #: the first of its bytes in the file
     checksum: int
 
 
 class Pieces(NamedTuple):
-    """The pieces of an array in a file.
+    """The pieces of an array in a file."""
 
-    Attributes
-    ----------
-    begin : int
-        The first byte in the file.
-    sums : ndarray of uint64
-        The checksum of each piece of `PIECE` bytes; the last one may be shorter.
-    """
-
-    begin: int
+    begin: int  #: the first byte in the file
+    #: the checksum of each piece of `PIECE` bytes; the last one may be shorter
     sums: NDArray[np.uint64]
 
 
@@ -158,18 +142,11 @@ def _kept(shape: list[int], dtype: str, stored: str, begin: int, checksum: int) 
 
 
 class Form(NamedTuple):
-    """The form that an array of a region has.
-
-    Attributes
-    ----------
-    shape : tuple
-    dtype : str
-    content : (str, int) or None
-        Its dtype in the file and its checksum, of an array that the problem determines.
-    """
+    """The form that an array of a region has."""
 
     shape: tuple[int, ...]
     dtype: str
+    #: its dtype in the file and its checksum, of an array that the problem determines
     content: tuple[str, int] | None = None
 
 
@@ -193,23 +170,12 @@ def _sums_of(values: Array, stored: DType) -> NDArray[np.uint64]:
 
 
 class Manifest(NamedTuple):
-    """The content of the manifest: it describes all files, which have nothing but the bytes of arrays.
-
-    Attributes
-    ----------
-    sweeps : int
-    regions : list of Entry
-        The file of each region.
-    borders : Entry
-        The file of all borders.
-    sums : list of int
-        The checksum of each region's part of the problem.
-    """
+    """The content of the manifest: it describes all files, which have nothing but the bytes of arrays."""
 
     sweeps: int
-    regions: list[Entry]
-    borders: Entry
-    sums: list[int]
+    regions: list[Entry]  #: the file of each region
+    borders: Entry  #: the file of all borders
+    sums: list[int]  #: the checksum of each region's part of the problem
 
 
 @contextmanager
@@ -502,16 +468,10 @@ class StoredState(Mapping[str, Array]):
 
 
 class _Built(NamedTuple):
-    """A region of the problem as it is before it is solved.
-
-    Attributes
-    ----------
-    checksum : int
-    forms, border : dict of Form
-        Those of its arrays, and of the arrays of its border.
-    """
+    """A region of the problem as it is before it is solved."""
 
     checksum: int
+    #: those of its arrays, and of the arrays of its border
     forms: dict[str, Form]
     border: dict[str, Form]
 

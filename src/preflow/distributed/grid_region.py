@@ -83,16 +83,10 @@ from .partition import GridBorder, steps_of
 
 
 class Loaded(NamedTuple):
-    """A box and the ghosts around it.
-
-    Attributes
-    ----------
-    grid : IntegerGrid
-    constant : int
-        The amount that was removed from both terminal capacities of the pixels of the box.
-    """
+    """A box and the ghosts around it."""
 
     grid: IntegerGrid
+    #: the amount that was removed from both terminal capacities of the pixels of the box
     constant: int
 
 
@@ -110,17 +104,10 @@ class Part(Protocol):
 
 
 class Dtypes(NamedTuple):
-    """The types of a region's arrays.
+    """The types of a region's arrays."""
 
-    Attributes
-    ----------
-    state : dtype
-        Of excess, deficits and residual capacities on the CPU: int32 or int64.
-    border : dtype
-        Of capacities between neighbours: int16, int32 or int64. Sums with the opposite arc fit it.
-    """
-
-    state: DType
+    state: DType  #: of excess, deficits and residual capacities on the CPU: int32 or int64
+    #: of capacities between neighbours: int16, int32 or int64. Sums with the opposite arc fit it.
     border: DType
 
 

@@ -65,18 +65,10 @@ def as_sliceable(values: AnyArray) -> Sliceable:
 
 @dataclass(frozen=True)
 class Rounding:
-    """Conversion of fractional capacities to integers: see :mod:`preflow.graph.scaling`.
+    """Conversion of fractional capacities to integers: see :mod:`preflow.graph.scaling`."""
 
-    Attributes
-    ----------
-    exponent : int
-        Capacities are multiplied by two to this power and rounded down.
-    limit : float
-        Capacities between neighbours are cut off here; no flow is larger.
-    """
-
-    exponent: int
-    limit: float
+    exponent: int  #: capacities are multiplied by two to this power and rounded down
+    limit: float  #: capacities between neighbours are cut off here; no flow is larger
 
     def applied(self, network: GridNetwork) -> GridNetwork:
         """Return the network with integers; the smaller terminal capacity of a pixel is removed from both."""
@@ -101,28 +93,17 @@ class Rounding:
 
 @dataclass(frozen=True)
 class GridSource:
-    """The capacities of a grid, in memory or elsewhere.
-
-    Attributes
-    ----------
-    shape : tuple of int
-    offsets : ndarray of int64, shape (2 K, ndim)
-        Those of the neighbourhood.
-    periodic : tuple of bool
-        Which axes are rings.
-    source, sink : array-likes of `shape`, or with no axis
-    neighbor : array-like, shape (rows, ...) with the axes of the grid, each of full length or 1, or no axis
-    rounding : Rounding or None
-        How capacities become integers, where they are fractions.
-    """
+    """The capacities of a grid, in memory or elsewhere."""
 
     shape: tuple[int, ...]
-    offsets: NDArray[np.int64]
-    periodic: tuple[bool, ...]
+    offsets: NDArray[np.int64]  #: shape (2 K, ndim): those of the neighbourhood
+    periodic: tuple[bool, ...]  #: which axes are rings
+    #: array-likes of `shape`, or with no axis
     source: Sliceable
     sink: Sliceable
+    #: array-like, shape (rows, ...) with the axes of the grid, each of full length or 1, or no axis
     neighbor: Sliceable
-    rounding: Rounding | None = None
+    rounding: Rounding | None = None  #: how capacities become integers, where they are fractions
 
     @classmethod
     def of(
@@ -310,24 +291,14 @@ def mapped_again(values: Sliceable) -> Sliceable:
 
 @dataclass(frozen=True)
 class GridTask:
-    """A box of a grid before it is loaded: a :class:`preflow.distributed.exchange.RegionTask`.
-
-    Attributes
-    ----------
-    number : int
-    source : GridSource
-    boxes : Boxes
-    margin : int
-        If positive, `around` reaches as far beyond the box along the first axis, and not only to its ghosts.
-    on_gpu : bool
-        Whether the region is on the GPU of the process that builds it.
-    """
+    """A box of a grid before it is loaded: a :class:`preflow.distributed.exchange.RegionTask`."""
 
     number: int
     source: GridSource
     boxes: Boxes
+    #: if positive, `around` reaches as far beyond the box along the first axis, and not only to its ghosts
     margin: int = 0
-    on_gpu: bool = False
+    on_gpu: bool = False  #: whether the region is on the GPU of the process that builds it
 
     @property
     def around(self) -> Box:
@@ -390,27 +361,15 @@ def grid_tasks(source: GridSource, boxes: Boxes) -> Sequence[GridTask]:
 
 
 class Survey(NamedTuple):
-    """Facts about all capacities of a grid of floats; None of them is needed for integers.
+    """Facts about all capacities of a grid of floats; None of them is needed for integers."""
 
-    Attributes
-    ----------
-    bits : int
-        Binary digits after the point that represent all capacities exactly.
-    largest : float
-        The largest finite capacity.
-    largest_neighbor, largest_net : float
-        The largest capacity between neighbours, and the largest finite difference of terminal capacities.
-    constant : float
-        The sum of the smaller terminal capacities of all pixels.
-    from_source, to_sink : float
-        The sums of what is left of the terminal capacities.
-    """
-
-    bits: int
-    largest: float
+    bits: int  #: binary digits after the point that represent all capacities exactly
+    largest: float  #: the largest finite capacity
+    #: the largest capacity between neighbours, and the largest finite difference of terminal capacities
     largest_neighbor: float
     largest_net: float
-    constant: float
+    constant: float  #: the sum of the smaller terminal capacities of all pixels
+    #: the sums of what is left of the terminal capacities
     from_source: float
     to_sink: float
 

@@ -37,20 +37,11 @@ NOTHING = ResidualArrays(*(np.zeros(0, dtype=np.int64) for _ in range(6)))
 
 @dataclass(frozen=True)
 class NetworkTask:
-    """A region of a residual network before it is loaded: a :class:`preflow.distributed.exchange.RegionTask`.
-
-    Attributes
-    ----------
-    number : int
-    whole : ResidualArrays
-        The residual network without flow.
-    region : ndarray of int64, shape (n,)
-        Region of each vertex.
-    """
+    """A region of a residual network before it is loaded: a :class:`.exchange.RegionTask`."""
 
     number: int
-    whole: ResidualArrays
-    region: NDArray[np.int64]
+    whole: ResidualArrays  #: the residual network without flow
+    region: NDArray[np.int64]  #: shape (n,): region of each vertex
 
     def empty(self) -> NetworkRegion:
         """Return the region without its capacities."""

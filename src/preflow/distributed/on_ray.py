@@ -107,17 +107,10 @@ class LostError(Exception):
 
 
 class Sweep(NamedTuple):
-    """The answer of an actor to a sweep.
-
-    Attributes
-    ----------
-    reports : list of Report
-    moved : list of int
-        The regions that may have changed inside.
-    """
+    """The answer of an actor to a sweep."""
 
     reports: list[Report]
-    moved: list[int]
+    moved: list[int]  #: the regions that may have changed inside
 
 
 class Actor:

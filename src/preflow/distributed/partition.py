@@ -19,16 +19,10 @@ MOST_COUNTED = 64
 
 
 class Boxes(NamedTuple):
-    """A grid divided into boxes, numbered in C order.
-
-    Attributes
-    ----------
-    shape : tuple of int
-    cuts : tuple of ndarrays of int64
-        For each axis, where boxes begin, followed by the length of the axis.
-    """
+    """A grid divided into boxes, numbered in C order."""
 
     shape: tuple[int, ...]
+    #: for each axis, where boxes begin, followed by the length of the axis
     cuts: tuple[NDArray[np.int64], ...]
 
     @property
@@ -179,21 +173,12 @@ def _factorizations(number: int, parts: int) -> list[tuple[int, ...]]:
 
 
 class GridBorder(NamedTuple):
-    """The border arcs of a box, in the order in which the neighbour lists them, too.
-
-    Attributes
-    ----------
-    neighbours : tuple of int
-    first : ndarray of int64, shape (neighbours + 1,)
-    direction : ndarray of int64
-        Direction of each arc.
-    tail, head : tuples of ndarrays of int64
-        Coordinates of both ends in the grid.
-    """
+    """The border arcs of a box, in the order in which the neighbour lists them, too."""
 
     neighbours: tuple[int, ...]
-    first: NDArray[np.int64]
-    direction: NDArray[np.int64]
+    first: NDArray[np.int64]  #: shape (neighbours + 1,)
+    direction: NDArray[np.int64]  #: direction of each arc
+    #: coordinates of both ends in the grid
     tail: tuple[NDArray[np.int64], ...]
     head: tuple[NDArray[np.int64], ...]
 

@@ -253,17 +253,11 @@ class RegionCutResult(BoundedResult):
 
 @dataclass(frozen=True)
 class Unit:
-    """The unit of the solved integers.
+    """The unit of the solved integers."""
 
-    Attributes
-    ----------
-    exponent : int or None
-        Capacities were multiplied by two to this power and rounded down; None where they are exact.
-    constant : int or float
-        The amount that rounding removed from the terminal capacities, in the caller's unit.
-    """
-
+    #: capacities were multiplied by two to this power and rounded down; None where they are exact
     exponent: int | None = None
+    #: the amount that rounding removed from the terminal capacities, in the caller's unit
     constant: int | float = 0
 
     def given(self, amount: int) -> int | float:

@@ -53,21 +53,13 @@ MOST_DOUBLINGS = 30
 
 
 class Progress(NamedTuple):
-    """The state of a solve after a sweep.
-
-    Attributes
-    ----------
-    sweeps : int
-    lower, upper : int
-        The value of the cut lies between them; in units of the solved capacities.
-    ready : int
-        Regions that are not done.
-    """
+    """The state of a solve after a sweep."""
 
     sweeps: int
+    #: the value of the cut lies between them; in units of the solved capacities
     lower: int
     upper: int
-    ready: int
+    ready: int  #: regions that are not done
 
 
 def progress_of(reports: Sequence[Report], sweeps: int, best: int | None) -> Progress:

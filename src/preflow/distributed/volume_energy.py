@@ -32,19 +32,11 @@ PIECE, BYTES_SURVEYED = 1 << 20, 100
 
 @dataclass(frozen=True)
 class LazyCapacities:
-    """Capacities that are computed when they are read: a :class:`.grid_source.Sliceable`.
-
-    Attributes
-    ----------
-    shape : tuple of int
-    dtype : dtype
-    compute : function
-        Returns the capacities of a box.
-    """
+    """Capacities that are computed when they are read: a :class:`.grid_source.Sliceable`."""
 
     shape: tuple[int, ...]
     dtype: DType
-    compute: Callable[[tuple[slice, ...]], Array]
+    compute: Callable[[tuple[slice, ...]], Array]  #: returns the capacities of a box
 
     def __getitem__(self, key: tuple[slice, ...]) -> Array:
         """Return the capacities of a box."""

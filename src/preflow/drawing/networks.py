@@ -44,23 +44,14 @@ LOOP_TEXT = 0.42
 
 
 class Arcs(NamedTuple):
-    """The arcs of a network in a picture.
+    """The arcs of a network in a picture."""
 
-    Attributes
-    ----------
-    tail, head : ndarray of int, shape (m,)
-    flow : ndarray, shape (m,)
-        Decides the widths; negative from head to tail.
-    text : list of str, length m
-    cut : ndarray of bool, shape (m,)
-        Drawn dashed and red.
-    """
-
+    #: int, shape (m,)
     tail: Array
     head: Array
-    flow: Array
-    text: list[str]
-    cut: NDArray[np.bool_]
+    flow: Array  #: shape (m,): decides the widths; negative from head to tail
+    text: list[str]  #: length m
+    cut: NDArray[np.bool_]  #: shape (m,): drawn dashed and red
 
 
 def draw_flow(

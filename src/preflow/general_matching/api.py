@@ -172,39 +172,21 @@ def matching_of_reduction(
 
 @dataclass(frozen=True)
 class Attempt:
-    """A solve that found a best matching of integer weights, which may be rounded.
-
-    Attributes
-    ----------
-    weights : IntegerWeights
-    state : GeneralState
-    steps : tuple of DualStep
-        From the solves before.
-    taken : Fraction
-        The bound of what they took off the weights.
-    """
+    """A solve that found a best matching of integer weights, which may be rounded."""
 
     weights: IntegerWeights
     state: GeneralState
-    steps: tuple[DualStep, ...] = ()
-    taken: Fraction = Fraction(0)
+    steps: tuple[DualStep, ...] = ()  #: from the solves before
+    taken: Fraction = Fraction(0)  #: the bound of what they took off the weights
 
 
 @dataclass(kw_only=True)
 class GeneralMatchingCall(Call[UndirectedGraph]):
-    """One call of matching.
-
-    Attributes
-    ----------
-    wanted : Wanted
-    start : ndarray of int64, shape (n,), or None
-        The matching to start from, -1 for none.
-    size : function or None
-        What a gap must be small beside, of the weights of the pairs. None: what the documentation states.
-    """
+    """One call of matching."""
 
     wanted: Wanted
-    start: Partners | None
+    start: Partners | None  #: int64, shape (n,): the matching to start from, -1 for none
+    #: what a gap must be small beside, of the weights of the pairs. None: what the documentation states.
     size: Callable[[Array], float] | None = None
 
     @classmethod

@@ -45,22 +45,13 @@ SMALLEST_POWER = -1074
 
 @dataclass(frozen=True)
 class IntegerWeights:
-    """The weights of a graph as they are solved.
+    """The weights of a graph as they are solved."""
 
-    Attributes
-    ----------
-    values : ndarray of int64, shape (num_edges,)
-        With the bonus. Edges of no use are not positive.
-    bonus : int
-    exponent : int
-        0 where the input has integers.
-    rest : ndarray of float64, shape (num_edges,), or None
-        What rounding left of each weight, half a unit at most; None if nothing was rounded.
-    """
-
+    #: shape (num_edges,): with the bonus. Edges of no use are not positive.
     values: NDArray[np.int64]
     bonus: int
-    exponent: int
+    exponent: int  #: 0 where the input has integers
+    #: shape (num_edges,): what rounding left of each weight, half a unit at most; None if nothing was rounded
     rest: NDArray[np.float64] | None = None
 
     def in_units(self, doubled: int) -> Fraction:
@@ -114,25 +105,13 @@ def integer_weights(graph: UndirectedGraph, *, maximize: bool, most_edges: bool)
 
 @dataclass(frozen=True)
 class WeightProof:
-    """Weights as they were solved, with duals that were checked.
-
-    Attributes
-    ----------
-    weights : IntegerWeights
-    duals : BlossomDuals
-    family : Family
-        The blossoms.
-    sums : ndarray of int64, shape (num_edges,)
-        Twice the sum of the duals at each edge.
-    doubled : int
-        Twice the bound.
-    """
+    """Weights as they were solved, with duals that were checked."""
 
     weights: IntegerWeights
     duals: BlossomDuals
-    family: Family
-    sums: NDArray[np.int64]
-    doubled: int
+    family: Family  #: the blossoms
+    sums: NDArray[np.int64]  #: shape (num_edges,): twice the sum of the duals at each edge
+    doubled: int  #: twice the bound
 
     @classmethod
     def of(cls, graph: UndirectedGraph, weights: IntegerWeights, duals: BlossomDuals) -> WeightProof:

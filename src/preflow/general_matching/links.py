@@ -26,32 +26,17 @@ OUTSIDE, EVEN, ODD = np.uint8(0), np.uint8(1), np.uint8(2)
 
 
 class Links(NamedTuple):
-    """A matching, and the links and groups of trees.
+    """A matching, and the links and groups of trees."""
 
-    Attributes
-    ----------
-    mate : ndarray of uint32, shape (n,)
-        The partner of each vertex, NONE for none.
-    near, far : ndarray of uint32, shape (n,)
-        The link of an even vertex; `far` is NONE where the path leads over the partner to `near`, and both
-        are for a root.
-    group : ndarray of uint32, shape (n,)
-        Union-find; leads to the base of the blossom.
-    seen : ndarray of uint32, shape (n,)
-        The last search for a base that came to a vertex.
-    searches : ndarray of uint64, shape (1,)
-        The number of these searches.
-    stack : ndarray of uint32, shape (2 n + 2,)
-        Pairs of vertices that are to be matched; scratch.
-    """
-
-    mate: Indices
+    mate: Indices  #: uint32, shape (n,): the partner of each vertex, NONE for none
+    #: uint32, shape (n,): the link of an even vertex; `far` is NONE where the path leads over the partner to
+    #: `near`, and both are for a root
     near: Indices
     far: Indices
-    group: Indices
-    seen: Indices
-    searches: NDArray[np.uint64]
-    stack: Indices
+    group: Indices  #: uint32, shape (n,): union-find; leads to the base of the blossom
+    seen: Indices  #: uint32, shape (n,): the last search for a base that came to a vertex
+    searches: NDArray[np.uint64]  #: shape (1,): the number of these searches
+    stack: Indices  #: uint32, shape (2 n + 2,): pairs of vertices that are to be matched; scratch
 
 
 def new_links(mate: Indices) -> Links:

@@ -111,45 +111,31 @@ class MulticoreBlossomOptions(InitialOptions):
 
 
 class Forest(NamedTuple):
-    """The state that all threads share, besides the graph and the links. Shape (n,), but for `roots`.
+    """The state that all threads share, besides the graph and the links. Shape (n,), but for `roots`."""
 
-    Attributes
-    ----------
-    rounds : Rounds
-        The items of a round are roots of trees with work left.
-    word : ndarray of uint32
-        Four times the root, plus the label; 0 outside. Of a decided vertex, itself instead of the root.
-    state : ndarray of uint32
-        Of a root: UNLISTED, LISTED or GONE.
-    member, last : ndarray of uint32
-        The next vertex of the same tree, a list that begins with the root; of a root, the last one.
-    after, front, back : ndarray of uint32
-        The next waiting vertex; of a root, the first and the last one. When the tree has vanished, `front` of
-        its root leads to another tree that the same thread let vanish.
-    arc : ndarray
-        Of a root: where the scan of the first waiting vertex goes on.
-    met : ndarray of uint32
-        Of a root: the vertex of another tree that it met. Of a vertex that is listed at a tree: the next one.
-    listed : ndarray of uint32
-        Of a root: the first vertex that its tree is to reach again; `near` of that vertex says from where.
-    kept : ndarray of uint32
-        Of a root that was grown and has work left: the next one of the same thread.
-    roots : ndarray of uint32, shape (2 n,)
-        The trees of this round in one half, those of the next one in the other.
-    """
-
-    rounds: Rounds
+    rounds: Rounds  #: the items of a round are roots of trees with work left
+    #: uint32: four times the root, plus the label; 0 outside. Of a decided vertex, itself instead of the
+    #: root.
     word: Indices
-    state: Indices
+    state: Indices  #: uint32: of a root: UNLISTED, LISTED or GONE
+    #: uint32: the next vertex of the same tree, a list that begins with the root; of a root, the last one
     member: Indices
     last: Indices
+    #: uint32: the next waiting vertex; of a root, the first and the last one. When the tree has vanished,
+    #: `front` of its root leads to another tree that the same thread let vanish.
     after: Indices
     front: Indices
     back: Indices
-    arc: Indices
+    arc: Indices  #: of a root: where the scan of the first waiting vertex goes on
+    #: uint32: of a root: the vertex of another tree that it met. Of a vertex that is listed at a tree: the
+    #: next one.
     met: Indices
+    #: uint32: of a root: the first vertex that its tree is to reach again; `near` of that vertex says from
+    #: where
     listed: Indices
+    #: uint32: of a root that was grown and has work left: the next one of the same thread
     kept: Indices
+    #: uint32, shape (2 n,): the trees of this round in one half, those of the next one in the other
     roots: Indices
 
 

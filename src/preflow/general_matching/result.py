@@ -33,15 +33,9 @@ if TYPE_CHECKING:
 
 
 class Blossom(NamedTuple):
-    """An odd set of vertices with its dual.
+    """An odd set of vertices with its dual."""
 
-    Attributes
-    ----------
-    vertices : ndarray of int64, shape (k,)
-    dual : float
-    """
-
-    vertices: NDArray[np.int64]
+    vertices: NDArray[np.int64]  #: shape (k,)
     dual: float
 
 
@@ -341,24 +335,12 @@ class Wanted(NamedTuple):
 
 
 class ProvedWeight(NamedTuple):
-    """The bounds that duals prove for a matching; weights are negated to minimise.
+    """The bounds that duals prove for a matching; weights are negated to minimise."""
 
-    Attributes
-    ----------
-    gain : int or float
-        The weight of the matching.
-    bound : int or Fraction
-        No matching that is asked for weighs more.
-    gap : float
-        By how much the best weight may differ from `gain`.
-    fits : bool
-        Whether the matching is known to be one that is asked for: it has enough pairs.
-    """
-
-    gain: int | float
-    bound: int | Fraction
-    gap: float
-    fits: bool
+    gain: int | float  #: the weight of the matching
+    bound: int | Fraction  #: no matching that is asked for weighs more
+    gap: float  #: by how much the best weight may differ from `gain`
+    fits: bool  #: whether the matching is known to be one that is asked for: it has enough pairs
 
 
 def proved_weight(

@@ -76,32 +76,17 @@ class BlossomOptions(InitialOptions):
 
 
 class Trees(NamedTuple):
-    """The trees and the queue.
-
-    Attributes
-    ----------
-    links : Links
-    label : ndarray of uint8, shape (n,)
-    root : ndarray of uint32, shape (n,)
-    member : ndarray of uint32, shape (n,)
-        The next vertex of the same tree; a list that begins with the root.
-    last : ndarray of uint32, shape (n,)
-        The last vertex in the list of the tree of a root.
-    queue : ndarray of uint32, shape (n,)
-        A ring.
-    gone : ndarray of uint32, shape (n,)
-        Vertices whose trees have vanished; scratch.
-    sizes : ndarray of uint64, shape (3,)
-    """
+    """The trees and the queue."""
 
     links: Links
-    label: NDArray[np.uint8]
-    root: Indices
+    label: NDArray[np.uint8]  #: shape (n,)
+    root: Indices  #: uint32, shape (n,)
+    #: uint32, shape (n,): the next vertex of the same tree; a list that begins with the root
     member: Indices
-    last: Indices
-    queue: Indices
-    gone: Indices
-    sizes: NDArray[np.uint64]
+    last: Indices  #: uint32, shape (n,): the last vertex in the list of the tree of a root
+    queue: Indices  #: uint32, shape (n,): a ring
+    gone: Indices  #: uint32, shape (n,): vertices whose trees have vanished; scratch
+    sizes: NDArray[np.uint64]  #: shape (3,)
 
 
 @kernel

@@ -74,74 +74,44 @@ class GabowOptions(InitialOptions):
 
 
 class Phase(NamedTuple):
-    """The first half of a phase.
-
-    Attributes
-    ----------
-    links : Links
-    label : ndarray of uint8, shape (n,)
-    offset : ndarray of int64, shape (n,)
-    settled : ndarray of uint32, shape (n,)
-        Union-find; leads to the base of the node.
-    merged : ndarray of uint32, shape (n,)
-        Bases that went into new blossoms since delta grew.
-    root : ndarray of uint32, shape (n,)
-    stack : ndarray of uint32, shape (n,)
-        Vertices that became even.
-    growing, next_growing : ndarray of uint32, shapes (n + 3,) and (n,)
-        For each delta, the list of vertices from which trees grow then.
-    meeting : ndarray of uint32, shape (n + 3,)
-        For each delta, the first record of an edge between even vertices that becomes tight then.
-    record : ndarray of uint32, shape (3 m,)
-        Of each record, the two ends and the next record.
-    sizes : ndarray of uint64, shape (6,)
-    """
+    """The first half of a phase."""
 
     links: Links
-    label: NDArray[np.uint8]
-    offset: NDArray[np.int64]
-    settled: Indices
-    merged: Indices
-    root: Indices
-    stack: Indices
+    label: NDArray[np.uint8]  #: shape (n,)
+    offset: NDArray[np.int64]  #: shape (n,)
+    settled: Indices  #: uint32, shape (n,): union-find; leads to the base of the node
+    merged: Indices  #: uint32, shape (n,): bases that went into new blossoms since delta grew
+    root: Indices  #: uint32, shape (n,)
+    stack: Indices  #: uint32, shape (n,): vertices that became even
+    #: uint32, shapes (n + 3,) and (n,): for each delta, the list of vertices from which trees grow then
     growing: Indices
     next_growing: Indices
+    #: uint32, shape (n + 3,): for each delta, the first record of an edge between even vertices that becomes
+    #: tight then
     meeting: Indices
-    record: Indices
-    sizes: NDArray[np.uint64]
+    record: Indices  #: uint32, shape (3 m,): of each record, the two ends and the next record
+    sizes: NDArray[np.uint64]  #: shape (6,)
 
 
 class Search(NamedTuple):
-    """The second half of a phase.
+    """The second half of a phase."""
 
-    Attributes
-    ----------
-    time : ndarray of uint32, shape (n,)
-        When a node became outer; 0 before, NONE for an inner node.
-    entry, above : ndarray of uint32, shape (n,)
-        The edge over which the search entered an inner node: its end in the node, and the other end.
-    bridge, other : ndarray of uint32, shape (n,)
-        The edge that made a blossom with an inner node: its lower and its upper end; NONE for other nodes.
-    first_member, next_member : ndarray of uint32, shape (n,)
-        The list of the vertices of each node. `first_member` moves on with the search.
-    arc : ndarray of uint64, shape (n,)
-        The next arc of the first member; 2**64 - 1 before its first.
-    path : ndarray of uint32, shape (2 n + 2,)
-        Edges of the path that are outside the matching.
-    frames : ndarray of uint32, shape (n + 1,)
-        Nodes that the search is at, or will come to.
-    """
-
-    time: Indices
+    time: Indices  #: uint32, shape (n,): when a node became outer; 0 before, NONE for an inner node
+    #: uint32, shape (n,): the edge over which the search entered an inner node: its end in the node, and the
+    #: other end
     entry: Indices
     above: Indices
+    #: uint32, shape (n,): the edge that made a blossom with an inner node: its lower and its upper end; NONE
+    #: for other nodes
     bridge: Indices
     other: Indices
+    #: uint32, shape (n,): the list of the vertices of each node. `first_member` moves on with the search.
     first_member: Indices
     next_member: Indices
+    #: shape (n,): the next arc of the first member; 2**64 - 1 before its first
     arc: NDArray[np.uint64]
-    path: Indices
-    frames: Indices
+    path: Indices  #: uint32, shape (2 n + 2,): edges of the path that are outside the matching
+    frames: Indices  #: uint32, shape (n + 1,): nodes that the search is at, or will come to
 
 
 @kernel

@@ -14,57 +14,35 @@ Partners = NDArray[np.int64]
 
 
 class BlossomDuals(NamedTuple):
-    """Duals that bound the weight of all matchings.
+    """Duals that bound the weight of all matchings."""
 
-    Attributes
-    ----------
-    vertex : ndarray of int64, shape (n,)
-        Twice the dual of each vertex; not negative.
-    parent : ndarray of int64, shape (n + number of blossoms,)
-        The laminar family of the blossoms. Nodes 0 to n - 1 are the vertices, the others the blossoms. The
-        parent of a node is the smallest blossom that contains it, -1 if there is none.
-    blossom : ndarray of int64, shape (number of blossoms,)
-        Twice the dual of each blossom; not negative.
-    """
-
-    vertex: NDArray[np.int64]
+    vertex: NDArray[np.int64]  #: shape (n,): twice the dual of each vertex; not negative
+    #: shape (n + number of blossoms,): the laminar family of the blossoms. Nodes 0 to n - 1 are the vertices,
+    #: the others the blossoms. The parent of a node is the smallest blossom that contains it, -1 if there is
+    #: none.
     parent: NDArray[np.int64]
+    #: shape (number of blossoms,): twice the dual of each blossom; not negative
     blossom: NDArray[np.int64]
 
 
 class DualStep(NamedTuple):
-    """Duals of a solve that was repeated for finer weights, see :mod:`.integer_weights`.
-
-    Attributes
-    ----------
-    duals : BlossomDuals
-    limit : int
-        What a dual exceeds two to this power by, in half units of the weights that were solved, counts.
-    """
+    """Duals of a solve that was repeated for finer weights, see :mod:`.integer_weights`."""
 
     duals: BlossomDuals
+    #: what a dual exceeds two to this power by, in half units of the weights that were solved, counts
     limit: int
 
 
 class GeneralState(NamedTuple):
-    """A valid matching, and what proves it best.
+    """A valid matching, and what proves it best."""
 
-    Attributes
-    ----------
-    mate : ndarray of int64, shape (n,)
-        The partner of each vertex, -1 for none.
-    finished : bool
-        Whether the proof shows that the matching is best. Otherwise the solve was stopped.
-    barrier : ndarray of bool, shape (n,), or None
-        Of a solve without weights: vertices that prove the matching largest, see
-        :mod:`preflow.certify.blossoms`.
-    duals : BlossomDuals or None
-        Of a solve with weights. If it was stopped, the duals still prove an upper bound.
-    """
-
-    mate: Partners
+    mate: Partners  #: int64, shape (n,): the partner of each vertex, -1 for none
+    #: whether the proof shows that the matching is best. Otherwise the solve was stopped.
     finished: bool
+    #: shape (n,): of a solve without weights: vertices that prove the matching largest, see
+    #: :mod:`preflow.certify.blossoms`
     barrier: NDArray[np.bool_] | None = None
+    #: of a solve with weights. If it was stopped, the duals still prove an upper bound.
     duals: BlossomDuals | None = None
 
 

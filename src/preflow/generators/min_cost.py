@@ -47,13 +47,9 @@ GOTO_ROWS = 0.375
 
 
 class Arcs(NamedTuple):
-    """Arcs of one kind, one entry each.
+    """Arcs of one kind, one entry each."""
 
-    Attributes
-    ----------
-    tail, head, capacity, cost : ndarray of int64, shape (k,)
-    """
-
+    #: shape (k,)
     tail: NDArray[np.int64]
     head: NDArray[np.int64]
     capacity: NDArray[np.int64]
@@ -61,32 +57,22 @@ class Arcs(NamedTuple):
 
 
 class Transport(NamedTuple):
-    """A transport problem with a matrix of costs.
+    """A transport problem with a matrix of costs."""
 
-    Attributes
-    ----------
-    cost : ndarray of int64 or float64, shape (rows, columns)
-    a, b : ndarray of the same dtype, shapes (rows,) and (columns,)
-        Masses with equal sums; those of floats sum to 1. Floats are multiples of ``1 / PARTS``.
-    """
-
-    cost: Array
+    cost: Array  #: int64 or float64, shape (rows, columns)
+    #: the same dtype, shapes (rows,) and (columns,): masses with equal sums; those of floats sum to 1. Floats
+    #: are multiples of ``1 / PARTS``.
     a: Array
     b: Array
 
 
 class PointTransport(NamedTuple):
-    """A transport problem between points.
+    """A transport problem between points."""
 
-    Attributes
-    ----------
-    points, others : ndarray of int64 or float64, shapes (rows, dimension) and (columns, dimension)
-    a, b : ndarray of the same dtype, shapes (rows,) and (columns,)
-        Masses with equal sums; those of floats sum to 1.
-    """
-
+    #: int64 or float64, shapes (rows, dimension) and (columns, dimension)
     points: Array
     others: Array
+    #: the same dtype, shapes (rows,) and (columns,): masses with equal sums; those of floats sum to 1
     a: Array
     b: Array
 

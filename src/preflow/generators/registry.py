@@ -52,19 +52,11 @@ Made = TypeVar("Made", MaxFlowProblem, CostNetwork, BipartiteGraph)
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter of a family, from the signature of its function.
-
-    Attributes
-    ----------
-    name : str
-    type : int, float or bool
-    default : int, float, bool or None
-        None where the parameter is required.
-    """
+    """A parameter of a family, from the signature of its function."""
 
     name: str
     type: type[Value]
-    default: Value | None
+    default: Value | None  #: None where the parameter is required
 
     @property
     def required(self) -> bool:
@@ -74,28 +66,16 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Family(Generic[Made]):
-    """A family of instances with a name.
+    """A family of instances with a name."""
 
-    Attributes
-    ----------
-    name : str
-        As in ``preflow generate NAME``.
-    function : callable
-        Returns a :class:`~preflow.graph.network.MaxFlowProblem`, a
-        :class:`~preflow.graph.cost_network.CostNetwork` or a
-        :class:`~preflow.graph.bipartite.BipartiteGraph`.
-    summary : str
-        One line.
-    size_parameters : tuple of str
-        The parameters that the numbers of a size such as ``"64x16"`` set, in their order.
-    presets : mapping from str to a mapping from parameter to value
-        Named sizes, published or suggested, smallest first.
-    """
-
-    name: str
+    name: str  #: as in ``preflow generate NAME``
+    #: returns a :class:`~preflow.graph.network.MaxFlowProblem`, a
+    #: :class:`~preflow.graph.cost_network.CostNetwork` or a :class:`~preflow.graph.bipartite.BipartiteGraph`
     function: Callable[..., Made]
-    summary: str
+    summary: str  #: one line
+    #: the parameters that the numbers of a size such as ``"64x16"`` set, in their order
     size_parameters: tuple[str, ...]
+    #: named sizes, published or suggested, smallest first
     presets: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
 
     def __reduce__(self) -> tuple[Any, ...]:

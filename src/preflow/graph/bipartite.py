@@ -49,17 +49,12 @@ MOST_VERTICES = MOST_EDGES = 2**32 - 2**25
 
 
 class Adjacency(NamedTuple):
-    """The neighbours of the vertices of one side.
+    """The neighbours of the vertices of one side."""
 
-    Attributes
-    ----------
-    first : ndarray of uint32 or uint64, shape (number of vertices + 1,)
-        The neighbours of vertex `v` are ``neighbour[first[v] : first[v + 1]]``.
-    neighbour : ndarray of the same dtype, shape (number of edges,)
-    """
-
+    #: shape (number of vertices + 1,): the neighbours of vertex `v` are
+    #: ``neighbour[first[v] : first[v + 1]]``
     first: Indices
-    neighbour: Indices
+    neighbour: Indices  #: the same dtype, shape (number of edges,)
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,25 +30,15 @@ from .sparse_input import check_integers
 
 @dataclass(frozen=True, eq=False)
 class CostEdges:
-    """Edges between rows and columns with their costs.
+    """Edges between rows and columns with their costs."""
 
-    Attributes
-    ----------
-    row, column : ndarray of integers, shape (m,)
-    cost : ndarray, shape (m,)
-    shape : (int, int)
-        Numbers of rows and columns.
-    labels : (tuple, tuple) or None
-        The labels of rows and of columns, where they are no numbers.
-    restore : function or None
-        Converts NumPy arrays to the caller's kind of array; None where the caller uses NumPy.
-    """
-
+    #: integers, shape (m,)
     row: Array
     column: Array
-    cost: Array
-    shape: tuple[int, int]
-    labels: SideLabels = None
+    cost: Array  #: shape (m,)
+    shape: tuple[int, int]  #: numbers of rows and columns
+    labels: SideLabels = None  #: the labels of rows and of columns, where they are no numbers
+    #: converts NumPy arrays to the caller's kind of array; None where the caller uses NumPy
     restore: Restorer = None
 
 

@@ -163,25 +163,16 @@ class DenseCosts(HostCosts):
 
 @dataclass(frozen=True, eq=False)
 class SparseCosts(HostCosts):
-    """The allowed pairs of one matrix, by rows, with their costs.
+    """The allowed pairs of one matrix, by rows, with their costs."""
 
-    Attributes
-    ----------
-    first : ndarray of uint64, shape (n + 1,)
-        The pairs of row `i` are ``first[i] .. first[i + 1] - 1``, by ascending columns.
-    column : ndarray of uint32
-    values : ndarray of int64 or float64
-    num_columns : int
-    maximize : bool
-    base : ndarray of Python integers, shape (1, n, 1) or (1, 1, m), or None
-        What to add to the values of large integer costs: see :mod:`.cost_base`.
-    """
-
+    #: shape (n + 1,): the pairs of row `i` are ``first[i] .. first[i + 1] - 1``, by ascending columns
     first: NDArray[np.uint64]
     column: NDArray[np.uint32]
-    values: Array
+    values: Array  #: int64 or float64
     num_columns: int
     maximize: bool = False
+    #: Python integers, shape (1, n, 1) or (1, 1, m): what to add to the values of large integer costs: see
+    #: :mod:`.cost_base`
     base: Array | None = None
 
     #: The leading dimensions of one matrix.

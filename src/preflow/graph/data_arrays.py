@@ -15,37 +15,20 @@ from ..errors import InvalidInputError
 
 
 class Argument(NamedTuple):
-    """An argument with one entry for each pixel of a grid, and perhaps more axes before or after.
+    """An argument with one entry for each pixel of a grid, and perhaps more axes before or after."""
 
-    Attributes
-    ----------
-    name : str
-        For messages.
-    values : object
-        What the caller gave.
-    last : bool
-        Whether the axes of the grid are the last ones, where there are more.
-    """
-
-    name: str
-    values: AnyArray
-    last: bool = True
+    name: str  #: for messages
+    values: AnyArray  #: what the caller gave
+    last: bool = True  #: whether the axes of the grid are the last ones, where there are more
 
 
 @dataclass(frozen=True)
 class LikeDataArray:
-    """Gives NumPy arrays of one shape the dimensions and coordinates of an array of xarray.
-
-    Attributes
-    ----------
-    shape : tuple of int
-    dims : tuple
-    coords : mapping of names to arrays of xarray
-    """
+    """Gives NumPy arrays of one shape the dimensions and coordinates of an array of xarray."""
 
     shape: tuple[int, ...]
     dims: tuple[Untyped, ...]
-    coords: Mapping[Untyped, Untyped]
+    coords: Mapping[Untyped, Untyped]  #: mapping of names to arrays of xarray
 
     def __call__(self, values: Array) -> AnyArray:
         """Return an array of that shape as an array of xarray; another one unchanged. Both are read-only."""

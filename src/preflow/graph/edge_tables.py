@@ -35,21 +35,14 @@ ULPS = 16
 
 
 class EdgeColumns(NamedTuple):
-    """Edges by columns, with labels that are not numbered yet.
+    """Edges by columns, with labels that are not numbered yet."""
 
-    Attributes
-    ----------
-    first, second : list, tuple or array, length m
-        The labels of the two ends of each edge.
-    values : dict of str to (list or array), each of length m
-        The numbers of each edge, by what they are.
-    before : tuple
-        Labels that are numbered before those of the edges, in this order.
-    """
-
+    #: list, tuple or array, length m: the labels of the two ends of each edge
     first: Ends
     second: Ends
+    #: dict of str to (list or array), each of length m: the numbers of each edge, by what they are
     values: dict[str, AnyArray]
+    #: labels that are numbered before those of the edges, in this order
     before: tuple[Hashable, ...] = ()
 
 
@@ -153,31 +146,18 @@ def read_table(
 
 
 class Attribute(NamedTuple):
-    """A number that edges have.
+    """A number that edges have."""
 
-    Attributes
-    ----------
-    what : str
-        What it is: its key in `EdgeColumns.values`.
-    name : str
-        The attribute that has it where edges have mappings of attributes, as those of NetworkX.
-    default : number or None
-        The number of an edge without the attribute; None: every edge needs it.
-    needed : bool
-        Whether some edge must have it.
-    argument : str or None
-        The caller's argument for the name. Where no edge has the attribute, but edges have numbers under
-        names that nobody asked for, the error says so. None: they are ignored.
-    left_out : bool
-        Whether tuples may leave it out: it is the last one then.
-    """
-
-    what: str
+    what: str  #: what it is: its key in `EdgeColumns.values`
+    #: the attribute that has it where edges have mappings of attributes, as those of NetworkX
     name: str
+    #: the number of an edge without the attribute; None: every edge needs it
     default: float | None = None
-    needed: bool = True
+    needed: bool = True  #: whether some edge must have it
+    #: the caller's argument for the name. Where no edge has the attribute, but edges have numbers under names
+    #: that nobody asked for, the error says so. None: they are ignored.
     argument: str | None = None
-    left_out: bool = False
+    left_out: bool = False  #: whether tuples may leave it out: it is the last one then
 
 
 def read_tuples(edges: Iterable[Untyped], ends: tuple[str, str], numbers: Sequence[Attribute]) -> EdgeColumns:
@@ -663,19 +643,12 @@ def data_frame(columns: Mapping[str, AnyArray]) -> Untyped:
 
 
 class _Reader(NamedTuple):
-    """The columns of a table of some library.
-
-    Attributes
-    ----------
-    names : list
-    missing : function
-        Returns the first row in which a column has no value, None if there is none.
-    labels, numbers : function
-        Return a column as labels, or as numbers.
-    """
+    """The columns of a table of some library."""
 
     names: list[Hashable]
+    #: returns the first row in which a column has no value, None if there is none
     missing: Callable[[Hashable], int | None]
+    #: return a column as labels, or as numbers
     labels: Callable[[Hashable], Ends]
     numbers: Callable[[Hashable], AnyArray]
 

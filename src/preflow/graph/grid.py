@@ -35,37 +35,23 @@ Limits = tuple[tuple[Number, Number], ...]
 
 
 class Pair(NamedTuple):
-    """The arcs of two opposite directions.
+    """The arcs of two opposite directions."""
 
-    Attributes
-    ----------
-    here, there : tuples of slices
-        Pixels at which the forward arcs begin, and at which they end.
-    forward, backward : array
-        Capacities of the forward arcs, and of their opposites, which lead from `there` to `here`.
-    """
-
+    #: pixels at which the forward arcs begin, and at which they end
     here: Box
     there: Box
+    #: capacities of the forward arcs, and of their opposites, which lead from `there` to `here`
     forward: AnyArray
     backward: AnyArray
 
 
 class Part(NamedTuple):
-    """Capacities of one kind.
-
-    Attributes
-    ----------
-    name : str
-    values : array
-        The capacities of arcs in the grid; a single one where all are the same number in memory.
-    first : tuple of int
-        The pixel of the first one.
-    """
+    """Capacities of one kind."""
 
     name: str
+    #: the capacities of arcs in the grid; a single one where all are the same number in memory
     values: AnyArray
-    first: tuple[int, ...]
+    first: tuple[int, ...]  #: the pixel of the first one
 
 
 @dataclass(frozen=True, eq=False)

@@ -35,44 +35,29 @@ MOST_BESIDE_NEGATIVE = 2**62 - 1
 
 @dataclass(frozen=True, eq=False)
 class IntegerGrid:
-    """A grid whose capacities are integers: the input of the solvers.
-
-    Attributes
-    ----------
-    shape : tuple of int
-    offsets : ndarray of int64, shape (2 K, ndim)
-        See :class:`preflow.GridNetwork`.
-    source, sink : array of int16, int32 or int64, shape `shape`
-        May be views with strides of 0.
-    neighbor : array of int16, int32 or int64, shape (K, *shape) or (2 K, *shape)
-        May be such a view. Entries of arcs that leave the grid have no meaning.
-    symmetric : bool
-        Whether `neighbor` has K rows.
-    largest_terminal, largest_neighbor : int
-        The largest capacity from the source or to the sink, and between neighbours.
-    scale_exponent : int or None
-        Capacities were multiplied by two to this power; None where they are those of the network.
-    constant_flow : int or float
-        The amount that was removed from both `source` and `sink`, in the unit of the network.
-    reduced : bool
-        Whether the smaller terminal capacity of every pixel was removed from both, and the rest was cut off
-        where no minimum cut can depend on it.
-    limit : float
-        The limit at which capacities between neighbours were cut off, or the largest of them. Infinite where
-        the same limit allows finer integers.
-    """
+    """A grid whose capacities are integers: the input of the solvers."""
 
     shape: tuple[int, ...]
-    offsets: NDArray[np.int64]
+    offsets: NDArray[np.int64]  #: shape (2 K, ndim): see :class:`preflow.GridNetwork`
+    #: int16, int32 or int64, shape `shape`: may be views with strides of 0
     source: AnyArray
     sink: AnyArray
+    #: int16, int32 or int64, shape (K, *shape) or (2 K, *shape): may be such a view. Entries of arcs that
+    #: leave the grid have no meaning.
     neighbor: AnyArray
-    symmetric: bool
+    symmetric: bool  #: whether `neighbor` has K rows
+    #: the largest capacity from the source or to the sink, and between neighbours
     largest_terminal: int
     largest_neighbor: int
+    #: capacities were multiplied by two to this power; None where they are those of the network
     scale_exponent: int | None = None
+    #: the amount that was removed from both `source` and `sink`, in the unit of the network
     constant_flow: int | float = 0
+    #: whether the smaller terminal capacity of every pixel was removed from both, and the rest was cut off
+    #: where no minimum cut can depend on it
     reduced: bool = False
+    #: the limit at which capacities between neighbours were cut off, or the largest of them. Infinite where
+    #: the same limit allows finer integers.
     limit: float = np.inf
 
     @property
@@ -245,17 +230,11 @@ def integer_grid(network: GridNetwork, rule: Rule = EXACT) -> IntegerGrid:
 
 
 class _NetTerminals(NamedTuple):
-    """Terminal capacities after the smaller of the two was removed from both at every pixel.
+    """Terminal capacities after the smaller of the two was removed from both at every pixel."""
 
-    Attributes
-    ----------
-    net : array of int64 or float64
-        Capacity from the source where positive, to the sink where negative.
-    constant : int or float
-        The sum of the amounts removed: exact, except for floats that are not integers.
-    """
-
+    #: int64 or float64: capacity from the source where positive, to the sink where negative
     net: Any
+    #: the sum of the amounts removed: exact, except for floats that are not integers
     constant: int | float
 
 
@@ -305,21 +284,12 @@ def _rounded(network: GridNetwork, bits: int, rule: Rule) -> IntegerGrid:
 
 
 class Scale(NamedTuple):
-    """How the capacities of a grid are rounded.
+    """How the capacities of a grid are rounded."""
 
-    Attributes
-    ----------
-    exponent : int
-        They are multiplied by two to this power and rounded down.
-    limit : float
-        Those between neighbours are cut off here; no flow is larger.
-    matters : float
-        The limit, or the largest capacity between neighbours if that is less. Infinite where the same limit
-        allows finer integers.
-    """
-
-    exponent: int
-    limit: float
+    exponent: int  #: they are multiplied by two to this power and rounded down
+    limit: float  #: those between neighbours are cut off here; no flow is larger
+    #: the limit, or the largest capacity between neighbours if that is less. Infinite where the same limit
+    #: allows finer integers.
     matters: float
 
 

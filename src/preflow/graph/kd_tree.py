@@ -31,40 +31,22 @@ class KDTree(NamedTuple):
     """Points with prices, and boxes around halves of them, halves of these and so on.
 
     The root is node 1, the children of node k are 2 k and 2 k + 1, and the last half of all nodes are leaves.
-
-    Attributes
-    ----------
-    point : ndarray of float64, shape (d, m)
-        Coordinates in the order of the leaves.
-    first : ndarray of uint64, shape (leaves + 1,)
-        The points of leaf `k` are ``first[k] .. first[k + 1] - 1``.
-    leaf : ndarray of uint32, shape (m,)
-        The leaf of every point, as a node.
-    box : ndarray of float64, shape (nodes, 2 d + 1)
-        The smallest and the largest coordinates of each node's points, and the largest price.
-    query : ndarray of float64, shape (d,)
-        The point from which distances are measured.
-    found : ndarray of float64, shape (LEAF_POINTS,)
-    waiting : ndarray of uint64, shape (STACK,)
-    waiting_bound : ndarray of float64, shape (STACK,)
-    looked : ndarray of uint64, shape (1,)
-        Number of points that were read so far.
-    kind : int64
-        The kind of distance, see :mod:`.point_costs`.
-    factor : float64
-        Costs are distances times this; if it is negative, the least costs are the largest distances.
     """
 
-    point: NDArray[np.float64]
+    point: NDArray[np.float64]  #: shape (d, m): coordinates in the order of the leaves
+    #: shape (leaves + 1,): the points of leaf `k` are ``first[k] .. first[k + 1] - 1``
     first: NDArray[np.uint64]
-    leaf: NDArray[np.uint32]
+    leaf: NDArray[np.uint32]  #: shape (m,): the leaf of every point, as a node
+    #: shape (nodes, 2 d + 1): the smallest and the largest coordinates of each node's points, and the largest
+    #: price
     box: NDArray[np.float64]
-    query: NDArray[np.float64]
-    found: NDArray[np.float64]
-    waiting: NDArray[np.uint64]
-    waiting_bound: NDArray[np.float64]
-    looked: NDArray[np.uint64]
-    kind: Int64
+    query: NDArray[np.float64]  #: shape (d,): the point from which distances are measured
+    found: NDArray[np.float64]  #: shape (LEAF_POINTS,)
+    waiting: NDArray[np.uint64]  #: shape (STACK,)
+    waiting_bound: NDArray[np.float64]  #: shape (STACK,)
+    looked: NDArray[np.uint64]  #: shape (1,): number of points that were read so far
+    kind: Int64  #: the kind of distance, see :mod:`.point_costs`
+    #: costs are distances times this; if it is negative, the least costs are the largest distances
     factor: float
 
 

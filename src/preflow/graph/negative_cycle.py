@@ -13,24 +13,14 @@ from ..kernels.kernel import kernel
 
 
 class Search(NamedTuple):
-    """The state of a search.
+    """The state of a search."""
 
-    Attributes
-    ----------
-    distance : ndarray of int64, shape (n,)
-    parent : ndarray of uint64, shape (n,)
-        The arc that gave a vertex its distance, and the number of arcs if none did.
-    queue : ndarray of uint64, shape (n,)
-        A ring of the vertices whose arcs are to be relaxed.
-    queued : ndarray of bool, shape (n,)
-    mark : ndarray of uint64, shape (n,)
-        The vertex from which the last walk along parents came here.
-    """
-
-    distance: NDArray[np.int64]
+    distance: NDArray[np.int64]  #: shape (n,)
+    #: shape (n,): the arc that gave a vertex its distance, and the number of arcs if none did
     parent: NDArray[np.uint64]
-    queue: NDArray[np.uint64]
-    queued: NDArray[np.bool_]
+    queue: NDArray[np.uint64]  #: shape (n,): a ring of the vertices whose arcs are to be relaxed
+    queued: NDArray[np.bool_]  #: shape (n,)
+    #: shape (n,): the vertex from which the last walk along parents came here
     mark: NDArray[np.uint64]
 
 

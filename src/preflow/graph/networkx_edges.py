@@ -20,23 +20,14 @@ EdgeFunction: TypeAlias = Callable[[Hashable, Hashable, Mapping[str, Untyped]], 
 
 
 class GraphEdges(NamedTuple):
-    """The vertices and the edges of a graph, both in NetworkX's order.
-
-    Attributes
-    ----------
-    labels : tuple
-    number : mapping
-        The number of the vertex with each label.
-    tail, head : ndarray of int64
-        The ends of each edge, as numbers of vertices.
-    data : list of dict
-        The attributes of each edge: those of the graph, not copies.
-    """
+    """The vertices and the edges of a graph, both in NetworkX's order."""
 
     labels: tuple[Hashable, ...]
-    number: Mapping[Hashable, int]
+    number: Mapping[Hashable, int]  #: the number of the vertex with each label
+    #: the ends of each edge, as numbers of vertices
     tail: NDArray[np.int64]
     head: NDArray[np.int64]
+    #: the attributes of each edge: those of the graph, not copies
     data: list[Mapping[str, Untyped]]
 
     def ends(self, edge: int) -> str:

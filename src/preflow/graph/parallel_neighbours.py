@@ -40,46 +40,31 @@ PAGE = np.uint64(4096)
 
 
 class Building(NamedTuple):
-    """The state that the threads share.
+    """The state that the threads share."""
 
-    Attributes
-    ----------
-    tail, head : ndarray of uint32, shape (m,)
-    counts, place : ndarray of uint64, shape (threads, buckets)
-        How many ends of each bucket a thread has in its share, and where it puts the next one.
-    bucket_first : ndarray of uint64, shape (buckets + 1,)
-        Where the ends of each bucket begin.
-    words : ndarray of uint32 or uint64, shape (2 m,)
-        Ends sorted by bucket: the low `shift` bits are the vertex within the bucket, the bits above them its
-        neighbour. Later scratch.
-    neighbour, packed : ndarray of uint32, shape (2 m,)
-        The neighbours of each vertex, with gaps between buckets and without them. `packed` may be `words`.
-    first : ndarray of uint32 or uint64, shape (n + 1,)
-        Where the neighbours of each vertex begin in `packed`; before that, within its bucket.
-    kept : ndarray of uint64, shape (buckets,)
-        The number of neighbours of each bucket without parallel edges.
-    digits : ndarray of uint64, shape (threads, DIGITS)
-        Counters for the sort of a row.
-    taken : ndarray of int64, shape (2,)
-        The number of buckets that threads have taken, to sort and to pack.
-    shift : uint64
-        The bucket of a vertex is ``vertex >> shift``.
-    barrier : ndarray of int64
-    """
-
+    #: uint32, shape (m,)
     tail: Indices
     head: Indices
+    #: shape (threads, buckets): how many ends of each bucket a thread has in its share, and where it puts the
+    #: next one
     counts: NDArray[np.uint64]
     place: NDArray[np.uint64]
-    bucket_first: NDArray[np.uint64]
+    bucket_first: NDArray[np.uint64]  #: shape (buckets + 1,): where the ends of each bucket begin
+    #: shape (2 m,): ends sorted by bucket: the low `shift` bits are the vertex within the bucket, the bits
+    #: above them its neighbour. Later scratch.
     words: Indices
+    #: uint32, shape (2 m,): the neighbours of each vertex, with gaps between buckets and without them.
+    #: `packed` may be `words`.
     neighbour: Indices
     packed: Indices
+    #: shape (n + 1,): where the neighbours of each vertex begin in `packed`; before that, within its bucket
     first: Indices
+    #: shape (buckets,): the number of neighbours of each bucket without parallel edges
     kept: NDArray[np.uint64]
-    digits: NDArray[np.uint64]
+    digits: NDArray[np.uint64]  #: shape (threads, DIGITS): counters for the sort of a row
+    #: shape (2,): the number of buckets that threads have taken, to sort and to pack
     taken: NDArray[np.int64]
-    shift: np.uint64
+    shift: np.uint64  #: the bucket of a vertex is ``vertex >> shift``
     barrier: NDArray[np.int64]
 
 

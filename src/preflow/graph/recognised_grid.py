@@ -62,73 +62,43 @@ ADDED, OTHER_STEP, TOO_LARGE = 0, 1, 2
 
 
 class Arcs(NamedTuple):
-    """The arcs as the user gave them, with capacities as solvers use them.
+    """The arcs as the user gave them, with capacities as solvers use them."""
 
-    Attributes
-    ----------
-    tail, head : ndarray of uint32, shape (m,)
-    capacity : ndarray of int64 or float64, shape (m,)
-        Whole numbers.
-    reverse_capacity : ndarray of the same dtype, shape (m,) or (0,)
-        Empty means zero everywhere.
-    """
-
+    #: uint32, shape (m,)
     tail: Indices
     head: Indices
-    capacity: Numbers
-    reverse_capacity: Numbers
+    capacity: Numbers  #: int64 or float64, shape (m,): whole numbers
+    reverse_capacity: Numbers  #: the same dtype, shape (m,) or (0,): empty means zero everywhere
 
 
 class Numbering(NamedTuple):
-    """How vertices are pixels.
+    """How vertices are pixels."""
 
-    Attributes
-    ----------
-    source, sink : uint64
-        The vertices that are no pixels.
-    steps : ndarray of uint64, shape (K,)
-        The steps that arcs between neighbours have.
-    """
-
+    #: the vertices that are no pixels
     source: np.uint64
     sink: np.uint64
-    steps: NDArray[np.uint64]
+    steps: NDArray[np.uint64]  #: shape (K,): the steps that arcs between neighbours have
 
 
 class PixelCapacities(NamedTuple):
-    """The sums of the capacities of all arcs, by pixel and direction.
+    """The sums of the capacities of all arcs, by pixel and direction."""
 
-    Attributes
-    ----------
-    source, sink : ndarray of int64, shape (n,)
-        From the source to each pixel, and from each pixel to the sink.
-    neighbor : ndarray of int32 or int64, shape (2 K * n,)
-        ``neighbor[2 * k * n + p]`` is the capacity from pixel p to ``p + steps[k]``, and
-        ``neighbor[(2 * k + 1) * n + p]`` that to ``p - steps[k]``.
-    """
-
+    #: shape (n,): from the source to each pixel, and from each pixel to the sink
     source: NDArray[np.int64]
     sink: NDArray[np.int64]
+    #: int32 or int64, shape (2 K * n,): ``neighbor[2 * k * n + p]`` is the capacity from pixel p to
+    #: ``p + steps[k]``, and ``neighbor[(2 * k + 1) * n + p]`` that to ``p - steps[k]``
     neighbor: Integers
 
 
 @dataclass(frozen=True, eq=False)
 class RecognisedGrid:
-    """A network of arcs as a grid.
+    """A network of arcs as a grid."""
 
-    Attributes
-    ----------
-    grid : GridNetwork
-        Its pixels are the inner vertices.
-    steps : ndarray of uint64, shape (K,)
-        The step of each pair of opposite directions of the grid.
-    direct : int
-        The capacity straight from the source to the sink.
-    """
-
-    grid: GridNetwork
+    grid: GridNetwork  #: its pixels are the inner vertices
+    #: shape (K,): the step of each pair of opposite directions of the grid
     steps: NDArray[np.uint64]
-    direct: int
+    direct: int  #: the capacity straight from the source to the sink
 
 
 def by_vertex(pixels: Array, source: int, sink: int, *, of_source: bool) -> NDArray[np.bool_]:

@@ -33,57 +33,37 @@ SAMPLE, NEAR, BLOCK, FEWEST_SCATTERED = 256, 64, 64, 100_000
 
 
 class ResidualArrays(NamedTuple):
-    """The arrays of a residual network that kernels read and change in place.
+    """The arrays of a residual network that kernels read and change in place."""
 
-    Attributes
-    ----------
-    first_out : ndarray of uint32 or uint64, shape (n + 1,)
-        The residual arcs of vertex ``v`` are ``first_out[v] .. first_out[v + 1] - 1``.
-    head, reverse : ndarray of the same dtype, shape (m,)
-        Head of an arc, and the index of its opposite.
-    residual : ndarray of int32 or int64, shape (m,)
-        Residual capacity.
-    excess : ndarray of int64, shape (n,)
-        At first the capacity from the source to the vertex.
-    sink_residual : ndarray of int64, shape (n,)
-        Residual capacity from the vertex to the sink.
-    """
-
+    #: uint32 or uint64, shape (n + 1,): the residual arcs of vertex ``v`` are
+    #: ``first_out[v] .. first_out[v + 1] - 1``
     first_out: Array
+    #: the same dtype, shape (m,): head of an arc, and the index of its opposite
     head: Array
     reverse: Array
-    residual: Array
-    excess: Array
-    sink_residual: Array
+    residual: Array  #: int32 or int64, shape (m,): residual capacity
+    excess: Array  #: int64, shape (n,): at first the capacity from the source to the vertex
+    sink_residual: Array  #: int64, shape (n,): residual capacity from the vertex to the sink
 
 
 @dataclass(eq=False)
 class ResidualNetwork:
-    """A residual network and the maps from its input to it.
-
-    Attributes
-    ----------
-    arrays : ResidualArrays
-    inner : ndarray of uint32 or uint64, shape (num_vertices of the input,)
-        Residual vertex of an input vertex; ``n`` for a source, ``n + 1`` for a sink.
-    rank : ndarray of uint8, uint16, uint32 or uint64, shape (num_arcs of the input,)
-        Rank of an input arc between two inner vertices among the residual arcs of its tail.
-    has_shared_arcs, has_shared_terminals : bool
-        Whether any residual arc got capacity from two input arcs; whether the capacity of any vertex from the
-        source, or to the sink, comes from two input arcs.
-    constant_flow : int
-        Flow that needs no search: from source to sink directly, or through one vertex.
-    solved : SolvedCapacities
-        The integer capacities that are solved.
-    """
+    """A residual network and the maps from its input to it."""
 
     arrays: ResidualArrays
+    #: uint32 or uint64, shape (num_vertices of the input,): residual vertex of an input vertex; ``n`` for a
+    #: source, ``n + 1`` for a sink
     inner: Array
+    #: uint8, uint16, uint32 or uint64, shape (num_arcs of the input,): rank of an input arc between two inner
+    #: vertices among the residual arcs of its tail
     rank: Array
+    #: whether any residual arc got capacity from two input arcs; whether the capacity of any vertex from the
+    #: source, or to the sink, comes from two input arcs
     has_shared_arcs: bool
     has_shared_terminals: bool
+    #: flow that needs no search: from source to sink directly, or through one vertex
     constant_flow: int
-    solved: SolvedCapacities
+    solved: SolvedCapacities  #: the integer capacities that are solved
 
     @property
     def num_vertices(self) -> int:
@@ -203,22 +183,13 @@ def _build_together(
 
 
 class _Terminals(NamedTuple):
-    """The capacities at the terminals, without what a vertex can pass on from the source to the sink.
+    """The capacities at the terminals, without what a vertex can pass on from the source to the sink."""
 
-    Attributes
-    ----------
-    source, sink : ndarray of int64, shape (n,)
-        From the source to each vertex, and from each vertex to the sink.
-    constant : int
-        The constant flow.
-    shared : bool
-        Whether a capacity comes from two input arcs.
-    """
-
+    #: int64, shape (n,): from the source to each vertex, and from each vertex to the sink
     source: Array
     sink: Array
-    constant: int
-    shared: bool
+    constant: int  #: the constant flow
+    shared: bool  #: whether a capacity comes from two input arcs
 
 
 def _terminal_capacities(arcs: csr_build.InputArcs, num_inner: int, threads: int) -> _Terminals:
@@ -250,22 +221,12 @@ def _terminal_capacities(arcs: csr_build.InputArcs, num_inner: int, threads: int
 
 
 class _Built(NamedTuple):
-    """The residual arcs before their capacities are filled in.
-
-    Attributes
-    ----------
-    pairs : Pairs
-    room : ndarray of uint8
-        Memory for the residual capacities, or nothing.
-    residual : ndarray or None
-        The residual capacities, if they have been filled in. No two input arcs share one.
-    distinct : bool
-        Whether no two input arcs are known to add to one residual arc.
-    """
+    """The residual arcs before their capacities are filled in."""
 
     pairs: csr_build.Pairs
-    room: NDArray[np.uint8]
-    distinct: bool
+    room: NDArray[np.uint8]  #: memory for the residual capacities, or nothing
+    distinct: bool  #: whether no two input arcs are known to add to one residual arc
+    #: the residual capacities, if they have been filled in. No two input arcs share one.
     residual: Array | None = None
 
 

@@ -60,21 +60,12 @@ MARGIN = 1 + 2.0**-20
 
 
 class Rule(NamedTuple):
-    """How one solve turns capacities into integers.
+    """How one solve turns capacities into integers."""
 
-    Attributes
-    ----------
-    bound : int, float or None
-        Capacity of a known cut, at which capacities are cut off; None where none is known.
-    rounded : bool
-        Whether integers are rounded, too, because their sums do not fit int64.
-    finer : bool
-        Whether the sum of all capacities may pass int64.
-    """
-
+    #: capacity of a known cut, at which capacities are cut off; None where none is known
     bound: int | float | None = None
-    rounded: bool = False
-    finer: bool = False
+    rounded: bool = False  #: whether integers are rounded, too, because their sums do not fit int64
+    finer: bool = False  #: whether the sum of all capacities may pass int64
 
 
 #: Integers unchanged.

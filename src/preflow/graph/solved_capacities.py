@@ -25,24 +25,14 @@ MOST_FLOAT = 2.0**63
 
 
 class SolvedCapacities(NamedTuple):
-    """Capacities as integers.
-
-    Attributes
-    ----------
-    capacity, reverse_capacity : ndarray
-    scale_exponent : int or None
-        Capacities were multiplied by two to this power before rounding; None where they are exact.
-    limit : float
-        The limit at which rounded capacities were cut off.
-    is_float : bool
-        Whether the capacities of the input are floats.
-    """
+    """Capacities as integers."""
 
     capacity: Array
     reverse_capacity: Array | None
+    #: capacities were multiplied by two to this power before rounding; None where they are exact
     scale_exponent: int | None = None
-    limit: float = np.inf
-    is_float: bool = False
+    limit: float = np.inf  #: the limit at which rounded capacities were cut off
+    is_float: bool = False  #: whether the capacities of the input are floats
 
     def both(self) -> tuple[Array, Array]:
         """Return read-only views of the capacities and the reverse capacities; empty where there are none.

@@ -24,26 +24,15 @@ Take = Callable[[Any, str], Any]
 
 
 class SparseEntries(NamedTuple):
-    """The stored entries of a sparse matrix, checked.
+    """The stored entries of a sparse matrix, checked."""
 
-    Attributes
-    ----------
-    form : {"coo", "csr", "csc"}
-    shape : (int, int)
-    major : array of integers
-        "coo": the row of every entry. "csr" or "csc": row or column `i` has the entries ``major[i]`` to
-        ``major[i + 1] - 1``.
-    minor : array of integers
-        The column ("csc": row) of every entry.
-    data : array
-        The value of every entry.
-    """
-
-    form: str
+    form: str  #: {"coo", "csr", "csc"}
     shape: tuple[int, int]
+    #: integers: "coo": the row of every entry. "csr" or "csc": row or column `i` has the entries ``major[i]``
+    #: to ``major[i + 1] - 1``
     major: AnyArray
-    minor: AnyArray
-    data: AnyArray
+    minor: AnyArray  #: integers: the column ("csc": row) of every entry
+    data: AnyArray  #: the value of every entry
 
     def ends(self) -> tuple[AnyArray, AnyArray]:
         """Return the row and the column of every entry; for entries in NumPy arrays."""

@@ -48,26 +48,16 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 
 
 class StandardForm(NamedTuple):
-    """A minimum-cost flow problem without lower bounds: minimise the sum of cost times flow.
+    """A minimum-cost flow problem without lower bounds: minimise the sum of cost times flow."""
 
-    Attributes
-    ----------
-    tail, head : ndarray of uint32, shape (m,)
-        Parallel arcs, antiparallel arcs and self loops may occur.
-    capacity : ndarray of int64 or int32, shape (m,)
-        Non-negative. The capacities at each vertex and its supply sum to less than 2**62. They have 32 bits
-        if they are not the array of the caller's network, and fit.
-    cost : ndarray of int64, shape (m,)
-        ``(n + 1) * max(abs(cost))`` is below 2**61.
-    supply : ndarray of int64, shape (n,)
-        Sums to zero.
-    """
-
+    #: uint32, shape (m,): parallel arcs, antiparallel arcs and self loops may occur
     tail: Indices
     head: Indices
+    #: int64 or int32, shape (m,): non-negative. The capacities at each vertex and its supply sum to less than
+    #: 2**62. They have 32 bits if they are not the array of the caller's network, and fit.
     capacity: Integers
-    cost: NDArray[np.int64]
-    supply: NDArray[np.int64]
+    cost: NDArray[np.int64]  #: shape (m,): ``(n + 1) * max(abs(cost))`` is below 2**61
+    supply: NDArray[np.int64]  #: shape (n,): sums to zero
 
     def widened(self) -> StandardForm:
         """Return the form with capacities of 64 bits."""
@@ -95,30 +85,17 @@ def read_only_view(values: NDArray[Scalar]) -> NDArray[Scalar]:
 
 @dataclass(frozen=True, eq=False)
 class Standardised:
-    """A network in standard form, with what leads back.
+    """A network in standard form, with what leads back."""
 
-    Attributes
-    ----------
-    form : StandardForm
-        The arcs of the network, then the opposite ones of its undirected arcs.
-    lower : ndarray of int64, shape (num_arcs,), or None
-        The flow that is sent first.
-    undirected : ndarray of int64
-        The undirected arcs.
-    amount_exponent, cost_exponent : int or None
-        Amounts, or costs, of the form are those of the network times two to this power. None: they are the
-        same integers.
-    whole : bool
-        Whether the amounts of the network are integers.
-    """
-
-    form: StandardForm
+    form: StandardForm  #: the arcs of the network, then the opposite ones of its undirected arcs
     num_arcs: int
-    lower: NDArray[np.int64] | None
-    undirected: NDArray[np.int64]
+    lower: NDArray[np.int64] | None  #: shape (num_arcs,): the flow that is sent first
+    undirected: NDArray[np.int64]  #: the undirected arcs
+    #: amounts, or costs, of the form are those of the network times two to this power. None: they are the
+    #: same integers.
     amount_exponent: int | None
     cost_exponent: int | None
-    whole: bool
+    whole: bool  #: whether the amounts of the network are integers
 
     def flow(self, found: NDArray[np.int64]) -> Array:
         """Return the flow of the input arcs in the caller's units; the array of the form may be changed."""
@@ -239,21 +216,11 @@ def largest_amount(network: CostNetwork, supply: Array) -> float:
 
 
 class CostRule(NamedTuple):
-    """How float costs become integers.
+    """How float costs become integers."""
 
-    Attributes
-    ----------
-    limit : float
-        Costs above it in size are cut off at it.
-    bits : int
-        Of the largest integer, at most.
-    down : bool
-        Whether costs are rounded down, not toward zero.
-    """
-
-    limit: float = math.inf
-    bits: int = COST_BITS
-    down: bool = False
+    limit: float = math.inf  #: costs above it in size are cut off at it
+    bits: int = COST_BITS  #: of the largest integer, at most
+    down: bool = False  #: whether costs are rounded down, not toward zero
 
 
 #: Nothing is cut off.

@@ -61,19 +61,12 @@ EDGES_FOR_THREADS = 2**15
 
 
 class Neighbours(NamedTuple):
-    """A simple graph in compressed sparse rows; each edge is there from both of its ends.
+    """A simple graph in compressed sparse rows; each edge is there from both of its ends."""
 
-    Attributes
-    ----------
-    first : ndarray of uint32 or uint64, shape (n + 1,)
-        Where the neighbours of each vertex begin; the last entry is their number.
-    neighbour : ndarray of uint32, shape (2m,)
-    weight : ndarray of int64, shape (2m,), or (0,) without weights
-    """
-
+    #: shape (n + 1,): where the neighbours of each vertex begin; the last entry is their number
     first: Indices
-    neighbour: Indices
-    weight: NDArray[np.int64]
+    neighbour: Indices  #: uint32, shape (2m,)
+    weight: NDArray[np.int64]  #: shape (2m,), or (0,) without weights
 
 
 @dataclass(frozen=True, eq=False)

@@ -232,21 +232,12 @@ class _Solved:
 
 @dataclass(kw_only=True)
 class GridCall(Call[GridNetwork]):
-    """One call of grid_cut.
-
-    Attributes
-    ----------
-    warm_start : GridCutResult or None
-    automatic : bool
-        Whether the method was chosen by "auto".
-    most_threads : int
-        CPU threads that the caller allows.
-    """
+    """One call of grid_cut."""
 
     device: Device | None
     warm_start: GridCutResult | None
-    automatic: bool
-    most_threads: int
+    automatic: bool  #: whether the method was chosen by "auto"
+    most_threads: int  #: CPU threads that the caller allows
 
     @classmethod
     def prepare(

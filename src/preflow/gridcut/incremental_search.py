@@ -138,32 +138,19 @@ ORPHANS_PER_PIXEL, ORPHANS_PER_PATH_PIXEL = 1.0, np.uint64(10)
 
 
 class Forests(NamedTuple):
-    """The source's and the sink's forest.
+    """The source's and the sink's forest."""
 
-    Attributes
-    ----------
-    label : ndarray of int32, shape (size,)
-        1 for a root, otherwise larger than the parent's; negative in the sink's forest; 0 in none.
-    parent : ndarray of uint8 or uint16, shape (size,)
-        Direction of the parent; D for a root, D + 1 for an orphan.
-    queued : ndarray of uint8, shape (size,)
-        Bit 0: on the queue of the source's forest; bit 1: on that of the sink's.
-    next_orphan : ndarray of uint32 or uint64, shape (size,)
-        The orphan after this one on its list.
-    queue : ndarray of uint32 or uint64, shape (2, pixels)
-        For each forest the pixels to grow from, as a ring.
-    first_orphan : ndarray of uint32 or uint64, shape (levels,)
-        First orphan of each level; `size` if there is none.
-    cursor : ndarray of uint64, shape (CURSORS,)
-        See HEAD, LENGTH, DEPTH, WORK_LEFT and ORPHANS_LEFT.
-    """
-
+    #: shape (size,): 1 for a root, otherwise larger than the parent's; negative in the sink's forest; 0 in
+    #: none
     label: NDArray[np.int32]
+    #: uint8 or uint16, shape (size,): direction of the parent; D for a root, D + 1 for an orphan
     parent: NDArray[np.uint8]
+    #: shape (size,): bit 0: on the queue of the source's forest; bit 1: on that of the sink's
     queued: NDArray[np.uint8]
-    next_orphan: Indices
-    queue: Indices
-    first_orphan: Indices
+    next_orphan: Indices  #: shape (size,): the orphan after this one on its list
+    queue: Indices  #: shape (2, pixels): for each forest the pixels to grow from, as a ring
+    first_orphan: Indices  #: shape (levels,): first orphan of each level; `size` if there is none
+    #: shape (CURSORS,): see HEAD, LENGTH, DEPTH, WORK_LEFT and ORPHANS_LEFT
     cursor: NDArray[np.uint64]
 
 

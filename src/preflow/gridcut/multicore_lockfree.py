@@ -68,17 +68,11 @@ def opposite(step: NDArray[np.uint64], degree: np.uint64, arc: np.uint64) -> Num
 
 
 class FirstOut(NamedTuple):
-    """The first arc of each pixel, computed.
+    """The first arc of each pixel, computed."""
 
-    Attributes
-    ----------
-    step : ndarray of uint64, shape (degree,)
-        As in :class:`preflow.gridcut.pixel_major.GridState`.
-    degree : uint64
-        Number of directions. It is no compile-time constant, because many values occur.
-    """
-
+    #: shape (degree,): as in :class:`preflow.gridcut.pixel_major.GridState`
     step: NDArray[np.uint64]
+    #: number of directions. It is no compile-time constant, because many values occur.
     degree: np.uint64
 
 

@@ -29,20 +29,15 @@ CHUNK_ALONE, CHUNK = 1 << 16, 1 << 18
 
 
 class GridState(NamedTuple):
-    """A pseudoflow on a grid.
+    """A pseudoflow on a grid."""
 
-    Attributes
-    ----------
-    residual : ndarray of int32 or int64, shape (size * D,)
-        ``residual[p * D + d]`` is the residual capacity of the arc from p in direction d.
-    terminal : ndarray of the same dtype, shape (size,)
-        Excess of a pixel where positive; minus the capacity left to the sink where negative (a deficit).
-    step : ndarray of uint64, shape (D,)
-        Difference of the numbers of the neighbour in each direction and of the pixel, modulo 2**64.
-    """
-
+    #: int32 or int64, shape (size * D,): ``residual[p * D + d]`` is the residual capacity of the arc from p
+    #: in direction d
     residual: Integers
+    #: the same dtype, shape (size,): excess of a pixel where positive; minus the capacity left to the sink
+    #: where negative (a deficit)
     terminal: Integers
+    #: shape (D,): difference of the numbers of the neighbour in each direction and of the pixel, modulo 2**64
     step: NDArray[np.uint64]
 
 

@@ -103,20 +103,12 @@ class IncrementalBfsOptions:
 
 
 class Boxes(NamedTuple):
-    """The boxes of a grid.
+    """The boxes of a grid."""
 
-    Attributes
-    ----------
-    pad : uint64
-        Index of the grid's first pixel: unused entries come before it, see :mod:`.pixel_major`.
-    shape : ndarray of int64, shape (axes,)
-        Shape of the grid.
-    corners : ndarray of int64, shape (boxes, 2, axes)
-        Lowest index of each box along each axis, and its highest index plus one.
-    """
-
+    #: index of the grid's first pixel: unused entries come before it, see :mod:`.pixel_major`
     pad: np.uint64
-    shape: NDArray[np.int64]
+    shape: NDArray[np.int64]  #: shape (axes,): shape of the grid
+    #: shape (boxes, 2, axes): lowest index of each box along each axis, and its highest index plus one
     corners: NDArray[np.int64]
 
 

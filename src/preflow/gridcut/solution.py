@@ -16,50 +16,31 @@ MOST_FLOW = 2.0**62
 
 
 class GridSolution(NamedTuple):
-    """A flow, stored as residual capacities, and the cut that it proves.
+    """A flow, stored as residual capacities, and the cut that it proves."""
 
-    Attributes
-    ----------
-    sink_side : array of bool, shape of the grid
-        The pixels from which a pixel with a deficit can be reached over arcs with residual capacity.
-    finished : bool
-        Whether no pixel of `sink_side` has excess: the flow is maximum.
-    residual : array of integers, shape (2 K, *shape)
-        Residual capacity of the arc from each pixel in each direction, not negative; arbitrary for arcs that
-        leave the grid. It may be a view with any strides.
-    terminal : array of integers, shape of the grid
-        ``source - sink`` minus the net flow to neighbours: excess where positive, a deficit where negative,
-        which is the capacity left from the pixel to the sink.
-    leaves : bool
-        Whether the method leaves what is unfinished to another one, on the CPU.
-    """
-
+    #: bool, shape of the grid: the pixels from which a pixel with a deficit can be reached over arcs with
+    #: residual capacity
     sink_side: Any
-    finished: bool
+    finished: bool  #: whether no pixel of `sink_side` has excess: the flow is maximum
+    #: integers, shape (2 K, *shape): residual capacity of the arc from each pixel in each direction, not
+    #: negative; arbitrary for arcs that leave the grid. It may be a view with any strides.
     residual: Any
+    #: integers, shape of the grid: ``source - sink`` minus the net flow to neighbours: excess where positive,
+    #: a deficit where negative, which is the capacity left from the pixel to the sink
     terminal: Any
-    leaves: bool = False
+    leaves: bool = False  #: whether the method leaves what is unfinished to another one, on the CPU
 
 
 @dataclass(frozen=True)
 class GridFlow:
-    """The flow of an earlier solve, for a grid of the same shape and neighbourhood.
+    """The flow of an earlier solve, for a grid of the same shape and neighbourhood."""
 
-    Attributes
-    ----------
-    grid : IntegerGrid
-        The earlier grid.
-    residual : array of integers, shape (2 K, *shape)
-        The residual capacities that the earlier solve left.
-    shift : int
-        The flow is multiplied by ``2**shift`` to convert it to the units of the next solve.
-    place : function
-        Copies an array to the device of the next solve.
-    """
-
-    grid: IntegerGrid
+    grid: IntegerGrid  #: the earlier grid
+    #: integers, shape (2 K, *shape): the residual capacities that the earlier solve left
     residual: AnyArray
+    #: the flow is multiplied by ``2**shift`` to convert it to the units of the next solve
     shift: int = 0
+    #: copies an array to the device of the next solve
     place: Callable[[Any], Any] = lambda values: values
 
     def flow(self, pair: int, out: Any = None) -> AnyArray:

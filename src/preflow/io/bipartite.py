@@ -12,17 +12,11 @@ from .matrix_market import announced_matrix_bytes, is_matrix_market, parse_matri
 
 
 class GraphFile(NamedTuple):
-    """A graph, and how its file numbers vertices.
-
-    Attributes
-    ----------
-    graph : BipartiteGraph
-    first : int
-        The number of the first row and of the first column in the file: 1 in a Matrix Market file, 0 in a
-        list of edges.
-    """
+    """A graph, and how its file numbers vertices."""
 
     graph: BipartiteGraph
+    #: the number of the first row and of the first column in the file: 1 in a Matrix Market file, 0 in a list
+    #: of edges
     first: int
 
 

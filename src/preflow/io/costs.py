@@ -48,20 +48,15 @@ STORED = {
 
 
 class CostFile(NamedTuple):
-    """The content of a file.
+    """The content of a file."""
 
-    Attributes
-    ----------
-    costs : ndarray, scipy sparse matrix, or CostEdges without labels
-    rows, columns : ndarray of int64 or objects
-        Their names: labels of a table, vertices of a DIMACS file, otherwise their numbers from 1.
-    read : dict of str to str or None
-        The names of the columns of a table that were read, by what they are.
-    """
-
+    #: ndarray, scipy sparse matrix, or CostEdges without labels
     costs: Array | scipy.sparse.csr_array | CostEdges
+    #: int64 or objects: their names: labels of a table, vertices of a DIMACS file, otherwise their numbers
+    #: from 1
     rows: Array
     columns: Array
+    #: the names of the columns of a table that were read, by what they are
     read: dict[str, str] | None = None
 
 

@@ -40,23 +40,12 @@ PROBLEM_KINDS = {
 
 
 class ProblemFile(NamedTuple):
-    """The lines of a file.
+    """The lines of a file."""
 
-    Attributes
-    ----------
-    kind : str
-        The name on the ``p`` line.
-    num_vertices : int
-    reader : RecordReader
-        It has the arcs.
-    nodes : list of Line
-        The ``n`` lines.
-    """
-
-    kind: str
+    kind: str  #: the name on the ``p`` line
     num_vertices: int
-    reader: RecordReader
-    nodes: list[Line]
+    reader: RecordReader  #: it has the arcs
+    nodes: list[Line]  #: the ``n`` lines
 
 
 def read_dimacs(path: str | Path) -> MaxFlowProblem | CostNetwork:

@@ -96,29 +96,16 @@ def parse_matrix(data: bytes, path: str | Path) -> Any:
 
 
 class _Sizes(NamedTuple):
-    """The sizes in a header.
+    """The sizes in a header."""
 
-    Attributes
-    ----------
-    line : int
-        The line of the sizes.
-    num_rows, num_columns, num_entries : int
-        For a matrix with symmetry, `num_entries` is that of one half.
-    shortest_entry : int
-        Smallest number of bytes of an entry.
-    dense : bool
-        Whether all entries are listed, without their row and column.
-    end : int
-        Where the header ends.
-    """
-
-    line: int
+    line: int  #: the line of the sizes
+    #: for a matrix with symmetry, `num_entries` is that of one half
     num_rows: int
     num_columns: int
     num_entries: int
-    shortest_entry: int
-    dense: bool
-    end: int
+    shortest_entry: int  #: smallest number of bytes of an entry
+    dense: bool  #: whether all entries are listed, without their row and column
+    end: int  #: where the header ends
 
 
 def _sizes(data: bytes) -> _Sizes | None:

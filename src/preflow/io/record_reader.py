@@ -45,25 +45,16 @@ DIGIT_ZERO = np.uint64(ord("0"))
 
 
 class Records(NamedTuple):
-    """The arrays that the kernel fills, one entry for each record.
+    """The arrays that the kernel fills, one entry for each record."""
 
-    Attributes
-    ----------
-    tail, head : ndarray of uint32 or uint64, shape (room,)
-        End vertices, numbered from 0.
-    numbers : ndarray of int64, shape (k, room)
-        The numbers after them, one row for each field.
-    text_at : ndarray of uint64, shape (k, room) or (0, 0)
-        Where the text of a number starts if it is not a small integer, otherwise 0. Empty: integers only.
-    least : ndarray of int64, shape (k,)
-        The smallest integer that each field allows.
-    """
-
+    #: shape (room,): end vertices, numbered from 0
     tail: Indices
     head: Indices
-    numbers: NDArray[np.int64]
+    numbers: NDArray[np.int64]  #: shape (k, room): the numbers after them, one row for each field
+    #: shape (k, room) or (0, 0): where the text of a number starts if it is not a small integer, otherwise 0.
+    #: Empty: integers only.
     text_at: NDArray[np.uint64]
-    least: NDArray[np.int64]
+    least: NDArray[np.int64]  #: shape (k,): the smallest integer that each field allows
 
 
 @kernel

@@ -46,22 +46,13 @@ SEPARATORS = ",;\t"
 
 
 class Table(NamedTuple):
-    """The columns of a file.
-
-    Attributes
-    ----------
-    path : str or Path
-    names : list of str
-    columns : list of lists
-        Strings of a text file; what a Parquet file has, None for what it lacks.
-    lines : list of int
-        The line of a text file in which each row ends.
-    """
+    """The columns of a file."""
 
     path: str | Path
     names: list[str]
+    #: strings of a text file; what a Parquet file has, None for what it lacks
     columns: list[list[Untyped]]
-    lines: Sequence[int] = ()
+    lines: Sequence[int] = ()  #: the line of a text file in which each row ends
 
     def find(self, names: Iterable[str]) -> int | None:
         """Return the number of the column with the first of these names, in any case; None without such."""
@@ -292,17 +283,10 @@ def write_columns(path: str | Path, columns: Mapping[str, Iterable[Untyped]], *,
 
 
 class TableContent(NamedTuple):
-    """The numbers of a table, and the columns that they come from.
+    """The numbers of a table, and the columns that they come from."""
 
-    Attributes
-    ----------
-    content : FlowNetwork, CostNetwork, BipartiteGraph or UndirectedGraph
-    columns : dict of str to str
-        The names of the columns that were read, by what they are.
-    """
-
-    content: Untyped
-    columns: dict[str, str]
+    content: Untyped  #: FlowNetwork, CostNetwork, BipartiteGraph or UndirectedGraph
+    columns: dict[str, str]  #: the names of the columns that were read, by what they are
 
 
 def read_network_table(
@@ -431,25 +415,15 @@ def read_undirected_table(
 
 
 class CostTable(NamedTuple):
-    """Costs of a file: edges with their labels, or a matrix with its labels.
+    """Costs of a file: edges with their labels, or a matrix with its labels."""
 
-    Attributes
-    ----------
-    edges : Numbered or None
-        None for a matrix. The labels are those of the rows.
-    costs : list, or list of lists
-        The cost of each edge, or the rows of a matrix.
-    rows, columns : ndarray of objects
-        The labels.
-    read : dict of str to str
-        The names of the columns that were read: of edges "row", "column" and "cost"; of a matrix "row", the
-        names of its rows.
-    """
-
-    edges: Numbered | None
-    costs: Sequence[Untyped]
+    edges: Numbered | None  #: None for a matrix. The labels are those of the rows.
+    costs: Sequence[Untyped]  #: the cost of each edge, or the rows of a matrix
+    #: objects: the labels
     rows: Array
     columns: Array
+    #: the names of the columns that were read: of edges "row", "column" and "cost"; of a matrix "row", the
+    #: names of its rows
     read: dict[str, str]
 
 

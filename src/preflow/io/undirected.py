@@ -18,16 +18,10 @@ from .matrix_market import announced_matrix_bytes, is_matrix_market, parse_matri
 
 
 class UndirectedFile(NamedTuple):
-    """A graph, and how its file numbers vertices.
-
-    Attributes
-    ----------
-    graph : UndirectedGraph
-    first : int
-        The number of the first vertex in the file: 1 in a Matrix Market file, 0 in a list of edges.
-    """
+    """A graph, and how its file numbers vertices."""
 
     graph: UndirectedGraph
+    #: the number of the first vertex in the file: 1 in a Matrix Market file, 0 in a list of edges
     first: int
 
 

@@ -23,18 +23,10 @@ FULL, LENGTH, SEEN = np.uint64(0), np.uint64(1), np.uint64(2)
 
 
 class Activity(NamedTuple):
-    """Samples of the number of active vertices; one thread takes them.
+    """Samples of the number of active vertices; one thread takes them."""
 
-    Attributes
-    ----------
-    samples : ndarray of int64, shape (ROOM,)
-        Without places if nothing is recorded.
-    row : ndarray of uint64
-        See FULL, LENGTH and SEEN.
-    """
-
-    samples: NDArray[np.int64]
-    row: NDArray[np.uint64]
+    samples: NDArray[np.int64]  #: shape (ROOM,): without places if nothing is recorded
+    row: NDArray[np.uint64]  #: see FULL, LENGTH and SEEN
 
 
 def make_activity(recorded: bool) -> Activity:

@@ -31,42 +31,26 @@ AHEAD = np.uint64(12)
 
 
 class InputArcs(NamedTuple):
-    """The arcs as the user gave them.
+    """The arcs as the user gave them."""
 
-    Attributes
-    ----------
-    tail, head : ndarray of uint32 or uint64, shape (m,)
-    capacity : ndarray of int64 or float64, shape (m,)
-        Whole numbers.
-    reverse_capacity : ndarray of the same dtype, shape (m,) or (0,)
-        Empty means zero everywhere.
-    inner : ndarray of uint32 or uint64
-        Residual vertex of each input vertex; n for a source, n + 1 for a sink.
-    """
-
+    #: shape (m,)
     tail: Indices
     head: Indices
-    capacity: Numbers
-    reverse_capacity: Numbers
-    inner: Indices
+    capacity: Numbers  #: int64 or float64, shape (m,): whole numbers
+    reverse_capacity: Numbers  #: the same dtype, shape (m,) or (0,): empty means zero everywhere
+    inner: Indices  #: residual vertex of each input vertex; n for a source, n + 1 for a sink
 
 
 class Pairs(NamedTuple):
-    """The residual arcs without their capacities, and which of them each input arc belongs to.
+    """The residual arcs without their capacities, and which of them each input arc belongs to."""
 
-    Attributes
-    ----------
-    first_out : ndarray of uint32 or uint64, shape (n + 1,)
-        The residual arcs of vertex ``v`` are ``first_out[v] .. first_out[v + 1] - 1``.
-    head, reverse : ndarray of the same dtype
-        Head of a residual arc, and the index of its opposite.
-    rank : ndarray of an unsigned dtype, shape (m,)
-        Rank of the residual arc of an input arc among the residual arcs of its tail.
-    """
-
+    #: shape (n + 1,): the residual arcs of vertex ``v`` are ``first_out[v] .. first_out[v + 1] - 1``
     first_out: Indices
+    #: the same dtype: head of a residual arc, and the index of its opposite
     head: Indices
     reverse: Indices
+    #: an unsigned dtype, shape (m,): rank of the residual arc of an input arc among the residual arcs of its
+    #: tail
     rank: Indices
 
 

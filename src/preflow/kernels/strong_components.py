@@ -13,20 +13,14 @@ from .kernel import kernel
 
 
 class Components(NamedTuple):
-    """The state of the search; all arrays have an entry for each vertex.
+    """The state of the search; all arrays have an entry for each vertex."""
 
-    Attributes
-    ----------
-    component, found_at, low : ndarray
-        The result; the order of discovery (from 1; 0: not discovered); the earliest vertex that can be
-        reached. All are 0 at the start.
-    next_arc, path, waiting : ndarray
-        The next arc of each vertex; the vertices on the path; the vertices that have no component yet.
-    """
-
+    #: the result; the order of discovery (from 1; 0: not discovered); the earliest vertex that can be
+    #: reached. All are 0 at the start.
     component: Indices
     found_at: Indices
     low: Indices
+    #: the next arc of each vertex; the vertices on the path; the vertices that have no component yet
     next_arc: Indices
     path: Indices
     waiting: Indices

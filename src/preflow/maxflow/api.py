@@ -299,20 +299,12 @@ def fields_of_contracted(
 
 
 class FlowInput(NamedTuple):
-    """A network with its terminals, checked.
-
-    Attributes
-    ----------
-    network : FlowNetwork
-    sources, sinks : ndarray of int64
-    seconds : dict of str to float
-        Time of each phase so far.
-    """
+    """A network with its terminals, checked."""
 
     network: FlowNetwork
     sources: NDArray[np.int64]
     sinks: NDArray[np.int64]
-    seconds: dict[str, float]
+    seconds: dict[str, float]  #: time of each phase so far
 
 
 def read_flow_input(network: NetworkInput, source: Any, sink: Any) -> FlowInput:
@@ -397,21 +389,14 @@ class _FirstStage:
 
 @dataclass(kw_only=True)
 class FlowCall(Call[FlowNetwork]):
-    """One call of max_flow or min_cut.
-
-    Attributes
-    ----------
-    sources, sinks : ndarray of int64
-    build_threads : int
-        CPU threads that build the residual network.
-    """
+    """One call of max_flow or min_cut."""
 
     UNPROVED = "heights that prove nothing"
 
     device: Device | None
     sources: NDArray[np.int64]
     sinks: NDArray[np.int64]
-    build_threads: int
+    build_threads: int  #: CPU threads that build the residual network
 
     @classmethod
     def prepare(cls, network: NetworkInput, source: Any, sink: Any, request: Request) -> FlowCall:

@@ -97,79 +97,42 @@ NEITHER, AT_SOURCES, AT_SINKS = 0, 1, 2
 
 
 class Around(NamedTuple):
-    """Sums of capacities.
+    """Sums of capacities."""
 
-    Attributes
-    ----------
-    sources, sinks : float
-        The capacity out of the blocks of the sources, and into those of the sinks.
-    arcs : int
-        The number of arcs between blocks.
-    total : float
-        The sum of their capacities, of both directions.
-    """
-
+    #: the capacity out of the blocks of the sources, and into those of the sinks
     sources: float
     sinks: float
-    arcs: int
-    total: float
+    arcs: int  #: the number of arcs between blocks
+    total: float  #: the sum of their capacities, of both directions
 
 
 class SortedArcs(NamedTuple):
-    """Arcs, those from each vertex together, or those into each vertex.
+    """Arcs, those from each vertex together, or those into each vertex."""
 
-    Attributes
-    ----------
-    first : ndarray, shape (n + 1,)
-        The arcs of vertex v are those from ``first[v]`` to ``first[v + 1] - 1``.
-    other : ndarray, shape (k,)
-        The other end of each arc.
-    number : ndarray, shape (k,)
-        The number i of the input arc, or ``i + num_arcs`` for its opposite direction.
-    """
-
+    #: shape (n + 1,): the arcs of vertex v are those from ``first[v]`` to ``first[v + 1] - 1``
     first: Indices
-    other: Indices
+    other: Indices  #: shape (k,): the other end of each arc
+    #: shape (k,): the number i of the input arc, or ``i + num_arcs`` for its opposite direction
     number: Indices
 
 
 class Between(NamedTuple):
-    """The arcs between blocks.
+    """The arcs between blocks."""
 
-    Attributes
-    ----------
-    number : ndarray, shape (k,)
-        Of the input arcs.
-    tail, head : ndarray, shape (k,)
-        Their ends.
-    place : ndarray, shape (k,)
-        The arc of the contracted network that each is part of.
-    """
-
-    number: Indices
+    number: Indices  #: shape (k,): of the input arcs
+    #: shape (k,): their ends
     tail: Indices
     head: Indices
-    place: Indices
+    place: Indices  #: shape (k,): the arc of the contracted network that each is part of
 
 
 class Trees(NamedTuple):
-    """A tree in each block, its arcs directed away from its root or towards it.
+    """A tree in each block, its arcs directed away from its root or towards it."""
 
-    Attributes
-    ----------
-    order : ndarray, shape (n,)
-        The vertices, block after block, each after its parent.
-    position : ndarray, shape (n,)
-        Where in the order each vertex is.
-    parent : ndarray, shape (n,)
-        A root is its own parent.
-    number : ndarray, shape (n,)
-        The arc between each vertex and its parent, as in :class:`SortedArcs`.
-    """
-
-    order: Indices
-    position: Indices
-    parent: Indices
+    order: Indices  #: shape (n,): the vertices, block after block, each after its parent
+    position: Indices  #: shape (n,): where in the order each vertex is
+    parent: Indices  #: shape (n,): a root is its own parent
+    #: shape (n,): the arc between each vertex and its parent, as in :class:`SortedArcs`
     number: Indices
 
 
@@ -383,19 +346,12 @@ def around(arcs: Arcs, block: Array, count: int, sources: Array, sinks: Array) -
 
 @dataclass(frozen=True, eq=False)
 class BlockTrees:
-    """Trees of strong arcs in all blocks.
+    """Trees of strong arcs in all blocks."""
 
-    Attributes
-    ----------
-    up, down : Trees
-        Towards the roots, and away from them. They may share their order.
-    least : float
-        No arc of the trees has a smaller capacity.
-    """
-
+    #: towards the roots, and away from them. They may share their order.
     up: Trees
     down: Trees
-    least: float
+    least: float  #: no arc of the trees has a smaller capacity
 
     @property
     def share_order(self) -> bool:
@@ -429,29 +385,17 @@ class StrongArcs:
 
 @dataclass(frozen=True, eq=False)
 class Contraction:
-    """A network and what is left of it after blocks are contracted.
-
-    Attributes
-    ----------
-    network : FlowNetwork
-    sources, sinks : ndarray of int64
-        Of `network`.
-    threshold : float
-        Arcs are strong if their capacity is above it.
-    block : ndarray of unsigned integers, shape (num_vertices,)
-        The vertex of `smaller` that each vertex belongs to.
-    between : Between
-    smaller : FlowNetwork
-        Its capacities are sums if it `joins` arcs between the same blocks.
-    """
+    """A network and what is left of it after blocks are contracted."""
 
     network: FlowNetwork
+    #: of `network`
     sources: NDArray[np.int64]
     sinks: NDArray[np.int64]
-    threshold: float
+    threshold: float  #: arcs are strong if their capacity is above it
+    #: unsigned integers, shape (num_vertices,): the vertex of `smaller` that each vertex belongs to
     block: Array
     between: Between
-    smaller: FlowNetwork
+    smaller: FlowNetwork  #: its capacities are sums if it `joins` arcs between the same blocks
 
     @property
     def joins(self) -> bool:

@@ -142,26 +142,15 @@ class ArcSample(NamedTuple):
     """Arcs of a network, evenly spaced, and what they have in common.
 
     The two vertices with the most ends in the sample are taken for *terminals*.
-
-    Attributes
-    ----------
-    num_vertices, num_arcs : int
-        Those of the network.
-    arcs : int
-        Arcs in the sample.
-    pairs : int
-        Ordered pairs of ends at the same vertex, the terminals left out.
-    inner : int
-        Arcs without an end at a terminal.
-    alike : int
-        Those of them that have the same capacity both ways; -1 if there are no reverse capacities.
     """
 
+    #: those of the network
     num_vertices: int
     num_arcs: int
-    arcs: int
-    pairs: int
-    inner: int
+    arcs: int  #: arcs in the sample
+    pairs: int  #: ordered pairs of ends at the same vertex, the terminals left out
+    inner: int  #: arcs without an end at a terminal
+    #: those of them that have the same capacity both ways; -1 if there are no reverse capacities
     alike: int
 
 

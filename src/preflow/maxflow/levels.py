@@ -20,29 +20,18 @@ from ..kernels.kernel import kernel
 
 
 class Levels(NamedTuple):
-    """Vertices by height.
+    """Vertices by height."""
 
-    Attributes
-    ----------
-    active_first : ndarray, shape (n + 2,)
-        The first active vertex of each height; n where there is none.
-    active_next : ndarray, shape (n,)
-        The next active vertex of the same height.
-    population : ndarray, shape (n + 3,)
-        Number of vertices of each height; kept only for the gap heuristic.
-    first : ndarray, shape (n + 3,)
-        Where the vertices of each height start in the order of the last global relabel.
-    log_first : ndarray, shape (n + 2,)
-        The latest log entry of each height; the size of the log where there is none.
-    log_vertex, log_next : ndarray, shape (log size,)
-        The vertex of each log entry, and the entry before it of the same height.
-    """
-
+    #: shape (n + 2,): the first active vertex of each height; n where there is none
     active_first: Indices
-    active_next: Indices
+    active_next: Indices  #: shape (n,): the next active vertex of the same height
+    #: shape (n + 3,): number of vertices of each height; kept only for the gap heuristic
     population: Indices
+    #: shape (n + 3,): where the vertices of each height start in the order of the last global relabel
     first: Indices
+    #: shape (n + 2,): the latest log entry of each height; the size of the log where there is none
     log_first: Indices
+    #: shape (log size,): the vertex of each log entry, and the entry before it of the same height
     log_vertex: Indices
     log_next: Indices
 

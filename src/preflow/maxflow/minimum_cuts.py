@@ -370,24 +370,13 @@ Weighted = dict[int, tuple[int, int]]
 
 @dataclass
 class _Sum:
-    """A sum of products that is being computed: a part of the graph, and the choices for one component.
+    """A sum of products that is being computed: a part of the graph, and the choices for one component."""
 
-    Attributes
-    ----------
-    choices : list of tuple
-        A factor, and the components that are left with it.
-    factor : int
-        The product for the choice at hand, without the parts that are left.
-    parts : list of dict
-        The parts of the choice at hand that are left.
-    total : int
-        For the choices that are done.
-    """
-
-    choices: list[tuple[int, Weighted]]
-    factor: int = 0
+    choices: list[tuple[int, Weighted]]  #: a factor, and the components that are left with it
+    factor: int = 0  #: the product for the choice at hand, without the parts that are left
+    #: the parts of the choice at hand that are left
     parts: list[Weighted] = field(default_factory=list)
-    total: int = 0
+    total: int = 0  #: for the choices that are done
 
 
 def _closed_sets(size: int, needed: list[list[int]], needing: list[list[int]], at_most: int | None) -> int:

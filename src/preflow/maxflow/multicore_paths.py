@@ -181,95 +181,58 @@ class PathsOptions:
 
 
 class State(NamedTuple):
-    """The state that the threads share besides the residual network.
+    """The state that the threads share besides the residual network."""
 
-    Attributes
-    ----------
-    search : Search
-        For global relabels by all threads together.
-    queues : Queues
-        The vertices that were donated to each thread.
-    height, current : ndarray, shape (n,)
-        Distance labels and current arcs.
-    active_first : ndarray, shape (threads, n + 2)
-        The first active vertex of each thread and height; n where there is none.
-    active_next : ndarray, shape (n,)
-        The next active vertex in the same list.
-    population : ndarray of int64, shape (threads * (n + 2),)
-        Number of vertices that each thread has moved to a height, minus the number that it has moved away.
-    until_recount : ndarray of int64, shape (threads, n + 2)
-        How many vertices a thread may move away from a height before it adds up the counts of all threads.
-    is_scarce : ndarray of uint32, shape (n + 2,)
-        Whether a height has so few vertices that a thread adds up the counts at every move away from it.
-    path : ndarray, shape (threads, at least path_length)
-        The vertices of each thread's path.
-    active : ndarray of float64, shape (threads * PADDING,)
-        Excess that each thread found on active vertices after the last global relabel.
-    highest : ndarray of uint64, shape (threads * PADDING,)
-        The greatest height of an active vertex that each thread owned then.
-    searched : ndarray of uint64, shape (threads * PADDING,)
-        How many vertices each thread found in the last global relabel.
-    made : ndarray of uint64, shape (threads * PADDING,)
-        How many operations each thread had made by then.
-    exact_below : ndarray of uint64, shape (threads * PADDING,)
-        The least height at which each thread has changed a distance since the last global relabel.
-    shared : ndarray of int64
-        WORK since the last global relabel; GAP: the lowest height found empty; STOPPING: the solve ends;
-        MIN_LEVEL: the minimum working level.
-    over : ndarray of int64
-        Whether the phase is over.
-    delays : ndarray of uint64, or None
-        For stress tests, see parallel/delays.py.
-    """
-
-    search: Search
-    queues: Queues
+    search: Search  #: for global relabels by all threads together
+    queues: Queues  #: the vertices that were donated to each thread
+    #: shape (n,): distance labels and current arcs
     height: Indices
     current: Indices
+    #: shape (threads, n + 2): the first active vertex of each thread and height; n where there is none
     active_first: Indices
-    active_next: Indices
+    active_next: Indices  #: shape (n,): the next active vertex in the same list
+    #: shape (threads * (n + 2),): number of vertices that each thread has moved to a height, minus the number
+    #: that it has moved away
     population: NDArray[np.int64]
+    #: shape (threads, n + 2): how many vertices a thread may move away from a height before it adds up the
+    #: counts of all threads
     until_recount: NDArray[np.int64]
+    #: uint32, shape (n + 2,): whether a height has so few vertices that a thread adds up the counts at every
+    #: move away from it
     is_scarce: Indices
-    path: Indices
+    path: Indices  #: shape (threads, at least path_length): the vertices of each thread's path
+    #: shape (threads * PADDING,): excess that each thread found on active vertices after the last global
+    #: relabel
     active: NDArray[np.float64]
+    #: shape (threads * PADDING,): the greatest height of an active vertex that each thread owned then
     highest: NDArray[np.uint64]
+    #: shape (threads * PADDING,): how many vertices each thread found in the last global relabel
     searched: NDArray[np.uint64]
+    #: shape (threads * PADDING,): how many operations each thread had made by then
     made: NDArray[np.uint64]
+    #: shape (threads * PADDING,): the least height at which each thread has changed a distance since the last
+    #: global relabel
     exact_below: NDArray[np.uint64]
+    #: WORK since the last global relabel; GAP: the lowest height found empty; STOPPING: the solve ends;
+    #: MIN_LEVEL: the minimum working level
     shared: NDArray[np.int64]
-    over: NDArray[np.int64]
-    delays: NDArray[np.uint64] | None = None
+    over: NDArray[np.int64]  #: whether the phase is over
+    delays: NDArray[np.uint64] | None = None  #: for stress tests, see parallel/delays.py
 
 
 class Rules(NamedTuple):
-    """The options that the kernels follow.
+    """The options that the kernels follow."""
 
-    Attributes
-    ----------
-    path_length : uint64
-        Greatest number of arcs of a path.
-    work_limit : uint64
-        The phase is over after this much work.
-    """
-
-    path_length: np.uint64
-    work_limit: np.uint64
+    path_length: np.uint64  #: greatest number of arcs of a path
+    work_limit: np.uint64  #: the phase is over after this much work
 
 
 class ActiveLists(NamedTuple):
-    """The extent of a thread's lists of active vertices; there is one list for each height.
+    """The extent of a thread's lists of active vertices; there is one list for each height."""
 
-    Attributes
-    ----------
-    opened : the greatest height whose list is initialised
-    count : the number of vertices in all lists
-    top : the greatest height whose list may have a vertex
-    """
-
-    opened: np.uint64
-    count: Number
-    top: np.uint64
+    opened: np.uint64  #: the greatest height whose list is initialised
+    count: Number  #: the number of vertices in all lists
+    top: np.uint64  #: the greatest height whose list may have a vertex
 
 
 def check_invariants(net: ResidualArrays, state: State, lists: Sequence[ActiveLists] = ()) -> None:

@@ -110,20 +110,13 @@ LEVELS = 2
 
 
 class Pieces(NamedTuple):
-    """The state of the search. Arrays have shape (n,) unless stated.
+    """The state of the search. Arrays have shape (n,) unless stated."""
 
-    Attributes
-    ----------
-    piece : ndarray of int64
-        The number of the piece of each vertex, in the order of the chain.
-    capacity : ndarray of int64 or of Python integers, shape (m,)
-        Capacity of each residual arc; 0 for arcs between pieces.
-    source, source_slope, sink, sink_slope : ndarray of int64 or of Python integers
-        As in :class:`preflow.certify.parametric.LinearNetwork`, in the network of the piece.
-    """
-
-    piece: NDArray[np.int64]
+    piece: NDArray[np.int64]  #: the number of the piece of each vertex, in the order of the chain
+    #: int64 or Python integers, shape (m,): capacity of each residual arc; 0 for arcs between pieces
     capacity: Array
+    #: int64 or Python integers: as in :class:`preflow.certify.parametric.LinearNetwork`, in the network of
+    #: the piece
     source: Array
     source_slope: Array
     sink: Array
@@ -131,16 +124,10 @@ class Pieces(NamedTuple):
 
 
 class Values(NamedTuple):
-    """The values at which the pieces are solved. Arrays have shape (number of pieces,).
-
-    Attributes
-    ----------
-    active : ndarray of bool
-    numerator, denominator : ndarray of int64 or of Python integers
-        The value of the parameter.
-    """
+    """The values at which the pieces are solved. Arrays have shape (number of pieces,)."""
 
     active: NDArray[np.bool_]
+    #: int64 or Python integers: the value of the parameter
     numerator: Array
     denominator: Array
 
@@ -380,22 +367,16 @@ class ParametricMaxFlow(DrawnResult):
 
 
 class _Data(NamedTuple):
-    """Capacities and slopes as integers.
+    """Capacities and slopes as integers."""
 
-    Attributes
-    ----------
-    capacity, reverse, slope : ndarray of int64 or of Python integers
-        The given numbers times two to `exponent`; `reverse` is empty where there are no reverse capacities.
-        Infinite capacities are 0, or more than any cut of finite capacity: see :meth:`with_endless`.
-    exponent : int
-    endless, endless_reverse : ndarray of int64
-        The arcs of infinite capacity.
-    """
-
+    #: capacity, reverse, slope: int64 or Python integers: the given numbers times two to `exponent`;
+    #: `reverse` is empty where there are no reverse capacities. Infinite capacities are 0, or more than any
+    #: cut of finite capacity: see :meth:`with_endless`.
     capacity: Array
     reverse: Array
     slope: Array
     exponent: int
+    #: the arcs of infinite capacity
     endless: NDArray[np.int64]
     endless_reverse: NDArray[np.int64]
 
@@ -546,19 +527,12 @@ def _lines(network: FlowNetwork, data: _Data, level: NDArray[np.int64]) -> _Line
 
 
 class _Breakpoints(NamedTuple):
-    """The different values of the pieces between the first and the last.
+    """The different values of the pieces between the first and the last."""
 
-    Attributes
-    ----------
-    numerator, denominator : ndarray of int64 or of Python integers, shape (k,)
-        In lowest terms, ascending.
-    level : ndarray of int64
-        The level of each vertex between the terminals.
-    """
-
+    #: int64 or Python integers, shape (k,): in lowest terms, ascending
     numerator: Array
     denominator: Array
-    level: NDArray[np.int64]
+    level: NDArray[np.int64]  #: the level of each vertex between the terminals
 
     def rounded(self) -> NDArray[np.float64]:
         """Return the values as floats."""

@@ -101,32 +101,17 @@ class BoykovKolmogorovOptions:
 
 
 class Trees(NamedTuple):
-    """The source's tree and the sink's. Arrays have shape (n,) and the dtype of indices unless stated.
+    """The source's tree and the sink's. Arrays have shape (n,) and the dtype of indices unless stated."""
 
-    Attributes
-    ----------
-    side : ndarray of uint8
-        FREE, SOURCE or SINK.
-    vertex : ndarray, shape (n, 3)
-        PARENT: the residual arc from a vertex to its parent; m for a root, m + 1 for an orphan. DISTANCE:
-        number of vertices on the path to the root as of TIME, which is the number of augmentations when the
-        distance was computed.
-    active : ndarray of bool
-        Whether the vertex is on the queue.
-    next_orphan : ndarray
-        The orphan after this one on its list; n for none.
-    queue : ndarray
-        Vertices to grow from, as a ring.
-    cursor : ndarray of uint64, shape (3,)
-        See HEAD, LENGTH and NOW.
-    """
-
-    side: NDArray[np.uint8]
+    side: NDArray[np.uint8]  #: FREE, SOURCE or SINK
+    #: shape (n, 3): PARENT: the residual arc from a vertex to its parent; m for a root, m + 1 for an orphan.
+    #: DISTANCE: number of vertices on the path to the root as of TIME, which is the number of augmentations
+    #: when the distance was computed.
     vertex: Indices
-    active: NDArray[np.bool_]
-    next_orphan: Indices
-    queue: Indices
-    cursor: NDArray[np.uint64]
+    active: NDArray[np.bool_]  #: whether the vertex is on the queue
+    next_orphan: Indices  #: the orphan after this one on its list; n for none
+    queue: Indices  #: vertices to grow from, as a ring
+    cursor: NDArray[np.uint64]  #: shape (3,): see HEAD, LENGTH and NOW
 
 
 def make_trees(net: ResidualArrays) -> Trees:

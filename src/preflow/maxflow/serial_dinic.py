@@ -87,27 +87,16 @@ class DinicOptions:
 
 
 class State(NamedTuple):
-    """The state of the solver beside the residual network.
+    """The state of the solver beside the residual network."""
 
-    Attributes
-    ----------
-    height : ndarray, shape (n,)
-    distance : ndarray, shape (n,)
-        One more than the distance from the sources; 0 where the search has not come.
-    current : ndarray, shape (n,)
-        Current arcs.
-    from_source, from_sink : ndarray, shape (n,)
-        The vertices found from each end, by level.
-    path : ndarray, shape (n,)
-        The arcs of the path that is being walked.
-    """
-
-    height: Indices
+    height: Indices  #: shape (n,)
+    #: shape (n,): one more than the distance from the sources; 0 where the search has not come
     distance: Indices
-    current: Indices
+    current: Indices  #: shape (n,): current arcs
+    #: shape (n,): the vertices found from each end, by level
     from_source: Indices
     from_sink: Indices
-    path: Indices
+    path: Indices  #: shape (n,): the arcs of the path that is being walked
 
 
 @kernel

@@ -116,43 +116,27 @@ class FifoOptions:
 
 
 class State(NamedTuple):
-    """The state of the solver beside the residual network.
+    """The state of the solver beside the residual network."""
 
-    Attributes
-    ----------
-    height, current, order : ndarray, shape (n,)
-        Distance labels, current arcs, and the order of the last global relabel.
-    queue : ndarray, shape (n,)
-        Active vertices, each at most once; a ring.
-    jumps : ndarray of uint8, shape (n,)
-        How often each vertex was lifted by more than one level since the last global relabel.
-    levels : Levels
-    activity : Activity
-    """
-
+    #: shape (n,): distance labels, current arcs, and the order of the last global relabel
     height: Indices
     current: Indices
     order: Indices
-    queue: Indices
+    queue: Indices  #: shape (n,): active vertices, each at most once; a ring
+    #: shape (n,): how often each vertex was lifted by more than one level since the last global relabel
     jumps: NDArray[np.uint8]
     levels: Levels
     activity: Activity
 
 
 class Rules(NamedTuple):
-    """The options that the kernel follows, and when a global relabel is due.
+    """The options that the kernel follows, and when a global relabel is due."""
 
-    Attributes
-    ----------
-    gap, drain, hold : bool
-        As in :class:`FifoOptions`.
-    relabel_limit, work_limit : uint64
-        A global relabel is due after this many relabels, or after this much work.
-    """
-
+    #: as in :class:`FifoOptions`
     gap: bool
     drain: bool
     hold: bool
+    #: a global relabel is due after this many relabels, or after this much work
     relabel_limit: np.uint64
     work_limit: np.uint64
 

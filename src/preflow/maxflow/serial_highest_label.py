@@ -126,41 +126,27 @@ class HighestLabelOptions:
 
 
 class State(NamedTuple):
-    """The state of the solver beside the residual network.
+    """The state of the solver beside the residual network."""
 
-    Attributes
-    ----------
-    height, current, order : ndarray, shape (n,)
-        Distance labels, current arcs, and the order of the last global relabel.
-    path : ndarray, shape (path_length,)
-        The vertices of the path along which excess is about to be pushed.
-    levels : Levels
-    """
-
+    #: shape (n,): distance labels, current arcs, and the order of the last global relabel
     height: Indices
     current: Indices
     order: Indices
+    #: shape (path_length,): the vertices of the path along which excess is about to be pushed
     path: Indices
     levels: Levels
 
 
 class Rules(NamedTuple):
-    """The options that the kernel follows, and when a global relabel is due.
+    """The options that the kernel follows, and when a global relabel is due."""
 
-    Attributes
-    ----------
-    gap, initial_wave, drain : bool
-        As in :class:`HighestLabelOptions`.
-    exact_start : bool
-        Whether the solve starts with a global relabel, not with height 1 everywhere.
-    relabel_limit, work_limit : uint64
-        A global relabel is due after this many relabels, or after this much work.
-    """
-
+    #: gap, initial_wave, drain: as in :class:`HighestLabelOptions`
     gap: bool
+    #: whether the solve starts with a global relabel, not with height 1 everywhere
     exact_start: bool
     initial_wave: bool
     drain: bool
+    #: a global relabel is due after this many relabels, or after this much work
     relabel_limit: np.uint64
     work_limit: np.uint64
 

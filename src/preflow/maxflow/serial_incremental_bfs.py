@@ -104,33 +104,19 @@ class IncrementalBfsOptions:
 
 
 class Forests(NamedTuple):
-    """The source's forest and the sink's. Arrays have shape (n,) and the dtype of indices unless stated.
+    """The source's forest and the sink's. Arrays have shape (n,) and the dtype of indices unless stated."""
 
-    Attributes
-    ----------
-    label : ndarray of int32 or int64
-        1 for a root, otherwise larger than the parent's; negative in the sink's forest; 0 in none.
-    parent : ndarray
-        The residual arc from a vertex to its parent; m for a root, m + 1 for an orphan.
-    queued : ndarray of uint8
-        Bit 0: on the queue of the source's forest; bit 1: on that of the sink's.
-    next_orphan : ndarray
-        The orphan after this one on its list.
-    queue : ndarray, shape (2, n)
-        For each forest the vertices to grow from, as a ring.
-    first_orphan : ndarray, shape (levels,)
-        First orphan of each level; n if there is none.
-    cursor : ndarray of uint64, shape (6,)
-        See HEAD, LENGTH and DEPTH.
-    """
-
+    #: int32 or int64: 1 for a root, otherwise larger than the parent's; negative in the sink's forest; 0 in
+    #: none
     label: Integers
+    #: the residual arc from a vertex to its parent; m for a root, m + 1 for an orphan
     parent: Indices
+    #: bit 0: on the queue of the source's forest; bit 1: on that of the sink's
     queued: NDArray[np.uint8]
-    next_orphan: Indices
-    queue: Indices
-    first_orphan: Indices
-    cursor: NDArray[np.uint64]
+    next_orphan: Indices  #: the orphan after this one on its list
+    queue: Indices  #: shape (2, n): for each forest the vertices to grow from, as a ring
+    first_orphan: Indices  #: shape (levels,): first orphan of each level; n if there is none
+    cursor: NDArray[np.uint64]  #: shape (6,): see HEAD, LENGTH and DEPTH
 
 
 def make_forests(net: ResidualArrays) -> Forests:

@@ -114,48 +114,31 @@ CACHE_LINE = 64
 
 
 class Forest(NamedTuple):
-    """The trees, and the strong roots by label. The number n stands for no vertex.
+    """The trees, and the strong roots by label. The number n stands for no vertex."""
 
-    Attributes
-    ----------
-    label : ndarray, shape (n,)
-    vertex : ndarray, shape (n, 8)
-        UP: the residual arc from a vertex to its parent; the number of arcs at a root. PARENT: its parent,
-        unless it is a root. CHILD: its first child. FOLLOWING, PREVIOUS: the children of its parent after and
-        before it. CURRENT: arcs before this one lead to no vertex that is one level lower. END: the end of
-        its arcs. NEXT: in a search, the next child to visit; for a root in a bucket, the next root in it.
-    first_root, last_root : ndarray, shape (n + 2,)
-        The queue of strong roots of each label; in `first_root`, one more than the number, 0 for none.
-    population : ndarray, shape (n + 2,)
-        Number of vertices of each label.
-    """
-
-    label: Indices
+    label: Indices  #: shape (n,)
+    #: shape (n, 8): UP: the residual arc from a vertex to its parent; the number of arcs at a root. PARENT:
+    #: its parent, unless it is a root. CHILD: its first child. FOLLOWING, PREVIOUS: the children of its
+    #: parent after and before it. CURRENT: arcs before this one lead to no vertex that is one level lower.
+    #: END: the end of its arcs. NEXT: in a search, the next child to visit; for a root in a bucket, the next
+    #: root in it.
     vertex: Indices
+    #: shape (n + 2,): the queue of strong roots of each label; in `first_root`, one more than the number, 0
+    #: for none
     first_root: Indices
     last_root: Indices
-    population: Indices
+    population: Indices  #: shape (n + 2,): number of vertices of each label
 
 
 class Rules(NamedTuple):
-    """How the trees are merged.
+    """How the trees are merged."""
 
-    Attributes
-    ----------
-    highest : bool
-        Whether a strong root with the largest label is next, or one with the smallest.
-    first_out : bool
-        Whether a new root comes first in its bucket, or last.
-    backward : bool
-        Whether excess moves against the arcs: then an arc has the residual capacity of its reverse, and no
-        global relabel may be due.
-    fruitless_limit, push_limit : np.uint64
-        The number of relabels without a merger, and that of pushes, after which a global relabel is due.
-    """
-
-    highest: bool
-    first_out: bool
+    highest: bool  #: whether a strong root with the largest label is next, or one with the smallest
+    first_out: bool  #: whether a new root comes first in its bucket, or last
+    #: whether excess moves against the arcs: then an arc has the residual capacity of its reverse, and no
+    #: global relabel may be due
     backward: bool
+    #: the number of relabels without a merger, and that of pushes, after which a global relabel is due
     fruitless_limit: np.uint64
     push_limit: np.uint64
 

@@ -161,23 +161,12 @@ def min_cost_flow(
 
 @dataclass(kw_only=True)
 class MinCostCall(Call[CostNetwork]):
-    """One call of min_cost_flow.
+    """One call of min_cost_flow."""
 
-    Attributes
-    ----------
-    supply : ndarray, shape (num_vertices,)
-    start : MinCostFlowResult or None
-        Of an earlier solve.
-    leaves_choice : bool
-        Whether the caller leaves the method open.
-    state : FlowState or None
-        How the solver ended, once it has.
-    """
-
-    supply: Array
-    start: MinCostFlowResult | None = None
-    leaves_choice: bool = False
-    state: FlowState | None = None
+    supply: Array  #: shape (num_vertices,)
+    start: MinCostFlowResult | None = None  #: of an earlier solve
+    leaves_choice: bool = False  #: whether the caller leaves the method open
+    state: FlowState | None = None  #: how the solver ended, once it has
 
     @classmethod
     def prepare(
@@ -538,36 +527,22 @@ class MinCostCall(Call[CostNetwork]):
 
 @dataclass(frozen=True)
 class _Attempt:
-    """An answer, and what is proved of it for the numbers as given; see :class:`..graph.scaling.Attempt`.
-
-    Attributes
-    ----------
-    cost, gap, slack : int or float
-        See :class:`..certify.min_cost_flow.CostAndGap`.
-    sent : bool
-        Whether the flow sends all supplies, up to rounding.
-    close : bool
-        Whether the gap is that of an optimal answer.
-    off : float
-        The gap, and what might have to be paid for amounts that rounding has changed.
-    proved : bool
-        Whether all of this is that of an optimal answer.
-    exact : ExactPotentials or None
-        Those that the potentials round, where float64 is too coarse.
-    """
+    """An answer, and what is proved of it for the numbers as given; see :class:`..graph.scaling.Attempt`."""
 
     flow: Array
     potentials: Array
     state: FlowState
+    #: see :class:`..certify.min_cost_flow.CostAndGap`
     cost: int | float = 0
     gap: float = 0
     slack: float = 0
-    sent: bool = True
-    close: bool = True
-    off: float = 0
-    proved: bool = True
+    sent: bool = True  #: whether the flow sends all supplies, up to rounding
+    close: bool = True  #: whether the gap is that of an optimal answer
+    off: float = 0  #: the gap, and what might have to be paid for amounts that rounding has changed
+    proved: bool = True  #: whether all of this is that of an optimal answer
     largest: float = 0
     used_cut_off: bool = False
+    #: those that the potentials round, where float64 is too coarse
     exact: ExactPotentials | None = None
 
     @property

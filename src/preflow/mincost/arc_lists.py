@@ -13,28 +13,15 @@ from .solution import FlowState
 
 
 class ArcLists(NamedTuple):
-    """Residual arcs by tail: both directions of every arc of the instance.
+    """Residual arcs by tail: both directions of every arc of the instance."""
 
-    Attributes
-    ----------
-    first : ndarray of uint64, shape (n + 1,)
-        The arcs that leave vertex ``v`` are ``first[v] .. first[v + 1] - 1``.
-    head : ndarray of uint32, shape (2m,)
-    mate : ndarray of uint32, shape (2m,)
-        The opposite direction of the same arc.
-    cost : ndarray of int64, shape (2m,)
-        Opposite directions have opposite costs.
-    residual : ndarray of int64, shape (2m,)
-        What more flow the arc can carry.
-    place : ndarray of int64, shape (m,)
-        Where the forward direction of each arc of the instance is.
-    """
-
+    #: shape (n + 1,): the arcs that leave vertex ``v`` are ``first[v] .. first[v + 1] - 1``
     first: NDArray[np.uint64]
-    head: Indices
-    mate: Indices
-    cost: NDArray[np.int64]
-    residual: NDArray[np.int64]
+    head: Indices  #: uint32, shape (2m,)
+    mate: Indices  #: uint32, shape (2m,): the opposite direction of the same arc
+    cost: NDArray[np.int64]  #: shape (2m,): opposite directions have opposite costs
+    residual: NDArray[np.int64]  #: shape (2m,): what more flow the arc can carry
+    #: shape (m,): where the forward direction of each arc of the instance is
     place: NDArray[np.int64]
 
     def flow(self, capacity: Integers) -> NDArray[np.int64]:

@@ -30,21 +30,12 @@ ARCS_BETWEEN_LOOKS = 1 << 12
 
 
 class ExactState(NamedTuple):
-    """How an exact solve ended.
+    """How an exact solve ended."""
 
-    Attributes
-    ----------
-    flow : ndarray of Python integers, shape (num_arcs,)
-        Times two to `exponent`; of the arcs that lead one way.
-    exponent : int
-    excess : ndarray of Python integers, shape (n,)
-        What each vertex still has to send, times two to `exponent`.
-    potentials : ExactPotentials
-    ending : {"optimal", "infeasible", "stopped"}
-    """
-
+    #: Python integers, shape (num_arcs,): times two to `exponent`; of the arcs that lead one way
     flow: NDArray[np.object_]
     exponent: int
+    #: Python integers, shape (n,): what each vertex still has to send, times two to `exponent`
     excess: NDArray[np.object_]
     potentials: ExactPotentials
     ending: Ending

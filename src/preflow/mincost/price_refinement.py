@@ -47,25 +47,19 @@ NO_LABEL, LABELLED, LISTED = np.uint8(0), np.uint8(1), np.uint8(2)
 
 
 class Refinement(NamedTuple):
-    """The state of a price refinement.
+    """The state of a price refinement."""
 
-    Attributes
-    ----------
-    labelled, order, path : ndarray of uint32, shape (n,)
-        Labelled vertices; vertices in the order in which the search finishes them; the path of the search.
-    label, seen : ndarray of uint8, shape (n,)
-    next_arc : ndarray of uint64, shape (n,)
-        The place of the arc of each vertex that the search looks at next.
-    negative : ndarray of uint32, shape (n,)
-        The number of arcs of negative length on the path to a vertex.
-    """
-
+    #: shape (n,): labelled vertices; vertices in the order in which the search finishes them; the path of the
+    #: search
     labelled: NDArray[np.uint32]
     order: NDArray[np.uint32]
     path: NDArray[np.uint32]
+    #: shape (n,)
     label: NDArray[np.uint8]
     seen: NDArray[np.uint8]
+    #: shape (n,): the place of the arc of each vertex that the search looks at next
     next_arc: NDArray[np.uint64]
+    #: shape (n,): the number of arcs of negative length on the path to a vertex
     negative: NDArray[np.uint32]
 
 

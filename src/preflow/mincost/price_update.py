@@ -52,15 +52,10 @@ class Ranks(NamedTuple):
 
     Between updates all ranks are `FAR` and all buckets are empty; the entries of vertices in `after` and
     `before` may have any values.
-
-    Attributes
-    ----------
-    rank : ndarray of int64, shape (n,)
-    after, before : ndarray of uint32, shape (n + 64,)
-        Neighbours in the list of a bucket, a ring with the entry ``n + bucket``.
     """
 
-    rank: NDArray[np.int64]
+    rank: NDArray[np.int64]  #: shape (n,)
+    #: shape (n + 64,): neighbours in the list of a bucket, a ring with the entry ``n + bucket``
     after: NDArray[np.uint32]
     before: NDArray[np.uint32]
 

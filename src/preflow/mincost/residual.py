@@ -34,23 +34,16 @@ MATE, COST, LEFT = np.uint64(1), np.uint64(2), np.uint64(3)
 
 
 class Residual(NamedTuple):
-    """A residual network.
+    """A residual network."""
 
-    Attributes
-    ----------
-    first : ndarray of uint64, shape (n + 1,)
-        The arcs that leave vertex ``v`` are at the places ``first[v], first[v] + 4 .. first[v + 1] - 4``.
-    live : ndarray of uint64, shape (n,)
-        Those from place ``live[v]`` on are fixed.
-    arcs : ndarray of int32 or int64, shape (8m,)
-        Head, mate, cost and residual capacity of each arc.
-    origin : ndarray of uint32, shape (2m,)
-        The arc of the instance whose forward direction the arc is, or m plus that whose backward direction.
-    """
-
+    #: shape (n + 1,): the arcs that leave vertex ``v`` are at the places
+    #: ``first[v], first[v] + 4 .. first[v + 1] - 4``
     first: NDArray[np.uint64]
-    live: NDArray[np.uint64]
+    live: NDArray[np.uint64]  #: shape (n,): those from place ``live[v]`` on are fixed
+    #: int32 or int64, shape (8m,): head, mate, cost and residual capacity of each arc
     arcs: Integers
+    #: shape (2m,): the arc of the instance whose forward direction the arc is, or m plus that whose backward
+    #: direction
     origin: NDArray[np.uint32]
 
 

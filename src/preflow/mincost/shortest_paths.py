@@ -27,27 +27,14 @@ ABSENT = np.uint64(2**64 - 1)
 
 
 class Search(NamedTuple):
-    """The state of a search; between two searches only `reached` says what is to be cleared.
+    """The state of a search; between two searches only `reached` says what is to be cleared."""
 
-    Attributes
-    ----------
-    distance : ndarray of int64, shape (n,)
-        -1 where the search has not come.
-    parent : ndarray of uint64, shape (n,)
-        The residual arc by which a vertex is reached, 2m for where the search began.
-    heap : ndarray of uint64, shape (n,)
-        A binary heap of vertices by distance.
-    position : ndarray of uint64, shape (n,)
-        The position of a vertex in the heap.
-    reached : ndarray of uint64, shape (n,)
-        The vertices that the search has reached.
-    """
-
-    distance: NDArray[np.int64]
+    distance: NDArray[np.int64]  #: shape (n,): -1 where the search has not come
+    #: shape (n,): the residual arc by which a vertex is reached, 2m for where the search began
     parent: NDArray[np.uint64]
-    heap: NDArray[np.uint64]
-    position: NDArray[np.uint64]
-    reached: NDArray[np.uint64]
+    heap: NDArray[np.uint64]  #: shape (n,): a binary heap of vertices by distance
+    position: NDArray[np.uint64]  #: shape (n,): the position of a vertex in the heap
+    reached: NDArray[np.uint64]  #: shape (n,): the vertices that the search has reached
 
 
 @kernel

@@ -15,21 +15,14 @@ class FlowState(NamedTuple):
     """A flow with potentials, in the units of a :class:`preflow.graph.standard_form.StandardForm`.
 
     The reduced cost of arc ``i`` is ``cost[i] + potential[tail[i]] - potential[head[i]]``.
-
-    Attributes
-    ----------
-    flow : ndarray of int64, shape (m,)
-        Between zero and the capacity of each arc, whatever the ending. "optimal": it sends all supplies, is
-        zero on arcs of positive reduced cost, and equals the capacity on arcs of negative reduced cost.
-        "infeasible": no vertex with excess left reaches, by residual arcs, one that still lacks flow.
-    potential : ndarray of int64, shape (n,)
-    ending : {"optimal", "infeasible", "stopped"}
-    basis : ndarray of uint32, shape (n,), or None
-        Of network simplex: the arc that joins each vertex to its parent in the tree, 2**31 - 1 if that is the
-        artificial root.
     """
 
+    #: shape (m,): between zero and the capacity of each arc, whatever the ending. "optimal": it sends all
+    #: supplies, is zero on arcs of positive reduced cost, and equals the capacity on arcs of negative reduced
+    #: cost. "infeasible": no vertex with excess left reaches, by residual arcs, one that still lacks flow
     flow: NDArray[np.int64]
-    potential: NDArray[np.int64]
+    potential: NDArray[np.int64]  #: shape (n,)
     ending: Ending = "optimal"
+    #: shape (n,): of network simplex: the arc that joins each vertex to its parent in the tree, 2**31 - 1 if
+    #: that is the artificial root
     basis: NDArray[np.uint32] | None = None

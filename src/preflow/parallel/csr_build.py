@@ -47,59 +47,33 @@ class Builders(NamedTuple):
 
 
 class Tables(NamedTuple):
-    """A hash table for each thread.
+    """A hash table for each thread."""
 
-    Attributes
-    ----------
-    entries : ndarray
-        The table of thread ``t`` is ``entries[first[t] .. first[t + 1] - 1]``; its size is a power of two.
-    first : ndarray of uint64, shape (threads + 1,)
-    """
-
+    #: the table of thread ``t`` is ``entries[first[t] .. first[t + 1] - 1]``; its size is a power of two
     entries: Indices
-    first: NDArray[np.uint64]
+    first: NDArray[np.uint64]  #: shape (threads + 1,)
 
 
 class Merging(NamedTuple):
-    """The pairs as the groups are merged.
+    """The pairs as the groups are merged."""
 
-    Attributes
-    ----------
-    larger_end : ndarray, one entry an arc between inner vertices
-        Set from ``first[v]`` on: larger ends of the pairs of group ``v``, in order of first appearance.
-    directions : ndarray of uint8, shape of `larger_end`
-        Scratch: in which directions of a pair arcs were seen.
-    place : ndarray, one entry an input arc
-        Set for arcs between inner vertices: the place of its pair within the group.
-    pair_first : ndarray, shape (n + 1,)
-        Set: where the pairs of a group start in a list of all.
-    """
-
+    #: one entry an arc between inner vertices: set from ``first[v]`` on: larger ends of the pairs of group
+    #: ``v``, in order of first appearance
     larger_end: Indices
+    #: shape of `larger_end`: scratch: in which directions of a pair arcs were seen
     directions: NDArray[np.uint8]
+    #: one entry an input arc: set for arcs between inner vertices: the place of its pair within the group
     place: Indices
-    pair_first: Indices
+    pair_first: Indices  #: shape (n + 1,): set: where the pairs of a group start in a list of all
 
 
 class SortedPairs(NamedTuple):
-    """All pairs by smaller end, and their order by larger end.
+    """All pairs by smaller end, and their order by larger end."""
 
-    Attributes
-    ----------
-    larger_end : ndarray
-        The larger end of every pair.
-    first : ndarray, shape (n + 1,)
-        Where the pairs of each smaller end start.
-    position : ndarray
-        The position of every pair in the order by larger end.
-    back_first : ndarray, shape (n + 1,)
-        Where the pairs of each larger end start in that order.
-    """
-
-    larger_end: Indices
-    first: Indices
-    position: Indices
-    back_first: Indices
+    larger_end: Indices  #: the larger end of every pair
+    first: Indices  #: shape (n + 1,): where the pairs of each smaller end start
+    position: Indices  #: the position of every pair in the order by larger end
+    back_first: Indices  #: shape (n + 1,): where the pairs of each larger end start in that order
 
 
 def make_builders(num_threads: int) -> Builders:

@@ -34,23 +34,14 @@ ALL_IDLE, ALL_EMPTY = np.uint64(0), np.uint64(1)
 
 
 class Idle(NamedTuple):
-    """Which threads wait for work.
+    """Which threads wait for work."""
 
-    Attributes
-    ----------
-    flags : ndarray of int64, shape (threads * PADDING,)
-        Whether a thread is idle, and whether it has received a donation since.
-    num_idle : ndarray of int64, shape (PADDING,)
-        How many threads are idle, and how many of them are empty.
-    num_threads : ndarray of uint64, shape (1,)
-    patience : ndarray of int64, shape (1,)
-        Looks of an idle thread before it sleeps.
-    """
-
+    #: shape (threads * PADDING,): whether a thread is idle, and whether it has received a donation since
     flags: NDArray[np.int64]
+    #: shape (PADDING,): how many threads are idle, and how many of them are empty
     num_idle: NDArray[np.int64]
-    num_threads: NDArray[np.uint64]
-    patience: NDArray[np.int64]
+    num_threads: NDArray[np.uint64]  #: shape (1,)
+    patience: NDArray[np.int64]  #: shape (1,): looks of an idle thread before it sleeps
 
 
 def make_idle(num_threads: int) -> Idle:

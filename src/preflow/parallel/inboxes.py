@@ -40,29 +40,18 @@ HANDED_OUT, SETTLED = ZERO, ONE
 
 
 class Inboxes(NamedTuple):
-    """The lists of all threads. Items are numbers from 0 on, stored plus one, since 0 ends a list.
+    """The lists of all threads. Items are numbers from 0 on, stored plus one, since 0 ends a list."""
 
-    Attributes
-    ----------
-    after : ndarray, shape (items,)
-        The item that comes after each item.
-    lists : ndarray of uint64, shape (threads * PADDING,)
-        First and last item of each thread's own list, and how much the thread has taken: one for all it had
-        at the start, and one for each item from its inbox.
-    boxes : ndarray of uint64, shape (threads * PADDING,)
-        The item that was put into each thread's inbox last.
-    tally : ndarray of int64, shape (threads * PADDING,)
-        How much each thread has handed out, including the start, and how much it had taken when it last had
-        nothing left.
-    patience : ndarray of int64, shape (1,)
-        Looks of an idle thread before it sleeps.
-    """
-
-    after: Indices
+    after: Indices  #: shape (items,): the item that comes after each item
+    #: shape (threads * PADDING,): first and last item of each thread's own list, and how much the thread has
+    #: taken: one for all it had at the start, and one for each item from its inbox
     lists: NDArray[np.uint64]
+    #: shape (threads * PADDING,): the item that was put into each thread's inbox last
     boxes: NDArray[np.uint64]
+    #: shape (threads * PADDING,): how much each thread has handed out, including the start, and how much it
+    #: had taken when it last had nothing left
     tally: NDArray[np.int64]
-    patience: NDArray[np.int64]
+    patience: NDArray[np.int64]  #: shape (1,): looks of an idle thread before it sleeps
 
 
 def make_inboxes(num_threads: int, num_items: int, dtype: DTypeLike) -> Inboxes:

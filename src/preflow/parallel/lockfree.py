@@ -104,39 +104,24 @@ CONCURRENT_PUSHES = COUNTER_ROW - 1
 
 
 class State(NamedTuple):
-    """The state that the threads share beside the residual network.
+    """The state that the threads share beside the residual network."""
 
-    Attributes
-    ----------
-    search : Search
-        The state of the exact search.
-    lists : Inboxes
-        The active vertices of each thread.
-    relabel_limit : uint64
-        A global relabel is due after this many relabels of all threads together.
-    block_bits : uint64
-        A block has ``2**block_bits`` vertices; vertex ``v`` is in block ``v >> block_bits``.
-    height : ndarray, shape (n,)
-        Distance labels.
-    seen : ndarray of uint8, shape (n,)
-        Whether the last concurrent search has reached the vertex; empty if there are no such searches.
-    found : ndarray of int64, shape (threads * PADDING,)
-        REMAINING and ACTIVE excess in the blocks of each thread at the start of the epoch.
-    signals : ndarray of uint64, shape (5 * PADDING,)
-        OVER, RELABELED, SEARCHING, STOPPING and OWNERS.
-    delays : ndarray of uint64, or None
-        For stress tests, see parallel/delays.py.
-    """
-
-    search: Search
-    lists: inboxes.Inboxes
+    search: Search  #: the state of the exact search
+    lists: inboxes.Inboxes  #: the active vertices of each thread
+    #: a global relabel is due after this many relabels of all threads together
     relabel_limit: np.uint64
+    #: a block has ``2**block_bits`` vertices; vertex ``v`` is in block ``v >> block_bits``
     block_bits: np.uint64
-    height: Indices
+    height: Indices  #: shape (n,): distance labels
+    #: shape (n,): whether the last concurrent search has reached the vertex; empty if there are no such
+    #: searches
     seen: NDArray[np.uint8]
+    #: shape (threads * PADDING,): REMAINING and ACTIVE excess in the blocks of each thread at the start of
+    #: the epoch
     found: NDArray[np.int64]
+    #: shape (5 * PADDING,): OVER, RELABELED, SEARCHING, STOPPING and OWNERS
     signals: NDArray[np.uint64]
-    delays: NDArray[np.uint64] | None = None
+    delays: NDArray[np.uint64] | None = None  #: for stress tests, see parallel/delays.py
 
 
 @kernel

@@ -32,18 +32,11 @@ FRONT, BACK = np.uint64(0), np.uint64(1)
 
 
 class Queues(NamedTuple):
-    """The queues of all threads.
+    """The queues of all threads."""
 
-    Attributes
-    ----------
-    items : ndarray, shape (threads, a power of two)
-        One ring for each thread.
-    ends : ndarray of uint64, shape (threads, PADDING)
-        How many items were ever taken from a ring and how many were ever appended to it.
-    idle : Idle
-    """
-
-    items: Indices
+    items: Indices  #: shape (threads, a power of two): one ring for each thread
+    #: shape (threads, PADDING): how many items were ever taken from a ring and how many were ever appended to
+    #: it
     ends: NDArray[np.uint64]
     idle: Idle
 

@@ -37,44 +37,25 @@ SET = np.uint64(2) * PADDING
 
 
 class Rounds(NamedTuple):
-    """The state that the threads of a solve share to work in rounds.
-
-    Attributes
-    ----------
-    num_threads : uint64
-    worklist : Worklist
-    shared : ndarray of int64
-        The counters of three rounds.
-    barrier, stop, counts, progress : ndarray
-    delays : ndarray of uint64, or None
-        Random delays for stress tests, see parallel/delays.py.
-    """
+    """The state that the threads of a solve share to work in rounds."""
 
     num_threads: np.uint64
     worklist: Worklist
-    shared: NDArray[np.int64]
+    shared: NDArray[np.int64]  #: the counters of three rounds
     barrier: NDArray[np.int64]
     stop: NDArray[np.int64]
     counts: NDArray[np.uint64]
     progress: NDArray[np.float64]
+    #: random delays for stress tests, see parallel/delays.py
     delays: NDArray[np.uint64] | None = None
 
 
 class Round(NamedTuple):
-    """One thread's part in a round.
-
-    Attributes
-    ----------
-    thread : uint64
-    number : uint64
-        The number of the round.
-    base : uint64
-        Where the list begins to which the round appends.
-    """
+    """One thread's part in a round."""
 
     thread: np.uint64
-    number: np.uint64
-    base: np.uint64
+    number: np.uint64  #: the number of the round
+    base: np.uint64  #: where the list begins to which the round appends
 
 
 def make_rounds(control: Control, dtype: DTypeLike) -> Rounds:

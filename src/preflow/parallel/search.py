@@ -97,111 +97,73 @@ OVERSHOOT = (np.uint64(5), np.uint64(4))
 
 
 class Search(NamedTuple):
-    """The state that the threads of a search share; `order` is the result.
-
-    Attributes
-    ----------
-    barrier : ndarray of int64
-    num_threads, shift, room, box_size, small : ndarray of uint64, shape (1,)
-        The vertex v is in block ``v >> shift``; thread ``(v >> shift) % num_threads`` owns it. Each thread
-        has a part of `order` with `room` entries. A box has room for `box_size` messages. One thread
-        searches a level of fewer than `small` vertices alone.
-    order : ndarray of uint32 or uint64, shape (threads * room,)
-        The vertices of each thread that reach the sink, by distance.
-    begin, end : ndarray of uint64, shape (threads * PADDING,)
-        The range of each thread's part of `order` from which the thread has yet to search.
-    size : ndarray of uint64, shape (threads * PADDING,)
-        Number of vertices of each thread in a level; the thread that searches alone counts them.
-    totals : ndarray of uint64, shape (threads * PADDING,)
-        Memory of the barrier after each level, which adds up how many vertices were found: see totals.py.
-    kept : ndarray of uint64, shape (threads * PADDING,)
-        Number of vertices of each thread that keep their heights and are not searched from.
-    wanted, found : ndarray of uint64, shape (threads * PADDING,)
-        Number of wanted vertices of each thread, and how many of them it has found.
-    alone : ndarray of uint64, shape (4,)
-        Results of the thread that searched alone: the level that it has reached, the number of vertices in
-        this level and in all levels before it, and the level after which the search ends.
-    messages : ndarray of the dtype of `order`, shape (2 * threads * threads * box_size * 2,)
-        The boxes from each thread to each thread, in two halves.
-    num_messages : ndarray of uint64, shape (2 * threads * stride,)
-        Number of messages in each box. `stride` is the number of threads, rounded up to a multiple of
-        PADDING.
-    """
+    """The state that the threads of a search share; `order` is the result."""
 
     barrier: NDArray[np.int64]
+    #: shape (1,): the vertex v is in block ``v >> shift``; thread ``(v >> shift) % num_threads`` owns it.
+    #: Each thread has a part of `order` with `room` entries. A box has room for `box_size` messages. One
+    #: thread searches a level of fewer than `small` vertices alone.
     num_threads: NDArray[np.uint64]
     shift: NDArray[np.uint64]
     room: NDArray[np.uint64]
     box_size: NDArray[np.uint64]
     small: NDArray[np.uint64]
+    #: shape (threads * room,): the vertices of each thread that reach the sink, by distance
     order: Indices
+    #: shape (threads * PADDING,): the range of each thread's part of `order` from which the thread has yet to
+    #: search
     begin: NDArray[np.uint64]
     end: NDArray[np.uint64]
+    #: shape (threads * PADDING,): number of vertices of each thread in a level; the thread that searches
+    #: alone counts them
     size: NDArray[np.uint64]
+    #: shape (threads * PADDING,): memory of the barrier after each level, which adds up how many vertices
+    #: were found: see totals.py
     totals: NDArray[np.uint64]
+    #: shape (threads * PADDING,): number of vertices of each thread that keep their heights and are not
+    #: searched from
     kept: NDArray[np.uint64]
+    #: shape (threads * PADDING,): number of wanted vertices of each thread, and how many of them it has found
     wanted: NDArray[np.uint64]
     found: NDArray[np.uint64]
+    #: shape (4,): results of the thread that searched alone: the level that it has reached, the number of
+    #: vertices in this level and in all levels before it, and the level after which the search ends
     alone: NDArray[np.uint64]
+    #: the dtype of order, shape (2 * threads * threads * box_size * 2,): the boxes from each thread to each
+    #: thread, in two halves
     messages: Indices
+    #: shape (2 * threads * stride,): number of messages in each box. `stride` is the number of threads,
+    #: rounded up to a multiple of PADDING.
     num_messages: NDArray[np.uint64]
 
 
 class Front(NamedTuple):
-    """The progress of a search, which all threads know between two levels.
+    """The progress of a search, which all threads know between two levels."""
 
-    Attributes
-    ----------
-    level : uint64
-        The level to search from; all its vertices are found.
-    before : uint64
-        Number of vertices in the levels before it.
-    wanted : uint64
-        Number of wanted vertices, EVERYTHING if there are none.
-    last_level : uint64
-        The level after which the search ends, EVERYTHING before the last wanted vertex is found.
-    """
-
-    level: np.uint64
-    before: np.uint64
-    wanted: np.uint64
+    level: np.uint64  #: the level to search from; all its vertices are found
+    before: np.uint64  #: number of vertices in the levels before it
+    wanted: np.uint64  #: number of wanted vertices, EVERYTHING if there are none
+    #: the level after which the search ends, EVERYTHING before the last wanted vertex is found
     last_level: np.uint64
 
 
 class Part(NamedTuple):
-    """The vertices of a level from which a thread has yet to search.
+    """The vertices of a level from which a thread has yet to search."""
 
-    Attributes
-    ----------
-    begin, end : uint64
-        Their range in the thread's part of ``order``.
-    done : uint64
-        Number of arcs of the first vertex that the thread has already read.
-    """
-
+    #: their range in the thread's part of ``order``
     begin: np.uint64
     end: np.uint64
-    done: np.uint64
+    done: np.uint64  #: number of arcs of the first vertex that the thread has already read
 
 
 class Round(NamedTuple):
-    """The settings of one round of a thread.
+    """The settings of one round of a thread."""
 
-    Attributes
-    ----------
-    next_height : uint64
-        The height of the vertices that the thread finds.
-    half : uint64
-        The half of the boxes to which the thread writes its messages.
-    alone : bool
-        Whether all other threads wait. Then the thread labels their vertices itself and sends no messages.
-    drain : bool
-        Whether vertices push their excess along the arcs over which the search finds them.
-    """
-
-    next_height: np.uint64
-    half: np.uint64
+    next_height: np.uint64  #: the height of the vertices that the thread finds
+    half: np.uint64  #: the half of the boxes to which the thread writes its messages
+    #: whether all other threads wait. Then the thread labels their vertices itself and sends no messages.
     alone: bool
+    #: whether vertices push their excess along the arcs over which the search finds them
     drain: bool
 
 

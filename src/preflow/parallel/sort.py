@@ -37,26 +37,17 @@ FEW_KEYS = 1 << 14
 
 
 class Sorting(NamedTuple):
-    """The scratch of a sort.
+    """The scratch of a sort."""
 
-    Attributes
-    ----------
-    counts, place : ndarray of uint64, shape (threads, buckets)
-        How many items of each bucket a thread has in its share, and where it puts the next one.
-    bucket_first : ndarray of uint64, shape (buckets + 1,)
-        Where the items of each bucket begin.
-    items, keys : ndarray, shape (m,); empty if keys are buckets
-        The items sorted by bucket, and their keys.
-    shift : ndarray of uint64, shape (1,)
-        The bucket of a key is ``key >> shift``.
-    """
-
+    #: shape (threads, buckets): how many items of each bucket a thread has in its share, and where it puts
+    #: the next one
     counts: NDArray[np.uint64]
     place: NDArray[np.uint64]
-    bucket_first: NDArray[np.uint64]
+    bucket_first: NDArray[np.uint64]  #: shape (buckets + 1,): where the items of each bucket begin
+    #: shape (m,); empty if keys are buckets: the items sorted by bucket, and their keys
     items: Indices
     keys: Indices
-    shift: NDArray[np.uint64]
+    shift: NDArray[np.uint64]  #: shape (1,): the bucket of a key is ``key >> shift``
 
 
 def shift_to_buckets(num_keys: int, wanted: int) -> tuple[int, int]:

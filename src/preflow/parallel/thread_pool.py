@@ -152,18 +152,11 @@ def run_solver(share: Share, control: Control, barrier: NDArray[np.int64]) -> No
 
 
 class NativePool(NamedTuple):
-    """Threads that wait for a job within a kernel, and the job.
+    """Threads that wait for a job within a kernel, and the job."""
 
-    Attributes
-    ----------
-    post : ndarray of uint64
-        The job: ENTRY, ARGUMENTS, MEMBERS and LEFT.
-    locks : ndarray of uint64
-        The address of the lock that each thread waits for. The calling thread waits for the first one until
-        the job is done.
-    """
-
-    post: NDArray[np.uint64]
+    post: NDArray[np.uint64]  #: the job: ENTRY, ARGUMENTS, MEMBERS and LEFT
+    #: the address of the lock that each thread waits for. The calling thread waits for the first one until
+    #: the job is done.
     locks: NDArray[np.uint64]
 
 

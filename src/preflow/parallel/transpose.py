@@ -32,29 +32,19 @@ PAGE = np.uint64(4096)
 
 
 class Transposing(NamedTuple):
-    """The scratch of all threads.
+    """The scratch of all threads."""
 
-    Attributes
-    ----------
-    counts, place : ndarray of uint64, shape (threads, buckets)
-        How many edges of each bucket a thread has in its share, and where it puts the next one.
-    bucket_first : ndarray of uint64, shape (buckets + 1,)
-        Where the edges of each bucket begin.
-    begins : ndarray of uint64, shape (threads,)
-        The vertex with which each thread's share begins.
-    edges : ndarray of uint32 or uint64, shape (m,)
-        The edges sorted by bucket. The low `shift` bits are the other vertex within the bucket, the bits
-        above them the vertex within the share.
-    shift : uint64
-        The bucket of a vertex is ``vertex >> shift``.
-    """
-
+    #: shape (threads, buckets): how many edges of each bucket a thread has in its share, and where it puts
+    #: the next one
     counts: NDArray[np.uint64]
     place: NDArray[np.uint64]
-    bucket_first: NDArray[np.uint64]
+    bucket_first: NDArray[np.uint64]  #: shape (buckets + 1,): where the edges of each bucket begin
+    #: shape (threads,): the vertex with which each thread's share begins
     begins: NDArray[np.uint64]
+    #: shape (m,): the edges sorted by bucket. The low `shift` bits are the other vertex within the bucket,
+    #: the bits above them the vertex within the share.
     edges: Indices
-    shift: np.uint64
+    shift: np.uint64  #: the bucket of a vertex is ``vertex >> shift``
 
 
 def make_transposing(num_threads: int, first: Array, num_others: int) -> Transposing:

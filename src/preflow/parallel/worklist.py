@@ -29,18 +29,12 @@ CHUNK = np.uint64(128)
 
 
 class Worklist(NamedTuple):
-    """The shared state of a worklist; the items themselves are in arrays of the solver.
+    """The shared state of a worklist; the items themselves are in arrays of the solver."""
 
-    Attributes
-    ----------
-    taken, appended : ndarray of int64
-        Counters of three phases, padded.
-    buffer : ndarray, shape (threads, BUFFER)
-    """
-
+    #: counters of three phases, padded
     taken: NDArray[np.int64]
     appended: NDArray[np.int64]
-    buffer: Indices
+    buffer: Indices  #: shape (threads, BUFFER)
 
 
 def make_worklist(num_threads: int, dtype: DTypeLike) -> Worklist:

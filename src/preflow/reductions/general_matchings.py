@@ -47,27 +47,16 @@ MOST_EDGES = 6
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EdgeSet(DrawnResult):
-    """A set of edges of a graph, with the matching that proves it best.
-
-    Attributes
-    ----------
-    graph : UndirectedGraph
-    edges : ndarray of int64, shape (k,)
-        Numbers of edges, ascending. An edge that is used several times is listed as often.
-    weight : int or float
-        Their sum.
-    gap : int or float
-        By how much the weight may differ from that of the best set of edges: 0 for integers, a small part of
-        the weights of the edges for floats.
-    matching : GeneralMatchingResult
-        Of the graph of the reduction.
-    """
+    """A set of edges of a graph, with the matching that proves it best."""
 
     graph: UndirectedGraph
+    #: shape (k,): numbers of edges, ascending. An edge that is used several times is listed as often.
     edges: NDArray[np.int64]
-    weight: int | float
+    weight: int | float  #: their sum
+    #: by how much the weight may differ from that of the best set of edges: 0 for integers, a small part of
+    #: the weights of the edges for floats
     gap: int | float
-    matching: GeneralMatchingResult
+    matching: GeneralMatchingResult  #: of the graph of the reduction
 
     def pairs(self) -> list[tuple[Hashable, Hashable]]:
         """Return the two ends of each edge, with the caller's labels."""

@@ -336,22 +336,12 @@ def _selection(cut: MinCutResult, count: int, closure: Closure) -> NDArray[np.bo
 
 
 class Level(NamedTuple):
-    """Capacities as they are solved, of floats.
+    """Capacities as they are solved, of floats."""
 
-    Attributes
-    ----------
-    whole : ndarray of int64
-        The capacities of the arcs of the source and of the sink, in units of two to the power -`exponent`.
-    rest : ndarray of float64
-        What rounding left of each of them.
-    back : ndarray of int64
-        How much of the flow along each requirement can be sent back.
-    exponent : int
-    """
-
+    #: the capacities of the arcs of the source and of the sink, in units of two to the power -`exponent`
     whole: NDArray[np.int64]
-    rest: NDArray[np.float64]
-    back: NDArray[np.int64]
+    rest: NDArray[np.float64]  #: what rounding left of each of them
+    back: NDArray[np.int64]  #: how much of the flow along each requirement can be sent back
     exponent: int
 
     @classmethod

@@ -86,13 +86,6 @@ class Arguments(TypedDict, total=False):
 class Request:
     """The arguments that the functions of all problems share, checked.
 
-    Attributes
-    ----------
-    methods : sequence of Method
-        The methods of the problem.
-    method, device, threads, time_limit, progress, options
-        As in :func:`preflow.max_flow`.
-
     Raises
     ------
     InvalidInputError
@@ -101,7 +94,8 @@ class Request:
         A GPU is asked for and no method of the problem runs on one.
     """
 
-    methods: Sequence[Method]
+    methods: Sequence[Method]  #: the methods of the problem
+    #: as in :func:`preflow.max_flow`
     method: str = "auto"
     device: str = "auto"
     threads: int | None = None
@@ -149,35 +143,16 @@ class Request:
 
 @dataclass(kw_only=True)
 class Call(Generic[Instance]):
-    """One call, its arguments checked and its method chosen.
+    """One call, its arguments checked and its method chosen."""
 
-    Attributes
-    ----------
-    instance : network, graph or costs
-        As the caller gave it.
-    method : Method
-    reason : str
-        Why this method was chosen.
-    options : object
-        Instance of the method's dataclass of options.
-    threads : int
-        CPU threads that the method gets.
-    device : Gpu or None
-        The GPU that the method runs on.
-    seconds : dict of str to float
-        Time of each phase.
-    control : Control
-        Shared with the solver.
-    """
-
-    instance: Instance
+    instance: Instance  #: network, graph or costs: as the caller gave it
     method: Method
-    reason: str
-    options: Any
-    threads: int
-    device: Gpu | None
-    seconds: dict[str, float] = field(default_factory=dict)
-    control: Control = field(init=False)
+    reason: str  #: why this method was chosen
+    options: Any  #: instance of the method's dataclass of options
+    threads: int  #: CPU threads that the method gets
+    device: Gpu | None  #: the GPU that the method runs on
+    seconds: dict[str, float] = field(default_factory=dict)  #: time of each phase
+    control: Control = field(init=False)  #: shared with the solver
     #: The outcome of a solver that does not keep its protocol, for messages.
     UNPROVED: ClassVar[str] = "a solution that proves nothing"
 

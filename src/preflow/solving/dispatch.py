@@ -24,22 +24,12 @@ MOST_THREADS = 255
 
 @dataclass(frozen=True)
 class Choice:
-    """The method that "auto" stands for, for one instance.
-
-    Attributes
-    ----------
-    method : str
-    reason : str
-        Why this method was chosen: `stats.reason` of the result.
-    options : mapping or None
-        Options of the method that differ from its defaults.
-    threads : int or None
-        The most CPU threads to use; None for as many as the caller allows.
-    """
+    """The method that "auto" stands for, for one instance."""
 
     method: str
-    reason: str
-    options: Mapping[str, Any] | None = None
+    reason: str  #: why this method was chosen: `stats.reason` of the result
+    options: Mapping[str, Any] | None = None  #: options of the method that differ from its defaults
+    #: the most CPU threads to use; None for as many as the caller allows
     threads: int | None = None
 
 

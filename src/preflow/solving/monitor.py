@@ -9,18 +9,12 @@ from numpy.typing import NDArray
 
 
 class Monitor(NamedTuple):
-    """Arrays that one thread of a solve shares with the waiting caller.
+    """Arrays that one thread of a solve shares with the waiting caller."""
 
-    Attributes
-    ----------
-    stop : ndarray of int64, shape (1,)
-        Non-zero asks the kernel to return soon. Kernels read it by an atomic load.
-    counts : ndarray of uint64, shape (at least the number of counters,)
-        Operation counters of this thread; the positions are in :mod:`preflow.stats`.
-    progress : ndarray of float64, shape (2,)
-        What is left to do, and what there was to do at the start. All threads of a solve share it.
-    """
-
+    #: shape (1,): non-zero asks the kernel to return soon. Kernels read it by an atomic load.
     stop: NDArray[np.int64]
+    #: shape (at least the number of counters,): operation counters of this thread; the positions are in
+    #: :mod:`preflow.stats`
     counts: NDArray[np.uint64]
+    #: shape (2,): what is left to do, and what there was to do at the start. All threads of a solve share it.
     progress: NDArray[np.float64]

@@ -48,43 +48,30 @@ class Abandoned(BaseException):
 
 @dataclass(frozen=True)
 class Control:
-    """State that a running solver shares with the thread that waits for it.
+    """State that a running solver shares with the thread that waits for it."""
 
-    Attributes
-    ----------
-    stop : ndarray of int64, shape (1,)
-        Non-zero asks the kernels to return soon; they read it by an atomic load. Kernels on a GPU look every
-        few milliseconds where :meth:`preflow.cuda.runtime.Device.make_stop_word` made it. Two things there
-        run to their end: the search that proves the bounds of a stopped solve, and a walk along augmenting
-        paths.
-    threads : int
-        How many threads the solver runs on.
-    thread_counts : ndarray of uint64, shape (threads, at least the number of counters)
-        Operation counters of each thread, see :mod:`preflow.stats`; a row fills cache lines of its own.
-    progress : ndarray of float64, shape (2,)
-        The work that is left, and the work at the start: ``Monitor.progress`` of all threads. Max-flow
-        methods take the excess on active vertices as of the last global relabel, and all that the source
-        can send.
-    delays : ndarray of uint64, or None
-        For stress tests of solvers on many cores, see :mod:`preflow.parallel.delays`.
-    remarks : list of str
-        What the solver adds to the reason for its choice.
-    unproved : list of str
-        Rules of the method that ended the solve without a proof.
-    active : list of int
-        The numbers of active vertices that a solver recorded: `active` of :class:`preflow.stats.SolveStats`.
-    interrupted : list of bool
-        Has an entry once Ctrl-C has interrupted the caller.
-    """
-
-    threads: int = 1
+    threads: int = 1  #: how many threads the solver runs on
+    #: shape (1,): non-zero asks the kernels to return soon; they read it by an atomic load. Kernels on a GPU
+    #: look every few milliseconds where :meth:`preflow.cuda.runtime.Device.make_stop_word` made it. Two
+    #: things there run to their end: the search that proves the bounds of a stopped solve, and a walk along
+    #: augmenting paths.
     stop: NDArray[np.int64] = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
+    #: shape (threads, at least the number of counters): operation counters of each thread, see
+    #: :mod:`preflow.stats`; a row fills cache lines of its own
     thread_counts: NDArray[np.uint64] = field(init=False)
+    #: shape (2,): the work that is left, and the work at the start: ``Monitor.progress`` of all threads.
+    #: Max-flow methods take the excess on active vertices as of the last global relabel, and all that the
+    #: source can send.
     progress: NDArray[np.float64] = field(default_factory=lambda: np.ones(2))
+    #: for stress tests of solvers on many cores, see :mod:`preflow.parallel.delays`
     delays: NDArray[np.uint64] | None = None
+    #: what the solver adds to the reason for its choice
     remarks: list[str] = field(default_factory=list)
+    #: rules of the method that ended the solve without a proof
     unproved: list[str] = field(default_factory=list)
+    #: the numbers of active vertices that a solver recorded: `active` of :class:`preflow.stats.SolveStats`
     active: list[int] = field(default_factory=list)
+    #: has an entry once Ctrl-C has interrupted the caller
     interrupted: list[bool] = field(default_factory=list)
 
     def __post_init__(self) -> None:

@@ -140,23 +140,14 @@ def transport(
 
 @dataclass(kw_only=True)
 class TransportCall(Call[Any]):
-    """One call of transport.
+    """One call of transport."""
 
-    Attributes
-    ----------
-    a, b : ndarray, shapes (items, n) and (items, m)
-        As the caller gave them, on the host.
-    masses : (ndarray of int64, ndarray of int64)
-        The same as integers.
-    exponents : list of (int or None), or None
-        The masses of an item are multiplied by two to this power and rounded; None for an item of floats that
-        are all integers. None if the caller gave integers.
-    batch : bool
-    """
-
+    #: shapes (items, n) and (items, m): as the caller gave them, on the host
     a: Array
     b: Array
-    masses: tuple[NDArray[np.int64], NDArray[np.int64]]
+    masses: tuple[NDArray[np.int64], NDArray[np.int64]]  #: the same as integers
+    #: the masses of an item are multiplied by two to this power and rounded; None for an item of floats that
+    #: are all integers. None if the caller gave integers.
     exponents: list[int | None] | None
     batch: bool
     device: Device | None

@@ -14,25 +14,13 @@ from ..graph.device.costs import DeviceCosts
 
 @dataclass(frozen=True, eq=False)
 class PlanBatch:
-    """Plans and prices of a batch, from which each result takes its views.
+    """Plans and prices of a batch, from which each result takes its views."""
 
-    Attributes
-    ----------
-    costs : DeviceCosts
-        Of all items.
-    plans : PlanArrays
-    sizes : list of int
-        Numbers of pairs of the items.
-    given : (ndarray, ndarray)
-        Masses of rows and of columns as the caller gave them.
-    exponents : list of int, or None
-        The masses of an item in `plans` are multiplied by two to this power; None for integers.
-    """
-
-    costs: DeviceCosts
+    costs: DeviceCosts  #: of all items
     plans: PlanArrays
-    sizes: list[int]
-    given: tuple[Array, Array]
+    sizes: list[int]  #: numbers of pairs of the items
+    given: tuple[Array, Array]  #: masses of rows and of columns as the caller gave them
+    #: the masses of an item in `plans` are multiplied by two to this power; None for integers
     exponents: list[int] | None
 
     @cached_property

@@ -12,17 +12,10 @@ from ..kernels.kernel import kernel
 
 
 class Forest(NamedTuple):
-    """A plan whose pairs with mass are a forest of rows and columns; vertex `n + j` is column `j`.
+    """A plan whose pairs with mass are a forest of rows and columns; vertex `n + j` is column `j`."""
 
-    Attributes
-    ----------
-    mass : ndarray of int64
-        The mass of each pair.
-    parent, by : ndarray of int64, shape (n + m,)
-        The parent of each vertex, -1 for roots, and the pair that joins them.
-    """
-
-    mass: NDArray[np.int64]
+    mass: NDArray[np.int64]  #: the mass of each pair
+    #: shape (n + m,): the parent of each vertex, -1 for roots, and the pair that joins them
     parent: NDArray[np.int64]
     by: NDArray[np.int64]
 

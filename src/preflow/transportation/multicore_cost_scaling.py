@@ -119,28 +119,14 @@ class ScaledTransportOptions(TransportSimplexOptions):
 
 
 class ColumnSearch(NamedTuple):
-    """A search of the rows of each group for the cheapest pair of each column.
+    """A search of the rows of each group for the cheapest pair of each column."""
 
-    Attributes
-    ----------
-    cost : ndarray, shape (n, m)
-    price : ndarray, shape (n,)
-    value : ndarray, shape (groups, m)
-        The least cost plus price.
-    found : ndarray of int64, shape (groups, m)
-        The row; -1 if there is none.
-    turn : ndarray of uint64, shape (1,)
-        The first group that no thread has taken.
-    stop : ndarray
-        The stop flag.
-    """
-
-    cost: Numbers
-    price: Numbers
-    value: Numbers
-    found: NDArray[np.int64]
-    turn: NDArray[np.uint64]
-    stop: AnyArray
+    cost: Numbers  #: shape (n, m)
+    price: Numbers  #: shape (n,)
+    value: Numbers  #: shape (groups, m): the least cost plus price
+    found: NDArray[np.int64]  #: shape (groups, m): the row; -1 if there is none
+    turn: NDArray[np.uint64]  #: shape (1,): the first group that no thread has taken
+    stop: AnyArray  #: the stop flag
 
 
 @kernel

@@ -130,33 +130,18 @@ def _rounded_down(values: NDArray[np.object_], exponent: int) -> NDArray[np.floa
 
 @dataclass(frozen=True)
 class Answer:
-    """A plan for the given masses, with prices and their proof.
+    """A plan for the given masses, with prices and their proof."""
 
-    Attributes
-    ----------
-    plan : (ndarray, ndarray, ndarray)
-        Rows, columns and masses, in the caller's unit.
-    u, v : ndarray of float64 or int64
-    proof : PlanProof
-    found : TransportFound
-        Of the rounded data.
-    limit : float
-        Costs were cut off at this size.
-    finished : bool
-    largest : float
-        The largest size of a cost, less prices, that the plan uses.
-    used_cut_off : bool
-        Whether the plan uses a cost that was cut off, or may not use one below zero that was.
-    """
-
-    plan: Plan
+    plan: Plan  #: rows, columns and masses, in the caller's unit
+    #: u, v: float64 or int64
     u: Array
     v: Array
     proof: PlanProof
-    found: TransportFound
-    limit: float = 0.0
+    found: TransportFound  #: of the rounded data
+    limit: float = 0.0  #: costs were cut off at this size
     finished: bool = True
-    largest: float = 0.0
+    largest: float = 0.0  #: the largest size of a cost, less prices, that the plan uses
+    #: whether the plan uses a cost that was cut off, or may not use one below zero that was
     used_cut_off: bool = False
 
     @property

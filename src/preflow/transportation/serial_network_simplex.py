@@ -96,35 +96,19 @@ class TransportSimplexOptions:
 
 
 class Search(NamedTuple):
-    """A search of all rows for pairs of small reduced cost; threads have rows of `reduced` and `least`.
+    """A search of all rows for pairs of small reduced cost; threads have rows of `reduced` and `least`."""
 
-    Attributes
-    ----------
-    cost : ndarray, shape (n, m)
-    price : ndarray, shape (m,)
-    limit : ndarray, shape (n,)
-        Only pairs whose cost less price is below the limit of the row count.
-    most : uint64
-        The most pairs of a row.
-    reduced : ndarray, shape (threads, at least m)
-    least : ndarray, shape (threads, blocks)
-    found : ndarray of int64, shape (n, most)
-        The columns of each row, from the least cost less price on; -1 after the last.
-    turn : ndarray of uint64, shape (1,)
-        The first row that no thread has taken.
-    stop : ndarray
-        The stop flag.
-    """
-
-    cost: Numbers
-    price: Numbers
+    cost: Numbers  #: shape (n, m)
+    price: Numbers  #: shape (m,)
+    #: shape (n,): only pairs whose cost less price is below the limit of the row count
     limit: Numbers
-    most: np.uint64
-    reduced: Numbers
-    least: Numbers
+    most: np.uint64  #: the most pairs of a row
+    reduced: Numbers  #: shape (threads, at least m)
+    least: Numbers  #: shape (threads, blocks)
+    #: shape (n, most): the columns of each row, from the least cost less price on; -1 after the last
     found: NDArray[np.int64]
-    turn: NDArray[np.uint64]
-    stop: AnyArray
+    turn: NDArray[np.uint64]  #: shape (1,): the first row that no thread has taken
+    stop: AnyArray  #: the stop flag
 
 
 @kernel
@@ -181,17 +165,10 @@ def search_together(pool: NativePool, num_threads: np.uint64, search: Search) ->
 
 
 class Rounding(NamedTuple):
-    """How float costs become integers in a solve that starts from an earlier answer.
+    """How float costs become integers in a solve that starts from an earlier answer."""
 
-    Attributes
-    ----------
-    limit : float
-        Costs are cut off at this size, and rounded relative to it.
-    u, v : ndarray of float64, or None
-        Prices of rows and columns. Costs are then reduced by them before.
-    """
-
-    limit: float
+    limit: float  #: costs are cut off at this size, and rounded relative to it
+    #: prices of rows and columns. Costs are then reduced by them before.
     u: NDArray[np.float64] | None = None
     v: NDArray[np.float64] | None = None
 

@@ -104,19 +104,11 @@ class Narrowing(NamedTuple):
 
 
 class Lists(NamedTuple):
-    """The listed pairs of each row.
+    """The listed pairs of each row."""
 
-    Attributes
-    ----------
-    size : ndarray of int64, shape (n,)
-        The number of pairs; -1 where all pairs of the row count.
-    column : ndarray of uint32, shape (n, most)
-    cost : ndarray of float32, shape (n, most)
-    """
-
-    size: NDArray[np.int64]
-    column: NDArray[np.uint32]
-    cost: Floats
+    size: NDArray[np.int64]  #: shape (n,): the number of pairs; -1 where all pairs of the row count
+    column: NDArray[np.uint32]  #: shape (n, most)
+    cost: Floats  #: float32, shape (n, most)
 
 
 class Rows(NamedTuple):
@@ -141,45 +133,26 @@ class Step(NamedTuple):
 
 
 class Work(NamedTuple):
-    """The smoothing of stored costs by threads that share all but their rows of arrays of two dimensions.
-
-    Attributes
-    ----------
-    rows : Rows
-    scale, reach, first, stride : ndarray, shape (steps,)
-        See :class:`Step`.
-    wanted : ndarray of float32, shape (m,)
-        The logarithms of the masses of the columns.
-    price : ndarray of float32, shape (m,)
-        Up to a constant.
-    highest : ndarray of float32, shape (threads, LINE)
-        First in each row: the largest price of the thread's share of the columns.
-    own, weight, sums : ndarray of float32, shape (threads, at least m)
-        Prices, the weights of a row, and sums of the columns.
-    turn : ndarray of uint64, shape (steps,)
-        The first of the rows that no thread has taken.
-    stop : ndarray
-        The stop flag.
-    left : ndarray of int64, shape (1,)
-        Whether all threads leave: the solve is to stop.
-    barrier : ndarray of int64
-    num_threads : uint64
-    """
+    """The smoothing of stored costs by threads that share all but their rows of arrays of two dimensions."""
 
     rows: Rows
+    #: shape (steps,): see :class:`Step`
     scale: Floats
     reach: Floats
     first: NDArray[np.uint64]
     stride: NDArray[np.uint64]
-    wanted: Floats
-    price: Floats
+    wanted: Floats  #: float32, shape (m,): the logarithms of the masses of the columns
+    price: Floats  #: float32, shape (m,): up to a constant
+    #: float32, shape (threads, LINE): first in each row: the largest price of the thread's share of the
+    #: columns
     highest: Floats
+    #: float32, shape (threads, at least m): prices, the weights of a row, and sums of the columns
     own: Floats
     weight: Floats
     sums: Floats
-    turn: NDArray[np.uint64]
-    stop: AnyArray
-    left: NDArray[np.int64]
+    turn: NDArray[np.uint64]  #: shape (steps,): the first of the rows that no thread has taken
+    stop: AnyArray  #: the stop flag
+    left: NDArray[np.int64]  #: shape (1,): whether all threads leave: the solve is to stop
     barrier: NDArray[np.int64]
     num_threads: np.uint64
 

@@ -16,33 +16,23 @@ from ..cuda.runtime import Device
 
 
 class TransportFound(NamedTuple):
-    """A plan with prices, of one item.
+    """A plan with prices, of one item."""
 
-    Attributes
-    ----------
-    row, column, mass : ndarray of int64
-        At most n + m - 1 pairs.
-    u, v : ndarray of int64 or float64
-        ``cost[i, j] + u[i] - v[j]`` is at least 0, and 0 where there is mass; of float costs after rounding.
-    ending : {"optimal", "infeasible", "stopped"}
-        "infeasible": the plan sends less than the masses, and `reached` proves that no plan sends all.
-    rounding : float
-        How much a rounded cost may differ from the cost: 0 for integers.
-    reached : ndarray of bool, shape (n + m,), or None
-        Rows, then columns, whose masses together cannot leave them.
-    parent : ndarray of int64, shape (n + m,), or None
-        The parent of each row, then of each column, in a forest of pairs whose reduced costs are 0, with all
-        pairs that have mass; -1 for roots. None for a solve that was stopped.
-    """
-
+    #: at most n + m - 1 pairs
     row: NDArray[np.int64]
     column: NDArray[np.int64]
     mass: NDArray[np.int64]
+    #: int64 or float64: ``cost[i, j] + u[i] - v[j]`` is at least 0, and 0 where there is mass; of float costs
+    #: after rounding
     u: AnyArray
     v: AnyArray
+    #: "infeasible": the plan sends less than the masses, and `reached` proves that no plan sends all
     ending: Literal["optimal", "infeasible", "stopped"]
-    rounding: float = 0.0
+    rounding: float = 0.0  #: how much a rounded cost may differ from the cost: 0 for integers
+    #: shape (n + m,): rows, then columns, whose masses together cannot leave them
     reached: NDArray[np.bool_] | None = None
+    #: shape (n + m,): the parent of each row, then of each column, in a forest of pairs whose reduced costs
+    #: are 0, with all pairs that have mass; -1 for roots. None for a solve that was stopped.
     parent: NDArray[np.int64] | None = None
 
     def transposed(self) -> TransportFound:
@@ -63,24 +53,14 @@ class TransportFound(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class DevicePlans:
-    """The plans of all items of a batch, in the memory of a GPU; an item of it is a plan on the host.
-
-    Attributes
-    ----------
-    device : Device
-    arrays : PlanArrays
-    num_rows : int
-    is_optimal : ndarray of bool, shape (items,)
-        Whether the solve of an item ended; otherwise it has prices only.
-    rounding : float
-        As in :class:`TransportFound`.
-    """
+    """The plans of all items of a batch, in the memory of a GPU; an item of it is a plan on the host."""
 
     device: Device
     arrays: PlanArrays
     num_rows: int
+    #: shape (items,): whether the solve of an item ended; otherwise it has prices only
     is_optimal: NDArray[np.bool_]
-    rounding: float
+    rounding: float  #: as in :class:`TransportFound`
 
     @cached_property
     def _on_host(self) -> tuple[Array, ...]:

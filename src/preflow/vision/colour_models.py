@@ -41,21 +41,12 @@ NARROWEST = 1 / (256 * 12**0.5)
 
 @dataclass(frozen=True, eq=False)
 class Palette:
-    """The colours of an image, and the colour of each pixel.
+    """The colours of an image, and the colour of each pixel."""
 
-    Attributes
-    ----------
-    colours : ndarray of float64, shape (channels, n)
-        Scaled: from 0 for the least value of the image to 1 for the largest.
-    cells : ndarray of intp, shape (channels, n)
-        Cell of each colour along each channel.
-    index : ndarray of int32, shape of the image
-        Number of the colour of each pixel.
-    """
-
+    #: shape (channels, n): scaled: from 0 for the least value of the image to 1 for the largest
     colours: NDArray[np.float64]
-    cells: NDArray[np.intp]
-    index: NDArray[np.int32]
+    cells: NDArray[np.intp]  #: shape (channels, n): cell of each colour along each channel
+    index: NDArray[np.int32]  #: shape of the image: number of the colour of each pixel
 
     @classmethod
     def of(cls, channels: NDArray[np.float64]) -> Palette:
@@ -132,18 +123,12 @@ class Palette:
 
 
 class GaussianMixture(NamedTuple):
-    """Gaussians, each with a weight, and one component that covers all colours evenly.
+    """Gaussians, each with a weight, and one component that covers all colours evenly."""
 
-    Attributes
-    ----------
-    mean : ndarray, shape (k, channels)
-    covariance : ndarray, shape (k, channels, channels)
-    coefficients : ndarray, shape (k, products)
-        Coefficients of the monomials; the sum is the logarithm of the component's weight times its density.
-    """
-
-    mean: NDArray[np.float64]
-    covariance: NDArray[np.float64]
+    mean: NDArray[np.float64]  #: shape (k, channels)
+    covariance: NDArray[np.float64]  #: shape (k, channels, channels)
+    #: shape (k, products): coefficients of the monomials; the sum is the logarithm of the component's weight
+    #: times its density
     coefficients: NDArray[np.float64]
 
     @classmethod

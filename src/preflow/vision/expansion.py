@@ -335,34 +335,20 @@ class Move(NamedTuple):
 
     Costs are doubled energies, divided by ``2**shift`` of the terms, less that of the labelling in which all
     pixels stay.
-
-    Attributes
-    ----------
-    box : tuple of slices
-        The part of the image that the move may change; all arrays have the shape of this box.
-    current : ndarray of bool
-        The pixels whose switching leads to the current labelling: none in an expansion, those with the label
-        alpha in a swap.
-    free : ndarray of bool, or None
-        The pixels that may switch; None if all may.
-    unary : ndarray of int or float64
-        Cost of each pixel if it switches.
-    pairs : ndarray of int or float64, shape (directions, *box)
-        Cost of two neighbours if one of them switches and the other stays.
-    entry : int or float
-        Cost if at least one pixel switches.
-    groups : list of (mask, int or float)
-        Saving if all pixels of the mask switch.
-    offsets : tuple of tuples of int
     """
 
+    #: the part of the image that the move may change; all arrays have the shape of this box
     box: Box
+    #: the pixels whose switching leads to the current labelling: none in an expansion, those with the label
+    #: alpha in a swap
     current: NDArray[np.bool_]
-    free: NDArray[np.bool_] | None
-    unary: Array
+    free: NDArray[np.bool_] | None  #: the pixels that may switch; None if all may
+    unary: Array  #: int or float64: cost of each pixel if it switches
+    #: int or float64, shape (directions, *box): cost of two neighbours if one of them switches and the other
+    #: stays
     pairs: Array
-    entry: int | float
-    groups: list[tuple[NDArray[np.bool_], int | float]]
+    entry: int | float  #: cost if at least one pixel switches
+    groups: list[tuple[NDArray[np.bool_], int | float]]  #: saving if all pixels of the mask switch
     offsets: tuple[tuple[int, ...], ...]
 
     def energy(self, switched: NDArray[np.bool_]) -> int | float:
@@ -503,34 +489,21 @@ def _masks(move: Move, switched: NDArray[np.bool_]) -> list[NDArray[np.bool_]]:
 
 @dataclass
 class Cuts:
-    """The settings of the minimum cuts of moves, and their number and time so far.
+    """The settings of the minimum cuts of moves, and their number and time so far."""
 
-    Attributes
-    ----------
-    method, device, threads
-        As for :func:`preflow.grid_cut`.
-    prove : bool
-        Verify every cut.
-    recycle : bool
-        Keep the flow of each move. The next move to the same label starts from it.
-    deadline : Deadline
-        The time limit of all cuts together.
-    room : float
-        By how much another cut of the last move may cost less: 0 for integers.
-    proved : bool
-        Whether the last cut is within `room` of the least one.
-    """
-
+    #: as for :func:`preflow.grid_cut`
     method: str = "auto"
     device: DeviceName = "auto"
     threads: int | None = None
-    prove: bool = False
+    prove: bool = False  #: verify every cut
+    #: keep the flow of each move. The next move to the same label starts from it.
     recycle: bool = False
     solved: int = 0
     seconds: dict[str, float] = field(default_factory=lambda: {"cuts": 0.0})
+    #: the time limit of all cuts together
     deadline: Deadline = field(default_factory=lambda: Deadline(None))
-    room: float = 0.0
-    proved: bool = True
+    room: float = 0.0  #: by how much another cut of the last move may cost less: 0 for integers
+    proved: bool = True  #: whether the last cut is within `room` of the least one
     earlier: dict[tuple[int, ...], GridCutResult] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:

@@ -74,19 +74,13 @@ def check_same_shape(first: Array, second: Array, names: tuple[str, str]) -> Non
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """A frame with its census and the range of colours around every pixel.
+    """A frame with its census and the range of colours around every pixel."""
 
-    Attributes
-    ----------
-    pixels, low, high : ndarray of float32, shape (h, w, channels)
-        Colours, and the least and the largest colour up to half way to the neighbours.
-    census : ndarray of uint64, shape (h, w)
-    """
-
+    #: shape (h, w, channels): colours, and the least and the largest colour up to half way to the neighbours
     pixels: NDArray[np.float32]
     low: NDArray[np.float32]
     high: NDArray[np.float32]
-    census: NDArray[np.uint64]
+    census: NDArray[np.uint64]  #: shape (h, w)
 
     @classmethod
     def of(cls, pixels: NDArray[np.float32], axes: tuple[int, ...] = (0, 1)) -> Frame:

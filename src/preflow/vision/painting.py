@@ -601,27 +601,14 @@ _Check = Callable[[ProgressReport | None], None]
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:
-    """The input of :meth:`Painting.solve`, as of one moment.
+    """The input of :meth:`Painting.solve`, as of one moment."""
 
-    Attributes
-    ----------
-    painting : Painting
-        A solve uses only what never changes of it.
-    labels : ndarray of uint8
-    inside : ndarray of bool, or None
-    links : Links
-    last : Segmentation or None
-        The answer to start from.
-    same_box : bool
-        Whether `last` is for this box.
-    """
-
-    painting: Painting
+    painting: Painting  #: a solve uses only what never changes of it
     labels: NDArray[np.uint8]
     inside: NDArray[np.bool_] | None
     links: Links
-    last: Segmentation | None
-    same_box: bool
+    last: Segmentation | None  #: the answer to start from
+    same_box: bool  #: whether `last` is for this box
 
     @property
     def fits(self) -> bool:
@@ -715,22 +702,14 @@ class Snapshot:
 
 @dataclass(frozen=True, eq=False)
 class Solved:
-    """The answer for a snapshot.
-
-    Attributes
-    ----------
-    snapshot : Snapshot
-    segmentation : Segmentation
-    free : ndarray of integers, or None
-        Capacity from the source minus that to the sink of each pixel that is no seed; None where unknown.
-    warm : WarmGrid or None
-        The state of the next preview, where it was prepared.
-    """
+    """The answer for a snapshot."""
 
     snapshot: Snapshot
     segmentation: Segmentation
+    #: integers: capacity from the source minus that to the sink of each pixel that is no seed; None where
+    #: unknown
     free: Array | None
-    warm: WarmGrid | None = None
+    warm: WarmGrid | None = None  #: the state of the next preview, where it was prepared
 
 
 def _shape_of_pixels(image: Array, spacing: Spacing) -> tuple[int, ...]:

@@ -78,33 +78,20 @@ class Found(NamedTuple):
 
 @dataclass(kw_only=True)
 class AssignmentCall(Call[Costs | DeviceCosts]):
-    """One call of linear_assignment.
-
-    Attributes
-    ----------
-    partial : bool
-        Whether rows and columns may be left over even if there are as many rows as columns.
-    leading : tuple of int
-        The leading dimensions of the caller's costs.
-    checked : bool
-        Whether it is known that solvers can add up the costs; otherwise the method checks this.
-    names : ndarray of int64 or None
-        The indices of the items that this call solves; None: all items.
-    huge : bool
-        Whether some float is too large to be added up.
-    gaps : dict of int to float
-        The gaps of items of the whole call that are not those of an optimal answer.
-    exact : dict of int to ExactPrices
-        The prices of items of the whole call that prices of floats do not prove.
-    """
+    """One call of linear_assignment."""
 
     device: Device | None
+    #: whether rows and columns may be left over even if there are as many rows as columns
     partial: bool
-    leading: tuple[int, ...]
+    leading: tuple[int, ...]  #: the leading dimensions of the caller's costs
+    #: whether it is known that solvers can add up the costs; otherwise the method checks this
     checked: bool = True
+    #: the indices of the items that this call solves; None: all items
     names: NDArray[np.int64] | None = None
-    huge: bool = False
+    huge: bool = False  #: whether some float is too large to be added up
+    #: the gaps of items of the whole call that are not those of an optimal answer
     gaps: dict[int, float] = field(default_factory=dict)
+    #: the prices of items of the whole call that prices of floats do not prove
     exact: dict[int, ExactPrices] = field(default_factory=dict)
 
     @classmethod

@@ -39,25 +39,15 @@ from ..solution import SOLVED, STOPPED, Solution
 
 
 class Matching(NamedTuple):
-    """A matching, and the state of searches for augmenting paths; all arrays are of uint64.
+    """A matching, and the state of searches for augmenting paths; all arrays are of uint64."""
 
-    Attributes
-    ----------
-    row_match, column_match : ndarray, shapes (n,) and (m,)
-        The partner of each row and column, or NONE.
-    level : ndarray, shape (n,)
-        The distance of each row from the free rows in this phase; NONE if no path leads to it.
-    following : ndarray, shape (n,)
-        The next pair of each row to scan.
-    queue : ndarray, shape (n,)
-        Rows by level, then the rows of a path.
-    """
-
+    #: shapes (n,) and (m,): the partner of each row and column, or NONE
     row_match: NDArray[np.uint64]
     column_match: NDArray[np.uint64]
+    #: shape (n,): the distance of each row from the free rows in this phase; NONE if no path leads to it
     level: NDArray[np.uint64]
-    following: NDArray[np.uint64]
-    queue: NDArray[np.uint64]
+    following: NDArray[np.uint64]  #: shape (n,): the next pair of each row to scan
+    queue: NDArray[np.uint64]  #: shape (n,): rows by level, then the rows of a path
 
 
 #: Solves costs to minimise that have an assignment of all rows.

@@ -65,16 +65,9 @@ ROUNDING = 8 * float(np.finfo(np.float64).eps)
 
 
 class Reduced(NamedTuple):
-    """The costs of pairs less those of two singles, to minimise.
+    """The costs of pairs less those of two singles, to minimise."""
 
-    Attributes
-    ----------
-    cost : ndarray of shape (..., n, m), or CostEdges
-        As the assignment problem.
-    sizes : ndarray or None
-    """
-
-    cost: Array | CostEdges
+    cost: Array | CostEdges  #: shape (..., n, m), or CostEdges: as the assignment problem
     sizes: NDArray[np.int64] | None
 
 

@@ -129,29 +129,14 @@ class CostScalingOptions:
 
 
 class Scaling(NamedTuple):
-    """The scaling of the costs of one matrix.
+    """The scaling of the costs of one matrix."""
 
-    Attributes
-    ----------
-    dtype : type
-        int64 or float64.
-    scale : int or float
-        The factor of costs.
-    least : int or float
-        The least cost.
-    range : int or float
-        The range of the scaled costs.
-    last : int or float
-        The last delta (:class:`..push_relabel.Step`); for bids, the last epsilon.
-    floor, beyond : int or float
-        In a feasible problem no price falls to `floor`, and no reduced cost reaches `beyond`.
-    """
-
-    dtype: Any
-    scale: Number
-    least: Number
-    range: Number
-    last: Number
+    dtype: Any  #: type: int64 or float64
+    scale: Number  #: the factor of costs
+    least: Number  #: the least cost
+    range: Number  #: the range of the scaled costs
+    last: Number  #: the last delta (:class:`..push_relabel.Step`); for bids, the last epsilon
+    #: in a feasible problem no price falls to `floor`, and no reduced cost reaches `beyond`
     floor: Number
     beyond: Number
 

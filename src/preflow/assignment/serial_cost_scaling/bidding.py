@@ -60,56 +60,30 @@ POLL = np.uint64(1023)
 
 
 class Bidding(NamedTuple):
-    """State of bidding, besides the lists.
+    """State of bidding, besides the lists."""
 
-    Attributes
-    ----------
-    price : ndarray of int64 or float64, shape (m,)
-        The scaled prices of columns.
-    bound : ndarray of the same dtype, shape (n,)
-        The scaled bound of each row's list.
-    owner : ndarray of uint32, shape (m,)
-        The row of each column, or IDLE, or NOBODY.
-    queue : ndarray of uint32, shape (n,)
-        A ring of free rows, first come first served.
-    heap : ndarray of uint32, shape (m,)
-        A heap of columns that no idle row has, the largest key first.
-    key : ndarray of the dtype of prices, shape (m,)
-        Their prices at an earlier time, in the order of the heap.
-    left : ndarray of uint64, shape (4,)
-        The start of the queue, its length, the number of idle rows without a column, and the heap's size.
-    """
-
-    price: Numbers
-    bound: Numbers
-    owner: NDArray[np.uint32]
-    queue: NDArray[np.uint32]
+    price: Numbers  #: int64 or float64, shape (m,): the scaled prices of columns
+    bound: Numbers  #: the same dtype, shape (n,): the scaled bound of each row's list
+    owner: NDArray[np.uint32]  #: shape (m,): the row of each column, or IDLE, or NOBODY
+    queue: NDArray[np.uint32]  #: shape (n,): a ring of free rows, first come first served
+    #: shape (m,): a heap of columns that no idle row has, the largest key first
     heap: NDArray[np.uint32]
+    #: the dtype of prices, shape (m,): their prices at an earlier time, in the order of the heap
     key: Numbers
+    #: shape (4,): the start of the queue, its length, the number of idle rows without a column, and the
+    #: heap's size
     left: NDArray[np.uint64]
 
 
 class Prices(NamedTuple):
-    """Parameters of a refine.
+    """Parameters of a refine."""
 
-    Attributes
-    ----------
-    scale : int64 or float64
-        The factor of costs; 1 for floats.
-    epsilon : int64 or float64
-    most : int64 or float64
-        The range of the costs: a bid lowers a price by at most this plus epsilon.
-    floor : int64 or float64
-        In a feasible problem no price falls to this.
-    beyond : int64 or float64
-        A number above all reduced costs.
-    """
-
-    scale: Number
-    epsilon: Number
+    scale: Number  #: int64 or float64: the factor of costs; 1 for floats
+    epsilon: Number  #: int64 or float64
+    #: int64 or float64: the range of the costs: a bid lowers a price by at most this plus epsilon
     most: Number
-    floor: Number
-    beyond: Number
+    floor: Number  #: int64 or float64: in a feasible problem no price falls to this
+    beyond: Number  #: int64 or float64: a number above all reduced costs
 
 
 def make_bidding(num_rows: int, num_columns: int, dtype: DTypeLike) -> Bidding:

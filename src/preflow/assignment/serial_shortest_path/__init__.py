@@ -96,24 +96,12 @@ class ShortestPathOptions:
 
 
 class Work(NamedTuple):
-    """Which steps to do, and limits of their work.
+    """Which steps to do, and limits of their work."""
 
-    Attributes
-    ----------
-    reduce_columns : bool
-        Do column reduction.
-    lists : bool
-        Use lists of rows.
-    wanted : uint64
-        The number of columns that a row should list at first.
-    budget : uint64
-        The number of costs that one pass of row reduction may read.
-    """
-
-    reduce_columns: bool
-    lists: bool
-    wanted: np.uint64
-    budget: np.uint64
+    reduce_columns: bool  #: do column reduction
+    lists: bool  #: use lists of rows
+    wanted: np.uint64  #: the number of columns that a row should list at first
+    budget: np.uint64  #: the number of costs that one pass of row reduction may read
 
 
 class Start(NamedTuple):

@@ -45,41 +45,23 @@ from ..solution import SOLVED, STOPPED
 
 
 class Places(NamedTuple):
-    """The state of a solve with K units and P places.
+    """The state of a solve with K units and P places."""
 
-    Attributes
-    ----------
-    cost : ndarray of float64, shape (K, P)
-    excess : ndarray of int64, shape (P,)
-        The number of units at each place minus the number that it takes.
-    price : ndarray of float64, shape (P,)
-    place : ndarray of uint64, shape (K,)
-        The place of each unit.
-    head : ndarray of uint64, shape (P,)
-        The first unit of each place's list, or NONE.
-    following, previous : ndarray of uint64, shape (K,)
-        The neighbours of each unit on the list of its place, or NONE.
-    length : ndarray of float64, shape (P, P)
-        Infinite if place p has no unit, and from a place to itself.
-    unit : ndarray of uint64, shape (P, P)
-    distance : ndarray of float64, shape (P,)
-        Distances of the current search.
-    parent : ndarray of uint64, shape (P,)
-    done : ndarray of bool, shape (P,)
-    """
-
-    cost: NDArray[np.float64]
+    cost: NDArray[np.float64]  #: shape (K, P)
+    #: shape (P,): the number of units at each place minus the number that it takes
     excess: NDArray[np.int64]
-    price: NDArray[np.float64]
-    place: NDArray[np.uint64]
-    head: NDArray[np.uint64]
+    price: NDArray[np.float64]  #: shape (P,)
+    place: NDArray[np.uint64]  #: shape (K,): the place of each unit
+    head: NDArray[np.uint64]  #: shape (P,): the first unit of each place's list, or NONE
+    #: shape (K,): the neighbours of each unit on the list of its place, or NONE
     following: NDArray[np.uint64]
     previous: NDArray[np.uint64]
+    #: shape (P, P): infinite if place p has no unit, and from a place to itself
     length: NDArray[np.float64]
-    unit: NDArray[np.uint64]
-    distance: NDArray[np.float64]
-    parent: NDArray[np.uint64]
-    done: NDArray[np.bool_]
+    unit: NDArray[np.uint64]  #: shape (P, P)
+    distance: NDArray[np.float64]  #: shape (P,): distances of the current search
+    parent: NDArray[np.uint64]  #: shape (P,)
+    done: NDArray[np.bool_]  #: shape (P,)
 
 
 def make_places(cost: NDArray[np.float64], supply: NDArray[np.int64]) -> Places:
@@ -227,18 +209,10 @@ def move_units(state: Places, monitor: Monitor) -> Int64:
 
 
 class Grouped(NamedTuple):
-    """Points of one side by their place.
+    """Points of one side by their place."""
 
-    Attributes
-    ----------
-    first : ndarray of int64, shape (places,)
-        The first point of each place in `order`.
-    order : ndarray of int64, shape (points,)
-        The points, place by place.
-    """
-
-    first: NDArray[np.int64]
-    order: NDArray[np.int64]
+    first: NDArray[np.int64]  #: shape (places,): the first point of each place in `order`
+    order: NDArray[np.int64]  #: shape (points,): the points, place by place
 
     @property
     def counts(self) -> NDArray[np.int64]:

@@ -78,33 +78,18 @@ TIE = 2 * float(np.finfo(np.float64).eps)
 
 
 class Points(NamedTuple):
-    """The points, and the columns that the tree found last.
+    """The points, and the columns that the tree found last."""
 
-    Attributes
-    ----------
-    tree : KDTree
-        A tree over the columns and their prices.
-    row : ndarray of float64, shape (n, d)
-        The points of rows.
-    column : ndarray of uint32, shape (window,)
-        The columns that the tree found last.
-    cost, reduced : ndarray of float64, shape (window,)
-        Their costs and reduced costs.
-    after : ndarray of float64, shape (n,)
-        For rows that went beyond their lists in a search: the largest reduced cost found so far.
-    last : ndarray of uint64, shape (n,)
-        The column of that reduced cost.
-    looked : ndarray of uint64, shape (n,)
-        The number of columns that the tree read for such a row in this search.
-    """
-
-    tree: KDTree
-    row: NDArray[np.float64]
-    column: NDArray[np.uint32]
+    tree: KDTree  #: a tree over the columns and their prices
+    row: NDArray[np.float64]  #: shape (n, d): the points of rows
+    column: NDArray[np.uint32]  #: shape (window,): the columns that the tree found last
+    #: shape (window,): their costs and reduced costs
     cost: NDArray[np.float64]
     reduced: NDArray[np.float64]
+    #: shape (n,): for rows that went beyond their lists in a search: the largest reduced cost found so far
     after: NDArray[np.float64]
-    last: NDArray[np.uint64]
+    last: NDArray[np.uint64]  #: shape (n,): the column of that reduced cost
+    #: shape (n,): the number of columns that the tree read for such a row in this search
     looked: NDArray[np.uint64]
 
 

@@ -42,24 +42,13 @@ AHEAD = np.uint64(8)
 
 
 class Claims(NamedTuple):
-    """The state that the threads share.
-
-    Attributes
-    ----------
-    rows : Adjacency
-    matching : Matching
-    edge : ndarray, shape (num_rows,)
-        The edge by which a row has its column.
-    taken : ndarray of int64, shape (1,)
-        Number of rows that threads have taken.
-    stop : ndarray of int64, shape (1,)
-    """
+    """The state that the threads share."""
 
     rows: Adjacency
     matching: Matching
-    edge: Indices
-    taken: NDArray[np.int64]
-    stop: NDArray[np.int64]
+    edge: Indices  #: shape (num_rows,): the edge by which a row has its column
+    taken: NDArray[np.int64]  #: shape (1,): number of rows that threads have taken
+    stop: NDArray[np.int64]  #: shape (1,)
 
 
 @kernel

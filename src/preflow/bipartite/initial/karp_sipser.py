@@ -26,18 +26,13 @@ from ..queue_prefetch import AHEAD_NEIGHBOURS, AHEAD_RANGE, AHEAD_VALUES
 
 
 class Remainder(NamedTuple):
-    """The remaining graph.
+    """The remaining graph."""
 
-    Attributes
-    ----------
-    row_degree, column_degree : ndarray
-        Number of neighbours left; 0 for vertices that are matched or isolated.
-    pending : ndarray, shape (num_rows + num_columns,)
-        Queue of vertices with one neighbour left; column c has number ``num_rows + c``.
-    """
-
+    #: number of neighbours left; 0 for vertices that are matched or isolated
     row_degree: Indices
     column_degree: Indices
+    #: shape (num_rows + num_columns,): queue of vertices with one neighbour left; column c has number
+    #: ``num_rows + c``
     pending: Indices
 
 

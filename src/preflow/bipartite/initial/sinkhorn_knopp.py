@@ -30,18 +30,13 @@ ITERATIONS = 5
 
 
 class Sample(NamedTuple):
-    """Scale factors and choices; column c has number ``num_rows + c``.
-
-    Attributes
-    ----------
-    row_scale, column_scale, column_sum : ndarray of float64
-    choice, degree, mate : ndarray, shape (num_rows + num_columns,)
-        The vertex that each vertex drew, the number of drawn edges it has left, and its partner.
-    """
+    """Scale factors and choices; column c has number ``num_rows + c``."""
 
     row_scale: NDArray[np.float64]
     column_scale: NDArray[np.float64]
     column_sum: NDArray[np.float64]
+    #: shape (num_rows + num_columns,): the vertex that each vertex drew, the number of drawn edges it has
+    #: left, and its partner
     choice: Indices
     degree: Indices
     mate: Indices

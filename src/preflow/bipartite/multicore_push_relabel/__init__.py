@@ -133,35 +133,25 @@ class Stage(NamedTuple):
     """The arguments and the result of a stage: the threads push until a global relabel is due, or to the end.
 
     Before the first global relabel, the calling thread transposes the graph, between two stages.
-
-    Attributes
-    ----------
-    rows, columns : Adjacency
-        `columns`, the transposed graph, is read only if `relabels`.
-    matching : Matching
-    state : State
-    search : Search
-    number, base, size : uint64
-        The number of the last round; the `size` active rows are in ``active[base : base + size]``. If
-        `number` is 0, the stage first packs the matching and lists the active rows.
-    relabels, gap, stalls : bool
-        Whether to begin with a global relabel; to close gaps; to test whether pushes have stalled.
-    end : ndarray of uint64, shape (5,)
-        The result: how the stage ended (DONE, RELABEL or STOPPED); `number`, `base` and `size` then; the
-        number of rows that searches took over.
     """
 
+    #: rows, columns: `columns`, the transposed graph, is read only if `relabels`
     rows: Adjacency
     columns: Adjacency
     matching: Matching
     state: State
     search: Search
+    #: the number of the last round; the `size` active rows are in ``active[base : base + size]``. If `number`
+    #: is 0, the stage first packs the matching and lists the active rows.
     number: np.uint64
     base: np.uint64
     size: np.uint64
+    #: whether to begin with a global relabel; to close gaps; to test whether pushes have stalled
     relabels: bool
     gap: bool
     stalls: bool
+    #: shape (5,): the result: how the stage ended (DONE, RELABEL or STOPPED); `number`, `base` and `size`
+    #: then; the number of rows that searches took over
     end: NDArray[np.uint64]
 
 

@@ -73,79 +73,46 @@ AHEAD_RANGE, AHEAD_NEIGHBOURS, AHEAD_WORDS, AHEAD_PARTNERS = map(np.uint64, (10,
 
 
 class Trees(NamedTuple):
-    """The trees that grow from the free vertices of one side, and the state of the vertices of that side.
+    """The trees that grow from the free vertices of one side, and the state of the vertices of that side."""
 
-    Attributes
-    ----------
-    words : ndarray of uint64
-        In the lower half the partner of a vertex, or NOBODY. In the upper half the stamp of the tree of the
-        other side that has taken it; a stamp below the first one of this phase is out of date.
-    link : ndarray
-        The vertex through which a vertex was taken; for a free vertex the number of its own tree.
-    order : ndarray of uint64
-        The vertices of this side that the trees have reached, level by level, each once: tree and vertex.
-    roots : ndarray
-        The free vertices of this phase in one half, those of the next phase in the other.
-    met : ndarray of uint64
-        The edge, row and column, at which a tree has met one of the other side, or OPEN.
-    """
-
+    #: in the lower half the partner of a vertex, or NOBODY. In the upper half the stamp of the tree of the
+    #: other side that has taken it; a stamp below the first one of this phase is out of date.
     words: NDArray[np.uint64]
+    #: the vertex through which a vertex was taken; for a free vertex the number of its own tree
     link: Indices
+    #: the vertices of this side that the trees have reached, level by level, each once: tree and vertex
     order: NDArray[np.uint64]
+    #: the free vertices of this phase in one half, those of the next phase in the other
     roots: Indices
+    #: the edge, row and column, at which a tree has met one of the other side, or OPEN
     met: NDArray[np.uint64]
 
 
 class Search(NamedTuple):
-    """The state of the searches, besides a packed matching.
+    """The state of the searches, besides a packed matching."""
 
-    Attributes
-    ----------
-    columns : Adjacency
-        The rows of every column, or room for them.
-    transposes : bool
-        Whether the searches have to fill `columns` first.
-    transposing : Transposing
-        Scratch memory for that.
-    row_trees, column_trees : Trees
-        `column_trees` has no words: its words are those of the packed columns.
-    last_stamp : uint64
-        Stamps are cleared before they rise above this one.
-    levels : uint64
-        The searches give up after this number of rounds: one for each level, two for each phase.
-    """
-
-    columns: Adjacency
-    transposes: bool
-    transposing: Transposing
+    columns: Adjacency  #: the rows of every column, or room for them
+    transposes: bool  #: whether the searches have to fill `columns` first
+    transposing: Transposing  #: scratch memory for that
+    #: `column_trees` has no words: its words are those of the packed columns
     row_trees: Trees
     column_trees: Trees
-    last_stamp: np.uint64
+    last_stamp: np.uint64  #: stamps are cleared before they rise above this one
+    #: the searches give up after this number of rounds: one for each level, two for each phase
     levels: np.uint64
 
 
 class Side(NamedTuple):
-    """The side of the graph that grows by a level.
+    """The side of the graph that grows by a level."""
 
-    Attributes
-    ----------
-    adjacency : Adjacency
-        The neighbours of its vertices.
-    near, far : Trees
-        Its trees, and those of the other side.
-    near_stamp, far_stamp : uint64
-        The stamps of the first trees of both in this phase.
-    is_rows : bool
-        Whether it is the side of the rows.
-    """
-
-    adjacency: Adjacency
+    adjacency: Adjacency  #: the neighbours of its vertices
+    #: its trees, and those of the other side
     near: Trees
     far: Trees
+    #: the stamps of the first trees of both in this phase
     near_stamp: np.uint64
     far_stamp: np.uint64
-    is_rows: bool
+    is_rows: bool  #: whether it is the side of the rows
 
 
 def make_search(graph: BipartiteGraph, columns: Adjacency | None, threads: int, levels: Any) -> Search:

@@ -28,40 +28,23 @@ SIGNALS = int(THREE * SET)
 
 
 class Limits(NamedTuple):
-    """Numbers of pushes after which something happens.
+    """Numbers of pushes after which something happens."""
 
-    Attributes
-    ----------
-    relabel, round : uint64
-        Pushes of all threads until a global relabel, and until the end of a round.
-    report : uint64
-        Rows that a thread takes before it adds its pushes to the total.
-    search, few : uint64
-        Pushes of all threads, with fewer than `few` active rows, until searches replace them.
-    """
-
+    #: pushes of all threads until a global relabel, and until the end of a round
     relabel: np.uint64
     round: np.uint64
-    report: np.uint64
+    report: np.uint64  #: rows that a thread takes before it adds its pushes to the total
+    #: pushes of all threads, with fewer than `few` active rows, until searches replace them
     search: np.uint64
     few: np.uint64
 
 
 class State(NamedTuple):
-    """The state that the threads share, besides the graph and the matching.
-
-    Attributes
-    ----------
-    packed : Packed
-    rounds : Rounds
-        A round is one of pushes, or a level of a global relabel.
-    signals : ndarray of uint64
-        Of three rounds: whether it is over; the number of pushes; the number of threads without rows.
-    limits : Limits
-    """
+    """The state that the threads share, besides the graph and the matching."""
 
     packed: Packed
-    rounds: Rounds
+    rounds: Rounds  #: a round is one of pushes, or a level of a global relabel
+    #: of three rounds: whether it is over; the number of pushes; the number of threads without rows
     signals: NDArray[np.uint64]
     limits: Limits
 

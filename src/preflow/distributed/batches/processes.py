@@ -46,22 +46,12 @@ THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"
 
 
 class _Packed(NamedTuple):
-    """A chunk that can be sent.
-
-    Attributes
-    ----------
-    message : bytes
-    piece : int or None
-        The piece of shared memory that has the chunk; None if the message has it.
-    num_items : int
-    future : Future
-        Of the outcomes.
-    """
+    """A chunk that can be sent."""
 
     message: bytes
-    piece: int | None
+    piece: int | None  #: the piece of shared memory that has the chunk; None if the message has it
     num_items: int
-    future: Future[Done]
+    future: Future[Done]  #: of the outcomes
 
 
 class ProcessHost:

@@ -22,37 +22,19 @@ class Failure(NamedTuple):
 
 
 class Done(NamedTuple):
-    """A chunk that is done.
+    """A chunk that is done."""
 
-    Attributes
-    ----------
-    outcomes : list
-        For each item its result, or a Failure.
-    seconds : float
-        Time that the worker took.
-    """
-
-    outcomes: list[object]
-    seconds: float
+    outcomes: list[object]  #: for each item its result, or a Failure
+    seconds: float  #: time that the worker took
 
 
 @dataclass(frozen=True)
 class Task:
-    """The function of a batch; it can be sent to workers.
+    """The function of a batch; it can be sent to workers."""
 
-    Attributes
-    ----------
-    function : function or str
-        A name is that of a function of preflow.
-    keywords : mapping
-        Keyword arguments of every call.
-    threads : int
-        CPU threads that an item may use where it does not say how many.
-    """
-
-    function: Callable[..., object] | str
-    keywords: Mapping[str, object]
-    threads: int
+    function: Callable[..., object] | str  #: a name is that of a function of preflow
+    keywords: Mapping[str, object]  #: keyword arguments of every call
+    threads: int  #: CPU threads that an item may use where it does not say how many
 
     def __call__(self, items: Iterable[object]) -> Done:
         """Return the outcomes of a chunk."""

@@ -41,18 +41,11 @@ class InitialOptions:
 
 
 class FirstMatching(NamedTuple):
-    """The matching that a search starts from.
+    """The matching that a search starts from."""
 
-    Attributes
-    ----------
-    mate : ndarray of uint32, shape (n,)
-        NONE for no partner.
-    label : ndarray of uint8, shape (n,)
-        EVEN and ODD for vertices that :mod:`.karp_sipser` has decided, which need no search; OUTSIDE for
-        others.
-    """
-
-    mate: Indices
+    mate: Indices  #: uint32, shape (n,): NONE for no partner
+    #: shape (n,): EVEN and ODD for vertices that :mod:`.karp_sipser` has decided, which need no search;
+    #: OUTSIDE for others
     label: NDArray[np.uint8]
 
 

@@ -113,50 +113,32 @@ def match_alone(graph: Neighbours, mate: Indices, pointer: Indices, queue: Indic
 
 
 class Rounds(NamedTuple):
-    """The state that the threads share.
+    """The state that the threads share."""
 
-    Attributes
-    ----------
-    mate, pointer : ndarray of uint32, shape (n,)
-    dirty : ndarray of uint32, shape (2 n,)
-        Two lists of dirty vertices, which take turns: a round reads one and fills the other.
-    worklist : Worklist
-    barrier : ndarray of int64
-    stopped : ndarray of int64, shape (1,)
-        Whether the first thread saw the stop flag in this round.
-    stop : ndarray of int64, shape (1,)
-    counts : ndarray of uint64, shape (threads, counters)
-    """
-
+    #: uint32, shape (n,)
     mate: Indices
     pointer: Indices
+    #: uint32, shape (2 n,): two lists of dirty vertices, which take turns: a round reads one and fills the
+    #: other
     dirty: Indices
     worklist: Worklist
     barrier: NDArray[np.int64]
+    #: shape (1,): whether the first thread saw the stop flag in this round
     stopped: NDArray[np.int64]
-    stop: NDArray[np.int64]
-    counts: NDArray[np.uint64]
+    stop: NDArray[np.int64]  #: shape (1,)
+    counts: NDArray[np.uint64]  #: shape (threads, counters)
 
 
 class Round(NamedTuple):
-    """One thread's part in a round.
-
-    Attributes
-    ----------
-    thread : uint64
-    number : uint64
-        The number of its first half: those of the two halves are an even number and the next one.
-    base, size : uint64
-        Where the dirty vertices begin in their array, and how many there are.
-    following : uint64
-        Where the list of the next round begins.
-    """
+    """One thread's part in a round."""
 
     thread: np.uint64
+    #: the number of its first half: those of the two halves are an even number and the next one
     number: np.uint64
+    #: where the dirty vertices begin in their array, and how many there are
     base: np.uint64
     size: np.uint64
-    following: np.uint64
+    following: np.uint64  #: where the list of the next round begins
 
 
 @kernel

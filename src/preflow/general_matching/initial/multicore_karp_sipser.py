@@ -50,29 +50,13 @@ CHUNK = np.uint64(1024)
 
 
 class Pairing(NamedTuple):
-    """The state that all threads share.
+    """The state that all threads share."""
 
-    Attributes
-    ----------
-    mate : ndarray of uint32, shape (n,)
-        The partner of each vertex, NONE for none.
-    label : ndarray of uint8, shape (n,)
-        The labels of decided vertices, OUTSIDE for others.
-    left : ndarray of int32, shape (n,)
-        The number of neighbours left.
-    below : ndarray of uint32, shape (n,)
-        The next vertex on the stack of a thread.
-    taken : ndarray of int64, shape (1,)
-        The number of vertices that threads have taken.
-    barrier, stop : ndarray of int64
-    num_threads : uint64
-    """
-
-    mate: Indices
-    label: NDArray[np.uint8]
-    left: NDArray[np.int32]
-    below: Indices
-    taken: NDArray[np.int64]
+    mate: Indices  #: uint32, shape (n,): the partner of each vertex, NONE for none
+    label: NDArray[np.uint8]  #: shape (n,): the labels of decided vertices, OUTSIDE for others
+    left: NDArray[np.int32]  #: shape (n,): the number of neighbours left
+    below: Indices  #: uint32, shape (n,): the next vertex on the stack of a thread
+    taken: NDArray[np.int64]  #: shape (1,): the number of vertices that threads have taken
     barrier: NDArray[np.int64]
     stop: NDArray[np.int64]
     num_threads: np.uint64

@@ -69,38 +69,20 @@ class TwoThirdsOptions(ProofOptions):
 
 
 class State(NamedTuple):
-    """The matching and the queue.
+    """The matching and the queue."""
 
-    Attributes
-    ----------
-    mate : ndarray of uint32, shape (n,)
-    held : ndarray of int64, shape (n,)
-        The weight of the matched edge of each vertex, 0 for a free one.
-    queue : ndarray of uint32, shape (n,)
-        A ring.
-    waits : ndarray of uint8, shape (n,)
-        Whether a vertex is in the queue.
-    seen : ndarray of uint32, shape (n,)
-        The last search that came to a vertex.
-    reach : ndarray of int64, shape (n,)
-        The weight of the edge by which it came there.
-    arms : ndarray of uint32, shape (2, 2)
-        Of both ends of the centre: the vertices of the best arm, and of the best one that has no vertex in
-        common with it.
-    gains : ndarray of int64, shape (2, 2)
-        What these arms gain.
-    sizes : ndarray of uint64, shape (3,)
-    """
-
-    mate: Indices
+    mate: Indices  #: uint32, shape (n,)
+    #: shape (n,): the weight of the matched edge of each vertex, 0 for a free one
     held: NDArray[np.int64]
-    queue: Indices
-    waits: NDArray[np.uint8]
-    seen: Indices
-    reach: NDArray[np.int64]
+    queue: Indices  #: uint32, shape (n,): a ring
+    waits: NDArray[np.uint8]  #: shape (n,): whether a vertex is in the queue
+    seen: Indices  #: uint32, shape (n,): the last search that came to a vertex
+    reach: NDArray[np.int64]  #: shape (n,): the weight of the edge by which it came there
+    #: uint32, shape (2, 2): of both ends of the centre: the vertices of the best arm, and of the best one
+    #: that has no vertex in common with it
     arms: Indices
-    gains: NDArray[np.int64]
-    sizes: NDArray[np.uint64]
+    gains: NDArray[np.int64]  #: shape (2, 2): what these arms gain
+    sizes: NDArray[np.uint64]  #: shape (3,)
 
 
 @kernel

@@ -27,97 +27,66 @@ class Forest(NamedTuple):
     """The matching, the blossoms and the tree of the search.
 
     A *node* is a vertex, 0 to n - 1, or a blossom, n and above.
-
-    Attributes
-    ----------
-    dual : ndarray of int64, shape (n,)
-        Twice the dual of each vertex as of when it was last written, but for `added`. For an even vertex the
-        time is added: its dual now is this minus the time.
-    added : ndarray of int64, shape (nodes,)
-        What is to be added to the duals of the vertices of an outermost node; 0 for an even one.
-    top : ndarray of uint32, shape (n,)
-        The outermost node of each vertex when it was last written; `group` leads from it to the one now.
-    size : ndarray of uint32, shape (nodes,)
-        How many vertices a node has.
-    following : ndarray of uint32, shape (n,)
-        The next vertex in the list of the vertices of a node.
-    first, last : ndarray of uint32, shape (nodes,)
-        Where the list of the vertices of a node begins and ends.
-    group : ndarray of uint32, shape (nodes,)
-        Union-find: leads from a node that was outermost to the node that is now. From a node to the blossom
-        that it became a part of in this search, and from an expanded blossom to its largest child.
-    label : ndarray of uint8, shape (nodes,)
-    since : ndarray of int64, shape (nodes,)
-        The time when the node got its label.
-    inner, outer : ndarray of uint32, shape (nodes,)
-        The matched edge that leaves an outermost node, from its vertex inside, its *base*, to the one
-        outside; `outer` is NONE where the node is free.
-    from_even, to_odd : ndarray of uint32, shape (nodes,)
-        The edge by which the tree reaches an odd node. In the heap: by which it would reach the node.
-    blossom_dual : ndarray of int64, shape (nodes,)
-        Twice the dual of each blossom as of when it got its label.
-    parent : ndarray of uint32, shape (nodes,)
-        The blossom that a node is a child of, or NONE.
-    child : ndarray of uint32, shape (nodes,)
-        One child of a blossom.
-    sibling : ndarray of uint32, shape (nodes,)
-        The next child around the cycle of the blossom.
-    link_from, link_to : ndarray of uint32, shape (nodes,)
-        The edge from a child to its sibling.
-    seen : ndarray of uint32, shape (nodes,)
-        The last search for a common ancestor that came to the node.
-    key : ndarray of int64, shape (nodes,)
-        In the heap: the time when the tree reaches the node, or when an odd blossom has dual 0.
-    place : ndarray of uint32, shape (nodes,)
-        The place of a node in the heap.
-    heap : ndarray of uint32, shape (nodes,)
-    edge_key : ndarray of int64, shape (m,)
-        A heap of the edges between even nodes, by the time when they become tight.
-    edge_from, edge_to : ndarray of uint32, shape (m,)
-    labelled : ndarray of uint32, shape (2 nodes,)
-    to_scan : ndarray of uint32, shape (n,)
-    spare, leading : ndarray of uint32, shape (nodes - n,)
-    terminal : ndarray of uint64, shape (2,)
-        The edge to a free node by which the search ends, or an even vertex whose dual becomes 0 and NONE.
-    time : ndarray of int64, shape (2,)
-        The time, and the time when the search ends as far as is known.
-    sizes : ndarray of uint64, shape (7,)
     """
 
+    #: shape (n,): twice the dual of each vertex as of when it was last written, but for `added`. For an even
+    #: vertex the time is added: its dual now is this minus the time.
     dual: NDArray[np.int64]
+    #: shape (nodes,): what is to be added to the duals of the vertices of an outermost node; 0 for an even
+    #: one
     added: NDArray[np.int64]
+    #: uint32, shape (n,): the outermost node of each vertex when it was last written; `group` leads from it
+    #: to the one now
     top: Indices
-    size: Indices
-    following: Indices
+    size: Indices  #: uint32, shape (nodes,): how many vertices a node has
+    following: Indices  #: uint32, shape (n,): the next vertex in the list of the vertices of a node
+    #: uint32, shape (nodes,): where the list of the vertices of a node begins and ends
     first: Indices
     last: Indices
+    #: uint32, shape (nodes,): union-find: leads from a node that was outermost to the node that is now. From
+    #: a node to the blossom that it became a part of in this search, and from an expanded blossom to its
+    #: largest child.
     group: Indices
-    label: NDArray[np.uint8]
-    since: NDArray[np.int64]
+    label: NDArray[np.uint8]  #: shape (nodes,)
+    since: NDArray[np.int64]  #: shape (nodes,): the time when the node got its label
+    #: uint32, shape (nodes,): the matched edge that leaves an outermost node, from its vertex inside, its
+    #: *base*, to the one outside; `outer` is NONE where the node is free
     inner: Indices
     outer: Indices
+    #: uint32, shape (nodes,): the edge by which the tree reaches an odd node. In the heap: by which it would
+    #: reach the node.
     from_even: Indices
     to_odd: Indices
+    #: shape (nodes,): twice the dual of each blossom as of when it got its label
     blossom_dual: NDArray[np.int64]
-    parent: Indices
-    child: Indices
-    sibling: Indices
+    parent: Indices  #: uint32, shape (nodes,): the blossom that a node is a child of, or NONE
+    child: Indices  #: uint32, shape (nodes,): one child of a blossom
+    sibling: Indices  #: uint32, shape (nodes,): the next child around the cycle of the blossom
+    #: uint32, shape (nodes,): the edge from a child to its sibling
     link_from: Indices
     link_to: Indices
+    #: uint32, shape (nodes,): the last search for a common ancestor that came to the node
     seen: Indices
+    #: shape (nodes,): in the heap: the time when the tree reaches the node, or when an odd blossom has dual 0
     key: NDArray[np.int64]
-    place: Indices
-    heap: Indices
+    place: Indices  #: uint32, shape (nodes,): the place of a node in the heap
+    heap: Indices  #: uint32, shape (nodes,)
+    #: shape (m,): a heap of the edges between even nodes, by the time when they become tight
     edge_key: NDArray[np.int64]
+    #: uint32, shape (m,)
     edge_from: Indices
     edge_to: Indices
-    labelled: Indices
-    to_scan: Indices
+    labelled: Indices  #: uint32, shape (2 nodes,)
+    to_scan: Indices  #: uint32, shape (n,)
+    #: uint32, shape (nodes - n,)
     spare: Indices
     leading: Indices
+    #: shape (2,): the edge to a free node by which the search ends, or an even vertex whose dual becomes 0
+    #: and NONE
     terminal: NDArray[np.uint64]
+    #: shape (2,): the time, and the time when the search ends as far as is known
     time: NDArray[np.int64]
-    sizes: NDArray[np.uint64]
+    sizes: NDArray[np.uint64]  #: shape (7,)
 
 
 def new_forest(num_vertices: int, num_edges: int) -> Forest:

@@ -47,18 +47,13 @@ DENSE_DEGREE = 64
 
 
 class InputArcs(NamedTuple):
-    """The struct ``InputArcs`` of input_arcs.cuh.
+    """The struct ``InputArcs`` of input_arcs.cuh."""
 
-    Attributes
-    ----------
-    tail, head : array of uint32, shape (num_arcs,)
-    inner : array of uint32, shape (num_vertices of the input,)
-        Residual vertex of an input vertex; `num_inner` for a source, one more for a sink.
-    num_arcs, num_inner : int
-    """
-
+    #: uint32, shape (num_arcs,)
     tail: AnyArray
     head: AnyArray
+    #: uint32, shape (num_vertices of the input,): residual vertex of an input vertex; `num_inner` for a
+    #: source, one more for a sink
     inner: AnyArray
     num_arcs: int
     num_inner: int
@@ -119,35 +114,24 @@ class _Swap(NamedTuple):
 
 @dataclass(eq=False)
 class DeviceResidualNetwork:
-    """A residual network on a GPU and the maps from its input to it.
-
-    Attributes
-    ----------
-    device : Device
-    arrays : DeviceNetwork
-    inner : array of uint32, shape (num_vertices of the input,)
-        Residual vertex of an input vertex; ``n`` for a source, ``n + 1`` for a sink.
-    arc : array of uint32, shape (num_arcs of the input,)
-        The residual arc of an input arc between two inner vertices; for other arcs it has no meaning.
-    has_shared_arcs : bool
-        Whether two input arcs gave capacity to one residual arc, or to one vertex from the source or to the
-        sink.
-    constant_flow : int
-        Flow that needs no search: from source to sink directly, or through one vertex.
-    source_capacity : array of int64, shape (n,)
-        Capacity from the source to each vertex: the excess before any push.
-    solved : SolvedCapacities
-        On the host, except for arrays that the caller has on the device.
-    """
+    """A residual network on a GPU and the maps from its input to it."""
 
     device: Device
     arrays: DeviceNetwork
+    #: uint32, shape (num_vertices of the input,): residual vertex of an input vertex; ``n`` for a source,
+    #: ``n + 1`` for a sink
     inner: AnyArray
+    #: uint32, shape (num_arcs of the input,): the residual arc of an input arc between two inner vertices;
+    #: for other arcs it has no meaning
     arc: AnyArray
+    #: whether two input arcs gave capacity to one residual arc, or to one vertex from the source or to the
+    #: sink
     has_shared_arcs: bool
+    #: flow that needs no search: from source to sink directly, or through one vertex
     constant_flow: int
+    #: int64, shape (n,): capacity from the source to each vertex: the excess before any push
     source_capacity: AnyArray
-    solved: SolvedCapacities
+    solved: SolvedCapacities  #: on the host, except for arrays that the caller has on the device
 
     @property
     def num_vertices(self) -> int:

@@ -27,21 +27,13 @@ WORDS = 6
 
 
 class Extent(NamedTuple):
-    """Properties of the costs within the sizes.
+    """Properties of the costs within the sizes."""
 
-    Attributes
-    ----------
-    least, most : int or float
-        The smallest and the largest finite cost; 0 if there are none.
-    has_nan : bool
-    infinite : (bool, bool)
-        Whether there is a cost of minus and of plus infinity.
-    """
-
+    #: least, most: int or float: the smallest and the largest finite cost; 0 if there are none
     least: AnyArray
     most: AnyArray
     has_nan: bool
-    infinite: tuple[bool, bool]
+    infinite: tuple[bool, bool]  #: whether there is a cost of minus and of plus infinity
 
 
 class _Arguments(NamedTuple):
@@ -55,25 +47,16 @@ class _Arguments(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DeviceCosts(DeviceArrays):
-    """Dense cost matrices of one shape on a GPU.
+    """Dense cost matrices of one shape on a GPU."""
 
-    Attributes
-    ----------
-    values : CuPy array of int32, int64, float32 or float64, shape (items, n, m)
-        Contiguous; an infinite cost means that the pair is not allowed.
-    leading : tuple of int
-        The leading dimensions of the caller's array; empty for one matrix.
-    maximize : bool
-    sizes : ndarray of int64, shape (items, 2), or None
-        The numbers of rows and columns that each item uses; the others do not count. In the host's memory.
-    device : Device
-    restore : function or None
-        Converts CuPy arrays to the caller's kind of array; None where the caller uses CuPy.
-    """
-
+    #: CuPy array of int32, int64, float32 or float64, shape (items, n, m): contiguous; an infinite cost means
+    #: that the pair is not allowed
     values: AnyArray
+    #: the leading dimensions of the caller's array; empty for one matrix
     leading: tuple[int, ...] = ()
     maximize: bool = False
+    #: shape (items, 2): the numbers of rows and columns that each item uses; the others do not count. In the
+    #: host's memory.
     sizes: NDArray[np.int64] | None = None
     #: The arrays of libraries for GPUs have no labels.
     labels: ClassVar[None] = None

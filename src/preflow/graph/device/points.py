@@ -15,25 +15,14 @@ from .costs import KERNELS
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DevicePoints(DeviceArrays):
-    """Distances between two sets of points on a GPU as the costs of an assignment.
+    """Distances between two sets of points on a GPU as the costs of an assignment."""
 
-    Attributes
-    ----------
-    rows, columns : CuPy array of float64, shapes (n, d) and (m, d)
-    kind : int
-        The distance: EUCLIDEAN, SQEUCLIDEAN, CITYBLOCK or CHEBYSHEV, see :mod:`.point_costs`.
-    factor : float
-        Factor of the distances.
-    maximize : bool
-    device : Device
-    restore : function or None
-        See :class:`.DeviceArrays`.
-    """
-
+    #: CuPy array of float64, shapes (n, d) and (m, d)
     rows: AnyArray
     columns: AnyArray
+    #: the distance: EUCLIDEAN, SQEUCLIDEAN, CITYBLOCK or CHEBYSHEV, see :mod:`.point_costs`
     kind: int
-    factor: float
+    factor: float  #: factor of the distances
     maximize: bool = False
 
     @property

@@ -22,19 +22,13 @@ ARC_BYTES, VERTEX_BYTES = 16 + 8, 72
 
 
 class DeviceNetwork(NamedTuple):
-    """The arrays of a residual network that kernels use: ``Network`` in residual.cuh.
+    """The arrays of a residual network that kernels use: ``Network`` in residual.cuh."""
 
-    Attributes
-    ----------
-    first_out : array of uint32, shape (n + 1,)
-    arcs : array of int64, shape (m, 2)
-        First word: head in the lower half, reverse arc in the upper half. Second word: residual capacity.
-    excess, sink_residual : array of int64, shape (n,)
-    num_vertices : int
-    """
-
-    first_out: AnyArray
+    first_out: AnyArray  #: uint32, shape (n + 1,)
+    #: int64, shape (m, 2): first word: head in the lower half, reverse arc in the upper half. Second word:
+    #: residual capacity.
     arcs: AnyArray
+    #: excess, sink_residual: int64, shape (n,)
     excess: AnyArray
     sink_residual: AnyArray
     num_vertices: int

@@ -160,21 +160,11 @@ def read_grids(
 
 
 class _Solved(NamedTuple):
-    """Some items, solved as one grid.
+    """Some items, solved as one grid."""
 
-    Attributes
-    ----------
-    begin : int
-        The number of the first of these items in the batch.
-    part : GridCutResult
-    labels : array of bool
-        Those of `part`; for a part that was stopped the best ones of each item.
-    lower, upper, gap : list
-    optimal : list of bool
-    """
-
-    begin: int
+    begin: int  #: the number of the first of these items in the batch
     part: GridCutResult
+    #: bool: those of `part`; for a part that was stopped the best ones of each item
     labels: AnyArray
     lower: list[Number]
     upper: list[Number]
@@ -184,25 +174,15 @@ class _Solved(NamedTuple):
 
 @dataclass(kw_only=True)
 class GridBatchCall(Call[GridNetwork]):
-    """One call of grid_cut_batch.
-
-    Attributes
-    ----------
-    given : GridNetwork
-        The batch as the caller gave it; `instance` is a copy on the host if it is solved there.
-    each : int
-        Items of a group.
-    uploaded : bool
-        Whether the caller's arrays are on the host, and `given` is a copy on a GPU.
-    running : dict of int to GridCall
-        The solve of each thread.
-    """
+    """One call of grid_cut_batch."""
 
     device: None = None
+    #: the batch as the caller gave it; `instance` is a copy on the host if it is solved there
     given: GridNetwork
-    each: int
+    each: int  #: items of a group
+    #: whether the caller's arrays are on the host, and `given` is a copy on a GPU
     uploaded: bool = False
-    running: dict[int, GridCall] = field(default_factory=dict)
+    running: dict[int, GridCall] = field(default_factory=dict)  #: the solve of each thread
 
     @classmethod
     def prepare(cls, network: GridNetwork, request: Request) -> GridBatchCall:

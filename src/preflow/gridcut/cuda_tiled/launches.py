@@ -78,27 +78,17 @@ class Beyond(NamedTuple):
 
 
 class Joined(NamedTuple):
-    """The other parts of a grid, as a part sees them when all run the kernel together; by default none.
+    """The other parts of a grid, as a part sees them when all run the kernel together; by default none."""
 
-    Attributes
-    ----------
-    parity : int
-        Of the number of the part's first layer in the whole grid.
-    before, after : Beyond
-    num_parts, number : int
-        All parts, and which of them this one is.
-    words : tuple of arrays
-        For each part, and then up to MOST_PARTS zeros: see ``DevicesTeam`` in devices.cuh.
-    counters : tuple of arrays
-        The counters of each part, and zeros.
-    """
-
-    parity: int = 0
+    parity: int = 0  #: of the number of the part's first layer in the whole grid
     before: Beyond = Beyond()
     after: Beyond = Beyond()
+    #: all parts, and which of them this one is
     num_parts: int = 0
     number: int = 0
+    #: for each part, and then up to MOST_PARTS zeros: see ``DevicesTeam`` in devices.cuh
     words: tuple[AnyArray | int, ...] = (0,) * MOST_PARTS
+    #: the counters of each part, and zeros
     counters: tuple[AnyArray | int, ...] = (0,) * MOST_PARTS
 
 

@@ -81,47 +81,25 @@ MARGIN_OF_VOLUME, MARGIN_OF_IMAGE = 8, 32
 
 
 class Flow(NamedTuple):
-    """The flow that a part has sent over a border, for the pixels of the neighbour at which it arrives.
+    """The flow that a part has sent over a border, for the pixels of the neighbour at which it arrives."""
 
-    Attributes
-    ----------
-    memory : array of uint8
-        The other two arrays are parts of it.
-    residual : array, shape (directions back over the border, pixels)
-    excess : array, shape (pixels,)
-    """
-
-    memory: AnyArray
-    residual: AnyArray
-    excess: AnyArray
+    memory: AnyArray  #: uint8: the other two arrays are parts of it
+    residual: AnyArray  #: shape (directions back over the border, pixels)
+    excess: AnyArray  #: shape (pixels,)
 
 
 class Inbox(NamedTuple):
-    """The memory of a part for what a neighbour sends: even steps and odd steps have their own.
+    """The memory of a part for what a neighbour sends: even steps and odd steps have their own."""
 
-    Attributes
-    ----------
-    labels : pair of arrays of uint32
-    flow : pair of Flow
-    """
-
-    labels: tuple[AnyArray, AnyArray]
+    labels: tuple[AnyArray, AnyArray]  #: pair of arrays of uint32
     flow: tuple[Flow, Flow]
 
 
 class Sent(NamedTuple):
-    """A message of a part to its neighbours in a step.
+    """A message of a part to its neighbours in a step."""
 
-    Attributes
-    ----------
-    mark : mark of a Device
-        The end of the step.
-    flow : pair of bool
-        Whether flow was sent over each border, beside labels.
-    """
-
-    mark: object
-    flow: tuple[bool, bool]
+    mark: object  #: mark of a Device: the end of the step
+    flow: tuple[bool, bool]  #: whether flow was sent over each border, beside labels
 
 
 class TakeArguments(NamedTuple):
@@ -151,22 +129,13 @@ class SendArguments(NamedTuple):
 
 
 class Place(NamedTuple):
-    """The layers of a part in its own arrays.
+    """The layers of a part in its own arrays."""
 
-    Attributes
-    ----------
-    first, end : int
-        Its own layers; there is at least one more before or after them where it has a neighbour.
-    has : tuple of bool
-        Whether there is a part before it, and one after it.
-    parity : int
-        Of the number of the first layer in the whole grid.
-    """
-
+    #: its own layers; there is at least one more before or after them where it has a neighbour
     first: int
     end: int
-    has: tuple[bool, bool]
-    parity: int
+    has: tuple[bool, bool]  #: whether there is a part before it, and one after it
+    parity: int  #: of the number of the first layer in the whole grid
 
 
 class Part:

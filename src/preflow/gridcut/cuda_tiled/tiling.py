@@ -59,23 +59,13 @@ MORE_KINDS = 3
 
 @dataclass(frozen=True)
 class Tiling:
-    """The tiles of a grid.
+    """The tiles of a grid."""
 
-    Attributes
-    ----------
-    grid_shape : tuple of int
-        Shape of the grid, in two or three dimensions.
-    tile : tuple of int
-        Planes of a tile, and rows of a plane.
-    offsets : tuple of tuples of int
-        Offsets (z, y, x) of the even directions; each odd direction is opposite to the one before it.
-    residual, excess : dtype
-        Of residual capacities, and of excess, which is negative where a pixel has a deficit.
-    """
-
-    grid_shape: tuple[int, ...]
-    tile: tuple[int, int]
+    grid_shape: tuple[int, ...]  #: shape of the grid, in two or three dimensions
+    tile: tuple[int, int]  #: planes of a tile, and rows of a plane
+    #: offsets (z, y, x) of the even directions; each odd direction is opposite to the one before it
     offsets: tuple[tuple[int, ...], ...]
+    #: of residual capacities, and of excess, which is negative where a pixel has a deficit
     residual: DType
     excess: DType
 

@@ -145,25 +145,14 @@ class MergingOptions:
 
 
 class Merging(NamedTuple):
-    """The state of one partition; all threads share it.
-
-    Attributes
-    ----------
-    state : GridState
-    blocks : Blocks
-    faces : Faces
-    regions : Regions
-    barrier : ndarray of int64
-    delays : ndarray of uint64, or None
-        Delays for stress tests, see parallel/delays.py.
-    """
+    """The state of one partition; all threads share it."""
 
     state: GridState
     blocks: Blocks
     faces: Faces
     regions: Regions
     barrier: NDArray[np.int64]
-    delays: NDArray[np.uint64] | None = None
+    delays: NDArray[np.uint64] | None = None  #: delays for stress tests, see parallel/delays.py
 
 
 @kernel

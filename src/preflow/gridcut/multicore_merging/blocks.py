@@ -21,50 +21,30 @@ from ..pixel_major import GridState
 
 
 class Blocks(NamedTuple):
-    """A partition of a grid into blocks.
+    """A partition of a grid into blocks."""
 
-    Attributes
-    ----------
-    shape, counts, strides : ndarray of int64, shape (ndim,)
-        Along each axis: the length of the grid, the number of blocks, and the difference of the numbers of
-        two neighbouring pixels.
-    cuts : ndarray of int64, shape (ndim, at least the largest count + 1)
-        Along each axis: the first index of each block, then the length.
-    pad : uint64
-        Number of the first pixel.
-    """
-
+    #: shape (ndim,): along each axis: the length of the grid, the number of blocks, and the difference of the
+    #: numbers of two neighbouring pixels
     shape: NDArray[np.int64]
     counts: NDArray[np.int64]
     strides: NDArray[np.int64]
+    #: shape (ndim, at least the largest count + 1): along each axis: the first index of each block, then the
+    #: length
     cuts: NDArray[np.int64]
-    pad: np.uint64
+    pad: np.uint64  #: number of the first pixel
 
 
 class Faces(NamedTuple):
-    """The arcs between blocks, face by face: those of forward directions, each with its opposite.
+    """The arcs between blocks, face by face: those of forward directions, each with its opposite."""
 
-    Attributes
-    ----------
-    ends : ndarray of uint32, shape (faces, 2)
-        Block of the tails, and of the heads.
-    direction : ndarray of uint64, shape (faces,)
-    box : ndarray of int64, shape (faces, 2, ndim)
-        The tails: lowest index along each axis, and one past the highest.
-    first : ndarray of uint64, shape (faces + 1,)
-        The arcs of face k are ``first[k]`` to ``first[k + 1] - 1`` in `tail` and `kept`.
-    tail : ndarray of uint32 or uint64, shape (arcs,)
-        Tail of each arc.
-    kept : ndarray, shape (arcs, 2)
-        Residual capacities of closed arcs and of their opposites.
-    """
-
-    ends: NDArray[np.uint32]
-    direction: NDArray[np.uint64]
+    ends: NDArray[np.uint32]  #: shape (faces, 2): block of the tails, and of the heads
+    direction: NDArray[np.uint64]  #: shape (faces,)
+    #: shape (faces, 2, ndim): the tails: lowest index along each axis, and one past the highest
     box: NDArray[np.int64]
+    #: shape (faces + 1,): the arcs of face k are ``first[k]`` to ``first[k + 1] - 1`` in `tail` and `kept`
     first: NDArray[np.uint64]
-    tail: Indices
-    kept: Integers
+    tail: Indices  #: shape (arcs,): tail of each arc
+    kept: Integers  #: shape (arcs, 2): residual capacities of closed arcs and of their opposites
 
 
 def plan_blocks(shape: tuple[int, ...], pad: int, wanted: int) -> Blocks:

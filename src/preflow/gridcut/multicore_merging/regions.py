@@ -35,37 +35,21 @@ NOT_SEARCHED, IDLE, BUSY = np.uint64(0), np.uint64(1), np.uint64(2)
 
 
 class Regions(NamedTuple):
-    """The regions of a grid; a region has the number of one of its blocks.
+    """The regions of a grid; a region has the number of one of its blocks."""
 
-    Attributes
-    ----------
-    ends : ndarray of uint32, shape (faces, 2)
-        As in :class:`preflow.gridcut.blocks.Faces`.
-    weight : ndarray of uint64, shape (faces,)
-        Number of arcs of a face that were not saturated when it was closed.
-    region_of : ndarray of uint32, shape (blocks,)
-        Region of each block.
-    state : ndarray of uint64, shape (blocks,)
-        NOT_SEARCHED, IDLE or BUSY, of each region.
-    size : ndarray of uint64, shape (blocks,)
-        Number of blocks of each region.
-    depth : ndarray of uint64, shape (blocks, 2)
-        Depths of the source's and the sink's forest of each region.
-    closed : ndarray of uint32, shape (faces,)
-        Numbers of the closed faces, then of the open ones.
-    shared : ndarray of uint64
-        LOCK: 1 while a thread has it. BLOCKS_TAKEN: number of blocks that threads have taken. CLOSED: number
-        of closed faces. AT_WORK: number of threads that work on a region. CHANGES: how often a region became
-        idle. GROWN: 1 if the blocks have forests from an earlier partition.
-    """
-
-    ends: NDArray[np.uint32]
+    ends: NDArray[np.uint32]  #: shape (faces, 2): as in :class:`preflow.gridcut.blocks.Faces`
+    #: shape (faces,): number of arcs of a face that were not saturated when it was closed
     weight: NDArray[np.uint64]
-    region_of: NDArray[np.uint32]
-    state: NDArray[np.uint64]
-    size: NDArray[np.uint64]
+    region_of: NDArray[np.uint32]  #: shape (blocks,): region of each block
+    state: NDArray[np.uint64]  #: shape (blocks,): NOT_SEARCHED, IDLE or BUSY, of each region
+    size: NDArray[np.uint64]  #: shape (blocks,): number of blocks of each region
+    #: shape (blocks, 2): depths of the source's and the sink's forest of each region
     depth: NDArray[np.uint64]
+    #: shape (faces,): numbers of the closed faces, then of the open ones
     closed: NDArray[np.uint32]
+    #: LOCK: 1 while a thread has it. BLOCKS_TAKEN: number of blocks that threads have taken. CLOSED: number
+    #: of closed faces. AT_WORK: number of threads that work on a region. CHANGES: how often a region became
+    #: idle. GROWN: 1 if the blocks have forests from an earlier partition.
     shared: NDArray[np.uint64]
 
 

@@ -208,13 +208,9 @@ def _terminals(batch: FlowNetworkBatch, given: Vertices, role: str) -> NDArray[n
 
 @dataclass(kw_only=True)
 class BatchCall(Call[FlowNetworkBatch]):
-    """One call of max_flow_batch.
+    """One call of max_flow_batch."""
 
-    Attributes
-    ----------
-    source, sink : ndarray of int64, shape (items,)
-    """
-
+    #: source, sink: shape (items,)
     source: NDArray[np.int64]
     sink: NDArray[np.int64]
     device: Device | None
@@ -444,15 +440,10 @@ class BatchCall(Call[FlowNetworkBatch]):
 
 
 class _Answers(NamedTuple):
-    """The answers so far.
-
-    Attributes
-    ----------
-    found : Found
-    lower, upper, gap : ndarray of the dtype of the capacities, shape (items,)
-    """
+    """The answers so far."""
 
     found: Found
+    #: the dtype of the capacities, shape (items,)
     lower: Array
     upper: Array
     gap: Array

@@ -27,49 +27,33 @@ NUM_SCALES = 5
 
 
 class Items(NamedTuple):
-    """The networks of a batch; all arrays are read-only.
+    """The networks of a batch; all arrays are read-only."""
 
-    Attributes
-    ----------
-    first_arc, first_vertex : ndarray of int64, shape (items + 1,)
-    tail, head : ndarray of uint32
-    capacity, reverse : ndarray of int64 or float64
-        `reverse` is empty where no arc has a reverse capacity.
-    source, sink : ndarray of int64, shape (items,)
-    """
-
+    #: shape (items + 1,)
     first_arc: NDArray[np.int64]
     first_vertex: NDArray[np.int64]
+    #: uint32
     tail: Indices
     head: Indices
+    #: int64 or float64: `reverse` is empty where no arc has a reverse capacity
     capacity: Numbers
     reverse: Numbers
+    #: shape (items,)
     source: NDArray[np.int64]
     sink: NDArray[np.int64]
 
 
 class Found(NamedTuple):
-    """The solution of a batch.
+    """The solution of a batch."""
 
-    Attributes
-    ----------
-    flow : ndarray, shape (num_arcs,)
-        Of the dtype of the capacities.
-    sink_side, source_side : ndarray of bool, shape (num_vertices,)
-        The smallest sink side and the smallest source side of a minimum cut.
-    value : ndarray of int64, shape (items,)
-        In units of the scaled capacities.
-    upper : ndarray of float64, shape (items,)
-        For floats: the larger of the capacities of the two cuts, as given.
-    ending : ndarray of int64, shape (items,)
-    """
-
-    flow: Numbers
+    flow: Numbers  #: shape (num_arcs,): of the dtype of the capacities
+    #: shape (num_vertices,): the smallest sink side and the smallest source side of a minimum cut
     sink_side: NDArray[np.bool_]
     source_side: NDArray[np.bool_]
-    value: NDArray[np.int64]
+    value: NDArray[np.int64]  #: shape (items,): in units of the scaled capacities
+    #: shape (items,): for floats: the larger of the capacities of the two cuts, as given
     upper: NDArray[np.float64]
-    ending: NDArray[np.int64]
+    ending: NDArray[np.int64]  #: shape (items,)
 
 
 def items_of(batch: FlowNetworkBatch, source: NDArray[np.int64], sink: NDArray[np.int64]) -> Items:

@@ -91,14 +91,9 @@ class Arguments(NamedTuple):
 
 
 class Kind(NamedTuple):
-    """How a launch solves networks.
+    """How a launch solves networks."""
 
-    Attributes
-    ----------
-    shared, narrow : bool
-        The macros of the ``.cu`` file.
-    """
-
+    #: the macros of the ``.cu`` file
     shared: bool
     narrow: bool
 

@@ -102,81 +102,46 @@ class AugmentingPathsOptions:
 
 
 class Work(NamedTuple):
-    """Memory of one thread, for the largest item.
+    """Memory of one thread, for the largest item."""
 
-    Attributes
-    ----------
-    first : ndarray of uint32, shape (n + 1,)
-        The slots of vertex ``v`` are ``first[v] .. first[v + 1] - 1``.
-    head, partner : ndarray of uint32, shape (2 m,)
-    residual : ndarray of int64, shape (2 m,)
-    forward, backward : ndarray of int64, shape (m,)
-        The scaled capacities of an input arc; both are 0 where it has no slots.
-    place : ndarray of uint32, shape (m,)
-        The slot of an input arc at its tail.
-    label, current, queue, path : ndarray of uint32, shape (n,)
-    num_labelled : ndarray of uint32, shape (n,)
-        How many vertices have each label below n.
-    """
-
+    #: uint32, shape (n + 1,): the slots of vertex ``v`` are ``first[v] .. first[v + 1] - 1``
     first: Indices
+    #: uint32, shape (2 m,)
     head: Indices
     partner: Indices
-    residual: NDArray[np.int64]
+    residual: NDArray[np.int64]  #: shape (2 m,)
+    #: shape (m,): the scaled capacities of an input arc; both are 0 where it has no slots
     forward: NDArray[np.int64]
     backward: NDArray[np.int64]
-    place: Indices
+    place: Indices  #: uint32, shape (m,): the slot of an input arc at its tail
+    #: uint32, shape (n,)
     label: Indices
     current: Indices
     queue: Indices
     path: Indices
-    num_labelled: Indices
+    num_labelled: Indices  #: uint32, shape (n,): how many vertices have each label below n
 
 
 class Batch(NamedTuple):
-    """The data that all threads share.
-
-    Attributes
-    ----------
-    items : Items
-    chosen : ndarray of int64
-        The items to work on.
-    task : int64
-        SURVEY, CLIP or SOLVE.
-    is_float : bool
-        Whether capacities are floats, to be scaled.
-    scale : ndarray of float64, shape (items, NUM_SCALES)
-    survey : ndarray of float64, shape (items, NUM_SURVEYED)
-        Written by SURVEY. CLIP writes the column FINITE.
-    found : Found
-    own : Work
-        Each thread makes a copy.
-    memory : ndarray of uint8
-        Memory for these copies.
-    turns : ndarray of uint64, shape (1,)
-        The number of runs taken.
-    num_runs : uint64
-    stop, progress, counts : ndarray
-        As in :class:`preflow.solving.monitor.Monitor`; `counts` has one row per thread.
-    limit : uint64
-        RELABELS_A_VERTEX.
-    """
+    """The data that all threads share."""
 
     items: Items
-    chosen: NDArray[np.int64]
-    task: np.int64
-    is_float: bool
-    scale: NDArray[np.float64]
+    chosen: NDArray[np.int64]  #: the items to work on
+    task: np.int64  #: SURVEY, CLIP or SOLVE
+    is_float: bool  #: whether capacities are floats, to be scaled
+    scale: NDArray[np.float64]  #: shape (items, NUM_SCALES)
+    #: shape (items, NUM_SURVEYED): written by SURVEY. CLIP writes the column FINITE.
     survey: NDArray[np.float64]
     found: Found
-    own: Work
-    memory: NDArray[np.uint8]
-    turns: NDArray[np.uint64]
+    own: Work  #: each thread makes a copy
+    memory: NDArray[np.uint8]  #: memory for these copies
+    turns: NDArray[np.uint64]  #: shape (1,): the number of runs taken
     num_runs: np.uint64
+    #: as in :class:`preflow.solving.monitor.Monitor`; `counts` has one row per thread
     stop: NDArray[np.int64]
     progress: NDArray[np.float64]
     counts: NDArray[np.uint64]
-    limit: np.uint64
+    limit: np.uint64  #: RELABELS_A_VERTEX
 
 
 def make_work(num_vertices: int, num_arcs: int) -> Work:

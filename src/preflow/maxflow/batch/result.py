@@ -27,14 +27,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class KnownSides(KnownFlow):
-    """A flow and the smallest source side of a minimum cut.
+    """A flow and the smallest source side of a minimum cut."""
 
-    Attributes
-    ----------
-    reached : ndarray of bool, shape (num_vertices,)
-    """
-
-    reached: NDArray[np.bool_]
+    reached: NDArray[np.bool_]  #: shape (num_vertices,)
 
     def source_side(self) -> NDArray[np.bool_]:
         """Return which vertices the source reaches over residual arcs."""

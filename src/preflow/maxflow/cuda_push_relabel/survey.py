@@ -34,26 +34,16 @@ class AliveArguments(NamedTuple):
 
 
 class Survey(NamedTuple):
-    """The results of :func:`survey`.
+    """The results of :func:`survey`."""
 
-    Attributes
-    ----------
-    near_sink : array of uint32
-        The vertices with residual capacity to the sink, in any order, followed by unused entries.
-    ranges : array of uint64, shape (n,)
-        The range of arcs of every vertex, packed: see residual.cuh.
-    num_near_sink : int
-    excess : int
-        Sum over all vertices.
-    greatest_degree, greatest_capacity : int
-        Greatest number of residual arcs of a vertex, and greatest capacity of a residual arc between
-        vertices; 0 if there is none.
-    """
-
+    #: uint32: the vertices with residual capacity to the sink, in any order, followed by unused entries
     near_sink: AnyArray
+    #: uint64, shape (n,): the range of arcs of every vertex, packed: see residual.cuh
     ranges: AnyArray
     num_near_sink: int
-    excess: int
+    excess: int  #: sum over all vertices
+    #: greatest number of residual arcs of a vertex, and greatest capacity of a residual arc between vertices;
+    #: 0 if there is none
     greatest_degree: int
     greatest_capacity: int
 

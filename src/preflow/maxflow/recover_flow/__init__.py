@@ -43,38 +43,20 @@ WHITE, GREY, BLACK = 0, 1, 2
 
 
 class Search(NamedTuple):
-    """State of the depth-first search; all arrays have shape (n,).
+    """State of the depth-first search; all arrays have shape (n,)."""
 
-    Attributes
-    ----------
-    colour : ndarray of uint8
-        WHITE, GREY or BLACK; at the start WHITE.
-    current : ndarray
-        Current arc of each vertex; at the start its first arc.
-    stack : ndarray
-        The vertices on the path from the root.
-    position : ndarray
-        Where on the path each GREY vertex is.
-    """
-
-    colour: NDArray[np.uint8]
-    current: Indices
-    stack: Indices
-    position: Indices
+    colour: NDArray[np.uint8]  #: WHITE, GREY or BLACK; at the start WHITE
+    current: Indices  #: current arc of each vertex; at the start its first arc
+    stack: Indices  #: the vertices on the path from the root
+    position: Indices  #: where on the path each GREY vertex is
 
 
 class Unused(NamedTuple):
-    """The capacity that a flow leaves unused and that :func:`flow_of_arcs` has not yet given to an input arc.
+    """The capacity that a flow leaves unused and :func:`flow_of_arcs` has not yet given to an input arc."""
 
-    Attributes
-    ----------
-    arc : ndarray of int32 or int64, shape (m,)
-        Unused capacity of each residual arc.
-    source, sink : ndarray of int64, shape (n,)
-        Unused capacity from the source to each vertex, and from each vertex to the sink.
-    """
-
+    #: int32 or int64, shape (m,): unused capacity of each residual arc
     arc: NDArray[np.int32] | NDArray[np.int64]
+    #: shape (n,): unused capacity from the source to each vertex, and from each vertex to the sink
     source: NDArray[np.int64]
     sink: NDArray[np.int64]
 

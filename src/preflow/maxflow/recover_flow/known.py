@@ -15,21 +15,12 @@ from ...stats import Phase, untimed
 
 @dataclass(frozen=True)
 class KnownFlow:
-    """A flow in the place of a second stage.
-
-    Attributes
-    ----------
-    network : FlowNetwork
-    sources : ndarray of int64
-    known : array, shape (num_arcs,)
-        The flow of every input arc.
-    slack : float
-        Residual capacity up to this is the rounding error of floats.
-    """
+    """A flow in the place of a second stage."""
 
     network: FlowNetwork
     sources: NDArray[np.int64]
-    known: AnyArray
+    known: AnyArray  #: shape (num_arcs,): the flow of every input arc
+    #: residual capacity up to this is the rounding error of floats
     slack: float = field(default=0, kw_only=True)
 
     def flow(self, phase: Phase = untimed) -> AnyArray:

@@ -20,27 +20,18 @@ NO_EDGE = np.int64(2**63 - 1)
 
 
 class Forest(NamedTuple):
-    """Trees on the vertices ``0 .. n - 1``; ``n`` stands for no vertex. All arrays have shape (n + 1,).
+    """Trees on the vertices ``0 .. n - 1``; ``n`` stands for no vertex. All arrays have shape (n + 1,)."""
 
-    Attributes
-    ----------
-    left, right, above : ndarray of uint32 or uint64
-        Children in the splay tree of the path, and the parent in it. For the top of a splay tree `above` is
-        the vertex from which its path hangs.
-    value : ndarray of int64
-        Value of the edge from a vertex to its parent, without the additions pending above.
-    least : ndarray of int64
-        Least value in the splay subtree, without the additions pending above.
-    pending : ndarray of int64
-        Addition that the splay children have not received yet.
-    """
-
+    #: children in the splay tree of the path, and the parent in it. For the top of a splay tree `above` is
+    #: the vertex from which its path hangs.
     left: Indices
     right: Indices
     above: Indices
+    #: value of the edge from a vertex to its parent, without the additions pending above
     value: NDArray[np.int64]
+    #: least value in the splay subtree, without the additions pending above
     least: NDArray[np.int64]
-    pending: NDArray[np.int64]
+    pending: NDArray[np.int64]  #: addition that the splay children have not received yet
 
 
 def make_forest(num_vertices: int, dtype: DTypeLike) -> Forest:

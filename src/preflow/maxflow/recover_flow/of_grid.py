@@ -209,17 +209,10 @@ def residual_of_grid(
 
 
 class _PixelFlow(NamedTuple):
-    """A flow whose excess goes back to the source directly.
-
-    Attributes
-    ----------
-    arcs : Arcs
-    sums : PixelCapacities
-        As :func:`subtract_residual` leaves it, without `sink`.
-    """
+    """A flow whose excess goes back to the source directly."""
 
     arcs: Arcs
-    sums: PixelCapacities
+    sums: PixelCapacities  #: as :func:`subtract_residual` leaves it, without `sink`
 
 
 class GridSecondStage:

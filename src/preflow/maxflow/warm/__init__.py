@@ -156,19 +156,12 @@ REPAIR = Method(
 
 
 class Edits(NamedTuple):
-    """Changes of capacities.
+    """Changes of capacities."""
 
-    Attributes
-    ----------
-    arc, value : ndarray of int64, shape (k,)
-        The numbers of the input arcs, and their new capacities.
-    infinite : ndarray of int64, shape (1,)
-        The number that means infinity, 0 for none.
-    """
-
+    #: shape (k,): the numbers of the input arcs, and their new capacities
     arc: NDArray[np.int64]
     value: NDArray[np.int64]
-    infinite: NDArray[np.int64]
+    infinite: NDArray[np.int64]  #: shape (1,): the number that means infinity, 0 for none
 
 
 @kernel
@@ -354,27 +347,14 @@ def flow_at_places(place: Indices, arcs: InputArcs, net: ResidualArrays, flow: N
 
 @dataclass
 class _Trial:
-    """When to try something that may fail, by the numbers of changes at which it failed.
+    """When to try something that may fail, by the numbers of changes at which it failed."""
 
-    Attributes
-    ----------
-    factor : int
-        It is tried at once after fewer changes than at the last failure by this factor.
-    edits : int or infinity
-        The least number of changes at which it failed, infinity after a success with as many.
-    pause : int
-        After how many solves without it it is tried again.
-    waited : int
-        The number of solves without it.
-    worked : bool
-        Whether it did not fail the last time, if there was one.
-    """
-
-    factor: int
+    factor: int  #: it is tried at once after fewer changes than at the last failure by this factor
+    #: the least number of changes at which it failed, infinity after a success with as many
     edits: float = np.inf
-    pause: int = 0
-    waited: int = 0
-    worked: bool = False
+    pause: int = 0  #: after how many solves without it it is tried again
+    waited: int = 0  #: the number of solves without it
+    worked: bool = False  #: whether it did not fail the last time, if there was one
 
     def is_due(self, edits: int) -> bool:
         """Whether to try it after this many changes."""
@@ -398,21 +378,14 @@ class _Trial:
 
 @dataclass
 class _Record:
-    """Counts and failures of the solves of a network.
+    """Counts and failures of the solves of a network."""
 
-    Attributes
-    ----------
-    work_of_empty : int
-        Operations of the last solve by a method from an empty flow, 0 if there was none.
-    search, repair : _Trial
-        Of searches near the changes, and of repairs from both sides of the last cut.
-    choices : dict of int to Choice
-        The method from an empty flow for each number of threads asked for, as of the first solve.
-    """
-
+    #: operations of the last solve by a method from an empty flow, 0 if there was none
     work_of_empty: int = 0
+    #: of searches near the changes, and of repairs from both sides of the last cut
     search: _Trial = field(default_factory=lambda: _Trial(FEWER))
     repair: _Trial = field(default_factory=lambda: _Trial(1))
+    #: the method from an empty flow for each number of threads asked for, as of the first solve
     choices: dict[int, Choice] = field(default_factory=dict)
 
 

@@ -81,59 +81,35 @@ NUM_TOUCHED, FIRST_ACTIVE, NUM_ACTIVE, LOWEST_ORPHAN, NUM_ORPHANS = 0, 1, 2, 3, 
 
 
 class FlowState(NamedTuple):
-    """A flow in a residual network, whose vertices may have excess or, if it is negative, a deficit.
+    """A flow in a residual network, whose vertices may have excess or, if it is negative, a deficit."""
 
-    Attributes
-    ----------
-    net : ResidualArrays
-        ``net.excess`` is the supply: what the flow leaves of the capacity from the source, and excess.
-    initial : ndarray, shape (m,)
-        Residual capacities without flow, of the dtype of ``net.residual``.
-    source_capacity, sink_capacity : ndarray of int64, shape (n,)
-        Capacity from the source to each vertex, and from each to the sink.
-    """
-
+    #: ``net.excess`` is the supply: what the flow leaves of the capacity from the source, and excess
     net: ResidualArrays
+    #: shape (m,): residual capacities without flow, of the dtype of ``net.residual``
     initial: Integers
+    #: shape (n,): capacity from the source to each vertex, and from each to the sink
     source_capacity: NDArray[np.int64]
     sink_capacity: NDArray[np.int64]
 
 
 class Forest(NamedTuple):
-    """The two search forests. Arrays have shape (n,) unless stated, and the dtype of indices.
+    """The two search forests. Arrays have shape (n,) unless stated, and the dtype of indices."""
 
-    Attributes
-    ----------
-    side : ndarray of uint8
-        FREE, SOURCE or SINK.
-    parent : ndarray
-        The residual arc from a vertex to its parent; m for a root, m + 1 for an orphan.
-    label : ndarray
-    active : ndarray
-        A ring buffer of active vertices.
-    is_active, is_touched : ndarray of bool
-    touched : ndarray
-    first_orphan : ndarray, shape (n + 2,)
-        The first orphan of each label, n for none.
-    next_orphan : ndarray
-    path, position : ndarray
-        Arcs of a path of flow, and one more than the position of a vertex on it, 0 elsewhere.
-    counters : ndarray of uint64, shape (5,)
-        The number of touched vertices; the position of the first active vertex, and the number of active
-        ones; the smallest label of an orphan, and the number of orphans.
-    """
-
-    side: NDArray[np.uint8]
+    side: NDArray[np.uint8]  #: FREE, SOURCE or SINK
+    #: the residual arc from a vertex to its parent; m for a root, m + 1 for an orphan
     parent: Indices
     label: Indices
-    active: Indices
+    active: Indices  #: a ring buffer of active vertices
     is_active: NDArray[np.bool_]
     is_touched: NDArray[np.bool_]
     touched: Indices
-    first_orphan: Indices
+    first_orphan: Indices  #: shape (n + 2,): the first orphan of each label, n for none
     next_orphan: Indices
+    #: arcs of a path of flow, and one more than the position of a vertex on it, 0 elsewhere
     path: Indices
     position: Indices
+    #: shape (5,): the number of touched vertices; the position of the first active vertex, and the number of
+    #: active ones; the smallest label of an orphan, and the number of orphans
     counters: NDArray[np.uint64]
 
 

@@ -82,21 +82,11 @@ class Arguments(NamedTuple):
 
 
 class Tuning(NamedTuple):
-    """The time between barriers.
+    """The time between barriers."""
 
-    Attributes
-    ----------
-    pushing : int
-        Nanoseconds of pushes and relabels between two barriers.
-    searching : int
-        The most nanoseconds of relaxations between two barriers of a search.
-    percent : int
-        The time of pushes and relabels after a price update, of that of the update.
-    """
-
-    pushing: int
-    searching: int
-    percent: int
+    pushing: int  #: nanoseconds of pushes and relabels between two barriers
+    searching: int  #: the most nanoseconds of relaxations between two barriers of a search
+    percent: int  #: the time of pushes and relabels after a price update, of that of the update
 
 
 def check_options(alpha: float, pushing: int, searching: int, percent: int) -> None:

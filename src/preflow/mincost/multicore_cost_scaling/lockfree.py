@@ -95,47 +95,25 @@ WINDOW = np.int64(4)
 
 
 class State(NamedTuple):
-    """The state that the threads share besides the residual network.
+    """The state that the threads share besides the residual network."""
 
-    Attributes
-    ----------
-    potential, excess : ndarray of int64, shape (n,)
-    rank : ndarray of int64, shape (n,)
-    next_arc : ndarray of uint64, shape (n,)
-        The place of the arc at which the next scan of a vertex begins.
-    listed : ndarray of uint32, shape (n,)
-        Whether a price update has the vertex in a list.
-    lists : Inboxes
-        The vertices of each thread.
-    signals : ndarray of uint64
-        OVER and RELABELED.
-    found : ndarray of int64, shape (threads * PADDING,)
-        REACHED and FOLLOWING of each thread.
-    barrier : ndarray of int64
-    totals : ndarray of uint64
-    num_threads : ndarray of uint64, shape (1,)
-    block_bits : uint64
-        A block of ``2**block_bits`` consecutive vertices has one owner, to which threads send its vertices.
-    period : uint64
-        A price update is due after this many relabels of all threads together.
-    delays : ndarray of uint64, or None
-        For stress tests, see parallel/delays.py.
-    """
-
+    #: shape (n,)
     potential: NDArray[np.int64]
     excess: NDArray[np.int64]
-    rank: NDArray[np.int64]
+    rank: NDArray[np.int64]  #: shape (n,)
+    #: shape (n,): the place of the arc at which the next scan of a vertex begins
     next_arc: NDArray[np.uint64]
-    listed: NDArray[np.uint32]
-    lists: inboxes.Inboxes
-    signals: NDArray[np.uint64]
-    found: NDArray[np.int64]
+    listed: NDArray[np.uint32]  #: shape (n,): whether a price update has the vertex in a list
+    lists: inboxes.Inboxes  #: the vertices of each thread
+    signals: NDArray[np.uint64]  #: OVER and RELABELED
+    found: NDArray[np.int64]  #: shape (threads * PADDING,): REACHED and FOLLOWING of each thread
     barrier: NDArray[np.int64]
     totals: NDArray[np.uint64]
-    num_threads: NDArray[np.uint64]
+    num_threads: NDArray[np.uint64]  #: shape (1,)
+    #: a block of ``2**block_bits`` consecutive vertices has one owner, to which threads send its vertices
     block_bits: np.uint64
-    period: np.uint64
-    delays: NDArray[np.uint64] | None = None
+    period: np.uint64  #: a price update is due after this many relabels of all threads together
+    delays: NDArray[np.uint64] | None = None  #: for stress tests, see parallel/delays.py
 
 
 @kernel

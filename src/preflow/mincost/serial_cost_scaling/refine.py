@@ -47,26 +47,16 @@ ENDLESS = np.int64(2**63 - 1)
 
 
 class Work(NamedTuple):
-    """The state of a solve besides the residual network.
+    """The state of a solve besides the residual network."""
 
-    Attributes
-    ----------
-    potential, excess : ndarray of int64, shape (n,)
-    next_arc : ndarray of uint64, shape (n,)
-        The place of the arc at which the next search of a vertex begins.
-    queue : ndarray of uint32, shape (n,)
-        A ring.
-    queued : ndarray of uint8, shape (n,)
-    path, stop_at : ndarray of uint64, shape (5,)
-        The arcs of the path, and its vertices.
-    ranks : Ranks
-    """
-
+    #: shape (n,)
     potential: NDArray[np.int64]
     excess: NDArray[np.int64]
+    #: shape (n,): the place of the arc at which the next search of a vertex begins
     next_arc: NDArray[np.uint64]
-    queue: NDArray[np.uint32]
-    queued: NDArray[np.uint8]
+    queue: NDArray[np.uint32]  #: shape (n,): a ring
+    queued: NDArray[np.uint8]  #: shape (n,)
+    #: path, on_path: shape (5,): the arcs of the path, and its vertices
     path: NDArray[np.uint64]
     on_path: NDArray[np.uint64]
     ranks: Ranks

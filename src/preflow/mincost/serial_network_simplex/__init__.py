@@ -104,21 +104,15 @@ class SimplexOptions:
 
 
 class Arcs(NamedTuple):
-    """The arcs in the order of pricing, perhaps with room for more; artificial arcs have no entries.
+    """The arcs in the order of pricing, perhaps with room for more; artificial arcs have no entries."""
 
-    Attributes
-    ----------
-    tail, head : ndarray of uint32, shape (room,)
-    cost, capacity : ndarray of int64, shape (room,)
-        These four are read-only.
-    full : ndarray of int8, shape (room,)
-        -1 for a full arc outside the tree, 0 for an empty one and for an arc of the tree.
-    """
-
+    #: uint32, shape (room,)
     tail: Indices
     head: Indices
+    #: shape (room,): these four are read-only
     cost: NDArray[np.int64]
     capacity: Integers
+    #: shape (room,): -1 for a full arc outside the tree, 0 for an empty one and for an arc of the tree
     full: NDArray[np.int8]
 
 
@@ -237,22 +231,14 @@ def run_pivots(
 
 
 class Start(NamedTuple):
-    """The tree to start from, and room to build it.
+    """The tree to start from, and room to build it."""
 
-    Attributes
-    ----------
-    parent : ndarray of uint32, shape (n,)
-        The parent of each vertex, n for the artificial root.
-    by : ndarray of uint32, shape (n,)
-        The arc that joins a vertex to its parent, ARTIFICIAL below the artificial root.
-    balance : ndarray of int64, shape (n + 1,)
-        On entry the supplies. Then what a vertex below the artificial root sends there.
-    child, sibling : ndarray of uint32, shape (n + 1,)
-    """
-
-    parent: NDArray[np.uint32]
+    parent: NDArray[np.uint32]  #: shape (n,): the parent of each vertex, n for the artificial root
+    #: shape (n,): the arc that joins a vertex to its parent, ARTIFICIAL below the artificial root
     by: NDArray[np.uint32]
+    #: shape (n + 1,): on entry the supplies. Then what a vertex below the artificial root sends there.
     balance: NDArray[np.int64]
+    #: shape (n + 1,)
     child: NDArray[np.uint32]
     sibling: NDArray[np.uint32]
 

@@ -33,27 +33,19 @@ MOST_SHIFT = 2**60
 
 
 class Tree(NamedTuple):
-    """A spanning tree of the vertices and an artificial root, which is vertex n.
+    """A spanning tree of the vertices and an artificial root, which is vertex n."""
 
-    Attributes
-    ----------
-    node : ndarray of uint32, shape (n + 1, COLUMNS)
-        For each vertex: its parent; its link; the size of its subtree; the last vertex of its subtree in
-        preorder. The *link* is twice the tree arc between the vertex and its parent, plus 1 if this arc leads
-        to the parent.
-    room : ndarray of int64, shape (n + 1, COLUMNS / 2)
-        The same memory. Its last two columns are the *rooms* of each vertex: how much more flow the tree arc
-        can carry to the parent, and from it.
-    following, previous : ndarray of uint32, shape (n + 1,)
-        The preorder, as a ring.
-    potential : ndarray of int64, shape (n + 1,)
-        Tree arcs have reduced cost zero. The potential of the root is any number.
-    """
-
+    #: shape (n + 1, COLUMNS): for each vertex: its parent; its link; the size of its subtree; the last vertex
+    #: of its subtree in preorder. The *link* is twice the tree arc between the vertex and its parent, plus 1
+    #: if this arc leads to the parent.
     node: NDArray[np.uint32]
+    #: shape (n + 1, COLUMNS / 2): the same memory. Its last two columns are the *rooms* of each vertex: how
+    #: much more flow the tree arc can carry to the parent, and from it.
     room: NDArray[np.int64]
+    #: shape (n + 1,): the preorder, as a ring
     following: NDArray[np.uint32]
     previous: NDArray[np.uint32]
+    #: shape (n + 1,): tree arcs have reduced cost zero. The potential of the root is any number.
     potential: NDArray[np.int64]
 
 

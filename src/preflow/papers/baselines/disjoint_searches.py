@@ -40,41 +40,22 @@ from ...stats import AUGMENTATIONS, PHASES
 
 
 class Disjoint(NamedTuple):
-    """The state that the threads share, besides the graph and the matching.
+    """The state that the threads share, besides the graph and the matching."""
 
-    Attributes
-    ----------
-    rounds : Rounds
-        A round is a phase; its items are the roots of the next phase.
-    stamp : ndarray, shape (num_columns,)
-        Number of the last search that took a column; the largest number if it is closed.
-    roots : ndarray, shape (2 * num_rows,)
-        The free rows of this phase in one half, those of the next phase in the other.
-    """
-
-    rounds: Rounds
+    rounds: Rounds  #: a round is a phase; its items are the roots of the next phase
+    #: shape (num_columns,): number of the last search that took a column; the largest number if it is closed
     stamp: Indices
+    #: shape (2 * num_rows,): the free rows of this phase in one half, those of the next phase in the other
     roots: Indices
 
 
 class Search(NamedTuple):
-    """One search of a phase.
-
-    Attributes
-    ----------
-    thread : uint64
-    root : uint64
-        The free row that it starts from.
-    number : uint64
-        The stamp of the columns that it takes.
-    before : uint64
-        The number of the last search before this phase.
-    """
+    """One search of a phase."""
 
     thread: np.uint64
-    root: np.uint64
-    number: np.uint64
-    before: np.uint64
+    root: np.uint64  #: the free row that it starts from
+    number: np.uint64  #: the stamp of the columns that it takes
+    before: np.uint64  #: the number of the last search before this phase
 
 
 def make_disjoint(graph: BipartiteGraph, control: Control) -> Disjoint:

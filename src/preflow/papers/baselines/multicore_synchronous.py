@@ -107,74 +107,38 @@ class SynchronousOptions:
 
 
 class State(NamedTuple):
-    """The state that the threads share beside the residual network.
+    """The state that the threads share beside the residual network."""
 
-    Attributes
-    ----------
-    search : Search
-        For global relabels by all threads together.
-    height : ndarray, shape (n,)
-        Distance labels; frozen during a round.
-    next_height : ndarray, shape (n,)
-        Labels at the end of the round, of vertices that were not dead at its start.
-    gained : ndarray of int64, shape (n,)
-        Change of the excess in this round so far; negative if a vertex has pushed more than it received.
-    round_listed : ndarray of uint32, shape (n,)
-        The last round that put the vertex on the list of the next one.
-    worklist : Worklist
-        How the threads fill and take the lists of rounds.
-    active : ndarray, shape (2 n,)
-        The list of this round in one half, that of the next round in the other.
-    shared : ndarray of int64
-        Numbers that one thread writes and all read after a barrier.
-    delays : ndarray of uint64, or None
-        For stress tests, see parallel/delays.py.
-    """
-
-    search: Search
-    height: Indices
+    search: Search  #: for global relabels by all threads together
+    height: Indices  #: shape (n,): distance labels; frozen during a round
+    #: shape (n,): labels at the end of the round, of vertices that were not dead at its start
     next_height: Indices
+    #: shape (n,): change of the excess in this round so far; negative if a vertex has pushed more than it
+    #: received
     gained: NDArray[np.int64]
+    #: uint32, shape (n,): the last round that put the vertex on the list of the next one
     round_listed: Indices
-    worklist: Worklist
+    worklist: Worklist  #: how the threads fill and take the lists of rounds
+    #: shape (2 n,): the list of this round in one half, that of the next round in the other
     active: Indices
-    shared: NDArray[np.int64]
-    delays: NDArray[np.uint64] | None = None
+    shared: NDArray[np.int64]  #: numbers that one thread writes and all read after a barrier
+    delays: NDArray[np.uint64] | None = None  #: for stress tests, see parallel/delays.py
 
 
 class Rules(NamedTuple):
-    """The options that the kernels follow.
+    """The options that the kernels follow."""
 
-    Attributes
-    ----------
-    few_active : uint64
-        As in :class:`SynchronousOptions`.
-    work_limit : uint64
-        A global relabel is due after this much work.
-    pulses : bool
-    """
-
-    few_active: np.uint64
-    work_limit: np.uint64
+    few_active: np.uint64  #: as in :class:`SynchronousOptions`
+    work_limit: np.uint64  #: a global relabel is due after this much work
     pulses: bool
 
 
 class Round(NamedTuple):
-    """A round, and where it lists the vertices of the next one.
+    """A round, and where it lists the vertices of the next one."""
 
-    Attributes
-    ----------
-    number : uint32
-        The number of the round, for ``State.round_listed``.
-    phase : uint64
-        The phase of ``State.worklist``.
-    out : uint64
-        Where the list of the next round begins in ``State.active``.
-    """
-
-    number: np.uint32
-    phase: np.uint64
-    out: np.uint64
+    number: np.uint32  #: the number of the round, for ``State.round_listed``
+    phase: np.uint64  #: the phase of ``State.worklist``
+    out: np.uint64  #: where the list of the next round begins in ``State.active``
 
 
 @kernel

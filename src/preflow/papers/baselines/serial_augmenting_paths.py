@@ -58,19 +58,12 @@ class AugmentingPathsOptions:
 
 
 class Search(NamedTuple):
-    """A breadth-first search from the vertices with excess.
+    """A breadth-first search from the vertices with excess."""
 
-    Attributes
-    ----------
-    found_by : ndarray, shape (n,)
-        The arc over which a vertex was found; the number of arcs at a source, and one more at vertices that
-        are not found.
-    queue : ndarray, shape (n,)
-        The vertices found, by distance; first the sources.
-    """
-
+    #: shape (n,): the arc over which a vertex was found; the number of arcs at a source, and one more at
+    #: vertices that are not found
     found_by: Indices
-    queue: Indices
+    queue: Indices  #: shape (n,): the vertices found, by distance; first the sources
 
 
 @kernel

@@ -73,33 +73,19 @@ class BoykovKolmogorovOptions:
 
 
 class Trees(NamedTuple):
-    """The source's tree and the sink's.
+    """The source's tree and the sink's."""
 
-    Attributes
-    ----------
-    distance : ndarray of int32, shape (size,)
-        Number of pixels on the path to the root as of `time`; negative in the sink's tree; 0 in none.
-    time : ndarray of uint32, shape (size,)
-        Number of augmentations when the distance was computed.
-    parent : ndarray of uint8 or uint16, shape (size,)
-        Direction of the parent; D for a root, D + 1 for an orphan.
-    active : ndarray of bool, shape (size,)
-        Whether the pixel is on the queue.
-    next_orphan : ndarray of uint32 or uint64, shape (size,)
-        The orphan after this one on its list.
-    queue : ndarray of uint32 or uint64, shape (pixels,)
-        Pixels to grow from, as a ring.
-    cursor : ndarray of uint64, shape (CURSORS,)
-        See HEAD, LENGTH and TIME.
-    """
-
+    #: shape (size,): number of pixels on the path to the root as of `time`; negative in the sink's tree; 0 in
+    #: none
     distance: NDArray[np.int32]
+    #: shape (size,): number of augmentations when the distance was computed
     time: NDArray[np.uint32]
+    #: uint8 or uint16, shape (size,): direction of the parent; D for a root, D + 1 for an orphan
     parent: NDArray[np.uint8]
-    active: NDArray[np.bool_]
-    next_orphan: Indices
-    queue: Indices
-    cursor: NDArray[np.uint64]
+    active: NDArray[np.bool_]  #: shape (size,): whether the pixel is on the queue
+    next_orphan: Indices  #: shape (size,): the orphan after this one on its list
+    queue: Indices  #: shape (pixels,): pixels to grow from, as a ring
+    cursor: NDArray[np.uint64]  #: shape (CURSORS,): see HEAD, LENGTH and TIME
 
 
 def make_trees(state: GridState, pixels: int) -> Trees:

@@ -68,25 +68,16 @@ class PothenFanOptions:
 
 
 class Search(NamedTuple):
-    """The state of the searches of a solve.
+    """The state of the searches of a solve."""
 
-    Attributes
-    ----------
-    look : ndarray, shape (num_rows,)
-        The edge at which the lookahead of every row continues.
-    position, path : ndarray, shape (num_rows + 1,)
-        The rows on the stack, and for each the number of edges it has tried, or the edge to a free column.
-    stamp : ndarray, shape (num_columns,)
-        Number of the last search that took a column; the largest number if it is closed.
-    tree : ndarray, shape (num_columns,)
-        Columns that the current search has taken.
-    """
-
-    look: Indices
+    look: Indices  #: shape (num_rows,): the edge at which the lookahead of every row continues
+    #: shape (num_rows + 1,): the rows on the stack, and for each the number of edges it has tried, or the
+    #: edge to a free column
     position: Indices
     path: Indices
+    #: shape (num_columns,): number of the last search that took a column; the largest number if it is closed
     stamp: Indices
-    tree: Indices
+    tree: Indices  #: shape (num_columns,): columns that the current search has taken
 
 
 def make_search(rows: Adjacency, num_columns: int) -> Search:

@@ -33,21 +33,14 @@ TOP, SIZE = np.uint64(0), np.uint64(1)
 
 
 class Buckets(NamedTuple):
-    """The buckets of all threads.
+    """The buckets of all threads."""
 
-    Attributes
-    ----------
-    first : ndarray, shape (threads, levels)
-        The vertex put last on each level of a thread; the number of vertices where the level is empty.
-    below : ndarray, shape (n,)
-        The vertex put before this one on the same level of the same thread.
-    ends : ndarray of uint64, shape (threads, PADDING)
-        A level above which a thread has no vertices, and how many vertices it has.
-    idle : Idle
-    """
-
+    #: shape (threads, levels): the vertex put last on each level of a thread; the number of vertices where
+    #: the level is empty
     first: Indices
+    #: shape (n,): the vertex put before this one on the same level of the same thread
     below: Indices
+    #: shape (threads, PADDING): a level above which a thread has no vertices, and how many vertices it has
     ends: NDArray[np.uint64]
     idle: Idle
 

@@ -43,22 +43,16 @@ NOTHING = -1
 
 
 class JumpQueues(NamedTuple):
-    """The queues of all threads.
+    """The queues of all threads."""
 
-    Attributes
-    ----------
-    items : ndarray of int64, shape (threads * chunk,)
-    inq : ndarray of int64, shape (threads, PADDING)
-        Head, direction and tail of each in-queue. The tail is the place after the last item.
-    outq : ndarray of int64, shape (threads, PADDING)
-        Head, direction and number of items of each out-queue. The head is the next free place.
-    total : ndarray of int64, shape (1,)
-        Number of items in all in-queues after the last :func:`revert`.
-    """
-
-    items: NDArray[np.int64]
+    items: NDArray[np.int64]  #: shape (threads * chunk,)
+    #: shape (threads, PADDING): head, direction and tail of each in-queue. The tail is the place after the
+    #: last item.
     inq: NDArray[np.int64]
+    #: shape (threads, PADDING): head, direction and number of items of each out-queue. The head is the next
+    #: free place.
     outq: NDArray[np.int64]
+    #: shape (1,): number of items in all in-queues after the last :func:`revert`
     total: NDArray[np.int64]
 
 

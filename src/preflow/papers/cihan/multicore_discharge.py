@@ -116,74 +116,44 @@ OVER, TOP, TOTAL_RELABELS, STOPPING = 0, 1, PADDING, 2 * PADDING
 
 
 class State(NamedTuple):
-    """The state that the threads share beside the residual network.
+    """The state that the threads share beside the residual network."""
 
-    Attributes
-    ----------
-    search : Search
-        The state of the parallel search, which computes exact heights.
-    levels : JumpQueues
-        The queues of the thesis's search; they have no places if `search` searches.
-    queues : Queues, or None
-    buckets : Buckets, or None
-        The active vertices that each thread owns; one of the two members is None.
-    height, current : ndarray, shape (n,)
-        Distance labels and current arcs.
-    population : ndarray of int64, shape (n + 2,)
-        Number of vertices of each height up to TOP; empty without gap relabeling.
-    signals : ndarray of uint64, shape (3 * PADDING,)
-        OVER is 1 if a global relabel is due. TOP is the lowest level that has become empty in this phase, n
-        if none has; vertices above it count as dead. TOTAL_RELABELS is the number of relabels in this phase
-        that the threads have reported. STOPPING is the stop flag as thread 0 read it before a barrier, so
-        that all threads agree on whether to stop.
-    active : ndarray of float64, shape (threads * PADDING,)
-        Total excess of the active vertices that each thread found in the last global relabel.
-    activity : Activity
-        Samples that thread 0 takes, if the numbers of active vertices are recorded.
-    num_active : ndarray of int64, shape (1,)
-        The number of active vertices, if it is recorded.
-    delays : ndarray of uint64, or None
-        For stress tests, see parallel/delays.py.
-    """
-
-    search: Search
+    search: Search  #: the state of the parallel search, which computes exact heights
+    #: the queues of the thesis's search; they have no places if `search` searches
     levels: JumpQueues
     queues: Queues | None
+    #: the active vertices that each thread owns; one of the two members is None
     buckets: Buckets | None
+    #: shape (n,): distance labels and current arcs
     height: Indices
     current: Indices
+    #: shape (n + 2,): number of vertices of each height up to TOP; empty without gap relabeling
     population: NDArray[np.int64]
+    #: shape (3 * PADDING,): OVER is 1 if a global relabel is due. TOP is the lowest level that has become
+    #: empty in this phase, n if none has; vertices above it count as dead. TOTAL_RELABELS is the number of
+    #: relabels in this phase that the threads have reported. STOPPING is the stop flag as thread 0 read it
+    #: before a barrier, so that all threads agree on whether to stop.
     signals: NDArray[np.uint64]
+    #: shape (threads * PADDING,): total excess of the active vertices that each thread found in the last
+    #: global relabel
     active: NDArray[np.float64]
+    #: samples that thread 0 takes, if the numbers of active vertices are recorded
     activity: Activity
-    num_active: NDArray[np.int64]
-    delays: NDArray[np.uint64] | None = None
+    num_active: NDArray[np.int64]  #: shape (1,): the number of active vertices, if it is recorded
+    delays: NDArray[np.uint64] | None = None  #: for stress tests, see parallel/delays.py
 
 
 class Rules(NamedTuple):
-    """Options of the kernels, and how they decide that a global relabel is due.
+    """Options of the kernels, and how they decide that a global relabel is due."""
 
-    Attributes
-    ----------
-    alone : bool
-        Whether there is one thread only, which needs no atomic additions.
-    gap : bool
-        Whether to use gap relabeling.
-    relabel_limit : uint64
-        A global relabel is due after this many relabels of all threads together.
-    report_limit : uint64
-        A thread adds its relabels to the total after a discharge by which it has at least this many.
-    by_levels : bool
-        Whether to search as the thesis does.
-    most_donated : uint64
-        How many vertices a thread donates at most at once; buckets have a limit of their own.
-    """
-
-    alone: bool
-    gap: bool
+    alone: bool  #: whether there is one thread only, which needs no atomic additions
+    gap: bool  #: whether to use gap relabeling
+    #: a global relabel is due after this many relabels of all threads together
     relabel_limit: np.uint64
+    #: a thread adds its relabels to the total after a discharge by which it has at least this many
     report_limit: np.uint64
-    by_levels: bool
+    by_levels: bool  #: whether to search as the thesis does
+    #: how many vertices a thread donates at most at once; buckets have a limit of their own
     most_donated: np.uint64
 
 

@@ -113,26 +113,15 @@ class GridHybridOptions:
 
 
 class HostGrid(NamedTuple):
-    """The state of a solve in host memory, as it comes back from the GPU after a kernel.
+    """The state of a solve in host memory, as it comes back from the GPU after a kernel."""
 
-    Attributes
-    ----------
-    residual : ndarray, shape (D, n)
-        Residual capacity of the arc from each pixel in each direction; 0 for arcs that leave the grid, and
-        for their opposites.
-    excess : ndarray of int64, shape (n,)
-        Negative in some runs as printed.
-    deficit : ndarray of int64, shape (n,)
-        Capacity left to the sink.
-    height : ndarray of uint32, shape (n,)
-    step : ndarray of uint64, shape (D,)
-        Difference of the numbers of the neighbour and of the pixel, modulo 2**64.
-    """
-
+    #: shape (D, n): residual capacity of the arc from each pixel in each direction; 0 for arcs that leave the
+    #: grid, and for their opposites
     residual: Integers
-    excess: NDArray[np.int64]
-    deficit: NDArray[np.int64]
-    height: Indices
+    excess: NDArray[np.int64]  #: shape (n,): negative in some runs as printed
+    deficit: NDArray[np.int64]  #: shape (n,): capacity left to the sink
+    height: Indices  #: uint32, shape (n,)
+    #: shape (D,): difference of the numbers of the neighbour and of the pixel, modulo 2**64
     step: NDArray[np.uint64]
 
 

@@ -148,31 +148,17 @@ class LockFreeOptions:
 
 
 class State(NamedTuple):
-    """State that the threads share, besides arcs and flow. Row x is vertex x, column y is vertex n + y.
+    """State that the threads share, besides arcs and flow. Row x is vertex x, column y is vertex n + y."""
 
-    Attributes
-    ----------
-    lists : Inboxes
-        The active vertices of each thread.
-    signals : ndarray of uint64
-        Whether the refine is over; the number of columns with a unit: see OVER and FILLED.
-    cycles : uint64
-        The threads meet after this many discharges of one of them; 0 for never.
-    barrier, stop, counts : ndarray
-    block_bits : uint64
-        A block of ``2 ** block_bits`` consecutive vertices has one owner.
-    delays : ndarray of uint64, or None
-        For stress tests, see parallel/delays.py.
-    """
-
-    lists: inboxes.Inboxes
+    lists: inboxes.Inboxes  #: the active vertices of each thread
+    #: whether the refine is over; the number of columns with a unit: see OVER and FILLED
     signals: NDArray[np.uint64]
-    cycles: np.uint64
+    cycles: np.uint64  #: the threads meet after this many discharges of one of them; 0 for never
     barrier: NDArray[np.int64]
     stop: NDArray[np.int64]
     counts: NDArray[np.uint64]
-    block_bits: np.uint64
-    delays: NDArray[np.uint64] | None = None
+    block_bits: np.uint64  #: a block of ``2 ** block_bits`` consecutive vertices has one owner
+    delays: NDArray[np.uint64] | None = None  #: for stress tests, see parallel/delays.py
 
 
 def make_state(size: int, control: Control) -> State:

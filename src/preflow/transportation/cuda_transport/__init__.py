@@ -256,26 +256,13 @@ class Listing(NamedTuple):
 
 
 class Prepared(NamedTuple):
-    """Costs as the kernel reads them.
-
-    Attributes
-    ----------
-    costs : Costs
-    constants : tuple of pairs
-        Macros that say how costs are stored.
-    largest : int
-        An upper bound on the size of integer costs.
-    extent : float
-        The range of the integer costs.
-    exponent : int or None
-        Float costs are multiplied by two to this power.
-    """
+    """Costs as the kernel reads them."""
 
     costs: Costs
-    constants: Macros
-    largest: int
-    extent: float
-    exponent: int | None
+    constants: Macros  #: macros that say how costs are stored
+    largest: int  #: an upper bound on the size of integer costs
+    extent: float  #: the range of the integer costs
+    exponent: int | None  #: float costs are multiplied by two to this power
 
 
 def _word(number: float) -> int:

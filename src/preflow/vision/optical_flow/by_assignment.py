@@ -42,31 +42,18 @@ LEAST_PENALTY = 1
 
 @dataclass
 class PatchMatcher:
-    """Matches the patches of one frame with another frame.
+    """Matches the patches of one frame with another frame."""
 
-    Attributes
-    ----------
-    patch : int
-        Height and width of a patch in pixels.
-    radius : int
-        Margin of a window around its patch, in pixels on every side.
-    method, device, threads
-        As for :func:`preflow.linear_assignment`.
-    solved : int
-        Number of assignments solved so far.
-    seconds : dict of str to float
-        Time spent on "costs", on "assignments" and, if kernels were compiled, on "compile".
-    steps : Steps
-        Reports how many patches are matched.
-    """
-
-    patch: int
-    radius: int
+    patch: int  #: height and width of a patch in pixels
+    radius: int  #: margin of a window around its patch, in pixels on every side
+    #: as for :func:`preflow.linear_assignment`
     method: str = "auto"
     device: DeviceName = "auto"
     threads: int | None = None
-    solved: int = 0
+    solved: int = 0  #: number of assignments solved so far
+    #: time spent on "costs", on "assignments" and, if kernels were compiled, on "compile"
     seconds: dict[str, float] = field(default_factory=dict)
+    #: reports how many patches are matched
     steps: Steps = field(default_factory=lambda: Steps(None))
 
     def displacements(self, reference: Frame, moving: Frame, levels: int, largest: int) -> NDArray[np.int64]:

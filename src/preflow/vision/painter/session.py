@@ -54,26 +54,13 @@ Message = Mapping[str, Json]
 
 @dataclass(frozen=True)
 class Answer:
-    """The cut that is shown, in numbers.
-
-    Attributes
-    ----------
-    energy : float
-    seconds : float
-        Time of the solve.
-    size : int
-        Pixels of the object.
-    exact : bool
-        Whether the colours are those of all seeds: the answer of :meth:`Painting.solve`.
-    proved : bool
-        Whether the proof was checked.
-    """
+    """The cut that is shown, in numbers."""
 
     energy: float
-    seconds: float
-    size: int
-    exact: bool
-    proved: bool
+    seconds: float  #: time of the solve
+    size: int  #: pixels of the object
+    exact: bool  #: whether the colours are those of all seeds: the answer of :meth:`Painting.solve`
+    proved: bool  #: whether the proof was checked
 
 
 class Numbers(NamedTuple):

@@ -126,62 +126,38 @@ class AndersonSetubalOptions:
 
 
 class State(NamedTuple):
-    """The state that the threads share beside the residual network.
+    """The state that the threads share beside the residual network."""
 
-    Attributes
-    ----------
-    search : Search
-        For global relabels while nothing moves; a concurrent global relabel uses its ``order``.
-    pieces : ndarray of uint64
-        The pieces of the concurrent global relabel: see NEXT and the other positions.
-    found : ndarray of float64, shape (threads * PADDING,)
-        The excess on the vertices that each thread visited in the concurrent global relabel.
-    height, current : ndarray, shape (n,)
-        Distance labels and current arcs.
-    wave : ndarray of uint32, shape (n,)
-        Twice the number of global relabels that have visited the vertex, plus one while it is locked.
-    active : Batches
-        The queues of active vertices.
-    signals : ndarray of uint64
-        SEARCHING: the wave of the concurrent global relabel, 0 while there is none; WAVES: the number of
-        the last one; TOTAL_RELABELS since then; STOPPING: the solve ends here.
-    pushes_while_searching : ndarray of uint64, shape (threads * PADDING,)
-        Pushes that each thread certainly made during a concurrent global relabel.
-    delays : ndarray of uint64, or None
-        For stress tests, see parallel/delays.py.
-    """
-
+    #: for global relabels while nothing moves; a concurrent global relabel uses its ``order``
     search: Search
+    #: the pieces of the concurrent global relabel: see NEXT and the other positions
     pieces: NDArray[np.uint64]
+    #: shape (threads * PADDING,): the excess on the vertices that each thread visited in the concurrent
+    #: global relabel
     found: NDArray[np.float64]
+    #: shape (n,): distance labels and current arcs
     height: Indices
     current: Indices
+    #: uint32, shape (n,): twice the number of global relabels that have visited the vertex, plus one while it
+    #: is locked
     wave: Indices
-    active: Batches
+    active: Batches  #: the queues of active vertices
+    #: SEARCHING: the wave of the concurrent global relabel, 0 while there is none; WAVES: the number of the
+    #: last one; TOTAL_RELABELS since then; STOPPING: the solve ends here
     signals: NDArray[np.uint64]
+    #: shape (threads * PADDING,): pushes that each thread certainly made during a concurrent global relabel
     pushes_while_searching: NDArray[np.uint64]
-    delays: None = None
+    delays: None = None  #: ndarray of uint64: for stress tests, see parallel/delays.py
 
 
 class Rules(NamedTuple):
-    """The options that the kernels follow.
+    """The options that the kernels follow."""
 
-    Attributes
-    ----------
-    alone : bool
-        Whether there is one thread only, which locks no vertices.
-    patience : int64
-        Looks at a lock that another thread has before the thread sleeps.
-    relabel_limit : uint64
-        A global relabel is due after this many relabels of all threads together.
-    piece : uint64
-        How many numbers a piece of a global relabel has at most.
-    """
-
-    alone: bool
-    patience: np.int64
+    alone: bool  #: whether there is one thread only, which locks no vertices
+    patience: np.int64  #: looks at a lock that another thread has before the thread sleeps
+    #: a global relabel is due after this many relabels of all threads together
     relabel_limit: np.uint64
-    piece: np.uint64 = np.uint64(PIECE)
+    piece: np.uint64 = np.uint64(PIECE)  #: how many numbers a piece of a global relabel has at most
 
 
 def make_state(num_threads: int, net: ResidualArrays, batch: int, delays: Any = None) -> State:

@@ -38,25 +38,15 @@ NEXT, END, OUT = np.uint64(0), np.uint64(1), np.uint64(2)
 
 
 class Batches(NamedTuple):
-    """A shared queue and the in- and out-queues of the threads.
+    """A shared queue and the in- and out-queues of the threads."""
 
-    Attributes
-    ----------
-    ring : ndarray, shape (number of distinct items,)
-        The shared queue.
-    shared : ndarray of uint64
-        The LOCK of the shared queue; FRONT, where it begins; its SIZE; the number of threads that are IDLE.
-    incoming, outgoing : ndarray, shape (threads, size of a batch)
-        The in-queue and the out-queue of each thread.
-    ends : ndarray of uint64, shape (threads, PADDING)
-        NEXT, END and OUT of each thread.
-    """
-
-    ring: Indices
+    ring: Indices  #: shape (number of distinct items,): the shared queue
+    #: the LOCK of the shared queue; FRONT, where it begins; its SIZE; the number of threads that are IDLE
     shared: NDArray[np.uint64]
+    #: shape (threads, size of a batch): the in-queue and the out-queue of each thread
     incoming: Indices
     outgoing: Indices
-    ends: NDArray[np.uint64]
+    ends: NDArray[np.uint64]  #: shape (threads, PADDING): NEXT, END and OUT of each thread
 
 
 def make_batches(num_threads: int, num_items: int, batch: int, dtype: DTypeLike) -> Batches:

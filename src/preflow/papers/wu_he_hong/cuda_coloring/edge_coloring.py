@@ -29,17 +29,12 @@ WORD_BITS = np.uint64(64)
 
 
 class EdgeColoring(NamedTuple):
-    """A colour for every pair of residual arcs.
+    """A colour for every pair of residual arcs."""
 
-    Attributes
-    ----------
-    color : ndarray of the smallest unsigned dtype, shape (m,)
-        Colour of each residual arc; an arc and its reverse have the same.
-    sizes : ndarray of int64, shape (number of colours,)
-        Residual arcs of each colour, two for each pair; none is 0.
-    """
-
+    #: the smallest unsigned dtype, shape (m,): colour of each residual arc; an arc and its reverse have the
+    #: same
     color: Array
+    #: shape (number of colours,): residual arcs of each colour, two for each pair; none is 0
     sizes: NDArray[np.int64]
 
 
