@@ -14,10 +14,7 @@ def names_of_stub(
 ) -> tuple[Callable[[str], object], Callable[[], list[str]], list[str]]:
     """Return ``__getattr__``, ``__dir__`` and ``__all__`` of a package with a file ``__init__.pyi``.
 
-    Parameters
-    ----------
-    package, file : str
-        Its ``__name__`` and ``__file__``.
+    The arguments are its ``__name__`` and ``__file__``.
     """
     load: Callable[[str], object]
     load, directory, names = lazy_loader.attach_stub(package, file)

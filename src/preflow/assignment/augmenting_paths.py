@@ -162,14 +162,9 @@ def search_lists(
 ) -> tuple[Int64, np.uint64, np.uint64]:
     """Look for a shortest path of listed pairs from `root` to a free column, and augment along it.
 
-    Returns
-    -------
-    ending : int
-        LISTS_END if the lists do not suffice; :func:`search_rows` then continues the search.
-    done : uint64
-        The number of done columns. If there is no path, they are all columns that `root` can reach.
-    scans : uint64
-        The number of costs read.
+    Return the ending, the number of done columns, and the number of costs read. At LISTS_END the lists do not
+    suffice: :func:`search_rows` continues the search. If there is no path, the done columns are all that
+    `root` can reach.
     """
     price, distance, beyond = state.price, state.distance, state.limits.beyond
     num_columns = np.uint64(len(price))
@@ -324,14 +319,7 @@ def _set_parent(cost: Numbers, state: State, root: np.uint64, column: np.uint64)
 def search_rows(
     cost: Numbers, state: State, root: np.uint64, done: np.uint64
 ) -> tuple[Int64, np.uint64, np.uint64]:
-    """Do as :func:`search_lists`, over whole rows; `done` columns are done already.
-
-    Returns
-    -------
-    ending : int
-    done, scans : uint64
-        As in :func:`search_lists`.
-    """
+    """Do as :func:`search_lists`, over whole rows; `done` columns are done already."""
     price, distance, limits = state.price, state.distance, state.limits
     num_columns = np.uint64(len(price))
     # Start from the root and the columns that are done.
@@ -408,11 +396,8 @@ def augment_rows(
 ) -> tuple[Int64, np.uint64, np.uint64]:
     """Match the first `size` rows of ``free`` along shortest paths, at first over lists if `use_lists`.
 
-    Returns
-    -------
-    ending : int
-    root, done : uint64
-        If infeasible: the root of the search that found no path, and the number of its done columns.
+    Return the ending; if infeasible also the root of the search that found no path, and the number of its
+    done columns.
     """
     dense = len(cost) > 0
     num_columns = np.uint64(len(state.price))

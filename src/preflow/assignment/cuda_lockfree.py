@@ -198,26 +198,9 @@ def solve(
 ) -> Solution:
     """Assign a column to every row at the least cost, one matrix after the other.
 
-    Parameters
-    ----------
-    costs : DenseCosts or SparseCosts
-        To minimise, with at least as many columns as rows.
-    options : CudaLockFreeOptions
-    control : Control
-    go_on : bool
-        Whether to continue after an infeasible item.
-
-    Raises
-    ------
-    UnsuitableMethodError
-        There are more than 2**32 - 2 arcs, including those of rows added to make the matrix square.
-    SolverError
-        A refine took 100,000 kernels.
-
-    Notes
-    -----
     O(n**2 e min(log(n C), e log n)) operations for n columns, e arcs and integer costs up to C. Memory on the
     device: 12 bytes per arc. Floats are handled as in ``papers/lupinska/multicore_lockfree.py``.
+    UnsuitableMethodError above 2**32 - 2 arcs, including those of rows added to make the matrix square.
     """
 
     def run(scaled: Scaled) -> Flow | None:

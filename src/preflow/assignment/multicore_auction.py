@@ -308,12 +308,7 @@ def auction_row(
 ) -> tuple[np.uint64, np.uint64]:
     """Bid for `row`, which the thread owns, until it has a column or must stay free.
 
-    Returns
-    -------
-    displaced : uint64
-        The row that had the column, which the thread now owns; NONE if no row had it.
-    looked : uint64
-        The number of costs read.
+    Return the row that had the column, which the thread now owns, or NONE; and the number of costs read.
     """
     looked = ZERO
     while relaxed_load(auction.signals, OVER) == ZERO:
@@ -593,17 +588,6 @@ def solve(
 ) -> Solution:
     """Assign a column to every row at the least cost, one matrix after the other on all threads.
 
-    Parameters
-    ----------
-    costs : DenseCosts or SparseCosts
-        To minimise, with at least as many columns as rows.
-    options : AuctionOptions
-    control : Control
-    go_on : bool
-        Whether to continue after an infeasible item.
-
-    Notes
-    -----
     Memory as of :func:`.serial_shortest_path.solve`, and 120 bytes per column for each thread.
     """
     items, n, m = costs.shape

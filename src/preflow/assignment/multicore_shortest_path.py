@@ -196,17 +196,6 @@ def solve(
 ) -> Solution:
     """Assign a column to every row of each matrix at the least cost; dense costs need not be checked.
 
-    Parameters
-    ----------
-    costs : DenseCosts or SparseCosts
-        To minimise, with at least as many columns as rows.
-    options : ShortestPathOptions
-    control : Control
-    go_on : bool
-        Whether to continue after an infeasible item.
-
-    Notes
-    -----
     Time and memory as of :func:`.serial_shortest_path.solve`, its memory besides the costs for each thread.
     """
     if not isinstance(costs, DenseCosts):

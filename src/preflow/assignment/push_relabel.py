@@ -372,16 +372,8 @@ def refine(
 ) -> tuple[Int64, np.uint64]:
     """Push and relabel until no vertex is active, or for about `budget` relabels.
 
-    Parameters
-    ----------
-    again : bool
-        Continue after the ending LATE instead of starting a refine.
-
-    Returns
-    -------
-    ending : int
-        SOLVED, STOPPED, LATE or TOO_LOW.
-    relabels : uint64
+    `again` continues after the ending LATE instead of starting a refine. Return SOLVED, STOPPED, LATE or
+    TOO_LOW, and the number of relabels.
     """
     stop, counts = monitor.stop, monitor.counts
     active, excess, current, price = network.active, network.excess, network.current, network.price

@@ -64,14 +64,8 @@ def reduce_rows(
 ) -> tuple[np.uint64, np.uint64, bool]:
     """Match free rows with their best columns, and lower the prices until the second best are as good.
 
-    Returns
-    -------
-    size : uint64
-        The number of rows left in `free`.
-    scans : uint64
-        The number of costs read.
-    fits : bool
-        Whether all prices are within the limits of 64 bits.
+    Return the number of rows left in `free`, the number of costs read, and whether all prices are within the
+    limits of 64 bits.
     """
     price, free, beyond = state.price, state.free, state.limits.beyond
     scans = ZERO

@@ -234,14 +234,9 @@ def finish(
 ) -> tuple[Int64, np.uint64, np.uint64]:
     """Make all rows content by lower prices, then by shortest augmenting paths.
 
-    Returns
-    -------
-    ending : int
-        OVERFLOW if prices are too low for integers. Also OVERFLOW if a row was freed and there are more
-        columns than rows: its column may be left over and would need the largest price, but no step raises
-        a price.
-    root, done : uint64
-        As of :func:`.augmenting_paths.augment_rows`.
+    Return as :func:`.augmenting_paths.augment_rows`. The ending is OVERFLOW if prices are too low for
+    integers, or if a row was freed and there are more columns than rows: its column may be left over and
+    would need the largest price, but no step raises a price.
     """
     slack = lower_prices(cost, lists, state, repair, monitor)
     if relaxed_load(monitor.stop, 0) != 0:

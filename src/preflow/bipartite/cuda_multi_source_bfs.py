@@ -106,22 +106,11 @@ class Arguments(NamedTuple):
 def solve(
     graph: DeviceBipartiteGraph, matching: Matching, options: MultiSourceBfsOptions, control: Control
 ) -> bool:
-    """Make a matching maximum, in place; it is where the graph is.
+    """Make a matching maximum, in place, where the graph is; return False where the solve was asked to stop.
 
-    Returns
-    -------
-    bool
-        Whether it is; False where the solve was asked to stop.
-
-    Raises
-    ------
-    DeviceMemoryError
-        It does not fit the GPU; nothing has been allocated yet.
-
-    Notes
-    -----
     O(m) operations a phase, at most one phase for each edge of the matching, a dozen in practice; on the
     device, besides the graph and the matching, up to one byte an edge, 36 a row and 4 a column.
+    DeviceMemoryError, before anything is allocated, if it does not fit the GPU.
     """
     device, xp, (num_rows, num_columns) = graph.device, graph.xp, graph.shape
     require_room(device, graph, BYTES)

@@ -19,21 +19,10 @@ ROUND = 2
 def require_room(
     device: Device, graph: DeviceBipartiteGraph, size: tuple[int, int, int], *, both_sides: bool = False
 ) -> None:
-    """Raise an error unless there is memory for what a solver needs besides the graph and the matching.
+    """Raise DeviceMemoryError unless a solver's memory besides the graph and the matching fits.
 
-    Parameters
-    ----------
-    device : Device
-    graph : DeviceBipartiteGraph
-    size : (int, int, int)
-        Bytes per edge, row and column that the solver allocates.
-    both_sides : bool
-        Whether the solver also needs the columns of a graph that was given by rows.
-
-    Raises
-    ------
-    DeviceMemoryError
-        It does not fit the free memory.
+    `size` has the bytes per edge, row and column that the solver allocates. `both_sides` says that it also
+    needs the columns of a graph that was given by rows.
     """
     of_edge, of_row, of_column = size
     needed = of_edge * graph.num_edges + of_row * graph.num_rows + of_column * graph.num_columns
@@ -52,21 +41,10 @@ def run_phases(
 ) -> bool:
     """Launch until the matching is maximum or the solve is to stop; report and count after each launch.
 
-    Parameters
-    ----------
-    states : iterator
-        From :func:`launches`.
-    done, num_phases : int
-        The phase in which the matching is maximum, and the word of the state that counts phases.
-    edge_scans, count_free : function
-        Return the number of edges read so far, and the number of free vertices.
-    control : Control
-        ``control.progress[1]`` is the number of free vertices at the beginning.
-
-    Returns
-    -------
-    bool
-        Whether the matching is maximum; False where the solve was asked to stop.
+    `states` comes from :func:`launches`; `done` is the phase in which the matching is maximum, and
+    `num_phases` the word of the state that counts phases. The functions return the number of edges read so
+    far, and the number of free vertices, which ``control.progress[1]`` is at the beginning. Return False
+    where the solve was asked to stop.
     """
     finished = False
     while not (finished or control.stopped):

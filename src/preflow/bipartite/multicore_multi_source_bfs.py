@@ -193,22 +193,11 @@ def phases_together(pool: NativePool, num_threads: np.uint64, phases: Phases) ->
 def solve(
     graph: BipartiteGraph, matching: Matching, options: MulticoreMultiSourceBfsOptions, control: Control
 ) -> bool:
-    """Make a matching maximum, in place, on ``control.threads`` threads.
+    """Make a matching maximum, in place, on all threads; return False where the solve was asked to stop.
 
-    Returns
-    -------
-    bool
-        Whether it is; False where the solve was asked to stop.
-
-    Raises
-    ------
-    UnsuitableMethodError
-        There are 2**32 - 2 rows or columns, or more.
-
-    Notes
-    -----
     O(m) work a phase, at most one phase for each edge of the matching, a dozen or two in practice; memory of
-    two indices and 16 bytes a row and 8 bytes a column.
+    two indices and 16 bytes a row and 8 bytes a column. UnsuitableMethodError from 2**32 - 2 rows or columns
+    on.
     """
     threads = control.threads
     packed = make_packed(graph, threads, "multicore-multi-source-bfs", graph.num_rows, False)

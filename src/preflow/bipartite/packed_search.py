@@ -233,12 +233,8 @@ def search(
 ) -> tuple[bool, np.uint64, np.uint64]:
     """Search from the first `size` items of the order. Collective.
 
-    The level after which enough of the `trees` trees have ended is the last one.
-
-    Returns
-    -------
-    go_on, number, end
-        False if the solve is to stop; the number of the last round; the size of the order now.
+    The level after which enough of the `trees` trees have ended is the last one. Return False if the solve is
+    to stop, the number of the last round, and the size of the order now.
     """
     packed, rounds = searching.packed, searching.rounds
     few = FEW * rounds.num_threads if rounds.num_threads > ONE else ZERO

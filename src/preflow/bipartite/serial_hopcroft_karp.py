@@ -253,15 +253,8 @@ def run_phases(
 
 
 def solve(graph: BipartiteGraph, matching: Matching, options: HopcroftKarpOptions, control: Control) -> bool:
-    """Make a matching maximum, in place.
+    """Make a matching maximum, in place; return False where the solve was asked to stop.
 
-    Returns
-    -------
-    bool
-        Whether it is; False where the solve was asked to stop.
-
-    Notes
-    -----
     O(m sqrt(n)) time, memory of three indices a row and one a column.
     """
     return solve_within(graph, matching, UNLIMITED, control) == 0

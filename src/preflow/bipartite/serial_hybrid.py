@@ -43,15 +43,8 @@ class HybridOptions:
 
 
 def solve(graph: BipartiteGraph, matching: Matching, options: HybridOptions, control: Control) -> bool:
-    """Make a matching maximum, in place.
+    """Make a matching maximum, in place; return False where the solve was asked to stop.
 
-    Returns
-    -------
-    bool
-        Whether it is; False where the solve was asked to stop.
-
-    Notes
-    -----
     O(n m) time, memory as push-relabel.
     """
     left = solve_within(graph, matching, limit(options.scan_share * graph.num_edges), control)

@@ -388,22 +388,11 @@ def grow_trees(graph: BipartiteGraph, matching: Matching, left: int, control: Co
 
 
 def solve(graph: BipartiteGraph, matching: Matching, options: PushRelabelOptions, control: Control) -> bool:
-    """Make a matching maximum, in place.
+    """Make a matching maximum, in place; return False where the solve was asked to stop.
 
-    Returns
-    -------
-    bool
-        True if the matching is maximum, False if the solve was stopped before.
-
-    Raises
-    ------
-    UnsuitableMethodError
-        ``stalled="trees"``, and the graph has at least 2**32 - 2 rows or columns.
-
-    Notes
-    -----
     O(n m) time. Memory: one index per row and three per column. A global relabel also needs the transposed
-    graph; trees need two indices and 16 bytes per row and 8 bytes per column.
+    graph; trees need two indices and 16 bytes per row and 8 bytes per column, and raise UnsuitableMethodError
+    from 2**32 - 2 rows or columns on.
     """
     if options.side == "columns":
         return solve(graph.transposed, matching.transposed, replace(options, side="rows"), control)

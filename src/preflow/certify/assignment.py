@@ -331,13 +331,9 @@ def excess(first: AnyArray, second: AnyArray, cost: AnyArray) -> Number:
 def price_error(size: Any, excess: AnyArray) -> Number:
     """Return the rounding error that prices of floats may have.
 
-    Parameters
-    ----------
-    size : float
-        The sum of the absolute costs of the pairs.
-    excess : float
-        The difference of their sum and that of the least costs of all rows (columns, if there are fewer): no
-        better assignment has a pair whose cost exceeds the least cost of its row by more than this.
+    `size` is the sum of the absolute costs of the pairs. `excess` is the difference of their sum and that of
+    the least costs of all rows (columns, if there are fewer): no better assignment has a pair whose cost
+    exceeds the least cost of its row by more than this.
     """
     return ROUNDINGS * EPSILON * (size + excess)
 

@@ -31,20 +31,8 @@ def unproved_items(
 ) -> list[int]:
     """Return the items whose prices do not prove their pairs optimal; each has as many pairs as possible.
 
-    Parameters
-    ----------
-    costs : DenseCosts or DeviceCosts
-    row, column : array of int64, shape (items, k)
-        The pairs, by ascending rows; -1 where an item has fewer. These and the next are NumPy or CuPy arrays,
-        like those of the costs.
-    u, v : array of int64 or float64, shapes (items, n) and (items, m)
-    totals : array of int64 or float64, shape (items,)
-    stop : ndarray of int64, shape (1,), or None
-
-    Raises
-    ------
-    StoppedError
-        `stop` became 1.
+    `row` and `column`, shape (items, k), are the pairs by ascending rows, -1 where an item has fewer. All
+    arrays are NumPy or CuPy arrays, like those of the costs. StoppedError if `stop` became 1.
     """
     items, n, m = costs.shape
     step = max(1, CHUNK // max(n * m, 1))

@@ -87,27 +87,10 @@ def proofs_on_device(
 ) -> PlanProofs | None:
     """Prove the costs and the gaps of all plans of a batch; set the prices of rows if some data are floats.
 
-    Parameters
-    ----------
-    costs : DeviceCosts
-        All finite.
-    plans : PlanArrays
-    given : (array, array)
-        Masses of the rows and of the columns as the caller gave them, shapes (items, n) and (items, m).
-    masses : (ndarray of int64, ndarray of int64)
-        The masses that the plans are to move.
-    exponents : list of int, or None
-        The masses of an item are the given ones times two to this power, rounded; None for integers.
-
-    Returns
-    -------
-    PlanProofs or None
-        None if the sum of an item might not fit int64.
-
-    Raises
-    ------
-    VerificationError
-        A plan does not move its masses.
+    All costs are finite. The plans move `masses`; the caller gave `given`, shapes (items, n) and (items, m),
+    and the masses of an item are these times two to the power in `exponents`, rounded, which is None for
+    integers. Return None if the sum of an item might not fit int64. VerificationError if a plan does not move
+    its masses.
     """
     device, xp, (items, n, m) = costs.device, costs.xp, costs.shape
     weighed = costs.dtype.kind == "f" or exponents is not None

@@ -22,22 +22,8 @@ def checked_array(
 ) -> AnyArray:
     """Return a field as a contiguous array of the array module of a network or graph.
 
-    Parameters
-    ----------
-    place : HostArrays
-        The network or graph.
-    values : object
-        The field.
-    name : str
-    shape : tuple of int
-        -1 means any length.
-    dtypes : dtype
-        The allowed ones.
-
-    Raises
-    ------
-    VerificationError
-        It is no array of that shape and one of these dtypes.
+    In `shape` -1 means any length. VerificationError unless it is an array of that shape and one of the
+    dtypes.
     """
     try:
         array = place.to_array_module(values)
@@ -132,19 +118,9 @@ def checked_number(value: object, name: str) -> int | float:
 
 
 def check_bounds(status: object, lower_bound: object, upper_bound: object, slack: float = 0) -> None:
-    """Check that the bounds of a result are in order, and that they meet if its status is optimal.
+    """Raise VerificationError unless the bounds of a result are in order, and meet if its status is optimal.
 
-    Parameters
-    ----------
-    status, lower_bound, upper_bound : object
-        Fields of the result.
-    slack : float
-        By how much rounding may separate two equal numbers.
-
-    Raises
-    ------
-    VerificationError
-        They are not.
+    Rounding may separate two equal numbers by `slack`.
     """
     check_status(status)
     lower = checked_number(lower_bound, "lower_bound")
@@ -170,23 +146,10 @@ def check_gap(
 ) -> int | float:
     """Check that a gap is that of an optimal answer or, for others, the difference of the bounds; return it.
 
-    The gap of an optimal answer is at least that difference and what sums of floats lose.
-
-    Parameters
-    ----------
-    status, gap : object
-        Fields of the result.
-    difference : number
-        Between the bounds that flow and cut prove.
-    size, terms, single
-        As in :func:`preflow.graph.scaling.is_close`.
-    is_exact : function
-        Whether sums lose nothing; it is asked only where the gap is too small otherwise.
-
-    Raises
-    ------
-    VerificationError
-        It is not.
+    The gap of an optimal answer is at least the `difference` of the bounds that flow and cut prove, and what
+    sums of floats lose: `size`, `terms` and `single` are as in :func:`preflow.graph.scaling.is_close`.
+    `is_exact` says whether sums lose nothing; it is asked only where the gap is too small otherwise.
+    VerificationError if the check fails.
     """
     stated = checked_number(gap, "the gap")
     if not stated >= 0:
@@ -212,21 +175,7 @@ def check_bounds_of_items(
 ) -> None:
     """Check the bounds of many problems like :func:`check_bounds` checks those of one.
 
-    Parameters
-    ----------
-    place : HostArrays
-        The problems.
-    status : object
-        A field of the result.
-    lower_bounds, upper_bounds : object
-        Arrays of this shape and dtype, or of Python numbers.
-    shape : tuple of int
-    dtype : dtype
-
-    Raises
-    ------
-    VerificationError
-        They are not such arrays, or not in order.
+    They are arrays of this shape and dtype, or of Python numbers; otherwise VerificationError.
     """
     check_status(status)
     dtypes = (dtype,) if status == "optimal" else (dtype, np.float64)  # infinite bounds are floats

@@ -52,18 +52,10 @@ def _sum_error(network: FlowNetwork) -> float:
 def net_inflow(network: FlowNetwork, flow: AnyArray) -> tuple[Any, ...]:
     """Return, per vertex, the flow in minus the flow out; exact for integers.
 
-    Parameters
-    ----------
-    network : FlowNetwork
-    flow : array of int64 or float64, shape (num_arcs,)
-        On the device of the network.
-
-    Returns
-    -------
-    tuple of arrays, shape (num_vertices,)
-        The words of the amounts, the lowest first: amount ``v`` is ``words[i][v] * 2**(WORD * i)``, summed
-        over ``i``. All words but the last are from 0 to ``2**WORD - 1``. There is one word, the amount
-        itself, for floats and where no sum of integers can pass int64; otherwise there are three.
+    The result has the words of the amounts, the lowest first: amount ``v`` is
+    ``words[i][v] * 2**(WORD * i)``, summed over ``i``. All words but the last are from 0 to ``2**WORD - 1``.
+    There is one word, the amount itself, for floats and where no sum of integers can pass int64; otherwise
+    there are three. `flow` is on the device of the network.
     """
     if flow.dtype.kind == "f":
         return (_sums_of_floats(network, flow),)
@@ -113,27 +105,11 @@ def check_flow(
 ) -> None:
     """Check capacity on every arc, conservation at every vertex, and the value.
 
-    Sums of integers are exact, whatever the values of `flow`. An arc with a float capacity may carry
-    `ARC_ROUNDING` times as much; conservation and value of floats hold up to a :func:`tolerance`.
-
-    Parameters
-    ----------
-    network : FlowNetwork
-    sources, sinks : ndarray of int64
-    flow : array of the network's array module, shape (num_arcs,)
-        Net flow of every arc in input order: int64; or float64, with integer values where capacities are
-        integers.
-    value : int or float
-        The amount that must arrive at the sinks.
-    preflow : bool
-        Whether vertices may have excess.
-    cut : int or float
-        Capacity of a cut, see :func:`tolerance`.
-
-    Raises
-    ------
-    VerificationError
-        Names the first arc or vertex at fault.
+    `flow` is the net flow of every arc in input order: int64; or float64, with integer values where
+    capacities are integers. Sums of integers are exact, whatever the values of `flow`. An arc with a float
+    capacity may carry `ARC_ROUNDING` times as much; conservation and value of floats hold up to a
+    :func:`tolerance`, for which `cut` is the capacity of a cut. A `preflow` may have excess at vertices.
+    VerificationError names the first arc or vertex at fault.
     """
     check_terminals(network, sources, sinks)
     slack = tolerance(network, sources, sinks, cut)

@@ -136,20 +136,9 @@ def unproved_items(
 ) -> NDArray[np.int64]:
     """Return the items of which flow and cuts do not prove the value, in O(n + m).
 
-    Parameters
-    ----------
-    batch : FlowNetworkBatch
-    source, sink : ndarray of int64, shape (items,)
-        Vertices of the networks.
-    flow : ndarray of the dtype of the capacities, shape (num_arcs,)
-    sink_side, source_side : ndarray of bool, shape (num_vertices,)
-        Two cuts, which may differ.
-    value, gap : ndarray of the dtype of the capacities, shape (items,)
-
-    Notes
-    -----
-    The check of floats is stricter than that of one network, and integers whose sums pass 2**62 are not
-    checked. So an item that is returned may be right.
+    `sink_side` and `source_side`, shape (num_vertices,), are two cuts, which may differ. The check of floats
+    is stricter than that of one network, and integers whose sums pass 2**62 are not checked. So an item that
+    is returned may be right.
     """
     is_float = batch.capacity.dtype.kind == "f"
     reverse = batch.capacity[:0] if batch.reverse_capacity is None else batch.reverse_capacity

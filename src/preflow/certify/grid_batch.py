@@ -99,16 +99,8 @@ def bounds_of_items(
 ) -> ItemBounds:
     """Return what cuts and flows of all items prove.
 
-    Parameters
-    ----------
-    network : GridNetwork
-        Shape (items, ...), without arcs between items.
-    labels : array of bool
-        In the array module of the network.
-    grid : IntegerGrid
-        The grid that was solved.
-    terminal : array of integers
-        What the flow leaves of the terminal capacities.
+    `network` has shape (items, ...), without arcs between items; `labels` is in its array module. `terminal`
+    is what the flow leaves of the terminal capacities of `grid`, which was solved.
     """
     upper = energies_of_items(network, labels)
     lower = lower_bounds_of_items(network, grid, terminal)

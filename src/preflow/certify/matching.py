@@ -16,18 +16,8 @@ from .fields import checked_array, checked_number
 def check_matching(graph: BipartiteGraph, row_match: AnyArray, column_match: AnyArray, size: Any) -> None:
     """Check that two arrays are the same matching of `size` edges of the graph.
 
-    Parameters
-    ----------
-    graph : BipartiteGraph
-        On the host, or on a GPU.
-    row_match, column_match : array of int32 or int64
-        The partner of every row and column, -1 for none; where the graph is.
-    size : int
-
-    Raises
-    ------
-    VerificationError
-        Names the first row or column at fault.
+    They have the partner of every row and column, -1 for none, and are where the graph is, on the host or on
+    a GPU. VerificationError names the first row or column at fault.
     """
     sides = [(row_match, "row", *graph.shape), (column_match, "column", *reversed(graph.shape))]
     checked = []
@@ -67,19 +57,9 @@ def _matched_along_edges(graph: BipartiteGraph, row_match: AnyArray) -> AnyArray
 
 
 def check_cover(graph: BipartiteGraph, rows: AnyArray, columns: AnyArray, size: Any) -> None:
-    """Check that every edge has one of `size` given vertices, so that no matching is larger.
+    """Check that every edge has one of `size` given vertices, so that no matching is larger; on the host.
 
-    Parameters
-    ----------
-    graph : BipartiteGraph
-        On the host.
-    rows, columns : ndarray of bool, shapes (num_rows,) and (num_columns,)
-    size : int
-
-    Raises
-    ------
-    VerificationError
-        An edge has none, which the message names; or there are not `size` vertices.
+    VerificationError names an edge that has none, or says that there are not `size` vertices.
     """
     rows = checked_array(graph, rows, "the cover of rows", (graph.num_rows,), np.bool_)
     columns = checked_array(graph, columns, "the cover of columns", (graph.num_columns,), np.bool_)

@@ -165,20 +165,9 @@ def prove_plan(
 ) -> PlanProof:
     """Prove what a plan of one item costs beyond the least cost of the masses.
 
-    Parameters
-    ----------
-    costs, a, b, plan, v
-        As :func:`check_plan` wants them.
-    threads : int
-    exact : bool or None
-        Whether to prove in rational arithmetic; None: where floats do not prove that the plan is close.
-    least : ndarray, shape (n,), optional
-        The result of :func:`least_less_price`.
-
-    Raises
-    ------
-    CostOverflowError
-        The cost is more than float64 can represent.
+    The arguments are as :func:`check_plan` wants them. `exact` proves in rational arithmetic; None: where
+    floats do not prove that the plan is close. `least` is the result of :func:`least_less_price`.
+    CostOverflowError if the cost is more than float64 can represent.
     """
     price = costs_of_pairs(costs, 0, plan[0], plan[1])
     cost = exact_dot(price, plan[2])
@@ -380,19 +369,10 @@ def exact_proof(
     threads: int,
     rough: tuple[int | float, float],
 ) -> PlanProof:
-    """Prove a plan in rational arithmetic.
+    """Prove a plan in rational arithmetic, as :func:`prove_plan`.
 
-    Parameters
-    ----------
-    costs, a, b, plan, v, threads
-        As in :func:`prove_plan`.
-    rough : (number, float)
-        The cost of the plan, and how far below the least cost it may be where its pairs carry no exact plan.
-
-    Raises
-    ------
-    CostOverflowError
-        The cost is more than float64 can represent.
+    `rough` is the cost of the plan, and how far below the least cost it may be where its pairs carry no exact
+    plan.
     """
     host = on_host(costs, 0)
     row, column, mass = plan
@@ -596,19 +576,8 @@ def check_transport(
 ) -> None:
     """Prove the bounds of a result of one item, and if it is optimal that they meet within the gap.
 
-    Parameters
-    ----------
-    costs : DenseCosts, SparseCosts, PointCosts or DeviceCosts
-    masses, plan, prices : object
-        Of rows and of columns; rows, columns and masses of pairs; of rows and of columns. On the host.
-    status : object
-    bounds : (object, object)
-    gap : object
-
-    Raises
-    ------
-    VerificationError
-        The proof fails.
+    `masses` and `prices` are those of rows and of columns; `plan` has the rows, columns and masses of pairs.
+    All are on the host. VerificationError if the proof fails.
     """
     _, n, m = costs.shape
     (a, b), (u, v) = masses, prices

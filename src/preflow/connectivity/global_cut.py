@@ -90,10 +90,8 @@ def scan(
 ) -> tuple[Int64, Int64]:
     """Scan all vertices; `degree` is the weight of the edges of each. On entry as in `check_order`.
 
-    Returns
-    -------
-    value : the weight of the smallest cut known
-    count : the number of vertices of `order` that are one side of it, 0 if it was known before
+    Return the weight of the smallest cut known, and the number of vertices of `order` that are one side of
+    it, 0 if it was known before.
     """
     leaves = len(tree) // 2
     n = len(order)

@@ -212,12 +212,8 @@ def flow_from_sources(
 ) -> tuple[Int64, bool]:
     """Find a maximum flow from the vertices in ``work.is_source``, on a residual network without flow.
 
-    Returns
-    -------
-    value : the value of the flow
-    maximum : whether it is maximum; False where it was stopped, or reached `limit` first
-
-    Of a maximum flow, the sink side has the vertices with labels of at least ``work.counters[0]``.
+    Return its value, and False where it was stopped, or reached `limit` first. Of a maximum flow, the sink
+    side has the vertices with labels of at least ``work.counters[0]``.
     """
     label, current, path = work.label, work.current, work.path
     total = np.int64(0)
@@ -411,12 +407,8 @@ def least_flow(
 ) -> tuple[Int64, Int64]:
     """Find the pair with the least maximum flow, if that is below `best`; `side` gets its sink side.
 
-    `pairs` has the sources in its first row, the sinks in its second.
-
-    Returns
-    -------
-    best : the least value
-    found : the number of the pair, -1 if no flow is below `best`
+    `pairs` has the sources in its first row, the sinks in its second. Return the least value, and the number
+    of the pair, -1 if no flow is below `best`.
     """
     found = np.int64(-1)
     for k in range(pairs.shape[1]):

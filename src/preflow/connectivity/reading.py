@@ -57,13 +57,8 @@ def exact_weights(weight: Array) -> WholeWeights | None:
 def whole_weights(weight: Array, limit: float, largest_sum: Callable[[Array], float]) -> WholeWeights:
     """Return weights as integers, cut off above a limit; floats, and integers that do not fit, are scaled.
 
-    Parameters
-    ----------
-    weight : ndarray
-    limit : float
-        The weight of a cut. No lighter cut contains an edge that was cut off.
-    largest_sum : function
-        Returns the largest sum of weights that must be below 2**61.
+    The limit is the weight of a cut: no lighter cut contains an edge that was cut off. `largest_sum` returns
+    the largest sum of weights that must be below 2**61.
     """
     exact = exact_weights(weight)
     if exact is not None:

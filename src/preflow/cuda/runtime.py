@@ -321,20 +321,10 @@ class Device:
     ) -> None:
         """Start a kernel of a ``.cu`` file; it runs after the kernels started before it.
 
-        Parameters
-        ----------
-        path : Path
-        kernel : str
-        blocks, threads : int
-            Blocks of the grid, threads of a block.
-        arguments : NamedTuple of arrays, integers and such NamedTuples
-        shared_bytes : int
-            Shared memory of a block.
-        constants : pairs of name and value
-            Macros with which the file is compiled.
-        cooperative : bool
-            All blocks run at the same time, so that they can wait for each other. There are at most as many
-            as the GPU has room for.
+        There are `threads` in each of `blocks`, which have `shared_bytes` of shared memory each. `arguments`
+        is a NamedTuple of arrays, integers and such NamedTuples; `constants` are macros with which the file
+        is compiled. All blocks of a `cooperative` launch run at the same time, so that they can wait for each
+        other; there are at most as many as the GPU has room for.
         """
         self.bind(
             path,

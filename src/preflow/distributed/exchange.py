@@ -198,24 +198,13 @@ def search_by_label(
 ) -> bool:
     """Augment to ghosts in the order of their labels; return whether all that reach the sink had their turn.
 
-    Parameters
-    ----------
-    ghost_label : ndarray of int32
-        Label of each ghost. `search` gets an array of the same length.
-    limit : int
-        Ghosts with labels from this on are left out.
-    found : ndarray of int32
-        Labels of the region's own border vertices: those that reach the sink inside the region have theirs,
-        the others are INFINITE and get it here. All are 0, which is always valid, if the solve was stopped.
-    ends : pair of ndarrays
-        For each border arc with residual capacity the place of its own end in `found`, and its ghost.
-    search : function
-        Lets some ghosts take flow, augments, and returns which of some border vertices, given by their places
-        in `found`, now reach a sink or a ghost.
-    control : Control
+    Ghosts with labels from `limit` on are left out. `ghost_label` has the label of each ghost. `found` has
+    the labels of the region's own border vertices: those that reach the sink inside the region have theirs,
+    the others are INFINITE and get it here. All are 0, which is always valid, if the solve was stopped.
+    `ends` has, for each border arc with residual capacity, the place of its own end in `found`, and its
+    ghost. `search` lets some ghosts take flow, augments, and returns which of some border vertices, given by
+    their places in `found`, now reach a sink or a ghost; its mask is as long as `ghost_label`.
 
-    Notes
-    -----
     A vertex that reaches the sink, or an earlier ghost, is reached by no excess any more. So a ghost makes no
     difference unless an arc leads to it from a border vertex that reaches neither. In late sweeps few do.
     """
@@ -273,32 +262,18 @@ class Region(Protocol):
     def discharge(self, gain: Amounts, label: Labels, limit: int, control: Control) -> Discharged:
         """Augment inside the region: first to the sink, then to ghosts in the order of their labels.
 
-        Parameters
-        ----------
-        gain : ndarray of int16, int32 or int64
-            For each border arc the flow that arrives against it: it adds to the arc's residual capacity and
-            to the excess of the region's own end.
-        label : ndarray of int32
-            Label of the ghost of each border arc.
-        limit : int
-            Ghosts with this label or a larger one receive nothing.
-        control : Control
-            A raised stop flag ends the discharge early. Then labels do not change. It says how many threads
-            may search at the same time.
+        `gain` is, for each border arc, the flow that arrives against it: it adds to the arc's residual
+        capacity and to the excess of the region's own end. `label` is that of the ghost of each border arc;
+        ghosts with label `limit` or a larger one receive nothing. A raised stop flag of `control` ends the
+        discharge early; then labels do not change.
         """
 
     def send_again(self, flow: Amounts, threads: int) -> None:
-        """Become a region that has sent flow over its border: the successor of one that was lost.
+        """Become a region that has sent `flow` over its border: the successor of one that was lost.
 
         It begins without flow. Inside any flow will do that brings together what was sent; there is one,
-        since the lost region had it. No flow goes into sinks yet.
-
-        Parameters
-        ----------
-        flow : ndarray of int64
-            Net flow over each border arc away from the region.
-        threads : int
-            That may search at the same time.
+        since the lost region had it. No flow goes into sinks yet. `flow` is the net flow over each border arc
+        away from the region.
         """
 
     def state(self) -> State:
@@ -322,38 +297,17 @@ class Region(Protocol):
     def check_flow(self, theirs: Amounts, own: Amounts, gain: Amounts) -> int:
         """Prove that a state, which may come from anywhere, is a flow; return its share of the value.
 
-        :meth:`restore` has its arrays, which have the shapes and dtypes of those of :meth:`state`.
-
-        Parameters
-        ----------
-        theirs : ndarray of int64
-            For each border arc the net flow away from the neighbour that it claims.
-        own : ndarray
-            The residual capacity of each border arc, after `gain` has arrived.
-        gain : ndarray
-            As for :meth:`discharge`.
-
-        Raises
-        ------
-        VerificationError
-            It is no flow.
+        :meth:`restore` has its arrays, which have the shapes and dtypes of those of :meth:`state`. For each
+        border arc `theirs` is the net flow away from the neighbour that it claims, and `own` the residual
+        capacity after `gain` has arrived, which is as for :meth:`discharge`. VerificationError if it is no
+        flow.
         """
 
     def verify(self, theirs: Proof, gain: Amounts, optimal: bool) -> int:
         """Prove the region's part of the flow and of the cut; return its share of the flow.
 
-        Parameters
-        ----------
-        theirs : Proof
-            The claims of its neighbours, an entry for each border arc.
-        gain : ndarray of int64
-            Flow that has arrived since the last discharge: see :meth:`discharge`.
-        optimal : bool
-
-        Raises
-        ------
-        VerificationError
-            Names the first vertex at fault.
+        `theirs` has the claims of its neighbours, an entry for each border arc; `gain` is what has arrived
+        since the last discharge. VerificationError names the first vertex at fault.
         """
 
 
@@ -596,10 +550,7 @@ class Worker:
     def take_back(self, before: Outgoing | None) -> None:
         """Undo the exchange since the last discharge: all that was sent returns, and nothing has arrived.
 
-        Parameters
-        ----------
-        before : Outgoing or None
-            The flow before messages came; None, if none came.
+        `before` is the flow before messages came; None, if none came.
         """
         residual, sent = before or self.outgoing()
         self._residual, self._gain = residual.copy(), sent.copy()
@@ -609,13 +560,8 @@ class Worker:
     def send_again(self, residual: Amounts, control: Control) -> None:
         """Become the worker of a region that was lost, after it was built; augment to its sinks.
 
-        All labels are lower bounds, but those of its neighbours need not be: a search must replace them.
-
-        Parameters
-        ----------
-        residual : ndarray
-            The residual capacities of its border arcs when it was lost.
-        control : Control
+        `residual` has the residual capacities of its border arcs when it was lost. All labels are lower
+        bounds, but those of its neighbours need not be: a search must replace them.
         """
         flow = self._residual.astype(np.int64) - residual
         self._residual = residual.copy()

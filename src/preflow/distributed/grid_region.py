@@ -255,11 +255,7 @@ class GridRegion:
     def take_flow(self, residual: Array, terminal: Array, sink_side: NDArray[np.bool_]) -> None:
         """Take over a flow and the sink's side of a cut from another solver, after :meth:`build`.
 
-        Parameters
-        ----------
-        residual : ndarray, shape (D, *shape of the box)
-        terminal : ndarray, shape of the box
-        sink_side : ndarray of bool, shape of the box
+        `residual` has shape (D, *shape of the box).
         """
         state = self._state
         degree = len(state.step)

@@ -101,12 +101,8 @@ def margin_of(shape: tuple[int, ...]) -> int:
 def divide_in_layers(shape: tuple[int, ...], regions: int | tuple[int, ...]) -> Boxes:
     """Divide a grid along its first axis, between layers of tiles.
 
-    Parameters
-    ----------
-    shape : tuple of int
-    regions : int or tuple of int
-        The number of regions, or that along each axis: 1 but for the first one. There are fewer regions if
-        they would have less than two layers; a grid with one axis is one region.
+    `regions` is the number of regions, or that along each axis: 1 but for the first one. There are fewer
+    regions if they would have less than two layers; a grid with one axis is one region.
     """
     if isinstance(regions, tuple):
         if len(regions) != len(shape) or any(count != 1 for count in regions[1:]):
@@ -124,22 +120,10 @@ def divide_in_layers(shape: tuple[int, ...], regions: int | tuple[int, ...]) -> 
 
 
 def window_of(device: Device, tilings: Sequence[Tiling], given: int, memory: int | None) -> int | None:
-    """Return how many layers of each region have their capacities on a GPU at a time; None: all.
+    """Return how many layers of each region of a GPU have their capacities there at a time; None: all.
 
-    Parameters
-    ----------
-    device : Device
-    tilings : sequence of Tiling
-        The regions of this GPU.
-    given : int
-        Bytes of the largest input of a region.
-    memory : int or None
-        The limit of the caller.
-
-    Raises
-    ------
-    DeviceMemoryError
-        Not even labels, bits and the thinnest windows fit.
+    `given` is the number of bytes of the largest input of a region, `memory` the limit of the caller.
+    DeviceMemoryError if not even labels, bits and the thinnest windows fit.
     """
     limit = device.free_bytes * PERCENT_OF_FREE // 100 if memory is None else memory
     if given + sum(tiling.bytes_on_device for tiling in tilings) <= limit:

@@ -141,14 +141,8 @@ class Actor:
     def build(self, tasks: Sequence[RegionTask], homes: Mapping[int, int], home: int) -> list[int]:
         """Read the regions of this actor; return the other actors that own neighbours, in order.
 
-        Parameters
-        ----------
-        tasks : sequence of RegionTask
-            Those of all actors, since they may share arrays.
-        homes : mapping of int to int
-            The actor of each region.
-        home : int
-            The number of this actor.
+        This actor has the number `home`. `tasks` are those of all actors, since they may share arrays;
+        `homes` has the actor of each region.
         """
         self.forget()
         own = [task for task in tasks if homes[task.number] == home]
@@ -180,14 +174,7 @@ class Actor:
     def go_back(self, sweeps: int, borders: Borders | None, others: Sequence[int]) -> list[Messages | None]:
         """Go back to the end of the last sweep, without its labels; return messages with those of now.
 
-        Parameters
-        ----------
-        sweeps : int
-            How many are complete.
-        borders : dict or None
-            What was stored after the last of them; None if there was none.
-        others : sequence of int
-            The other actors.
+        `sweeps` are complete; `borders` is what was stored after the last of them, None if there was none.
         """
         self._control.stop[0] = 0
         workers = list(self._workers.values())

@@ -74,14 +74,9 @@ class Boxes(NamedTuple):
 def divide(shape: tuple[int, ...], regions: int | tuple[int, ...], periodic: Sequence[bool] = ()) -> Boxes:
     """Divide a grid into boxes of about one size.
 
-    Parameters
-    ----------
-    shape : tuple of int
-    regions : int or tuple of int
-        The number of boxes, or that along each axis. A number is reached exactly if the grid has as many
-        pixels along its axes, and with the smallest border between boxes.
-    periodic : sequence of bool
-        Which axes are rings; none if it is empty.
+    `regions` is the number of boxes, or that along each axis. A number is reached exactly if the grid has as
+    many pixels along its axes, and with the smallest border between boxes. No axis is a ring if `periodic` is
+    empty.
     """
     if isinstance(regions, tuple):
         if len(regions) != len(shape) or not all(isinstance(n, int) and n >= 1 for n in regions):

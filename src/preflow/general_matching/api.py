@@ -145,22 +145,10 @@ def matching(
 def matching_of_reduction(
     graph: UndirectedGraph, wanted: Wanted, size: Callable[[Array], float], **arguments: Unpack[Arguments]
 ) -> GeneralMatchingResult:
-    """Return the matching that another problem needs.
+    """Return the matching that another problem needs; the graph has weights.
 
-    Parameters
-    ----------
-    graph : UndirectedGraph
-        With weights.
-    wanted : Wanted
-    size : function
-        Returns, for the weights of the pairs, the sum that a gap must be small beside.
-    **arguments
-        Those of :func:`preflow.matching`.
-
-    Raises
-    ------
-    NotOptimalError
-        The solve stopped early, or floats do not allow a proof that is close enough.
+    `size` returns, for the weights of the pairs, the sum that a gap must be small beside. NotOptimalError if
+    the solve stopped early, or floats do not allow a proof that is close enough.
     """
     request = Request(METHODS, **arguments)
     call = GeneralMatchingCall.prepare(graph, wanted, None, request)

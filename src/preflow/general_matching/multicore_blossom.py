@@ -359,10 +359,7 @@ def augment_trees(
 ) -> tuple[np.uint64, np.uint64]:
     """Augment between the trees in `kept` and those that they met.
 
-    Returns
-    -------
-    gone : the first root in the list of trees that vanished, NONE for none
-    augmented : the number of paths
+    Return the first root in the list of trees that vanished, NONE for none, and the number of paths.
     """
     gone, augmented = NONE, ZERO
     root = kept
@@ -460,10 +457,7 @@ def run_rounds(
 ) -> tuple[bool, np.uint64]:
     """Grow trees and augment until no tree has work left, one thread's share.
 
-    Returns
-    -------
-    ended : False if stopped before
-    held : the root of the last tree that was held, NONE for none
+    Return False if stopped before, and the root of the last tree that was held, NONE for none.
     """
     rounds = forest.rounds
     n = np.uint64(len(links.mate))

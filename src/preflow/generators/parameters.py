@@ -27,15 +27,9 @@ def seeded(seed: int) -> Generator:
 
 
 def instance_name(family: str, size: str, seed: int | None, **unusual: tuple[object, object]) -> str:
-    """Return a name such as ``"rmf-wide 64x16 seed 0"``.
+    """Return a name such as ``"rmf-wide 64x16 seed 0"``; the seed is None in a family without random numbers.
 
-    Parameters
-    ----------
-    family, size : str
-    seed : int or None
-        None for a family without random numbers.
-    **unusual : (value, default)
-        Parameters that the name mentions only where they differ from their default.
+    The name mentions a parameter ``name=(value, default)`` only where the two differ.
     """
     extras = [
         key.replace("_", "-") if value is True else f"{key.replace('_', '-')} {value}"

@@ -115,19 +115,9 @@ class Family(Generic[Made]):
         return dict(zip(self.size_parameters, map(int, numbers), strict=False))
 
     def generate(self, size: str | None = None, **parameters: Value) -> Made:
-        """Return an instance.
+        """Return an instance of a size, a preset's name or one such as ``"64x16"``; `parameters` override it.
 
-        Parameters
-        ----------
-        size : str, optional
-            A preset's name or a size such as ``"64x16"``.
-        **parameters
-            By name; they override those of the size.
-
-        Raises
-        ------
-        InvalidInputError
-            A parameter is unknown, missing or out of its range.
+        InvalidInputError if a parameter is unknown, missing or out of its range.
 
         Examples
         --------

@@ -17,29 +17,10 @@ BLOCK_VALUES = 1 << 22
 def distinct_rows(rng: Generator, num_rows: int, row_length: int, population: int) -> NDArray[np.int64]:
     """Draw rows of distinct integers from ``0 .. population - 1``, uniformly and in random order.
 
-    Parameters
-    ----------
-    rng : numpy.random.Generator
-    num_rows, row_length : int
-        Shape of the result.
-    population : int
-        Number of values to choose from.
-
-    Returns
-    -------
-    ndarray of int64, shape (num_rows, row_length)
-
-    Raises
-    ------
-    InvalidInputError
-        ``row_length`` is larger than ``population``.
-
-    Notes
-    -----
-    Repeated values are drawn again until none is left; which of the equal ones stays does not depend on
-    the value, so every ordered choice is equally likely. Where a row takes more than half of the
-    population, that would be slow, and the head of a shuffle is taken instead. O(k log k) a row of
-    length k.
+    Repeated values are drawn again until none is left; which of the equal ones stays does not depend on the
+    value, so every ordered choice is equally likely. Where a row takes more than half of the population, that
+    would be slow, and the head of a shuffle is taken instead. O(k log k) a row of length k. InvalidInputError
+    if `row_length` is larger than `population`.
     """
     if row_length > population:
         raise InvalidInputError(f"cannot choose {row_length} distinct vertices among {population}")

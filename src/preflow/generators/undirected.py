@@ -20,15 +20,9 @@ SIDE = 10**6
 
 
 def random_graph(n: int, degree: float = 6, *, largest: int = 10**6, seed: int = 0) -> UndirectedGraph:
-    """Return ``n * degree / 2`` random edges with random weights; loops are left out, some may be parallel.
+    """Return ``n * degree / 2`` random edges with random weights from 1 to `largest`.
 
-    Parameters
-    ----------
-    n : int
-    degree : float
-    largest : int
-        Weights are 1 to this number.
-    seed : int
+    Loops are left out, some edges may be parallel.
 
     Examples
     --------
@@ -47,11 +41,7 @@ def random_graph(n: int, degree: float = 6, *, largest: int = 10**6, seed: int =
 def triangulated_points(n: int, *, seed: int = 0) -> UndirectedGraph:
     """Return the Delaunay triangulation of random points in a square, with distances as weights.
 
-    Parameters
-    ----------
-    n : int
-        At least 4; with an even number there is a perfect matching.
-    seed : int
+    There are `n` points, at least 4; with an even number there is a perfect matching.
     """
     from scipy.spatial import Delaunay
 
@@ -64,31 +54,14 @@ def triangulated_points(n: int, *, seed: int = 0) -> UndirectedGraph:
 
 
 def complete_points(n: int, *, seed: int = 0) -> UndirectedGraph:
-    """Return all pairs of random points in a square, with distances as weights.
-
-    Parameters
-    ----------
-    n : int
-    seed : int
-    """
+    """Return all pairs of `n` random points in a square, with distances as weights."""
     n = check_integer("n", n)
     points = seeded(seed).random((n, 2)) * SIDE
     return _between_points(points, *np.triu_indices(n, 1))
 
 
 def odd_cycle_chain(n: int, *, length: int = 3, largest: int = 1000, seed: int = 0) -> UndirectedGraph:
-    """Return odd cycles that single edges join to a chain.
-
-    Parameters
-    ----------
-    n : int
-        Vertices, about; the number of cycles is ``n // length``.
-    length : int
-        Vertices of a cycle, odd.
-    largest : int
-        Weights are 1 to this number.
-    seed : int
-    """
+    """Return ``n // length`` odd cycles that single edges join to a chain; weights are 1 to `largest`."""
     n = check_integer("n", n)
     length = check_integer("length", length, minimum=3)
     largest = check_integer("largest", largest)
@@ -101,12 +74,7 @@ def odd_cycle_chain(n: int, *, length: int = 3, largest: int = 1000, seed: int =
 
 
 def nested_blossoms(n: int) -> UndirectedGraph:
-    """Return a path with edges between next but one, and weights that make each blossom contain the last one.
-
-    Parameters
-    ----------
-    n : int
-    """
+    """Return a path with edges between next but one, weighted so that each blossom contains the last one."""
     n = check_integer("n", n)
     one, two = np.arange(max(n - 1, 0)), np.arange(max(n - 2, 0))
     tail, head = np.concatenate([one, two]), np.concatenate([one + 1, two + 2])
@@ -118,15 +86,8 @@ def nested_blossoms(n: int) -> UndirectedGraph:
 def line_graph(n: int, *, degree: float = 6, largest: int = 10**6, seed: int = 0) -> UndirectedGraph:
     """Return the line graph of a random graph: its vertices are edges, joined where they share an end.
 
-    Parameters
-    ----------
-    n : int
-        Vertices of the line graph, about.
-    degree : float
-        Mean degree of the random graph.
-    largest : int
-        Weights are 1 to this number.
-    seed : int
+    It has about `n` vertices and weights from 1 to `largest`; `degree` is the mean degree of the random
+    graph.
     """
     base = random_graph(max(round(2 * n / degree), 2), degree, seed=seed)
     m = base.num_edges
@@ -146,16 +107,7 @@ def line_graph(n: int, *, degree: float = 6, largest: int = 10**6, seed: int = 0
 
 
 def undirected(graph: BipartiteGraph, *, largest: int = 10**6, seed: int = 0) -> UndirectedGraph:
-    """Return the graph whose adjacency matrix is a bipartite graph, with random weights.
-
-    Parameters
-    ----------
-    graph : BipartiteGraph
-        Square, such as those of :func:`preflow.generators.road_like` and :func:`preflow.generators.rmat`.
-    largest : int
-        Weights are 1 to this number.
-    seed : int
-    """
+    """Return the graph whose adjacency matrix is a square bipartite graph; weights are 1 to `largest`."""
     first, neighbour = graph.rows
     row = np.repeat(np.arange(graph.num_rows), np.diff(first).astype(np.int64))
     column = neighbour.astype(np.int64)

@@ -34,14 +34,7 @@ def kept_entries(data: AnyArray, explicit_zeros: bool) -> AnyArray:
 def read_lines(xp: ArrayModule, entries: SparseEntries, explicit_zeros: bool) -> tuple[AnyArray, AnyArray]:
     """Return where the lines of a compressed matrix begin, and the other ends of its edges, as unsigned.
 
-    Parameters
-    ----------
-    xp : module
-        The array module of the arrays.
-    entries : SparseEntries
-        In the form "csr" or "csc".
-    explicit_zeros : bool
-        Whether stored zeros are edges.
+    The entries have the form "csr" or "csc"; with `explicit_zeros` stored zeros are edges.
     """
     kept = kept_entries(entries.data, explicit_zeros)
     dtype = index_dtype(*entries.shape, len(entries.minor))

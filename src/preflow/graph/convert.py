@@ -25,14 +25,9 @@ from .placement import host_array, is_tensor, restorer_of
 
 
 def as_flow_problem(network: NetworkInput, source: Vertices, sink: Vertices) -> tuple[FlowNetwork, Any, Any]:
-    """Return the network with its source and sink.
+    """Return the network with its source and sink; where they are None, those of a MaxFlowProblem.
 
-    Parameters
-    ----------
-    network : MaxFlowProblem, GridNetwork, or anything that `as_flow_network` takes
-        Of a GridNetwork all arcs are created.
-    source, sink : vertex, collection of vertices, or None
-        None takes those of a MaxFlowProblem.
+    The network may be anything that `as_flow_network` takes, or a GridNetwork, of which all arcs are created.
     """
     if isinstance(network, GridNetwork):
         if source is not None or sink is not None:
@@ -48,15 +43,12 @@ def as_flow_problem(network: NetworkInput, source: Vertices, sink: Vertices) -> 
 
 
 def as_flow_network(network: NetworkInput) -> FlowNetwork:
-    """Return a FlowNetwork.
+    """Return anything that :func:`preflow.max_flow` takes as a FlowNetwork.
 
-    Parameters
-    ----------
-    network : FlowNetwork, (tail, head, capacity), edges, table, dictionary, matrix, or NetworkX graph
-        Edges are a list of tuples (tail, head, capacity), a dictionary is ``{tail: {head: capacity}}``, and a
-        table has the columns "source", "target" and "capacity". A matrix is square, sparse or dense; its
-        entry (u, v) is the capacity of an arc from u to v. Zeros of a dense matrix are not arcs. Of a
-        DataFrame without these columns, rows and columns have the same labels, those of the vertices.
+    Edges are a list of tuples (tail, head, capacity), a dictionary is ``{tail: {head: capacity}}``, and a
+    table has the columns "source", "target" and "capacity". A matrix is square, sparse or dense; its entry
+    (u, v) is the capacity of an arc from u to v. Zeros of a dense matrix are not arcs. Of a DataFrame without
+    these columns, rows and columns have the same labels, those of the vertices.
     """
     if isinstance(network, FlowNetwork):
         return network
@@ -105,14 +97,11 @@ def _is_labelled_square(table: TableInput, columns: tuple[str, ...]) -> bool:
 
 
 def as_bipartite_graph(graph: Any) -> BipartiteGraph:
-    """Return a BipartiteGraph.
+    """Return anything that :func:`preflow.bipartite_matching` takes as a BipartiteGraph.
 
-    Parameters
-    ----------
-    graph : BipartiteGraph, (row, column), edges, matrix, or NetworkX graph
-        Edges are a list of tuples (row, column), a dictionary ``{row: [column, ...]}``, or a table with the
-        columns "row" and "column". Every stored entry of a sparse matrix is an edge, and every nonzero entry
-        of a dense one. A DataFrame without these columns is a matrix with its labels.
+    Edges are a list of tuples (row, column), a dictionary ``{row: [column, ...]}``, or a table with the
+    columns "row" and "column". Every stored entry of a sparse matrix is an edge, and every nonzero entry of a
+    dense one. A DataFrame without these columns is a matrix with its labels.
     """
     if isinstance(graph, BipartiteGraph):
         return graph

@@ -57,25 +57,11 @@ class HostCosts(HostArrays):
 
 
 def centred(values: Array, inside: NDArray[np.bool_] | None) -> tuple[NDArray[np.int64], Array]:
-    """Return a batch of integer costs minus a base, and the base.
+    """Return a batch of integer costs, shape (items, n, m), minus a base, and the base of Python integers.
 
-    Parameters
-    ----------
-    values : ndarray of int64, uint64 or Python integers, shape (items, n, m)
-    inside : ndarray of bool, shape (items, n, m), or None
-        Entries that count; None: all of them.
-
-    Returns
-    -------
-    reduced : ndarray of int64, shape (items, n, m)
-    base : ndarray of Python integers, shape (items, n, 1), or (items, 1, m) where n > m
-        What to add to get the original costs; shape (items, 1, 1) where not all entries count.
-
-    Raises
-    ------
-    InvalidInputError
-        The costs of a row (of a column where n > m, of a matrix where not all entries count) range over more
-        than 2**60.
+    Entries outside of `inside` do not count. The base has shape (items, n, 1), or (items, 1, m) where n > m,
+    or (items, 1, 1) where not all entries count. InvalidInputError if the costs that share a base range over
+    more than 2**60.
     """
     _, n, m = values.shape
     if inside is None:

@@ -55,23 +55,11 @@ def with_edges_read(
 ) -> AnyArray:
     """Return costs that are edges as CostEdges, checked; other costs unchanged.
 
-    Parameters
-    ----------
-    cost
-        Anything that :func:`preflow.linear_assignment` accepts. Edges are a tuple of arrays (row, column,
-        cost), a list of tuples with labels, a dictionary ``{row: {column: cost}}``, a table with the columns
-        "row", "column" and "cost", or a NetworkX graph.
-    shape : (int, int), optional
-        Numbers of rows and columns of such a tuple; default: just enough.
-    weight : str
-        The edge attribute of a NetworkX graph, a list or a dictionary that is the cost.
-    rows : iterable of vertices, optional
-        The vertices of a NetworkX graph that are rows.
-
-    Raises
-    ------
-    InvalidInputError
-        The edges are malformed, or there is a `shape` or `rows` for other costs.
+    Edges are a tuple of arrays (row, column, cost), a list of tuples with labels, a dictionary
+    ``{row: {column: cost}}``, a table with the columns "row", "column" and "cost", or a NetworkX graph.
+    `shape` is that of a matrix of such a tuple, by default just large enough; `rows` are the vertices of a
+    NetworkX graph that are rows. InvalidInputError if the edges are malformed, or there is a `shape` or
+    `rows` for other costs.
     """
     is_graph, is_tuple = is_networkx(cost), isinstance(cost, tuple)
     if shape is not None and not is_tuple:

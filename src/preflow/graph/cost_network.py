@@ -500,12 +500,10 @@ def check_demands_named(network: NetworkInput) -> None:
 def as_cost_network(network: NetworkInput) -> CostNetwork:
     """Return what a caller gives as a network with costs.
 
-    Parameters
-    ----------
-    network : CostNetwork, (tail, head, capacity, cost), edges, sparse matrix of costs, or NetworkX graph
-        The tuple may have lower bounds as a fifth entry. Edges are a list of tuples (tail, head, capacity,
-        cost), a dictionary ``{tail: {head: (capacity, cost)}}``, or a table with the columns "source",
-        "target", "cost" and, unless it is infinite, "capacity".
+    That is a CostNetwork, a tuple (tail, head, capacity, cost), perhaps with lower bounds as a fifth entry, a
+    sparse matrix of costs, a NetworkX graph, or edges: a list of tuples (tail, head, capacity, cost), a
+    dictionary ``{tail: {head: (capacity, cost)}}``, or a table with the columns "source", "target", "cost"
+    and, unless it is infinite, "capacity".
     """
     if isinstance(network, CostNetwork):
         return network

@@ -345,22 +345,10 @@ def check_costs(
     place: Callable[[int], tuple[Any, ...]],
     threads: int = 1,
 ) -> bool:
-    """Return whether floats are too large for solvers to add up.
+    """Return whether floats are too large for solvers to add up the costs of `size` pairs.
 
-    Parameters
-    ----------
-    values : ndarray
-    maximize : bool
-    size : int
-        Largest number of pairs of an assignment.
-    place : function
-        Returns the row, the column and perhaps the index of the matrix of the k-th value.
-    threads : int
-
-    Raises
-    ------
-    InvalidInputError
-        A cost is NaN, or infinitely good.
+    `place` returns the row, the column and perhaps the index of the matrix of the k-th value.
+    InvalidInputError if a cost is NaN, or infinitely good.
     """
     if values.size == 0 or values.dtype.kind != "f":
         return False
@@ -403,15 +391,8 @@ def check_extent(
 ) -> bool:
     """Return whether floats are too large for solvers to add up; for integers raise InvalidInputError.
 
-    Parameters
-    ----------
-    least, most : number
-        The smallest and the largest finite cost.
-    maximize : bool
-    size : int
-        Largest number of pairs of an assignment.
-    infinite : (bool, bool)
-        Whether there is a cost of minus and of plus infinity.
+    The finite costs are from `least` to `most`, and an assignment has at most `size` pairs. `infinite` says
+    whether there is a cost of minus and of plus infinity.
     """
     if np.asarray(least).dtype.kind == "i":
         largest = max(-int(least), int(most))

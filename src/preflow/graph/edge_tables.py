@@ -113,18 +113,9 @@ def read_table(
 ) -> EdgeColumns:
     """Read edges from a table with a row for each edge.
 
-    Parameters
-    ----------
-    table : DataFrame of pandas or polars, Arrow table, structured array, or object with __arrow_c_stream__
-    ends : (name, name)
-        The columns with the labels of the two ends.
-    values : mapping of str to name or None
-        The columns with the numbers, by what they are; those that are None are left out.
-
-    Raises
-    ------
-    InvalidInputError
-        The table lacks a column, or an end or a number of an edge is missing.
+    `ends` names the columns with the labels of the two ends; `values` those with the numbers, by what they
+    are, and those that are None are left out. InvalidInputError if the table lacks a column, or an end or a
+    number of an edge is missing.
     """
     names = table_columns(table)
     reader = _reader_of(table)
@@ -163,14 +154,8 @@ class Attribute(NamedTuple):
 def read_tuples(edges: Iterable[Untyped], ends: tuple[str, str], numbers: Sequence[Attribute]) -> EdgeColumns:
     """Read edges from tuples: the labels of the two ends, and perhaps numbers.
 
-    Parameters
-    ----------
-    edges : iterable of tuples
-        In place of the numbers there may be a mapping with the attributes of the edge.
-    ends : (str, str)
-        Names of the ends, for messages.
-    numbers : sequence of Attribute
-        The numbers behind the two ends. All edges have them or none has: then `values` is empty.
+    In place of the numbers there may be a mapping with the attributes of the edge. All edges have `numbers`
+    or none has: then `values` is empty. `ends` are the names of the ends, for messages.
     """
     shapes = f"({', '.join(ends)})"
     choices = _choices(numbers)
@@ -212,11 +197,6 @@ def read_dict(adjacency: Mapping[Hashable, Untyped], numbers: Sequence[Attribute
 
     Without numbers also from ``{tail: [head, ...]}``. The keys are vertices in this order, then come heads
     that are no keys. Several numbers are a tuple.
-
-    Parameters
-    ----------
-    adjacency : mapping
-    numbers : sequence of Attribute
     """
     for tail, heads in adjacency.items():
         if isinstance(heads, str | bytes) or not isinstance(heads, Iterable):
@@ -294,13 +274,7 @@ def check_everywhere(values: Sequence[Untyped], name: str, edge: Callable[[int],
 def check_attribute(data: Sequence[Mapping[str, Untyped]], attribute: str, argument: str) -> None:
     """Raise InvalidInputError if there are edges and none has an attribute, with a hint at what they have.
 
-    Parameters
-    ----------
-    data : sequence of mappings
-        The attributes of each edge.
-    attribute : str
-    argument : str
-        The argument of the caller's function that names the attribute.
+    `argument` is that of the caller's function that names the attribute.
     """
     if not data or any(attribute in each for each in data):
         return
@@ -544,20 +518,9 @@ def in_order_of(
 ) -> Untyped:
     """Return numbers by label, a mapping or a Series of pandas, in the order of labels; others unchanged.
 
-    Parameters
-    ----------
-    labels : sequence or None
-        Those of the rows, or of the columns, of a problem. None: it has none.
-    values : mapping, Series, or anything else
-    name : str
-        What the numbers are, for messages.
-    rest : number, optional
-        The number of labels that are left out. Default: none may be.
-
-    Raises
-    ------
-    InvalidInputError
-        A label is missing, unknown, or one of several that are alike.
+    `labels` are those of the rows, or of the columns, of a problem; None: it has none. `rest` is the number
+    of labels that are left out; None: none may be. `name` says in messages what the numbers are.
+    InvalidInputError if a label is missing, unknown, or one of several that are alike.
     """
     if not isinstance(values, Mapping) and (labels is None or not hasattr(values, "items")):
         return values

@@ -307,26 +307,12 @@ def choose_scale(
 ) -> Scale:
     """Return how to round the capacities of a grid, or of all its regions.
 
-    Parameters
-    ----------
-    bound : int, float or None
-        The capacity of a known cut.
-    bits : int
-        Binary digits after the point that represent all capacities exactly.
-    constant : int or float
-        The sum of the smaller terminal capacities of all pixels.
-    largest : float
-        The largest capacity between neighbours.
-    incident : function
-        Returns the largest sum of capacities between a pixel and its neighbours, cut off at a limit.
-    net : function
-        Returns the sums of what is left from the source, and to the sink, without the constant.
-    largest_net : function
-        Returns the largest finite capacity that is left.
-    directions : int
-        Number of neighbours of a pixel.
-    single : bool
-        Whether no capacity is a float64.
+    `bound` is the capacity of a known cut. `bits` binary digits after the point represent all capacities
+    exactly. `constant` is the sum of the smaller terminal capacities of all pixels, `largest` the largest
+    capacity between neighbours. `incident` returns the largest sum of capacities between a pixel and its
+    neighbours, cut off at a limit; `net` the sums of what is left from the source, and to the sink, without
+    the constant; `largest_net` the largest finite capacity that is left. A pixel has as many neighbours as
+    `directions`. `single` says that no capacity is a float64.
     """
     limit = np.inf
     if bound is not None:

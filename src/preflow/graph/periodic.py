@@ -44,11 +44,8 @@ def ring_boxes(
 ) -> list[tuple[Box, Box, tuple[int, ...]]]:
     """Return the arcs of one offset in a periodic grid, apart by which ends they cross.
 
-    Returns
-    -------
-    list of (here, there, step)
-        Boxes of the pixels where arcs begin and where they end, and the difference of their positions. Arcs
-        from a pixel to itself are left out.
+    Each entry has the boxes of the pixels where arcs begin and where they end, and the difference of their
+    positions. Arcs from a pixel to itself are left out.
 
     Examples
     --------
@@ -80,12 +77,8 @@ def unrolled_offsets(
 ) -> tuple[list[tuple[int, ...]], bool]:
     """Return the forward offsets of the plain grid that has the arcs of a periodic one.
 
-    Returns
-    -------
-    offsets : list of tuples of int
-        Those of the neighbourhood come first, in their order.
-    parallel : bool
-        Whether some arcs of the periodic grid are parallel: they are one arc of the plain grid.
+    Those of the neighbourhood come first, in their order. Return also whether some arcs of the periodic grid
+    are parallel: they are one arc of the plain grid.
 
     Examples
     --------
@@ -111,21 +104,9 @@ def unrolled(
 ) -> tuple[AnyArray, list[tuple[int, ...]]]:
     """Return the capacities and forward offsets of a plain grid that has the arcs of a periodic one.
 
-    Parameters
-    ----------
-    shape : tuple of int
-    neighbor : array of `xp`, shape (K, *shape) or (2 K, *shape)
-        As in :meth:`preflow.GridNetwork.from_arrays`; entries of arcs across the ends of rings count.
-    half : list of K forward offsets
-    periodic : tuple of bool
-    xp : module
-
-    Raises
-    ------
-    InvalidInputError
-        A capacity is negative or not finite.
-    CapacityOverflowError
-        Capacities above 2**54 belong to parallel arcs, as along a ring of two pixels.
+    `neighbor` is as in :meth:`preflow.GridNetwork.from_arrays`; entries of arcs across the ends of rings
+    count. InvalidInputError if a capacity is negative or not finite; CapacityOverflowError if capacities
+    above 2**54 belong to parallel arcs, as along a ring of two pixels.
     """
     both = len(neighbor) == 2 * len(half)
     arcs = []

@@ -265,13 +265,10 @@ def add_arcs(
 ) -> tuple[int, Int64, float]:
     """Add up the capacities of some arcs by pixel and direction.
 
-    Unless `alone`, other threads do so for other arcs at the same time.
-
-    Returns
-    -------
-    outcome : ADDED, OTHER_STEP at an arc between pixels that are no neighbours, TOO_LARGE past the limit
-    direct : the capacity straight from the source to the sink
-    total : about the sum of all capacities; what was added has no meaning if it passes MOST_IN_ALL
+    Unless `alone`, other threads do so for other arcs at the same time. Return ADDED, OTHER_STEP at an arc
+    between pixels that are no neighbours, or TOO_LARGE past the limit; the capacity straight from the source
+    to the sink; and about the sum of all capacities. What was added has no meaning if that passes
+    MOST_IN_ALL.
     """
     source, sink, steps = numbering
     n = np.uint64(len(sums.source))

@@ -115,26 +115,12 @@ def build_residual(
 ) -> ResidualNetwork:
     """Build the residual network by counting sort, in O(n + m).
 
-    Parameters
-    ----------
-    network : FlowNetwork
-    sources, sinks : ndarray of int64
-        Distinct vertices, at least one of each, none in both.
-    index_dtype : optional
-        np.uint32 or np.uint64; by default the smallest that fits.
-    threads : int
-        Largest number of threads; small networks are built by one. The arrays are the same.
-    rule : Rule
-        How capacities become integers.
-    check_wanted : callable
-        Called between steps, each of which takes a part of the time; may raise.
+    Sources and sinks are distinct vertices, at least one of each. Indices have the smallest dtype that fits,
+    unless `index_dtype` says which. Small networks are built by one thread; the arrays are the same.
+    `check_wanted` is called between steps, each of which takes a part of the time; it may raise.
 
-    Raises
-    ------
-    CapacityOverflowError
-        Capacities of one pair, out of the sources or into the sinks sum past int64.
-    UnboundedFlowError
-        A source reaches a sink over arcs of infinite capacity.
+    CapacityOverflowError if capacities of one pair, out of the sources or into the sinks sum past int64;
+    UnboundedFlowError if a source reaches a sink over arcs of infinite capacity.
     """
     threads = min(threads, max(1, network.num_arcs // ARCS_A_THREAD))
     if network.num_arcs > network.num_vertices**2:

@@ -113,24 +113,11 @@ def solve_within_gap(
 ) -> Found:
     """Solve, and repeat relative to the cut found, until the gap is small enough.
 
-    Parameters
-    ----------
-    solve : function
-        Solves by a rule; raises CapacityOverflowError where integers sum past int64.
-    is_float : bool
-        Whether capacities are floats. Integers that are rounded are solved once; the caller recovers what
-        rounding lost.
-    accepted : float
-        The gap that is accepted for floats, relative to the cut.
-    coarse : float
-        A limit is too coarse in any case if it exceeds the cut by more than this factor.
-    has_finer : bool
-        Whether there are finer integers for the same limit.
-
-    Raises
-    ------
-    CapacityOverflowError
-        No rounding helps, or the cut is past float64.
+    `solve` solves by a rule; it raises CapacityOverflowError where integers sum past int64. Integers that are
+    rounded, not `is_float`, are solved once; the caller recovers what rounding lost. `accepted` is the gap
+    that is accepted for floats, relative to the cut. A limit is too coarse in any case if it exceeds the cut
+    by more than the factor `coarse`. `has_finer` says that there are finer integers for the same limit.
+    CapacityOverflowError if no rounding helps, or the cut is past float64.
     """
     rule = EXACT
     while True:
@@ -199,20 +186,9 @@ def solve_costs(solve: Callable[[float], Tried], largest: float) -> Tried:
 
     The first solve cuts off nothing. Twice the largest cost that its answer uses is the next limit. Where the
     answer for a limit uses a cost that was cut off, the limit was too low: 16 times as much is tried, then
-    256 times as much as that, and so on.
-
-    Parameters
-    ----------
-    solve : function
-        Solves with costs cut off at a limit in size, rounded relative to it. It may start from the answer of
-        its last call.
-    largest : float
-        The largest size of a cost.
-
-    Returns
-    -------
-    Tried
-        The first attempt that is close; otherwise the one of least gap.
+    256 times as much as that, and so on. `solve` solves with costs cut off at a limit in size, rounded
+    relative to it; it may start from the answer of its last call. `largest` is the largest size of a cost.
+    Return the first attempt that is close; otherwise the one of least gap.
     """
     best = attempt = solve(largest)
     too_low, limit, step = 0.0, largest, LIMIT_STEP

@@ -86,17 +86,8 @@ def check_lines(
 ) -> tuple[AnyArray, AnyArray]:
     """Check the index arrays of a compressed matrix, whose lines are the rows (CSR) or the columns (CSC).
 
-    Parameters
-    ----------
-    starts, indices : array
-        ``indptr`` and ``indices``. `indices` may be longer than ``indptr`` says.
-    num_lines, across : int
-        Number of lines, and the length of a line, which is above all indices.
-
-    Returns
-    -------
-    starts, indices : array
-        The arrays as :func:`plain` returns them; `indices` ends with the last entry of the last line.
+    There are `num_lines`, and all indices are below `across`. `indices` may be longer than `starts` says.
+    Return the arrays as :func:`plain` returns them; `indices` then ends with the last entry of the last line.
     """
     starts, indices = check_integers(starts, "indptr"), check_integers(indices, "indices")
     if starts.shape != (num_lines + 1,):

@@ -388,28 +388,16 @@ def as_undirected_graph(
 ) -> UndirectedGraph:
     """Return what a caller gives as a graph; its weights say whether the matching is weighted.
 
-    Parameters
-    ----------
-    graph : UndirectedGraph, (tail, head) or (tail, head, weight), edges, sparse matrix, or NetworkX graph
-        Edges are a list of tuples (u, v) or (u, v, weight), a dictionary ``{u: {v: weight}}`` or ``{u: [v,
-        ...]}``, or a table with the columns "source", "target" and perhaps "weight".
-    weight : str, array_like, False or None
-        The name of an attribute of the edges of a NetworkX graph, a list or a dictionary, or of a column of a
-        table; or one weight for each edge. False: leave the weights out. None: the weights of the graph, if
-        it has any.
-    usual : sequence of str
-        The attributes, or columns, of which the first one that the graph has is the weight if `weight` is
-        None.
-    everywhere : bool
-        Whether each edge needs the attribute, unless it is called "weight". Otherwise edges without it have
-        weight 1, as in NetworkX.
-    called : str
-        The function that was called, for messages.
+    Besides an UndirectedGraph that is a tuple of arrays (tail, head) or (tail, head, weight), a sparse
+    matrix, a NetworkX graph, or edges: a list of tuples (u, v) or (u, v, weight), a dictionary
+    ``{u: {v: weight}}`` or ``{u: [v, ...]}``, or a table with the columns "source", "target" and perhaps
+    "weight".
 
-    Raises
-    ------
-    InvalidInputError
-        `weight` is None, and edges have numbers, but none with a usual name.
+    `weight` is the name of an attribute of the edges, or of a column of a table; or one weight for each edge.
+    False: leave the weights out. None: the first of the `usual` attributes or columns that the graph has, if
+    any. `everywhere` says that each edge needs the attribute, unless it is called "weight"; otherwise edges
+    without it have weight 1, as in NetworkX. `called` is the function that was called, for messages.
+    InvalidInputError if `weight` is None, and edges have numbers, but none with a usual name.
     """
     name = weight if isinstance(weight, str) else None
     read = _labelled_graph(graph, weight, usual, everywhere, called)

@@ -85,12 +85,8 @@ class VertexNames:
     def vertices(self, names: Any, role: str) -> NDArray[np.int64]:
         """Return the numbers of one vertex or several, sorted and distinct.
 
-        Parameters
-        ----------
-        names : a vertex, or a list, set, range or array of vertices
-            A tuple is one label where the graph has labels and contains it, else a collection.
-        role : str
-            Their role ("source", "sink"), for error messages.
+        `names` is a vertex, or a list, set, range or array of vertices. A tuple is one label where the graph
+        has labels and contains it, else a collection. `role` ("source", "sink") is for messages.
         """
         if names is None:
             raise InvalidInputError(f"{role} is missing")

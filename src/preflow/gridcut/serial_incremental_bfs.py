@@ -175,17 +175,10 @@ def solve(
 ) -> GridSolution:
     """Find a minimum cut of a grid on one thread.
 
-    Returns
-    -------
-    GridSolution
-        Its `sink_side` is the sink's forest. If the solve was stopped, it is the set of pixels that can still
-        reach a deficit.
-
-    Notes
-    -----
     O(pixels * arcs * value of the cut) time. The paper proves O(pixels**2 * arcs) for labels that are exact
     distances. Here they are not, because of the boxes, and because an orphan moves by at most two levels.
-    Memory: for D neighbours D residual capacities and about 23 bytes per pixel.
+    Memory: for D neighbours D residual capacities and about 23 bytes per pixel. The `sink_side` is the sink's
+    forest; of a stopped solve, the set of pixels that can still reach a deficit.
     """
     state = grid_state(grid, start)
     first, last = interior(grid)

@@ -65,17 +65,8 @@ class GridFlow:
 def initial_state(grid: IntegerGrid, start: GridFlow | None) -> tuple[AnyArray, AnyArray]:
     """Return `residual` and `terminal` of a grid before a solve, direction-major in C order.
 
-    Parameters
-    ----------
-    grid : IntegerGrid
-    start : GridFlow or None
-        The flow to start from, cut off at the capacities; None for no flow.
-
-    Returns
-    -------
-    residual : array of ``grid.residual_dtype``, shape (2 K, *shape)
-        0 for arcs that leave the grid.
-    terminal : array of ``grid.excess_dtype``, shape of the grid
+    Shapes (2 K, *shape) and shape; residual capacities of arcs that leave the grid are 0. The flow to start
+    from is cut off at the capacities.
     """
     xp, dtype = grid.xp, grid.residual_dtype
     residual = xp.zeros((len(grid.offsets), *grid.shape), dtype=dtype)

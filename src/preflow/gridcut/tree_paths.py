@@ -46,9 +46,8 @@ def push_path(
 ) -> np.uint64:
     """Push along the path between a pixel and its root; pixels whose tree arc is saturated become orphans.
 
-    Returns
-    -------
-    The orphan nearest to the root, first of a list linked by `next_orphan` that ends with ``len(parent)``.
+    Return the orphan nearest to the root, first of a list linked by `next_orphan` that ends with
+    ``len(parent)``.
     """
     residual, step, terminal = state.residual, state.step, state.terminal
     degree = np.uint64(len(step))

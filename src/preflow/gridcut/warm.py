@@ -251,28 +251,12 @@ class WarmGrid(Exclusive):
         control: Control | None = None,
         progress: bool | Reporter = False,
     ) -> SolveStats | None:
-        """Change terminal capacities and solve again.
+        """Change terminal capacities and solve again; None if it was stopped.
 
-        Parameters
-        ----------
-        pixels : ndarray of intp, shape (n,), optional
-            Numbers of distinct pixels in C order.
-        net : ndarray of integers, shape (n,), optional
-            Their new capacity from the source minus that to the sink.
-        control : Control, optional
-            Another thread may stop the solve by its stop flag.
-        progress : bool or function
-            A function is called every 25 ms and may look at :meth:`draft`.
-
-        Returns
-        -------
-        SolveStats or None
-            None if the solve was stopped. The next solve then completes it.
-
-        Raises
-        ------
-        InvalidInputError
-            A capacity is above `largest`.
+        The next solve completes a stopped one. `pixels` are numbers of distinct pixels in C order, `net`
+        their new capacity from the source minus that to the sink. Another thread may stop the solve by the
+        stop flag of `control`. A `progress` function is called every 25 ms and may look at :meth:`draft`.
+        InvalidInputError if a capacity is above `largest`.
         """
         control = control or Control()
         seconds = run_interruptibly(

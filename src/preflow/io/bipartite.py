@@ -21,18 +21,9 @@ class GraphFile(NamedTuple):
 
 
 def read_bipartite_graph(path: str | Path, *, explicit_zeros: bool = True) -> GraphFile:
-    """Read a Matrix Market file or a list of edges, plain or gzip.
+    """Read a Matrix Market file or a list of edges, plain or gzip; ParseError if it is missing or malformed.
 
-    Parameters
-    ----------
-    path : str or Path
-    explicit_zeros : bool
-        Whether zeros that a Matrix Market file lists are edges.
-
-    Raises
-    ------
-    ParseError
-        The file is missing or malformed.
+    `explicit_zeros` says whether zeros that a Matrix Market file lists are edges.
     """
     with parsing(path, "Matrix Market file or list of edges"):
         data = read_bytes(path, announced_matrix_bytes)

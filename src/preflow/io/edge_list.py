@@ -20,24 +20,13 @@ COMMENTS = ["#", "%"]
 def read_edge_list(path: str | Path) -> BipartiteGraph:
     """Read the adjacency matrix of a graph: the first vertex of a line is a row, the second a column.
 
-    Parameters
-    ----------
-    path : str or Path
-        Lines "FROM TO", numbered from 0, and comments that begin with # or %. Further fields of a
-        line, such as a weight, are ignored. A first line with the numbers of vertices and edges, as some
-        formats have it, is an error.
+    Lines are "FROM TO", numbered from 0, and comments that begin with # or %. Further fields of a line, such
+    as a weight, are ignored. A first line with the numbers of vertices and edges, as some formats have it, is
+    an error. The matrix is square, with just enough rows for the largest number. A file that has each edge of
+    an undirected graph once gives half of its matrix.
 
-    Returns
-    -------
-    BipartiteGraph
-        Square, with just enough rows for the largest number. A file that has each edge of an undirected graph
-        once gives half of its matrix.
-
-    Raises
-    ------
-    ParseError
-        The file is missing or malformed, or needs more than 2**22 vertices, and 256 more for each edge:
-        then relabel them, as ``numpy.unique(vertices, return_inverse=True)`` does.
+    ParseError if the file is missing or malformed, or needs more than 2**22 vertices, and 256 more for each
+    edge: then relabel them, as ``numpy.unique(vertices, return_inverse=True)`` does.
     """
     with parsing(path, "list of edges"):
         return parse_edge_list(read_bytes(path), path)

@@ -57,13 +57,8 @@ def checked_path(path: str | Path) -> Path:
 def parsing(path: str | Path, what: str, *damage: type[Exception]) -> Iterator[None]:
     """Turn every error from unreadable or damaged content into a ParseError.
 
-    Parameters
-    ----------
-    path : str or Path
-    what : str
-        The kind of file that is expected, such as "NumPy array".
-    *damage : exception types
-        Errors that the library in use raises on damaged content, besides those in `DAMAGE`.
+    `what` is the kind of file that is expected, such as "NumPy array"; `damage` are errors that the library
+    in use raises on damaged content, besides those in `DAMAGE`.
     """
     checked_path(path)
     try:
@@ -87,18 +82,9 @@ def opened(path: str | Path) -> BinaryIO:
 def read_bytes(path: str | Path, announced: Announced | None = None) -> bytes:
     """Return the content of a file, decompressed if its first bytes say that it is gzip.
 
-    Parameters
-    ----------
-    path : str or Path
-    announced : function, optional
-        Returns the number of bytes that the content may have, from its first bytes. Without a header a
-        compressed file may expand to `MOST_EXPANSION` times its size.
-
-    Raises
-    ------
-    ParseError
-        The file is missing, cannot be read, is truncated or damaged gzip, or expands to more than its header
-        announces.
+    `announced` returns the number of bytes that the content may have, from its first bytes. Without a header
+    a compressed file may expand to `MOST_EXPANSION` times its size. ParseError if the file is missing, cannot
+    be read, is truncated or damaged gzip, or expands to more than its header announces.
     """
     path = checked_path(path)
     with parsing(path, "file that can be read"):

@@ -22,22 +22,11 @@ LARGEST_SIDE = 99_999
 
 
 def read_flo(path: str | Path) -> NDArray[np.float32]:
-    """Read the optical flow in a .flo file, plain or gzip.
+    """Read the optical flow in a .flo file, plain or gzip, as an array of shape (2, h, w).
 
-    Parameters
-    ----------
-    path : str or Path
-
-    Returns
-    -------
-    ndarray of float32, shape (2, h, w)
-        First the displacement along rows (v, down), then along columns (u, to the right), as scikit-image
-        orders them; NaN where the flow is unknown.
-
-    Raises
-    ------
-    ParseError
-        The file is missing, is no .flo file or does not have the length that its header says.
+    First the displacement along rows (v, down), then along columns (u, to the right), as scikit-image orders
+    them; NaN where the flow is unknown. ParseError if the file is missing, is no .flo file or does not have
+    the length that its header says.
     """
     with parsing(path, "flow"):
         content = read_bytes(path, _announced_bytes)
@@ -67,18 +56,10 @@ def _announced_bytes(head: bytes) -> int | None:
 
 
 def write_flo(path: str | Path, flow: ArrayLike) -> None:
-    """Write an optical flow as a .flo file; a failure leaves the old file.
+    """Write an optical flow, as :func:`read_flo` returns it, as a .flo file; a failure leaves the old file.
 
-    Parameters
-    ----------
-    path : str or Path
-    flow : array_like of floats, shape (2, h, w)
-        As :func:`read_flo` returns it; values that are not finite are written as unknown.
-
-    Raises
-    ------
-    InvalidInputError
-        Another shape, or the file cannot be written.
+    Values that are not finite are written as unknown. InvalidInputError for another shape, or where the file
+    cannot be written.
 
     Examples
     --------

@@ -97,26 +97,12 @@ SETS: Mapping[str, Mapping[str, CollectionMatrix]] = MappingProxyType({"deveci28
 
 
 def fetch_matrix(name: str, matrix: CollectionMatrix, folder: Path, address: str = COLLECTION) -> Path:
-    """Fetch a matrix unless it is in the folder, check it, and return the path of its file.
+    """Fetch a matrix unless it is in the folder, check it, and return the path of its file NAME.mtx.
 
-    Parameters
-    ----------
-    name : str
-    matrix : CollectionMatrix
-    folder : Path
-        A folder that exists. It gets the file NAME.mtx.
-    address : str
-        Of the collection, before the group of the matrix.
-
-    Raises
-    ------
-    StorageError
-        The address cannot be reached, or breaks off, or the disk is full; what has come so far is kept.
-    InvalidInputError
-        The collection lacks the matrix, the address is none, or the file has other sizes or another checksum
-        than expected.
-    ParseError
-        The archive is damaged, or lacks the file. It is deleted.
+    `address` is that of the collection, before the group of the matrix. StorageError if the address cannot be
+    reached, or breaks off, or the disk is full; what has come so far is kept. InvalidInputError if the
+    collection lacks the matrix, the address is none, or the file has other sizes or another checksum than
+    expected. ParseError if the archive, which is then deleted, is damaged or lacks the file.
     """
     path, archive, part = (folder / f"{name}{end}" for end in (".mtx", ".tar.gz.part", ".mtx.part"))
     if not path.exists():

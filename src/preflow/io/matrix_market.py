@@ -26,17 +26,9 @@ SHORTEST_PAIR, SHORTEST_NUMBER, LONGEST_ENTRY = 4, 2, 256
 def read_matrix_market(path: str | Path, *, explicit_zeros: bool = True) -> BipartiteGraph:
     """Read the pattern of a matrix; both halves of a symmetric one.
 
-    Parameters
-    ----------
-    path : str or Path
-    explicit_zeros : bool
-        Whether zeros that the file lists are edges; zeros of a dense file are not.
-
-    Raises
-    ------
-    ParseError
-        The file is missing, malformed or truncated, or has more than 2**22 rows and columns, and 256 more for
-        each entry.
+    `explicit_zeros` says whether zeros that the file lists are edges; zeros of a dense file are not.
+    ParseError if the file is missing, malformed or truncated, or has more than 2**22 rows and columns, and
+    256 more for each entry.
     """
     with parsing(path, "Matrix Market file"):
         return parse_matrix_market(read_bytes(path, announced_matrix_bytes), path, explicit_zeros)

@@ -50,40 +50,17 @@ def announced_array_bytes(head: bytes) -> int | None:
 
 
 def read_array(path: str | Path, data: bytes, name: str = "") -> Array:
-    """Return the array of the content of an .npy file.
+    """Return the array of the content of an .npy file; `name` is its name in an archive, for messages.
 
-    Parameters
-    ----------
-    path : str or Path
-        The file, for messages.
-    data : bytes
-    name : str
-        The array's name in an archive, for messages.
-
-    Raises
-    ------
-    ParseError
-        The content is damaged, or of objects, which would have to be unpickled.
+    ParseError if the content is damaged, or of objects, which would have to be unpickled.
     """
     return _array(path, BytesIO(data), len(data), name)
 
 
 def read_arrays(path: str | Path, file: BinaryIO, names: Iterable[str]) -> dict[str, Array]:
-    """Return arrays of an .npz file.
+    """Return arrays of an .npz file, which is open and seekable; those that it lacks are left out.
 
-    Parameters
-    ----------
-    path : str or Path
-        The file, for messages.
-    file : binary file
-        Open for reading and seekable.
-    names : iterable of str
-        Arrays to read; those that the archive lacks are left out.
-
-    Raises
-    ------
-    ParseError
-        The archive or one of the arrays is damaged.
+    ParseError if the archive or one of the arrays is damaged.
     """
     arrays = {}
     with parsing(path, "NumPy archive", *BAD_ARCHIVE), zipfile.ZipFile(file) as archive:

@@ -223,14 +223,8 @@ class RecordReader:
     def expect(self, fields: Sequence[Number], num_vertices: int, num_records: int) -> None:
         """Set what the records contain; before this call no line is a record.
 
-        Parameters
-        ----------
-        fields : sequence of Number
-            The numbers after tail and head.
-        num_vertices : int
-            The largest vertex in the numbering of the file, which starts at 1.
-        num_records : int
-            The largest number of records.
+        `fields` are the numbers after tail and head. Vertices are from 1 to `num_vertices`, and there are at
+        most `num_records`.
         """
         self._fields = fields
         self._num_vertices = num_vertices

@@ -81,18 +81,11 @@ def write_comment(file: BinaryIO, comment: str) -> None:
 
 
 def write_records(file: BinaryIO, letter: str, tail: Array, head: Array, *numbers: Array) -> None:
-    """Write one line for each record, in O(m).
+    """Write one line for each record, in O(m); it begins with `letter`.
 
-    Parameters
-    ----------
-    file : binary file
-    letter : str
-        The first letter of each line.
-    tail, head : ndarray of integers, shape (m,)
-        End vertices, numbered from 0; the file numbers them from 1.
-    *numbers : ndarray of int64 or float64, shape (m,)
-        The fields after them. Floats are written as Python writes them, ``2.0`` and ``inf`` for example,
-        which read back as the same floats.
+    `tail` and `head` are numbered from 0; the file numbers them from 1. `numbers` are the fields after them.
+    Floats are written as Python writes them, ``2.0`` and ``inf`` for example, which read back as the same
+    floats.
     """
     floats = any(number.dtype.kind == "f" for number in numbers)
     text = np.empty(0 if floats else CHUNK * (2 + LONGEST_FIELD * (2 + len(numbers))), dtype=np.uint8)

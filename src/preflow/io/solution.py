@@ -67,29 +67,12 @@ def write_solution(
 ) -> None:
     """Write a flow as a DIMACS solution file, in O(m).
 
-    One ``f`` line for each arc that carries flow, in the order given. A negative net flow is written as a
-    flow from head to tail, which matches the files of :func:`~preflow.io.dimacs.write_dimacs`.
-
-    Parameters
-    ----------
-    path : str or Path
-        Compressed if the name ends in ``.gz``. The file appears, or replaces an older one, only once it is
-        complete.
-    value : int or float
-        The flow's value.
-    tail, head : array_like of integers, shape (m,)
-        Arcs, vertices numbered from 0.
-    flow : array_like of integers or floats, shape (m,)
-        Flow of each arc.
-    signed : bool
-        Write a negative flow as such, for arcs with a negative lower bound.
-    comment : str, optional
-        Written as ``c`` lines.
-
-    Raises
-    ------
-    InvalidInputError
-        Wrong shapes or dtypes, a flow that is not finite or past int64, or the file cannot be written.
+    One ``f`` line for each arc that carries flow, in the order given; the vertices of `tail` and `head` are
+    numbered from 0. A negative net flow is written as a flow from head to tail, which matches the files of
+    :func:`~preflow.io.dimacs.write_dimacs`; if `signed` as such, for arcs with a negative lower bound. The
+    file is compressed if its name ends in ``.gz``. It appears, or replaces an older one, only once it is
+    complete. InvalidInputError for wrong shapes or dtypes, a flow that is not finite or past int64, or where
+    the file cannot be written.
 
     Examples
     --------
@@ -131,22 +114,9 @@ def write_min_cost_solution(
     *,
     comment: str | None = None,
 ) -> None:
-    """Write a minimum-cost flow as a DIMACS solution file, in O(m).
+    """Write a minimum-cost flow as a DIMACS solution file, in O(m), as :func:`write_solution`.
 
-    Parameters
-    ----------
-    path : str or Path
-        As in :func:`write_solution`.
-    cost : int or float
-    network : CostNetwork
-    flow : ndarray, shape (num_arcs,)
-        Of each arc; negative for flow over an undirected arc from its head to its tail.
-    comment : str, optional
-
-    Raises
-    ------
-    InvalidInputError
-        As in :func:`write_solution`.
+    `flow` has that of each arc; negative for flow over an undirected arc from its head to its tail.
 
     Examples
     --------
@@ -168,17 +138,9 @@ def write_min_cost_solution(
 
 
 def read_solution(path: str | Path) -> FlowSolution:
-    """Read a DIMACS solution file, in time linear in its size.
+    """Read a DIMACS solution file, plain or gzip whatever its name, in time linear in its size.
 
-    Parameters
-    ----------
-    path : str or Path
-        Plain or gzip, whatever its name.
-
-    Raises
-    ------
-    ParseError
-        The file cannot be read or is malformed; says on which line and what was expected.
+    ParseError if it cannot be read or is malformed; it says on which line and what was expected.
 
     Examples
     --------
@@ -193,31 +155,13 @@ def read_solution(path: str | Path) -> FlowSolution:
 
 
 def flow_on_arcs(network: FlowNetwork, solution: FlowSolution) -> Array:
-    """Return the flow of every arc of a network that a solution file describes.
+    """Return the net flow of every arc of a network that a solution file describes.
 
-    A solution names pairs of vertices. The flow from u to v goes over the arcs u -> v up to their
-    capacities, then over the arcs v -> u up to their reverse capacities, each in the order of the network.
-    Conservation and value are not checked here.
-
-    Parameters
-    ----------
-    network : FlowNetwork
-    solution : FlowSolution
-
-    Returns
-    -------
-    ndarray of int64 or float64, shape (num_arcs,)
-        Net flow of each arc, between ``-reverse_capacity`` and ``capacity``; float64 if the capacities or
-        the solution's flows are.
-
-    Raises
-    ------
-    InvalidInputError
-        There is no arc between two vertices, or not enough capacity.
-
-    Notes
-    -----
-    O(m log m + k log m) for m arcs and k lines.
+    A solution names pairs of vertices. The flow from u to v goes over the arcs u -> v up to their capacities,
+    then over the arcs v -> u up to their reverse capacities, each in the order of the network. Conservation
+    and value are not checked here. Float64 if the capacities or the solution's flows are.
+    O(m log m + k log m) for m arcs and k lines. InvalidInputError if there is no arc between two vertices, or
+    not enough capacity.
 
     Examples
     --------
@@ -273,25 +217,8 @@ def min_cost_flow_on_arcs(network: CostNetwork, solution: FlowSolution) -> Array
     """Return the flow of every arc of a network with costs that a solution file describes.
 
     Of several arcs between the same vertices, each gets its lower bound, then the cheapest get the rest.
-    Conservation and cost are not checked here.
-
-    Parameters
-    ----------
-    network : CostNetwork
-    solution : FlowSolution
-
-    Returns
-    -------
-    ndarray of int64 or float64, shape (num_arcs,)
-
-    Raises
-    ------
-    InvalidInputError
-        There is no arc between two vertices, not enough capacity, or less flow than the lower bounds.
-
-    Notes
-    -----
-    O(m log m + k log k) for m arcs and k lines.
+    Conservation and cost are not checked here. O(m log m + k log k) for m arcs and k lines. InvalidInputError
+    if there is no arc between two vertices, not enough capacity, or less flow than the lower bounds.
 
     Examples
     --------

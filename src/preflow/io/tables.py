@@ -298,21 +298,11 @@ def read_network_table(
 ) -> TableContent:
     """Read a network: a CostNetwork if there is a column "cost" or "weight", else a FlowNetwork.
 
-    Parameters
-    ----------
-    path : str or Path
-        A table with the ends of each arc and its "capacity"; with costs it may have "lower", too.
-    undirected : bool
-        Whether arcs of a network without costs carry flow either way.
-    ends : (str, str), optional
-        The names of the columns of tails and heads. Default: names in `ENDS`, or the only two that can be.
-    costs : bool
-        Whether costs count in a table that has capacities, too.
-
-    Raises
-    ------
-    ParseError
-        The file is malformed, lacks a column, or does not say which columns are the ends.
+    The table has the ends of each arc and its "capacity"; with costs it may have "lower", too. Unless
+    `costs`, they do not count in a table that has capacities. Arcs of a network without costs carry flow
+    either way if `undirected`. `ends` are the names of the columns of tails and heads; None: names in `ENDS`,
+    or the only two that can be. ParseError if the file is malformed, lacks a column, or does not say which
+    columns are the ends.
     """
     table = read_columns(path)
     first, second = table.ends(ends)
@@ -339,16 +329,8 @@ def read_network_table(
 def read_amounts(path: str | Path, *, supplies: bool = False) -> dict[Hashable, int | float]:
     """Read supplies of vertices, or masses of rows or columns: a table with names and numbers.
 
-    Parameters
-    ----------
-    path : str or Path
-    supplies : bool
-        Whether they are supplies, so that a column "demand" is refused: it has the opposite sign.
-
-    Raises
-    ------
-    ParseError
-        The file is malformed, names a vertex twice, or does not say which of its columns has the names.
+    Of `supplies` a column "demand" is refused: it has the opposite sign. ParseError if the file is malformed,
+    names a vertex twice, or does not say which of its columns has the names.
     """
     table = read_columns(path)
     table.check_header(2)

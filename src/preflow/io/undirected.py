@@ -26,20 +26,11 @@ class UndirectedFile(NamedTuple):
 
 
 def read_undirected_graph(path: str | Path, *, weights: bool = True) -> UndirectedFile:
-    """Read an undirected graph, plain or gzip.
+    """Read an undirected graph, plain or gzip; ParseError if the file is missing or malformed.
 
-    Parameters
-    ----------
-    path : str or Path
-        A Matrix Market file of a square matrix, each entry an edge, or lines "FROM TO" or "FROM TO WEIGHT",
-        numbered from 0, with comments that begin with # or %.
-    weights : bool
-        Whether to read the weights. A file that has none gives a graph without weights.
-
-    Raises
-    ------
-    ParseError
-        The file is missing or malformed.
+    A Matrix Market file of a square matrix, each entry an edge, or lines "FROM TO" or "FROM TO WEIGHT",
+    numbered from 0, with comments that begin with # or %. A file without `weights` gives a graph without
+    them.
     """
     with parsing(path, "Matrix Market file or list of edges"):
         data = read_bytes(path, announced_matrix_bytes)

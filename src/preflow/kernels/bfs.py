@@ -27,34 +27,19 @@ def distances_to_sink(
 ) -> tuple[np.uint64, np.uint64]:
     """Make every height the exact residual distance to the sink, or ``n + 1`` (dead).
 
-    The search goes backwards from the sink. It may resume: the first `end` vertices of `order` keep their
-    heights, and the search starts from those from `begin` on. That is correct because a push leads
-    downwards and so shortens no distance; it lengthens one only if it saturates the last arc to a lower
-    vertex. All vertices below the least height at which that may have happened keep exact heights. The
-    other vertices that the last search found lose their heights and are searched again. Dead vertices stay
-    dead, since no push leads to them.
+    The search goes backwards from the sink, over `order`, which lists the `reached` vertices that the last
+    search found, by distance. Before the first search all heights are ``n + 1``, and `reached` is 0. A search
+    may resume: the first `end` vertices of `order` keep their heights, and it starts from those from `begin`
+    on; both are 0 to search all. That is correct because a push leads downwards and so shortens no distance;
+    it lengthens one only if it saturates the last arc to a lower vertex. All vertices below the least height
+    at which that may have happened keep exact heights. The other vertices that the last search found lose
+    their heights and are searched again. Dead vertices stay dead, since no push leads to them.
 
     With `drain`, a vertex with excess pushes it along the arc over which the search reaches it before that
-    arc counts. The arc leads towards the sink, so this is an admissible push. It costs little, since all
-    that it touches is in cache.
+    arc counts. The arc leads towards the sink, so this is an admissible push. It costs little, since all that
+    it touches is in cache.
 
-    Parameters
-    ----------
-    net : ResidualArrays
-    height : ndarray, shape (n,)
-        Before the first search ``n + 1`` everywhere.
-    order : ndarray, shape (n,)
-        Its first `reached` entries are the vertices that the last search found, by distance.
-    reached : int
-        0 for the first search.
-    begin, end : int
-        Where the highest level that keeps its height starts and ends in `order`; both 0 to search all.
-    drain : bool
-
-    Returns
-    -------
-    reached : number of vertices that can reach the sink, now in ``order[:reached]`` by distance
-    pushes : number of pushes made
+    Return the number of vertices that can reach the sink, which `order` now lists, and the number of pushes.
     """
     n = np.uint64(len(net.excess))
     dead = n + ONE

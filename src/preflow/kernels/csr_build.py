@@ -94,14 +94,9 @@ def terminal_capacities(
 ) -> tuple[Int64, float, float, bool, bool]:
     """Add up, for each inner vertex, the capacities from the sources and to the sinks of some input arcs.
 
-    Unless `alone`, other threads do so for other arcs at the same time.
-
-    Returns
-    -------
-    direct : the capacity of arcs straight from a source to a sink
-    from_sources, to_sinks : about the sums of the capacities from the sources and to the sinks
-    fits : whether the sums of all vertices stay within `limit`
-    shared : whether any of these sums got capacity from two input arcs
+    Unless `alone`, other threads do so for other arcs at the same time. Return the capacity of arcs straight
+    from a source to a sink; about the sums of the capacities from the sources and to the sinks; whether the
+    sums of all vertices stay within `limit`; and whether any of these sums got capacity from two input arcs.
     """
     source = np.uint64(len(source_capacity))
     sink = source + ONE
@@ -362,12 +357,8 @@ def fill_residual(
 
     Unless `alone`, other threads do so for other arcs at the same time, and may add to the same residual
     arcs. No capacity may be above the limit. `block` is scratch for arcs in random order, empty for others.
-
-    Returns
-    -------
-    largest : the largest residual capacity
-    fits : whether all stayed within `limit`
-    shared : whether any residual arc got capacity from two input arcs
+    Return the largest residual capacity, whether all stayed within `limit`, and whether any residual arc got
+    capacity from two input arcs.
     """
     if len(block) > 0:
         return fill_scattered(arcs, pairs, begin, end, alone, residual, limit, block)

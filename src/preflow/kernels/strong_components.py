@@ -39,23 +39,10 @@ def find_components(
 ) -> np.uint64:
     """Find the strongly connected components of the chosen vertices, each before those that lead to it.
 
-    Components are numbered from 1. O(n + m).
-
-    Parameters
-    ----------
-    first, neighbour : ndarray
-        The arcs of vertex v are those from ``first[v]`` to ``first[v + 1] - 1``. Arc `e` leads to
-        ``neighbour[e]``, or to ``through[neighbour[e]]`` unless `through` is empty. Where that is no vertex
-        the arc leads nowhere.
-    through : ndarray
-    chosen : ndarray of bool, shape (n,)
-        Arcs to other vertices count as missing.
-    state : Components
-        As :func:`new_components` returns it.
-
-    Returns
-    -------
-    count : the number of components
+    The arcs of vertex v are those from ``first[v]`` to ``first[v + 1] - 1``. Arc `e` leads to
+    ``neighbour[e]``, or to ``through[neighbour[e]]`` unless `through` is empty. Where that is no vertex, or
+    none that is chosen, the arc leads nowhere. `state` is as :func:`new_components` returns it. Components
+    are numbered from 1; return how many there are. O(n + m).
     """
     n = np.uint64(len(chosen))
     indirect = len(through) > 0

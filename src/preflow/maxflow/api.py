@@ -190,15 +190,9 @@ def solved_as_grid(given: FlowInput, request: Request, *, clear: bool) -> tuple[
     """Solve a network of arcs that is a grid as a grid, with no arcs stored.
 
     The flow of the grid is that of the network: the second stage carries it back to the arcs. `clear` is as
-    in :func:`preflow.maxflow.policy.worth_a_search_for_a_grid`.
-
-    Returns
-    -------
-    fields : dict or None
-        Those of the result. None if the network is no grid or better solved otherwise, or if a method or a
-        GPU is asked for.
-    request : Request
-        What is left of the request, with the rest of its time limit.
+    in :func:`preflow.maxflow.policy.worth_a_search_for_a_grid`. Return the fields of the result, None if the
+    network is no grid or better solved otherwise, or if a method or a GPU is asked for; and what is left of
+    the request, with the rest of its time limit.
     """
     network, sources, sinks, seconds = given
     if (
@@ -245,12 +239,8 @@ def solved_as_grid(given: FlowInput, request: Request, *, clear: bool) -> tuple[
 def solved_contracted(given: FlowInput, request: Request) -> tuple[Fields | None, Request]:
     """Contract arcs that no minimum cut contains, and solve what is left.
 
-    Returns
-    -------
-    fields : dict or None
-        Those of the result. None if too few arcs can be contracted, or a method or a GPU is asked for.
-    request : Request
-        What is left of the request, with the rest of its time limit.
+    Return the fields of the result, None if too few arcs can be contracted, or a method or a GPU is asked
+    for; and what is left of the request, with the rest of its time limit.
     """
     network = given.network
     if (

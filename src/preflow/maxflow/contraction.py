@@ -203,21 +203,11 @@ def sort_arcs(arcs: Arcs, threshold: float, by_head: bool, sorted_arcs: SortedAr
 def take_between(
     arcs: Arcs, block: Indices, pair: Indices, between: Between, tail: Indices, head: Indices
 ) -> Int64:
-    """Take the arcs between two blocks; join those with the same ends.
+    """Take the arcs between two blocks; join those with the same ends; return the number of joined arcs.
 
-    Parameters
-    ----------
-    pair : ndarray
-        The number of the joined arc from block u to block v, from 1, belongs at ``u * number of blocks + v``.
-        All are 0 on entry. If the array is empty, no arcs are joined.
-    between : Between
-        The result.
-    tail, head : ndarray
-        The ends of the joined arcs.
-
-    Returns
-    -------
-    The number of joined arcs.
+    `between`, `tail` and `head` are the results. The number of the joined arc from block u to block v, from
+    1, belongs at ``u * number of blocks + v`` of `pair`. All are 0 on entry. If the array is empty, no arcs
+    are joined.
     """
     blocks = np.uint64(np.sqrt(len(pair)))
     k, end = ZERO, ZERO
@@ -263,24 +253,11 @@ def change_joined(
 ) -> tuple[float, Int64]:
     """Change capacities one after the other, and those of the joined arcs that they are part of.
 
-    Parameters
-    ----------
-    number, new : ndarray
-        Arcs and their new capacities.
-    place : ndarray
-        The joined arc that each arc is part of; the number of joined arcs for an arc within a block.
-    joins : bool
-        Whether there are sums of integers in `joined`; they wrap around. Otherwise each is one capacity.
-    capacity, joined : ndarray
-        The capacities to change.
-    least : float
-    lowered : ndarray
-        Gets the arcs within blocks whose new capacity is below `least`.
-
-    Returns
-    -------
-    change : by how much the sum of `joined` changes, if it has sums
-    count : how many arcs are written to `lowered`
+    The arcs in `number` get the capacities `new`. `place` has the joined arc that each arc is part of; the
+    number of joined arcs for an arc within a block. If `joins`, `joined` has sums of integers; they wrap
+    around. Otherwise each is one capacity. `lowered` gets the arcs within blocks whose new capacity is below
+    `least`. Return by how much the sum of `joined` changes, if it has sums, and how many arcs are written to
+    `lowered`.
     """
     change, count = 0.0, ZERO
     for k in range(len(number)):
@@ -429,13 +406,7 @@ class Contraction:
     def planted(self, network: FlowNetwork, bound: float, strong: StrongArcs) -> BlockTrees | None:
         """Plant trees of the strong arcs that are above a bound; None if they do not span the blocks.
 
-        Parameters
-        ----------
-        network : FlowNetwork
-            With the current capacities.
-        bound : float
-        strong : StrongArcs
-            Of this contraction.
+        The network has the current capacities.
         """
         arcs, size, dtype = arcs_of(network), len(self.block), strong.by_tail.first.dtype
 
@@ -465,28 +436,14 @@ class Contraction:
     ) -> BlockTrees | None:
         """Return trees of arcs with capacities above a bound: these, with other arcs where it needs them.
 
-        An arc that is not above the bound is replaced by one between the same vertex and an earlier one.
-        Where there is none, the tree of the whole block is planted again.
+        None if there are no such trees. An arc that is not above the bound is replaced by one between the
+        same vertex and an earlier one. Where there is none, the tree of the whole block is planted again.
+        `lowered` has all arcs that may have a capacity below `trees.least` now, in either direction. `keep`
+        copies what is changed; otherwise the given trees are invalid afterwards.
 
         Such trees prove that no cut up to the bound separates a block: an arc of a tree leads out of each set
         of some, but not all, of its vertices. A path from the root to a vertex outside of the set has such an
         arc, or a path from a vertex of the set to the root.
-
-        Parameters
-        ----------
-        network, bound, strong
-            As for :meth:`planted`.
-        trees : BlockTrees
-            Of this contraction.
-        lowered : ndarray of int64
-            All arcs that may have a capacity below `trees.least` now, in either direction.
-        keep : bool
-            Copy what is changed. Otherwise the given trees are invalid afterwards.
-
-        Returns
-        -------
-        BlockTrees or None
-            None if there are no such trees.
         """
         arcs, both = arcs_of(network), (trees.down, trees.up)
         at_child = strong.by_head, strong.by_tail
@@ -543,12 +500,7 @@ class Contraction:
     def expanded(self, network: FlowNetwork, trees: BlockTrees, smaller_flow: Array) -> Array:
         """Return the flow of every input arc for a flow of the contracted network.
 
-        Parameters
-        ----------
-        network : FlowNetwork
-            With the current capacities.
-        trees : BlockTrees
-        smaller_flow : ndarray, shape (smaller.num_arcs,)
+        The network has the current capacities.
         """
         arcs = arcs_of(network)
         flow = np.zeros(network.num_arcs, dtype=smaller_flow.dtype)
@@ -670,21 +622,11 @@ def plant_trees(
     The search also looks for an arc from each vertex to an earlier one. If there is one for each vertex,
     these arcs are trees that lead back to the roots.
 
-    Parameters
-    ----------
-    root : ndarray
-        Of the blocks to be searched.
-    start : ndarray
-        Where in the order each of these blocks begins. If it is empty, each begins where the last one ends.
-    trees, back : Trees
-        The results. They share order and position. On entry ``position[v]`` is n for each vertex v of these
-        blocks, that is, not reached.
-
-    Returns
-    -------
-    count : the number of vertices that were reached
-    turned : the number of vertices with an arc to an earlier one; all roots count
-    least : no arc of `trees` or `back` has a smaller capacity
+    `root` has those of the blocks to be searched, and `start` where in the order each of these blocks begins.
+    If it is empty, each begins where the last one ends. The results `trees` and `back` share order and
+    position. On entry ``position[v]`` is n for each vertex v of these blocks, that is, not reached. Return
+    the number of vertices that were reached; the number of vertices with an arc to an earlier one, where all
+    roots count; and a bound below which no arc of `trees` or `back` has its capacity.
     """
     order, position, parent, number = trees
     m, n = np.uint64(len(arcs.tail)), np.uint64(len(order))
@@ -757,12 +699,8 @@ def plant_joint_trees(
     """Search blocks from their roots for vertices that have arcs both from and to earlier ones.
 
     The parameters are as for :func:`plant_trees`, but two trees share order and position, the roots are at
-    `start` in the order, and the parent of each vertex is n on entry.
-
-    Returns
-    -------
-    count : the number of vertices that were reached
-    least : no arc of the trees has a smaller capacity
+    `start` in the order, and the parent of each vertex is n on entry. Return the number of vertices that were
+    reached, and a bound below which no arc of the trees has its capacity.
     """
     order, position = down.order, down.position
     m, n = np.uint64(len(arcs.tail)), np.uint64(len(order))
@@ -799,10 +737,7 @@ def find_weak(
 ) -> tuple[Int64, float]:
     """Write those of the vertices whose arc to the parent, or from it, is not above `bound`.
 
-    Returns
-    -------
-    count : their number
-    least : the least capacity of such arcs of the others, infinity if there are none
+    Return their number, and the least capacity of such arcs of the others, infinity if there are none.
     """
     m = np.uint64(len(arcs.tail))
     count, least = ZERO, np.inf
@@ -826,17 +761,9 @@ def replace_weak(
 ) -> tuple[Int64, float]:
     """Give weak vertices other arcs, to or from earlier vertices.
 
-    Parameters
-    ----------
-    strong : SortedArcs
-        Sorted by the ends that are children.
-    weak : ndarray
-        The vertices. Those that are left are its first entries afterwards.
-
-    Returns
-    -------
-    left : for how many vertices there is no such arc
-    least : the least capacity of the new arcs, infinity if there are none
+    `strong` is sorted by the ends that are children. The vertices that are left are the first entries of
+    `weak` afterwards; return their number, and the least capacity of the new arcs, infinity if there are
+    none.
     """
     m = np.uint64(len(arcs.tail))
     position = trees.position

@@ -103,10 +103,7 @@ def fill_levels(
 ) -> tuple[np.uint64, np.uint64]:
     """Sort vertices into levels after a global relabel; the levels below that of ``order[begin]`` stay.
 
-    Returns
-    -------
-    top : a height above which no vertex is active
-    max_height : largest height
+    Return a height above which no vertex is active, and the largest height.
     """
     top = ZERO
     max_height = ZERO

@@ -366,12 +366,8 @@ def donate_highest(state: State, thread: np.uint64, level: np.uint64, lists: Act
 def wait_for_higher(state: State, thread: np.uint64, level: np.uint64, monitor: Monitor) -> bool:
     """Wait for a donation, or until the minimum working level falls to `level`.
 
-    `level` is the height of the thread's highest active vertex, 0 if it has none.
-
-    Returns
-    -------
-    goes_on : bool
-        False if no thread has work left, or the phase is over, or the solve is to stop.
+    `level` is the height of the thread's highest active vertex, 0 if it has none. Return False if no thread
+    has work left, or the phase is over, or the solve is to stop.
     """
     idle, stop = state.queues.idle, monitor.stop
     # mutant: who-waits-below-it-counts-as-empty
@@ -415,13 +411,8 @@ def push_along_path(
     """Push up to `carried` units along the thread's path; each arc takes as much as its capacity allows.
 
     The thread takes back the marks of the inner vertices. No other thread changes an arc between two vertices
-    of the path.
-
-    Returns
-    -------
-    sent : amount that the first vertex has sent
-    exact_below : the height below which all heights stay exact
-    lists : the thread's lists of active vertices
+    of the path. Return the amount that the first vertex has sent, the height below which all heights stay
+    exact, and the thread's lists of active vertices.
     """
     sent = carried
     i = ZERO
@@ -670,12 +661,8 @@ def start_phase(
 ) -> tuple[ActiveLists, np.uint64]:
     """Reset a thread's share of the state after a global relabel and list its share of the active vertices.
 
-    Vertices are listed in the order of their numbers, which is their order in memory.
-
-    Returns
-    -------
-    lists : the thread's lists of active vertices
-    greatest_seen : the greatest height of its vertices
+    Vertices are listed in the order of their numbers, which is their order in memory. Return the lists, and
+    the greatest height of the thread's vertices.
     """
     search = state.search
     clear(state.queues, thread)
@@ -793,15 +780,8 @@ def first_stage(net: ResidualArrays, state: State, thread: np.uint64, rules: Rul
 
 
 def solve(net: ResidualArrays, options: PathsOptions, control: Control) -> Array:
-    """Run the first stage in place, on ``control.threads`` threads.
+    """Run the first stage in place, on all threads; return exact heights.
 
-    Returns
-    -------
-    height : ndarray, shape (n,)
-        Exact residual distances to the sink; ``n + 1`` where the sink cannot be reached.
-
-    Notes
-    -----
     Memory: four indices per vertex, and for each thread five indices per height that occurs.
     """
     n, m = len(net.excess), len(net.head)

@@ -1233,13 +1233,9 @@ class _ExactSearch(_Search):
 def join(p: Array, q: Array, low: Fraction, high: Fraction) -> NDArray[np.int64]:
     """Return the new number of each piece, after those were joined whose values do not ascend in the range.
 
-    Parameters
-    ----------
-    p, q : ndarray of Python integers, shape (number of pieces,)
-        The value of a piece between the first and the last is ``p / q``, infinite where `q` is 0. Those of a
-        joined piece are the sums.
-    low, high : Fraction
-        Pieces of a value up to `low` join the first one, of a value above `high` the last one.
+    The value of a piece between the first and the last is ``p / q``, infinite where `q` is 0. Those of a
+    joined piece are the sums. Pieces of a value up to `low` join the first one, of a value above `high` the
+    last one.
 
     Examples
     --------

@@ -321,15 +321,8 @@ def first_stage(net: ResidualArrays, state: State, rules: Rules, monitor: Monito
 
 
 def solve(net: ResidualArrays, options: FifoOptions, control: Control) -> Array:
-    """Run the first stage in place.
+    """Run the first stage in place; return exact heights.
 
-    Returns
-    -------
-    height : ndarray, shape (n,)
-        Exact residual distances to the sink; ``n + 1`` where the sink cannot be reached.
-
-    Notes
-    -----
     O(n^3) time. Memory: eight indices a vertex, and with `gap` two for every relabel between two global
     relabels.
     """

@@ -230,13 +230,9 @@ def push_along_path(
 ) -> tuple[np.uint64, np.uint64]:
     """Push excess of ``path[0]``, of height `h`, along the path; each arc takes what its capacity allows.
 
-    Every vertex of ``path[: last + 1]`` has an admissible current arc (or one to the sink, at height 1),
-    and only the first has excess. Excess that an arc does not take stays at its tail, which becomes active.
-
-    Returns
-    -------
-    pushes : number of pushes made
-    exact_below : the height below which all heights stay exact
+    Every vertex of ``path[: last + 1]`` has an admissible current arc (or one to the sink, at height 1), and
+    only the first has excess. Excess that an arc does not take stays at its tail, which becomes active.
+    Return the number of pushes, and the height below which all heights stay exact.
     """
     carried = net.excess[state.path[0]]
     i = ZERO
@@ -423,15 +419,8 @@ def first_stage(net: ResidualArrays, state: State, rules: Rules, monitor: Monito
 
 
 def solve(net: ResidualArrays, options: HighestLabelOptions, control: Control) -> Array:
-    """Run the first stage in place.
+    """Run the first stage in place; return exact heights.
 
-    Returns
-    -------
-    height : ndarray, shape (n,)
-        Exact residual distances to the sink; ``n + 1`` where the sink cannot be reached.
-
-    Notes
-    -----
     O(n^2 sqrt(m)) pushes. Memory: seven indices a vertex, and two for every relabel between two global
     relabels.
     """

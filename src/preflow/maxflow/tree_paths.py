@@ -50,10 +50,8 @@ def push_path(
 ) -> tuple[np.uint64, np.uint64]:
     """Push along the path between a vertex and its root; vertices whose tree arc is saturated become orphans.
 
-    Returns
-    -------
-    first : the orphan nearest to the root, first of a list linked by `next_orphan` that ends with n
-    pushes : the number of arcs of the path, with that to the terminal
+    Return the orphan nearest to the root, first of a list linked by `next_orphan` that ends with n, and the
+    number of arcs of the path, with that to the terminal.
     """
     root = np.uint64(len(net.head))
     first = np.uint64(len(net.excess))

@@ -86,11 +86,7 @@ def nearest_deficit(
 ) -> tuple[np.uint64, np.uint64, Int64]:
     """Search from `sources`, by arcs that can carry `least`, to the nearest vertex that lacks as much.
 
-    Returns
-    -------
-    vertex : n if there is none
-    reached : number of vertices in ``search.reached``
-    distance : of the vertex
+    Return the vertex, n if there is none, the number of vertices in ``search.reached``, and the distance.
     """
     n, none = np.uint64(len(excess)), np.uint64(len(net.head))
     size, reached = ZERO, ZERO

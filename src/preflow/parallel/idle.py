@@ -125,11 +125,8 @@ def wait_for_donation(
 ) -> bool:
     """Wait, with an empty container, until another thread donates items.
 
-    Returns
-    -------
-    donated : bool
-        False if all threads are idle, or ``over[0]`` or ``stop[0]`` is not zero. A donation may still
-        arrive then: the containers must not be used until they are cleared after the next barrier.
+    Return False if all threads are idle, or ``over[0]`` or ``stop[0]`` is not zero. A donation may still
+    arrive then: the containers must not be used until they are cleared after the next barrier.
     """
     become_idle(idle, thread, EMPTY)
     looks = 0

@@ -355,27 +355,11 @@ def first_stage(net: ResidualNetwork, state: State, thread: np.uint64, monitor: 
 def push_relabel(
     net: Any, dtype: DTypeLike, relabel_period: float | None, concurrent_relabel: bool, control: Control
 ) -> Array:
-    """Run the first stage in place.
+    """Run the first stage in place; return exact heights, in a dtype in which vertices and heights fit.
 
-    Parameters
-    ----------
-    net : ResidualArrays, or a tuple with the same array-like members
-    dtype : dtype
-        uint32 or uint64, in which vertices and heights fit.
-    relabel_period : float or None
-        A global relabel is due after ``relabel_period * n`` relabels of all threads together. None means that
-        an epoch ends only when no active vertex is left.
-    concurrent_relabel : bool
-        Whether one thread relabels globally while the others push and relabel.
-    control : Control
-
-    Returns
-    -------
-    height : ndarray, shape (n,)
-        Exact residual distances to the sink; ``n + 1`` where the sink cannot be reached.
-
-    Notes
-    -----
+    `net` may also be a tuple with the same array-like members. A global relabel is due after
+    ``relabel_period * n`` relabels of all threads together. None means that an epoch ends only when no active
+    vertex is left. With `concurrent_relabel` one thread relabels globally while the others push and relabel.
     O(n^2 m) operations. Memory per vertex: three indices, and one byte more for concurrent searches.
     """
     n, num_threads = len(net.excess), control.threads

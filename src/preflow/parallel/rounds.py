@@ -125,11 +125,8 @@ def end_round(
 ) -> tuple[bool, np.uint64, np.uint64]:
     """Write out the buffer and wait for the other threads. Collective.
 
-    Returns
-    -------
-    go_on, size, total
-        False if the solve is to stop, the same for all threads; the number of items that the round appended;
-        the sum of the `amount` of all threads.
+    Return False if the solve is to stop, the same for all threads; the number of items that the round
+    appended; and the sum of the `amount` of all threads.
     """
     number = current.number
     flush(rounds.worklist, number, items, current.base, current.thread, waiting)

@@ -26,27 +26,12 @@ def make_sums(num_threads: int) -> NDArray[np.uint64]:
 def exclusive_scan_together(
     barrier: NDArray[np.int64], sums: NDArray[np.uint64], thread: np.uint64, array: Integers
 ) -> np.uint64:
-    """Replace every entry by the sum of the entries before it.
+    """Replace every entry by the sum of the entries before it; return the sum of all.
 
-    All threads call it at the same time, after a barrier if others wrote to the thread's share (see
-    :func:`preflow.parallel.thread_pool.share_of`); it ends with a barrier.
-
-    Parameters
-    ----------
-    barrier : ndarray of int64
-        See :func:`preflow.parallel.barrier.make_barrier`.
-    sums : ndarray of uint64
-        See :func:`make_sums`.
-    thread : uint64
-    array : ndarray of any integer type
-
-    Returns
-    -------
-    total : the sum of all entries, which has to fit uint64
-
-    Notes
-    -----
-    O(n / threads + threads) time; two barriers.
+    That has to fit uint64. All threads call it at the same time, after a barrier if others wrote to the
+    thread's share (see :func:`preflow.parallel.thread_pool.share_of`); it ends with a barrier. `barrier` and
+    `sums` come from :func:`preflow.parallel.barrier.make_barrier` and :func:`make_sums`. O(n / threads +
+    threads) time; two barriers.
     """
     num_threads = np.uint64(len(sums)) // PADDING
     begin, end = share_of(np.uint64(len(array)), thread, num_threads)

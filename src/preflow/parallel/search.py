@@ -391,10 +391,8 @@ def search_part(
 ) -> tuple[np.uint64, np.uint64, np.uint64]:
     """Search from a thread's part of a level, until the part is complete or a box is full.
 
-    Returns
-    -------
-    k, done : where to continue, as in :class:`Part`; ``k == part.end`` if the part is complete
-    pushes : number of pushes made
+    Return where to continue, as in :class:`Part`, which is ``part.end`` if the part is complete, and the
+    number of pushes made.
     """
     next_height, half, drain = this_round.next_height, this_round.half, this_round.drain
     k, end, done = part.begin, part.end, part.done
@@ -565,13 +563,8 @@ def search_alone(
 ) -> tuple[Front, np.uint64, np.uint64]:
     """Search with one thread, until a level has at least `width` vertices or none.
 
-    The search also stops at the last level, or when it has reached `enough` vertices in all.
-
-    Returns
-    -------
-    front : the progress of the search
-    size : number of vertices of the level reached
-    pushes : number of pushes made
+    The search also stops at the last level, or when it has reached `enough` vertices in all. Return its
+    progress, the number of vertices of the level reached, and the number of pushes made.
     """
     level, before, wanted, last_level = front.level, front.before, front.wanted, front.last_level
     num_threads = search.num_threads[0]
@@ -648,28 +641,16 @@ def search_again(
     `drain`, a vertex with excess first pushes it along the arc over which the search finds the vertex. If
     this saturates the arc, the arc does not count, as in :func:`preflow.kernels.bfs.distances_to_sink`.
 
-    Parameters
-    ----------
-    exact_below : int
-        All heights below it are those of the last search and still exact; the search resumes from there. 0
-        or 1 searches from the sink.
-    trusted : int
-        If not 0, old heights up to it are lower bounds of distances. A vertex with such a height and with
-        excess is *wanted*. The search may stop some levels after it has found all wanted vertices.
+    All heights below `exact_below` are those of the last search and still exact; the search resumes from
+    there. 0 or 1 searches from the sink. If `trusted` is not 0, old heights up to it are lower bounds of
+    distances. A vertex with such a height and with excess is *wanted*. The search may stop some levels after
+    it has found all wanted vertices. A vertex that was not reached then keeps the label above n that
+    :func:`start_search` gave it. The caller turns it into a height by :func:`height_not_reached`.
 
-    Returns
-    -------
-    begin, end : where this thread's vertices that were reached are in ``search.order``, by distance
-    ceiling : a lower bound of the distances of the others; ``n + 1`` if they cannot reach the sink
-    pushes : number of pushes that this thread made
-
-    Notes
-    -----
-    With ``trusted > 0`` a vertex that was not reached keeps the label above n that :func:`start_search`
-    gave it. The caller turns it into a height by :func:`height_not_reached`.
-
-    O(n + m) work. One barrier for each large level (two in a dense network), and one for each run of small
-    levels.
+    Return the range of this thread's vertices that were reached in ``search.order``, by distance; a lower
+    bound of the distances of the others, ``n + 1`` if they cannot reach the sink; and the number of pushes of
+    this thread. O(n + m) work. One barrier for each large level (two in a dense network), and one for each
+    run of small levels.
     """
     n = np.uint64(len(net.excess))
     num_threads = search.num_threads[0]
@@ -764,12 +745,8 @@ def search_together(
 ) -> tuple[np.uint64, np.uint64, np.uint64]:
     """Make every height the exact residual distance to the sink, or ``n + 1`` (dead).
 
-    All threads call it, like :func:`search_again`.
-
-    Returns
-    -------
-    begin, end : where this thread's vertices that reach the sink are in ``search.order``, by distance
-    pushes : number of pushes that this thread made
+    All threads call it, like :func:`search_again`. Return the range of this thread's vertices that reach the
+    sink in ``search.order``, by distance, and the number of pushes of this thread.
     """
     begin, end, _, pushes = search_again(search, thread, net, height, ZERO, ZERO, drain)
     return begin, end, pushes

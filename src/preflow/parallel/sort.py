@@ -193,31 +193,14 @@ def sort_by_key_together(
     order: Indices,
     inverse: bool,
 ) -> Number:
-    """Sort the numbers ``0 .. m - 1`` of items by their keys; equal keys keep their order.
+    """Sort the numbers ``0 .. m - 1`` of items by their `keys`; equal keys keep their order.
 
-    All threads call it at the same time; it ends with a barrier.
+    All threads call it at the same time; it ends with a barrier. `sorting` is made for this number of
+    threads, items and keys. Items whose key is not below the number of keys are left out; return how many are
+    not. `first`, shape (number of keys + 1,), is set to where the items of a key begin in `order`, and
+    `order` to the items, sorted; entries past the last are not written. If `inverse`, `order` is set to the
+    position of every item instead; entries of items left out are not written.
 
-    Parameters
-    ----------
-    barrier : ndarray of int64
-    sorting : Sorting
-        Made for this number of threads, items and keys.
-    thread : uint64
-    keys : ndarray of an unsigned type, shape (m,)
-        Items whose key is not below the number of keys are left out.
-    first : ndarray of an unsigned type, shape (number of keys + 1,)
-        Set: where the items of a key begin in `order`.
-    order : ndarray of an unsigned type, shape (m,)
-        Set: the items, sorted; entries past the last are not written.
-    inverse : bool
-        Write the position of every item to `order` instead; entries of items left out are not written.
-
-    Returns
-    -------
-    num_items : the number of items not left out
-
-    Notes
-    -----
     O((n + m) / threads + buckets * threads) time if no key is far more frequent than others; three barriers.
     """
     num_threads, buckets = np.uint64(sorting.counts.shape[0]), np.uint64(sorting.counts.shape[1])

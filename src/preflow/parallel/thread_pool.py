@@ -67,19 +67,10 @@ def share_of(size: np.uint64, thread: np.uint64 | int, num_threads: np.uint64) -
 def run_on_threads(share: Share, num_threads: int, on_failure: Callable[[], None]) -> None:
     """Run ``share(0) .. share(num_threads - 1)`` at the same time and return when all are done.
 
-    Parameters
-    ----------
-    share : function of the thread's number
-    num_threads : int
-        At least 1; ``share(0)`` runs in the calling thread.
-    on_failure : function
-        Called at least once when a share raises. It must make the other shares return, for example by a stop
-        flag and :func:`preflow.parallel.barrier.break_barrier`.
-
-    Raises
-    ------
-    BaseException
-        The error of the first share that failed, or KeyboardInterrupt, after all shares have ended.
+    ``share(0)`` runs in the calling thread. `on_failure` is called at least once when a share raises. It must
+    make the other shares return, for example by a stop flag and
+    :func:`preflow.parallel.barrier.break_barrier`. When all shares have ended, the error of the first one
+    that failed is raised, or KeyboardInterrupt.
     """
     failures: list[BaseException] = []
     ended: list[int] = []
@@ -283,15 +274,9 @@ def run_natively(
 ) -> None:
     """Run ``share(0, arguments) .. share(num_threads - 1, arguments)`` at the same time until all are done.
 
-    Parameters
-    ----------
-    together : kernel
-        Calls :func:`run_in_pool` with `share`, as the module's docstring shows.
-    share : kernel
-        Takes the thread's number and the arguments; returns nothing and never raises.
-    arguments : NamedTuple of arrays and numbers, nested or not
-    num_threads : int
-        At least 1; ``share(0, arguments)`` runs in the calling thread.
+    ``share(0, arguments)`` runs in the calling thread. The kernel `together` calls :func:`run_in_pool` with
+    `share`, as the module's docstring shows. The kernel `share` takes the thread's number and the arguments,
+    a NamedTuple of arrays and numbers, nested or not; it returns nothing and never raises.
     """
     if PLAIN:
         run_on_threads(lambda thread: share(np.uint64(thread), arguments), num_threads, lambda: None)

@@ -38,12 +38,8 @@ def add_up(
 ) -> tuple[bool, np.uint64, np.uint64]:
     """Wait for all threads and add up two numbers of each; what they wrote before is seen after.
 
-    `barrier` has the patience and says whether it is broken; the same threads may also meet there.
-
-    Returns
-    -------
-    holds : False if the barrier is broken
-    first, second : the sums
+    `barrier` has the patience and says whether it is broken; the same threads may also meet there. Return
+    False if it is broken, and the sums.
     """
     own = thread * PADDING
     generation = totals[own + GENERATION] + ONE

@@ -67,10 +67,8 @@ _pool = _Pool()
 def begin_tasks(tasks: Iterator[Task]) -> None:
     """Run tasks at the same time, each in a thread of the pool.
 
-    Parameters
-    ----------
-    tasks : iterator of a list
-        Exhausted when all tasks begin, also where Ctrl-C comes out. Otherwise none of them does.
+    The iterator `tasks` is exhausted when all tasks begin, also where Ctrl-C comes out. Otherwise none of
+    them does.
     """
     _pool.begin(tasks)
 

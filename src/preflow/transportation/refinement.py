@@ -75,17 +75,9 @@ def prices_of_tree(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return prices of rows and columns that are sums of costs along the tree, from the roots on.
 
-    The price of the middle of the masses of columns is 0: products of prices and masses are then small.
-
-    Parameters
-    ----------
-    found : TransportFound
-    b : ndarray
-        Masses of columns.
-    cost : ndarray
-        The costs of the pairs of the tree, see :func:`pairs_of_tree`.
-    exact : bool
-        Sum up in rational arithmetic.
+    The price of the middle of the masses `b` of columns is 0: products of prices and masses are then small.
+    `cost` has the costs of the pairs of the tree, see :func:`pairs_of_tree`; `exact` sums them up in rational
+    arithmetic.
     """
     assert found.parent is not None
     n, parent = len(found.u), found.parent

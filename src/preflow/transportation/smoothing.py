@@ -408,19 +408,10 @@ def smoothed(
 ) -> Smooth:
     """Return smoothed prices; those so far if the solve is to stop, zeros if floats cannot hold the extent.
 
-    Parameters
-    ----------
-    blocks : function
-        Takes the first row, the end and a stride; returns the first rows and the costs of blocks.
-    dense : ndarray of shape (n, m), or None
-        All costs, if they are stored. The function keeps a copy in single precision while it runs.
-    extremes : (float, float)
-        The least and the largest finite cost.
-    masses : two arrays of int64
-        Of rows and of columns; their sum is not zero.
-    shape : (int, int)
-        The number of temperatures, and of steps at each.
-    control : Control
+    `blocks` takes the first row, the end and a stride; it returns the first rows and the costs of blocks.
+    `dense` has all costs, if they are stored; the function keeps a copy in single precision while it runs.
+    `extremes` are the least and the largest finite cost. The masses of rows and of columns do not sum to
+    zero. `shape` is the number of temperatures, and of steps at each.
     """
     a, b = (side / side.sum() for side in masses)
     n, m = len(a), len(b)

@@ -39,15 +39,7 @@ def with_colour_bar(
 ) -> NDArray[np.uint8]:
     """Return a picture with a colour bar on its right, which has `low` at its bottom and `high` at its top.
 
-    Parameters
-    ----------
-    picture : ndarray of uint8, shape (h, w, 3)
-    colours : ndarray of uint8, shape (k, 3)
-        The colours from `low` to `high`.
-
-    Returns
-    -------
-    ndarray of uint8, shape (h, w + space for the bar, 3)
+    `colours`, shape (k, 3), are those from `low` to `high`.
     """
     height, width = picture.shape[:2]
     dot = 1 + min(height, width) // PIXELS_PER_DOT

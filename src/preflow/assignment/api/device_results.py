@@ -67,15 +67,7 @@ def finish_on_host(
 ) -> DeviceSolution:
     """Solve items on the host, which may leave rows unpaired; return the solution completed with them.
 
-    Parameters
-    ----------
-    solution : DeviceSolution
-    xp : module
-        CuPy.
-    items : list of int
-    on_host : function
-        Returns the costs of an item on the host.
-    solve_one : function
+    `on_host` returns the costs of an item on the host.
     """
     for item in items:
         one = on_host(item)

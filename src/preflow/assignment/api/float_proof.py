@@ -348,21 +348,10 @@ def optimal_prices(
     v: NDArray[np.float64],
     control: Control,
 ) -> tuple[NDArray[np.int64], ExactPrices] | None:
-    """Return an optimal assignment of a square matrix of floats, and prices that prove it exactly.
+    """Return an optimal assignment of a square matrix of finite floats, and prices that prove it exactly.
 
-    Parameters
-    ----------
-    costs : SparseCosts
-        Finite floats to minimise; every row has an allowed pair.
-    match : ndarray of int64
-        An assignment, the closer to the best the faster.
-    u, v : ndarray of float64
-        Prices of rows and columns, the closer to the best the faster.
-
-    Returns
-    -------
-    tuple or None
-        The columns of the rows, and prices. None if stopped.
+    The closer the assignment `match` and the prices are to the best, the faster. Every row has an allowed
+    pair. None if stopped.
     """
     n = len(match)
     costs = _near(costs, match, u, v)
@@ -431,10 +420,8 @@ def _solve_relative(
 def bound_of_prices(own: Array, other: Array) -> Number:
     """Return a lower bound on the cost of every assignment of all rows, for costs to minimise.
 
-    Parameters
-    ----------
-    own, other : ndarray of int64 or float64
-        Prices of rows and columns. Those of rows are their least reduced costs, up to rounding errors.
+    `own` and `other` are prices of rows and columns. Those of rows are their least reduced costs, up to
+    rounding errors.
     """
     least = np.sort(other)[: len(own)]
     if own.dtype.kind == "i":

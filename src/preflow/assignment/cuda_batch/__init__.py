@@ -213,24 +213,10 @@ def _num_ended(ending: NDArray[np.uint32]) -> int:
 
 
 def solve(costs: DeviceCosts, options: BatchOptions, control: Control, go_on: bool = False) -> DeviceSolution:
-    """Assign all rows (all columns, if there are fewer) of every item at the best cost.
+    """Assign all rows (all columns, if there are fewer) of every item at the best cost; `go_on` is ignored.
 
-    Parameters
-    ----------
-    costs : DeviceCosts
-        The caller's costs, of at least one item.
-    options : BatchOptions
-    control : Control
-    go_on : bool
-        Has no effect: all items are solved at the same time.
-
-    Raises
-    ------
-    UnsuitableMethodError
-        There are more than MOST_COLUMNS rows or columns.
-
-    Notes ----- O(n**2 m) time at worst for an item of n rows and m >= n columns. Memory on the device: 8
-    bytes per row and column and 16 bytes per pair of each item.
+    O(n**2 m) time at worst for an item of n rows and m >= n columns. Memory on the device: 8 bytes per row
+    and column and 16 bytes per pair of each item. UnsuitableMethodError above MOST_COLUMNS rows or columns.
     """
     device, xp, (items, n, m) = costs.device, costs.xp, costs.shape
     if max(n, m) > MOST_COLUMNS:

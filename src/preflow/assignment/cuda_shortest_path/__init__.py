@@ -359,30 +359,13 @@ def solve(
     control: Control,
     go_on: bool = False,
 ) -> DeviceSolution:
-    """Assign all rows (all columns, if there are fewer) of every item at the best cost.
+    """Assign all rows (all columns, if there are fewer) of every item at the best cost; `go_on` is ignored.
 
-    Parameters
-    ----------
-    costs : DeviceCosts or DevicePoints
-        The caller's costs, of at least one item. Items of one size are solved at the same time, as long as
-        each gets a block.
-    options : CudaShortestPathOptions
-    control : Control
-    go_on : bool
-        Has no effect: all items are solved.
-
-    Raises
-    ------
-    DeviceMemoryError
-        The lists do not fit the GPU's memory.
-    InvalidInputError
-        Prices of integers pass 2**60.
-
-    Notes
-    -----
-    At worst O(n) searches of O(n) rounds over all lists; in practice about a dozen searches of some dozen
-    rounds. Memory on the device, besides the costs: 20 bytes per list entry, 80 per row and 44 per column.
-    Matrices are copied if they are to be maximised, have more rows than columns, or differ in size.
+    Items of one size are solved at the same time, as long as each gets a block. At worst O(n) searches of
+    O(n) rounds over all lists; in practice about a dozen searches of some dozen rounds. Memory on the device,
+    besides the costs: 20 bytes per list entry, 80 per row and 44 per column. Matrices are copied if they are
+    to be maximised, have more rows than columns, or differ in size. InvalidInputError if prices of integers
+    pass 2**60.
     """
     items = costs.shape[0]
     solution = make_solution(costs, np.int64 if costs.dtype.kind == "i" else np.float64)

@@ -361,17 +361,6 @@ def solve(
 ) -> Solution:
     """Assign a column to every row at the least cost.
 
-    Parameters
-    ----------
-    costs : DenseCosts or SparseCosts
-        To minimise, with at least as many columns as rows.
-    options : CostScalingOptions
-    control : Control
-    go_on : bool
-        Whether to continue after an infeasible item.
-
-    Notes
-    -----
     O(log(n C)) refines for n vertices and costs up to C. A refine takes O(n**2 m) time at worst for m arcs,
     mostly near O(m). Memory besides the costs: with bids, 3 KiB per row for lists of dense costs, and 100
     bytes per row and column; on arcs, 44 bytes per arc.

@@ -281,11 +281,7 @@ def refine(
 ) -> tuple[Int64, np.uint64]:
     """Match all rows within epsilon of their best columns, with at most `budget` bids.
 
-    Returns
-    -------
-    ending : int
-        SOLVED, STOPPED, LATE or TOO_LOW.
-    bids : uint64
+    Return SOLVED, STOPPED, LATE or TOO_LOW, and the number of bids.
     """
     queue, left, owners, price, bound = (
         bidding.queue,

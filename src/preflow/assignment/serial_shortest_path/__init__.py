@@ -184,10 +184,7 @@ def solve_matrix(cost: Numbers, start: Start, monitor: Monitor) -> tuple[Int64, 
 def assign_free_rows(cost: Numbers, start: Start, monitor: Monitor) -> tuple[Int64, np.uint64, np.uint64]:
     """Assign the free rows, given prices at which the column of every other row is its best.
 
-    Returns
-    -------
-    ending, root, done
-        As of :func:`..augmenting_paths.augment_rows`.
+    Return as :func:`..augmenting_paths.augment_rows`.
     """
     lists, state, work = start
     size = list_free_rows(state)
@@ -258,17 +255,6 @@ def solve(
 ) -> Solution:
     """Assign a column to every row at the least cost.
 
-    Parameters
-    ----------
-    costs : DenseCosts, SparseCosts or PointCosts
-        To minimise, with at least as many columns as rows.
-    options : ShortestPathOptions
-    control : Control
-    go_on : bool
-        Whether to continue after an infeasible item.
-
-    Notes
-    -----
     O(n**2 m) time for dense costs, O(n e log m) for e sparse ones. Memory besides the costs: about 100 bytes
     per column, 60 bytes per row, and 3 KiB per row for the lists of dense costs.
     """

@@ -234,20 +234,9 @@ def solve_places(
 ) -> tuple[NDArray[np.int64], Array, Array, int]:
     """Return the column of every row, the prices of rows and of columns, and the ending.
 
-    Parameters
-    ----------
-    costs : PointCosts
-        To minimise, with at least as many columns as rows.
-    grouped : Grouped
-        The rows, or the columns, by their place.
-    of_rows : bool
-        Whether `grouped` has the rows.
-    control : Control
-
-    Notes
-    -----
-    O(K * P * (K + P)) time at worst for P places and K points of the other side, mostly far less. Memory for
-    K * P costs.
+    `grouped` has the rows (`of_rows`) or the columns by their place; there are at least as many columns as
+    rows. O(K * P * (K + P)) time at worst for P places and K points of the other side, mostly far less.
+    Memory for K * P costs.
     """
     _, n, m = costs.shape
     at, count = grouped.order[grouped.first], grouped.counts

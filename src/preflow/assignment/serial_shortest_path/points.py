@@ -160,13 +160,9 @@ def _match(lists: Lists, state: State, row: np.uint64, place: np.uint64) -> Numb
 def free_rows(
     points: Points, lists: Lists, state: State, epsilon: float, stop: NDArray[np.int64]
 ) -> tuple[Int64, np.uint64]:
-    """Free the rows that have a better column by more than `epsilon`; list all free rows.
+    """Free the rows that have a better column by more than `epsilon`, and list all free rows.
 
-    Returns
-    -------
-    ending : int
-    size : uint64
-        The number of rows in `free`.
+    Return the ending, and the number of rows in `free`.
     """
     size = ZERO
     for i in range(np.uint64(len(state.row_match))):

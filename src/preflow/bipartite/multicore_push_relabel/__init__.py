@@ -159,11 +159,8 @@ class Stage(NamedTuple):
 def run_rounds(thread: np.uint64, stage: Stage) -> tuple[Int64, np.uint64, np.uint64, np.uint64]:
     """Push in rounds until no row is active, or searches or a global relabel are due. Collective.
 
-    Returns
-    -------
-    outcome, number, base, size
-        DONE, RELABEL, SEARCH or STOPPED; the number of the last round; where the active rows are listed, and
-        how many. The same for all threads.
+    Return DONE, RELABEL, SEARCH or STOPPED, the number of the last round, where the active rows are listed,
+    and how many there are: the same for all threads.
     """
     rows, matching, state = stage.rows, stage.matching, stage.state
     packed, rounds, limits, signals = state.packed, state.rounds, state.limits, state.signals
@@ -266,23 +263,11 @@ def stage_together(pool: NativePool, num_threads: np.uint64, stage: Stage) -> No
 def solve(
     graph: BipartiteGraph, matching: Matching, options: MulticorePushRelabelOptions, control: Control
 ) -> bool:
-    """Make a matching maximum, in place, on ``control.threads`` threads.
+    """Make a matching maximum, in place, on all threads; return False where the solve was asked to stop.
 
-    Returns
-    -------
-    bool
-        True if the matching is maximum, False if the solve was stopped before.
-
-    Raises
-    ------
-    UnsuitableMethodError
-        There are at least 2**32 - 2 rows or columns.
-
-    Notes
-    -----
     O(n m) work. Memory: two indices per row and 8 bytes per column. A global relabel adds the transposed
     graph and 8 bytes per column. Searches add the transposed graph, three indices and 24 bytes per row, and
-    three indices and 16 bytes per column.
+    three indices and 16 bytes per column. UnsuitableMethodError from 2**32 - 2 rows or columns on.
     """
     num_rows, num_columns = graph.shape
     threads = control.threads

@@ -27,11 +27,8 @@ def global_relabel(
 ) -> tuple[bool, np.uint64, np.uint64]:
     """Set all labels to exact distances by a search from the free columns. Collective.
 
-    Returns
-    -------
-    go_on, number, alive
-        False if the solve is to stop; the number of the last round; the number of columns that the search has
-        reached, free ones included. All others are dead.
+    Return False if the solve is to stop, the number of the last round, and the number of columns that the
+    search has reached, free ones included. All others are dead.
     """
     # Fill in `row_match`, which the search reads.
     unpack(matching, packed, rounds, thread)
@@ -105,13 +102,8 @@ def gap_closed(
 ) -> tuple[bool, np.uint64, bool]:
     """Close the lowest gap, if columns above it may be alive (not dead). Collective.
 
-    At most `alive` columns are alive before.
-
-    Returns
-    -------
-    go_on, alive, free
-        False if the barrier is broken; the greatest number of columns that may be alive now; whether there is
-        a free column.
+    At most `alive` columns are alive before. Return False if the barrier is broken, the greatest number of
+    columns that may be alive now, and whether there is a free column.
     """
     level, below = lowest_gap(packed)
     if below < alive and ZERO < level < last_level(packed):

@@ -317,10 +317,7 @@ def grow_level(
 ) -> tuple[bool, np.uint64, np.uint64]:
     """Grow the trees of one side by a level, whose `size` items begin at `begin`. Collective.
 
-    Returns
-    -------
-    go_on, size, counted
-        False if the solve is to stop; the number of items of the next level; the counts.
+    Return False if the solve is to stop, the number of items of the next level, and the counts.
     """
     current = start_round(rounds, thread, number, begin + size)
     waiting, counted = ZERO, ZERO
@@ -348,12 +345,8 @@ def grow(
 ) -> tuple[bool, np.uint64]:
     """Grow all trees until those of one side cannot grow, or round `last`. Collective.
 
-    The sizes are the numbers of trees of rows and of columns.
-
-    Returns
-    -------
-    go_on, number
-        False if the solve is to stop; the number of the last round.
+    The sizes are the numbers of trees of rows and of columns. Return False if the solve is to stop, and the
+    number of the last round.
     """
     trees = min(row_size, column_size)
     row_begin, column_begin, row_looked, column_looked, met = ZERO, ZERO, ZERO, ZERO, ZERO
@@ -404,10 +397,8 @@ def keep_roots(
 ) -> tuple[bool, np.uint64, np.uint64]:
     """List those of the `size` roots from `base` on whose trees are open. Collective.
 
-    Returns
-    -------
-    go_on, size, augmented
-        False if the solve is to stop; the number of these roots; the sum of the `augmented` of all threads.
+    Return False if the solve is to stop, the number of these roots, and the sum of the `augmented` of all
+    threads.
     """
     waiting = ZERO
     k, end = share_of(size, current.thread, rounds.num_threads)
@@ -447,12 +438,8 @@ def match_from_both_sides(
 ) -> tuple[bool, np.uint64]:
     """Match the `row_size` active rows that the last round of pushes has listed. Collective.
 
-    Takes the matching of the packed words, and writes the match arrays at the end.
-
-    Returns
-    -------
-    go_on, left
-        False if the solve is to stop; the number of rows left where the searches gave up.
+    Takes the matching of the packed words, and writes the match arrays at the end. Return False if the solve
+    is to stop, and the number of rows left where the searches gave up.
     """
     packed, rounds = state.packed, state.rounds
     thread, number, base = last_round

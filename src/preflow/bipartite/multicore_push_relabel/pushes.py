@@ -69,10 +69,8 @@ def push(
 ) -> tuple[np.uint64, np.uint64]:
     """Push an active row that the thread owns to its lowest column.
 
-    Returns
-    -------
-    displaced, pushes
-        The row that had the column, which the thread owns now, or NOBODY; 0 pushes if all columns are dead.
+    Return the row that had the column, which the thread owns now, or NOBODY; and the number of pushes, 0 if
+    all columns are dead.
     """
     words, dead = packed.words, dead_label(packed)
     first, end = np.uint64(rows.first[r]), np.uint64(rows.first[r + ONE])
@@ -114,12 +112,8 @@ def push_share(
 
     The `size` active rows begin at `base`. A round is over after `most` pushes of all threads, or when some
     of them have no row left. The share is a ring buffer in the list of active rows: its rows never become
-    more.
-
-    Returns
-    -------
-    waiting, pushes
-        The number of rows in the buffer of the next list; the number of pushes that the thread made.
+    more. Return the number of rows in the buffer of the next list, and the number of pushes that the thread
+    made.
     """
     packed, rounds, limits, signals = state.packed, state.rounds, state.limits, state.signals
     active, counts = packed.active, rounds.counts

@@ -198,30 +198,13 @@ def build_on_device(
 ) -> DeviceResidualNetwork:
     """Build the residual network on a GPU; O(n + m), by a radix sort.
 
-    Parameters
-    ----------
-    device : Device
-    network : FlowNetwork
-        On the host, or on this GPU. Float capacities that are not all whole are prepared on the host.
-    sources, sinks : ndarray of int64
-        Distinct vertices, each at least one, none in both.
-    threads : int
-        CPU threads that prepare float capacities.
-    rule : Rule
-        How capacities become integers.
-    phase : function
-        Gives a context for a part of the work: "upload" or "build".
+    The network is on the host, or on this GPU. Float capacities that are not all whole are prepared on the
+    host, by `threads`. Sources and sinks are distinct vertices, at least one of each. `phase` gives a context
+    for a part of the work: "upload" or "build".
 
-    Raises
-    ------
-    DeviceMemoryError
-        It does not fit the free memory; nothing has been allocated yet.
-    InvalidInputError
-        There are more vertices or residual arcs than 32 bits number.
-    CapacityOverflowError
-        Capacities of one pair, out of the sources or into the sinks sum past int64.
-    UnboundedFlowError
-        A source reaches a sink over arcs of infinite capacity.
+    DeviceMemoryError, before anything is allocated, if it does not fit the free memory; InvalidInputError if
+    there are more vertices or residual arcs than 32 bits number; and the errors of
+    :func:`preflow.graph.residual.build_residual`.
     """
     if network.num_vertices >= TOO_MANY_VERTICES:
         raise InvalidInputError(

@@ -292,12 +292,8 @@ class Part:
     def take(self, stages: Stages = Stages.NONE, *, further: bool = False) -> None:
         """Begin a step: take the flow and the labels that the neighbours sent in the last one.
 
-        Parameters
-        ----------
-        stages : Stages
-            Of the search that comes next. With the first stage the labels beyond the borders are none.
-        further : bool
-            Whether a search goes on: tiles next to changed labels are searched again.
+        `stages` are those of the search that comes next. With the first stage the labels beyond the borders
+        are none. `further` says that a search goes on: tiles next to changed labels are searched again.
         """
         last = (self._steps + 1) % 2
         if self._steps:

@@ -121,11 +121,8 @@ def unite(regions: Regions, a: np.uint64, b: np.uint64, num_closed: np.uint64) -
 def take(regions: Regions) -> tuple[np.uint64, np.uint64, np.uint64, bool]:
     """Take a region; the caller has the lock.
 
-    Returns
-    -------
-    region : a region, or the number of blocks if none can be taken now
-    begin, end : the faces to open are ``closed[begin:end]``
-    fresh : whether the region is a block that nobody has searched
+    Return a region, or the number of blocks if none can be taken now; the range of the faces to open in
+    ``closed``; and whether the region is a block that nobody has searched.
     """
     shared = regions.shared
     none = np.uint64(len(regions.state))

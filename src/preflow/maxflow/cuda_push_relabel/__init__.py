@@ -377,15 +377,8 @@ def push_until_done(device: Device, arguments: Arguments, constants: Macros, con
 
 
 def solve(net: DeviceNetwork, options: PushRelabelOptions, control: Control) -> AnyArray:
-    """Run the first stage in place, on the current GPU.
+    """Run the first stage in place, on the current GPU; return exact heights.
 
-    Returns
-    -------
-    height : CuPy array, shape (n,)
-        Exact residual distances to the sink; ``n + 1`` where the sink cannot be reached.
-
-    Notes
-    -----
     O(n^2 m) operations; on the device 16 bytes a residual arc and up to 60 a vertex.
     """
     height, _ = first_stage(runtime.find_device(), net, options, control)

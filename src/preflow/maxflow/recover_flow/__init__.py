@@ -122,12 +122,9 @@ def order_along_flow(
 
     The search follows flow backwards and cancels the cycles of flow that it meets. If the residual capacity
     of an arc (v, w) is above its initial one, flow goes from w to v. With the `sign` -1 instead of 1 the
-    search follows flow forwards, from the vertices with a deficit, which is negative excess.
-
-    Returns
-    -------
-    count : the number of listed vertices, which are the last entries of `order`
-    complete : False if the search gave up, because its cycles had more than `most_steps` arcs in all
+    search follows flow forwards, from the vertices with a deficit, which is negative excess. Return the
+    number of listed vertices, which are the last entries of `order`, and False if the search gave up, because
+    its cycles had more than `most_steps` arcs in all.
     """
     n = np.uint64(len(net.excess))
     steps = ZERO
@@ -335,10 +332,7 @@ class SecondStage:
 def return_excess(network: FlowNetwork, residual: ResidualNetwork, returned: Array) -> None:
     """Send all excess back to the source, in place.
 
-    Parameters
-    ----------
-    returned : ndarray of int64, shape (n,)
-        How much went back from each vertex before; afterwards, in all.
+    `returned` has how much went back from each vertex before; afterwards, in all.
     """
     net = residual.arrays
     source_capacity = residual.source_capacity(network)
@@ -382,19 +376,9 @@ def _new_search(net: ResidualArrays, order: Array) -> Search:
 
 
 def arc_flows(network: FlowNetwork, residual: ResidualNetwork, returned: Array) -> AnyArray:
-    """Return the flow of every input arc.
+    """Return the flow of every input arc; the residual network after a solve is not changed.
 
-    Parameters
-    ----------
-    network : FlowNetwork
-    residual : ResidualNetwork
-        The residual network after a solve; it is not changed.
-    returned : ndarray, shape (n,)
-        What :func:`return_excess` wrote, or zeros to get the preflow before the second stage.
-
-    Returns
-    -------
-    flow : ndarray of int64 or float64, shape (num_arcs,)
+    `returned` is what :func:`return_excess` wrote, or zeros to get the preflow before the second stage.
     """
     flow = np.empty(network.num_arcs, dtype=np.int64)
     net, shared, shared_terminals = residual.arrays, residual.has_shared_arcs, residual.has_shared_terminals

@@ -193,14 +193,7 @@ def residual_of_grid(
 ) -> ResidualNetwork:
     """Return the residual network of a network whose minimum cut was found on a grid.
 
-    Parameters
-    ----------
-    network : FlowNetwork
-    sources, sinks : ndarray of int64
-        One source and one sink.
-    steps : ndarray of uint64, shape (K,)
-    left : ndarray of int32 or int64, shape (pixels, 2 K)
-        See :func:`subtract_residual`.
+    There is one source and one sink. `steps` and `left` are those of :func:`subtract_residual`.
     """
     built = build_residual(network, sources, sinks)
     # Kernels are compiled for one dtype of both, which every residual capacity of an arc fits.

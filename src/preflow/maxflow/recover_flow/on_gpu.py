@@ -207,19 +207,9 @@ class DeviceSecondStage:
 
 
 def flow_of_arcs(network: FlowNetwork, residual: DeviceResidualNetwork, returned: AnyArray) -> AnyArray:
-    """Return the flow of every input arc, on the device.
+    """Return the flow of every input arc, on the device; the residual network is not changed.
 
-    Parameters
-    ----------
-    network : FlowNetwork
-    residual : DeviceResidualNetwork
-        After a solve; unchanged.
-    returned : array of int64, shape (n,)
-        The flow returned over each vertex's source arcs; zeros for the preflow itself.
-
-    Returns
-    -------
-    flow : array of int64 or float64, shape (num_arcs,)
+    `returned` is the flow returned over each vertex's source arcs; zeros for the preflow itself.
     """
     device, xp, net = residual.device, residual.device.xp, residual.arrays
     arcs = residual.input_arcs(network)

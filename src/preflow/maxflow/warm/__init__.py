@@ -176,11 +176,8 @@ def change_capacities(
 ) -> tuple[Int64, Int64, Int64]:
     """Change capacities, or reverse capacities, and cut off the flow that no longer fits.
 
-    Returns
-    -------
-    end : the number of changes made; the next one does not fit `limit`, the largest residual capacity
-    direct : the change of the capacity straight from a source to a sink
-    total : the change of the sum of all finite capacities
+    Return the number of changes made, since the next one may not fit `limit`, the largest residual capacity;
+    the change of the capacity straight from a source to a sink; and that of the sum of all finite capacities.
     """
     net = state.net
     source = np.uint64(len(net.excess))

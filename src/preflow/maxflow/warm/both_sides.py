@@ -176,11 +176,8 @@ def repair(
 ) -> tuple[NDArray[np.bool_], bool] | None:
     """Make a flow whose vertices may have excess and deficits maximum: see the module's docstring.
 
-    Returns
-    -------
-    reaching : which vertices reach the sink or a deficit
-    finished : whether the flow is maximum
-        None instead of both if the work limit was passed.
+    Return which vertices reach the sink or a deficit, and whether the flow is maximum; None if the work limit
+    was passed.
     """
     n = len(net.excess)
     vertex = make_records(n, net.head.dtype)

@@ -426,12 +426,7 @@ def cancel_flow_at(
     """Cancel flow that reaches a vertex with too much supply (`sign` 1) or leaves one with a deficit (-1).
 
     The walk follows flow upstream to the source, or downstream to the sink, and cancels the cycles of flow
-    that it meets.
-
-    Returns
-    -------
-    steps : the number of arcs walked over
-    complete : False if there were more than `most_steps`
+    that it meets. Return the number of arcs walked over, and False if there were more than `most_steps`.
     """
     net, initial, path, position = state.net, state.initial, forest.path, forest.position
     steps = np.int64(0)

@@ -192,14 +192,8 @@ class Engine:
     def exact_prices(self, price: AnyArray, cost: AnyArray, rounds: int = MOST_ROUNDS) -> int:
         """Raise prices until no residual arc has negative reduced cost; return OPTIMAL, STOPPED or UNPROVED.
 
-        Parameters
-        ----------
-        price : array of int64, shape (n,)
-            Changed in place.
-        cost : array of int64, shape (m,)
-            Of the arcs, not multiplied.
-        rounds : int
-            The most rounds of the search. With fewer than needed some reduced costs stay negative: UNPROVED.
+        `price` is changed in place; `cost` is that of the arcs, not multiplied. With fewer `rounds` of the
+        search than needed some reduced costs stay negative: UNPROVED.
         """
         xp, net = self.device.xp, self.arguments.net
         costs = xp.empty(len(net.head), dtype=np.int64)

@@ -260,10 +260,8 @@ def find_ranks(
 ) -> tuple[int, Int64]:
     """Find the ranks of all `active` vertices, window after window; all threads call it.
 
-    Returns
-    -------
-    ending : COMPLETE, BLOCKED or STOPPED
-    bound : all ranks below it are the least; all others are at least the bound
+    Return COMPLETE, BLOCKED or STOPPED, and a bound: all ranks below it are the least; all others are at
+    least the bound.
     """
     num_threads = state.num_threads[0]
     begin = np.int64(0)

@@ -87,11 +87,8 @@ def admissible_arc(
 ) -> tuple[np.uint64, bool, Int64]:
     """Search the live arcs of a vertex once around from place `begin`.
 
-    Returns
-    -------
-    arc : the first admissible arc, or the residual arc of least length
-    found : whether the arc is admissible
-    length : if it is not admissible, its length
+    Return the first admissible arc, or the residual arc of least length; whether it is admissible; if not,
+    its length.
     """
     arcs = net.arcs
     first, end = net.first[u], net.live[u]

@@ -485,16 +485,10 @@ class Simplex:
     ) -> bool:
         """Start from a tree; return whether the artificial root reaches all vertices.
 
-        Arcs outside the tree are empty or full, as they are now. The flow on the tree follows from the
-        supplies. An arc that cannot carry it leaves the tree.
-
-        Parameters
-        ----------
-        parent, by : ndarray of uint32, shape (n,)
-            The parent of each vertex, n for the artificial root, and the arc that joins them, ARTIFICIAL
-            below the root. The arrays are changed.
-        potential : ndarray of int64, shape (n,), or None
-            Vertices below the root get these potentials, up to a constant, unless they lack flow; None is 0.
+        `parent` is that of each vertex, n for the artificial root, and `by` the arc that joins them,
+        ARTIFICIAL below the root. Both are changed. Arcs outside the tree are empty or full, as they are now.
+        The flow on the tree follows from the supplies. An arc that cannot carry it leaves the tree. Vertices
+        below the root get the potentials, up to a constant, unless they lack flow; None is 0.
         """
         n, arcs, tree = self.num_vertices, self.arcs, self.tree
         hint = np.zeros(0, dtype=np.int64)

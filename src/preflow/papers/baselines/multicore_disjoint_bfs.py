@@ -86,10 +86,7 @@ def augment_from(
 ) -> tuple[bool, bool]:
     """Search an augmenting path from the root of a search and augment along it.
 
-    Returns
-    -------
-    found, clean
-        `clean` says of a search that failed that it met no foreign column.
+    Return whether there is one; and of a search that failed, whether it met no foreign column.
     """
     num_rows = np.uint64(len(matching.row_match))
     thread, root = search.thread, search.root
@@ -162,15 +159,8 @@ def run_phases(
 
 
 def solve(graph: BipartiteGraph, matching: Matching, options: DisjointBfsOptions, control: Control) -> bool:
-    """Make a matching maximum, in place, on ``control.threads`` threads.
+    """Make a matching maximum, in place, on all threads; return False where the solve was asked to stop.
 
-    Returns
-    -------
-    bool
-        Whether it is; False where the solve was asked to stop.
-
-    Notes
-    -----
     O(n m) work. Memory of two indices a row and two a column, and of an index for each row of the largest
     tree of each thread: room for all rows is reserved, but pages that are not used take no memory.
     """

@@ -108,10 +108,7 @@ def augment_from(
 ) -> tuple[bool, bool]:
     """Search an augmenting path from the root of a search and augment along it.
 
-    Returns
-    -------
-    found, clean
-        `clean` says of a search that failed that it met no foreign column.
+    Return whether there is one; and of a search that failed, whether it met no foreign column.
     """
     thread, root = search.thread, search.root
     clean, entered = True, True
@@ -202,15 +199,8 @@ def run_phases(
 
 
 def solve(graph: BipartiteGraph, matching: Matching, options: PothenFanOptions, control: Control) -> bool:
-    """Make a matching maximum, in place, on ``control.threads`` threads.
+    """Make a matching maximum, in place, on all threads; return False where the solve was asked to stop.
 
-    Returns
-    -------
-    bool
-        Whether it is; False where the solve was asked to stop.
-
-    Notes
-    -----
     O(n m) work, memory of six indices a row and one a column.
     """
     state = make_disjoint(graph, control)

@@ -575,15 +575,8 @@ def first_stage(net: ResidualArrays, state: State, thread: np.uint64, rules: Rul
 
 
 def solve(net: ResidualArrays, options: SynchronousOptions, control: Control) -> Array:
-    """Run the first stage in place, on ``control.threads`` threads.
+    """Run the first stage in place, on all threads; return exact heights.
 
-    Returns
-    -------
-    height : ndarray, shape (n,)
-        Exact residual distances to the sink; ``n + 1`` where the sink cannot be reached.
-
-    Notes
-    -----
     O(n^2) rounds, hence O(n^2 m) work. Memory: eight indices a vertex.
     """
     n, m = len(net.excess), len(net.head)

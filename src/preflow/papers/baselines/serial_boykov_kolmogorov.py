@@ -312,16 +312,9 @@ def solve(
 ) -> GridSolution:
     """Find a minimum cut of a grid on one thread.
 
-    Returns
-    -------
-    GridSolution
-        If the solve was stopped, its `sink_side` is the set of pixels from which a deficit can be reached,
-        too.
-
-    Notes
-    -----
     O(pixels * arcs * value of the cut) time. There is no work limit: this is the method of the paper. Memory:
-    for D neighbours D residual capacities and about 22 bytes per pixel.
+    for D neighbours D residual capacities and about 22 bytes per pixel. The `sink_side` is the set of pixels
+    from which a deficit can be reached, also if the solve was stopped.
     """
     state = grid_state(grid, start)
     first, last = interior(grid)

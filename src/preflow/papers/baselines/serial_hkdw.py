@@ -93,15 +93,8 @@ def run_phases(
 
 
 def solve(graph: BipartiteGraph, matching: Matching, options: HkdwOptions, control: Control) -> bool:
-    """Make a matching maximum, in place.
+    """Make a matching maximum, in place; return False where the solve was asked to stop.
 
-    Returns
-    -------
-    bool
-        Whether it is; False where the solve was asked to stop.
-
-    Notes
-    -----
     O(m sqrt(n)) time, memory of six indices a row and three a column.
     """
     layers = make_layers(*graph.shape, graph.rows.first.dtype)

@@ -130,21 +130,11 @@ def augment_from(
     before: np.uint64,
     backwards: bool,
 ) -> tuple[bool, bool, np.uint64]:
-    """Search an augmenting path from `root` and augment along it.
+    """Search an augmenting path from the free row `root` and augment along it.
 
-    Parameters
-    ----------
-    rows, matching, search
-    root : free row
-    number : number of this search
-    before : number of the last search before this phase
-    backwards : read the edges of each row from the last to the first
-
-    Returns
-    -------
-    found, clean, scans
-        `clean` says of a search that failed that it met no column of another search of its phase; `scans` is
-        the number of edges read.
+    This search has the number `number`, the last one before this phase `before`. If `backwards`, the edges of
+    each row are read from the last to the first. Return whether there is a path; of a search that failed,
+    whether it met no column of another search of its phase; and the number of edges read.
     """
     num_rows = np.uint64(len(matching.row_match))
     row_match, column_match = matching.row_match, matching.column_match
@@ -256,15 +246,8 @@ def run_phases(
 
 
 def solve(graph: BipartiteGraph, matching: Matching, options: PothenFanOptions, control: Control) -> bool:
-    """Make a matching maximum, in place.
+    """Make a matching maximum, in place; return False where the solve was asked to stop.
 
-    Returns
-    -------
-    bool
-        Whether it is; False where the solve was asked to stop.
-
-    Notes
-    -----
     O(n m) time, memory of five indices a row and two a column.
     """
     free = np.empty(graph.num_rows, dtype=graph.rows.first.dtype)

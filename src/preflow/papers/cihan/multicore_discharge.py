@@ -592,12 +592,9 @@ def run_first_stage(
     most_donated: int = int(MOST_DONATED),
     record_active: bool = False,
 ) -> Array:
-    """Run the first stage in place; one of `queues` and `buckets` has no vertices yet, the other is None.
+    """Run the first stage in place; return exact heights.
 
-    Returns
-    -------
-    height : ndarray, shape (n,)
-        Exact residual distances to the sink; ``n + 1`` where the sink cannot be reached.
+    One of `queues` and `buckets` has no vertices yet, the other is None.
     """
     n, m = len(net.excess), len(net.head)
     num_threads = control.threads

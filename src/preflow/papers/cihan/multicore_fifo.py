@@ -68,17 +68,10 @@ class MulticoreFifoOptions:
 
 
 def solve(net: ResidualArrays, options: MulticoreFifoOptions, control: Control) -> Array:
-    """Run the first stage in place.
+    """Run the first stage in place; return exact heights.
 
-    Returns
-    -------
-    height : ndarray, shape (n,)
-        Exact residual distances to the sink; ``n + 1`` where the sink cannot be reached.
-
-    Notes
-    -----
-    O(n^3) work. Memory: at most five indices a vertex on one thread and eleven on any number of threads;
-    two more with `gap`; with "jump-queues" eight bytes a vertex and thread more.
+    O(n^3) work. Memory: at most five indices a vertex on one thread and eleven on any number of threads; two
+    more with `gap`; with "jump-queues" eight bytes a vertex and thread more.
     """
     queues = make_queues(control.threads, len(net.excess), net.head.dtype)
     most_donated = 1 if options.donation == "oldest" else int(MOST_DONATED)

@@ -100,15 +100,8 @@ def reordered(net: ResidualArrays, order: Array) -> tuple[ResidualArrays, Array]
 
 
 def solve(net: ResidualArrays, options: MulticoreHighestLabelOptions, control: Control) -> Array:
-    """Run the first stage in place.
+    """Run the first stage in place; return exact heights.
 
-    Returns
-    -------
-    height : ndarray, shape (n,)
-        Exact residual distances to the sink; ``n + 1`` where the sink cannot be reached.
-
-    Notes
-    -----
     O(n^2 sqrt(m)) pushes on one thread. Memory: at most ten indices a vertex on any number of threads.
     """
     if options.order == "search" and len(net.excess) > 0:

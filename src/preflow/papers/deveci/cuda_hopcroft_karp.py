@@ -95,21 +95,10 @@ class Arguments(NamedTuple):
 def solve(
     graph: DeviceBipartiteGraph, matching: Matching, options: HopcroftKarpOptions, control: Control
 ) -> bool:
-    """Make a matching maximum, in place; it is where the graph is.
+    """Make a matching maximum, in place, where the graph is; return False where the solve was asked to stop.
 
-    Returns
-    -------
-    bool
-        Whether it is; False where the solve was asked to stop.
-
-    Raises
-    ------
-    DeviceMemoryError
-        It does not fit the GPU; nothing has been allocated yet.
-
-    Notes
-    -----
     O(m) operations a phase; on the device, besides the graph and the matching, 4 bytes a row and 12 a column.
+    DeviceMemoryError, before anything is allocated, if it does not fit the GPU.
     """
     device, xp, (num_rows, num_columns) = graph.device, graph.xp, graph.shape
     require_room(device, graph, BYTES, both_sides=True)

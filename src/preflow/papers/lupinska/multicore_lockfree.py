@@ -411,25 +411,10 @@ def solve(
 ) -> Solution:
     """Assign a column to every row at the least cost, one matrix after the other on all threads.
 
-    Parameters
-    ----------
-    costs : DenseCosts or SparseCosts
-        To minimise, with at least as many columns as rows.
-    options : LockFreeOptions
-    control : Control
-    go_on : bool
-        Whether to continue after an infeasible item.
-
-    Raises
-    ------
-    UnsuitableMethodError
-        There are more than 2**32 - 2 arcs, including those of rows added to make the matrix square.
-
-    Notes
-    -----
     O(n**2 e min(log(n C), e log n)) operations for n columns, e arcs and integer costs up to C. Memory
     besides the costs: 28 bytes per arc, 85 with price updates. Floats are rounded to 32 bits or fewer;
-    shortest augmenting paths then make the assignment exact.
+    shortest augmenting paths then make the assignment exact. UnsuitableMethodError above 2**32 - 2 arcs,
+    including those of rows added to make the matrix square.
     """
 
     def run(scaled_costs: Scaled) -> Flow | None:

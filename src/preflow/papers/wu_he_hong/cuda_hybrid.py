@@ -93,20 +93,8 @@ def cancel_steep_arcs(net: ResidualArrays, height: Indices) -> np.uint64:
 
 
 def solve(net: ResidualArrays, options: HybridOptions, control: Control) -> Array:
-    """Run the first stage on the GPU and the CPU, in place.
+    """Run the first stage on the GPU and the CPU, in place; return exact heights.
 
-    Returns
-    -------
-    height : ndarray, shape (n,)
-        Exact residual distances to the sink; ``n + 1`` where the sink cannot be reached.
-
-    Raises
-    ------
-    SolverError
-        More than ten million global relabels.
-
-    Notes
-    -----
     O(n^2 m) operations. Memory on the device: 16 bytes an arc and 24 a vertex. The time of global relabels
     includes the copies between GPU and CPU, which serve no other purpose.
     """

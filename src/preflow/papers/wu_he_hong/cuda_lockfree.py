@@ -193,10 +193,7 @@ def push_beside_searches(
 ) -> tuple[int, int]:
     """Push and relabel, with concurrent searches, until a search at rest is due.
 
-    Returns
-    -------
-    searches, pushes : int
-        The number of searches, and the number of pushes made during one of them.
+    Return the number of searches, and the number of pushes made during one of them.
     """
     search_blocks = max(1, device.num_multiprocessors // SEARCH_SHARE)
     searches = pushes = 0
@@ -242,20 +239,8 @@ def first_stage(device: Device, net: DeviceNetwork, options: CudaLockFreeOptions
 
 
 def solve(net: ResidualArrays, options: CudaLockFreeOptions, control: Control) -> Array:
-    """Run the first stage on the GPU and bring its outcome back, in place.
+    """Run the first stage on the GPU and bring its outcome back, in place; return exact heights.
 
-    Returns
-    -------
-    height : ndarray, shape (n,)
-        Exact residual distances to the sink; ``n + 1`` where the sink cannot be reached.
-
-    Raises
-    ------
-    SolverError
-        More than ten million global relabels.
-
-    Notes
-    -----
     O(n^2 m) operations; on the device 16 bytes an arc and 32 a vertex, 36 with concurrent searches. The time
     of these is not counted as that of global relabels, since pushes go on meanwhile.
     """

@@ -48,15 +48,8 @@ class LockFreeOptions:
 
 
 def solve(net: ResidualArrays, options: LockFreeOptions, control: Control) -> Array:
-    """Run the first stage in place.
+    """Run the first stage in place; return exact heights.
 
-    Returns
-    -------
-    height : ndarray, shape (n,)
-        Exact residual distances to the sink; ``n + 1`` where the sink cannot be reached.
-
-    Notes
-    -----
     O(n^2 m) operations. Memory: three indices a vertex, and a byte with concurrent searches.
     """
     return push_relabel(net, net.head.dtype, options.relabel_period, options.concurrent_relabel, control)

@@ -482,25 +482,10 @@ def solve(
     options: CudaTransportOptions,
     control: Control,
 ) -> DevicePlans:
-    """Find a plan of least cost for every item.
+    """Find a plan of least cost for every item; all costs are finite, to minimise, of items of one size.
 
-    Parameters
-    ----------
-    costs : DeviceCosts or DevicePoints
-        All finite, to minimise; items of one size.
-    a : ndarray of int64, shape (items, n)
-        Masses of rows, not negative.
-    b : ndarray of int64, shape (items, m)
-        Masses of columns, with the same sum for each item.
-    options : CudaTransportOptions
-    control : Control
-
-    Raises
-    ------
-    CostOverflowError
-        n + m times the largest integer cost is 2**60 or more.
-    SolverError
-        An item took 2 * 10**9 pivots.
+    `a` and `b`, shapes (items, n) and (items, m), are masses of rows and of columns, not negative, with the
+    same sum for each item. CostOverflowError if n + m times the largest integer cost is 2**60 or more.
     """
     device: Device = costs.device
     n = costs.shape[1]

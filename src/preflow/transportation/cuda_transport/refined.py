@@ -113,25 +113,10 @@ def refined_tree(
     epsilon: int,
     control: Control,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
-    """Return the parent of each vertex, -1 where there is none, and the flow between them.
+    """Return the parent of each vertex, -1 where there is none, and the flow between them; None if stopped.
 
-    Parameters
-    ----------
-    device : Device
-    costs, constants
-        The costs of one item, as the kernels read them.
-    smooth : array of float32 on the device, shape (n + m,)
-        Smoothed prices.
-    masses : two arrays of int64, of n rows and m columns
-    root : int
-        A row with mass.
-    epsilon : int
-    control : Control
-
-    Returns
-    -------
-    (parent, flow) : arrays of int64, or None
-        None if the solve is to stop.
+    `costs` and `constants` are those of one item, as the kernels read them; `smooth`, shape (n + m,), has
+    smoothed prices on the device; `masses` those of rows and columns. The row `root` has mass.
     """
     xp, (a, b) = device.xp, masses
     n, m = len(a), len(b)

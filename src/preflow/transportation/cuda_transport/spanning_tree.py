@@ -81,15 +81,9 @@ def spanning_tree(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the parent of each vertex, -1 where there is none, and the flow between them.
 
-    Parameters
-    ----------
-    plan : rows, columns, masses
-        Pairs with mass; of the pairs of a cycle the later ones lose mass.
-    links : rows, columns
-        Pairs by which trees of the forest hang on others, the best first.
-    root : int
-        A row with mass.
-    num_rows, num_columns : int
+    `plan` has the rows, columns and masses of pairs; of the pairs of a cycle the later ones lose mass.
+    `links` are rows and columns by which trees of the forest hang on others, the best first. The row `root`
+    has mass.
     """
     forest = spanning_forest(*plan, num_rows, num_columns)
     parent = forest.parent

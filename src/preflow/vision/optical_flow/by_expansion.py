@@ -32,12 +32,8 @@ def candidate_displacements(
 ) -> NDArray[np.int64]:
     """Return at most `most` displacements (dy, dx) that pixels make, in ascending order.
 
-    Parameters
-    ----------
-    largest : int
-        Largest displacement along rows or columns that is searched for.
-    levels : int
-        Number of sizes of the frames, each half of the next.
+    `largest` is the largest displacement along rows or columns that is searched for; each of the `levels`
+    halves the frames.
     """
     if levels > 1:
         coarse = candidate_displacements(reference.half(), moving.half(), -(-largest // 2), levels - 1, most)

@@ -214,25 +214,12 @@ class Session:
     def answer(self, request: Message) -> tuple[Message, bytes]:
         """Do what a page asks for, and return the view with the layers that the page lacks.
 
-        Parameters
-        ----------
-        request : dict
-            ``do`` names an action, and other entries are its arguments; without it nothing changes. ``axis``
-            and ``index`` name a slice; ``seen`` has the revisions of the picture, the seeds and the mask
-            that the page has of this slice.
-
-        Returns
-        -------
-        reply : dict
-            The view; ``layers`` lists the name and the length of each part of the bytes.
-        content : bytes
-            ``picture``: grey or RGB bytes of each pixel; ``object``, ``background`` and ``mask``: packed
-            bits, the first pixel in the highest bit.
-
-        Raises
-        ------
-        InvalidInputError
-            The request cannot be understood, or its arguments are wrong.
+        In the request ``do`` names an action, and other entries are its arguments; without it nothing
+        changes. ``axis`` and ``index`` name a slice; ``seen`` has the revisions of the picture, the seeds and
+        the mask that the page has of this slice. In the reply ``layers`` lists the name and the length of
+        each part of the bytes. These are ``picture``: grey or RGB bytes of each pixel; ``object``,
+        ``background`` and ``mask``: packed bits, the first pixel in the highest bit. InvalidInputError if the
+        request cannot be understood, or its arguments are wrong.
         """
         action = request.get("do")
         if action == "download":

@@ -534,15 +534,8 @@ def first_stage(net: ResidualArrays, state: State, thread: np.uint64, rules: Rul
 
 
 def solve(net: ResidualArrays, options: AndersonSetubalOptions, control: Control) -> Array:
-    """Run the first stage in place.
+    """Run the first stage in place; return exact heights.
 
-    Returns
-    -------
-    height : ndarray, shape (n,)
-        Exact residual distances to the sink; ``n + 1`` where the sink cannot be reached.
-
-    Notes
-    -----
     O(n^2 m) work. Memory: five indices a vertex.
     """
     relabel_limit, _ = relabel_limits("relabels", options.relabel_period, len(net.excess), len(net.head))

@@ -159,10 +159,7 @@ def keeps(batches: Batches, thread: np.uint64, num_threads: np.uint64) -> bool:
 def fetch(batches: Batches, thread: np.uint64, patience: Int64, monitor: Monitor) -> bool:
     """Fill the thread's empty in-queue: keep its out-queue, or flush it and fetch a batch; wait until it can.
 
-    Returns
-    -------
-    fetched : bool
-        False if all threads are idle, so that no items are left, or the stop flag was raised.
+    Return False if all threads are idle, so that no items are left, or the stop flag was raised.
     """
     num_threads = np.uint64(len(batches.incoming))
     shared, stop = batches.shared, monitor.stop

@@ -166,22 +166,11 @@ class Arguments(NamedTuple):
 def solve(
     graph: DeviceBipartiteGraph, matching: Matching, options: PushRelabelOptions, control: Control
 ) -> bool:
-    """Make a matching maximum, in place; it is where the graph is.
+    """Make a matching maximum, in place, where the graph is; return False where the solve was asked to stop.
 
-    Returns
-    -------
-    bool
-        Whether it is; False where the solve was asked to stop.
-
-    Raises
-    ------
-    DeviceMemoryError
-        It does not fit the GPU; nothing has been allocated yet.
-
-    Notes
-    -----
     O((rows + columns) m) operations; on the device, besides the graph and the matching, 4 bytes a row and 20
-    a column, with concurrent relabels 12 and 28.
+    a column, with concurrent relabels 12 and 28. DeviceMemoryError, before anything is allocated, if it does
+    not fit the GPU.
     """
     device, xp = graph.device, graph.xp
     is_concurrent = options.relabel == "concurrent" and device.num_multiprocessors > 1

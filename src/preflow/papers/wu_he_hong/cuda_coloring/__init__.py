@@ -149,23 +149,10 @@ def run_cycles(
 
 
 def solve(net: ResidualArrays, options: ColoringOptions, control: Control) -> Array:
-    """Run the first stage on the GPU, in place, with global relabels on the CPU.
+    """Run the first stage on the GPU, in place, with global relabels on the CPU; return exact heights.
 
-    Returns
-    -------
-    height : ndarray, shape (n,)
-        Exact residual distances to the sink; ``n + 1`` where the sink cannot be reached.
-
-    Raises
-    ------
-    InvalidInputError
-        The maximum degree is too large for a colouring.
-    SolverError
-        More than MOST_SEARCHES global relabels: a bug.
-
-    Notes
-    -----
-    O(n^2 m) operations; on the device 18 bytes an arc and 32 a vertex.
+    O(n^2 m) operations; on the device 18 bytes an arc and 32 a vertex. InvalidInputError if the maximum
+    degree is too large for a colouring.
     """
     device = runtime.find_device()
     began = perf_counter_ns()

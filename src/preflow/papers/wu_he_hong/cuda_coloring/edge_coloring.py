@@ -41,19 +41,9 @@ class EdgeColoring(NamedTuple):
 def color_edges(net: ResidualArrays) -> EdgeColoring:
     """Colour the pairs of a residual network in the order of their arcs.
 
-    Returns
-    -------
-    EdgeColoring
-        At most ``2 * maximum degree - 1`` colours; equal networks have equal colours.
-
-    Raises
-    ------
-    UnsuitableMethodError
-        The maximum degree is above MOST_DEGREE, or the colours seen need too much memory.
-
-    Notes
-    -----
-    O(n + m * degree / 32) time for the maximum degree, and n * degree / 4 bytes beside the result.
+    At most ``2 * maximum degree - 1`` colours; equal networks have equal colours. O(n + m * degree / 32) time
+    for the maximum degree, and n * degree / 4 bytes beside the result. UnsuitableMethodError if the maximum
+    degree is above MOST_DEGREE, or the colours seen need too much memory.
     """
     num_vertices = len(net.excess)
     degree = int(np.diff(net.first_out).max(initial=0))
