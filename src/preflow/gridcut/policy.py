@@ -45,8 +45,8 @@ PIXELS_FOR_FLOOD, SAMPLED_PIXELS, MOST_FEW = 16_000, 256, 8
 #: Fewest pixels for which a GPU that is in use already is faster for a grid on the host, transfers included.
 #: 300,000 pixels take 3 to 5 ms on an H200 if they are on the device, 30 to 50 ms on one thread of an EPYC.
 PIXELS_FOR_GPU = 250_000
-#: The first use of a GPU in a process takes about a second, and once 10 seconds to compile kernels. A solve
-#: on the CPU takes about as long with this many pixels per thread.
+#: The same for each CPU thread, where the process has not used the GPU yet. The first use takes about a
+#: second, and once 10 seconds to compile kernels; a solve of this many pixels a thread takes about as long.
 PIXELS_A_THREAD_FOR_FIRST_USE = 4_000_000
 #: In an energy at least this share of the pixels has a terminal capacity, and the median capacity between
 #: neighbours is at most this multiple of that of the terminals: 1 to 5 on noise, 20 on spirals and vessels.

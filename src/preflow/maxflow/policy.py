@@ -35,7 +35,7 @@ ARCS_OF_PATHS = 1.5
 #: two vertices of an RMAT graph of 1.9 million arcs it took 2.2 ms, serial-hi-pr 21. On a grid with
 #: eight hubs it took 77 ms, serial-hi-pr 13.
 DINIC_SHARE = 0.5
-#: The same for dense networks; of those above none took a quarter of it.
+#: The same for dense networks. Of those above none took a quarter of it.
 DINIC_SHARE_IF_DENSE = 10.0
 #: The same for networks that are little more than a few paths: push-relabel fills them up to the sink and
 #: takes the excess back. With the flow read, trees of 100,000 vertices took 0.5 to 0.7 of the time of
@@ -68,8 +68,8 @@ ARCS_WITH_HUBS_FOR_MANY_THREADS = 400_000
 #: It took 0.25, 0.13 and 0.43 s on rmf-wide 136x68, rlg-wide 32768x64 and a 4000x4000 grid, whose first
 #: stage alone takes 0.4 to 1.1 s on 16 threads.
 ARCS_FOR_GPU = 300_000
-#: The first use of a GPU in a process takes 0.8 s, and once 15 s to compile kernels. From this many arcs
-#: for each CPU thread on, a solve on the CPU takes about a second.
+#: The same for each CPU thread, where the process has not used the GPU yet. The first use takes 0.8 s, and
+#: once 15 s to compile kernels; a solve of this many arcs a thread on the CPU takes about a second.
 ARCS_A_THREAD_FOR_FIRST_USE = 4_000_000
 #: From this many arcs on, an energy on a grid is solved as a grid, without stored arcs. Building and solving
 #: took 0.5 to 0.9 of the time from 360,000 arcs on, 1.0 with 130,000, and 1.3 with 50,000, where finding out
