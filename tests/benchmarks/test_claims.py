@@ -443,14 +443,6 @@ def test_nanoseconds_of_regions_on_files() -> None:
     assert "takes {:.0f} ns a voxel of the ball, where loads take {:.0f}.".format(*ball) in notebook
 
 
-def test_time_of_a_split_between_two_seeds() -> None:
-    page = (ROOT / "docs" / "problems" / "max_flow.md").read_text("utf-8")
-    rows = read_record(RESULTS / "2026-11-28-split-at-seeds-epyc.jsonl").rows
-    calls = [1e3 * row["seconds"]["call"] for row in rows]
-    assert {row["vertices"] for row in rows} == {439_350}
-    assert f"439,350 voxels with 6 neighbours took {min(calls):.0f} to {max(calls):.0f} ms" in page
-
-
 MAX_FLOW = (ROOT / "docs" / "performance" / "max_flow.md").read_text("utf-8")
 
 
