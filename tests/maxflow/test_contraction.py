@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import pickle
-import time
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,10 +18,8 @@ from preflow import FlowNetwork
 from preflow.certify.flow import check_flow
 from preflow.generators import family
 from preflow.graph.network import MaxFlowProblem
-from preflow.maxflow import contraction, policy, warm
-from preflow.maxflow.api import FlowCall
-from preflow.maxflow.contraction import BlockTrees, Contraction, StrongArcs, arcs_of, contract, without_cycles
-from preflow.solving.call import Request
+from preflow.maxflow import contraction, policy
+from preflow.maxflow.contraction import arcs_of, contract, without_cycles
 from preflow.solving.deadline import Deadline
 
 CONTRACTED = "no minimum cut separates the vertices of a block"
@@ -322,111 +317,42 @@ def test_a_cycle_between_blocks_overfills_a_tree() -> None:
     held = contract(network, *terminals, Deadline(None))
     assert held is not None
     assert held.smaller.num_vertices == 4
-    trees = held.planted(network, held.threshold, StrongArcs(held))
-    assert trees is not None
     ends = zip(held.smaller.tail.tolist(), held.smaller.head.tolist(), strict=True)
     amount = {(0, 1): 2, (2, 3): 2, (1, 2): 20, (2, 1): 18}
     number = {int(held.block[v]): k for v, k in ((0, 0), (1, 1), (3, 2), (5, 3))}
-    flow = held.expanded(network, trees, np.array([amount[number[u], number[v]] for u, v in ends]))
+    flow = held.flow(np.array([amount[number[u], number[v]] for u, v in ends]))
     check_flow(network, *terminals, flow, 2)
 
 
-# Solving again
-
-
-def spans(held: Contraction, network: FlowNetwork, bound: float, trees: BlockTrees) -> bool:
-    """Whether trees are in order, above a bound, and reach all vertices within their blocks."""
+@given(st.integers(0, 10**6), st.booleans())
+def test_trees_of_blocks(seed: int, both: bool) -> None:
+    """Trees are in order, of strong arcs, and span the blocks, in one order or in two."""
+    network = strong_both_ways(np.random.default_rng(seed), both=both).network
     m, n = network.num_arcs, network.num_vertices
+    held = contract(network, np.array([0]), np.array([n - 1]), Deadline(None))
+    if held is None:
+        return
     back = network.reverse_capacity
-    for each, is_up in ((trees.up, True), (trees.down, False)):
+    for each, is_up in zip(held.trees(), (True, False), strict=True):
         assert sorted(each.order.tolist()) == list(range(n))
-        assert each.order[each.position].tolist() == list(range(n))
         block = held.block[each.order]
         assert np.count_nonzero(block[1:] != block[:-1]) == held.smaller.num_vertices - 1
-        place = each.position
+        place = np.argsort(each.order)
+        roots = 0
         for v, (p, i) in enumerate(zip(each.parent.tolist(), each.number.tolist(), strict=True)):
             if p == v:
-                assert held.root[held.block[v]] == v
+                roots += 1
                 continue
             ends = (network.tail[i], network.head[i]) if i < m else (network.head[i - m], network.tail[i - m])
             capacity = network.capacity[i] if i < m else 0 if back is None else back[i - m]
-            if ends != ((v, p) if is_up else (p, v)) or place[p] > place[v] or capacity <= bound:
-                return False
-            assert capacity >= trees.least
+            assert ends == ((v, p) if is_up else (p, v))
+            assert place[p] < place[v]
+            assert capacity > held.threshold
             assert held.block[p] == held.block[v]
-    return True
+        assert roots == held.smaller.num_vertices
 
 
-@given(st.integers(0, 10**6), st.booleans())
-def test_trees_are_mended_where_they_can_be(seed: int, both: bool) -> None:
-    """After each change trees are found if and only if new ones could be planted."""
-    rng = np.random.default_rng(seed)
-    blocks, each, arcs = 3, 7, 20
-    begin = each * np.repeat(np.arange(blocks), arcs)
-    tail, head = begin + rng.integers(0, each, (2, blocks * arcs))
-    capacity = rng.integers(50, 100, blocks * arcs)
-    reverse = np.append(rng.integers(0, 2, len(tail)) * capacity, [0, 0]) if both else None
-    network = FlowNetwork.from_arrays(
-        np.append(tail, [0, each]),
-        np.append(head, [each, 2 * each]),
-        np.append(capacity, [1, 1]),
-        reverse_capacity=reverse,
-        num_vertices=blocks * each,
-    )
-    held = contract(network, np.array([0]), np.array([2 * each]), Deadline(None))
-    assert held is not None
-    strong, bound = StrongArcs(held), held.threshold
-    trees = held.planted(network, bound, strong)
-    assert trees is not None
-    for _ in range(6):
-        assert trees.least > bound
-        before = network.capacity
-        changed = rng.integers(0, len(before), 4)
-        capacity = before.copy()
-        capacity[changed] = rng.choice([0, 60, 90], 4)
-        network = FlowNetwork(
-            network.num_vertices,
-            network.tail,
-            network.head,
-            capacity,
-            reverse_capacity=network.reverse_capacity,
-        )
-        bound = float(rng.choice([bound, 55, 70]))
-        keep, kept = bool(rng.integers(0, 2)), pickle.dumps(trees)
-        given, lowered = trees, changed[capacity[changed] < trees.least]
-        mended = held.mended(network, bound, strong, trees, lowered, keep=keep)
-        planted = held.planted(network, bound, StrongArcs(held))
-        assert (mended is None) == (planted is None)
-        if mended is None:
-            break
-        assert spans(held, network, bound, mended)
-        if keep:
-            assert pickle.dumps(given) == kept
-        trees = mended
-
-
-def test_joint_trees_are_planted_again() -> None:
-    """At first the only strong arc that leaves vertex 1 leads to the later vertex 2; then a cycle is left."""
-    tail, head = [0, 1, 0, 2, 1, 2, 0, 3, 4, 4, 3], [1, 0, 2, 0, 2, 1, 3, 4, 3, 5, 5]
-    capacity = np.array([90, 90, 90, 90, 90, 90, 1, 90, 90, 1, 1])
-    network = FlowNetwork.from_arrays(tail, head, capacity)
-    held = contract(network, np.array([0]), np.array([5]), Deadline(None))
-    assert held is not None
-    strong = StrongArcs(held)
-    trees = held.planted(network, 10.0, strong)
-    assert trees is not None
-    assert trees.share_order
-    for lowered, is_shared in (([1], True), ([1, 5, 2], False)):
-        capacity = network.capacity.copy()
-        capacity[lowered] = 5
-        changed = FlowNetwork.from_arrays(tail, head, capacity)
-        mended = held.mended(changed, 10.0, strong, trees, np.array(lowered), keep=True)
-        assert mended is not None
-        assert mended.share_order == is_shared
-        assert mended.least == 90
-        assert spans(held, changed, 10, mended)
-        assert spans(held, network, 10, trees)
-        assert mended.up.position[1] > mended.up.position[2]
+# Solving again: the network is contracted anew
 
 
 def edit(rng: np.random.Generator, solver: preflow.MaxFlow, strong: int) -> None:
@@ -476,71 +402,6 @@ def strong_both_ways(rng: np.random.Generator, *, both: bool) -> MaxFlowProblem:
     return MaxFlowProblem(network, 0, 47)
 
 
-@pytest.mark.parametrize("both", [False, True])
-def test_many_edits(both: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ten thousand edits. Some flows are read late; blocks hold, are planted again, or break."""
-    monkeypatch.setattr(warm, "MOST_CHANGES", 3)
-    rng = np.random.default_rng(7)
-    problem = strong_both_ways(rng, both=both)
-    given = problem.network
-    solver = preflow.MaxFlow(problem)
-    seen: dict[str, int] = dict.fromkeys(("contracted", "kept", "joint", "separate", "new"), 0)
-    unread: list[preflow.MaxFlowResult] = []
-    edits, held = 0, None
-    while edits < 10_000:
-        for _ in range(rng.integers(1, 5)):
-            count = int(rng.integers(1, 20))
-            arcs = rng.integers(0, given.num_arcs, count)
-            factor = rng.choice([0.1, 0.5, 1, 1, 1, 2], count)
-            if rng.random() < 0.05:  # blocks break
-                arcs, factor = rng.integers(0, given.num_arcs, 100), np.full(100, 0.0)
-            elif rng.random() < 0.05:
-                arcs, factor = np.arange(given.num_arcs), np.ones(given.num_arcs)
-            edits += count
-            solver.set_capacity(arcs, (given.capacity[arcs] * factor).astype(np.int64))
-            if given.reverse_capacity is not None:
-                reverse = (given.reverse_capacity[arcs] * factor).astype(np.int64)
-                solver.set_capacity(arcs, reverse, reverse=True)
-        found = solver.solve(threads=1)
-        expected = preflow.max_flow(solver.network, problem.source, problem.sink, method="serial-hi-pr")
-        assert found.value == expected.value
-        np.testing.assert_array_equal(found.sink_side, expected.sink_side)
-        unread.append(found)
-        if rng.random() < 0.5:
-            for result in unread:
-                result.verify()
-            unread.clear()
-        if rng.random() < 0.02:
-            solver = copy.copy(solver)
-        now = solver._contracted
-        seen["contracted"] += is_contracted(found)
-        seen["kept" if now is held else "new"] += 1
-        if now is not None and now.trees is not None:
-            seen["joint" if now.trees.share_order else "separate"] += 1
-            assert spans(now.contraction, solver.network, found.value, now.trees)
-        held = now
-    assert min(seen.values()) > 20, seen
-
-
-@pytest.mark.parametrize("most", [2**20, 2**60])
-def test_sums_of_joined_arcs_that_get_too_large(most: int) -> None:
-    """The second time, the arcs between blocks are not joined."""
-    tail, head = [0, 1, 2, 1, 1, 1, 3, 4, 4], [1, 2, 1, 3, 3, 4, 4, 3, 5]
-    capacity = np.array([3, 10**18, 10**18, 1, 1, 1, 10**18, 10**18, 2])
-    solver = preflow.MaxFlow(FlowNetwork.from_arrays(tail, head, capacity), 0, 5)
-    assert is_contracted(solver.solve())
-    assert solver._contracted is not None
-    assert solver._contracted.contraction.joins
-    for arcs, values in (([3, 3, 4, 5], [7, most, most, most]), ([4], 0), ([0, 3, 5, 8], 2)):
-        solver.set_capacity(arcs, values)
-        found = solver.solve()
-        found.verify()
-        assert found.value == preflow.max_flow(solver.network, 0, 5, method="serial-hi-pr").value
-        assert is_contracted(found)
-        assert solver._contracted is not None
-        assert solver._contracted.contraction.joins == (most == 2**20)
-
-
 def test_a_result_stays_as_it_was() -> None:
     """Its flow is read after the capacities have changed."""
     problem = backbone(3, 4, 6)
@@ -556,25 +417,6 @@ def test_a_result_stays_as_it_was() -> None:
     for result in (first, second, third):
         result.verify()
     assert third.value != first.value
-
-
-def test_trees_are_planted_again_when_their_arcs_get_weak() -> None:
-    # A block with two ways between any two vertices: one of them gets weak, then both.
-    tail = [0, 1, 2, 3, 4, 1, 2, 3, 1, 4, 3]
-    head = [1, 2, 3, 1, 5, 3, 1, 2, 4, 1, 4]
-    capacity = [4, 90, 90, 90, 4, 90, 90, 90, 4, 0, 3]
-    solver = preflow.MaxFlow(FlowNetwork.from_arrays(tail, head, capacity), 0, 5)
-    assert is_contracted(solver.solve())
-    held = solver._contracted
-    assert held is not None
-    solver.set_capacity([1, 2, 3], 1)
-    assert is_contracted(solver.solve())
-    assert solver._contracted is held
-    solver.set_capacity([5, 6, 7], 1)
-    result = solver.solve()
-    assert solver._contracted is not held
-    assert result.value == preflow.max_flow(solver.network, 0, 5, method="serial-hi-pr").value
-    result.verify()
 
 
 def test_floats_among_integers_end_a_contraction() -> None:
@@ -651,34 +493,6 @@ def test_an_unbounded_flow_of_the_contracted_network_only() -> None:
         solver.solve()
 
 
-def test_the_time_limit_counts_the_solve_of_a_contraction_that_broke(monkeypatch: pytest.MonkeyPatch) -> None:
-    network = path_of_blocks()
-    solver = preflow.MaxFlow(network, 0, 5)
-    assert is_contracted(solver.solve())
-    solver.set_capacity(np.arange(network.num_arcs), 1)
-    held = solver._contracted
-    assert held is not None
-    real, limits = preflow.MaxFlow.solve, []
-
-    def slow(self: preflow.MaxFlow, **given: Any) -> preflow.MaxFlowResult:
-        result = real(self, **given)
-        time.sleep(0.01)
-        return result
-
-    prepare = preflow.MaxFlow._prepare
-
-    def noted(self: preflow.MaxFlow, request: Request, emptied: bool) -> FlowCall:
-        limits.append(request.time_limit)
-        return prepare(self, request, emptied)
-
-    monkeypatch.setattr(warm, "worth_a_contraction", lambda network: False)
-    monkeypatch.setattr(held.solver, "solve", partial(slow, held.solver))
-    monkeypatch.setattr(preflow.MaxFlow, "_prepare", noted)
-    assert solver.solve(time_limit=100.0).value == 1
-    assert limits[-1] is not None
-    assert limits[-1] < 100.0 - 0.01
-
-
 def test_a_time_limit_does_not_forbid_to_contract_later() -> None:
     solver = preflow.MaxFlow(path_of_blocks(), 0, 5)
     solver.solve(time_limit=1e-9)
@@ -693,61 +507,6 @@ def test_an_older_flow_is_pickled() -> None:
     assert is_contracted(solver.solve())
     other = pickle.loads(pickle.dumps(solver))
     assert other.solve(method="serial-hi-pr").value == 2
-
-
-@pytest.mark.parametrize("first", ["auto", "serial-hi-pr"])
-@pytest.mark.parametrize("kept", [warm._Contracted, warm._Kept])
-def test_an_interrupted_edit_leaves_nothing_out_of_date(
-    kept: type, first: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def interrupted(*arguments: Any) -> None:
-        raise KeyboardInterrupt
-
-    solver = preflow.MaxFlow(path_of_blocks(), 0, 5)
-    solver.solve(method=first)
-    solver.solve()
-    with monkeypatch.context() as patch, contextlib.suppress(KeyboardInterrupt):
-        patch.setattr(kept, "change", interrupted)
-        solver.set_capacity([0, 3, 6], 1)
-    value = 1 if kept is warm._Kept else 2  # the contracted network changes first
-    assert solver.network.capacity[3] == value
-    assert [solver.solve(method=method).value for method in ("auto", "serial-hi-pr")] == [value, value]
-    assert is_contracted(solver.solve())
-
-
-def test_an_interrupted_change_of_the_type_of_capacities(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The contracted network still has integers, and takes no fractions."""
-
-    def interrupted(solver: preflow.MaxFlow) -> None:
-        raise KeyboardInterrupt
-
-    solver = preflow.MaxFlow(path_of_blocks(), 0, 5)
-    assert is_contracted(solver.solve())
-    with monkeypatch.context() as patch:
-        patch.setattr(preflow.MaxFlow, "_forget_contraction", interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            solver.set_capacity(0, 0.5)
-    solver.set_capacity(3, 1.5)
-    found = solver.solve()
-    found.verify()
-    assert found.value == pytest.approx(1.5)
-
-
-def test_results_that_share_trees_are_all_kept() -> None:
-    """The first result's trees are those of the second one, too, and change after the second was read."""
-    network = FlowNetwork.from_arrays([0, 1, 1, 2, 2, 2], [1, 2, 2, 1, 1, 3], [3, 90, 90, 90, 90, 2])
-    solver = preflow.MaxFlow(network, 0, 3)
-    solver.solve()
-    solver.set_capacity(2, 0)
-    first = solver.solve()
-    solver.set_capacity(2, 90)
-    second = solver.solve()
-    assert second.flow.sum() > 0
-    solver.set_capacity(1, 0)
-    third = solver.solve()
-    assert all(is_contracted(result) for result in (first, second, third))
-    for result in (third, first, second):
-        result.verify()
 
 
 def test_sums_that_are_too_large_by_rounding_only() -> None:

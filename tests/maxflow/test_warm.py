@@ -18,7 +18,7 @@ import preflow
 from preflow import generators
 from preflow.errors import CapacityOverflowError, InvalidInputError, UnboundedFlowError
 from preflow.graph.residual import build_residual
-from preflow.maxflow import warm
+from preflow.maxflow import policy, warm
 from preflow.maxflow.warm.search_trees import check_invariants
 from preflow.solving.run import Control
 
@@ -214,7 +214,7 @@ def test_repairs_after_many_edits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_is_tried_first(monkeypatch: pytest.MonkeyPatch) -> None:
     """A search comes first, but a repair where a solve from scratch makes much work."""
-    monkeypatch.setattr(warm, "worth_a_contraction", lambda network: False)
+    monkeypatch.setattr(policy, "worth_a_contraction", lambda network: False)
     for name, size, much in (("rmf-wide", "32x8", True), ("rlg-wide", "64x16", False)):
         problem = generators.family(name).generate(size, seed=1)
         solver = preflow.MaxFlow(problem)

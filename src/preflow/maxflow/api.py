@@ -33,7 +33,7 @@ from ..solving.dispatch import Choice, thread_count, usable_cpus
 from ..solving.timing import timed
 from ..stats import SolveStats, added_up
 from . import policy
-from .contraction import BlockTrees, ContractedFlow, Contraction, contract
+from .contraction import ContractedFlow, Contraction, contract
 from .flow_limit import behind_one_arc, read_flow_limit
 from .methods import METHODS
 from .recover_flow import SecondStage
@@ -262,9 +262,7 @@ def solved_contracted(given: FlowInput, request: Request) -> tuple[Fields | None
     return fields_of_contracted(network, contraction, call.run(call.min_cut, request)), request
 
 
-def fields_of_contracted(
-    network: FlowNetwork, contraction: Contraction, cut: MinCutResult, trees: BlockTrees | None = None
-) -> Fields:
+def fields_of_contracted(network: FlowNetwork, contraction: Contraction, cut: MinCutResult) -> Fields:
     """Return the fields of a result by the minimum cut of the contracted network."""
     stage, size, left = cut._second_stage, network.num_vertices, cut.network.num_vertices
     assert not isinstance(stage, DeviceSecondStage)
@@ -284,7 +282,7 @@ def fields_of_contracted(
         "sources": contraction.sources,
         "sinks": contraction.sinks,
         "_gap": gap,
-        "_second_stage": ContractedFlow(contraction, network, stage, trees, number),
+        "_second_stage": ContractedFlow(contraction, stage, number),
     }
 
 

@@ -37,34 +37,20 @@ vertices of a block, which add up to zero. Strong arcs carry it: along a tree to
 there along another one. Each arc of a tree gets at most the flow that goes through the block::
 
     surplus of each vertex = flow in - flow out, over arcs between blocks       put_between
-    send surplus up a tree to the root; fetch needs down another tree           route
+    plant a tree to the root of each block, and one away from it                trees
+    send surplus up one to the root; fetch needs down the other                 route
     if that is more than a capacity: cancel all cycles of flow                  overfills, cancel_cycles
 
 A flow without cycles sends at most its value through any vertex, so at most the bound through any arc, which
 is less than the capacity of a strong arc. So the third step always mends the second.
 
 All of this but the last step is O(n + m). That step takes O(m) time for each cycle.
-
-Solving again
--------------
-When capacities change, the blocks stay as long as trees prove them: all of their arcs must be above the value
-of the new minimum cut. Trees with other arcs are mended::
-
-    each arc of a tree that is not above the bound:                             find_weak
-        take another arc between its child and an earlier vertex                replace_weak
-    where there is none: plant the trees of the block again                     plant_joint_trees
-    if they have no common order: plant each of them                            plant_trees
-    if these do not span the block: contract the network again
-
-Trees know a number that no arc of theirs had less capacity than. As long as the bound is below it, only arcs
-whose capacity fell below it are looked at. Trees are changed in place once the last flow has been computed.
 """
 
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -130,10 +116,8 @@ class Trees(NamedTuple):
     """A tree in each block, its arcs directed away from its root or towards it."""
 
     order: Indices  #: shape (n,): the vertices, block after block, each after its parent
-    position: Indices  #: shape (n,): where in the order each vertex is
     parent: Indices  #: shape (n,): a root is its own parent
-    #: shape (n,): the arc between each vertex and its parent, as in :class:`SortedArcs`
-    number: Indices
+    number: Indices  #: shape (n,): the arc between each vertex and its parent, as in :class:`SortedArcs`
 
 
 # Blocks
@@ -241,42 +225,6 @@ def add_between(arcs: Arcs, between: Between, capacity: Numbers, reverse_capacit
 
 
 @kernel
-def change_joined(
-    number: NDArray[np.int64],
-    new: Numbers,
-    place: Indices,
-    joins: bool,
-    capacity: Numbers,
-    joined: Numbers,
-    least: float,
-    lowered: NDArray[np.int64],
-) -> tuple[float, Int64]:
-    """Change capacities one after the other, and those of the joined arcs that they are part of.
-
-    The arcs in `number` get the capacities `new`. `place` has the joined arc that each arc is part of; the
-    number of joined arcs for an arc within a block. If `joins`, `joined` has sums of integers; they wrap
-    around. Otherwise each is one capacity. `lowered` gets the arcs within blocks whose new capacity is below
-    `least`. Return by how much the sum of `joined` changes, if it has sums, and how many arcs are written to
-    `lowered`.
-    """
-    change, count = 0.0, ZERO
-    for k in range(len(number)):
-        i = np.uint64(number[k])
-        p = np.uint64(place[i])
-        if p < np.uint64(len(joined)):
-            if joins:
-                joined[p] += new[k] - capacity[i]
-                change += np.float64(new[k]) - np.float64(capacity[i])
-            else:
-                joined[p] = new[k]
-        elif new[k] < least:
-            lowered[count] = i
-            count += ONE
-        capacity[i] = new[k]
-    return change, np.int64(count)
-
-
-@kernel
 def by_vertex(values: NDArray[np.bool_], block: Indices, result: NDArray[np.bool_]) -> None:
     """Write the value of its block for each vertex."""
     for v in range(len(block)):
@@ -322,45 +270,6 @@ def around(arcs: Arcs, block: Array, count: int, sources: Array, sinks: Array) -
 
 
 @dataclass(frozen=True, eq=False)
-class BlockTrees:
-    """Trees of strong arcs in all blocks."""
-
-    #: towards the roots, and away from them. They may share their order.
-    up: Trees
-    down: Trees
-    least: float  #: no arc of the trees has a smaller capacity
-
-    @property
-    def share_order(self) -> bool:
-        """Whether both trees have one order."""
-        return self.up.order is self.down.order
-
-    def copy(self) -> BlockTrees:
-        """Return a copy with arrays of its own."""
-        up, down = (Trees(*(part.copy() for part in trees)) for trees in (self.up, self.down))
-        if self.share_order:
-            up = up._replace(order=down.order, position=down.position)
-        return BlockTrees(up, down, self.least)
-
-
-class StrongArcs:
-    """The strong arcs of a contraction, sorted by tail and by head when they are first needed so."""
-
-    def __init__(self, contraction: Contraction) -> None:
-        self._contraction = contraction
-
-    @cached_property
-    def by_tail(self) -> SortedArcs:
-        """The arcs from each vertex."""
-        return self._contraction.strong_arcs()
-
-    @cached_property
-    def by_head(self) -> SortedArcs:
-        """The arcs into each vertex."""
-        return self._contraction.strong_arcs(by_head=True)
-
-
-@dataclass(frozen=True, eq=False)
 class Contraction:
     """A network and what is left of it after blocks are contracted."""
 
@@ -368,34 +277,15 @@ class Contraction:
     #: of `network`
     sources: NDArray[np.int64]
     sinks: NDArray[np.int64]
-    threshold: float  #: arcs are strong if their capacity is above it
+    threshold: float  #: arcs above it are strong; the capacity of a minimum cut is not above it
     #: unsigned integers, shape (num_vertices,): the vertex of `smaller` that each vertex belongs to
     block: Array
     between: Between
-    smaller: FlowNetwork  #: its capacities are sums if it `joins` arcs between the same blocks
-
-    @property
-    def joins(self) -> bool:
-        """Whether several arcs between the same blocks are one."""
-        return self.smaller.num_arcs < len(self.between.number)
+    smaller: FlowNetwork
 
     def terminals(self, vertices: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the blocks of sources or of sinks."""
         return np.unique(self.block[vertices]).astype(np.int64)
-
-    def strong_arcs(self, *, by_head: bool = False) -> SortedArcs:
-        """Return the strong arcs, sorted by their tails or by their heads."""
-        return sorted_above(arcs_of(self.network), self.threshold, len(self.block), by_head=by_head)
-
-    @cached_property
-    def root(self) -> Array:
-        """The root of the trees in each block: a terminal if there is one."""
-        size = len(self.block)
-        root = np.empty(self.smaller.num_vertices, dtype=self.block.dtype)
-        root[self.block] = np.arange(size, dtype=self.block.dtype)
-        for terminals in (self.sources, self.sinks):
-            root[self.block[terminals]] = terminals
-        return root
 
     def by_vertex(self, values: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Return the value of its block for each vertex."""
@@ -403,117 +293,42 @@ class Contraction:
         by_vertex(values, self.block, result)
         return result
 
-    def planted(self, network: FlowNetwork, bound: float, strong: StrongArcs) -> BlockTrees | None:
-        """Plant trees of the strong arcs that are above a bound; None if they do not span the blocks.
-
-        The network has the current capacities.
-        """
-        arcs, size, dtype = arcs_of(network), len(self.block), strong.by_tail.first.dtype
-
-        order, *parts = (np.empty(size, dtype=dtype) for _ in range(5))
-        position = np.full(size, size, dtype=dtype)
-        down, up = Trees(order, position, *parts[:2]), Trees(order, position, *parts[2:])
-        in_turn = np.empty(0, dtype=dtype)
-        count, turned, least = plant_trees(
-            arcs, bound, strong.by_tail, self.block, self.root, in_turn, down, up
-        )
-        if count < size:
-            return None
-        planted = BlockTrees(up, down, float(least))
-        if turned < size:
-            return self._planted_again(arcs, bound, strong, planted, np.arange(len(self.root)))
-        return planted
-
-    def mended(
-        self,
-        network: FlowNetwork,
-        bound: float,
-        strong: StrongArcs,
-        trees: BlockTrees,
-        lowered: NDArray[np.int64],
-        *,
-        keep: bool,
-    ) -> BlockTrees | None:
-        """Return trees of arcs with capacities above a bound: these, with other arcs where it needs them.
-
-        None if there are no such trees. An arc that is not above the bound is replaced by one between the
-        same vertex and an earlier one. Where there is none, the tree of the whole block is planted again.
-        `lowered` has all arcs that may have a capacity below `trees.least` now, in either direction. `keep`
-        copies what is changed; otherwise the given trees are invalid afterwards.
-
-        Such trees prove that no cut up to the bound separates a block: an arc of a tree leads out of each set
-        of some, but not all, of its vertices. A path from the root to a vertex outside of the set has such an
-        arc, or a path from a vertex of the set to the root.
-        """
-        arcs, both = arcs_of(network), (trees.down, trees.up)
-        at_child = strong.by_head, strong.by_tail
-        least = np.inf
-        vertices = [tree.order for tree in both]
-        if trees.least > bound:
-            least = trees.least
-            ends = np.concatenate([network.tail[lowered], network.head[lowered]])
-            vertices = [ends.astype(tree.order.dtype) for tree in both]
-        weak = []
-        for tree, some in zip(both, vertices, strict=True):
-            found = np.empty_like(some)
-            count, above = find_weak(arcs, bound, tree, some, found)
-            weak.append(found[:count])
-            least = min(least, above)
-        if not any(map(len, weak)):
-            return replace(trees, least=least)
-        if keep:
-            trees = trees.copy()
-            both = trees.down, trees.up
-        failed = []
-        for tree, some, arcs_at_child in zip(both, weak, at_child, strict=True):
-            left, above = replace_weak(arcs, bound, arcs_at_child, self.block, some, tree)
-            failed.append(self.block[some[:left]])
-            least = min(least, above)
-        blocks = np.unique(np.concatenate(failed))
-        trees = replace(trees, least=least)
-        return self._planted_again(arcs, bound, strong, trees, blocks) if len(blocks) else trees
-
-    def _planted_again(
-        self, arcs: Arcs, bound: float, strong: StrongArcs, trees: BlockTrees, blocks: Array
-    ) -> BlockTrees | None:
-        """Plant the trees of some blocks again, in place; None if they do not span these blocks."""
-        up, down, root, least = trees.up, trees.down, self.root[blocks], trees.least
-        start = down.position[root]
-        size = forget_blocks(self.block, start, up, down)
-        if trees.share_order:
-            reached, above = plant_joint_trees(
-                arcs, bound, strong.by_tail, strong.by_head, self.block, start, up, down
-            )
-            if reached == size:
-                return replace(trees, least=min(least, above))
-            up = up._replace(order=down.order.copy(), position=down.position.copy())
-            forget_blocks(self.block, start, up, down)
-        unused = Trees(*(np.empty_like(part) for part in down))
-        for tree, at_parent in ((down, strong.by_tail), (up, strong.by_head)):
-            back = unused._replace(order=tree.order, position=tree.position)
-            reached, _, above = plant_trees(arcs, bound, at_parent, self.block, root, start, tree, back)
-            least = min(least, above)
-            if reached < size:
-                return None
-        return BlockTrees(up, down, least)
-
-    def expanded(self, network: FlowNetwork, trees: BlockTrees, smaller_flow: Array) -> Array:
-        """Return the flow of every input arc for a flow of the contracted network.
-
-        The network has the current capacities.
-        """
-        arcs = arcs_of(network)
-        flow = np.zeros(network.num_arcs, dtype=smaller_flow.dtype)
-        surplus = np.zeros(network.num_vertices, dtype=flow.dtype)
+    def flow(self, smaller_flow: Array) -> Array:
+        """Return the flow of every input arc for a flow of the contracted network."""
+        arcs = arcs_of(self.network)
+        flow = np.zeros(self.network.num_arcs, dtype=smaller_flow.dtype)
+        surplus = np.zeros(self.network.num_vertices, dtype=flow.dtype)
         put_between(arcs, self.between, smaller_flow.copy(), flow, surplus)
-        up, down = trees.up, trees.down
-        if trees.share_order:
+        up, down = self.trees()
+        if up.order is down.order:
             most = route(up, down, True, True, surplus, flow)
         else:
             most = route(up, down, True, False, surplus, flow) + route(up, down, False, True, surplus, flow)
-        if raised(most) > trees.least and overfills(arcs, flow):
-            without_cycles(arcs, flow, network.num_vertices)
+        if raised(most) > self.threshold and overfills(arcs, flow):
+            without_cycles(arcs, flow, self.network.num_vertices)
         return flow
+
+    def trees(self) -> tuple[Trees, Trees]:
+        """Return trees of strong arcs, to the root of each block and away from it.
+
+        They share their order if each vertex has a strong arc to an earlier one. Roots are terminals where
+        there are some.
+        """
+        size = len(self.block)
+        root = np.empty(self.smaller.num_vertices, dtype=self.block.dtype)
+        root[self.block] = np.arange(size, dtype=self.block.dtype)
+        for terminals in (self.sources, self.sinks):
+            root[self.block[terminals]] = terminals
+        arcs = arcs_of(self.network)
+        strong = sorted_above(arcs, self.threshold, size, by_head=False)
+        down, up = (Trees(*(np.empty_like(strong.first[1:]) for _ in range(3))) for _ in range(2))
+        position = np.full(size, size, dtype=strong.first.dtype)
+        if plant_trees(strong, self.block, root, position, down, up) == size:
+            return up._replace(order=down.order), down
+        strong = sorted_above(arcs, self.threshold, size, by_head=True)
+        position[:] = size
+        plant_trees(strong, self.block, root, position, up, Trees(*map(np.empty_like, up)))
+        return up, down
 
 
 def contract(
@@ -553,7 +368,7 @@ def contract(
     reverse = None if network.reverse_capacity is None else np.zeros_like(capacity)
     add_between(arcs, between, capacity, capacity[:0] if reverse is None else reverse)
     left = FlowNetwork(count, tail[:number], head[:number], capacity, reverse_capacity=reverse)
-    return Contraction(network, sources, sinks, threshold, block, between, left)
+    return Contraction(network, sources, sinks, max(threshold, bound), block, between, left)
 
 
 def raised(capacity: int | float) -> float:
@@ -608,35 +423,22 @@ def overfills(arcs: Arcs, flow: Numbers) -> bool:
 
 @kernel
 def plant_trees(
-    arcs: Arcs,
-    bound: float,
-    strong: SortedArcs,
-    block: Indices,
-    root: Indices,
-    start: Indices,
-    trees: Trees,
-    back: Trees,
-) -> tuple[Int64, Int64, float]:
-    """Search blocks breadth-first from their roots, over arcs with capacities above `bound`.
+    strong: SortedArcs, block: Indices, root: Indices, position: Indices, trees: Trees, back: Trees
+) -> Int64:
+    """Search blocks breadth-first from their roots; return the number of vertices with an arc back.
 
-    The search also looks for an arc from each vertex to an earlier one. If there is one for each vertex,
-    these arcs are trees that lead back to the roots.
+    That is an arc to an earlier vertex. All roots count. If there is one for each vertex, these arcs are
+    trees that lead back to the roots.
 
-    `root` has those of the blocks to be searched, and `start` where in the order each of these blocks begins.
-    If it is empty, each begins where the last one ends. The results `trees` and `back` share order and
-    position. On entry ``position[v]`` is n for each vertex v of these blocks, that is, not reached. Return
-    the number of vertices that were reached; the number of vertices with an arc to an earlier one, where all
-    roots count; and a bound below which no arc of `trees` or `back` has its capacity.
+    `strong` is sorted by the ends that are parents in `trees`. `position` gets the place of each vertex in
+    the order; n everywhere on entry. `trees` and `back`, the results, share their order.
     """
-    order, position, parent, number = trees
-    m, n = np.uint64(len(arcs.tail)), np.uint64(len(order))
-    count, turned, least = ZERO, np.uint64(len(root)), np.inf
-    end = ZERO
+    order, parent, number = trees
+    n = np.uint64(len(order))
+    turned, end = np.uint64(len(root)), ZERO
     for b in range(len(root)):
         r = np.uint64(root[b])
-        if len(start) > 0:
-            end = np.uint64(start[b])
-        begin = k = end
+        k = end
         order[end], position[r] = r, end
         end += ONE
         parent[r], number[r] = r, 0
@@ -645,146 +447,22 @@ def plant_trees(
             v = np.uint64(order[k])
             is_turned = v == r
             for e in range(np.uint64(strong.first[v]), np.uint64(strong.first[v + ONE])):
-                w, i = np.uint64(strong.other[e]), np.uint64(strong.number[e])
+                w = np.uint64(strong.other[e])
                 at = np.uint64(position[w])
                 is_new = at == n
                 is_earlier = at < k and not is_turned
                 if not (is_new or is_earlier) or block[w] != block[v]:
                     continue
-                capacity = arcs.capacity[i] if i < m else arcs.reverse_capacity[i - m]
-                if capacity <= bound:
-                    continue
-                least = min(least, np.float64(capacity))
                 if is_new:
                     order[end], position[w] = w, end
                     end += ONE
-                    parent[w], number[w] = v, i
+                    parent[w], number[w] = v, strong.number[e]
                 else:
-                    back.parent[v], back.number[v] = w, i
+                    back.parent[v], back.number[v] = w, strong.number[e]
                     is_turned = True
                     turned += ONE
             k += ONE
-        count += end - begin
-    return np.int64(count), np.int64(turned), least
-
-
-@kernel
-def forget_blocks(block: Indices, start: Indices, up: Trees, down: Trees) -> Int64:
-    """Mark all vertices of the blocks that begin at `start` as not reached; return their number."""
-    n = np.uint64(len(block))
-    count = 0
-    for b in range(len(start)):
-        k = np.uint64(start[b])
-        here = block[down.order[k]]
-        while k < n and block[down.order[k]] == here:
-            for tree in (up, down):
-                v = np.uint64(tree.order[k])
-                tree.position[v], tree.parent[v] = n, n
-            k += ONE
-            count += 1
-    return np.int64(count)
-
-
-@kernel
-def plant_joint_trees(
-    arcs: Arcs,
-    bound: float,
-    by_tail: SortedArcs,
-    by_head: SortedArcs,
-    block: Indices,
-    start: Indices,
-    up: Trees,
-    down: Trees,
-) -> tuple[Int64, float]:
-    """Search blocks from their roots for vertices that have arcs both from and to earlier ones.
-
-    The parameters are as for :func:`plant_trees`, but two trees share order and position, the roots are at
-    `start` in the order, and the parent of each vertex is n on entry. Return the number of vertices that were
-    reached, and a bound below which no arc of the trees has its capacity.
-    """
-    order, position = down.order, down.position
-    m, n = np.uint64(len(arcs.tail)), np.uint64(len(order))
-    count, least = ZERO, np.inf
-    for b in range(len(start)):
-        begin = np.uint64(start[b])
-        r, k, end = np.uint64(order[begin]), begin, begin + ONE
-        position[r] = k
-        for tree in (up, down):
-            tree.parent[r], tree.number[r] = r, 0
-        while k < end:
-            v = np.uint64(order[k])
-            k += ONE
-            for strong, tree, other in ((by_tail, down, up), (by_head, up, down)):
-                for e in range(np.uint64(strong.first[v]), np.uint64(strong.first[v + ONE])):
-                    w, i = np.uint64(strong.other[e]), np.uint64(strong.number[e])
-                    if tree.parent[w] != n or block[w] != block[v]:
-                        continue
-                    capacity = arcs.capacity[i] if i < m else arcs.reverse_capacity[i - m]
-                    if capacity <= bound:
-                        continue
-                    least = min(least, np.float64(capacity))
-                    tree.parent[w], tree.number[w] = v, i
-                    if other.parent[w] != n:
-                        order[end], position[w] = w, end
-                        end += ONE
-        count += end - begin
-    return np.int64(count), least
-
-
-@kernel
-def find_weak(
-    arcs: Arcs, bound: float, trees: Trees, vertices: Indices, weak: Indices
-) -> tuple[Int64, float]:
-    """Write those of the vertices whose arc to the parent, or from it, is not above `bound`.
-
-    Return their number, and the least capacity of such arcs of the others, infinity if there are none.
-    """
-    m = np.uint64(len(arcs.tail))
-    count, least = ZERO, np.inf
-    for k in range(len(vertices)):
-        v = np.uint64(vertices[k])
-        if trees.parent[v] == v:
-            continue
-        i = np.uint64(trees.number[v])
-        capacity = arcs.capacity[i] if i < m else arcs.reverse_capacity[i - m]
-        if capacity <= bound:
-            weak[count] = v
-            count += ONE
-        else:
-            least = min(least, np.float64(capacity))
-    return np.int64(count), least
-
-
-@kernel
-def replace_weak(
-    arcs: Arcs, bound: float, strong: SortedArcs, block: Indices, weak: Indices, trees: Trees
-) -> tuple[Int64, float]:
-    """Give weak vertices other arcs, to or from earlier vertices.
-
-    `strong` is sorted by the ends that are children. The vertices that are left are the first entries of
-    `weak` afterwards; return their number, and the least capacity of the new arcs, infinity if there are
-    none.
-    """
-    m = np.uint64(len(arcs.tail))
-    position = trees.position
-    left, least = ZERO, np.inf
-    for k in range(len(weak)):
-        v = np.uint64(weak[k])
-        found = False
-        for e in range(np.uint64(strong.first[v]), np.uint64(strong.first[v + ONE])):
-            w, i = np.uint64(strong.other[e]), np.uint64(strong.number[e])
-            if position[w] >= position[v] or block[w] != block[v]:
-                continue
-            capacity = arcs.capacity[i] if i < m else arcs.reverse_capacity[i - m]
-            if capacity > bound:
-                trees.parent[v], trees.number[v] = w, i
-                least = min(least, np.float64(capacity))
-                found = True
-                break
-        if not found:
-            weak[left] = v
-            left += ONE
-    return np.int64(left), least
+    return np.int64(turned)
 
 
 @kernel
@@ -896,12 +574,8 @@ class ContractedFlow:
     Parameters
     ----------
     contraction : Contraction
-    network : FlowNetwork
-        With the capacities that were solved.
     stage : SecondStage, or what takes its place
         Of the contracted network.
-    trees : BlockTrees or None
-        Trees of arcs that are still strong; None for a new contraction.
     number : type or None
         The type of amounts, if it is not that of `stage`.
     """
@@ -909,13 +583,10 @@ class ContractedFlow:
     def __init__(
         self,
         contraction: Contraction,
-        network: FlowNetwork,
         stage: SecondStage | GridSecondStage | CompletedFlow | KnownFlow | ContractedFlow,
-        trees: BlockTrees | None,
         number: type[float] | None,
     ) -> None:
-        self._contraction, self._network, self._stage = contraction, network, stage
-        self._trees, self._number = trees, number
+        self._contraction, self._stage, self._number = contraction, stage, number
         self._flow: Array | None = None
         self._lock = threading.RLock()
 
@@ -935,18 +606,8 @@ class ContractedFlow:
                 if self._number is not None:
                     smaller = smaller.astype(self._number)
                 with phase("recover"):
-                    contraction, trees = self._contraction, self._trees
-                    if trees is None:
-                        strong = StrongArcs(contraction)
-                        trees = contraction.planted(self._network, contraction.threshold, strong)
-                        assert trees is not None
-                    self._flow = contraction.expanded(self._network, trees, smaller)
+                    self._flow = self._contraction.flow(smaller)
             return self._flow
-
-    @property
-    def is_known(self) -> bool:
-        """Whether the flow has been computed, so that the trees are not read any more."""
-        return self._flow is not None
 
     def preflow(self) -> AnyArray:
         """Return the flow of every input arc."""

@@ -48,7 +48,7 @@ changes leave out what has failed. Later ones try it again, after pauses that do
 
 Capacities must be integers, or floats that are integers, with sums that fit int64. An infinite capacity
 becomes a number above the sum of all others. Other networks are solved from scratch: the scale of rounded
-capacities depends on all of them.
+capacities depends on all of them. So are those that contraction makes much smaller.
 """
 
 from __future__ import annotations
@@ -57,13 +57,12 @@ from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
-from weakref import WeakSet
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...arrays import Array, Indices, Int64, Integers, NetworkInput, Vertices
-from ...errors import CapacityOverflowError, InvalidInputError, UnboundedFlowError
+from ...errors import InvalidInputError
 from ...graph.convert import as_flow_problem
 from ...graph.network import (
     FlowNetwork,
@@ -82,24 +81,14 @@ from ...method_names import FlowMethodName
 from ...progress import Reporter
 from ...solving.call import Request
 from ...solving.deadline import Deadline
-from ...solving.dispatch import Choice, check_no_options, thread_count, usable_cpus
+from ...solving.dispatch import Choice, thread_count, usable_cpus
 from ...solving.exclusive import Exclusive
 from ...solving.method import Method
 from ...solving.timing import timed
-from ...stats import SolveStats
-from ..api import FlowCall, best_cut, fields_of_contracted, max_flow
-from ..contraction import (
-    MOST_JOINED,
-    BlockTrees,
-    ContractedFlow,
-    Contraction,
-    StrongArcs,
-    change_joined,
-    contract,
-    raised,
-)
+from ...stats import SolveStats, added_up
+from ..api import FlowCall, FlowInput, best_cut, max_flow, solved_contracted
 from ..methods import METHODS
-from ..policy import choose, worth_a_contraction
+from ..policy import choose
 from ..recover_flow import Unused, flow_of_arcs, return_directly, return_upstream, topological_order
 from ..recover_flow.known import KnownFlow
 from ..result import MaxFlowResult
@@ -131,9 +120,6 @@ REPAIR_SHARE = 0.25
 #: What has failed is tried again after this many solves without it, twice as many with each failure, at most
 #: the second number.
 FIRST_PAUSE, LAST_PAUSE = 8, 64
-#: After more calls of `set_capacity` than this between two solves, all arcs of the trees in contracted blocks
-#: are looked at. Up to it only those whose capacity fell.
-MOST_CHANGES = 1000
 #: Why `auto` takes its method for a network without flow, if the last flow has not helped.
 EMPTIED = "solved from an empty flow: the last flow did not help before"
 GIVEN_UP = "solved from an empty flow: the last flow did not help"
@@ -537,111 +523,6 @@ class _Kept:
         return self.total < self.infinite and self.total + number * self.infinite < MOST_CAPACITY
 
 
-class _Contracted:
-    """A contracted network that is solved again; see :mod:`preflow.maxflow.contraction`.
-
-    Attributes
-    ----------
-    contraction : Contraction
-        Of the network as it was.
-    solver : MaxFlow
-        Of the contracted network.
-    place : ndarray
-        The arc of the contracted network that each input arc is part of; their number for an arc within a
-        block.
-    capacity, reverse : ndarray
-        Of the contracted network; `reverse` is empty if there are no reverse capacities.
-    total : float
-        The sum of both.
-    trees : BlockTrees or None
-        Of arcs above the last bound, once capacities have changed.
-    lowered : list of ndarray of int64
-        The arcs that may have less capacity than all arcs of the trees.
-    readers : set of ContractedFlow
-        The second stages of results that have these trees, and may still read them.
-    strong : StrongArcs
-        The arcs that were strong when the network was contracted.
-    """
-
-    def __init__(self, contraction: Contraction) -> None:
-        self.contraction = contraction
-        terminals = (contraction.terminals(each) for each in (contraction.sources, contraction.sinks))
-        self.solver = MaxFlow(contraction.smaller, *terminals)
-        self.solver._may_contract = False
-        smaller, between = contraction.smaller, contraction.between
-        self.place: Array = np.full(contraction.network.num_arcs, smaller.num_arcs, between.place.dtype)
-        self.place[between.number] = between.place
-        self.capacity = smaller.capacity.copy()
-        self.reverse = (
-            self.capacity[:0] if smaller.reverse_capacity is None else smaller.reverse_capacity.copy()
-        )
-        with np.errstate(over="ignore"):
-            self.total = float(self.capacity.sum(dtype=np.float64) + self.reverse.sum(dtype=np.float64))
-        self.trees: BlockTrees | None = None
-        self.lowered: list[NDArray[np.int64]] = []
-        self.readers: WeakSet[ContractedFlow] = WeakSet()
-        self.strong = StrongArcs(contraction)
-
-    def __getstate__(self) -> dict[str, object]:
-        """Return the state with copies of what changes, and without the trees."""
-        changing = {
-            "solver": copy(self.solver),
-            "capacity": self.capacity.copy(),
-            "reverse": self.reverse.copy(),
-        }
-        return self.__dict__ | changing | {"trees": None, "lowered": [], "readers": None}
-
-    def __setstate__(self, state: dict[str, object]) -> None:
-        self.__dict__.update(state, readers=WeakSet())
-
-    def change(self, edited: Array, arcs: NDArray[np.int64], values: Array, reverse: bool) -> None:
-        """Change capacities in `edited`, and those of the contracted network."""
-        joined = self.reverse if reverse else self.capacity
-        least = 0.0 if self.trees is None else self.trees.least
-        lowered = np.empty_like(arcs)
-        change, count = change_joined(
-            arcs, values, self.place, self.contraction.joins, edited, joined, least, lowered
-        )
-        self.total += change
-        if count:
-            self.lowered.append(lowered[:count])
-        if len(self.lowered) > MOST_CHANGES:
-            assert self.trees is not None
-            self.trees = replace(self.trees, least=0.0)
-            self.lowered.clear()
-
-    def hand_over(self) -> bool:
-        """Hand changed capacities over to the solver; return False if sums are too large."""
-        if self.contraction.joins and self.total > MOST_JOINED:
-            return False
-        smaller = self.solver.network
-        self._hand_over(self.capacity, smaller.capacity, reverse=False)
-        if smaller.reverse_capacity is not None:
-            self._hand_over(self.reverse, smaller.reverse_capacity, reverse=True)
-        return True
-
-    def _hand_over(self, new: Array, old: Array, *, reverse: bool) -> None:
-        changed = np.flatnonzero(new != old)
-        self.solver.set_capacity(changed, new[changed], reverse=reverse)
-
-    def holds(self, network: FlowNetwork, bound: float) -> bool:
-        """Whether no cut up to a bound separates a block with the capacities that `network` has now."""
-        contraction = self.contraction
-        # If this is interrupted, there are none.
-        trees, self.trees = self.trees, None
-        if trees is None:
-            found = contraction.planted(network, bound, self.strong)
-        else:
-            lowered = np.concatenate([*self.lowered, np.zeros(0, dtype=np.int64)])
-            keep = any(not reader.is_known for reader in self.readers)
-            found = contraction.mended(network, bound, self.strong, trees, lowered, keep=keep)
-        if trees is None or found is None or found.down.parent is not trees.down.parent:
-            self.readers = WeakSet()  # theirs are other arrays
-        self.lowered.clear()
-        self.trees = found
-        return found is not None
-
-
 class _Whole(NamedTuple):
     """Capacities as integers: see :class:`_Kept`."""
 
@@ -728,8 +609,8 @@ class MaxFlow(Exclusive):
         self._kept: _Kept | None = None
         self._flow: Array | None = None
         self._record = _Record()
-        self._contracted: _Contracted | None = None
         self._may_contract = True
+        self._continues_result = False  # whether the next residual network gets the flow of the last result
         self.result: MaxFlowResult | None = None
 
     def _read_terminals(
@@ -788,20 +669,15 @@ class MaxFlow(Exclusive):
         self._own_arrays(new)
         edited = self._capacity if not reverse else self._reverse
         assert edited is not None
-        if self._contracted is not None and edited.dtype != self._contracted.capacity.dtype:
-            self._forget_contraction()
         edits = None if self._kept is None else _whole_edits(self._kept, numbers, new.astype(edited.dtype))
         if edits is None:
             self._forget_network()
-        kept, contracted = self._kept, self._contracted
-        # Ctrl-C may come before all have changed.
-        self._snapshot = self._kept = self._contracted = None
-        if contracted is not None:
-            contracted.change(edited, numbers, new.astype(edited.dtype), reverse)
+        kept = self._kept
+        self._snapshot = self._kept = None  # Ctrl-C may come before all have changed
         edited[numbers] = new
         if kept is not None and edits is not None:
             kept.change(self._given, edits, reverse)
-        self._kept, self._contracted = kept, contracted
+        self._kept = kept
 
     def _arc_numbers(self, arcs: ArrayLike) -> NDArray[np.int64]:
         numbers = as_array(arcs, "arcs")
@@ -876,7 +752,7 @@ class MaxFlow(Exclusive):
             saturated=given.saturated,
         )
         self._forget_network()
-        self._forget_contraction()
+        self._may_contract = True
         self._record.choices.clear()
         self._given = self._snapshot = longer
         self._capacity, self._reverse = longer.capacity, longer.reverse_capacity
@@ -890,16 +766,10 @@ class MaxFlow(Exclusive):
         source, sink : vertex, or collection of vertices
         """
         sources, sinks = self._read_terminals(source, sink)
-        self._kept = self._flow = self._contracted = None
-        self._may_contract = True
+        self._kept = self._flow = None
+        self._may_contract, self._continues_result = True, False
         self._record = _Record()
         self.sources, self.sinks = sources, sinks
-
-    def _forget_contraction(self) -> None:
-        """Drop the contracted network; keep a flow of integers if there is no other flow."""
-        if self._contracted is not None and self._kept is None:
-            self._flow = self._last_flow()
-        self._contracted, self._may_contract = None, True
 
     def _forget_network(self) -> None:
         """Drop the residual network; keep the flow, which the next solve puts into a new one."""
@@ -946,7 +816,10 @@ class MaxFlow(Exclusive):
         if request.method == "auto":
             contracted, request = self._solve_contracted(request)
             if contracted is not None:
+                self._flow, self._continues_result = None, self._kept is None
                 return self._counted(contracted)
+        if self._continues_result:
+            self._flow, self._continues_result = self._last_flow(), False
         kept, network = self._kept, self.network
         if kept is not None and not kept.fits():
             self._forget_network()
@@ -966,7 +839,7 @@ class MaxFlow(Exclusive):
         return self._counted(result)
 
     def _solve_contracted(self, request: Request) -> tuple[MaxFlowResult | None, Request]:
-        """Solve the contracted network, after contracting if need be.
+        """Contract the network, unless that was of no use before, and solve what is left.
 
         Returns
         -------
@@ -975,48 +848,16 @@ class MaxFlow(Exclusive):
         request : Request
             With the rest of its time limit.
         """
-        check_no_options(request.options)
-        network, deadline = self.network, Deadline(request.time_limit)
-        while True:
-            if self._contracted is None and not self._contract(deadline):
-                return None, replace(request, time_limit=deadline.left())
-            contracted = self._contracted
-            assert contracted is not None
-            # A new contraction is of the current capacities, so it needs no check.
-            is_new = contracted.contraction.network is network
-            with timed(self._reading, "build"):
-                fits = is_new or contracted.hand_over()
-            if not fits:
-                self._forget_contraction()
-                continue
-            try:
-                cut = contracted.solver.solve(
-                    threads=request.threads, time_limit=deadline.left(), progress=request.progress
-                )
-            except (CapacityOverflowError, UnboundedFlowError):
-                # An old contraction may have larger flows than the network, and numbers vertices otherwise.
-                if is_new:
-                    raise
-            else:
-                with timed(self._reading, "solve"):
-                    bound = raised(cut.lower_bound + (0 if cut.status == "time-limit" else cut.gap))
-                    holds = is_new or contracted.holds(network, bound)
-                if holds:
-                    fields = fields_of_contracted(network, contracted.contraction, cut, contracted.trees)
-                    contracted.readers.add(fields["_second_stage"])
-                    return MaxFlowResult(**fields), request
-            self._forget_contraction()
-
-    def _contract(self, deadline: Deadline) -> bool:
-        """Contract the network, unless that was of no use before; return whether it is of use."""
-        if not self._may_contract or not worth_a_contraction(self.network):
-            return False
-        with timed(self._reading, "solve"):
-            contraction = contract(self.network, self.sources, self.sinks, deadline)
-            if contraction is not None:
-                self._contracted = _Contracted(contraction)
-        self._may_contract = contraction is not None or deadline.passed()
-        return contraction is not None
+        if not self._may_contract:
+            return None, request
+        given, deadline = FlowInput(self.network, self.sources, self.sinks, {}), Deadline(request.time_limit)
+        fields, request = solved_contracted(given, request)
+        if fields is not None:
+            return MaxFlowResult(**fields), request
+        if given.seconds:  # it was tried
+            self._may_contract = deadline.passed()
+            self._reading = added_up(self._reading, given.seconds)
+        return None, request
 
     def _counted(self, result: MaxFlowResult) -> MaxFlowResult:
         """Return the result, the first one with the time that reading the network took; keep it."""
@@ -1143,8 +984,6 @@ class MaxFlow(Exclusive):
             state.update(_kept=None, _flow=self._last_flow())
         network = self.network
         state.update(_snapshot=network, _capacity=network.capacity, _reverse=network.reverse_capacity)
-        if self._contracted is not None:
-            state["_contracted"] = copy(self._contracted)
         return state
 
     def __repr__(self) -> str:
