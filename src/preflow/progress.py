@@ -45,12 +45,7 @@ Reporter = Callable[[ProgressReport], None]
 class Steps:
     """Reports of a solve in steps.
 
-    Attributes
-    ----------
-    report : function or None
-        Called with each report.
-    part : str
-        Written before each step, as in "left view: ".
+    `part` is written before each step, as in "left view: ".
     """
 
     def __init__(self, report: Reporter | None) -> None:

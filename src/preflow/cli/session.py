@@ -48,10 +48,8 @@ PATIENCE = 1.0
 class Command(click.Command):
     """A command whose help shows its docstring line by line, so that examples and lists keep their lines.
 
-    Parameters
-    ----------
-    demos : mapping of str to str
-        Arguments of each ``--demo NAME``, in which samples stand for files. Options of the user follow them.
+    `demos` has the arguments of each ``--demo NAME``, in which samples stand for files. Options of the user
+    follow them.
     """
 
     def __init__(self, *arguments: Any, demos: Mapping[str, str] | None = None, **keywords: Any) -> None:
@@ -229,15 +227,9 @@ def exit_by_status(status: str, *, approximate: bool = False) -> None:
 class InterruptWatch:
     """Ends the process soon after Ctrl-C, also while Python cannot act on it.
 
-    KeyboardInterrupt waits for a solver to return, which it cannot while it compiles, and for any call
-    into compiled code. So a thread waits as well, and ends the process if that takes too long.
-
-    Attributes
-    ----------
-    grace : float or None
-        Seconds between Ctrl-C and that end; None waits for a second Ctrl-C, which always ends the process.
-    happened : bool
-        Whether Ctrl-C was pressed.
+    KeyboardInterrupt waits for a solver to return, which it cannot while it compiles, and for any call into
+    compiled code. So a thread waits as well, and ends the process if that takes longer than `grace` seconds;
+    None waits for a second Ctrl-C, which always ends the process. `happened` says whether Ctrl-C was pressed.
     """
 
     def __init__(self) -> None:

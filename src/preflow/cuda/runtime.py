@@ -95,22 +95,10 @@ def flat_arguments(arguments: Any) -> Iterator[Any]:
 
 
 class Device:
-    """One NVIDIA GPU.
+    """The NVIDIA GPU `number` of the machine; `xp` is CuPy: what NumPy is for arrays on the host.
 
-    Attributes
-    ----------
-    xp : module
-        CuPy: what NumPy is for arrays on the host.
-    number : int
-        Which of the machine's GPUs it is.
-    name : str
-    num_multiprocessors : int
-    block_threads : int
-        Threads of a block of a cooperative kernel.
-    most_threads : int
-        Threads that a launch may have.
-    shared_bytes : int
-        Shared memory that a block may have.
+    `block_threads` are the threads of a block of a cooperative kernel, `most_threads` those that a launch may
+    have, and `shared_bytes` the shared memory that a block may have.
     """
 
     def __init__(self, cupy: Any) -> None:

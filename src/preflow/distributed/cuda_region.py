@@ -109,15 +109,8 @@ class Places(NamedTuple):
 class Tiles:
     """The residual grid of a box and its ghosts on a GPU; all methods run with it as the current one.
 
-    Parameters
-    ----------
-    device : Device
-    tiling : Tiling
-
-    Attributes
-    ----------
-    residual, terminal : array
-        Flat and padded; :attr:`image` and :attr:`terminal_image` are views without padding.
+    `residual` and `terminal` are flat and padded; :attr:`image` and :attr:`terminal_image` are views without
+    padding.
     """
 
     def __init__(self, device: Device, tiling: Tiling) -> None:

@@ -392,14 +392,8 @@ class Worker:
     """A region with its side of the border: the labels, what it has sent, and what has arrived.
 
     Every host uses this class. All of its methods take and return plain arrays, so a host can run it in
-    another process.
-
-    Attributes
-    ----------
-    number : int
-    region : Region
-        A host on files unloads it; only `augment` and the proof need its arrays.
-    border : Border
+    another process. A host on files unloads its `region`; only `augment` and the proof need the region's
+    arrays.
     """
 
     def __init__(self, number: int, region: Region) -> None:

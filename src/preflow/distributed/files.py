@@ -284,17 +284,9 @@ class Spares:
 
 
 class Store:
-    """A folder with the states of regions.
+    """A folder with the states of regions; it is made if it is not there.
 
-    Parameters
-    ----------
-    folder : Path
-        It is made if it is not there.
-
-    Raises
-    ------
-    StorageError
-        The folder is a file, or cannot be made or written to.
+    StorageError if it is a file, or cannot be made or written to.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -482,27 +474,14 @@ MOST_INSIDE = 8
 
 
 class FileExchange:
-    """Regions on files, `together` of them in memory at a time.
+    """Regions on files, `together` of them in memory at a time, each with a thread.
 
-    Parameters
-    ----------
-    folder : path or None
-        Where the states are stored. If it has a checkpoint of the same problem, the solve goes on from there.
-        None: a new temporary folder, which is deleted with the exchange.
-    problem : object
-        Says which problem this is; anything that JSON can write. The manifest also has a checksum of each
-        region's capacities, so they are read again before a solve goes on.
-    together : int
-        Regions in memory at a time; each has a thread.
-    threads : int
-        If they are more than that, several search a new region, up to MOST_INSIDE.
-
-    Attributes
-    ----------
-    sweeps, loads : int
-        Sweeps that are done, and how often a region was loaded in this process.
-    resumed_from : Path or None
-        The manifest of the checkpoint from which the solve has gone on.
+    `folder` is where the states are stored. If it has a checkpoint of the same problem, the solve goes on
+    from there, and `resumed_from` is its manifest. None: a new temporary folder, which is deleted with the
+    exchange. `problem`, anything that JSON can write, says which problem this is. The manifest also has a
+    checksum of each region's capacities, so they are read again before a solve goes on. If there are more
+    `threads` than regions together, several search a new region, up to MOST_INSIDE. `sweeps` are done, and
+    `loads` says how often a region was loaded in this process.
     """
 
     def __init__(

@@ -123,24 +123,10 @@ def dtypes_of(grid: IntegerGrid) -> Dtypes:
 class GridRegion:
     """A box of a grid.
 
-    It has no arrays of the size of the box until :meth:`build` or :meth:`restore` is called.
-
-    Parameters
-    ----------
-    part : Part
-        Reads the grid of the box and its ghosts.
-    shape : tuple of int
-        That of the box with its ghosts.
-    own : tuple of slices
-        The box, counted from the corner of the box with its ghosts.
-    arcs : GridBorder
-        Its border arcs; coordinates are counted from that corner, too.
-    offsets : ndarray of int64, shape (D, ndim)
-
-    Attributes
-    ----------
-    border : Border
-        Its capacities are known after :meth:`build`, or given to :meth:`restore`.
+    It has no arrays of the size of the box until :meth:`build` or :meth:`restore` is called; the capacities
+    of its `border` are known then, too. `part` reads the grid of the box and its ghosts, which together have
+    `shape`. The box `own` and the coordinates of its border `arcs` are counted from the corner of the box
+    with its ghosts. `offsets` has shape (D, ndim).
     """
 
     def __init__(

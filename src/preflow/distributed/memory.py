@@ -16,15 +16,6 @@ class MemoryExchange:
     """All regions in memory; up to `threads` of them discharge at the same time.
 
     If there are fewer regions, each has several threads.
-
-    Parameters
-    ----------
-    threads : int
-
-    Attributes
-    ----------
-    sweeps : int
-    workers : list of Worker
     """
 
     def __init__(self, threads: int) -> None:

@@ -64,14 +64,7 @@ class NetworkTask:
 class NetworkRegion:
     """Some vertices of a network.
 
-    Parameters
-    ----------
-    task : NetworkTask
-
-    Attributes
-    ----------
-    border : Border
-        Its capacities are known after :meth:`build` or :meth:`restore`.
+    The capacities of its `border` are known after :meth:`build` or :meth:`restore`.
     """
 
     def __init__(self, task: NetworkTask) -> None:

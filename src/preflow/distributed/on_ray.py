@@ -116,10 +116,7 @@ class Sweep(NamedTuple):
 class Actor:
     """The regions of one actor, which share its threads; if there are fewer, each has several.
 
-    Parameters
-    ----------
-    threads : int
-        Regions that are built or discharged at the same time.
+    `threads` regions are built or discharged at the same time.
     """
 
     def __init__(self, threads: int) -> None:

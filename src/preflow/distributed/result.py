@@ -26,13 +26,7 @@ from .memory import MemoryExchange
 class Turn:
     """A solve on an exchange, whose regions its result asks for a proof; a later solve ends it.
 
-    A copy has all regions in memory.
-
-    Parameters
-    ----------
-    exchange : Exchange
-    tasks : sequence of RegionTask
-        The regions before they are loaded.
+    A copy has all regions in memory. `tasks` are the regions before they are loaded.
     """
 
     _latest: ClassVar[WeakValueDictionary[int, Turn]] = WeakValueDictionary()
@@ -87,10 +81,7 @@ def _copied(tasks: Sequence[RegionTask], states: Sequence[tuple[Any, Any]] | Non
 class CapacityOf:
     """Ask a worker for its share of the capacity of the cut, as the caller gave capacities.
 
-    Attributes
-    ----------
-    proofs : sequence of dicts
-        The claims of each region for each of its neighbours.
+    `proofs` has the claims of each region for each of its neighbours.
     """
 
     def __init__(self, proofs: Sequence[dict[int, Proof]]) -> None:
@@ -116,12 +107,8 @@ def capacity_of_cut(exchange: Exchange) -> CutShare:
 class ProvedPart:
     """Ask a worker for its part of a proof; the answer is its share of the flow.
 
-    Attributes
-    ----------
-    proofs : sequence of dicts
-        The claims of each region for each of its neighbours.
-    optimal : bool
-        Whether the cut is claimed to be minimum.
+    `proofs` has the claims of each region for each of its neighbours; `optimal` says whether the cut is
+    claimed to be minimum.
     """
 
     def __init__(self, proofs: Sequence[dict[int, Proof]], optimal: bool) -> None:

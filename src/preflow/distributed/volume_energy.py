@@ -44,28 +44,13 @@ class LazyCapacities:
 
 
 class VolumeEnergy:
-    """Capacities of the segmentation of a volume of grey values.
+    """Capacities of the segmentation of a volume of grey values, for :func:`preflow.distributed.grid_cut`.
 
-    Parameters
-    ----------
-    volume : array of zarr, or any that returns parts of itself
-    foreground, background : sequence of str
-        Ranges of values of seeds: ``">200"``, ``"<90"``.
-    smoothness, sigma, connectivity, prior
-        As in :func:`preflow.vision.segment`, whose model is "histogram".
-    memory : int, optional
-        Bytes that may be used to read the volume.
-
-    Attributes
-    ----------
-    source, sink, neighbor : LazyCapacities
-        For :func:`preflow.distributed.grid_cut`.
-    connectivity : list of tuples of int
-
-    Raises
-    ------
-    InvalidInputError
-        A range is malformed or has no voxel, ranges of both kinds overlap, or a value is not finite.
+    `volume` is an array of zarr, or any that returns parts of itself; `foreground` and `background` are
+    ranges of values of seeds: ``">200"``, ``"<90"``. Smoothness, sigma, connectivity and prior are as in
+    :func:`preflow.vision.segment`, whose model is "histogram". `memory` bytes may be used to read the volume.
+    InvalidInputError if a range is malformed or has no voxel, ranges of both kinds overlap, or a value is not
+    finite.
     """
 
     def __init__(

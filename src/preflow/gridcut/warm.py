@@ -155,31 +155,14 @@ def change_terminals(
 class WarmGrid(Exclusive):
     """A grid of integers that is solved again after changes of its terminal capacities.
 
+    It starts from the cut `result`, whose arrays are copied. No later capacity may be larger than `largest`
+    in absolute value, where that is above those of `result`. `net`, of the shape of the grid, is the capacity
+    from the source minus that to the sink, as of now; change it by :meth:`change` only. InvalidInputError if
+    capacities are no integers.
+
     Several threads may share it: a method waits until no other thread is in one. While one solves, only its
-    progress function sees a draft.
-
-    Parameters
-    ----------
-    result : GridCutResult
-        The cut to start from, of a network with integer capacities. Its arrays are copied.
-    largest : int
-        Largest absolute value of a later capacity, where it may be above those of `result`.
-
-    Attributes
-    ----------
-    net : ndarray of int32 or int64, shape of the grid
-        Capacity from the source minus that to the sink, as of now. Change it by :meth:`change` only.
-    largest : int
-        Largest absolute value that an entry of `net` may take.
-
-    Raises
-    ------
-    InvalidInputError
-        The capacities are not integers.
-
-    Notes
-    -----
-    Memory: for D neighbours D residual capacities and about 30 bytes per pixel.
+    progress function sees a draft. Memory: for D neighbours D residual capacities and about 30 bytes per
+    pixel.
     """
 
     def __init__(self, result: GridCutResult, *, largest: int = 0) -> None:

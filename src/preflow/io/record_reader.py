@@ -196,18 +196,10 @@ class Number(NamedTuple):
 
 
 class RecordReader:
-    """The lines of one file.
+    """The lines of one file with the content `data`; a record line starts with `letter`.
 
     Call :meth:`expect` once the contents of the records are known, and :meth:`next_line` until it returns
     None; then :attr:`tail`, :attr:`head` and :meth:`numbers` are the records.
-
-    Parameters
-    ----------
-    path : path of the file, for messages.
-    data : bytes
-        Its content.
-    letter : bytes
-        The letter at which a record line starts.
     """
 
     def __init__(self, path: str | Path, data: bytes, letter: bytes) -> None:

@@ -169,15 +169,9 @@ class _NoLibrary:
 class Kernel(_NoLibrary if native is None else native.Entry):  # type: ignore[misc]
     """A function that runs as machine code without the GIL.
 
-    ``__call__`` belongs to the base class. It finds the library's function for the kind of the arguments
-    and calls :meth:`compiled` if there is none.
-
-    Attributes
-    ----------
-    name : str
-        ``module:function``, the key in the library's table.
-    py_func : function
-        The Python original.
+    ``__call__`` belongs to the base class. It finds the library's function for the kind of the arguments and
+    calls :meth:`compiled` if there is none. `name` is ``module:function``, the key in the library's table,
+    `py_func` the Python original.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:

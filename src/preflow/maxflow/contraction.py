@@ -571,13 +571,8 @@ def without_cycles(arcs: Arcs, flow: Array, size: int) -> None:
 class ContractedFlow:
     """The second stage of a solve on a contracted network.
 
-    Parameters
-    ----------
-    contraction : Contraction
-    stage : SecondStage, or what takes its place
-        Of the contracted network.
-    number : type or None
-        The type of amounts, if it is not that of `stage`.
+    `stage`, a SecondStage or what takes its place, is that of the contracted network. `number` is the type of
+    amounts, if it is not that of `stage`.
     """
 
     def __init__(

@@ -758,12 +758,7 @@ def _call(
 class _Search:
     """The search for all cuts.
 
-    Attributes
-    ----------
-    net : ResidualArrays
-    pieces : Pieces
-    values : Values
-        Of pieces that are not active, the values at which they were solved last.
+    The `values` of pieces that are not active are those at which they were solved last.
     """
 
     def __init__(self, call: FlowCall, data: _Data, low: Fraction, high: Fraction) -> None:
@@ -923,12 +918,7 @@ class _Guess(_Search):
 
     Every piece has its own units of capacity and of slope, and no end of the range is solved: that all
     capacities of a vertex between the terminals differ from what they are by the same amount changes no cut.
-
-    Attributes
-    ----------
-    tail : ndarray of int64, shape (m,)
-    given : Pieces
-        All numbers as floats, and no piece of any vertex.
+    `given` has all numbers as floats, and no piece of any vertex.
     """
 
     def __init__(self, call: FlowCall, net: ResidualArrays, tail: NDArray[np.int64], given: Pieces) -> None:
@@ -986,13 +976,9 @@ class _Guess(_Search):
 class _ExactSearch(_Search):
     """The search with integers of any size, in phases: see the module's docstring.
 
-    Attributes
-    ----------
-    tail : ndarray of int64, shape (m,)
-        The tail of each residual arc.
-    left, supply, demand : ndarray of Python integers
-        What is left of the capacity of each arc, at each vertex of what comes from the source, and of the
-        capacity to the sink; in units of one divided by the denominator of the piece.
+    `tail` is that of each residual arc. `left`, `supply` and `demand`, of Python integers, are what is left
+    of the capacity of each arc, at each vertex of what comes from the source, and of the capacity to the
+    sink; in units of one divided by the denominator of the piece.
     """
 
     def __init__(self, call: FlowCall, data: _Data, low: Fraction, high: Fraction) -> None:

@@ -46,16 +46,9 @@ class _StoppedError(Exception):
 
 
 class ExactPaths:
-    """One solve.
+    """One solve from a guess of the potentials, which are finite, like all bounds of `arcs`.
 
-    Parameters
-    ----------
-    arcs : OneWay
-        All bounds are finite.
-    supply : ndarray, shape (n,)
-        Balanced at the largest where rounding has changed the sum.
-    potentials : ndarray of finite numbers, shape (n,)
-        A guess.
+    The supply is balanced at the largest where rounding has changed the sum.
     """
 
     def __init__(self, arcs: OneWay, supply: Array, potentials: Array, control: Control) -> None:

@@ -160,16 +160,8 @@ class Answer:
 class Refinement:
     """Repeated solves of one item, relative to the costs and to the masses that matter.
 
-    Parameters
-    ----------
-    costs : DenseCosts, SparseCosts or PointCosts
-    given : (ndarray, ndarray)
-        The masses as the caller gave them.
-    masses : (ndarray of int64, ndarray of int64)
-        The same rounded, with equal sums.
-    exponent : int or None
-        Masses were multiplied by two to this power; None if they are integers.
-    control : Control
+    The masses are the `given` ones of the caller times two to the power `exponent`, rounded, with equal sums;
+    it is None if they are integers.
     """
 
     def __init__(

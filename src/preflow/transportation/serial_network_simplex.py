@@ -190,16 +190,9 @@ class Rounding(NamedTuple):
 class Pricing:
     """The costs of one item, as the caller has them and as integers.
 
-    Attributes
-    ----------
-    exponent : int or None
-        Costs are multiplied by two to this power and rounded; None if they are integers.
-    rounding : Rounding
-        For float costs. By default nothing is cut off.
-    extremes : (float, float)
-        The least and the largest finite cost, in the caller's unit.
-    largest : int
-        The largest finite cost in size, as an integer.
+    Costs are multiplied by two to the power `exponent` and rounded; it is None if they are integers.
+    `rounding` is for float costs; by default nothing is cut off. `extremes` are the least and the largest
+    finite cost, in the caller's unit; `largest` is the largest finite cost in size, as an integer.
     """
 
     def __init__(self, costs: Costs, control: Control, rounding: Rounding | None = None) -> None:
@@ -406,25 +399,10 @@ def solve_one(
 
 
 class ColumnGeneration:
-    """The solve of one item.
+    """The solve of one item, perhaps from the tree of an earlier answer `start`.
 
-    Parameters
-    ----------
-    costs : DenseCosts, SparseCosts or PointCosts
-    masses : (ndarray of int64, ndarray of int64)
-    options : TransportSimplexOptions
-    control : Control
-    rounding : Rounding, optional
-        As in :class:`Pricing`.
-    start : TransportFound, optional
-        An earlier answer, whose tree the solve starts from.
-
-    Attributes
-    ----------
-    lists : list of (ndarray, ndarray)
-        The rows and columns of listed pairs.
-    refused : bool
-        Whether pairs of negative reduced cost are not listed, since their costs were cut off or rounded.
+    `lists` has the rows and columns of listed pairs. `refused` says whether pairs of negative reduced cost
+    are not listed, since their costs were cut off or rounded. `rounding` is as in :class:`Pricing`.
     """
 
     def __init__(

@@ -481,19 +481,9 @@ class BinaryPolynomial:
     """A polynomial of degree three in binary variables, as a network; a variable is 1 on the source side.
 
     A product of three variables, or of their complements, is the minimum over one more variable of a sum of
-    products of two.
-
-    Parameters
-    ----------
-    precise : bool
-        Whether sums of floats are computed in twice the precision.
-
-    Attributes
-    ----------
-    rounding : float
-        By how much at most rounding changed the polynomial, beside the rounding of each capacity.
-    broken : float
-        What was added to gains that are negative by no more than the rounding of the costs as given.
+    products of two. If `precise`, sums of floats are computed in twice the precision. `rounding` is by how
+    much at most rounding changed the polynomial, beside the rounding of each capacity; `broken` what was
+    added to gains that are negative by no more than the rounding of the costs as given.
     """
 
     def __init__(self, num_variables: int, dtype: DType, precise: bool) -> None:

@@ -22,17 +22,9 @@ if TYPE_CHECKING:
 class DaskHost:
     """Tasks of the cluster that this process is connected to, or of a local one that ends with the batch.
 
-    A worker that dies takes other tasks with it: those that it runs or has queued.
-
-    Parameters
-    ----------
-    task : Task
-    slots : int or None
-        None for one for each thread of the workers.
-    address : str or None
-        Of a scheduler, if this process is not connected to one.
-    local_slots : int
-        Processes of a local cluster.
+    A worker that dies takes other tasks with it: those that it runs or has queued. Without `slots` there is
+    one for each thread of the workers. `address` is that of a scheduler, if this process is not connected to
+    one; a local cluster has `local_slots` processes.
     """
 
     items_die_alone = False

@@ -115,17 +115,9 @@ def _aligned(size: int) -> int:
 
 
 class SharedMemory:
-    """The side of the sender of memory that it shares with its workers.
+    """The side of the sender of memory that it shares with its workers, in `count` pieces.
 
-    Parameters
-    ----------
-    count : int
-        How many pieces it has.
-
-    Attributes
-    ----------
-    file : int or None
-        Its descriptor, which workers inherit; None if there is no shared memory.
+    Workers inherit its descriptor `file`, which is None if there is no shared memory.
     """
 
     def __init__(self, count: int) -> None:
@@ -177,14 +169,9 @@ def _address_space_is_limited() -> bool:
 
 
 class Inbox:
-    """The side of a worker: it receives chunks.
+    """The side of a worker: it receives chunks from the pipe `stream`.
 
-    Parameters
-    ----------
-    stream : file
-        The pipe that messages come from.
-    file : int or None
-        The descriptor of the shared memory, if there is any.
+    `file` is the descriptor of the shared memory, if there is any.
     """
 
     def __init__(self, stream: IO[bytes], file: int | None) -> None:

@@ -25,15 +25,8 @@ def check_ray() -> None:
 class RayHost:
     """Tasks of the cluster that this process is connected to, or of a local one that ends with the batch.
 
-    Parameters
-    ----------
-    task : Task
-    slots : int or None
-        None for as many as the CPUs of the cluster allow.
-    address : str or None
-        Of a cluster, if this process is not connected to one.
-    local_slots : int
-        CPUs of a local cluster.
+    Without `slots` there are as many as the CPUs of the cluster allow. `address` is that of a cluster, if
+    this process is not connected to one; a local one has `local_slots` CPUs.
     """
 
     items_die_alone = True

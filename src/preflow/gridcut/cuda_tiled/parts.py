@@ -141,19 +141,9 @@ class Place(NamedTuple):
 class Part:
     """A part of a grid; all methods run with its GPU as the current one.
 
-    Parameters
-    ----------
-    device : Device
-    tiling : Tiling
-        The tiles of the part, and of the layers beyond its borders.
-    place : Place
-    grid : IntegerGrid
-        The capacities of all these pixels, on the host.
-    window : int or None
-        Layers whose capacities are on the GPU at a time: at least three, because the layers beside those that
-        are discharged count. None: all.
-    turns : Turns
-    control : Control
+    `tiling` has the tiles of the part, and of the layers beyond its borders; `grid` the capacities of all
+    these pixels, on the host. `window` layers have their capacities on the GPU at a time: at least three,
+    because the layers beside those that are discharged count. None: all.
     """
 
     def __init__(

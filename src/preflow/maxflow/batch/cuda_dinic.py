@@ -109,20 +109,8 @@ class Kind(NamedTuple):
 class Solver:
     """The method on one batch: see :class:`.multicore_augmenting_paths.Solver`, which surveys the capacities.
 
-    Parameters
-    ----------
-    items : Items
-        On the host.
-    found : Found
-        Gets what is known of each item after a solve; flow and cuts come at :meth:`finish`.
-    control : Control
-    device : Device
-        The GPU of the calling thread.
-
-    Raises
-    ------
-    DeviceMemoryError
-        The batch, or its largest item, does not fit the memory of the GPU.
+    `items` are on the host. `found` gets what is known of each item after a solve; flow and cuts come at
+    :meth:`finish`. DeviceMemoryError if the batch, or its largest item, does not fit the memory of the GPU.
     """
 
     def __init__(self, items: Items, found: Found, control: Control, device: Device) -> None:

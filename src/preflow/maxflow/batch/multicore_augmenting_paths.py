@@ -492,15 +492,7 @@ def work_together(pool: NativePool, num_threads: np.uint64, batch: Batch) -> Non
 
 
 class Solver:
-    """The method on one batch.
-
-    Parameters
-    ----------
-    items : Items
-    found : Found
-        Where the solution goes.
-    control : Control
-    """
+    """The method on one batch, which writes the solution to `found`."""
 
     def __init__(self, items: Items, found: Found, control: Control) -> None:
         count = len(items.source)

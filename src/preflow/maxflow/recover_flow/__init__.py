@@ -261,11 +261,8 @@ def flow_of_arcs(
 class SecondStage:
     """The second stage of one solve, which runs when a caller first needs it.
 
-    Parameters
-    ----------
-    network : FlowNetwork
-    residual : ResidualNetwork or function
-        The residual network of `network`, as the first stage left it; or what builds it when it is needed.
+    `residual` is the residual network of `network`, as the first stage left it; or what builds it when it is
+    needed.
     """
 
     def __init__(

@@ -31,13 +31,7 @@ def left_by(network: FlowNetwork, flow: AnyArray, gap: int) -> FlowNetwork:
 
 
 class CompletedFlow:
-    """The second stage of two solves: a first flow, and the second stage of the other solve.
-
-    Parameters
-    ----------
-    flow : array of int64, shape (num_arcs,)
-    rest : SecondStage or DeviceSecondStage
-    """
+    """The second stage of two solves: the `flow` of the first, and the second stage of the other."""
 
     def __init__(self, flow: AnyArray, rest: SecondStage | DeviceSecondStage) -> None:
         self._flow, self._rest = flow, rest

@@ -211,13 +211,7 @@ class _PixelFlow(NamedTuple):
 class GridSecondStage:
     """The second stage of a network that was solved as a grid.
 
-    Parameters
-    ----------
-    network : FlowNetwork
-    source, sink : int
-    steps : ndarray of uint64, shape (K,)
-    left : ndarray of int32 or int64, shape (pixels, 2 K)
-        The residual capacities that the solve left: see :func:`subtract_residual`.
+    `left` has the residual capacities that the solve left: see :func:`subtract_residual`.
     """
 
     def __init__(

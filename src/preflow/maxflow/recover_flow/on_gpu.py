@@ -83,18 +83,8 @@ class _Waiting(NamedTuple):
 class DeviceSecondStage:
     """The second stage of one solve on a GPU, run when a caller first needs it.
 
-    It keeps the residual network in the GPU's memory.
-
-    Parameters
-    ----------
-    network : FlowNetwork
-        On the host or on the GPU.
-    residual : DeviceResidualNetwork
-        The residual network of `network`, as the first stage left it.
-    solve : DeviceSolver
-        The method's solver.
-    options : object
-        The method's options.
+    It keeps the residual network in the GPU's memory, as the first stage left it. `network` is on the host or
+    on the GPU; `solve` is the method's solver.
     """
 
     def __init__(

@@ -97,20 +97,9 @@ def check_options(alpha: float, pushing: int, searching: int, percent: int) -> N
 
 
 class Engine:
-    """A residual network with a flow and prices in the memory of a GPU.
+    """A residual network with a flow and prices in the memory of a GPU, where all arrays are.
 
-    Parameters
-    ----------
-    device : Device
-    tail, head : arrays of uint32 on the device, shape (m,)
-    cost : array of int64 on the device, shape (m,)
-        Already multiplied, so that an epsilon of 1 is enough.
-    capacity, flow : arrays of int64 on the device, shape (m,)
-    supply : array of int64 on the device, shape (n,)
-    price : array of int64 on the device, shape (n,)
-        Changed in place.
-    tuning : Tuning
-    control : Control
+    The costs are already multiplied, so that an epsilon of 1 is enough. `price` is changed in place.
     """
 
     def __init__(

@@ -423,21 +423,8 @@ def write_flow(tree: Tree, arcs: Arcs, flow: NDArray[np.int64], order: NDArray[n
 class Simplex:
     """A network simplex whose arcs may grow.
 
-    Parameters
-    ----------
-    form : StandardForm
-        Its arcs are the first ones.
-    largest_cost : int
-        No cost will be larger in size.
-    block : float
-        See :class:`SimplexOptions`.
-
-    Attributes
-    ----------
-    tree : Tree
-    arcs : Arcs
-    end : int
-        The arcs up to this one are in use.
+    The arcs of `form` are the first ones, and those up to `end` are in use. No cost will be larger in size
+    than `largest_cost`. `block` is that of :class:`SimplexOptions`.
     """
 
     def __init__(self, form: StandardForm, largest_cost: int, block: float) -> None:

@@ -187,12 +187,7 @@ def exact_heights(grid: HostGrid, level: Indices, order: Indices) -> np.uint64:
 class Bookkeeping:
     """The rule that ends a solve, and the limits of those that it does not end.
 
-    Attributes
-    ----------
-    over : bool
-        Whether the rule is met.
-    given_up : str
-        Why the solve was given up; empty if it was not.
+    `over` says whether the rule is met; `given_up` why the solve was given up, empty if it was not.
     """
 
     def __init__(self, options: GridHybridOptions, grid: HostGrid) -> None:

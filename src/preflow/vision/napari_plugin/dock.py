@@ -11,10 +11,7 @@ from .layers import ImageLayer, LabelsLayer, LayerSession, Viewer
 class PaintDock:
     """Chooses an image and seeds, and shows what was found; napari shows ``native``.
 
-    Parameters
-    ----------
-    napari_viewer : napari.Viewer
-        napari passes its viewer to a parameter with this name.
+    napari passes its viewer to a parameter with the name `napari_viewer`.
     """
 
     def __init__(self, napari_viewer: Viewer) -> None:

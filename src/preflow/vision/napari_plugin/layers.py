@@ -87,24 +87,11 @@ class Viewer(Protocol):
 class LayerSession:
     """Follows the seeds of a Labels layer, and shows their cut in another one.
 
-    Parameters
-    ----------
-    viewer : Viewer
-    image : ImageLayer
-        Two dimensions or three, grey or colour.
-    seeds : LabelsLayer, optional
-        1 marks the object, 2 the background; other labels are ignored. Without it a layer is added.
-    smoothness : float
-        As for :func:`preflow.vision.segment`.
-    in_gui : callable
-        Runs a function in the thread of the user interface, soon. It is called in any thread.
-    report : callable
-        Shows a line of text.
-
-    Raises
-    ------
-    InvalidInputError
-        The image has other dimensions, or the seeds another shape.
+    The image has two dimensions or three, grey or colour. In `seeds` 1 marks the object, 2 the background;
+    other labels are ignored; without it a layer is added. `smoothness` is as for
+    :func:`preflow.vision.segment`. `in_gui` runs a function in the thread of the user interface, soon; it is
+    called in any thread. `report` shows a line of text. InvalidInputError if the image has other dimensions,
+    or the seeds another shape.
     """
 
     def __init__(

@@ -135,14 +135,7 @@ def _private_page(url: str) -> Iterator[str]:
 
 
 class Server:
-    """A server of one session, in a thread of its own from ``with`` on.
-
-    Parameters
-    ----------
-    session : Session
-    port : int
-        0 takes a free one.
-    """
+    """A server of one session, in a thread of its own from ``with`` on; port 0 takes a free one."""
 
     def __init__(self, session: Session, *, port: int = 0) -> None:
         port = check_integer("port", port, minimum=0)

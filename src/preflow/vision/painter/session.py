@@ -116,13 +116,8 @@ class View:
 class Session:
     """A painting, the threads that cut it, and what pages see of it.
 
-    Parameters
-    ----------
-    painting : Painting
-    name : str
-        Name of the image, for the title of the page and the names of downloads.
-    volume : Volume, optional
-        The volume that the painting is of, which gives a downloaded mask its affine.
+    `name` is that of the image, for the title of the page and the names of downloads. `volume` is the one
+    that the painting is of, which gives a downloaded mask its affine.
     """
 
     def __init__(self, painting: Painting, *, name: str = "picture", volume: Volume | None = None) -> None:
