@@ -93,7 +93,7 @@ def test_time_limit(tmp_path: Path) -> None:
     result = run("assign", str(path), "--method", "JV", "--time-limit", "0.05", "--verify")
     assert result.exit_code == 3
     assert "time limit reached: between" in result.output
-    assert "the bounds are proved" in result.output
+    assert "both bounds are proved" in result.output
 
 
 @pytest.mark.parametrize(

@@ -72,8 +72,8 @@ def bipartite_matching(
         The most CPU threads to use. Default: all CPUs of the process, as far as the method can use them.
     initial : str, MatchingResult or array_like of integers
         What to start from: "none", a heuristic ("cheap", "min-degree", "karp-sipser", "sinkhorn-knopp", on
-        a GPU also "proposals"), "auto", or a matching: an earlier result, or the column of every row, -1 for
-        none, on the host or on the GPU.
+        a GPU also "proposals"), or "auto". Or a matching: an earlier result, or the column of every row, -1
+        for none, on the host or on the GPU.
     options : mapping, optional
         Options of the named method, such as ``{"relabel_period": 1.0}``; "auto" takes none.
     time_limit : float, optional

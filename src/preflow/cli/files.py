@@ -9,7 +9,7 @@ import sys
 import tempfile
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ..graph.cost_network import CostNetwork
     from ..graph.network import FlowNetwork, MaxFlowProblem
     from ..graph.vertex_names import VertexNames
+    from ..io.solution import FlowSolution
     from ..maxflow.result import MaxFlowResult, MinCutResult
     from ..mincost.result import MinCostFlowResult
 
@@ -32,25 +33,54 @@ MAX_FLOW_NAMES, MIN_COST_NAMES = (".max", ".max.gz"), (".min", ".min.gz", ".asn"
 ARCHIVE = ".npz"
 
 
-class Terminals(NamedTuple):
-    """Options of the command line for a table of arcs."""
+@dataclass(frozen=True, kw_only=True)
+class Terminals:
+    """Terminals of a table of arcs, and how to read it.
 
-    #: labels of vertices
-    source: tuple[str, ...]
-    sink: tuple[str, ...]
-    supply: str | None  #: a file with the supplies of vertices
-    undirected: bool  #: whether arcs carry flow either way
-    ends: tuple[str, str] | None = None  #: the columns of tails and heads
+    Parameters
+    ----------
+    source : VERTEX
+        Of a table: a source; may be repeated.
+    sink : VERTEX
+        Of a table: a sink; may be repeated.
+    supply : FILE
+        Of a table with costs: a table of vertices and what they send.
+    undirected
+        Of a table: each arc carries flow either way.
+    """
+
+    source: tuple[str, ...] = ()
+    sink: tuple[str, ...] = ()
+    supply: str | None = None
+    undirected: bool = False
+    ends: tuple[str, str] | None = None
 
     def check_file(self, file: str) -> None:
         """Raise InvalidInputError if there are any for a file that is no table."""
-        from ..io.tables import TABLES, is_table
+        from ..io.tables import TABLES
 
-        if any(self) and not is_table(file):
+        if self != Terminals() and not is_table(file):
             raise InvalidInputError(
                 f"{file}: --source, --sink, --supply, --undirected and --ends are for tables "
                 f"({', '.join(TABLES)})"
             )
+
+
+def is_table(file: str) -> bool:
+    """Return whether the name of a file is that of a table."""
+    from ..io.tables import is_table
+
+    return is_table(file)
+
+
+def two_names(text: str | None) -> tuple[str, str] | None:
+    """Return the two names of columns in the option --ends."""
+    if text is None:
+        return None
+    names = text.split(",")
+    if len(names) != 2 or not all(name.strip() for name in names):
+        raise InvalidInputError(f"--ends is two names of columns, FIRST,SECOND, got {text!r}")
+    return names[0], names[1]
 
 
 def read_network(file: str) -> FlowNetwork | MaxFlowProblem | CostNetwork:
@@ -65,27 +95,29 @@ def read_network(file: str) -> FlowNetwork | MaxFlowProblem | CostNetwork:
     return load_npz(file) if file.endswith(ARCHIVE) else read_dimacs(file)
 
 
-def read_problem(file: str) -> MaxFlowProblem | CostNetwork:
-    """Read a network with its source and sink, or one with costs."""
+class Problem(NamedTuple):
+    """The problem in a file, and the columns of a table that were read, by what they are."""
+
+    problem: MaxFlowProblem | CostNetwork
+    columns: dict[str, str] | None
+
+
+def read_problem(file: str, terminals: Terminals) -> Problem:
+    """Read a network with its source and sink, or one with costs; the command line names those of a table."""
     from ..graph.cost_network import CostNetwork
     from ..graph.network import MaxFlowProblem
 
+    if is_table(file):
+        return _read_table_problem(file, terminals)
     problem = read_network(file)
     if isinstance(problem, CostNetwork):
-        return problem
+        return Problem(problem, None)
     if not isinstance(problem, MaxFlowProblem):
         raise ParseError(file, None, "a network without source and sink; save a MaxFlowProblem with them")
-    return problem if problem.name else replace(problem, name=Path(file).stem)
+    return Problem(problem if problem.name else replace(problem, name=Path(file).stem), None)
 
 
-class TableProblem(NamedTuple):
-    """The problem in a table, and the names of the columns that were read, by what they are."""
-
-    problem: MaxFlowProblem | CostNetwork
-    columns: dict[str, str]
-
-
-def read_table_problem(file: str, terminals: Terminals) -> TableProblem:
+def _read_table_problem(file: str, terminals: Terminals) -> Problem:
     """Read a table of arcs with the source and the sink, or the supplies, that the command line names."""
     from ..graph.cost_network import CostNetwork
     from ..graph.network import FlowNetwork, MaxFlowProblem
@@ -107,7 +139,7 @@ def read_table_problem(file: str, terminals: Terminals) -> TableProblem:
             )
         supply = read_amounts(terminals.supply, supplies=True)
         by_label = {label_of(network, label): amount for label, amount in supply.items()}
-        return TableProblem(replace(network, supply=network.supplies_of(by_label)), columns)
+        return Problem(replace(network, supply=network.supplies_of(by_label)), columns)
     assert isinstance(network, FlowNetwork)
     if terminals.supply is not None:
         raise InvalidInputError(f"{file} has no column 'cost', so --supply is of no use")
@@ -117,7 +149,7 @@ def read_table_problem(file: str, terminals: Terminals) -> TableProblem:
         tuple(label_of(network, name) for name in names) for names in (terminals.source, terminals.sink)
     )
     ends: Any = [side[0] if len(side) == 1 else side for side in (source, sink)]
-    return TableProblem(MaxFlowProblem(network, *ends, name=name_of(file)), columns)
+    return Problem(MaxFlowProblem(network, *ends, name=name_of(file)), columns)
 
 
 class FlowTable(NamedTuple):
@@ -141,15 +173,22 @@ class FlowTable(NamedTuple):
         """Return the flow of each arc; rows in another order than the arcs are taken by their ends."""
         import numpy as np
 
-        from ..graph.cost_network import CostNetwork
-        from ..io.solution import FlowSolution, flow_on_arcs, min_cost_flow_on_arcs
+        from ..io.solution import FlowSolution
 
         if np.array_equal(self.tail, network.tail) and np.array_equal(self.head, network.head):
             return self.flow
         rows = FlowSolution(value, self.tail.astype(np.uint32), self.head.astype(np.uint32), self.flow)
-        if isinstance(network, CostNetwork):
-            return min_cost_flow_on_arcs(network, rows)
-        return flow_on_arcs(network, rows)
+        return on_arcs(network, rows)
+
+
+def on_arcs(network: FlowNetwork | CostNetwork, claimed: FlowSolution) -> Array:
+    """Return the flow of each arc, of a solution that names them by their ends."""
+    from ..graph.cost_network import CostNetwork
+    from ..io.solution import flow_on_arcs, min_cost_flow_on_arcs
+
+    if isinstance(network, CostNetwork):
+        return min_cost_flow_on_arcs(network, claimed)
+    return flow_on_arcs(network, claimed)
 
 
 def read_flow_table(
@@ -215,7 +254,7 @@ def check_table_name(file: str | None, is_table_read: bool) -> bool:
     InvalidInputError
         The output has another format.
     """
-    from ..io.tables import TABLES, is_table
+    from ..io.tables import TABLES
 
     if file is None:
         return False
@@ -262,6 +301,12 @@ def check_outputs(outputs: Iterable[str | None], inputs: Iterable[str | None] = 
             if os.path.realpath(other) == os.path.realpath(output) or is_same_file(other, output):
                 raise InvalidInputError(f"{output}: would be written twice: name two files")
         written.append(output)
+
+
+def check_ending(file: str | None, what: str, *endings: str) -> None:
+    """Raise InvalidInputError if there is a file to write and its name has none of these endings."""
+    if file is not None and not file.lower().endswith(endings):
+        raise InvalidInputError(f"{file}: the name of {what} to write ends in {' or '.join(endings)}")
 
 
 def is_same_file(first: str, second: str) -> bool:
@@ -397,6 +442,16 @@ def write_arrays(file: str, **arrays: Array) -> None:
     contents: Any = arrays  # NumPy's types list its own keyword arguments
     with _path_of(file) as path, replacing(path) as output:
         np.savez(output, **contents)
+
+
+def write_array(file: str, array: Array) -> None:
+    """Write an array as NumPy saves it."""
+    import numpy as np
+
+    from ..io.files import replacing
+
+    with replacing(file) as output:
+        np.save(output, array)
 
 
 @contextmanager

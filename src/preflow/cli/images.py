@@ -3,34 +3,22 @@
 from __future__ import annotations
 
 import math
-import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from ..errors import InvalidInputError
-from .arguments import (
-    connectivity_option,
-    device_option,
-    method_option,
-    model_option,
-    prior_option,
-    sigma_option,
-    spacing_option,
-    threads_option,
-    time_limit_option,
-    verify_option,
-)
-from .files import check_outputs, is_same_file
-from .session import Command, exit_by_status, solver_progress, timed
+from .files import check_ending, check_outputs, is_same_file
+from .session import Command, Steps, exit_by_status
 
 if TYPE_CHECKING:
-    from ..method_names import DeviceName
     from ..vision import Segmentation, Volume
 
 
 @click.command(
     cls=Command,
+    like=["preflow.vision.segment"],
+    without=["spacing"],
     demos={
         "astronaut": "photo.jpg --box 130,5,329,229 --out demo-astronaut.png",
         "cat": "cat.jpg --scribbles painted.png --out demo-cat.png",
@@ -38,90 +26,24 @@ if TYPE_CHECKING:
         "--sigma inf --connectivity 6 --prior 0.2 --out demo-brain.png",
     },
 )
-@click.argument(
-    "image",
-    metavar="[IMAGE]",
-    required=False,
-    help="PNG, JPEG, TIFF ...; grey or colour. Or a NIfTI volume.",
-)
-@click.option(
-    "--out",
-    "-o",
-    required=True,
-    metavar="PNG",
-    help="Picture to write: the object with its outline. With --volume the mask to write.",
-)
-@click.option(
-    "--volume",
-    metavar="ZARR",
-    help="Instead of an image, a volume that need not fit the memory: .zarr, or .npy. Seeds are ranges of "
-    "values; --out is a mask of the same kind.",
-)
-@click.option("--memory", metavar="SIZE", help='With --volume: memory to use, as "4GB".')
-@click.option(
-    "--folder", metavar="FOLDER", help="With --volume: for checkpoints; a run that was ended goes on."
-)
-@click.option("--foreground", multiple=True, metavar="SEED", help="Pixels of the object; may be repeated.")
-@click.option(
-    "--background", multiple=True, metavar="SEED", help="Pixels of the background; may be repeated."
-)
-@click.option(
-    "--scribbles",
-    metavar="IMAGE",
-    help="Seeds painted on a copy of the image: red the object, blue the rest. For a volume: "
-    "NIfTI, 1 the object, 2 the rest.",
-)
-@click.option(
-    "--box", metavar="X0,Y0,X1,Y1", help="A box that the object lies in, corners included (GrabCut)."
-)
-@click.option("--brush", default=3.0, show_default=True, metavar="PIXELS", help="Diameter of strokes.")
-@click.option(
-    "--mask", metavar="FILE", help="Also write the mask of the object: white on black in PNG; 1 in NIfTI."
-)
-@click.option("--cutout", metavar="PNG", help="Also write the object alone, on a transparent background.")
-@click.option(
-    "--smoothness",
-    default=50.0,
-    show_default=True,
-    help="Weight of the outline relative to the colours; a larger one gives fewer islands.",
-)
-@sigma_option
-@connectivity_option
-@spacing_option
-@model_option
-@prior_option
-@method_option
-@device_option
-@threads_option
-@time_limit_option
-@verify_option
-@click.option("--show", is_flag=True, help="Print the size of the network and the time of each step.")
 def segment(
-    image: str | None,
+    image: str | None = None,
     *,
     out: str,
-    volume: str | None,
-    memory: str | None,
-    folder: str | None,
-    foreground: tuple[str, ...],
-    background: tuple[str, ...],
-    scribbles: str | None,
-    box: str | None,
-    brush: float,
-    mask: str | None,
-    cutout: str | None,
-    smoothness: float,
-    sigma: float | None,
-    connectivity: int | None,
-    spacing: str | None,
-    model: str,
-    prior: float,
-    method: str,
-    device: DeviceName,
-    threads: int | None,
-    time_limit: float | None,
-    verify: bool,
-    show: bool,
+    volume: str | None = None,
+    memory: str | None = None,
+    folder: str | None = None,
+    foreground: tuple[str, ...] = (),
+    background: tuple[str, ...] = (),
+    scribbles: str | None = None,
+    box: str | None = None,
+    brush: float = 3.0,
+    mask: str | None = None,
+    cutout: str | None = None,
+    spacing: str | None = None,
+    verify: bool = False,
+    show: bool = False,
+    **solving: Any,
 ) -> None:
     """Cut an object out of an image or a volume.
 
@@ -150,31 +72,57 @@ def segment(
         --smoothness 0.7 --sigma inf --connectivity 6 --prior 0.2
       preflow segment --volume brain.zarr --out mask.zarr --memory 4GB
         --foreground ">195" --background "<100" --sigma inf
+
+    Parameters
+    ----------
+    image : IMAGE
+        PNG, JPEG, TIFF ...; grey or colour. Or a NIfTI volume.
+    out : PNG
+        Picture to write: the object with its outline. With --volume the mask to write.
+    volume : ZARR
+        Instead of an image, a volume that need not fit the memory: .zarr, or .npy. Seeds are ranges of
+        values; --out is a mask of the same kind.
+    memory : SIZE
+        With --volume: memory to use, as "4GB".
+    folder : FOLDER
+        With --volume: for checkpoints; a run that was ended goes on.
+    foreground : SEED
+        Pixels of the object; may be repeated.
+    background : SEED
+        Pixels of the background; may be repeated.
+    scribbles : IMAGE
+        Seeds painted on a copy of the image: red the object, blue the rest. For a volume: NIfTI, 1 the
+        object, 2 the rest.
+    box : X0,Y0,X1,Y1
+        A box that the object lies in, corners included (GrabCut).
+    brush : PIXELS
+        Diameter of strokes.
+    mask : FILE
+        Also write the mask of the object: white on black in PNG; 1 in NIfTI.
+    cutout : PNG
+        Also write the object alone, on a transparent background.
+    spacing : X,Y[,Z]
+        Sides of a pixel, in any unit; default: those in the header of a volume.
+    verify
+        Prove the answer, independently of the solver.
+    show
+        Print the size of the network and the time of each step.
     """
     if volume is not None:
-        if image is not None or any((scribbles, box, mask, cutout, spacing)) or model != "histogram":
+        learned = solving.pop("model"), solving.pop("components")
+        others = (scribbles, box, mask, cutout, spacing)
+        if image is not None or any(others) or learned != ("histogram", 5):
             raise InvalidInputError(
                 "--volume takes no image, --scribbles, --box, --mask, --cutout, --spacing or --model"
             )
-        if method != "auto" or device == "cuda":
+        if solving.pop("method") != "auto" or solving.pop("device") == "cuda":
             raise InvalidInputError("--volume is solved by regions on files, on the CPU: give no method")
         from .volumes import segment_volume
 
-        status = segment_volume(
-            volume,
-            out,
-            (foreground, background),
-            memory=memory,
-            folder=folder,
-            threads=threads,
-            time_limit=time_limit,
-            verify=verify,
-            smoothness=smoothness,
-            sigma=sigma,
-            connectivity=connectivity,
-            prior=prior,
+        seeds = (foreground, background)
+        exit_by_status(
+            segment_volume(volume, out, seeds, memory=memory, folder=folder, verify=verify, **solving)
         )
-        exit_by_status(status)
         return
     if image is None:
         raise InvalidInputError(
@@ -187,52 +135,56 @@ def segment(
         raise InvalidInputError("--box takes no scribbles: write seeds as --foreground and --background")
     if box is None and written + (scribbles is not None) != 1:
         raise InvalidInputError("seeds are needed: --foreground and --background, or --scribbles, or --box")
-    options: dict[str, object] = {"smoothness": smoothness, "sigma": sigma, "connectivity": connectivity}
-    if box is None:
-        options |= {"model": model, "prior": prior}
-    elif (model, prior) != ("histogram", 0.5):
+    if box is not None and (solving.pop("model"), solving.pop("prior")) != ("histogram", 0.5):
         raise InvalidInputError("--box always learns mixtures: leave --model and --prior out")
     _check_names(image, scribbles, out, mask, cutout)
-    seconds: dict[str, float] = {}
-    with timed(seconds, "read", f"reading {image}"):
-        given = _read(image)
-        seeds = _Seeds(foreground, background, scribbles, box, brush).read(given)
-    options["spacing"] = spacing_of(spacing, given.volume, len(given.shape))
-    start = time.perf_counter()
-    with solver_progress() as progress:
-        result = _segment(
-            given.pixels,
-            seeds,
-            **options,
-            method=method,
-            device=device,
-            threads=threads,
-            time_limit=time_limit,
-            progress=progress,
-        )
-    seconds["segment"] = time.perf_counter() - start
+    steps = Steps()
+    with steps.timed("read", f"reading {image}"):
+        given = Pixels.read(image)
+        seeds_of = _Seeds(foreground, background, scribbles, box, brush).read(given)
+    solving["spacing"] = spacing_of(spacing, given)
+    result = steps.solve("segment", _segment, given.values, seeds_of, **solving)
     if verify:
-        with timed(seconds, "verify", "verifying"):
-            result.cut.verify()
-    with timed(seconds, "write", f"writing {out}"):
-        _write(
-            given, result, seeds[-2:] if box is None or foreground or background else None, out, mask, cutout
-        )
-    lines = _lines(result, verify, out, mask, cutout)
-    click.echo("\n".join(lines + (_details(result, seconds) if show else [])))
+        steps.verify(result.cut)
+    with steps.timed("write", f"writing {out}"):
+        _write(given, result, seeds_of[-2:] if box is None or written else None, out, mask, cutout)
+    lines = _lines(result, verify, ", ".join(filter(None, (out, mask, cutout))))
+    click.echo("\n".join(lines + (_details(result, steps.seconds) if show else [])))
     exit_by_status(result.cut.status)
 
 
-def spacing_of(text: str | None, volume: Volume | None, ndim: int) -> tuple[float, ...] | None:
+class Pixels(NamedTuple):
+    """The input: values of pixels, the shape of a mask for them, and the volume that they are from."""
+
+    values: Any
+    shape: tuple[int, ...]
+    volume: Volume | None
+
+    @classmethod
+    def read(cls, image: str) -> Pixels:
+        """Read an image or a NIfTI volume."""
+        from ..vision import read_image, read_volume
+        from ..vision.volumes import is_volume
+
+        if is_volume(image):
+            volume = read_volume(image)
+            return cls(volume.values, volume.values.shape, volume)
+        values = read_image(image)
+        return cls(values, values.shape[:2], None)
+
+
+def spacing_of(text: str | None, given: Pixels) -> tuple[float, ...] | None:
     """Return the lengths of a pixel along each axis, last axis first in `text`; None where all are alike."""
+    ndim = len(given.shape)
     if text is None:
-        if volume is None:
+        if given.volume is None:
             return None
-        if not all(0 < side < math.inf for side in volume.spacing):
+        if not all(0 < side < math.inf for side in given.volume.spacing):
             raise InvalidInputError(
-                f"the header of the volume has voxels of {volume.spacing[::-1]}: --spacing 1,1,1 for cubes"
+                f"the header of the volume has voxels of {given.volume.spacing[::-1]}: "
+                "--spacing 1,1,1 for cubes"
             )
-        return volume.spacing
+        return given.volume.spacing
     try:
         sides = tuple(float(side) for side in text.split(","))
     except ValueError:
@@ -243,40 +195,17 @@ def spacing_of(text: str | None, volume: Volume | None, ndim: int) -> tuple[floa
     return sides[::-1]
 
 
-class _Given(NamedTuple):
-    """The input: pixels, the shape of a mask for them, and the affine of a volume."""
-
-    pixels: Any
-    shape: tuple[int, ...]
-    volume: Volume | None
-
-
 def _check_names(image: str, scribbles: str | None, out: str, mask: str | None, cutout: str | None) -> None:
     """Check the names of the files to read and to write."""
     from ..vision.volumes import SUFFIXES, is_volume
 
-    if not out.lower().endswith(".png"):
-        raise InvalidInputError(f"{out}: the name of a picture to write ends in .png")
-    if mask is not None:
-        endings = SUFFIXES if is_volume(image) else (".png",)
-        if not mask.lower().endswith(endings):
-            raise InvalidInputError(f"{mask}: the name of the mask to write ends in {' or '.join(endings)}")
+    check_ending(out, "a picture", ".png")
+    check_ending(mask, "the mask", *(SUFFIXES if is_volume(image) else (".png",)))
     if cutout is not None and (is_volume(image) or not cutout.lower().endswith(".png")):
         raise InvalidInputError(f"{cutout}: a cut-out is of an image, and its name ends in .png")
     check_outputs([out, mask, cutout], [image, scribbles])
     if scribbles is not None and is_same_file(image, scribbles):
         raise InvalidInputError(f"{scribbles}: the scribbles are the image itself: paint them on a copy")
-
-
-def _read(image: str) -> _Given:
-    from ..vision import read_image, read_volume
-    from ..vision.volumes import is_volume
-
-    if is_volume(image):
-        volume = read_volume(image)
-        return _Given(volume.values, volume.values.shape, volume)
-    pixels = read_image(image)
-    return _Given(pixels, pixels.shape[:2], None)
 
 
 class _Seeds(NamedTuple):
@@ -288,25 +217,16 @@ class _Seeds(NamedTuple):
     box: str | None
     brush: float
 
-    def read(self, given: _Given) -> tuple[Any, ...]:
+    def read(self, given: Pixels) -> tuple[Any, ...]:
         """Return the masks of both kinds of seeds; with a box, its mask comes first."""
         from ..vision import parse_seeds, read_scribbles, read_volume, seeds_from_labels
 
-        if self.box is not None:
-            corners = "x0,y0,z0,x1,y1,z1" if len(given.shape) == 3 else "x0,y0,x1,y1"
-            if self.box.count(",") != corners.count(",") or len(self.box.split()) != 1:
-                raise InvalidInputError(f'--box is "{corners}", got {self.box!r}')
-            inside = parse_seeds(given.shape, [self.box])
-            object_seeds, other_seeds = (
-                parse_seeds(given.shape, texts, brush=self.brush, values=given.pixels)
-                for texts in (self.foreground, self.background)
-            )
-            return inside, object_seeds, other_seeds
         if self.scribbles is None:
-            return tuple(
-                parse_seeds(given.shape, texts, brush=self.brush, values=given.pixels)
+            written = tuple(
+                parse_seeds(given.shape, texts, brush=self.brush, values=given.values)
                 for texts in (self.foreground, self.background)
             )
+            return written if self.box is None else (self._inside(given.shape), *written)
         if given.volume is None:
             return read_scribbles(self.scribbles, (given.shape[0], given.shape[1]))
         labels = read_volume(self.scribbles).values
@@ -315,6 +235,16 @@ class _Seeds(NamedTuple):
                 f"{self.scribbles} has shape {labels.shape}, the volume has shape {given.shape} (z, y, x)"
             )
         return seeds_from_labels(labels)
+
+    def _inside(self, shape: tuple[int, ...]) -> Any:
+        """Return the mask of the box."""
+        from ..vision import parse_seeds
+
+        assert self.box is not None
+        corners = "x0,y0,z0,x1,y1,z1" if len(shape) == 3 else "x0,y0,x1,y1"
+        if self.box.count(",") != corners.count(",") or len(self.box.split()) != 1:
+            raise InvalidInputError(f'--box is "{corners}", got {self.box!r}')
+        return parse_seeds(shape, [self.box])
 
 
 def _segment(pixels: Any, seeds: tuple[Any, ...], **options: Any) -> Segmentation:
@@ -328,7 +258,7 @@ def _segment(pixels: Any, seeds: tuple[Any, ...], **options: Any) -> Segmentatio
 
 
 def _write(
-    given: _Given,
+    given: Pixels,
     result: Segmentation,
     seeds: tuple[Any, ...] | None,
     out: str,
@@ -340,43 +270,40 @@ def _write(
     from ..vision import cutout as cut_out
     from ..vision import overlay, volume_overlay, write_image, write_labels
 
-    shown = None if seeds is None else (seeds[0], seeds[1])
-    if given.volume is None:
-        write_image(out, overlay(given.pixels, result.mask, seeds=shown))
-        if mask is not None:
-            write_image(mask, np.where(result.mask, 255, 0).astype(np.uint8))
-        if cutout is not None:
-            write_image(cutout, cut_out(given.pixels, result.mask))
-    else:
-        write_image(out, volume_overlay(given.pixels, result.mask))
+    if given.volume is not None:
+        write_image(out, volume_overlay(given.values, result.mask))
         if mask is not None:
             write_labels(mask, result.mask, given.volume)
+        return
+    write_image(
+        out, overlay(given.values, result.mask, seeds=None if seeds is None else (seeds[0], seeds[1]))
+    )
+    if mask is not None:
+        write_image(mask, np.where(result.mask, 255, 0).astype(np.uint8))
+    if cutout is not None:
+        write_image(cutout, cut_out(given.values, result.mask))
 
 
-def _lines(result: Segmentation, verified: bool, out: str, mask: str | None, cutout: str | None) -> list[str]:
-    from .reports import ENDED, aligned
+def _lines(result: Segmentation, verified: bool, written: str) -> list[str]:
+    from .reports import aligned, ended, method_and_reason, proof, shape_text, times
 
-    shape = " x ".join(f"{length:,}" for length in result.mask.shape)
     size = int(result.mask.sum())
-    stats: Any = result.cut.stats
-    optimal = result.cut.status == "optimal"
-    ended = "" if optimal else f", not the least: {ENDED[result.cut.status]}"
+    status, stats = result.cut.status, result.cut.stats
     rows = [
-        ("image", f"{shape} pixels, {result.num_seeds:,} of them seeds"),
+        ("image", f"{shape_text(result.mask.shape)} pixels, {result.num_seeds:,} of them seeds"),
         ("object", f"{size:,} pixels, {size / result.mask.size:.1%}"),
-        ("energy", f"{result.energy:,.3f} nats{ended}"),
-        ("method", f"{stats.method} ({stats.device}): {stats.reason}"),
-        ("time", ", ".join(f"{phase} {time:.3g} s" for phase, time in stats.seconds.items())),
-        ("verified", "yes, the energy is the least" if verified and optimal else "yes" if verified else ""),
-        ("wrote", ", ".join(filter(None, (out, mask, cutout)))),
+        ("energy", f"{result.energy:,.3f} nats{ended(status)}"),
+        ("method", method_and_reason(stats)),
+        ("time", times(stats.seconds)),
+        ("verified", proof(verified, status == "optimal")),
+        ("wrote", written),
     ]
     return aligned(rows)
 
 
 def _details(result: Segmentation, seconds: dict[str, float]) -> list[str]:
     """Return the lines of --show."""
-    from .reports import aligned
+    from .reports import aligned, times
 
     cuts = [f"{len(result.energies)} cuts"] if hasattr(result, "energies") else []
-    steps = ", ".join(f"{phase} {time:.3g} s" for phase, time in seconds.items())
-    return aligned([("network", ", ".join([repr(result.cut.network), *cuts])), ("steps", steps)])
+    return aligned([("network", ", ".join([repr(result.cut.network), *cuts])), ("steps", times(seconds))])

@@ -2,66 +2,38 @@
 
 from __future__ import annotations
 
-import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.exceptions import Exit
 
 from ..errors import InvalidInputError
-from .arguments import device_option, method_option, threads_option, time_limit_option, verify_option
-from .files import check_outputs
-from .session import TIME_LIMIT_REACHED, Command, solver_progress, timed
+from .files import check_ending, check_outputs, write_array
+from .session import TIME_LIMIT_REACHED, Command, Steps
 
 if TYPE_CHECKING:
     from ..arrays import Array
-    from ..method_names import DeviceName
-    from ..vision.label_segmentation import LabelModel
 
 
 @click.command(
     "segment-labels",
     cls=Command,
+    like=["preflow.vision.segment_labels"],
+    without=["max_sweeps"],
     demos={
         "cat": "cat.jpg --seed 1=180,110,280,170 --seed 2=5,5,440,9 --seed 3=5,200,60,290 --out demo-cat.png",
     },
 )
-@click.argument("image", metavar="IMAGE", help="PNG, JPEG, TIFF ...; grey or colour.")
-@click.option("--out", "-o", required=True, metavar="PNG", help="Picture to write: the labels in colours.")
-@click.option("--seed", multiple=True, metavar="LABEL=SEED", help="Pixels of a label; may be repeated.")
-@click.option("--markers", metavar="FILE", help="Label of each seed pixel, 0 elsewhere: a grey PNG, or .npy.")
-@click.option("--brush", default=3.0, show_default=True, metavar="PIXELS", help="Diameter of strokes.")
-@click.option("--labels", metavar="NPY", help="Also write the labels as numbers.")
-@click.option(
-    "--smoothness", default=50.0, show_default=True, help="Weight of boundaries relative to the colours."
-)
-@click.option(
-    "--model",
-    type=click.Choice(["histogram", "mixture", "none"]),
-    default="histogram",
-    show_default=True,
-    help="Model of the colours of each label.",
-)
-@method_option
-@device_option
-@threads_option
-@time_limit_option
-@verify_option
 def segment_labels(
     image: str,
     *,
     out: str,
-    seed: tuple[str, ...],
-    markers: str | None,
-    brush: float,
-    labels: str | None,
-    smoothness: float,
-    model: LabelModel,
-    method: str,
-    device: DeviceName,
-    threads: int | None,
-    time_limit: float | None,
-    verify: bool,
+    seed: tuple[str, ...] = (),
+    markers: str | None = None,
+    brush: float = 3.0,
+    labels: str | None = None,
+    verify: bool = False,
+    **solving: Any,
 ) -> None:
     """Divide an image among several labels.
 
@@ -77,59 +49,55 @@ def segment_labels(
 
       preflow segment-labels cat.jpg --out parts.png
         --seed 1=180,110,280,170 --seed "2=5,5 440,5" --seed 3=5,200,60,290
+
+    Parameters
+    ----------
+    image : IMAGE
+        PNG, JPEG, TIFF ...; grey or colour.
+    out : PNG
+        Picture to write: the labels in colours.
+    seed : LABEL=SEED
+        Pixels of a label; may be repeated.
+    markers : FILE
+        Label of each seed pixel, 0 elsewhere: a grey PNG, or .npy.
+    brush : PIXELS
+        Diameter of strokes.
+    labels : NPY
+        Also write the labels as numbers.
+    verify
+        Prove the answer, independently of the solver.
     """
-    if not out.lower().endswith(".png"):
-        raise InvalidInputError(f"{out}: the name of a picture to write ends in .png")
-    if labels is not None and not labels.lower().endswith(".npy"):
-        raise InvalidInputError(f"{labels}: the name of an array to write ends in .npy")
+    check_ending(out, "a picture", ".png")
+    check_ending(labels, "an array", ".npy")
     if bool(seed) == (markers is not None):
         raise InvalidInputError("seeds are needed: either --seed 1=... --seed 2=..., or --markers FILE")
     check_outputs([out, labels], [image, markers])
 
     import numpy as np
 
-    from ..io.files import replacing
     from ..vision import labels_picture, read_image, write_image
     from ..vision import segment_labels as divide
-    from .reports import aligned
+    from .reports import aligned, proof
 
-    seconds: dict[str, float] = {}
-    with timed(seconds, "read", f"reading {image}"):
+    steps = Steps()
+    with steps.timed("read", f"reading {image}"):
         pixels = read_image(image)
         marked = _seeds(pixels, seed, brush) if markers is None else _markers(markers)
-    start = time.perf_counter()
-    with solver_progress() as progress:
-        result = divide(
-            pixels,
-            marked,
-            smoothness=smoothness,
-            model=model,
-            method=method,
-            device=device,
-            threads=threads,
-            time_limit=time_limit,
-            progress=progress,
-        )
-    taken = time.perf_counter() - start
+    result = steps.solve("segment", divide, pixels, marked, **solving)
     if verify:
-        with timed(seconds, "verify", "verifying"):
-            result.verify()
-    with timed(seconds, "write", f"writing {out}"):
+        steps.verify(result)
+    with steps.timed("write", f"writing {out}"):
         write_image(out, labels_picture(result.labels, pixels))
         if labels is not None:
-            with replacing(labels) as file:
-                np.save(file, result.labels)
+            write_array(labels, result.labels)
     sizes = [f"{name}: {np.count_nonzero(result.mask(name)):,}" for name in result.names.tolist()]
     complete = result.labelling.converged
     rows = [
         ("image", f"{' x '.join(map(str, result.labels.shape))} pixels, {result.num_seeds:,} of them seeds"),
         ("pixels", ", ".join(sizes)),
         ("energy", f"{result.energy:,.3f} nats" + ("" if complete else ", a limit ended the search")),
-        ("time", f"{result.labelling.moves} cuts, {taken:.3g} s"),
-        (
-            "verified",
-            "yes, no expansion lowers the energy" if verify and complete else "yes" if verify else "",
-        ),
+        ("time", f"{result.labelling.moves} cuts, {steps.seconds['segment']:.3g} s"),
+        ("verified", proof(verify, complete, "no expansion lowers the energy")),
         ("wrote", ", ".join(filter(None, (out, labels)))),
     ]
     click.echo("\n".join(aligned(rows)))
@@ -147,12 +115,8 @@ def _seeds(pixels: Array, texts: tuple[str, ...], brush: float) -> Array:
     marked = np.zeros(shape, np.int64)
     for text in texts:
         name, equals, seed = text.partition("=")
-        if (
-            not equals
-            or not name.strip().isascii()
-            or not name.strip().isdigit()
-            or not 0 < int(name) < 2**31
-        ):
+        is_number = name.strip().isascii() and name.strip().isdigit()
+        if not (equals and is_number and 0 < int(name) < 2**31):
             raise InvalidInputError(f"a seed of a label is 1=SEED, 2=SEED and so on, got {text!r}")
         where = parse_seeds(shape, [seed], brush=brush, values=pixels)
         other = marked[where & (marked > 0) & (marked != int(name))]

@@ -3,31 +3,21 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..errors import InvalidInputError, MissingDependencyError
-from .arguments import (
-    device_option,
-    ends_option,
-    json_option,
-    method_option,
-    method_options,
-    threads_option,
-    time_limit_option,
-    verify_option,
-)
-from .files import STREAM, check_outputs, check_table_name, write_lines, write_pair_table
-from .session import Command, exit_by_status, solver_progress, timed, working
+from .file_problem import FileProblem
+from .files import write_lines, write_pair_table
+from .session import Command, working
 
 if TYPE_CHECKING:
     from ..bipartite.decomposition import DulmageMendelsohn
     from ..bipartite.result import MatchingResult
+    from ..general_matching.result import GeneralMatchingResult
     from ..graph.bipartite import BipartiteGraph
-    from ..method_names import DeviceName
 
 #: Pixels of a picture along the longer side; larger matrices are drawn by the number of entries per pixel.
 PIXELS = 600
@@ -37,72 +27,28 @@ MOST_OUTLINES = 200
 
 @click.command(
     cls=Command,
+    like=[FileProblem, "preflow.bipartite_matching", "preflow.matching"],
+    without=["weight", "maximize"],
     demos={
         "skills": "skills.csv --verify --output -",
         "matrix": "matrix.mtx --verify",
         "graph": "graph.txt --general --verify",
     },
 )
-@click.argument(
-    "file",
-    metavar="FILE",
-    help="Matrix Market (.mtx), numbered from 1, or lines FROM TO (.txt), numbered from 0; plain or .gz; or "
-    "a table with names (.csv, .tsv, .parquet).",
-)
-@ends_option
-@method_option
-@click.option(
-    "--initial",
-    default="auto",
-    show_default=True,
-    help="auto, none, cheap, min-degree, karp-sipser, sinkhorn-knopp or, on a GPU, proposals.",
-)
-@device_option
-@threads_option
-@method_options
-@time_limit_option
-@click.option("--nonzeros-only", is_flag=True, help="Ignore entries that are explicit zeros.")
-@click.option(
-    "--output", "-o", metavar="FILE", help="Write the matched pairs to this file; - is standard output."
-)
-@click.option(
-    "--permutation", metavar="FILE", help="Write the orders of the block triangular form to this file."
-)
-@click.option("--spy", metavar="PNG", help="Draw the matrix as given and in block triangular form.")
-@click.option(
-    "--general",
-    is_flag=True,
-    help="Match the vertices of an undirected graph with each other; the values of the file are weights.",
-)
-@click.option("--unweighted", is_flag=True, help="With --general: ignore weights; as many pairs as possible.")
-@click.option("--minimize", is_flag=True, help="With --general: the least weight instead of the largest.")
-@click.option("--perfect", is_flag=True, help="With --general: all vertices must be matched.")
-@click.option(
-    "--maximum-cardinality", is_flag=True, help="With --general: as many pairs as possible come first."
-)
-@verify_option
-@json_option
 def match(
     file: str,
     *,
-    ends: tuple[str, str] | None,
-    method: str,
+    nonzeros_only: bool = False,
+    output: str | None = None,
+    permutation: str | None = None,
+    spy: str | None = None,
+    general: bool = False,
+    unweighted: bool = False,
+    minimize: bool = False,
     initial: str,
-    device: DeviceName,
-    threads: int | None,
-    option: tuple[str, ...],
-    time_limit: float | None,
-    nonzeros_only: bool,
-    output: str | None,
-    permutation: str | None,
-    spy: str | None,
-    general: bool,
-    unweighted: bool,
-    minimize: bool,
     perfect: bool,
     maximum_cardinality: bool,
-    verify: bool,
-    as_json: bool,
+    **options: Any,
 ) -> None:
     """Match the rows of a sparse matrix with its columns.
 
@@ -127,28 +73,39 @@ def match(
     With --general the file is an undirected graph, a square Matrix Market
     matrix or lines "FROM TO" or "FROM TO WEIGHT", and its vertices are
     matched with each other so that the weights of the pairs sum to the
-    most, or without weights as many as possible:
+    most, or without weights as many as possible. --perfect and
+    --maximum-cardinality go with it:
 
       preflow match graph.txt --general --verify
       preflow match distances.mtx --general --minimize --perfect -o pairs.txt
-    """
-    from ..io.tables import is_table
 
-    if ends is not None and not is_table(file):
-        raise InvalidInputError(f"{file}: --ends is for tables")
-    wanted = {
-        "weight": False if unweighted else None,
-        "maximize": not minimize,
-        "perfect": perfect,
-        "maximum_cardinality": maximum_cardinality,
-    }
+    Parameters
+    ----------
+    file : FILE
+        Matrix Market (.mtx), numbered from 1, or lines FROM TO (.txt), numbered from 0; plain or .gz; or a
+        table with names (.csv, .tsv, .parquet).
+    nonzeros_only
+        Ignore entries that are explicit zeros.
+    output : FILE
+        Write the matched pairs to this file; - is standard output.
+    permutation : FILE
+        Write the orders of the block triangular form to this file.
+    spy : PNG
+        Draw the matrix as given and in block triangular form.
+    general
+        Match the vertices of an undirected graph with each other; the values of the file are weights.
+    unweighted
+        With --general: ignore weights; as many pairs as possible.
+    minimize
+        With --general: the least weight instead of the largest.
+    """
     if general:
         if initial != "auto" or permutation is not None or spy is not None or nonzeros_only:
             raise InvalidInputError(
                 "--initial, --permutation, --spy and --nonzeros-only do not go with --general"
             )
-        solving = {"method": method, "device": device, "threads": threads, "time_limit": time_limit}
-        _match_general(file, ends, wanted, {**solving, "options": option}, output, verify, as_json)
+        options |= {"perfect": perfect, "maximum_cardinality": maximum_cardinality, "maximize": not minimize}
+        _match_general(FileProblem(file, output, **options), weighted=not unweighted)
         return
     if unweighted or minimize or perfect or maximum_cardinality:
         raise InvalidInputError(
@@ -158,132 +115,130 @@ def match(
     from ..bipartite.decomposition import decompose
     from ..io.bipartite import read_bipartite_graph
     from ..io.tables import read_bipartite_table
-    from ..solving.options import name_and_value
-    from .reports import as_json as json_text
-    from .reports import matching_facts, matching_lines
 
-    if as_json and output == STREAM:
-        raise InvalidInputError("--json and --output - would both write to standard output")
     if spy is not None:
         _require_matplotlib()
-    check_outputs([output, permutation, spy], [file])
-    to_table = check_table_name(output, is_table(file))
-    if is_table(file) and permutation is not None:
+    task = FileProblem(file, output, written=[permutation, spy], initial=initial, **options)
+    if task.is_table and permutation is not None:
         raise InvalidInputError("--permutation writes numbers, and the rows of a table have names")
-    options = dict(name_and_value(text) for text in option)
-    seconds: dict[str, float] = {}
-    columns: dict[str, str] | None = None
-    with timed(seconds, "read", f"reading {file}"):
-        if is_table(file):
-            (graph, columns), first = read_bipartite_table(file, ends=ends), 0
-        else:
-            graph, first = read_bipartite_graph(file, explicit_zeros=not nonzeros_only)
-    with solver_progress() as progress:
-        result = bipartite_matching(
-            graph,
-            method=method,
-            device=device,
-            threads=threads,
-            initial=initial,
-            options=options,
-            time_limit=time_limit,
-            progress=progress,
-        )
-    if verify:
-        with timed(seconds, "verify", "verifying"):
-            result.verify()
+    first = 0
+    if task.is_table:
+        graph, task.columns = task.read(read_bipartite_table, file, ends=task.ends)
+    else:
+        graph, first = task.read(read_bipartite_graph, file, explicit_zeros=not nonzeros_only)
+    result: MatchingResult = task.solve(bipartite_matching, graph)
     blocks = None
     if result.status == "optimal":
         with working("decomposing"):
             blocks = decompose(result)
     elif permutation is not None or spy is not None:
         raise InvalidInputError("a block triangular form needs a maximum matching: give it more time")
-    if output is not None and to_table:
-        write_pair_table(output, result.to_columns(), first)
-    elif output is not None:
-        _write_pairs(output, result, first)
+    task.write(_write_pairs, result, first, task.to_table)
     if blocks is not None and permutation is not None:
         _write_permutation(permutation, blocks, first)
     if blocks is not None and spy is not None:
         with working(f"drawing {spy}"):
             _draw_spy(graph, blocks, spy)
-    facts = matching_facts(Path(file).name, result, blocks, seconds, verify, columns)
-    lines = [json_text(facts)] if as_json else matching_lines(facts)
-    written = [name for name in (output, permutation, spy) if name not in (None, STREAM)]
-    if written and not as_json:
-        lines.append(f"wrote {', '.join(map(str, written))}")
-    click.echo("\n".join(lines), err=output == STREAM)
-    exit_by_status(result.status)
+    _report(task, result, blocks)
 
 
-def _match_general(
-    file: str,
-    ends: tuple[str, str] | None,
-    wanted: Mapping[str, bool | None],
-    solving: dict[str, Any],
-    output: str | None,
-    verify: bool,
-    as_json: bool,
-) -> None:
+def _report(task: FileProblem, result: MatchingResult, blocks: DulmageMendelsohn | None) -> None:
+    """Report a matching of rows and columns, and the blocks of the matrix."""
+    from .reports import amount, counted
+
+    name, graph = Path(task.file).name, result.graph
+    rows = [
+        (
+            "matrix",
+            f"{name}: {graph.num_rows:,} x {graph.num_columns:,}, {counted(graph.num_edges, 'edges')}",
+        ),
+        ("matched", amount(result, "cardinality", "structural rank")),
+    ]
+    parts: dict[str, Any] | None = None
+    if blocks is not None:
+        limits = (blocks.coarse_rows.tolist(), blocks.coarse_columns.tolist())
+        sizes = [[end[i + 1] - end[i] for end in limits] for i in range(3)]
+        shapes = dict(zip(("horizontal", "square", "vertical"), sizes, strict=True))
+        parts = {"diagonal_blocks": blocks.num_blocks, **shapes}
+        text = ", ".join(f"{part} {height:,} x {width:,}" for part, (height, width) in shapes.items())
+        rows.append(("blocks", f"{counted(blocks.num_blocks, 'blocks')}: {text}"))
+    task.report(
+        result,
+        "bipartite_matching",
+        name,
+        {"rows": graph.num_rows, "columns": graph.num_columns, "edges": graph.num_edges},
+        {
+            "cardinality": result.cardinality,
+            "structural_rank": result.cardinality if result.status == "optimal" else None,
+        },
+        rows,
+        more={"blocks": parts},
+        value="cardinality",
+    )
+
+
+def _match_general(task: FileProblem, *, weighted: bool) -> None:
     """Match the vertices of an undirected graph: the command with --general."""
-    import numpy as np
-
     from ..general_matching.api import matching
-    from ..io.tables import is_table, read_undirected_table
+    from ..io.tables import read_undirected_table
     from ..io.undirected import read_undirected_graph
     from ..registry import methods
-    from ..solving.options import name_and_value
-    from .reports import as_json as json_text
-    from .reports import general_matching_facts, general_matching_lines
+    from .reports import bounds, counted
 
-    if as_json and output == STREAM:
-        raise InvalidInputError("--json and --output - would both write to standard output")
-    check_outputs([output], [file])
-    to_table = check_table_name(output, is_table(file))
-    solving["options"] = dict(name_and_value(text) for text in solving["options"])
-    seconds: dict[str, float] = {}
-    columns: dict[str, str] | None = None
-    with timed(seconds, "read", f"reading {file}"):
-        if is_table(file):
-            table = read_undirected_table(file, weights=wanted["weight"] is not False, ends=ends)
-            (graph, columns), first = table, 0
-        else:
-            graph, first = read_undirected_graph(file, weights=wanted["weight"] is not False)
-    with solver_progress() as progress:
-        result = matching(
-            graph,
-            maximize=bool(wanted["maximize"]),
-            perfect=bool(wanted["perfect"]),
-            maximum_cardinality=bool(wanted["maximum_cardinality"]),
-            progress=progress,
-            **solving,
-        )
-    if verify:
-        with timed(seconds, "verify", "verifying"):
-            result.verify()
-    if output is not None and to_table:
-        write_pair_table(output, result.to_columns(), first)
-    elif output is not None:
-        lower = np.flatnonzero(result.mate > np.arange(len(result.mate)))
-        pairs = zip((lower + first).tolist(), (result.mate[lower] + first).tolist(), strict=True)
-        write_lines(output, (f"{u} {v}" for u, v in pairs))
-    facts = general_matching_facts(Path(file).name, result, seconds, verify, columns)
-    lines = [json_text(facts)] if as_json else general_matching_lines(facts)
-    if output not in (None, STREAM) and not as_json:
-        lines.append(f"wrote {output}")
-    click.echo("\n".join(lines), err=output == STREAM)
-    asked_for = any(
-        record.approximate for record in methods("matching") if record.name == result.stats.method
+    first = 0
+    if task.is_table:
+        read = task.read(read_undirected_table, task.file, weights=weighted, ends=task.ends)
+        graph, task.columns = read
+    else:
+        graph, first = task.read(read_undirected_graph, task.file, weights=weighted)
+    result: GeneralMatchingResult = task.solve(matching, graph)
+    task.write(_write_pairs_of_vertices, result, first, task.to_table)
+    name, has_weight = Path(task.file).name, result.graph.weight is not None
+    size = f"{counted(graph.num_vertices, 'vertices')}, {counted(graph.num_edges, 'edges')}"
+    rows = [("graph", f"{name}: {size}"), ("matched", counted(result.cardinality, "pairs"))]
+    if has_weight:
+        rows.append(("weight", f"{result.weight:,}" if result.status == "optimal" else bounds(result)))
+    elif result.status != "optimal":
+        rows.append(("bounds", bounds(result)))
+    task.report(
+        result,
+        "matching",
+        name,
+        {"vertices": graph.num_vertices, "edges": graph.num_edges},
+        {
+            "cardinality": result.cardinality,
+            "weight": result.weight if has_weight else None,
+            "gap": result.gap,
+        },
+        rows,
+        value="value",
+        approximate=any(
+            record.approximate for record in methods("matching") if record.name == result.stats.method
+        ),
     )
-    exit_by_status(result.status, approximate=asked_for)
 
 
-def _write_pairs(file: str, result: MatchingResult, first: int) -> None:
+def _write_pairs(file: str, result: MatchingResult, first: int, to_table: bool) -> None:
     import numpy as np
 
     rows = np.flatnonzero(result.row_match >= 0)
-    pairs = zip((rows + first).tolist(), (result.row_match[rows] + first).tolist(), strict=True)
-    write_lines(file, (f"{row} {column}" for row, column in pairs))
+    _write(file, result, rows, result.row_match[rows], first, to_table)
+
+
+def _write_pairs_of_vertices(file: str, result: GeneralMatchingResult, first: int, to_table: bool) -> None:
+    import numpy as np
+
+    lower = np.flatnonzero(result.mate > np.arange(len(result.mate)))
+    _write(file, result, lower, result.mate[lower], first, to_table)
+
+
+def _write(file: str, result: Any, left: Any, right: Any, first: int, to_table: bool) -> None:
+    """Write the pairs of a result as a table, or as lines of two numbers from `first`."""
+    if to_table:
+        write_pair_table(file, result.to_columns(), first)
+        return
+    pairs = zip((left + first).tolist(), (right + first).tolist(), strict=True)
+    write_lines(file, (f"{one} {other}" for one, other in pairs))
 
 
 def _write_permutation(file: str, blocks: DulmageMendelsohn, first: int) -> None:

@@ -4,94 +4,72 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from functools import partial
-from typing import TYPE_CHECKING, NoReturn, cast
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import click
 from click.exceptions import Exit
 
 from ..errors import InfeasibleFlowError, InvalidInputError, UnboundedCostError, VerificationError
-from .arguments import (
-    device_option,
-    ends_option,
-    json_option,
-    method_option,
-    method_options,
-    problem_file,
-    threads_option,
-    time_limit_option,
-    verify_option,
-)
+from .file_problem import FileProblem
 from .files import (
     MAX_FLOW_NAMES,
     MIN_COST_NAMES,
-    STREAM,
     FlowTable,
     Terminals,
-    check_outputs,
-    check_table_name,
+    is_table,
     name_of,
+    on_arcs,
     read_flow_table,
     read_network,
     read_problem,
-    read_table_problem,
+    two_names,
     write_cut,
     write_flow,
     write_min_cost_flow,
     write_result_table,
 )
-from .session import VERIFICATION_FAILED, Command, exit_by_status, solver_progress, timed, working
+from .session import VERIFICATION_FAILED, Command, working
 
 if TYPE_CHECKING:
+    from ..arrays import Array
     from ..graph.cost_network import CostNetwork
-    from ..graph.network import MaxFlowProblem
+    from ..graph.network import FlowNetwork, MaxFlowProblem
     from ..io.solution import FlowSolution
-    from ..method_names import DeviceName
+    from ..maxflow.result import MinCutResult
+    from ..mincost.result import MinCostFlowResult
+
+
+def problem_file(file: str) -> None:
+    """Return nothing: the argument of commands that read a network.
+
+    Parameters
+    ----------
+    file : FILE
+        DIMACS .max, .min or .asn, perhaps .gz, .npz, or a table .csv, .tsv or .parquet; - reads DIMACS from
+        stdin.
+    """
 
 
 @click.command(
     cls=Command,
+    like=[problem_file, Terminals, FileProblem, "preflow.max_flow"],
     demos={
         "roads": "roads.csv --source depot --sink shop --verify --output -",
         "prices": "prices.csv --supply supplies.csv --verify --output -",
     },
 )
-@problem_file
-@method_option
-@device_option
-@threads_option
-@method_options
-@time_limit_option
-@click.option("--min-cut", is_flag=True, help="Find a minimum cut only, without a flow; faster.")
-@click.option("--flow-limit", metavar="VALUE", help="Of a maximum flow: stop when the flow has this value.")
-@click.option("--source", multiple=True, metavar="VERTEX", help="Of a table: a source; may be repeated.")
-@click.option("--sink", multiple=True, metavar="VERTEX", help="Of a table: a sink; may be repeated.")
-@click.option(
-    "--supply", metavar="FILE", help="Of a table with costs: a table of vertices and what they send."
-)
-@click.option("--undirected", is_flag=True, help="Of a table: each arc carries flow either way.")
-@ends_option
-@click.option("--output", "-o", metavar="FILE", help="Write the flow to this file; - is standard output.")
-@verify_option
-@json_option
 def solve(
     file: str,
     *,
-    method: str,
-    device: DeviceName,
-    threads: int | None,
-    option: tuple[str, ...],
-    time_limit: float | None,
-    min_cut: bool,
-    flow_limit: str | None,
+    min_cut: bool = False,
+    output: str | None = None,
     source: tuple[str, ...],
     sink: tuple[str, ...],
     supply: str | None,
     undirected: bool,
-    ends: tuple[str, str] | None,
-    output: str | None,
-    verify: bool,
-    as_json: bool,
+    ends: str | None,
+    flow_limit: float | None,
+    **options: Any,
 ) -> None:
     """Find a maximum flow, a minimum cut or a minimum-cost flow of a file.
 
@@ -128,97 +106,103 @@ def solve(
       preflow generate rmf-wide 64x16 -o - | preflow solve -
       preflow solve roads.csv --source depot --sink shop -o flow.csv
       preflow solve prices.csv --supply supplies.csv -o flow.parquet
+
+    Parameters
+    ----------
+    min_cut
+        Find a minimum cut only, without a flow; faster.
+    output : FILE
+        Write the flow to this file; - is standard output.
     """
     from ..cuts import min_cut as minimum_cut
     from ..graph.cost_network import CostNetwork
-    from ..io.tables import is_table
+    from ..graph.network import MaxFlowProblem
     from ..maxflow.api import max_flow
-    from ..maxflow.result import MaxFlowResult
     from ..mincost.api import min_cost_flow
-    from ..mincost.result import MinCostFlowResult
-    from ..registry import methods
-    from ..solving.dispatch import find_method
-    from ..solving.options import name_and_value
-    from .reports import as_json as json_text
-    from .reports import min_cost_facts, min_cost_lines, solve_facts, solve_lines
 
-    if as_json and output == STREAM:
-        raise InvalidInputError("--json and --output - would both write to standard output")
-    options = dict(name_and_value(text) for text in option)
-    check_outputs([output], [file, supply])
-    terminals = Terminals(source, sink, supply, undirected, ends)
+    terminals = Terminals(
+        source=source, sink=sink, supply=supply, undirected=undirected, ends=two_names(ends)
+    )
     terminals.check_file(file)
-    to_table = check_table_name(output, is_table(file))
+    task = FileProblem(file, output, others=[supply], ends=ends, **options)
     if min_cut and file.endswith(MIN_COST_NAMES):
         _no_cut(file)
-    if method != "auto" and file.endswith((*MAX_FLOW_NAMES, *MIN_COST_NAMES)):
-        # The name tells the problem before the file is read.
-        kind = "min_cut" if min_cut else "max_flow"
-        named = methods("min_cost_flow" if file.endswith(MIN_COST_NAMES) else kind)
-        find_method(named, method).make_options(options)
-
-    seconds: dict[str, float] = {}
-    with timed(seconds, "read", f"reading {file}"):
-        problem, columns = (
-            read_table_problem(file, terminals) if is_table(file) else (read_problem(file), None)
-        )
-    if min_cut and isinstance(problem, CostNetwork):
+    if file.endswith((*MAX_FLOW_NAMES, *MIN_COST_NAMES)):  # the name tells the problem
+        task.check_method("min_cost_flow" if file.endswith(MIN_COST_NAMES) else "max_flow")
+    problem, task.columns = task.read(read_problem, file, terminals)
+    has_costs = isinstance(problem, CostNetwork)
+    if min_cut and has_costs:
         _no_cut(file)
-    limit = _flow_limit(flow_limit, no_flow=min_cut or isinstance(problem, CostNetwork))
-    find = min_cost_flow if isinstance(problem, CostNetwork) else minimum_cut if min_cut else max_flow
-    if limit is not None:
-        find = partial(max_flow, flow_limit=limit)
-    with solver_progress() as progress, nullcontext() if is_table(file) else _numbered_from_one():
-        result = find(
-            problem,
-            method=method,
-            device=device,
-            threads=threads,
-            time_limit=time_limit,
-            progress=progress,
-            options=options,
-        )
-    if verify:
-        with timed(seconds, "verify", "verifying"):
-            result.verify()
-    name = name_of(file) if isinstance(problem, CostNetwork) else problem.name
-    if output is not None:
-        with working(f"writing {output}"):
-            if to_table:
-                write_result_table(output, result)
-            elif isinstance(result, MinCostFlowResult):
-                write_min_cost_flow(output, name, result)
-            elif isinstance(result, MaxFlowResult):
-                write_flow(output, name, result)
-            else:
-                write_cut(output, name, result)
-
-    if isinstance(problem, CostNetwork):
-        assert isinstance(result, MinCostFlowResult)
-        facts = min_cost_facts(name, result, seconds, verify, columns)
-        lines = min_cost_lines(facts)
+    if flow_limit is not None:
+        if min_cut or has_costs:
+            raise InvalidInputError("--flow-limit is for maximum flows")
+        task.solving["flow_limit"] = flow_limit
+    find: Any = min_cost_flow if has_costs else minimum_cut if min_cut else max_flow
+    result = task.solve(find, problem, naming=nullcontext() if task.is_table else _numbered_from_one())
+    name = problem.name if isinstance(problem, MaxFlowProblem) else name_of(file)
+    if task.to_table:
+        task.write(write_result_table, result)
     else:
-        assert not isinstance(result, MinCostFlowResult)
-        facts = solve_facts(problem, result, seconds, verify, columns)
-        lines = solve_lines(facts)
-    if as_json:
-        lines = [json_text(facts)]
-    if output not in (None, STREAM) and not as_json:
-        lines.append(f"wrote the {'cut' if min_cut else 'flow'} to {output}")
-    click.echo("\n".join(lines), err=output == STREAM)
-    exit_by_status(result.status)
+        task.write(write_min_cost_flow if has_costs else write_cut if min_cut else write_flow, name, result)
+    (_report_cheapest if has_costs else _report_largest)(task, name, result)
 
 
-def _flow_limit(text: str | None, *, no_flow: bool) -> int | float | None:
-    """Return the number that --flow-limit gives."""
-    if text is None:
-        return None
-    if no_flow:
-        raise InvalidInputError("--flow-limit is for maximum flows")
-    try:
-        return int(text) if text.strip().lstrip("+-").isdecimal() else float(text)
-    except ValueError:
-        raise InvalidInputError(f"--flow-limit: {text!r} is not a number") from None
+def _report_largest(task: FileProblem, name: str, result: MinCutResult) -> None:
+    """Report a maximum flow or a minimum cut."""
+    import numpy as np
+
+    from ..maxflow.result import MaxFlowResult
+    from .reports import amount, counted
+
+    optimal = result.status == "optimal"
+    is_flow = isinstance(result, MaxFlowResult)
+    goal = "maximum flow" if is_flow else "minimum cut"
+    arcs, side = len(result.cut_arcs), int(np.count_nonzero(result.sink_side))
+    task.report(
+        result,
+        "max_flow" if is_flow else "min_cut",
+        name,
+        {"vertices": result.network.num_vertices, "arcs": result.network.num_arcs},
+        {"value": result.value if optimal else None, "gap": result.gap},
+        [
+            ("instance", _instance(name, result.network)),
+            ("value" if optimal else "bounds", amount(result, "value", goal, goal)),
+            ("cut", f"{counted(arcs, 'arcs')}, {counted(side, 'vertices')} on the sink's side"),
+        ],
+        more={"cut_arcs": arcs, "sink_side_vertices": side},
+        value="value",
+        wrote="the flow to " if is_flow else "the cut to ",
+    )
+
+
+def _report_cheapest(task: FileProblem, name: str, result: MinCostFlowResult) -> None:
+    """Report a minimum-cost flow."""
+    import numpy as np
+
+    from .reports import amount, counted, total
+
+    optimal = result.status == "optimal"
+    supply, used = total(result.supply[result.supply > 0]), int(np.count_nonzero(result.flow))
+    task.report(
+        result,
+        "min_cost_flow",
+        name,
+        {"vertices": result.network.num_vertices, "arcs": result.network.num_arcs},
+        {"cost": result.cost if optimal else None, "gap": result.gap},
+        [
+            ("instance", _instance(name, result.network)),
+            ("cost" if optimal else "bounds", amount(result, "cost", "minimum", "minimum cost")),
+            ("flow", f"{supply:,} sent, over {counted(used, 'arcs')}"),
+        ],
+        more={"supply": supply, "arcs_with_flow": used},
+        wrote="the flow to ",
+    )
+
+
+def _instance(name: str, network: FlowNetwork | CostNetwork) -> str:
+    from .reports import size_text
+
+    return f"{name}: {size_text(network)}" if name else size_text(network)
 
 
 def _no_cut(file: str) -> NoReturn:
@@ -238,11 +222,8 @@ def _numbered_from_one() -> Iterator[None]:
         raise UnboundedCostError(tuple(arc + 1 for arc in error.arcs), error.cost, shifted) from None
 
 
-@click.command(cls=Command)
-@problem_file
-@ends_option
-@json_option
-def info(file: str, *, ends: tuple[str, str] | None, as_json: bool) -> None:
+@click.command(cls=Command, like=[problem_file, FileProblem], without=["option", "verify"])
+def info(file: str, *, ends: str | None, json: bool) -> None:
     """Describe a file: sizes, degrees, capacities, costs, bounds.
 
     No flow exceeds what the arcs out of the source can carry, nor what
@@ -258,46 +239,29 @@ def info(file: str, *, ends: tuple[str, str] | None, as_json: bool) -> None:
     """
     from ..graph.cost_network import CostNetwork
     from ..graph.network import MaxFlowProblem
-    from ..io.tables import is_table, read_network_table
-    from .reports import as_json as json_text
-    from .reports import cost_facts, info_lines, network_facts, terminal_facts
+    from ..io.tables import read_network_table
+    from .reports import as_json, info_facts, info_lines
 
-    Terminals((), (), None, False, ends).check_file(file)
+    columns = two_names(ends)
+    Terminals(ends=columns).check_file(file)
+    names: dict[str, str] | None = None
     with working(f"reading {file}"):
-        problem, columns = (
-            read_network_table(file, ends=ends) if is_table(file) else (read_network(file), None)
-        )
-    with working("counting"):
-        if isinstance(problem, MaxFlowProblem):
-            facts = {
-                "instance": problem.name or file,
-                **network_facts(problem.network),
-                **terminal_facts(problem),
-            }
-        elif isinstance(problem, CostNetwork):
-            facts = {"instance": name_of(file), **network_facts(problem), **cost_facts(problem)}
+        if is_table(file):
+            problem, names = read_network_table(file, ends=columns)
         else:
-            facts = {"instance": file, **network_facts(problem)}
-    if columns is not None:
-        facts["table_columns"] = columns
-    if as_json:
-        click.echo(json_text(facts))
-    else:
-        click.echo("\n".join(info_lines(facts, first_vertex=0 if file.endswith(".npz") else 1)))
+            problem = read_network(file)
+    with working("counting"):
+        name = name_of(file) if isinstance(problem, CostNetwork) else file
+        if isinstance(problem, MaxFlowProblem):
+            name = problem.name or file
+        facts = {"instance": name, **info_facts(problem)}
+    if names is not None:
+        facts["table_columns"] = names
+    lines = info_lines(facts, first_vertex=0 if file.endswith(".npz") else 1)
+    click.echo(as_json(facts) if json else "\n".join(lines))
 
 
-@click.command(cls=Command)
-@problem_file
-@click.argument(
-    "solution", metavar="SOLUTION", help="A DIMACS solution or a table, such as solve --output writes."
-)
-@click.option("--source", multiple=True, metavar="VERTEX", help="Of a table: a source; may be repeated.")
-@click.option("--sink", multiple=True, metavar="VERTEX", help="Of a table: a sink; may be repeated.")
-@click.option(
-    "--supply", metavar="FILE", help="Of a table with costs: a table of vertices and what they send."
-)
-@click.option("--undirected", is_flag=True, help="Of a table: each arc carries flow either way.")
-@ends_option
+@click.command(cls=Command, like=[problem_file, Terminals, FileProblem], without=["option", "verify", "json"])
 def verify(
     file: str,
     solution: str,
@@ -306,7 +270,7 @@ def verify(
     sink: tuple[str, ...],
     supply: str | None,
     undirected: bool,
-    ends: tuple[str, str] | None,
+    ends: str | None,
 ) -> None:
     """Check that a solution is a maximum or a minimum-cost flow.
 
@@ -329,20 +293,28 @@ def verify(
       preflow verify roads.csv flow.csv --source depot --sink shop
       preflow solve prices.csv --supply supplies.csv -o plan.csv
       preflow verify prices.csv plan.csv --supply supplies.csv
+
+    Parameters
+    ----------
+    solution : SOLUTION
+        A DIMACS solution or a table, such as solve --output writes.
     """
     from ..graph.cost_network import CostNetwork
     from ..io.solution import read_solution
-    from ..io.tables import is_table
     from .reports import aligned, columns_text
 
-    terminals = Terminals(source, sink, supply, undirected, ends)
+    terminals = Terminals(
+        source=source, sink=sink, supply=supply, undirected=undirected, ends=two_names(ends)
+    )
     terminals.check_file(file)
     with working("reading"):
-        problem, columns = (
-            read_table_problem(file, terminals) if is_table(file) else (read_problem(file), None)
-        )
+        problem, columns = read_problem(file, terminals)
         network = problem if isinstance(problem, CostNetwork) else problem.network
-        claimed = read_flow_table(solution, network, ends) if is_table(solution) else read_solution(solution)
+        claimed = (
+            read_flow_table(solution, network, terminals.ends)
+            if is_table(solution)
+            else read_solution(solution)
+        )
     with working("verifying"):
         try:
             if isinstance(problem, CostNetwork):
@@ -360,28 +332,20 @@ def _proved_maximum(problem: MaxFlowProblem, claimed: FlowSolution | FlowTable) 
     """Prove a maximum flow and return what was proved."""
     from ..certify.cut import check_no_residual_path
     from ..certify.flow import check_flow
-    from ..io.solution import FlowSolution, flow_on_arcs
     from .reports import counted
 
     network = problem.network
     sources = network.vertices(problem.source, "source")
     sinks = network.vertices(problem.sink, "sink")
-    stated = isinstance(claimed, FlowSolution)
-    value = claimed.value if isinstance(claimed, FlowSolution) else claimed.leaving(sources)
-    try:
-        flow = (
-            claimed.on_arcs(network, value)
-            if isinstance(claimed, FlowTable)
-            else flow_on_arcs(network, claimed)
-        )
-    except InvalidInputError as error:
-        _verification_failed(str(error))
+    stated = None if isinstance(claimed, FlowTable) else claimed.value
+    value = claimed.leaving(sources) if isinstance(claimed, FlowTable) else claimed.value
+    flow = _flow_on_arcs(network, claimed, value)
     check_flow(network, sources, sinks, flow, value)
     check_no_residual_path(network, sources, sinks, flow)
     return [
         ("capacity", f"respected by the flow on each of {counted(network.num_arcs, 'arcs')}"),
         ("conservation", "every vertex but source and sink passes on what it gets"),
-        ("value", f"{value:,} arrives at the sink" + ", as the file states" * stated),
+        ("value", f"{value:,} arrives at the sink" + ", as the file states" * (stated is not None)),
         ("maximum", "no residual path leads from the source to the sink"),
     ]
 
@@ -391,30 +355,33 @@ def _proved_cheapest(network: CostNetwork, claimed: FlowSolution | FlowTable) ->
     import numpy as np
 
     from ..certify.min_cost_flow import check_cheapest_flow, check_flow_of_network, flow_cost
-    from ..io.solution import min_cost_flow_on_arcs
     from .reports import counted
 
     supply = np.zeros(network.num_vertices, dtype=np.int64) if network.supply is None else network.supply
-    try:
-        flow = (
-            claimed.on_arcs(network, 0)
-            if isinstance(claimed, FlowTable)
-            else min_cost_flow_on_arcs(network, claimed)
-        )
-    except InvalidInputError as error:
-        _verification_failed(str(error))
-    flow = check_flow_of_network(network, supply, flow)
+    flow = check_flow_of_network(network, supply, _flow_on_arcs(network, claimed, 0))
     cost = flow_cost(network, flow)
-    stated = not isinstance(claimed, FlowTable)
-    if not isinstance(claimed, FlowTable) and cost != claimed.value:
-        _verification_failed(f"the flow costs {cost:,}, the file states {claimed.value:,}")
+    stated = None if isinstance(claimed, FlowTable) else claimed.value
+    if stated not in (None, cost):
+        _verification_failed(f"the flow costs {cost:,}, the file states {stated:,}")
     check_cheapest_flow(network, flow)
     return [
         ("bounds", f"respected by the flow on each of {counted(network.num_arcs, 'arcs')}"),
         ("conservation", "every vertex sends its supply or receives its demand"),
-        ("cost", f"{cost:,}" + ", as the file states" * stated),
+        ("cost", f"{cost:,}" + ", as the file states" * (stated is not None)),
         ("minimum", "no residual cycle has negative cost"),
     ]
+
+
+def _flow_on_arcs(
+    network: FlowNetwork | CostNetwork, claimed: FlowSolution | FlowTable, value: int | float
+) -> Array:
+    """Return the flow of each arc that a file claims."""
+    try:
+        return (
+            claimed.on_arcs(network, value) if isinstance(claimed, FlowTable) else on_arcs(network, claimed)
+        )
+    except InvalidInputError as error:
+        _verification_failed(str(error))
 
 
 def _verification_failed(violation: str) -> NoReturn:

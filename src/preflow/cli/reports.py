@@ -10,18 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ..arrays import Array
-    from ..assignment.result import AssignmentResult
-    from ..bipartite.decomposition import DulmageMendelsohn
-    from ..bipartite.result import MatchingResult
-    from ..general_matching.result import GeneralMatchingResult
     from ..generators.registry import Family
     from ..graph.cost_network import CostNetwork
     from ..graph.network import FlowNetwork, MaxFlowProblem
-    from ..maxflow.result import MinCutResult
-    from ..mincost.result import MinCostFlowResult
     from ..solving.method import Method
     from ..stats import SolveStats
-    from ..transportation.result import TransportResult
 
 Facts = Mapping[str, Any]
 
@@ -59,10 +52,43 @@ ENDED = {
 }
 
 
-def _bounds(facts: Facts, what: str = "") -> str:
+def shape_text(shape: Iterable[int]) -> str:
+    """Return a shape as in "1,024 x 768"."""
+    return " x ".join(f"{length:,}" for length in shape)
+
+
+def ended(status: str) -> str:
+    """Return what follows an energy that is not proved the least."""
+    return "" if status == "optimal" else f", not the least: {ENDED[status]}"
+
+
+def proof(verified: bool, complete: bool, what: str = "the energy is the least") -> str:
+    """Return what was proved of a picture."""
+    return f"yes, {what}" if verified and complete else "yes" if verified else ""
+
+
+def times(seconds: Mapping[str, float | None]) -> str:
+    """Return the times of phases that there were."""
+    return ", ".join(f"{phase} {time:.3g} s" for phase, time in seconds.items() if time is not None)
+
+
+def method_and_reason(stats: SolveStats) -> str:
+    """Return which method solved, where, and why it."""
+    return f"{stats.method} ({stats.device}): {stats.reason}"
+
+
+def bounds(result: Any, what: str = "") -> str:
     """Return why a result is not optimal, and its two bounds; `what` is what lies between them."""
-    lower, upper = facts["lower_bound"], facts["upper_bound"]
-    return f"{ENDED[facts['status']]}: {f'{what} ' if what else ''}between {lower:,} and {upper:,}"
+    lower, upper = result.lower_bound, result.upper_bound
+    return f"{ENDED[result.status]}: {f'{what} ' if what else ''}between {lower:,} and {upper:,}"
+
+
+def amount(result: Any, value: str, goal: str, what: str = "") -> str:
+    """Return the value of an optimal result by its name, and that it is the `goal`; else its bounds."""
+    if result.status != "optimal":
+        return bounds(result, what)
+    within = f", within {result.gap:.3g}" if result.gap else ""
+    return f"{getattr(result, value):,} ({goal}{within})"
 
 
 def columns_text(columns: Mapping[str, str]) -> str:
@@ -72,23 +98,14 @@ def columns_text(columns: Mapping[str, str]) -> str:
     return ", ".join([*ends, *numbers])
 
 
-def _columns_rows(facts: Facts) -> list[tuple[str, str]]:
-    """Return the row that says which columns of a table were read."""
-    return [("columns", columns_text(facts["table_columns"]))] if "table_columns" in facts else []
-
-
-def _columns_facts(columns: Mapping[str, str] | None) -> Facts:
-    return {} if columns is None else {"table_columns": dict(columns)}
-
-
-def _total(amounts: Array) -> int | float:
+def total(amounts: Array) -> int | float:
     """Return the exact sum of integers, and that of floats."""
     from ..graph.network import exact_sum
 
     return exact_sum(amounts)
 
 
-def _how_solved(stats: SolveStats, seconds: Mapping[str, float], verified: bool) -> dict[str, Any]:
+def how_solved(stats: SolveStats, seconds: Mapping[str, float], verified: bool) -> dict[str, Any]:
     """Return how a result was found; `seconds` are those outside of the solver."""
     counts = stats.to_dict()
     names = ("method", "initial", "reason", "device", "threads")
@@ -110,309 +127,35 @@ def _work(name: str, count: float) -> str:
     return f"{count:,} {name.replace('_', ' ')}"
 
 
-def _solver_rows(facts: Facts, proved: str) -> list[tuple[str, str]]:
+def solver_rows(facts: Facts, proved: str) -> list[tuple[str, str]]:
     """Return the rows that all reports end with; `proved` is what a proof covers, as in "the cost is"."""
     threads = f", {counted(facts['threads'], 'threads')}" if facts["device"] == "cpu" else ""
     start = f" from {facts['initial']}" if "initial" in facts else ""
-    times = [f"{phase} {time:.3g} s" for phase, time in facts["seconds"].items() if time is not None]
     work = [_work(name, count) for name, count in facts["counts"].items() if count]
     return [
         ("method", f"{facts['method']}{start} ({facts['device']}{threads}): {facts['reason']}"),
-        ("time", ", ".join(times)),
+        ("time", times(facts["seconds"])),
         ("work", ", ".join(work)),
         ("verified", f"yes, {proved} proved" if facts["verified"] else "not asked for (--verify)"),
     ]
 
 
-def solve_facts(
-    problem: MaxFlowProblem,
-    result: MinCutResult,
-    seconds: Mapping[str, float],
-    verified: bool,
-    columns: Mapping[str, str] | None = None,
-) -> Facts:
-    """Return the facts that `preflow solve` reports; `seconds` are those outside of the solver.
-
-    `columns` are those that were read where the problem is a table.
-    """
-    import numpy as np
-
-    from ..maxflow.result import MaxFlowResult
-
-    optimal = result.status == "optimal"
-    return {
-        "problem": "max_flow" if isinstance(result, MaxFlowResult) else "min_cut",
-        "instance": problem.name,
-        "vertices": problem.network.num_vertices,
-        "arcs": problem.network.num_arcs,
-        **_columns_facts(columns),
-        "status": result.status,
-        "value": result.value if optimal else None,
-        "gap": result.gap,
-        "lower_bound": result.lower_bound,
-        "upper_bound": result.upper_bound,
-        "cut_arcs": len(result.cut_arcs),
-        "sink_side_vertices": int(np.count_nonzero(result.sink_side)),
-        **_how_solved(result.stats, seconds, verified),
-    }
+def size_text(network: FlowNetwork | CostNetwork) -> str:
+    """Return the numbers of vertices and arcs."""
+    return f"{counted(network.num_vertices, 'vertices')}, {counted(network.num_arcs, 'arcs')}"
 
 
-def solve_lines(facts: Facts) -> list[str]:
-    """Return the report of a solve as lines of text."""
-    optimal = facts["status"] == "optimal"
-    goal = {"max_flow": "maximum flow", "min_cut": "minimum cut"}[facts["problem"]]
-    proof = "the value is" if optimal else "both bounds are"
-    value = f"{facts['value']:,} ({goal}{_within(facts)})" if optimal else _bounds(facts, goal)
-    rows = [
-        ("instance", _instance(facts)),
-        *_columns_rows(facts),
-        ("value" if optimal else "bounds", value),
-        (
-            "cut",
-            f"{counted(facts['cut_arcs'], 'arcs')}, "
-            f"{counted(facts['sink_side_vertices'], 'vertices')} on the sink's side",
-        ),
-        *_solver_rows(facts, proof),
-    ]
-    return aligned(rows)
+def info_facts(problem: FlowNetwork | MaxFlowProblem | CostNetwork) -> Facts:
+    """Return what `preflow info` says of a network, and of its terminals or costs."""
+    from ..graph.cost_network import CostNetwork
+    from ..graph.network import MaxFlowProblem
+
+    if isinstance(problem, MaxFlowProblem):
+        return {**_network_facts(problem.network), **_terminal_facts(problem)}
+    return {**_network_facts(problem), **(_cost_facts(problem) if isinstance(problem, CostNetwork) else {})}
 
 
-def min_cost_facts(
-    name: str,
-    result: MinCostFlowResult,
-    seconds: Mapping[str, float],
-    verified: bool,
-    columns: Mapping[str, str] | None = None,
-) -> Facts:
-    """Return the facts that `preflow solve` reports of a minimum-cost flow."""
-    import numpy as np
-
-    optimal = result.status == "optimal"
-    return {
-        "problem": "min_cost_flow",
-        "instance": name,
-        "vertices": result.network.num_vertices,
-        "arcs": result.network.num_arcs,
-        **_columns_facts(columns),
-        "status": result.status,
-        "cost": result.cost if optimal else None,
-        "gap": result.gap,
-        "lower_bound": result.lower_bound,
-        "upper_bound": result.upper_bound,
-        "supply": _total(result.supply[result.supply > 0]),
-        "arcs_with_flow": int(np.count_nonzero(result.flow)),
-        **_how_solved(result.stats, seconds, verified),
-    }
-
-
-def min_cost_lines(facts: Facts) -> list[str]:
-    """Return the report of a minimum-cost flow as lines of text."""
-    optimal = facts["status"] == "optimal"
-    cost = f"{facts['cost']:,} (minimum{_within(facts)})" if optimal else _bounds(facts, "minimum cost")
-    proof = "the cost is" if optimal else "both bounds are"
-    rows = [
-        ("instance", _instance(facts)),
-        *_columns_rows(facts),
-        ("cost" if optimal else "bounds", cost),
-        ("flow", f"{facts['supply']:,} sent, over {counted(facts['arcs_with_flow'], 'arcs')}"),
-        *_solver_rows(facts, proof),
-    ]
-    return aligned(rows)
-
-
-def _within(facts: Facts) -> str:
-    """Return the gap of an optimal result of floats."""
-    return f", within {facts['gap']:.3g}" if facts["gap"] else ""
-
-
-def _instance(facts: Facts) -> str:
-    size = f"{counted(facts['vertices'], 'vertices')}, {counted(facts['arcs'], 'arcs')}"
-    return f"{facts['instance']}: {size}" if facts["instance"] else size
-
-
-def matching_facts(
-    name: str,
-    result: MatchingResult,
-    blocks: DulmageMendelsohn | None,
-    seconds: Mapping[str, float],
-    verified: bool,
-    columns: Mapping[str, str] | None = None,
-) -> Facts:
-    """Return the facts that `preflow match` reports; `seconds` are those outside of the solver."""
-    optimal = result.status == "optimal"
-    facts: dict[str, Any] = {
-        "problem": "bipartite_matching",
-        "instance": name,
-        "rows": result.graph.num_rows,
-        "columns": result.graph.num_columns,
-        "edges": result.graph.num_edges,
-        **_columns_facts(columns),
-        "status": result.status,
-        "cardinality": result.cardinality,
-        "structural_rank": result.cardinality if optimal else None,
-        "lower_bound": result.lower_bound,
-        "upper_bound": result.upper_bound,
-        "blocks": None,
-        **_how_solved(result.stats, seconds, verified),
-    }
-    if blocks is not None:
-        limits = (blocks.coarse_rows.tolist(), blocks.coarse_columns.tolist())
-        facts["blocks"] = {
-            "diagonal_blocks": blocks.num_blocks,
-            **{
-                part: [end[i + 1] - end[i] for end in limits]
-                for i, part in enumerate(("horizontal", "square", "vertical"))
-            },
-        }
-    return facts
-
-
-def general_matching_facts(
-    name: str,
-    result: GeneralMatchingResult,
-    seconds: Mapping[str, float],
-    verified: bool,
-    columns: Mapping[str, str] | None = None,
-) -> Facts:
-    """Return the facts that `preflow match --general` reports."""
-    return {
-        "problem": "matching",
-        "instance": name,
-        "vertices": result.graph.num_vertices,
-        "edges": result.graph.num_edges,
-        **_columns_facts(columns),
-        "status": result.status,
-        "cardinality": result.cardinality,
-        "weight": None if result.graph.weight is None else result.weight,
-        "gap": result.gap,
-        "lower_bound": result.lower_bound,
-        "upper_bound": result.upper_bound,
-        **_how_solved(result.stats, seconds, verified),
-    }
-
-
-def general_matching_lines(facts: Facts) -> list[str]:
-    """Return the report of a matching in a general graph as lines of text."""
-    optimal = facts["status"] == "optimal"
-    proof = "the value is" if optimal else "both bounds are"
-    rows = [
-        (
-            "graph",
-            f"{facts['instance']}: {counted(facts['vertices'], 'vertices')}, "
-            f"{counted(facts['edges'], 'edges')}",
-        ),
-        *_columns_rows(facts),
-        ("matched", counted(facts["cardinality"], "pairs")),
-    ]
-    if facts["weight"] is not None:
-        rows.append(("weight", f"{facts['weight']:,}" if optimal else _bounds(facts)))
-    elif not optimal:
-        rows.append(("bounds", _bounds(facts)))
-    return aligned([*rows, *_solver_rows(facts, proof)])
-
-
-def matching_lines(facts: Facts) -> list[str]:
-    """Return the report of a matching as lines of text."""
-    optimal = facts["status"] == "optimal"
-    blocks = facts["blocks"]
-    size = f"{facts['rows']:,} x {facts['columns']:,}, {counted(facts['edges'], 'edges')}"
-    proof = "the cardinality is" if optimal else "both bounds are"
-    rows = [
-        ("matrix", f"{facts['instance']}: {size}"),
-        *_columns_rows(facts),
-        ("matched", f"{facts['cardinality']:,} (structural rank)" if optimal else _bounds(facts)),
-    ]
-    if blocks is not None:
-        parts = [f"{part} {blocks[part][0]:,} x {blocks[part][1]:,}" for part in blocks if part[0] in "hsv"]
-        rows.append(("blocks", f"{counted(blocks['diagonal_blocks'], 'blocks')}: {', '.join(parts)}"))
-    return aligned([*rows, *_solver_rows(facts, proof)])
-
-
-def assignment_facts(
-    name: str,
-    result: AssignmentResult,
-    seconds: Mapping[str, float],
-    verified: bool,
-    columns: Mapping[str, str] | None = None,
-) -> Facts:
-    """Return the facts that `preflow assign` reports; `seconds` are those outside of the solver."""
-    optimal = result.status == "optimal"
-    return {
-        "problem": "linear_assignment",
-        "instance": name,
-        "rows": result.costs.shape[1],
-        "columns": result.costs.shape[2],
-        "maximize": result.costs.maximize,
-        **_columns_facts(columns),
-        "status": result.status,
-        "pairs": len(result.row),
-        "cost": result.cost if optimal else None,
-        "gap": result.gap,
-        "lower_bound": result.lower_bound,
-        "upper_bound": result.upper_bound,
-        **_how_solved(result.stats, seconds, verified),
-    }
-
-
-def assignment_lines(facts: Facts) -> list[str]:
-    """Return the report of an assignment as lines of text."""
-    optimal = facts["status"] == "optimal"
-    extreme = "largest" if facts["maximize"] else "least"
-    cost = f"{facts['cost']:,} ({extreme}{_within(facts)})" if optimal else _bounds(facts)
-    proof = "the cost is" if optimal else "the bounds are"
-    return aligned(
-        [
-            ("costs", f"{facts['instance']}: {facts['rows']:,} x {facts['columns']:,}"),
-            *_columns_rows(facts),
-            ("pairs", f"{facts['pairs']:,}"),
-            ("cost", cost),
-            *_solver_rows(facts, proof),
-        ]
-    )
-
-
-def transport_facts(
-    name: str,
-    result: TransportResult,
-    seconds: Mapping[str, float],
-    verified: bool,
-    columns: Mapping[str, str] | None = None,
-) -> Facts:
-    """Return the facts that `preflow transport` reports; `seconds` are those outside of the solver."""
-    optimal = result.status == "optimal"
-    return {
-        "problem": "transport",
-        "instance": name,
-        "rows": len(result.a),
-        "columns": len(result.b),
-        **_columns_facts(columns),
-        "status": result.status,
-        "mass": _total(result.a),
-        "pairs": len(result.row),
-        "cost": result.cost if optimal else None,
-        "gap": result.gap,
-        "lower_bound": result.lower_bound,
-        "upper_bound": result.upper_bound,
-        **_how_solved(result.stats, seconds, verified),
-    }
-
-
-def transport_lines(facts: Facts) -> list[str]:
-    """Return the report of a transport plan as lines of text."""
-    optimal = facts["status"] == "optimal"
-    proof = "the cost is" if optimal else "the bounds are"
-    return aligned(
-        [
-            ("costs", f"{facts['instance']}: {facts['rows']:,} x {facts['columns']:,}"),
-            *_columns_rows(facts),
-            ("plan", f"mass {facts['mass']:,} over {counted(facts['pairs'], 'pairs')}"),
-            ("cost", f"{facts['cost']:,} (least{_within(facts)})" if optimal else _bounds(facts)),
-            *_solver_rows(facts, proof),
-        ]
-    )
-
-
-def network_facts(network: FlowNetwork | CostNetwork) -> Facts:
+def _network_facts(network: FlowNetwork | CostNetwork) -> Facts:
     """Return sizes, degrees and capacities of a network, in O(m log m)."""
     import numpy as np
 
@@ -446,7 +189,7 @@ def network_facts(network: FlowNetwork | CostNetwork) -> Facts:
     }
 
 
-def terminal_facts(problem: MaxFlowProblem) -> Facts:
+def _terminal_facts(problem: MaxFlowProblem) -> Facts:
     """Return the arcs and capacities at source and sink; the capacities bound every flow."""
     import numpy as np
 
@@ -474,7 +217,7 @@ def terminal_facts(problem: MaxFlowProblem) -> Facts:
     }
 
 
-def cost_facts(network: CostNetwork) -> Facts:
+def _cost_facts(network: CostNetwork) -> Facts:
     """Return costs, lower bounds and supplies of a network."""
     import numpy as np
 
@@ -487,8 +230,8 @@ def cost_facts(network: CostNetwork) -> Facts:
         "lower_bounds": 0 if network.lower is None else int(np.count_nonzero(network.lower)),
         "sources": int(np.count_nonzero(supply > 0)),
         "sinks": int(np.count_nonzero(supply < 0)),
-        "supply": _total(supply[supply > 0]),
-        "demand": -_total(supply[supply < 0]),
+        "supply": total(supply[supply > 0]),
+        "demand": -total(supply[supply < 0]),
     }
 
 

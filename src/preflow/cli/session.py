@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import io
 import logging
 import os
@@ -16,9 +15,10 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from functools import cached_property
 from tempfile import TemporaryDirectory
 from types import FrameType
-from typing import Any, NoReturn, TextIO
+from typing import Any, NoReturn, TextIO, TypeVar
 
 import click
 from click.exceptions import Exit
@@ -31,6 +31,9 @@ from ..errors import (
     VerificationError,
 )
 from ..progress import ProgressReport, Reporter, reporting
+from .options import parameters_of_command, without_parameters
+
+Answer = TypeVar("Answer")
 
 VERIFICATION_FAILED = 1
 BAD_INPUT = 2
@@ -46,18 +49,44 @@ PATIENCE = 1.0
 
 
 class Command(click.Command):
-    """A command whose help shows its docstring line by line, so that examples and lists keep their lines.
+    """A command whose options are derived from signatures, see :mod:`.options`.
 
-    `demos` has the arguments of each ``--demo NAME``, in which samples stand for files. Options of the user
-    follow them.
+    Its help shows the docstring line by line, so that examples and lists keep their lines.
+
+    `like` are functions whose options the command has, too: public ones by name, or of the command line;
+    `without` are those of their parameters that make no sense here. `demos` has the arguments of each
+    ``--demo NAME``, in which samples stand for files. Options of the user follow them.
     """
 
-    def __init__(self, *arguments: Any, demos: Mapping[str, str] | None = None, **keywords: Any) -> None:
+    def __init__(
+        self,
+        *arguments: Any,
+        like: Sequence[str | Callable[..., Any]] = (),
+        without: Sequence[str] = (),
+        demos: Mapping[str, str] | None = None,
+        **keywords: Any,
+    ) -> None:
         super().__init__(*arguments, **keywords)
+        self.help = without_parameters(self.help or "")
+        self.like, self.without = like, without
         self.demos = demos or {}
+
+    @cached_property
+    def derived(self) -> list[click.Parameter]:
+        """The parameters that no decorator declares; they are read when the command is asked for."""
+        declared = {each.name for each in self.params}
+        found = [] if self.callback is None else parameters_of_command(self.callback, self.like, self.without)
+        found = [each for each in found if each.name not in declared]
         if self.demos:
             text = f"Run on sample files, and say how: {', '.join(self.demos)}."
-            self.params.append(click.Option(["--demo"], metavar="NAME", help=text, expose_value=False))
+            found.append(click.Option(["--demo"], metavar="NAME", help=text, expose_value=False))
+        return found
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return the parameters, with the option for help last."""
+        declared = super().get_params(ctx)
+        position = len(self.params)
+        return [*declared[:position], *self.derived, *declared[position:]]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Put the arguments of a demo in the place of ``--demo NAME``."""
@@ -97,7 +126,7 @@ class Command(click.Command):
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the docstring, indented."""
         formatter.write_paragraph()
-        formatter.write(textwrap.indent(inspect.cleandoc(self.help or ""), "  ") + "\n")
+        formatter.write(textwrap.indent(self.help or "", "  ") + "\n")
 
 
 class Program(Command):
@@ -146,8 +175,9 @@ def as_told_by(command: click.Command, error: PreflowError) -> str:
     Advice for which the command has no option is left out.
     """
     said = [error.problem]
+    options = command.get_params(click.Context(command)) if error.advice else []
     for argument, value, effect in error.advice:
-        option = next((each for each in command.params if each.name == argument), None)
+        option = next((each for each in options if each.name == argument), None)
         if not isinstance(option, click.Option) or (option.is_flag and value is not True):
             continue
         spelled = max(option.opts, key=len) + ("" if option.is_flag else f" {value}")
@@ -312,13 +342,32 @@ def working(what: str) -> Iterator[None]:
             patience.join()
 
 
-@contextmanager
-def timed(seconds: dict[str, float], phase: str, what: str) -> Iterator[None]:
-    """Do as :func:`working`, and add the time to `seconds`."""
-    start = time.perf_counter()
-    with working(what):
-        yield
-    seconds[phase] = time.perf_counter() - start
+class Steps:
+    """The steps of a command, and the seconds of each."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+
+    @contextmanager
+    def timed(self, phase: str, what: str) -> Iterator[None]:
+        """Do as :func:`working`, and keep the time."""
+        start = time.perf_counter()
+        with working(what):
+            yield
+        self.seconds[phase] = time.perf_counter() - start
+
+    def solve(self, phase: str, function: Callable[..., Answer], *data: Any, **options: Any) -> Answer:
+        """Call a solver, whose progress the terminal shows, and keep the time."""
+        start = time.perf_counter()
+        with solver_progress() as progress:
+            answer = function(*data, progress=progress, **options)
+        self.seconds[phase] = time.perf_counter() - start
+        return answer
+
+    def verify(self, answer: Any) -> None:
+        """Prove an answer."""
+        with self.timed("verify", "verifying"):
+            answer.verify()
 
 
 class _StderrMessages(logging.Handler):

@@ -5,80 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..errors import InfeasibleFlowError, InvalidInputError, ParseError
-from .arguments import (
-    device_option,
-    ends_option,
-    json_option,
-    method_option,
-    method_options,
-    threads_option,
-    time_limit_option,
-    verify_option,
-)
-from .files import ARCHIVE, STREAM, check_outputs, check_table_name, write_arrays, write_lines, write_table
-from .session import Command, exit_by_status, solver_progress, timed, working
+from .file_problem import FileProblem
+from .files import ARCHIVE, write_arrays, write_lines, write_table
+from .session import Command
 
 if TYPE_CHECKING:
     from ..arrays import Array
     from ..io.costs import CostFile
-    from ..method_names import DeviceName
     from ..transportation.result import TransportResult
 
 
 @click.command(
     cls=Command,
-    demos={
-        "towns": "cost.csv --a stock.csv --b demand.csv --verify --out -",
-    },
+    like=[FileProblem, "preflow.transport"],
+    demos={"towns": "cost.csv --a stock.csv --b demand.csv --verify --out -"},
 )
-@click.argument(
-    "file",
-    metavar="COST",
-    help="Costs: .npy, sparse .npz, OR-Library .txt, DIMACS .asn or a table (.csv, .tsv, .parquet).",
-)
-@ends_option
-@click.option(
-    "--a",
-    "a_file",
-    metavar="A",
-    required=True,
-    help="Masses of the rows: .npy, or a table of names and masses.",
-)
-@click.option("--b", "b_file", metavar="B", required=True, help="Masses of the columns.")
-@method_option
-@device_option
-@threads_option
-@method_options
-@time_limit_option
-@click.option(
-    "--out",
-    "-o",
-    "output",
-    metavar="PLAN",
-    help='Write the plan: an .npz archive, a table, or lines "ROW COLUMN MASS"; - is standard output.',
-)
-@verify_option
-@json_option
-def transport(
-    file: str,
-    *,
-    ends: tuple[str, str] | None,
-    a_file: str,
-    b_file: str,
-    method: str,
-    device: DeviceName,
-    threads: int | None,
-    option: tuple[str, ...],
-    time_limit: float | None,
-    output: str | None,
-    verify: bool,
-    as_json: bool,
-) -> None:
+def transport(file: str, *, a: str, b: str, out: str | None = None, **options: Any) -> None:
     """Move masses from rows to columns at the least cost.
 
     This is optimal transport, also called the earth mover's distance.
@@ -97,53 +44,52 @@ def transport(
       preflow transport cost.npy --a rows.npy --b columns.npy --verify
       preflow transport cost.npy --a a.npy --b b.npy --out plan.npz
       preflow transport cost.csv --a stock.csv --b demand.csv --out plan.csv
+
+    Parameters
+    ----------
+    file : COST
+        Costs: .npy, sparse .npz, OR-Library .txt, DIMACS .asn or a table (.csv, .tsv, .parquet).
+    a : A
+        Masses of the rows: .npy, or a table of names and masses.
+    b : B
+        Masses of the columns.
+    out : PLAN
+        Write the plan: an .npz archive, a table, or lines "ROW COLUMN MASS"; - is standard output.
     """
     from ..io.costs import read_costs
-    from ..io.tables import is_table
-    from ..registry import methods
-    from ..solving.dispatch import find_method
-    from ..solving.options import name_and_value
     from ..transportation.api import transport as solve
-    from .reports import as_json as json_text
-    from .reports import transport_facts, transport_lines
+    from .reports import amount, counted, total
 
-    if as_json and output == STREAM:
-        raise InvalidInputError("--json and --out - would both write to standard output")
-    if ends is not None and not is_table(file):
-        raise InvalidInputError(f"{file}: --ends is for tables")
-    check_outputs([output], [file, a_file, b_file])
-    to_table = check_table_name(output, is_table(file))
-    options = dict(name_and_value(text) for text in option)
-    if method != "auto":
-        find_method(methods("transport"), method).make_options(options)
-    seconds: dict[str, float] = {}
-    with timed(seconds, "read", f"reading {file}"):
-        problem = read_costs(file, ends=ends)
-        a, b = _read_masses(a_file, problem.rows), _read_masses(b_file, problem.columns)
-    with solver_progress() as progress, _numbered_as_in_file(problem):
-        result: TransportResult = solve(
-            problem.costs,
-            a,
-            b,
-            method=method,
-            device=device,
-            threads=threads,
-            options=options,
-            time_limit=time_limit,
-            progress=progress,
-        )
-    if verify:
-        with timed(seconds, "verify", "verifying"):
-            result.verify()
-    if output is not None:
-        with working(f"writing {output}"):
-            _write_plan(output, problem, result, to_table)
-    facts = transport_facts(Path(file).name, result, seconds, verify, problem.read)
-    lines = [json_text(facts)] if as_json else transport_lines(facts)
-    if output not in (None, STREAM) and not as_json:
-        lines.append(f"wrote the plan to {output}")
-    click.echo("\n".join(lines), err=output == STREAM)
-    exit_by_status(result.status)
+    task = FileProblem(file, out, others=[a, b], **options)
+    task.check_method("transport")
+
+    def read() -> tuple[CostFile, Array, Array]:
+        problem = read_costs(file, ends=task.ends)
+        return problem, _read_masses(a, problem.rows), _read_masses(b, problem.columns)
+
+    problem, *masses = task.read(read)
+    task.columns = problem.read
+    result = task.solve(solve, problem.costs, *masses, naming=_numbered_as_in_file(problem))
+    task.write(_write_plan, problem, result, task.to_table)
+    name, mass, pairs = Path(file).name, total(result.a), len(result.row)
+    task.report(
+        result,
+        "transport",
+        name,
+        {"rows": len(result.a), "columns": len(result.b)},
+        {
+            "mass": mass,
+            "pairs": pairs,
+            "cost": result.cost if result.status == "optimal" else None,
+            "gap": result.gap,
+        },
+        [
+            ("costs", f"{name}: {len(result.a):,} x {len(result.b):,}"),
+            ("plan", f"mass {mass:,} over {counted(pairs, 'pairs')}"),
+            ("cost", amount(result, "cost", "least")),
+        ],
+        wrote="the plan to ",
+    )
 
 
 def _read_masses(file: str, names: Array) -> Array:

@@ -7,12 +7,12 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..errors import InvalidInputError, MissingDependencyError, ParseError
-from .files import check_outputs
+from .files import check_ending, check_outputs
 from .session import solver_progress
 
 if TYPE_CHECKING:
@@ -33,28 +33,17 @@ def segment_volume(
     threads: int | None,
     time_limit: float | None,
     verify: bool,
-    smoothness: float,
-    sigma: float | None,
-    connectivity: int | None,
-    prior: float,
+    **look: Any,
 ) -> Status:
     """Segment a volume on files and print a report; return the status of the cut."""
     from ..distributed import grid_cut
     from ..distributed.volume_energy import VolumeEnergy
-    from .reports import ENDED, aligned
+    from .reports import aligned, ended, proof, shape_text, times
 
     check_mask(out, volume)
     size = None if memory is None else parse_size(memory)
     given = open_volume(volume)
-    energy = VolumeEnergy(
-        given,
-        *seeds,
-        smoothness=smoothness,
-        sigma=sigma,
-        connectivity=connectivity,
-        prior=prior,
-        memory=size,
-    )
+    energy = VolumeEnergy(given, *seeds, memory=size, **look)
     with new_mask(out, given) as mask:
         with solver_progress() as progress:
             result = grid_cut(
@@ -72,17 +61,12 @@ def segment_volume(
             )
         if verify:
             result.verify()
-    optimal = result.status == "optimal"
     rows = [
-        ("volume", f"{' x '.join(f'{length:,}' for length in result.shape)} voxels"),
-        (
-            "energy",
-            f"{result.upper_bound / 1000:,.3f} nats"
-            + ("" if optimal else f", not the least: {ENDED[result.status]}"),
-        ),
+        ("volume", f"{shape_text(result.shape)} voxels"),
+        ("energy", f"{result.upper_bound / 1000:,.3f} nats{ended(result.status)}"),
         ("method", f"{result.stats.method}: {result.stats.reason}"),
-        ("time", ", ".join(f"{phase} {time:.3g} s" for phase, time in result.stats.seconds.items())),
-        ("verified", "yes, the energy is the least" if verify and optimal else "yes" if verify else ""),
+        ("time", times(result.stats.seconds)),
+        ("verified", proof(verify, result.status == "optimal")),
         ("wrote", out),
     ]
     click.echo("\n".join(aligned(rows)))
@@ -91,8 +75,7 @@ def segment_volume(
 
 def check_mask(path: str, volume: str) -> None:
     """Check the name of the mask before long work; an array of zarr may be there and is replaced."""
-    if not path.rstrip("/").endswith((".zarr", ".npy")):
-        raise InvalidInputError(f"{path}: the name of a mask to write ends in .zarr or .npy")
+    check_ending(path.rstrip("/"), "a mask", ".zarr", ".npy")
     if Path(path).is_dir():
         if Path(path).resolve() == Path(volume).resolve():
             raise InvalidInputError(f"{path}: the mask would replace the volume")

@@ -75,7 +75,7 @@ def grid_cut(
     method : str
         A name from ``preflow.methods("grid_cut")``, or "auto".
     device : {"auto", "cpu", "cuda"}
-        "auto" uses a GPU for a large grid if there is one and `threads` is not given; the result's
+        "auto" uses a GPU for a large grid if there is one and `threads` is not given. The result's
         `stats.reason` says why.
     threads : int, optional
         Most CPU threads, up to 255. Default: all that the process may use and the method can use. A method

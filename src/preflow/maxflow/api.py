@@ -90,8 +90,8 @@ def max_flow(
     method : str
         A name from ``preflow.methods("max_flow")``, or "auto".
     device : {"auto", "cpu", "cuda"}
-        "auto" takes a GPU for a large network, if there is one and `threads` is not given, and says why in
-        the result's `stats.reason`.
+        "auto" takes a GPU for a large network, if there is one and `threads` is not given. The result's
+        `stats.reason` says why.
     threads : int, optional
         Greatest number of CPU threads, up to 255; by default as many as the process may use and the method
         can.

@@ -193,9 +193,10 @@ def segment(
         there is no contrast. A larger weight gives smoother outlines and fewer islands; too large a weight
         shrinks a small or thin object to its seeds.
     sigma : float, optional
-        Contrast, in units of `image`, at which a boundary becomes cheap: the n-link between neighbours
-        that differ by d has the weight ``smoothness * exp(-d**2 / (2 * sigma**2)) / distance``. Default:
-        the root mean square of d over all neighbours. ``inf`` makes all boundaries of one length equal.
+        Contrast, in units of `image`, at which a boundary becomes cheap; ``inf`` makes all boundaries of one
+        length equal. The n-link between neighbours that differ by d has the weight
+        ``smoothness * exp(-d**2 / (2 * sigma**2)) / distance``. Default: the root mean square of d over all
+        neighbours.
     connectivity : int or list of offsets, optional
         As for :func:`preflow.grid_cut`; default: 8 neighbours in an image, 26 in a volume, 2 in a signal,
         8 in a series of volumes.

@@ -172,8 +172,10 @@ def match_stereo(
     ----------
     left, right : array_like, shape (h, w) or (h, w, channels)
         The views: integers on the scale of their type, floats from 0 to 1. Rows correspond.
-    max_disparity, min_disparity : int
-        The range of disparities, both ends included.
+    max_disparity : int
+        The largest disparity.
+    min_disparity : int
+        The least disparity.
     smoothness : float
         Cost of neighbours of equal colour for each step of disparity between them, up to 5 steps. The cost of
         matching two pixels ranges from 0 to 100.

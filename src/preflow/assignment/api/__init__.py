@@ -82,8 +82,8 @@ def linear_assignment(
     threads : int, optional
         The largest number of CPU threads to use. Default: all CPUs of the process.
     partial : bool
-        If not all rows (columns, if there are fewer) can be paired, return the best of the assignments with
-        the largest number of pairs, instead of raising InfeasibleError.
+        If not all rows (columns, if there are fewer) can be paired, find the best of the assignments with
+        the largest number of pairs. Otherwise this raises InfeasibleError.
     unmatched_cost : number, or (rows, columns), optional
         What each row and each column without a partner costs (with `maximize`, what it is worth): one number
         for all, or a tuple of a number or an array for the rows and one for the columns; by label, a mapping

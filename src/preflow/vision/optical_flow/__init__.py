@@ -192,17 +192,23 @@ def find_optical_flow(
         Choose displacements by one labelling of the frame, or patch by patch by an assignment of its pixels.
     max_displacement : int
         The largest motion along rows or columns; it must be less than the width and height of the images.
-    smoothness, sigma, max_sweeps
-        For expansion: cost of neighbours for each step between their displacements, and how that falls with
-        their contrast, as for :func:`match_stereo`; most sweeps over all labels.
+    smoothness : float
+        For expansion: cost of neighbours for each step between their displacements.
+    sigma : float
+        For expansion: how that cost falls with their contrast, as for :func:`match_stereo`.
+    max_sweeps : int
+        For expansion: most sweeps over all labels.
     max_labels : int
         For expansion: most candidate displacements.
-    patch, radius : int
-        For assignment: height and width of a patch, from 2 to 30 pixels, and the margin of its window on each
-        side.
-    solver, device, threads
+    patch : int
+        For assignment: height and width of a patch, from 2 to 30 pixels.
+    radius : int
+        For assignment: the margin of a patch's window on each side.
+    solver : str
         A name from ``preflow.methods("grid_cut")`` (expansion) or ``preflow.methods("linear_assignment")``
-        (assignment), or "auto", and where it runs.
+        (assignment), or "auto".
+    device, threads
+        As for :func:`preflow.grid_cut`.
     time_limit : float, optional
         Seconds for all minimum cuts of expansion.
     progress : bool or function
