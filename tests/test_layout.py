@@ -132,20 +132,6 @@ def test_the_package_knows_nothing_of_the_benchmarks() -> None:
     assert not [path for path in MODULES if pattern.search(path.read_text("utf-8"))]
 
 
-def test_contributing_lists_all_folders() -> None:
-    page = PACKAGE.parents[1].joinpath("CONTRIBUTING.md").read_text()
-    tree = page.split("src/preflow/\n", 1)[1].split("tests/", 1)[0]
-    folders = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
-    assert set(re.findall(r"(\w+)/", tree)) >= folders
-
-
-def test_architecture_shows_the_layers() -> None:
-    page = PACKAGE.parents[1].joinpath("docs", "development", "architecture.md").read_text()
-    block = page.split("## Layers", 1)[1].split("```")[1]
-    shown = [re.split(r" {3,}", line)[0].split() for line in block.splitlines()[1:] if line[0] != " "]
-    assert [sorted(row) for row in shown] == [sorted(row) for row in LAYERS if row != ["__main__"]]
-
-
 def test_only_one_module_imports_cupy() -> None:
     importers = [path for path in MODULES if "import cupy" in path.read_text()]
     assert all(path == PACKAGE / "cuda" / "runtime.py" for path in importers)

@@ -25,7 +25,7 @@ from docutils.parsers.rst import Parser as RestructuredText
 from docutils.utils import new_document
 
 import preflow
-from preflow import citations
+from preflow import citations, registry
 from preflow.integrations.networkx.info import WORTH_IT
 
 Cell = str | list[nodes.Node]
@@ -65,13 +65,18 @@ class FromSource(Directive):
     def note(self, *modules: str) -> None:
         """Say that the page depends on modules of the package, and on this file."""
         files = [inspect.getsourcefile(import_module(f"preflow.{name}")) for name in modules]
-        for file in (*files, __file__):
+        for file in (*files, registry.__file__, __file__):
             self.state.document.settings.env.note_dependency(file)
 
 
 def folder_of(problem: str) -> str:
-    """Return the folder of a problem."""
-    return next(folder for folder, name in citations.PROBLEMS.items() if name == problem)
+    """Return the folder of a problem: that of its methods which do not lie in ``papers``."""
+    modules = (method.module for method in preflow.methods(problem))
+    return next(module.partition(".")[0] for module in modules if not module.startswith("papers."))
+
+
+#: The function that names each problem, by its folder; the first one where there are several.
+PROBLEMS = {folder_of(problem): problem for problem in reversed(preflow.methods())}
 
 
 class Methods(FromSource):
@@ -81,7 +86,7 @@ class Methods(FromSource):
 
     def run(self) -> list[nodes.Node]:
         """Return the table."""
-        self.note(f"{folder_of(self.arguments[0])}.methods")
+        self.note()
         rows = [
             [code(method.name), _other_names(method), method.summary, method.paper, _where(method)]
             for method in preflow.methods(self.arguments[0])
@@ -190,7 +195,7 @@ class Rules(FromSource):
         """Return the table, in which a rule that says the same of a method counts once."""
         self.note(f"{self.arguments[0]}.policy")
         found = dict.fromkeys((tuple(names), reason) for names, reason in choices(self.arguments[0]))
-        known = {method.name for method in preflow.methods(citations.PROBLEMS[self.arguments[0]])}
+        known = {method.name for method in preflow.methods(PROBLEMS[self.arguments[0]])}
         if unknown := {name for names, _ in found for name in names} - known:
             raise self.error(f"no method is called {', '.join(unknown)}")
         rows = [[code(*names), reason] for names, reason in found]
@@ -267,7 +272,7 @@ class Solvers(FromSource):
         place = self.arguments[0]
         of_papers = place.startswith("papers.")
         found: dict[str, list[str]] = {}
-        for problem in citations.PROBLEMS.values() if of_papers else [place]:
+        for problem in reversed(PROBLEMS.values()) if of_papers else [place]:
             for method in preflow.methods(problem):
                 if method.module.startswith(f"{place}." if of_papers else f"{folder_of(problem)}."):
                     found.setdefault(method.module, []).append(method.name)

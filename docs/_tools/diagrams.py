@@ -1,7 +1,9 @@
-"""Draw the diagrams of the solver pages."""
+"""Draw the diagrams of the solver pages, and the two of the architecture."""
 
 from __future__ import annotations
 
+import ast
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -199,7 +201,106 @@ def assignment() -> Any:
     return figure
 
 
+ROOT = Path(__file__).resolve().parents[2]
+#: The first folder or module of each group of layers, and the color of the group.
+GROUPS = {
+    "errors": ("foundations", "0.45"),
+    "solving": ("what solvers share", BLUE),
+    "graph": ("data and proofs", GREEN),
+    "gridcut": ("problems", ORANGE),
+    "registry": ("what is built on them", RED),
+    "cli": ("commands", "0.45"),
+}
+
+
+def read_layers() -> list[list[str]]:
+    """Return the layers that tests/test_layout.py checks."""
+    tree = ast.parse(ROOT.joinpath("tests", "test_layout.py").read_text("utf-8"))
+    assigned = [node for node in tree.body if isinstance(node, ast.Assign)]
+    return next(ast.literal_eval(node.value) for node in assigned if ast.unparse(node.targets[0]) == "LAYERS")
+
+
+def first_line(name: str) -> str:
+    """Return what a folder or a module of the package says it is, up to its first colon or full stop."""
+    path = ROOT / "src" / "preflow" / name
+    file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    docstring = ast.get_docstring(ast.parse(file.read_text("utf-8"))) or ""
+    return docstring.partition("\n")[0].replace("``", "")
+
+
+def layers() -> Any:
+    """Draw the layers of imports, with what each folder says of itself."""
+    rows = read_layers()
+    figure, axis = _axes(10, 0.21 * sum(map(len, rows)) + 0.5)
+    y, color = 0.0, "0.45"
+    for row in rows:
+        begin = y
+        for name in row:
+            if name in GROUPS:
+                group, color = GROUPS[name]
+                axis.plot([0, 100], [y - 0.5] * 2, color="0.85", lw=0.8)
+                axis.text(0, y + 0.1, group, fontsize=8, color=color, va="center")
+            axis.text(19, y, name, fontsize=8, va="center", family="monospace")
+            axis.text(34, y, first_line(name), fontsize=8, va="center")
+            y += 1
+        axis.plot([17.5, 17.5], [begin - 0.35, y - 0.65], color=color, lw=5, solid_capstyle="butt")
+    axis.annotate("", (16, 0), (16, y - 1), arrowprops={"arrowstyle": "-|>", "color": "0.4"})
+    axis.text(15.3, y / 2, "imports", rotation=90, fontsize=8, ha="right", va="center", color="0.4")
+    axis.set(xlim=(0, 100), ylim=(y - 0.3, -0.8))
+    return figure
+
+
+#: The steps of a call: for each column its title, and file and work of each step.
+STEPS = {
+    "the calling thread": (
+        ("solving/call.py", "check method, device, threads,\ntime_limit, options"),
+        ("graph/", "check and convert the input,\nonce and only here"),
+        ("policy.py", 'choose the method, if it is "auto"'),
+        ("solving/run.py", "start a thread that solves; watch\nfor Ctrl-C and the time limit"),
+    ),
+    "the thread that solves": (
+        ("a solver", "own the state arrays, call kernels;\nno vertex is looked at in Python"),
+        ("kernels", "machine code: arrays in, arrays out;\nthey count, and read the stop flag"),
+        ("result.py", "wrap the answer: status, bounds,\nstats; it cannot be changed"),
+    ),
+    "when you ask for it": (
+        ("certify/", "result.verify(): prove the answer\nagainst the input, without a solver"),
+    ),
+}
+
+
+def one_call() -> Any:
+    """Draw one call of a public function, from the arguments to the proof."""
+    import matplotlib.pyplot as plt
+
+    figure, axis = _axes(10, 3.6)
+    places: dict[str, tuple[float, float]] = {}
+    for column, (title, steps) in enumerate(STEPS.items()):
+        color = (BLUE, ORANGE, GREEN)[column]
+        axis.text(35 * column, 0.75, title, fontsize=9, color=color)
+        for row, (file, work) in enumerate(steps):
+            x, y = 35 * column, -1.45 * (row + (column == 2) * 2)
+            places[file] = x, y
+            axis.add_patch(plt.Rectangle((x, y - 0.55), 27, 1.1, fill=False, ec=color, lw=1.5))
+            axis.text(x + 1, y + 0.32, file, fontsize=8, family="monospace", va="center")
+            axis.text(x + 1, y + 0.12, work, fontsize=7.5, va="top")
+    for steps in STEPS.values():
+        for (above, _), (below, _) in pairwise(steps):
+            (x, y), (_, lower) = places[above], places[below]
+            _arrow(axis, (x + 5, y - 0.35), (x + 5, lower + 0.35))
+    (x, y), (right, top) = places["solving/run.py"], places["a solver"]
+    _arrow(axis, (x + 26, y + 0.2), (right + 1, top), color="0.4")
+    _arrow(axis, (x + 26, y - 0.3), (right + 1, places["kernels"][1] - 0.3), RED)
+    axis.text(x + 28, y - 0.4, "the stop flag", fontsize=8, color=RED, va="center")
+    (x, y), (right, _) = places["result.py"], places["certify/"]
+    _arrow(axis, (x + 26, y), (right + 1, y))
+    axis.set(xlim=(-0.5, 98), ylim=(-5.1, 1.1))
+    return figure
+
+
 DIAGRAMS = {
+    "layers": layers,
+    "one_call": one_call,
     "push_relabel": push_relabel,
     "multicore_paths": multicore_paths,
     "lock_free": lock_free,
