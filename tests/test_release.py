@@ -70,6 +70,16 @@ def test_a_tag_is_the_version_and_nothing_is_left_to_write() -> None:
     assert "Homepage" in URLS, "pyproject.toml has no address of the project yet"
 
 
+def test_places_with_the_list_of_problems_agree() -> None:
+    description = PROJECT["project"]["description"]
+    assert text("src/preflow/__init__.py").startswith(f'"""{description}.')
+    assert entry("recipe/recipe.yaml", "summary") == description
+    sentence = text("README.md").split("\n\n")[1]
+    assert text("docs/index.md").split("\n\n")[1] == sentence
+    for problem in re.split(", | and ", description.lower())[:6]:
+        assert problem in sentence.lower()
+
+
 def test_addresses_agree() -> None:
     """No place has an address as long as the project has none."""
     assert URLS.get("Homepage") == entry("CITATION.cff", "url") == entry("recipe/recipe.yaml", "homepage")

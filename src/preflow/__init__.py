@@ -1,4 +1,4 @@
-"""Maximum flow, minimum cut, matching and assignment, fast and proved.
+"""Maximum flow, minimum cut, matching, assignment, minimum-cost flow and transport, fast and proved.
 
 Importing preflow loads neither NumPy nor SciPy. A name of ``__init__.pyi`` is loaded when it is first used.
 """
