@@ -34,6 +34,8 @@ LAYERS = [
     ["kernels"],
     ["parallel"],
     ["cuda"],
+    ["network"],
+    ["forests"],
     ["graph"],
     ["certify"],
     ["gridcut", "bipartite", "general_matching", "assignment", "mincost"],

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,8 +15,9 @@ from benchmarks.choices import Choice, choices
 from benchmarks.problem import Case, Suite
 from benchmarks.problems import PROBLEMS
 from benchmarks.records import InstanceRecord, Measurement
+from preflow.forests.incremental_search import PATH_PIXELS_PER_ORPHAN, WORK_LEFT, make_forests, set_work_limit
 from preflow.generators import traps
-from preflow.gridcut.incremental_search import PATH_PIXELS_PER_ORPHAN, WORK_LEFT, make_forests, set_work_limit
+from preflow.gridcut.pixel_major import GridState
 
 
 def measured(contestant: str, seconds: float, method: str = "") -> Measurement:
@@ -102,7 +102,8 @@ def test_patience_grows_with_neighbours_and_is_shared_by_threads() -> None:
     """26 neighbours make an orphan of most pixels near a path; several threads spend what each may."""
 
     def work(degree: int, threads: int) -> float:
-        forests = make_forests(SimpleNamespace(terminal=np.zeros(9), step=np.zeros(degree)), 9)  # type: ignore[arg-type]
+        no_arcs = np.zeros(0, dtype=np.int32)
+        forests = make_forests(GridState(no_arcs, np.zeros(9), np.zeros(degree, dtype=np.uint64)), 9)
         set_work_limit(forests, 3.0, 9, degree, threads)
         return float(forests.cursor[WORK_LEFT]) / (degree * float(PATH_PIXELS_PER_ORPHAN) * 9)
 

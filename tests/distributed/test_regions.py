@@ -29,8 +29,8 @@ from preflow.distributed.memory import MemoryExchange
 from preflow.distributed.partition import border_of, divide
 from preflow.distributed.sweeps import Progress, relabel, run_sweeps
 from preflow.errors import VerificationError
+from preflow.forests.incremental_search import check_invariants
 from preflow.gridcut import multicore_merging
-from preflow.gridcut.incremental_search import check_invariants
 from preflow.solving.run import Control
 
 NEIGHBOURHOODS: dict[int, tuple[Any, ...]] = {

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from preflow.gridcut.incremental_search import Forests, make_forests
+from preflow.forests.incremental_search import Forests, make_forests
 from preflow.gridcut.multicore_merging import borders, regions
 from preflow.gridcut.multicore_merging.blocks import (
     Blocks,

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 import preflow
 from preflow.certify.grid import labelling_energy, lower_bound
 from preflow.errors import InvalidInputError
+from preflow.forests import incremental_search as ibfs
 from preflow.generators.traps import opposite_sides
 from preflow.graph.integer_grid import integer_grid
-from preflow.gridcut import incremental_search as ibfs
 from preflow.gridcut import pixel_major as states
 from preflow.gridcut import serial_incremental_bfs as serial
 from preflow.gridcut.pixel_major import grid_state, interior

@@ -243,7 +243,7 @@ def test_an_edited_module_still_calls_the_library(tmp_path: Path) -> None:
 
 def test_warm_up_compiles_what_the_library_lacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kinds = tmp_path / "kinds.txt"
-    kinds.write_text("preflow.gridcut.incremental_search:clear_request 1Ci\n", encoding="utf-8")
+    kinds.write_text("preflow.forests.incremental_search:clear_request 1Ci\n", encoding="utf-8")
     monkeypatch.setattr("preflow.kernels.kinds.KINDS", kinds)
     monkeypatch.setenv("PREFLOW_CACHE_DIR", str(tmp_path / "cache"))
     assert preflow.warm_up("bipartite_matching", progress=False) == 0

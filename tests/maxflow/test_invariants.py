@@ -10,13 +10,13 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
+from preflow.forests import incremental_search as ibfs
 from preflow.generators import FAMILIES
 from preflow.graph.residual import ResidualArrays, build_residual
-from preflow.maxflow import levels, multicore_paths
+from preflow.maxflow import levels, multicore_paths, serial_incremental_bfs
 from preflow.maxflow import serial_boykov_kolmogorov as bk
 from preflow.maxflow import serial_fifo as fifo
 from preflow.maxflow import serial_highest_label as highest
-from preflow.maxflow import serial_incremental_bfs as ibfs
 from preflow.maxflow import serial_pseudoflow as pseudoflow
 from preflow.maxflow.invariants import check_exact, check_preflow
 from preflow.papers.cihan import multicore_discharge, multicore_fifo, multicore_highest_label_gap
@@ -215,15 +215,19 @@ def incremental() -> Outcome:
         levels = []
         grow = ibfs.grow
 
-        def grown(net: ResidualArrays, forests: ibfs.Forests, *more: Any) -> None:
-            ibfs.check_invariants(net, forests)
-            grow(net, forests, *more)
+        def grown(net: ResidualArrays, forests: ibfs.Forests, *more: Any) -> Any:
+            ibfs.check_invariants(net, forests, 0, len(net.excess))
+            flow = grow(net, forests, *more)
             check_preflow(start, net)
-            ibfs.check_invariants(net, forests)
+            ibfs.check_invariants(net, forests, 0, len(net.excess))
             levels.append(more[0])
+            return flow
 
         with patch.object(ibfs, "grow", grown):
-            check_exact(net, ibfs.solve(net, ibfs.IncrementalBfsOptions(), Control()))
+            check_exact(
+                net,
+                serial_incremental_bfs.solve(net, serial_incremental_bfs.IncrementalBfsOptions(), Control()),
+            )
         return len(levels)
 
     return each_network(solve)

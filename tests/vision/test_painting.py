@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 from preflow import grid_cut
 from preflow.errors import InvalidInputError
+from preflow.forests import incremental_search
+from preflow.forests.incremental_search import check_invariants
 from preflow.graph.integer_grid import integer_grid
-from preflow.gridcut import incremental_search
 from preflow.gridcut import warm as warm_module
-from preflow.gridcut.incremental_search import check_invariants
 from preflow.gridcut.warm import WarmGrid
 from preflow.solving.run import Control
 from preflow.vision import Painting, Preview, grabcut, segment

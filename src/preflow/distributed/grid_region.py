@@ -3,7 +3,7 @@
 The region's arrays cover its box and the ghosts around it. A ghost has no residual capacity towards the
 region, so flow only goes out. While a ghost receives flow it has a deficit larger than all the flow that can
 reach it; the other ghosts have none. So a discharge is a series of searches in the same two forests
-(:mod:`preflow.gridcut.incremental_search`), each with a few sinks more, and
+(:mod:`preflow.forests.incremental_search`), each with a few sinks more, and
 :func:`preflow.gridcut.warm.change_terminals` adds these.
 
 Pseudo-code
@@ -35,12 +35,7 @@ from numpy.typing import NDArray
 from ..arrays import Array, DType
 from ..certify.grid import terminal_sizes
 from ..errors import VerificationError
-from ..graph.grid import GridNetwork
-from ..graph.integer_grid import IntegerGrid
-from ..graph.neighbourhood import Box
-from ..graph.network import exact_sum
-from ..graph.scaling import float_sum, total_of
-from ..gridcut.incremental_search import (
+from ..forests.incremental_search import (
     DEPTH,
     SINK,
     SOURCE,
@@ -49,9 +44,13 @@ from ..gridcut.incremental_search import (
     make_forests,
     make_roots,
     search_all,
-    sweep,
     with_more_levels,
 )
+from ..graph.grid import GridNetwork
+from ..graph.integer_grid import IntegerGrid
+from ..graph.neighbourhood import Box
+from ..graph.network import exact_sum
+from ..graph.scaling import float_sum, total_of
 from ..gridcut.multicore_merging import MergingOptions, search_in_blocks
 from ..gridcut.pixel_major import (
     GridState,
@@ -59,6 +58,7 @@ from ..gridcut.pixel_major import (
     grid_state,
     search_from_deficits,
     state_dtype,
+    sweep,
 )
 from ..gridcut.policy import ARCS_FOR_THREADS, threads_for
 from ..gridcut.serial_incremental_bfs import IncrementalBfsOptions, grow_from_boxes, make_boxes

@@ -136,3 +136,8 @@ def solve_from(
     sink_side = height[first:last] <= len(height)
     finished = not bool(net.excess[first:last][sink_side].any())
     return grid_solution(grid, state, sink_side, finished)
+
+
+def finish_by_push_relabel(grid: IntegerGrid, state: GridState, control: Control) -> GridSolution:
+    """Solve a grid by push-relabel from the pseudoflow that a search left."""
+    return solve_from(grid, state, GridLockFreeOptions(), control)

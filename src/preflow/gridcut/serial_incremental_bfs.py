@@ -1,7 +1,7 @@
 """Incremental breadth-first search on a grid, on one thread.
 
-Goldberg, Hed, Kaplan, Tarjan and Werneck 2011, and with Kohli 2015. :mod:`.incremental_search` has the
-search, its definitions, invariants, pseudo-code and departures from the papers.
+Goldberg, Hed, Kaplan, Tarjan and Werneck 2011, and with Kohli 2015. :mod:`preflow.forests.incremental_search`
+has the search, its definitions, invariants, pseudo-code and departures from the papers.
 
 Two steps come before the search, because most paths on images are short:
 
@@ -36,16 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Int64
-from ..graph.integer_grid import IntegerGrid
-from ..kernels.atomics import relaxed_load
-from ..kernels.constants import ONE, ZERO
-from ..kernels.kernel import kernel
-from ..kernels.two_queues import HEAD
-from ..solving.monitor import Monitor
-from ..solving.options import check_count, check_flag
-from ..solving.run import Control
-from ..stats import PUSHES
-from .incremental_search import (
+from ..forests.incremental_search import (
     DEPTH,
     ORPHANS_PER_ARC,
     SINK,
@@ -55,7 +46,6 @@ from .incremental_search import (
     append_queues,
     check_patience,
     enqueue_run,
-    finish_by_push_relabel,
     forests_of_part,
     grow,
     make_forests,
@@ -63,10 +53,18 @@ from .incremental_search import (
     reached_work_limit,
     search_all,
     set_work_limit,
-    sweep,
     with_more_levels,
 )
-from .pixel_major import GridState, deficits_reach, grid_solution, grid_state, interior
+from ..graph.integer_grid import IntegerGrid
+from ..kernels.atomics import relaxed_load
+from ..kernels.constants import ONE, ZERO
+from ..kernels.kernel import kernel
+from ..kernels.two_queues import HEAD
+from ..solving.monitor import Monitor
+from ..solving.options import check_count, check_flag
+from ..solving.run import Control
+from ..stats import PUSHES
+from .pixel_major import GridState, deficits_reach, grid_solution, grid_state, interior, sweep
 from .solution import GridFlow, GridSolution
 
 #: Number of pixels of a box. The state of a box, and of the pixels around it that its forests reach, fits in
@@ -199,6 +197,8 @@ def solve(
         enqueue_run(forests, first, last)
     forests = search_all(state, forests, control.monitor())
     if reached_work_limit(control):
+        from .multicore_lockfree import finish_by_push_relabel
+
         return finish_by_push_relabel(grid, state, control)
     if control.stopped:
         control.check_wanted()

@@ -3,8 +3,8 @@
 Kohli and Torr, "Dynamic Graph Cuts for Efficient Inference in Markov Random Fields", PAMI 29, 2007, keep the
 flow and the search trees between solves. Goldberg, Hed, Kaplan, Tarjan and Werneck, "Faster and More Dynamic
 Maximum Flow by Incremental Breadth-First Search", ESA 2015, do so for the forests of
-:mod:`.incremental_search`. Here the flow between neighbours always fits, because only terminals change: a new
-capacity changes the excess or the deficit of its pixel and nothing else.
+:mod:`preflow.forests.incremental_search`. Here the flow between neighbours always fits, because only
+terminals change: a new capacity changes the excess or the deficit of its pixel and nothing else.
 
 Pseudo-code
 -----------
@@ -35,6 +35,19 @@ from numpy.typing import NDArray
 from ..arrays import Array, Integers
 from ..certify.grid import lower_bound
 from ..errors import InvalidInputError
+from ..forests.incremental_search import (
+    DEPTH,
+    ORPHANS_PER_ARC,
+    SINK,
+    SOURCE,
+    Forests,
+    adopt,
+    make_forests,
+    plant,
+    reached_work_limit,
+    search_all,
+    set_work_limit,
+)
 from ..graph.grid import GridNetwork
 from ..graph.integer_grid import IntegerGrid
 from ..kernels.constants import ONE, ZERO
@@ -45,20 +58,6 @@ from ..solving.exclusive import Exclusive
 from ..solving.monitor import Monitor
 from ..solving.run import Control, run_interruptibly
 from ..stats import ARC_SCANS, PUSHES, RELABELS, SolveStats
-from .incremental_search import (
-    DEPTH,
-    ORPHANS_PER_ARC,
-    SINK,
-    SOURCE,
-    Forests,
-    adopt,
-    finish_by_push_relabel,
-    make_forests,
-    plant,
-    reached_work_limit,
-    search_all,
-    set_work_limit,
-)
 from .pixel_major import GridState, grid_solution, interior, padding, steps_within
 from .result import GridCutResult
 from .solution import GridSolution
@@ -285,6 +284,8 @@ class WarmGrid(Exclusive):
         self._growing = forests
         forests = search_all(state, forests, control.monitor())
         if reached_work_limit(control):
+            from .multicore_lockfree import finish_by_push_relabel
+
             solution = finish_by_push_relabel(self._grid, state, control)
             if not solution.finished:
                 return None

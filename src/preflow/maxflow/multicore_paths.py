@@ -100,6 +100,7 @@ from ..kernels.clock import now
 from ..kernels.constants import ONE, TWO, ZERO
 from ..kernels.kernel import kernel
 from ..kernels.relabel import RELABEL_WORK
+from ..kernels.work_limit import operations_left, operations_of
 from ..parallel.barrier import back_off, wait
 from ..parallel.delays import delay
 from ..parallel.idle import (
@@ -131,7 +132,6 @@ from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, REL
 from . import serial_dinic, serial_highest_label, serial_pseudoflow
 from .features import seldom_saturated
 from .relabel_rule import check_relabel_rule, relabel_limits
-from .work_limit import operations_left, operations_of
 
 #: Vertices that a thread donates at once, at most.
 MOST_DONATED = 16

@@ -57,18 +57,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Array, Indices
+from ..forests.paths import path_capacity, push_path, serve_at_vertices
 from ..graph.residual import ResidualArrays
 from ..kernels.atomics import relaxed_load
 from ..kernels.bfs import distances_to_sink
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
+from ..kernels.work_limit import must_end
 from ..solving.monitor import Monitor
 from ..solving.options import UNLIMITED, check_positive_number, limit
 from ..solving.run import Control
 from ..stats import ARC_SCANS, PUSHES, RELABELS
 from . import serial_incremental_bfs
-from .tree_paths import path_capacity, push_path, serve_at_vertices
-from .work_limit import must_end
 
 FREE, SOURCE, SINK = 0, 1, 2
 #: Columns of `Trees.vertex`. A walk to the root reads all of them, so they lie side by side. The tree of a

@@ -56,12 +56,12 @@ from ..kernels.atomics import relaxed_load
 from ..kernels.bfs import distances_to_sink
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
+from ..kernels.work_limit import must_end
 from ..solving.monitor import Monitor
 from ..solving.options import UNLIMITED, check_flag, check_positive_number, limit
 from ..solving.run import Control
 from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES
 from . import serial_highest_label
-from .work_limit import must_end
 
 
 @dataclass(frozen=True)

@@ -65,6 +65,7 @@ from ..kernels.clock import now
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..kernels.relabel import RELABEL_WORK, lowest_neighbour, relabel_log_size
+from ..kernels.work_limit import must_end, operations_left, operations_of
 from ..solving.monitor import Monitor
 from ..solving.options import check_choice, check_flag, check_positive_integer
 from ..solving.run import Control
@@ -83,7 +84,6 @@ from .levels import (
     push_active,
 )
 from .relabel_rule import RelabelRule, check_relabel_rule, relabel_limits
-from .work_limit import must_end, operations_left, operations_of
 
 
 @dataclass(frozen=True)

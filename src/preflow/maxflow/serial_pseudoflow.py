@@ -65,11 +65,11 @@ from ..kernels.bfs import distances_to_sink
 from ..kernels.clock import now
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
+from ..kernels.work_limit import must_end
 from ..solving.monitor import Monitor
 from ..solving.options import UNLIMITED, check_choice, check_positive_number, limit
 from ..solving.run import Control
 from ..stats import ARC_SCANS, GAP_VERTICES, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, RELABELS
-from .work_limit import must_end
 
 #: A global relabel is due when this share of n vertices in a row was relabelled without a merger: a large
 #: tree rises, and other trees are far below. A fifth and a twentieth were slower on rlg-wide 2048x64.

@@ -19,7 +19,7 @@ Invariants
 - An arc between two regions has residual capacity 0, and so has its opposite. So a search never leaves its
   region.
 - When a block or region has been searched, its sink's forest cannot grow, and there are no queued pixels. The
-  forests satisfy the invariants of :mod:`..incremental_search` within the region.
+  forests satisfy the invariants of :mod:`preflow.forests.incremental_search` within the region.
 - While regions are searched, only the thread that works on a region changes `label`, `parent`, `queued` and
   `next_orphan` of its pixels.
 
@@ -60,6 +60,21 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...forests.incremental_search import (
+    DEPTH,
+    ORPHANS_PER_ARC,
+    SINK,
+    SOURCE,
+    Forests,
+    check_patience,
+    forests_of_part,
+    make_forests,
+    plant,
+    reached_work_limit,
+    search,
+    set_work_limit,
+    with_more_levels,
+)
 from ...graph.integer_grid import IntegerGrid
 from ...kernels.atomics import PADDING, fetch_add, relaxed_load, relaxed_store
 from ...kernels.clock import now
@@ -74,24 +89,7 @@ from ...solving.monitor import Monitor
 from ...solving.options import check_flag, check_positive_integer
 from ...solving.run import Control
 from ...stats import PUSHES, RELABELS
-from ..incremental_search import (
-    DEPTH,
-    ORPHANS_PER_ARC,
-    SINK,
-    SOURCE,
-    Forests,
-    check_patience,
-    finish_by_push_relabel,
-    forests_of_part,
-    make_forests,
-    plant,
-    reached_work_limit,
-    search,
-    set_work_limit,
-    sweep,
-    with_more_levels,
-)
-from ..pixel_major import GridState, deficits_reach, grid_solution, grid_state, interior
+from ..pixel_major import GridState, deficits_reach, grid_solution, grid_state, interior, sweep
 from ..solution import GridFlow, GridSolution
 from .blocks import (
     Blocks,
@@ -161,7 +159,7 @@ def search_region(merging: Merging, forests: Forests, region: np.uint64, monitor
     cursor = forests.cursor
     if max(cursor[DEPTH + SOURCE], cursor[DEPTH + SINK]) + ONE >= np.uint64(len(forests.first_orphan)):
         return False
-    if not search(merging.state, forests, monitor):
+    if not search(merging.state, forests, monitor, False):
         return False
     for forest in (SOURCE, SINK):
         merging.regions.depth[region, forest] = cursor[DEPTH + forest]
@@ -391,6 +389,8 @@ def solve(
     first, last = map(int, interior(grid))
     forests = search_in_blocks(state, tuple(grid.shape), grid.offsets, options, control)
     if reached_work_limit(control):
+        from ..multicore_lockfree import finish_by_push_relabel
+
         return finish_by_push_relabel(grid, state, control)
     if control.stopped:
         control.check_wanted()

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import Int64
+from ...forests.incremental_search import DEPTH, SINK, SOURCE, Forests, adopt
 from ...kernels.atomics import relaxed_load, relaxed_store
 from ...kernels.constants import ONE, ZERO
 from ...kernels.kernel import kernel
@@ -26,7 +27,6 @@ from ...kernels.two_queues import enqueue
 from ...parallel.barrier import wait
 from ...parallel.thread_pool import share_of
 from ...solving.monitor import Monitor
-from ..incremental_search import DEPTH, SINK, SOURCE, Forests, adopt
 from ..pixel_major import GridState
 from .blocks import Blocks, Faces, arcs_of, close_face, open_face, row_of, rows_of
 from .regions import GROWN

@@ -63,6 +63,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from ...arrays import Array, Indices, Int64, Integers
+from ...forests.paths import path_capacity, push_path
 from ...graph.residual import ResidualArrays
 from ...kernels.atomics import relaxed_load
 from ...kernels.constants import ONE, ZERO
@@ -70,7 +71,6 @@ from ...kernels.csr_build import InputArcs, Pairs, residual_arc
 from ...kernels.kernel import kernel
 from ...solving.monitor import Monitor
 from ...stats import ARC_SCANS, PUSHES, RELABELS
-from ..tree_paths import path_capacity, push_path
 
 FREE, SOURCE, SINK = 0, 1, 2
 #: How a search ended: no active vertex is left, it was stopped, a label passed the number of vertices, or it

@@ -51,10 +51,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import Indices, Int64
+from ...forests.paths import path_capacity, push_path
 from ...graph.integer_grid import IntegerGrid
 from ...gridcut.pixel_major import GridState, deficits_reach, grid_solution, grid_state, interior
 from ...gridcut.solution import GridFlow, GridSolution
-from ...gridcut.tree_paths import path_capacity, push_path
 from ...kernels.atomics import relaxed_load
 from ...kernels.constants import ONE, ZERO
 from ...kernels.kernel import kernel
@@ -296,10 +296,10 @@ def grow(state: GridState, trees: Trees, monitor: Monitor) -> None:
             pushes += ONE
             trees.cursor[TIME] += ONE
             # Repair this tree, then the other one.
-            first = push_path(state, parent, trees.next_orphan, v, source, amount)
+            first, _ = push_path(state, parent, trees.next_orphan, v, source, amount)
             if first != none:
                 orphans += adopt(state, trees, source, first, monitor)
-            first = push_path(state, parent, trees.next_orphan, q, not source, amount)
+            first, _ = push_path(state, parent, trees.next_orphan, q, not source, amount)
             if first != none:
                 orphans += adopt(state, trees, not source, first, monitor)
     counts[ARC_SCANS] += scans

@@ -1,0 +1,1 @@
+"""The arcs of a residual network, for each way to store one."""
