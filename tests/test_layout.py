@@ -8,14 +8,14 @@ import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
-from typing import get_args
 
 import pytest
 
 import preflow
-from preflow import method_names, registry
+from preflow import registry
 from preflow.cuda import runtime
-from preflow.solving import dispatch, outside
+from preflow.solving import outside
+from preflow.solving.method import Problem, load
 
 pytestmark = pytest.mark.fast
 
@@ -38,8 +38,8 @@ LAYERS = [
     ["forests"],
     ["graph"],
     ["certify"],
-    ["gridcut", "bipartite", "general_matching", "assignment", "mincost"],
-    ["maxflow", "transportation"],
+    [problem.folder for problem in registry.PROBLEMS if not problem.uses],
+    [problem.folder for problem in registry.PROBLEMS if problem.uses],
     ["papers"],
     ["registry", "cuts"],
     ["comparison", "citations"],
@@ -60,8 +60,38 @@ def top_level(path: Path) -> str:
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
+#: Modules that import what others name: the text of the name is in a record, in a table, or a caller's.
+COMPUTED = {
+    "solving/method.py": "the modules of records: see test_records_name_modules_of_their_problem",
+    "kernels/fingerprint.py": "modules of kernels",
+    "kernels/kernel.py": "modules of kernels, and those beside them for Numba",
+    "kernels/kinds.py": "modules of kernels",
+    "kernels/warm_up.py": "modules of kernels",
+    "cuda/runtime.py": "the package of an array of the caller",
+    "graph/integer_grid.py": "the package of an array",
+}
+
+
+def named_import(node: ast.Call) -> str | None:
+    """Return the name of the module that a call of import_module imports; None if it is computed."""
+    (name,) = node.args[:1]
+    if isinstance(name, ast.JoinedStr) and len(name.values) == 2:  # f"{__package__}.module"
+        package, module = name.values
+        if isinstance(package, ast.FormattedValue) and ast.unparse(package.value) == "__package__":
+            assert isinstance(module, ast.Constant)
+            return str(module.value)
+    return name.value if isinstance(name, ast.Constant) else None
+
+
+def is_import_call(node: ast.AST) -> bool:
+    """Return whether a node is a call that imports a module by its name."""
+    if not isinstance(node, ast.Call):
+        return False
+    return ast.unparse(node.func).split(".")[-1] in ("import_module", "__import__", "run_module")
+
+
 def imported_parts(path: Path) -> set[str]:
-    """Return the top-level parts of preflow that a module imports, lazily or not."""
+    """Return the top-level parts of preflow that a module imports, lazily, by its name, or at once."""
     found = set()
     for node in ast.walk(ast.parse(path.read_text())):
         names = []
@@ -76,6 +106,10 @@ def imported_parts(path: Path) -> set[str]:
             names = [parts[0]] if parts else [alias.name for alias in node.names]
         elif isinstance(node, ast.Import):
             names = [a.name.split(".")[1] for a in node.names if a.name.startswith("preflow.")]
+        elif is_import_call(node):
+            name = named_import(node)
+            assert name is not None or str(path.relative_to(PACKAGE)) in COMPUTED, f"{path} hides an import"
+            names = [name.split(".")[1]] if name and name.startswith("preflow.") else []
         found |= {name for name in names if (PACKAGE / name).is_dir() or (PACKAGE / f"{name}.py").exists()}
     return found
 
@@ -86,6 +120,54 @@ def test_imports_point_upward(path: Path) -> None:
     assert own in RANK, f"{own} has no place in the layers"
     for other in imported_parts(path) - {own}:
         assert RANK[other] < RANK[own], f"{own} must not import {other}"
+
+
+def test_the_list_of_computed_imports_has_no_dead_entries() -> None:
+    for name in COMPUTED:
+        nodes = ast.walk(ast.parse((PACKAGE / name).read_text("utf-8")))
+        assert any(is_import_call(node) and named_import(node) is None for node in nodes), name
+
+
+@pytest.mark.parametrize("problem", registry.PROBLEMS, ids=lambda problem: problem.name)
+def test_records_name_modules_of_their_problem(problem: Problem) -> None:
+    """Methods are in the folder or in papers; functions may be higher, instances are lower."""
+    for method in problem.methods:
+        assert method.module.split(".")[0] in (problem.folder, "papers")
+    for name in problem.results:
+        assert name.split(".")[0] == problem.folder
+    for name in problem.containers:
+        assert RANK[name.split(".")[0]] < RANK[problem.folder]
+    for name in (*problem.results, *problem.containers):
+        assert isinstance(load(name), type)
+    for name, module in problem.functions.items():
+        assert getattr(preflow, name).__module__ == f"preflow.{module}"
+
+
+def names_in(node: ast.AST) -> set[str]:
+    """Return the names that a dictionary, a list of any kind, a Literal or a match statement lists."""
+    parts: list[ast.AST | None] = []
+    if isinstance(node, ast.Dict):
+        parts = [*node.keys, *node.values]
+    elif isinstance(node, ast.List | ast.Tuple | ast.Set):
+        parts = [*node.elts]
+    elif isinstance(node, ast.Match):
+        parts = [each.pattern for each in node.cases]
+    inner = [each for part in parts if part is not None for each in ast.walk(part)]
+    strings = {each.value for each in inner if isinstance(each, ast.Constant) and isinstance(each.value, str)}
+    return strings | {each.id for each in inner if isinstance(each, ast.Name)}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_no_second_list_of_problems(path: Path) -> None:
+    """Three problems in one list are a list of problems: it belongs to registry.PROBLEMS."""
+    if path.name in ("method_names.py", "registry.py") and path.parent == PACKAGE:
+        return  # the list, and what tests/test_records.py makes from it
+    functions, folders = set(registry.FUNCTIONS), {problem.folder for problem in registry.PROBLEMS}
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        names = names_in(node)
+        where = f"{path.relative_to(PACKAGE)}:{getattr(node, 'lineno', 0)}"
+        listed = max(names & functions, names & folders, key=len)
+        assert len(listed) < 3, f"{where} lists problems: let their records have a field for it"
 
 
 def imported_modules(path: Path) -> set[Path]:
@@ -123,7 +205,7 @@ def test_auto_takes_no_method_of_papers(problem: str) -> None:
     names = {method.name for method in methods if method.module.startswith("papers.")}
     folder = PACKAGE / outside.folder_of(methods)
     assert (folder / "policy.py").exists()
-    for path in set(folder.rglob("*.py")) - {folder / "methods.py"}:
+    for path in set(folder.rglob("*.py")) - {folder / "problem.py"}:
         constants = (node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Constant))
         found = names & {node.value for node in constants if isinstance(node.value, str)}
         assert not found, f"{path.relative_to(PACKAGE)} may choose {found}"
@@ -170,42 +252,15 @@ def test_modules_are_there_after_the_import() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-#: The types of names in signatures, and the problem of each.
-NAMES = {
-    "max_flow": method_names.FlowMethodName,
-    "grid_cut": method_names.GridMethodName,
-    "bipartite_matching": method_names.BipartiteMethodName,
-    "matching": method_names.MatchingMethodName,
-    "linear_assignment": method_names.AssignmentMethodName,
-    "min_cost_flow": method_names.CostFlowMethodName,
-    "transport": method_names.TransportMethodName,
-}
-TYPE_NAMES = {
-    problem: next(name for name, value in vars(method_names).items() if value is alias)
-    for problem, alias in NAMES.items()
-}
-
-
-@pytest.mark.parametrize("problem", NAMES)
-def test_types_have_the_names_of_all_methods(problem: str) -> None:
-    """method_names.py lists the methods again, since types cannot be computed."""
-    names = [method.name for method in registry.METHODS[problem]]
-    assert list(get_args(NAMES[problem])) == ["auto", *names], "list the method in method_names.py"
-
-
-def test_types_have_the_names_of_problems_and_devices() -> None:
-    assert list(get_args(method_names.ProblemName)) == list(registry.METHODS)
-    assert get_args(method_names.DeviceName) == dispatch.DEVICES
-
-
 @pytest.mark.parametrize("problem", registry.METHODS)
 def test_signatures_have_the_types_of_names(problem: str) -> None:
     annotations = getattr(preflow, problem).__annotations__
     assert annotations["device"] == "DeviceName"
-    expected = {name for key, name in TYPE_NAMES.items() if key == problem or problem == "min_cut"}
-    found = set(re.findall(r"\w+MethodName", annotations["method"]))
-    assert found
-    assert found <= expected
+    record = registry.FUNCTIONS[problem]
+    # A grid is an instance of min_cut, too.
+    used = [other.method_type for other in registry.PROBLEMS if other.folder in record.uses]
+    found = re.findall(r"\w+MethodName", annotations["method"])
+    assert found in ([record.method_type], [record.method_type, *used])
 
 
 def test_methods_of_all_problems() -> None:

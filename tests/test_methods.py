@@ -1,16 +1,15 @@
 """The contract of :mod:`preflow.solving.protocol`, checked for every registered method.
 
-mypy compares the signatures with the protocols, in each problem's ``methods.py`` and each folder of papers.
-Here: that mypy sees every registered solver, that the parameters have the protocol's names, and what a solver
-on the CPU leaves behind, after a whole solve and after one that was stopped before it began. What solvers on
-a GPU leave is tested where the kernels run on CPU threads, in the tests of each problem's ``cuda_*`` methods.
+mypy compares the signatures with the protocols, in ``solver_types.py``, which lists every registered solver.
+Here: that the parameters have the protocol's names, and what a solver on the CPU leaves behind, after a whole
+solve and after one that was stopped before it began. What solvers on a GPU leave is tested where the kernels
+run on CPU threads, in the tests of each problem's ``cuda_*`` methods.
 """
 
 from __future__ import annotations
 
-import ast
 import inspect
-from importlib import import_module
+import re
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +17,9 @@ import numpy as np
 import pytest
 
 import preflow
-from preflow import BipartiteGraph, GridNetwork, papers, registry
+from preflow import BipartiteGraph, GridNetwork, registry
 from preflow.bipartite.match_arrays import empty_matching
-from preflow.bipartite.methods import INITIAL
+from preflow.bipartite.problem import INITIAL, Heuristic
 from preflow.certify.assignment import check_assignment
 from preflow.certify.blossoms import barrier_bound, check_mates, dual_bound, matched_edges
 from preflow.certify.grid import check_grid_flow, check_grid_labels
@@ -33,31 +32,28 @@ from preflow.graph.integer_grid import integer_grid
 from preflow.graph.residual import ResidualArrays, build_residual
 from preflow.graph.standard_form import StandardForm
 from preflow.graph.undirected import UndirectedGraph, neighbours_of
-from preflow.kernels import warm_up
 from preflow.kernels.bfs import distances_to_sink
 from preflow.kernels.kernel import PLAIN
 from preflow.mincost.infeasible import excesses
 from preflow.mincost.solution import FlowState
 from preflow.solving import protocol
 from preflow.solving.dispatch import find_method
-from preflow.solving.method import Method
+from preflow.solving.method import Method, Problem
 from preflow.solving.run import Control
 
 pytestmark = pytest.mark.fast
 
-#: All problems but ``min_cut``, which has the methods of ``max_flow``.
-PROBLEMS = registry.METHODS.keys() - {"min_cut"}
-PACKAGES = {
-    "max_flow": ("maxflow", protocol.FlowSolver),
-    "grid_cut": ("gridcut", protocol.GridSolver),
-    "bipartite_matching": ("bipartite", protocol.MatchingSolver),
-    "matching": ("general_matching", protocol.GeneralMatchingSolver),
-    "linear_assignment": ("assignment", protocol.AssignmentSolver),
-    "min_cost_flow": ("mincost", protocol.MinCostSolver),
-    "transport": ("transportation", protocol.TransportSolver),
-}
-#: The folders of papers, which list their solvers for mypy by the folder of their problem.
-PAPERS = [f"papers.{path.parent.name}" for path in Path(papers.__file__).parent.glob("*/__init__.py")]
+
+def name_of_protocol(problem: Problem) -> str:
+    """Return of which protocol the solvers of a problem are, from its problem.py."""
+    path = Path(preflow.__file__).parent / problem.folder / "problem.py"
+    found = re.search(r"^    HostSolver = (\w+)\[", path.read_text("utf-8"), re.MULTILINE)
+    assert found
+    return found[1]
+
+
+#: The problems, by their names, and the protocols that their records fill in.
+PACKAGES = {problem.name: getattr(protocol, name_of_protocol(problem)) for problem in registry.PROBLEMS}
 METHODS = [
     pytest.param(problem, method, id=f"{problem}-{method.name}")
     for problem in PACKAGES
@@ -111,54 +107,17 @@ def check_signature(function: Any, expected: Any) -> None:
         assert parameter.annotation not in (inspect.Parameter.empty, "Any"), parameter
 
 
-def solvers_that_mypy_checks(module: str) -> dict[str, set[str]]:
-    """Return the functions that the tuples of a module list, as module.function."""
-    path = Path(inspect.getfile(import_module(f"preflow.{module}")))
-    found: dict[str, set[str]] = {}
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-        if isinstance(node, ast.AnnAssign) and isinstance(node.value, ast.Tuple):
-            assert isinstance(node.target, ast.Name)
-            found[node.target.id] = {ast.unparse(each) for each in node.value.elts}
-    return found
-
-
 @pytest.mark.parametrize(("problem", "method"), METHODS)
 def test_solvers_have_the_signature_of_the_protocol(problem: str, method: Method) -> None:
-    check_signature(method.solve, PACKAGES[problem][1])
+    check_signature(method.solve, PACKAGES[problem])
     if method.streams:
         assert method.device == "cuda"
-        check_signature(method.solve_streamed, PACKAGES[problem][1])
+        check_signature(method.solve_streamed, PACKAGES[problem])
 
 
-@pytest.mark.parametrize("problem", PACKAGES)
-def test_mypy_sees_every_solver(problem: str) -> None:
-    package = PACKAGES[problem][0]
-    places = [(f"{package}.methods", package, "")]
-    places += [(folder, folder, f"{package.upper()}_") for folder in PAPERS]
-    for memory in ("host", "device"):
-        found = {
-            f"{folder}.{solver}"
-            for module, folder, prefix in places
-            for name, solvers in solvers_that_mypy_checks(module).items()
-            if name.startswith(f"{prefix}{memory.upper()}_") and "SOLVERS" in name
-            for solver in solvers
-        }
-        records = [method for method in preflow.methods(problem) if method.memory == memory]
-        expected = {f"{method.module}.solve" for method in records}
-        if memory == "host":
-            streaming = [method for method in preflow.methods(problem) if method.streams]
-            expected |= {f"{method.module}.solve_streamed" for method in streaming}
-        assert found == expected
-
-
-@pytest.mark.parametrize("device", ["cpu", "cuda"])
-def test_mypy_sees_every_initial_matching(device: str) -> None:
-    records = [heuristic for heuristic in INITIAL if heuristic.device == device]
-    for heuristic in records:
-        check_signature(heuristic.start, protocol.InitialMatching)
-    name = "HOST_HEURISTICS" if device == "cpu" else "DEVICE_HEURISTICS"
-    expected = {heuristic.module.removeprefix("bipartite.initial.") + ".start" for heuristic in records}
-    assert solvers_that_mypy_checks("bipartite.methods")[name] == expected
+@pytest.mark.parametrize("heuristic", INITIAL, ids=lambda heuristic: heuristic.name)
+def test_initial_matchings_have_the_signature_of_the_protocol(heuristic: Heuristic) -> None:
+    check_signature(heuristic.start, protocol.InitialMatching)
 
 
 def exact_heights(net: ResidualArrays) -> Any:
@@ -292,17 +251,9 @@ SOLVE = {
 }
 
 
-@pytest.mark.parametrize(
-    ("table", "known"),
-    [
-        ("PACKAGES of tests/test_methods.py", PACKAGES),
-        ("SOLVE of tests/test_methods.py", SOLVE),
-        ("PACKAGES of src/preflow/kernels/warm_up.py", warm_up.PACKAGES),
-    ],
-)
-def test_tables_have_every_problem(table: str, known: dict[str, Any]) -> None:
-    missing = PROBLEMS - known.keys()
-    assert not missing, f"add {missing} to {table}"
+def test_every_problem_is_solved_here() -> None:
+    missing = PACKAGES.keys() - SOLVE.keys()
+    assert not missing, f"add {missing} to SOLVE"
 
 
 @pytest.mark.parametrize(("problem", "method"), ON_CPU)

@@ -20,7 +20,7 @@ from preflow.errors import InvalidInputError
 from preflow.generators import family, grid_3d
 from preflow.graph.network import MaxFlowProblem
 from preflow.io.dimacs import read_max_flow
-from preflow.maxflow.methods import METHODS as MAX_FLOW_METHODS
+from preflow.maxflow.problem import METHODS as MAX_FLOW_METHODS
 from preflow.solving.dispatch import find_method
 
 from ..files import find_files, instance_name

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from preflow.bipartite.methods import METHODS as MATCHING_METHODS
+from preflow.bipartite.problem import METHODS as MATCHING_METHODS
 from preflow.generators import (
     co_authorship,
     delaunay,

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from preflow.assignment.methods import METHODS
+from preflow.assignment.problem import METHODS
 from preflow.generators.costs import (
     geometric_costs,
     low_rank_costs,

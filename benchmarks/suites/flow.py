@@ -14,7 +14,7 @@ from preflow.generators import family, grid_2d, grid_3d, grid_from_image
 from preflow.generators.traps import dead_end, leaking_path, long_path
 from preflow.graph.network import MaxFlowProblem
 from preflow.io.dimacs import read_max_flow
-from preflow.maxflow.methods import METHODS
+from preflow.maxflow.problem import METHODS
 
 from ..files import find_files, instance_name
 from ..instances.flow import FlowInstance

@@ -16,7 +16,7 @@ from preflow.generators.traps import (
     stripes,
 )
 from preflow.graph.grid import GridNetwork
-from preflow.gridcut.methods import METHODS
+from preflow.gridcut.problem import METHODS
 
 from ..instances.grid import GridInstance
 from ..problem import TRAP_THREADS, Case, Suite, methods_on_cpu

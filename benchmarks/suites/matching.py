@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 
-from preflow.bipartite.methods import METHODS
+from preflow.bipartite.problem import METHODS
 from preflow.generators import bipartite_family
 from preflow.generators.traps import board_with_holes, clique_with_tail, comb, few_columns, scrambled_cycle
 from preflow.graph.bipartite import BipartiteGraph

@@ -18,7 +18,7 @@ from preflow.generators.min_cost import (
 )
 from preflow.graph.cost_network import CostNetwork
 from preflow.io.dimacs import read_min_cost_flow
-from preflow.mincost.methods import METHODS
+from preflow.mincost.problem import METHODS
 
 from ..instances.min_cost import MinCostInstance
 from ..machine import check_memory

@@ -1,124 +1,67 @@
-from . import distributed, errors, generators, reductions, vision
-from .assignment.api import linear_assignment
-from .assignment.result import AssignmentResult
-from .assignment.singles_result import AssignmentWithSinglesResult
-from .bipartite.api import bipartite_matching
-from .bipartite.decomposition import (
-    DulmageMendelsohn,
-    dulmage_mendelsohn,
-    structural_rank,
-    zero_free_diagonal,
-)
-from .bipartite.result import MatchingResult
-from .citations import cite
-from .comparison import Comparison, compare
-from .connectivity.global_cut import GlobalMinCut, global_min_cut
-from .connectivity.gomory_hu import GomoryHuTree, gomory_hu_tree
-from .connectivity.removal import (
-    EdgeConnectivity,
-    VertexConnectivity,
-    edge_connectivity,
-    vertex_connectivity,
-)
-from .cuts import min_cut
-from .general_matching.api import matching
-from .general_matching.result import GeneralMatchingResult
-from .graph.bipartite import BipartiteGraph
-from .graph.contrast import contrast_capacity
-from .graph.cost_network import CostNetwork
-from .graph.grid import GridNetwork
-from .graph.network import FlowNetwork, MaxFlowProblem
-from .graph.network_batch import FlowNetworkBatch
-from .graph.point_costs import PointCosts
-from .graph.undirected import UndirectedGraph
-from .gridcut.api import grid_cut
-from .gridcut.batch.api import grid_cut_batch
-from .gridcut.batch.result import GridCutBatchResult
-from .gridcut.result import GridCutResult
-from .io.dimacs import read_dimacs, write_dimacs
-from .io.npz import load_npz, save_npz
-from .kernels.warm_up import warm_up
-from .maxflow.api import max_flow
-from .maxflow.batch.api import max_flow_batch
-from .maxflow.batch.result import MaxFlowBatchResult
-from .maxflow.minimum_cuts import MinimumCuts, minimum_cuts
-from .maxflow.parametric import ParametricMaxFlow, parametric_max_flow
-from .maxflow.result import MaxFlowResult, MinCutResult
-from .maxflow.warm import MaxFlow
-from .mincost.api import min_cost_flow
-from .mincost.result import MinCostFlowResult
-from .mincost.warm import MinCostFlow
-from .reductions.most_for_least import MaxFlowMinCostResult, max_flow_min_cost
-from .registry import methods, register_method
-from .transportation.api import transport
-from .transportation.result import TransportResult
+from . import distributed as distributed
+from . import errors as errors
+from . import generators as generators
+from . import reductions as reductions
+from . import vision as vision
+from .assignment.api import linear_assignment as linear_assignment
+from .assignment.result import AssignmentResult as AssignmentResult
+from .assignment.singles_result import AssignmentWithSinglesResult as AssignmentWithSinglesResult
+from .bipartite.api import bipartite_matching as bipartite_matching
+from .bipartite.decomposition import DulmageMendelsohn as DulmageMendelsohn
+from .bipartite.decomposition import dulmage_mendelsohn as dulmage_mendelsohn
+from .bipartite.decomposition import structural_rank as structural_rank
+from .bipartite.decomposition import zero_free_diagonal as zero_free_diagonal
+from .bipartite.result import MatchingResult as MatchingResult
+from .citations import cite as cite
+from .comparison import Comparison as Comparison
+from .comparison import compare as compare
+from .connectivity.global_cut import GlobalMinCut as GlobalMinCut
+from .connectivity.global_cut import global_min_cut as global_min_cut
+from .connectivity.gomory_hu import GomoryHuTree as GomoryHuTree
+from .connectivity.gomory_hu import gomory_hu_tree as gomory_hu_tree
+from .connectivity.removal import EdgeConnectivity as EdgeConnectivity
+from .connectivity.removal import VertexConnectivity as VertexConnectivity
+from .connectivity.removal import edge_connectivity as edge_connectivity
+from .connectivity.removal import vertex_connectivity as vertex_connectivity
+from .cuts import min_cut as min_cut
+from .general_matching.api import matching as matching
+from .general_matching.result import GeneralMatchingResult as GeneralMatchingResult
+from .graph.bipartite import BipartiteGraph as BipartiteGraph
+from .graph.contrast import contrast_capacity as contrast_capacity
+from .graph.cost_network import CostNetwork as CostNetwork
+from .graph.grid import GridNetwork as GridNetwork
+from .graph.network import FlowNetwork as FlowNetwork
+from .graph.network import MaxFlowProblem as MaxFlowProblem
+from .graph.network_batch import FlowNetworkBatch as FlowNetworkBatch
+from .graph.point_costs import PointCosts as PointCosts
+from .graph.undirected import UndirectedGraph as UndirectedGraph
+from .gridcut.api import grid_cut as grid_cut
+from .gridcut.batch.api import grid_cut_batch as grid_cut_batch
+from .gridcut.batch.result import GridCutBatchResult as GridCutBatchResult
+from .gridcut.result import GridCutResult as GridCutResult
+from .io.dimacs import read_dimacs as read_dimacs
+from .io.dimacs import write_dimacs as write_dimacs
+from .io.npz import load_npz as load_npz
+from .io.npz import save_npz as save_npz
+from .maxflow.api import max_flow as max_flow
+from .maxflow.batch.api import max_flow_batch as max_flow_batch
+from .maxflow.batch.result import MaxFlowBatchResult as MaxFlowBatchResult
+from .maxflow.minimum_cuts import MinimumCuts as MinimumCuts
+from .maxflow.minimum_cuts import minimum_cuts as minimum_cuts
+from .maxflow.parametric import ParametricMaxFlow as ParametricMaxFlow
+from .maxflow.parametric import parametric_max_flow as parametric_max_flow
+from .maxflow.result import MaxFlowResult as MaxFlowResult
+from .maxflow.result import MinCutResult as MinCutResult
+from .maxflow.warm import MaxFlow as MaxFlow
+from .mincost.api import min_cost_flow as min_cost_flow
+from .mincost.result import MinCostFlowResult as MinCostFlowResult
+from .mincost.warm import MinCostFlow as MinCostFlow
+from .reductions.most_for_least import MaxFlowMinCostResult as MaxFlowMinCostResult
+from .reductions.most_for_least import max_flow_min_cost as max_flow_min_cost
+from .registry import methods as methods
+from .registry import register_method as register_method
+from .registry import warm_up as warm_up
+from .transportation.api import transport as transport
+from .transportation.result import TransportResult as TransportResult
 
 __version__: str
-
-__all__ = [
-    "AssignmentResult",
-    "AssignmentWithSinglesResult",
-    "BipartiteGraph",
-    "Comparison",
-    "CostNetwork",
-    "DulmageMendelsohn",
-    "EdgeConnectivity",
-    "FlowNetwork",
-    "FlowNetworkBatch",
-    "GeneralMatchingResult",
-    "GlobalMinCut",
-    "GomoryHuTree",
-    "GridCutBatchResult",
-    "GridCutResult",
-    "GridNetwork",
-    "MatchingResult",
-    "MaxFlow",
-    "MaxFlowBatchResult",
-    "MaxFlowMinCostResult",
-    "MaxFlowProblem",
-    "MaxFlowResult",
-    "MinCostFlow",
-    "MinCostFlowResult",
-    "MinCutResult",
-    "MinimumCuts",
-    "ParametricMaxFlow",
-    "PointCosts",
-    "TransportResult",
-    "UndirectedGraph",
-    "VertexConnectivity",
-    "bipartite_matching",
-    "cite",
-    "compare",
-    "contrast_capacity",
-    "distributed",
-    "dulmage_mendelsohn",
-    "edge_connectivity",
-    "errors",
-    "generators",
-    "global_min_cut",
-    "gomory_hu_tree",
-    "grid_cut",
-    "grid_cut_batch",
-    "linear_assignment",
-    "load_npz",
-    "matching",
-    "max_flow",
-    "max_flow_batch",
-    "max_flow_min_cost",
-    "methods",
-    "min_cost_flow",
-    "min_cut",
-    "minimum_cuts",
-    "parametric_max_flow",
-    "read_dimacs",
-    "reductions",
-    "register_method",
-    "save_npz",
-    "structural_rank",
-    "transport",
-    "vertex_connectivity",
-    "vision",
-    "warm_up",
-    "write_dimacs",
-    "zero_free_diagonal",
-]

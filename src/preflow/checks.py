@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from numbers import Real
 from typing import SupportsFloat, cast
@@ -72,3 +72,21 @@ def shown(value: object) -> str:
     except ValueError:
         return "an integer of thousands of digits"
     return text if len(text) <= 60 else f"{text[:50]}... ({len(text)} characters)"
+
+
+def unknown_name(what: str, name: str, known: Iterable[str], listed: str | None = None) -> InvalidInputError:
+    """Return the error for a name that is not known; it suggests those that are near.
+
+    A name is near if it is spelled alike, or if it has all of the words: "serial-dinic" is near "dinic".
+    `listed` replaces the list of names in the message.
+    """
+    from difflib import get_close_matches
+
+    names = list(known)
+    asked = name.lower().replace("_", "-")
+    near = [each for each in names if f"-{asked}-" in f"-{each.lower().replace('_', '-')}-"]
+    if not near:
+        alike = {part: each for each in names for part in (each.lower(), each.lower().partition("-")[2])}
+        near = [alike[part] for part in get_close_matches(asked, filter(None, alike), 1, 0.75)]
+    hint = f", did you mean {' or '.join(map(repr, near))}? There" if near else "; there"
+    return InvalidInputError(f"unknown {what} {name!r}{hint} are: {listed or ', '.join(names)}")

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 
 from .errors import InvalidInputError
 from .maxflow.batch.methods import METHODS as BATCH_METHODS
-from .registry import methods
+from .registry import PROBLEMS, methods
 from .solving.method import Method
 
 #: As in CITATION.cff.
@@ -90,18 +90,6 @@ OF_RESULTS = {
     "TJoin": "Edmonds and Johnson 1973",
     "UnwrappedPhase": "Costantini 1998",
     "VertexConnectivity": "Even 1975; Esfahanian and Hakimi 1984",
-}
-
-
-#: The problems whose results are in a folder of the package; several problems have methods of one name.
-PROBLEMS = {
-    "maxflow": "max_flow",
-    "gridcut": "grid_cut",
-    "bipartite": "bipartite_matching",
-    "general_matching": "matching",
-    "assignment": "linear_assignment",
-    "mincost": "min_cost_flow",
-    "transportation": "transport",
 }
 
 
@@ -190,8 +178,10 @@ def _sources_of(what: object) -> Iterator[str]:
             )
         yield from of_class.split("; ") if of_class else ()
         if isinstance(name, str):
-            folder = type(solved).__module__.split(".")[1:2]
-            yield from _sources_by_name(name, PROBLEMS.get("".join(folder)))
+            # Several problems have methods of one name.
+            folder = "".join(type(solved).__module__.split(".")[1:2])
+            problems = (problem.name for problem in PROBLEMS if problem.folder == folder)
+            yield from _sources_by_name(name, next(problems, None))
 
 
 def _method_name(result: object) -> object:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -11,51 +11,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .arrays import AnyArray
-from .assignment.api import linear_assignment
-from .bipartite.api import bipartite_matching
 from .checks import check_integer
 from .cuts import min_cut
 from .errors import InvalidInputError, PreflowError, SolverError, VerificationError
-from .general_matching.api import matching
-from .graph.bipartite import BipartiteGraph
-from .graph.cost_network import CostNetwork
 from .graph.edge_tables import data_frame
 from .graph.grid import GridNetwork
-from .graph.network import FlowNetwork, MaxFlowProblem
-from .graph.point_costs import PointCosts
-from .graph.undirected import UndirectedGraph
-from .gridcut.api import grid_cut
-from .maxflow.api import max_flow
-from .mincost.api import min_cost_flow
+from .registry import FUNCTIONS, PROBLEMS, problem_of
 from .registry import methods as methods_of
 from .solving.dispatch import find_method
+from .solving.method import load
 from .solving.result import BoundedResult
 from .solving.timing import solving_seconds
-from .transportation.api import transport
 
 if TYPE_CHECKING:
     import pandas
 
-FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "max_flow": max_flow,
-    "min_cut": min_cut,
-    "grid_cut": grid_cut,
-    "bipartite_matching": bipartite_matching,
-    "matching": matching,
-    "linear_assignment": linear_assignment,
-    "min_cost_flow": min_cost_flow,
-    "transport": transport,
-}
-#: The problem of each kind of container.
-OF_CONTAINER: dict[type, str] = {
-    FlowNetwork: "max_flow",
-    MaxFlowProblem: "max_flow",
-    GridNetwork: "grid_cut",
-    BipartiteGraph: "bipartite_matching",
-    UndirectedGraph: "matching",
-    PointCosts: "linear_assignment",
-    CostNetwork: "min_cost_flow",
-}
 #: The most counts in the text of a table.
 SHOWN_COUNTS = 3
 
@@ -234,7 +204,9 @@ def compare(
     """
     check_integer("repeat", repeat)
     name, instance = _problem_of(problem, data)
-    function = min_cut if isinstance(instance[0] if instance else None, GridNetwork) else FUNCTIONS[name]
+    # A grid has the methods of grid_cut, and arguments as those of min_cut.
+    is_grid = isinstance(instance[0] if instance else None, GridNetwork)
+    function = min_cut if is_grid else load(f"{FUNCTIONS[name].functions[name]}.{name}")
     known = methods_of(name)
     chosen = (
         [method.name for method in known if method.available and not method.approximate]
@@ -278,16 +250,15 @@ def compare(
 def _problem_of(problem: Any, data: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
     """Return the name of the problem, and the data of its function."""
     if isinstance(problem, str):
-        if problem not in FUNCTIONS:
-            raise InvalidInputError(f"unknown problem {problem!r}; there are: {', '.join(FUNCTIONS)}")
+        problem_of(problem)
         if not data:
             raise InvalidInputError(
                 f"compare({problem!r}) needs the data behind the name: the arguments of preflow.{problem}"
             )
         return problem, data
-    for container, name in OF_CONTAINER.items():
-        if isinstance(problem, container):
-            return name, (problem, *data)
+    for record in PROBLEMS:
+        if isinstance(problem, tuple(map(load, record.containers))):
+            return record.name, (problem, *data)
     raise InvalidInputError(
         f"name the problem, as in compare('max_flow', network, source, sink): a {type(problem).__name__} "
         "could be the data of several"

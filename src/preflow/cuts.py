@@ -9,10 +9,10 @@ from .arrays import NetworkInput, Vertices
 from .errors import InvalidInputError
 from .graph.grid import GridNetwork
 from .gridcut.api import cut_of_grid
-from .gridcut.methods import METHODS as GRID_METHODS
+from .gridcut.problem import METHODS as GRID_METHODS
 from .gridcut.result import GridCutResult
 from .maxflow.api import cut_of_arcs, read_flow_input
-from .maxflow.methods import METHODS as FLOW_METHODS
+from .maxflow.problem import METHODS as FLOW_METHODS
 from .maxflow.result import MinCutResult
 from .method_names import DeviceName, FlowMethodName, GridMethodName
 from .progress import Reporter

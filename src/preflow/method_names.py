@@ -1,7 +1,8 @@
 """The names of methods, devices and problems as types, so that editors complete them.
 
-A test compares them with the registry. Functions also take any other str as a method: it may come from
-outside of the package, and papers have other names for some.
+Made from the records of problems by ``python tests/test_records.py``; a test compares them.
+Functions also take any other str as a method: it may come from outside of the package, and papers
+have other names for some.
 """
 
 from __future__ import annotations
@@ -9,7 +10,11 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 
 #: Where a solve runs.
-DeviceName: TypeAlias = Literal["auto", "cpu", "cuda"]
+DeviceName: TypeAlias = Literal[
+    "auto",
+    "cpu",
+    "cuda",
+]
 #: The functions whose methods the registry has.
 ProblemName: TypeAlias = Literal[
     "max_flow",

@@ -1,33 +1,43 @@
-"""All problems' methods under one function."""
+"""All problems, and their methods."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any, overload
 
-from .assignment.methods import METHODS as ASSIGNMENT_METHODS
-from .bipartite.methods import METHODS as MATCHING_METHODS
+from .assignment.problem import PROBLEM as ASSIGNMENT
+from .bipartite.problem import PROBLEM as BIPARTITE
+from .checks import unknown_name
 from .errors import InvalidInputError
-from .general_matching.methods import METHODS as GENERAL_MATCHING_METHODS
-from .gridcut.methods import METHODS as GRIDCUT_METHODS
-from .maxflow.methods import METHODS as MAXFLOW_METHODS
+from .general_matching.problem import PROBLEM as GENERAL_MATCHING
+from .gridcut.problem import PROBLEM as GRIDCUT
+from .maxflow.problem import PROBLEM as MAXFLOW
 from .method_names import ProblemName
-from .mincost.methods import METHODS as MINCOST_METHODS
-from .solving.method import Method
+from .mincost.problem import PROBLEM as MINCOST
+from .solving.method import Method, Problem
 from .solving.outside import NoOptions, OutsideMethod, load_entry_points, outside_methods, register
-from .transportation.methods import METHODS as TRANSPORT_METHODS
+from .transportation.problem import PROBLEM as TRANSPORTATION
 
-METHODS = {
-    "max_flow": MAXFLOW_METHODS,
-    "min_cut": MAXFLOW_METHODS,
-    "grid_cut": GRIDCUT_METHODS,
-    "bipartite_matching": MATCHING_METHODS,
-    "matching": GENERAL_MATCHING_METHODS,
-    "linear_assignment": ASSIGNMENT_METHODS,
-    "min_cost_flow": MINCOST_METHODS,
-    "transport": TRANSPORT_METHODS,
-}
+#: The list of problems, and the only one: all others are made from it.
+PROBLEMS = (MAXFLOW, GRIDCUT, BIPARTITE, GENERAL_MATCHING, ASSIGNMENT, MINCOST, TRANSPORTATION)
+#: The problem of each function, and its methods.
+FUNCTIONS = {name: problem for problem in PROBLEMS for name in problem.functions}
+METHODS = {name: problem.methods for name, problem in FUNCTIONS.items()}
+
+
+def problem_of(function: str) -> Problem:
+    """Return the record of the problem that a function solves.
+
+    Raises
+    ------
+    InvalidInputError
+        No function has this name.
+    """
+    if function not in FUNCTIONS:
+        raise unknown_name("problem", function, FUNCTIONS)
+    return FUNCTIONS[function]
 
 
 @overload
@@ -68,8 +78,7 @@ def methods(
     every = {name: (*own, *outside_methods(own)) for name, own in METHODS.items()}
     if problem is None:
         return every
-    if problem not in METHODS:
-        raise InvalidInputError(f"unknown problem {problem!r}; there are: {', '.join(METHODS)}")
+    problem_of(problem)
     return every[problem]
 
 
@@ -132,9 +141,7 @@ def register_method(
     >>> preflow.max_flow(([0], [1], [3]), 0, 1, method="my-method").value
     3
     """
-    own = METHODS.get(problem)
-    if own is None:
-        raise InvalidInputError(f"unknown problem {problem!r}; there are: {', '.join(METHODS)}")
+    own = problem_of(problem).methods
     if not isinstance(name, str) or not name:
         raise InvalidInputError(f"the name of a method is a str, got {name!r}")
     if not callable(solve):
@@ -157,3 +164,54 @@ def register_method(
     )
     register(own, method)
     return method
+
+
+def warm_up(*problems: str, progress: bool = True) -> int:
+    """Compile the kernels of problems now, in parallel processes, so that no later call has to wait.
+
+    A wheel of a release has all kernels, so this does nothing. Numba compiles those that an installation has
+    not, and keeps them in the user's cache folder, as the first calls would do.
+
+    Parameters
+    ----------
+    *problems : str
+        As in :func:`preflow.methods`; without any, all.
+    progress : bool
+        Draw a bar on standard error.
+
+    Returns
+    -------
+    int
+        The number of kernels, each for one kind of arguments, that were compiled or found in the cache.
+
+    Raises
+    ------
+    InvalidInputError
+        There is no such problem.
+    MissingDependencyError
+        Kernels must be compiled, and Numba is not installed.
+
+    Notes
+    -----
+    All problems together take about six CPU minutes. Kernels for arrays of unusual dtypes are still
+    compiled at their first call.
+
+    Examples
+    --------
+    >>> import preflow
+    >>> preflow.warm_up("max_flow")  # doctest: +SKIP
+    """
+    wanted = [problem_of(problem) for problem in problems] or PROBLEMS
+    from .kernels.warm_up import compile_lacking
+
+    return compile_lacking(files_of(*wanted), progress)
+
+
+def files_of(*problems: Problem) -> Iterator[Path]:
+    """Yield the files of the folders of problems, and those of their methods that lie elsewhere."""
+    package = Path(__file__).parent
+    for problem in problems:
+        yield from (package / problem.folder).rglob("*.py")
+        for method in problem.methods:
+            path = package.joinpath(*method.module.split("."))
+            yield path / "__init__.py" if path.is_dir() else path.with_suffix(".py")

@@ -21,7 +21,7 @@ import preflow
 from preflow.assignment import augmenting_paths, serial_shortest_path
 from preflow.assignment.api.call import AssignmentCall
 from preflow.assignment.api.float_proof import solve_proved
-from preflow.assignment.methods import METHODS
+from preflow.assignment.problem import METHODS
 from preflow.assignment.result import AssignmentResult
 from preflow.assignment.solution import SOLVED, STOPPED
 from preflow.errors import InfeasibleError, InvalidInputError, NotOptimalError, VerificationError

@@ -14,7 +14,7 @@ from scipy.optimize import linear_sum_assignment
 import preflow
 from preflow.assignment import cuda_batch, policy
 from preflow.assignment.cuda_batch import BatchOptions
-from preflow.assignment.methods import METHODS
+from preflow.assignment.problem import METHODS
 from preflow.assignment.result import AssignmentResult
 from preflow.cuda import runtime
 from preflow.errors import InfeasibleError, InvalidInputError, UnsuitableMethodError, VerificationError

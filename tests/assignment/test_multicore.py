@@ -22,7 +22,7 @@ from preflow.assignment.lockfree_scaling import (
     make_flow,
     scaled,
 )
-from preflow.assignment.methods import METHODS
+from preflow.assignment.problem import METHODS
 from preflow.assignment.solution import STOPPED
 from preflow.cuda import runtime
 from preflow.errors import InfeasibleError, InvalidInputError, SolverError, UnsuitableMethodError

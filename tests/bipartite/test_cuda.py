@@ -14,7 +14,7 @@ import preflow
 from preflow.bipartite import cuda_multi_source_bfs, policy
 from preflow.bipartite.initial import cheap, proposals
 from preflow.bipartite.match_arrays import empty_matching
-from preflow.bipartite.methods import METHODS
+from preflow.bipartite.problem import METHODS
 from preflow.cuda import launches, runtime
 from preflow.errors import DeviceMemoryError, InvalidInputError, SolverError
 from preflow.generators import bipartite_family

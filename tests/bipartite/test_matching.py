@@ -26,8 +26,8 @@ from preflow import BipartiteGraph
 from preflow.bipartite import multicore_push_relabel, packed_columns, policy, serial_push_relabel
 from preflow.bipartite.cover import trivial_cover
 from preflow.bipartite.match_arrays import empty_matching
-from preflow.bipartite.methods import INITIAL, find_heuristic
 from preflow.bipartite.policy import choose
+from preflow.bipartite.problem import INITIAL, find_heuristic
 from preflow.certify.matching import check_cover, check_matching
 from preflow.errors import (
     DeviceUnavailableError,

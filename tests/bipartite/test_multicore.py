@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 import preflow
 from preflow.bipartite.initial import cheap
 from preflow.bipartite.match_arrays import empty_matching
-from preflow.bipartite.methods import METHODS
+from preflow.bipartite.problem import METHODS
 from preflow.errors import InvalidInputError
 from preflow.generators import bipartite_family
 from preflow.graph.bipartite import Adjacency, BipartiteGraph

@@ -33,7 +33,7 @@ from preflow.graph.device.build import DeviceResidualNetwork, build_on_device, b
 from preflow.graph.network import DeviceFlowNetwork
 from preflow.graph.residual import build_residual
 from preflow.maxflow import cuda_push_relabel, serial_fifo
-from preflow.maxflow.methods import METHODS
+from preflow.maxflow.problem import METHODS
 from preflow.maxflow.recover_flow import arc_flows
 from preflow.maxflow.recover_flow.on_gpu import flow_of_arcs
 from preflow.papers.wu_he_hong import cuda_hybrid

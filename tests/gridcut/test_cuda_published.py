@@ -19,7 +19,7 @@ from preflow.graph.integer_grid import integer_grid
 from preflow.gridcut import direction_major
 from preflow.gridcut.cuda_lockfree import COUNTS, Steps, take_steps
 from preflow.gridcut.direction_major import Search, make_search, make_state, search_at_rest
-from preflow.gridcut.methods import METHODS
+from preflow.gridcut.problem import METHODS
 from preflow.gridcut.solution import GridSolution
 from preflow.papers.baselines import cuda_blocking
 from preflow.papers.baselines.cuda_blocking import (

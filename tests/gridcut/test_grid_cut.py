@@ -23,7 +23,7 @@ from preflow.errors import DeviceUnavailableError, InvalidInputError, NotOptimal
 from preflow.generators import grid_2d
 from preflow.gridcut import policy
 from preflow.gridcut.api import GridCall
-from preflow.gridcut.methods import METHODS
+from preflow.gridcut.problem import METHODS
 from preflow.solving.call import Request
 from preflow.solving.dispatch import Choice
 from tests.support.cuda_on_cpu.device import CpuDevice

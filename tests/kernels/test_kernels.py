@@ -233,6 +233,8 @@ def test_unwritable_cache_is_a_warning_not_an_error(
 def test_what_is_compiled_is_said_once_for_each_problem_and_dtype(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
+    import preflow.assignment.problem  # noqa: F401
+
     monkeypatch.setenv("PREFLOW_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(_Messages, "compiling", set())
     monkeypatch.setattr(_Messages, "uncached", False)

@@ -18,6 +18,7 @@ import preflow
 from preflow.errors import InvalidInputError
 from preflow.kernels import kernel as kernels
 from preflow.kernels import warm_up
+from preflow.registry import PROBLEMS, files_of, problem_of
 from tests.support import native_samples
 from tests.support.native_samples import Inner, Outer
 from tests.support.paths import ROOT
@@ -261,10 +262,10 @@ def test_warm_up_takes_the_methods_of_papers_with_their_problem(
     kinds = tmp_path / "kinds.txt"
     kinds.write_text(f"{module}:run_phases 1Ci\n", encoding="utf-8")
     monkeypatch.setattr("preflow.kernels.kinds.KINDS", kinds)
-    assert list(warm_up.lacking(("bipartite_matching",))) == [module]
-    assert not warm_up.lacking(("max_flow", "grid_cut"))
+    assert list(warm_up.lacking(files_of(problem_of("bipartite_matching")))) == [module]
+    assert not warm_up.lacking(files_of(problem_of("max_flow"), problem_of("grid_cut")))
 
 
 @needs_library
 def test_the_library_has_every_kind_of_the_list() -> None:
-    assert not warm_up.lacking(())
+    assert not warm_up.lacking(files_of(*PROBLEMS))

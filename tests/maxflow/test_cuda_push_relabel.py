@@ -23,7 +23,7 @@ from preflow.generators import FAMILIES
 from preflow.graph.device.residual import from_device, to_device
 from preflow.graph.residual import ResidualArrays, build_residual
 from preflow.maxflow import cuda_push_relabel, policy
-from preflow.maxflow.methods import METHODS
+from preflow.maxflow.problem import METHODS
 from preflow.solving.dispatch import find_method
 from preflow.solving.method import Method
 from preflow.solving.run import Control

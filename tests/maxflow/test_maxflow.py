@@ -30,7 +30,7 @@ from preflow.errors import (
 from preflow.generators import FAMILIES
 from preflow.graph.residual import build_residual
 from preflow.maxflow.api import FlowCall
-from preflow.maxflow.methods import METHODS
+from preflow.maxflow.problem import METHODS
 from preflow.solving.call import Request
 from tests.support.oracles import check_against_oracle, edmonds_karp
 from tests.support.paths import SHARED, reference_instances

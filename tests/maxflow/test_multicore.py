@@ -15,7 +15,7 @@ import preflow
 from preflow.errors import InvalidInputError
 from preflow.generators import FAMILIES
 from preflow.graph.residual import build_residual
-from preflow.maxflow.methods import METHODS
+from preflow.maxflow.problem import METHODS
 from preflow.parallel import thread_pool
 from preflow.solving.dispatch import find_method
 from preflow.solving.run import Control

@@ -26,8 +26,8 @@ from ..solving.timing import timed
 from ..stats import MatchingStats
 from .cover import trivial_cover
 from .match_arrays import Matching, empty_matching
-from .methods import METHODS, Heuristic, find_heuristic
 from .policy import choose, initial_for, worth_a_gpu
+from .problem import METHODS, Heuristic, find_heuristic
 from .result import MatchingResult
 
 #: A graph with at most this number of edges is solved in the caller's thread, if the solve uses one thread

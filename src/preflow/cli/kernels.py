@@ -12,7 +12,7 @@ from .session import Command
     "problems",
     nargs=-1,
     metavar="[PROBLEM]...",
-    help="max_flow, min_cut, grid_cut, bipartite_matching, linear_assignment; default: all.",
+    help="A name from `preflow methods`, such as max_flow; default: all.",
 )
 def warm_up(problems: tuple[str, ...]) -> None:
     """Compile kernels now, so that later calls need not wait.
@@ -20,7 +20,7 @@ def warm_up(problems: tuple[str, ...]) -> None:
     A wheel of a release has all kernels: then there is nothing to do. Numba
     compiles those that an installation has not into the user's cache.
     """
-    from ..kernels.warm_up import warm_up as compile_kernels
+    from ..registry import warm_up as compile_kernels
 
     count = compile_kernels(*problems)
     click.echo(f"{count} kernels were compiled or are in the cache" if count else "all kernels are compiled")

@@ -31,13 +31,13 @@ from ..solving.dispatch import Choice, find_method, thread_count
 from ..solving.timing import timed
 from ..stats import GeneralMatchingStats
 from .integer_weights import IntegerWeights, WeightProof, finer_weights, integer_weights, limit_for
-from .methods import METHODS
 from .policy import choose
+from .problem import METHODS
 from .result import GeneralMatchingResult, ProvedWeight, Wanted, proved_weight
 from .solution import DualStep, GeneralState, Partners
 
 if TYPE_CHECKING:
-    from .methods import HostSolver
+    from .problem import HostSolver
 
 #: Both bounds and the gap of a result.
 Bounds = tuple[int | float, int | float, int | float]

@@ -25,13 +25,13 @@ from ..progress import Reporter
 from ..solving.call import Call, Request
 from ..solving.dispatch import Choice, find_method, thread_count, usable_cpus
 from ..stats import SolveStats
-from .methods import METHODS
 from .policy import FOR_ALL_ON_GPU, MOST_AXES_ON_GPU, bytes_on_gpu, choose, worth_a_gpu
+from .problem import METHODS
 from .result import GridCutResult
 from .solution import GridFlow, GridSolution, initial_state
 
 if TYPE_CHECKING:
-    from .methods import Solver
+    from .problem import HostSolver
 
 
 def grid_cut(
@@ -334,7 +334,7 @@ class GridCall(Call[GridNetwork]):
         self.threads = thread_count(self.method, chosen.threads, network.size)
         self.control.extend(self.threads)
         self.control.remarks.append(f"but its relabels took long, so {self.method.name} went on")
-        solve: Solver = self.method.solve
+        solve: HostSolver = self.method.solve
         with self.timed("solve"):
             return solve(grid, flow, self.options, self.control)
 
@@ -350,7 +350,7 @@ class GridCall(Call[GridNetwork]):
             self.control.remarks.append(f"but {FOR_ALL_ON_GPU}, since {error}")
         return self.solve_grid(grid, self.method.solve)
 
-    def solve_grid(self, grid: IntegerGrid, solve: Solver) -> GridSolution:
+    def solve_grid(self, grid: IntegerGrid, solve: HostSolver) -> GridSolution:
         """Run a solver from the flow of the earlier result; a grid without pixels needs none."""
         if grid.size == 0:
             return GridSolution(grid.xp.zeros(grid.shape, dtype=bool), True, *initial_state(grid, None))

@@ -27,6 +27,7 @@ import numba
 from numba.core import caching
 
 from ..arrays import Untyped
+from ..solving.method import LOADED
 from ..solving.timing import begin_compiling, compilations, end_compiling
 from .cache_folder import cache_directory, check_folder, distrust, make_private
 from .kernel import load_overloads, source_hash
@@ -74,25 +75,13 @@ class _Messages:
     uncached = False
 
 
-#: The problem of each package of solvers, and how many seconds its kernels take to compile.
-PROBLEMS = {
-    "assignment": ("linear_assignment", 15),
-    "gridcut": ("grid_cut", 10),
-    "bipartite": ("bipartite_matching", 12),
-    "general_matching": ("matching", 5),
-    "maxflow": ("max_flow", 20),
-    "mincost": ("min_cost_flow", 20),
-    "transportation": ("transport", 20),
-}
-
-
 def _problem() -> tuple[str, int]:
     """Return the problem that the calling thread solves, and how many seconds its kernels take to compile."""
     frame: Untyped = sys._getframe()
     while frame is not None:
-        package = f"{frame.f_globals.get('__name__')}.".split(".")[1]
-        if package in PROBLEMS and frame.f_globals["__name__"].startswith("preflow."):
-            return PROBLEMS[package]
+        root, package = f"{frame.f_globals.get('__name__')}.".split(".")[:2]
+        if root == "preflow" and package in LOADED:
+            return LOADED[package].name, LOADED[package].compile_seconds
         frame = frame.f_back
     return "kernels", 5
 

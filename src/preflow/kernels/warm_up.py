@@ -13,68 +13,25 @@ from importlib import import_module
 from pathlib import Path
 from queue import Empty, SimpleQueue
 
-from ..errors import InvalidInputError, MissingDependencyError
+from ..errors import MissingDependencyError
 from .kernel import PACKAGE, PLAIN, sources_of
 from .kinds import recorded, types_of
 
 logger = logging.getLogger("preflow")
 
-#: The package of the solvers of each problem.
-PACKAGES = {
-    "max_flow": "maxflow",
-    "min_cut": "maxflow",
-    "grid_cut": "gridcut",
-    "bipartite_matching": "bipartite",
-    "matching": "general_matching",
-    "linear_assignment": "assignment",
-    "min_cost_flow": "mincost",
-    "transport": "transportation",
-}
-
 #: The kinds to compile, by module.
 Work = dict[str, list[str]]
 
 
-def warm_up(*problems: str, progress: bool = True) -> int:
-    """Compile the kernels of problems now, in parallel processes, so that no later call has to wait.
-
-    A wheel of a release has all kernels, so this does nothing. Numba compiles those that an installation has
-    not, and keeps them in the user's cache folder, as the first calls would do.
-
-    Parameters
-    ----------
-    *problems : str
-        "max_flow", "min_cut", "grid_cut", "bipartite_matching", "matching",
-        "linear_assignment", "min_cost_flow", "transport"; without any, all.
-    progress : bool
-        Draw a bar on standard error.
-
-    Returns
-    -------
-    int
-        The number of kernels, each for one kind of arguments, that were compiled or found in the cache.
+def compile_lacking(files: Iterable[Path], progress: bool) -> int:
+    """Compile the kernels that solvers in `files` call and that the library lacks; return how many.
 
     Raises
     ------
-    InvalidInputError
-        There is no such problem.
     MissingDependencyError
-        Kernels must be compiled, and Numba is not installed.
-
-    Notes
-    -----
-    All problems together take about six CPU minutes. Kernels for arrays of unusual dtypes are still
-    compiled at their first call.
-
-    Examples
-    --------
-    >>> import preflow
-    >>> preflow.warm_up("max_flow")  # doctest: +SKIP
+        Numba is not installed.
     """
-    for problem in problems:
-        if problem not in PACKAGES:
-            raise InvalidInputError(f"unknown problem {problem!r}; there are: {', '.join(PACKAGES)}")
-    work = lacking(problems)
+    work = lacking(files)
     total = sum(map(len, work.values()))
     if total:
         try:
@@ -92,27 +49,18 @@ def warm_up(*problems: str, progress: bool = True) -> int:
     return total
 
 
-def lacking(problems: tuple[str, ...]) -> Work:
-    """Return the kernels that the solvers of problems, or of all, call and that the library lacks."""
-    packages = {PACKAGES[problem] for problem in problems or PACKAGES}
-    files = sources_of(*(file for package in packages for file in _files_of(package)))
+def lacking(files: Iterable[Path]) -> Work:
+    """Return the kernels that solvers in `files` call and that the library lacks."""
+    called = sources_of(*files)
     work: Work = {}
     for name, kind, _ in recorded():
         module, _, attribute = name.partition(":")
         path = Path(PACKAGE.parent, *module.split("."))
-        if not PLAIN and (path.with_suffix(".py") in files or path / "__init__.py" in files):
+        if not PLAIN and (path.with_suffix(".py") in called or path / "__init__.py" in called):
             kernel = getattr(import_module(module), attribute)
             if kind.encode() not in getattr(kernel, "functions", {}):
                 work.setdefault(module, []).append(f"{name} {kind}")
     return work
-
-
-def _files_of(package: str) -> Iterator[Path]:
-    """Yield the files of a problem's package, and those of its methods that lie elsewhere."""
-    yield from (PACKAGE / package).rglob("*.py")
-    for method in import_module(f"preflow.{package}.methods").METHODS:
-        path = PACKAGE.joinpath(*method.module.split("."))
-        yield path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
 
 
 def compiled(work: Work) -> Iterator[str]:

@@ -24,7 +24,7 @@ from ..graph.residual import build_residual
 from ..graph.scaling import EXACT, Rule, accepted_gap, is_close, proved_gap, solve_within_gap
 from ..graph.solved_capacities import is_whole
 from ..gridcut.api import cut_of_grid
-from ..gridcut.methods import METHODS as GRID_METHODS
+from ..gridcut.problem import METHODS as GRID_METHODS
 from ..method_names import DeviceName, FlowMethodName
 from ..progress import Reporter
 from ..solving.call import Call, Request
@@ -35,7 +35,7 @@ from ..stats import SolveStats, added_up
 from . import policy
 from .contraction import ContractedFlow, Contraction, contract
 from .flow_limit import behind_one_arc, read_flow_limit
-from .methods import METHODS
+from .problem import METHODS
 from .recover_flow import SecondStage
 from .recover_flow.completed import CompletedFlow, left_by
 from .recover_flow.known import KnownFlow
@@ -44,7 +44,7 @@ from .recover_flow.on_gpu import DeviceSecondStage
 from .result import MaxFlowResult, MinCutResult
 
 if TYPE_CHECKING:
-    from .methods import DeviceSolver, HostSolver
+    from .problem import DeviceSolver, HostSolver
 
 #: Up to this many arcs a serial method of "auto" runs in the thread of the caller. Networks of 12 families
 #: with about as many took at most 7 ms. To hand 15 arcs to another thread took 0.07 of 0.28 ms, and 0.3 of

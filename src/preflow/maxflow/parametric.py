@@ -93,8 +93,8 @@ from ..solving.call import Request
 from ..solving.dispatch import thread_count, usable_cpus
 from ..solving.drawn import DrawnResult
 from .api import FlowCall, check_heights
-from .methods import METHODS
 from .policy import choose
+from .problem import METHODS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -63,13 +63,13 @@ from ..stats import MinCostStats
 from .arc_lists import tight_flow
 from .exact_paths import ExactPaths, ExactState, exact_negative_cycle
 from .infeasible import excesses, infeasible_error
-from .methods import METHODS
 from .policy import choose, choose_for_start, worth_a_gpu
+from .problem import METHODS
 from .result import MinCostFlowResult
 from .solution import FlowState
 
 if TYPE_CHECKING:
-    from .methods import HostSolver
+    from .problem import HostSolver
 
 #: Up to this many arcs a serial method of "auto" runs in the thread of the caller. On a Xeon, 1.4 of the 5.7
 #: ms for a thousand vertices were outside of the solve, where handing it to another thread belongs.

@@ -1,6 +1,6 @@
 """The methods of four papers, and the baselines that they and others are compared with.
 
-Each is a method like any other: the ``methods.py`` of its problem has its name and the module that solves.
+Each is a method like any other: the ``problem.py`` of its problem has its name and the module that solves.
 But ``method="auto"`` never takes one, and no module outside of this folder imports one. Tests check both. A
 piece that a method here shares with one that ``auto`` takes lies with the latter.
 
@@ -10,7 +10,6 @@ piece that a method here shares with one that ``auto`` takes lies with the latte
 - ``lupinska``: grid cuts on a GPU, and assignment without locks, 2011
 - ``baselines``: older or simpler methods of several problems
 
-The docstring of each folder says which system of the paper a file is, and what departs. The tuples behind it
-are for mypy, which checks the signature of each solver against the protocol of its problem.
-``docs/reproducing`` has the experiments.
+The docstring of each folder says which system of the paper a file is, and what departs. ``docs/reproducing``
+has the experiments.
 """

@@ -1,66 +1,39 @@
-from .base import FlowAndCut
-from .circulation import MaxFlowAsCirculation
-from .feasible import CirculationAsMaxFlow, FeasibleFlow, feasible_flow
-from .general_matchings import (
-    EdgeCover,
-    GeneralBMatching,
-    PostmanTour,
-    TJoin,
-    chinese_postman,
-    general_b_matching,
-    minimum_weight_edge_cover,
-    minimum_weight_perfect_matching,
-    t_join,
-)
-from .jobs import JobAssignment, JobsAsMinCostFlow, assign_jobs
-from .lower_bounds import LowerBoundsRemoved
-from .matchings import BMatching, MatchingAsMaxFlow, b_matching
-from .paths import CheapPaths, PathsAsMinCostFlow, disjoint_paths, shortest_path
-from .projects import ProjectsAsMinCut, ProjectSelection, select_projects
-from .rounding import RoundedMatrix, RoundingAsCirculation, round_matrix
-from .terminals import TerminalsMerged
-from .transports import AssignmentAsTransport, PricedAssignment, TransportAsMinCostFlow
-from .undirected import UndirectedAsDirected, UndirectedCostsAsDirected
-from .vertex_capacities import VertexCapacities, VertexFlow
-
-__all__ = [
-    "AssignmentAsTransport",
-    "BMatching",
-    "CheapPaths",
-    "CirculationAsMaxFlow",
-    "EdgeCover",
-    "FeasibleFlow",
-    "FlowAndCut",
-    "GeneralBMatching",
-    "JobAssignment",
-    "JobsAsMinCostFlow",
-    "LowerBoundsRemoved",
-    "MatchingAsMaxFlow",
-    "MaxFlowAsCirculation",
-    "PathsAsMinCostFlow",
-    "PostmanTour",
-    "PricedAssignment",
-    "ProjectSelection",
-    "ProjectsAsMinCut",
-    "RoundedMatrix",
-    "RoundingAsCirculation",
-    "TJoin",
-    "TerminalsMerged",
-    "TransportAsMinCostFlow",
-    "UndirectedAsDirected",
-    "UndirectedCostsAsDirected",
-    "VertexCapacities",
-    "VertexFlow",
-    "assign_jobs",
-    "b_matching",
-    "chinese_postman",
-    "disjoint_paths",
-    "feasible_flow",
-    "general_b_matching",
-    "minimum_weight_edge_cover",
-    "minimum_weight_perfect_matching",
-    "round_matrix",
-    "select_projects",
-    "shortest_path",
-    "t_join",
-]
+from .base import FlowAndCut as FlowAndCut
+from .circulation import MaxFlowAsCirculation as MaxFlowAsCirculation
+from .feasible import CirculationAsMaxFlow as CirculationAsMaxFlow
+from .feasible import FeasibleFlow as FeasibleFlow
+from .feasible import feasible_flow as feasible_flow
+from .general_matchings import EdgeCover as EdgeCover
+from .general_matchings import GeneralBMatching as GeneralBMatching
+from .general_matchings import PostmanTour as PostmanTour
+from .general_matchings import TJoin as TJoin
+from .general_matchings import chinese_postman as chinese_postman
+from .general_matchings import general_b_matching as general_b_matching
+from .general_matchings import minimum_weight_edge_cover as minimum_weight_edge_cover
+from .general_matchings import minimum_weight_perfect_matching as minimum_weight_perfect_matching
+from .general_matchings import t_join as t_join
+from .jobs import JobAssignment as JobAssignment
+from .jobs import JobsAsMinCostFlow as JobsAsMinCostFlow
+from .jobs import assign_jobs as assign_jobs
+from .lower_bounds import LowerBoundsRemoved as LowerBoundsRemoved
+from .matchings import BMatching as BMatching
+from .matchings import MatchingAsMaxFlow as MatchingAsMaxFlow
+from .matchings import b_matching as b_matching
+from .paths import CheapPaths as CheapPaths
+from .paths import PathsAsMinCostFlow as PathsAsMinCostFlow
+from .paths import disjoint_paths as disjoint_paths
+from .paths import shortest_path as shortest_path
+from .projects import ProjectsAsMinCut as ProjectsAsMinCut
+from .projects import ProjectSelection as ProjectSelection
+from .projects import select_projects as select_projects
+from .rounding import RoundedMatrix as RoundedMatrix
+from .rounding import RoundingAsCirculation as RoundingAsCirculation
+from .rounding import round_matrix as round_matrix
+from .terminals import TerminalsMerged as TerminalsMerged
+from .transports import AssignmentAsTransport as AssignmentAsTransport
+from .transports import PricedAssignment as PricedAssignment
+from .transports import TransportAsMinCostFlow as TransportAsMinCostFlow
+from .undirected import UndirectedAsDirected as UndirectedAsDirected
+from .undirected import UndirectedCostsAsDirected as UndirectedCostsAsDirected
+from .vertex_capacities import VertexCapacities as VertexCapacities
+from .vertex_capacities import VertexFlow as VertexFlow

@@ -30,7 +30,7 @@ from ..graph.network import INT64_MAX, FlowNetwork, exact_sum
 from ..maxflow.api import max_flow
 from ..method_names import CostFlowMethodName, DeviceName
 from ..mincost.api import min_cost_flow
-from ..mincost.methods import METHODS
+from ..mincost.problem import METHODS
 from ..mincost.result import MinCostFlowResult
 from ..progress import Reporter
 from ..solving.call import Arguments, Request

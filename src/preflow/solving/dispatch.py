@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ..checks import unknown_name
 from ..errors import DeviceUnavailableError, InvalidInputError
 from .method import Method, check_options
 from .outside import load_entry_points, outside_methods
@@ -44,7 +45,7 @@ def find_method(methods: Sequence[Method], name: str, threads: int | None = None
     Raises
     ------
     InvalidInputError
-        There is none; the message lists the names and aliases there are.
+        There is none; the message lists the names and aliases there are, and suggests the near ones.
     """
     check_name(name)
     everything = (*methods, *(outside_methods(methods) if methods else ()))
@@ -63,8 +64,9 @@ def find_method(methods: Sequence[Method], name: str, threads: int | None = None
             return method.variant(name)
     if load_entry_points():
         return find_method(methods, name, threads)
-    names = ", ".join(_with_aliases(method) for method in everything)
-    raise InvalidInputError(f"unknown method {name!r}; there are: auto, {names}")
+    listed = ", ".join(["auto", *map(_with_aliases, everything)])
+    known = [each for method in everything for each in (method.name, *method.other_names)]
+    raise unknown_name("method", name, known, listed)
 
 
 def check_name(name: object) -> None:

@@ -1,4 +1,7 @@
-"""The record of a method: what a problem's ``methods.py`` says about a solver."""
+"""The records of problems and of methods: what a folder's ``problem.py`` says, as plain data.
+
+Reading a record imports no solver. Records name modules relative to the package ``preflow``.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +29,8 @@ class Method:
     ----------
     name : str
     module : str
-        Module, relative to the package ``preflow``, that has the function ``solve``. Its signature is that of
-        the problem's protocol, see :mod:`preflow.solving.protocol`.
+        The module that has the function ``solve``. Its signature is that of the problem's protocol, see
+        :mod:`preflow.solving.protocol`.
     options_class : str
         Name of the dataclass in that module which validates the options.
     summary : str
@@ -35,7 +38,7 @@ class Method:
     paper : str
         Where it is described.
     device : {"cpu", "cuda"}
-        Where the method runs.
+        Where the method runs; methods for a GPU are :class:`preflow.cuda.CudaMethod`.
     parallel : bool
         Whether it can use more than one CPU thread.
     copies : bool
@@ -91,10 +94,7 @@ class Method:
     @property
     def available(self) -> bool:
         """Whether it can run here: methods for a GPU need one, and the software to use it."""
-        if self.device == "cpu":
-            return True
-        # Records come before the code for GPUs, which this loads only when it is asked.
-        return import_module("preflow.cuda.runtime").device_if_any() is not None
+        return True
 
     @property
     def memory(self) -> Literal["host", "device"]:
@@ -117,7 +117,7 @@ class Method:
 
     @property
     def solve(self) -> Callable[..., Any]:
-        """The solver, of the type that the problem's ``methods.py`` declares."""
+        """The solver, of the type that the problem's ``problem.py`` declares."""
         return self._module().solve  # type: ignore[no-any-return]
 
     @property
@@ -142,3 +142,45 @@ class Method:
                     f"method {self.name!r} has no option {name!r}; it has: {', '.join(known) or 'none'}"
                 )
         return options_class(**{**self.preset, **(given or {})})
+
+
+#: The records of problems that are loaded, by their folders.
+LOADED: dict[str, Problem] = {}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Problem:
+    """The record of a problem: all that lists of problems hold."""
+
+    #: The folder of its solvers.
+    folder: str
+    #: The module of each public function that takes its methods. The first one gives the problem its name.
+    functions: Mapping[str, str]
+    #: The classes of results, each with its module.
+    results: tuple[str, ...]
+    #: The classes of instances that belong to no other problem, each with its module.
+    containers: tuple[str, ...]
+    #: In the order in which they are listed, for example by `preflow methods`.
+    methods: tuple[Method, ...]
+    #: The type of their names in :mod:`preflow.method_names`.
+    method_type: str
+    #: The page in docs/problems.
+    page: str
+    #: How many seconds its kernels take to compile.
+    compile_seconds: int
+    #: The folders of problems that it takes solvers of.
+    uses: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        LOADED[self.folder] = self
+
+    @property
+    def name(self) -> str:
+        """The name of its first function, which is the name of the problem."""
+        return next(iter(self.functions))
+
+
+def load(path: str) -> Any:
+    """Return what a record names by its module and its name, as in "maxflow.result.MaxFlowResult"."""
+    module, _, name = path.rpartition(".")
+    return getattr(import_module(f"preflow.{module}"), name)

@@ -1,18 +1,18 @@
 """The contract between a problem and the methods that solve it.
 
 Each problem has one protocol: the signature of the function ``solve`` that every method's module has. The
-protocols are generic in the containers, which later layers define. A problem's ``methods.py`` fills them in,
-once for solvers of arrays in host memory and once for solvers of arrays in the memory of a GPU, and lets mypy
-check every solver. ``tests/test_methods.py`` checks the rest of the contract.
+protocols are generic in the containers, which later layers define. A problem's ``problem.py`` fills them in,
+once for solvers of arrays in host memory and once for solvers of arrays in the memory of a GPU. mypy checks
+every solver in ``tests/solver_types.py``, ``tests/test_methods.py`` the rest of the contract.
 
 A solver gets
 
 - the instance, built and validated. Solvers never parse input;
 - where the problem has one, the state to start from;
-- ``options``, an instance of the dataclass that the record in ``methods.py`` names;
+- ``options``, an instance of the dataclass that the record in ``problem.py`` names;
 - ``control``, a :class:`~preflow.solving.run.Control`: the number of threads, the stop flag, the counters.
 
-Instance and state lie where ``Method.memory`` says. A method with ``device="cuda"`` is called while its GPU
+Instance and state lie where ``Method.memory`` says. A method for a GPU is called while its GPU
 is the current one of the calling thread, so :func:`preflow.cuda.runtime.find_device` returns that GPU.
 
 Kernels get no ``control``. They get its arrays as a :class:`~preflow.solving.monitor.Monitor`, which

@@ -50,14 +50,14 @@ from ..solving.result import Status
 from ..solving.timing import timed
 from ..stats import MinCostStats
 from .batch import PlanBatch
-from .methods import METHODS
 from .policy import choose, worth_a_gpu
+from .problem import METHODS
 from .refinement import Refinement, proved
 from .result import TransportResult, result_of_batch
 from .solution import DevicePlans, TransportFound
 
 if TYPE_CHECKING:
-    from .methods import DeviceSolver, HostSolver
+    from .problem import DeviceSolver, HostSolver
 
 #: Sums of float masses may differ by this part; POT has the same.
 SCALED_BELOW = 1e-6

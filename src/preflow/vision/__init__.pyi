@@ -1,70 +1,49 @@
-from .colours import disparity_picture, flow_picture
-from .denoising import Denoised, denoise
-from .energy import BinaryEnergy, EnergyMinimum, minimize_energy
-from .expansion import Labelling, alpha_beta_swap, alpha_expansion
-from .grab_cut import GrabCut, grabcut
-from .graph_labels import GraphLabelEnergy, GraphLabelling, label_graph
-from .label_energy import LabelEnergy, potts, truncated_linear
-from .label_segmentation import LabelSegmentation, segment_labels
-from .optical_flow import OpticalFlow, endpoint_error, find_optical_flow
-from .painter.server import paint
-from .painter.widget import Paint
-from .painting import Painting, Preview
-from .phase import UnwrappedPhase, unwrap_phase
-from .pictures import cutout, labels_picture, overlay, read_image, read_scribbles, write_image
-from .seeds import box, parse_seeds, seeds_from_labels, stroke
-from .segmentation import Segmentation, segment, segmentation_network
-from .stereo import Stereo, bad_pixels, match_stereo
-from .volumes import Volume, read_volume, volume_overlay, write_labels
-
-__all__ = [
-    "BinaryEnergy",
-    "Denoised",
-    "EnergyMinimum",
-    "GrabCut",
-    "GraphLabelEnergy",
-    "GraphLabelling",
-    "LabelEnergy",
-    "LabelSegmentation",
-    "Labelling",
-    "OpticalFlow",
-    "Paint",
-    "Painting",
-    "Preview",
-    "Segmentation",
-    "Stereo",
-    "UnwrappedPhase",
-    "Volume",
-    "alpha_beta_swap",
-    "alpha_expansion",
-    "bad_pixels",
-    "box",
-    "cutout",
-    "denoise",
-    "disparity_picture",
-    "endpoint_error",
-    "find_optical_flow",
-    "flow_picture",
-    "grabcut",
-    "label_graph",
-    "labels_picture",
-    "match_stereo",
-    "minimize_energy",
-    "overlay",
-    "paint",
-    "parse_seeds",
-    "potts",
-    "read_image",
-    "read_scribbles",
-    "read_volume",
-    "seeds_from_labels",
-    "segment",
-    "segment_labels",
-    "segmentation_network",
-    "stroke",
-    "truncated_linear",
-    "unwrap_phase",
-    "volume_overlay",
-    "write_image",
-    "write_labels",
-]
+from .colours import disparity_picture as disparity_picture
+from .colours import flow_picture as flow_picture
+from .denoising import Denoised as Denoised
+from .denoising import denoise as denoise
+from .energy import BinaryEnergy as BinaryEnergy
+from .energy import EnergyMinimum as EnergyMinimum
+from .energy import minimize_energy as minimize_energy
+from .expansion import Labelling as Labelling
+from .expansion import alpha_beta_swap as alpha_beta_swap
+from .expansion import alpha_expansion as alpha_expansion
+from .grab_cut import GrabCut as GrabCut
+from .grab_cut import grabcut as grabcut
+from .graph_labels import GraphLabelEnergy as GraphLabelEnergy
+from .graph_labels import GraphLabelling as GraphLabelling
+from .graph_labels import label_graph as label_graph
+from .label_energy import LabelEnergy as LabelEnergy
+from .label_energy import potts as potts
+from .label_energy import truncated_linear as truncated_linear
+from .label_segmentation import LabelSegmentation as LabelSegmentation
+from .label_segmentation import segment_labels as segment_labels
+from .optical_flow import OpticalFlow as OpticalFlow
+from .optical_flow import endpoint_error as endpoint_error
+from .optical_flow import find_optical_flow as find_optical_flow
+from .painter.server import paint as paint
+from .painter.widget import Paint as Paint
+from .painting import Painting as Painting
+from .painting import Preview as Preview
+from .phase import UnwrappedPhase as UnwrappedPhase
+from .phase import unwrap_phase as unwrap_phase
+from .pictures import cutout as cutout
+from .pictures import labels_picture as labels_picture
+from .pictures import overlay as overlay
+from .pictures import read_image as read_image
+from .pictures import read_scribbles as read_scribbles
+from .pictures import write_image as write_image
+from .seeds import box as box
+from .seeds import parse_seeds as parse_seeds
+from .seeds import seeds_from_labels as seeds_from_labels
+from .seeds import stroke as stroke
+from .segmentation import Segmentation as Segmentation
+from .segmentation import segment as segment
+from .segmentation import segmentation_network as segmentation_network
+from .stereo import Stereo as Stereo
+from .stereo import bad_pixels as bad_pixels
+from .stereo import match_stereo as match_stereo
+from .volumes import Volume as Volume
+from .volumes import read_volume as read_volume
+from .volumes import volume_overlay as volume_overlay
+from .volumes import write_labels as write_labels

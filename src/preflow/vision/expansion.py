@@ -78,7 +78,7 @@ from ..graph.neighbourhood import Box, pair_boxes
 from ..graph.network import FlowNetwork, MaxFlowProblem
 from ..graph.scaling import accepted_gap
 from ..gridcut.api import grid_cut
-from ..gridcut.methods import METHODS
+from ..gridcut.problem import METHODS
 from ..gridcut.result import GridCutResult
 from ..method_names import DeviceName, FlowMethodName, GridMethodName
 from ..progress import Reporter, Steps, reporting

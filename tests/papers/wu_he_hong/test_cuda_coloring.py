@@ -15,7 +15,7 @@ from preflow.cuda import runtime
 from preflow.errors import InvalidInputError, SolverError
 from preflow.generators import FAMILIES
 from preflow.graph.residual import ResidualArrays, build_residual
-from preflow.maxflow.methods import METHODS
+from preflow.maxflow.problem import METHODS
 from preflow.papers.wu_he_hong import cuda_coloring
 from preflow.papers.wu_he_hong.cuda_coloring import (
     LONGEST_PERIOD,

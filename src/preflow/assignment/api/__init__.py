@@ -13,7 +13,7 @@ from ...method_names import AssignmentMethodName, DeviceName
 from ...progress import Reporter
 from ...solving.call import Request
 from ...solving.timing import timed
-from ..methods import METHODS
+from ..problem import METHODS
 from ..result import AssignmentResult
 from .call import AssignmentCall
 

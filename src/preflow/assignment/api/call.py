@@ -27,8 +27,8 @@ from ...solving.dispatch import Choice, find_method, thread_count
 from ...solving.timing import timed
 from ...stats import AssignmentStats
 from ..device_solution import DeviceSolution
-from ..methods import METHODS
 from ..policy import choose, worth_a_gpu
+from ..problem import METHODS
 from ..result import AssignmentResult
 from ..serial_shortest_path.points import row_minima
 from ..solution import INFEASIBLE, OVERFLOW, REFUSED, STOPPED, Solution, unsolved

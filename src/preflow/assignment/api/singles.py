@@ -50,7 +50,7 @@ from ...graph.scaling import solve_costs
 from ...solving.call import Request
 from ...solving.dispatch import find_method
 from ...solving.run import Control
-from ..methods import METHODS
+from ..problem import METHODS
 from ..result import AssignmentResult
 from ..singles_result import AssignmentWithSinglesResult
 from .call import AssignmentCall

@@ -1,1 +1,1 @@
-"""Initial matchings, each a heuristic that fills an empty matching; ``methods.py`` lists them."""
+"""Initial matchings, each a heuristic that fills an empty matching; ``problem.py`` lists them."""

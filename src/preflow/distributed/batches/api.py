@@ -17,7 +17,7 @@ import numpy as np
 from ...errors import InvalidInputError, ItemError, TimeLimitError, WorkerDiedError
 from ...method_names import ProblemName
 from ...progress import ProgressReport, Reporter, reporting
-from ...registry import METHODS
+from ...registry import problem_of
 from ...solving.dispatch import usable_cpus
 from ...solving.run import POLL_INTERVAL, check_time_limit
 from .host import Host, NeverReadyError, ThreadHost
@@ -414,8 +414,7 @@ def _opener(
 def _check(function: object, host: str, errors: str, keywords: object, address: object) -> None:
     """Check the arguments that are no numbers."""
     if isinstance(function, str):
-        if function not in METHODS:
-            raise InvalidInputError(f"unknown problem {function!r}; there are: {', '.join(METHODS)}")
+        problem_of(function)
     elif not callable(function):
         raise InvalidInputError(f"function must be a function or the name of a problem, got {function!r}")
     if host not in HOSTS:

@@ -27,7 +27,7 @@ from ...solving.dispatch import Choice, find_method
 from ...solving.run import POLL_INTERVAL
 from ...stats import SolveStats
 from ..api import GridCall
-from ..methods import METHODS
+from ..problem import METHODS
 from ..result import GridCutResult
 from .result import GridCutBatchResult, part_of
 

@@ -26,7 +26,7 @@ from ...solving.dispatch import Choice
 from ...solving.timing import timed
 from ...stats import SolveStats
 from ..api import FlowCall
-from ..methods import METHODS as FLOW_METHODS
+from ..problem import METHODS as FLOW_METHODS
 from . import cuda_dinic
 from .arrays import (
     DOWN,

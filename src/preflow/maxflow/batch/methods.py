@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...cuda import CudaMethod
 from ...solving.method import Method
 
 METHODS = (
@@ -13,13 +14,12 @@ METHODS = (
         "Ahuja and Orlin 1991",
         parallel=True,
     ),
-    Method(
+    CudaMethod(
         "cuda-dinic",
         "maxflow.batch.cuda_dinic",
         "CudaDinicOptions",
         "each warp of a GPU solves whole networks by augmenting paths in layers",
         "Dinic 1970",
-        device="cuda",
         copies=True,
     ),
 )

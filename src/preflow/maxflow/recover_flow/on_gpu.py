@@ -25,7 +25,7 @@ from ...solving.run import Control, run_interruptibly
 from ...stats import Phase, untimed
 
 if TYPE_CHECKING:
-    from ..methods import DeviceSolver
+    from ..problem import DeviceSolver
 
 Outcome = TypeVar("Outcome")
 

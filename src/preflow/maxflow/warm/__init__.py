@@ -5,7 +5,7 @@ capacity of one arc. Nothing else has to be done as long as the flow fits. A cap
 flow of its arc ``(u, v)`` cuts this flow off. Then `u` has *excess*, and `v` has a *deficit*: it sends out
 more than it gets.
 
-The methods of :mod:`.methods` turn a residual network with excess into a maximum preflow. They know no
+The methods of :mod:`..problem` turn a residual network with excess into a maximum preflow. They know no
 deficit. So each deficit `d` at a vertex `v` becomes capacity `d` from `v` to the sink (Kohli and Torr,
 "Dynamic Graph Cuts for Efficient Inference in Markov Random Fields", PAMI 29, 2007, raise both terminal arcs
 of `v` in this way; here the arc from the source is saturated and thereby fills the deficit). This adds `d`
@@ -87,8 +87,8 @@ from ...solving.method import Method
 from ...solving.timing import timed
 from ...stats import SolveStats, added_up
 from ..api import FlowCall, FlowInput, best_cut, max_flow, solved_contracted
-from ..methods import METHODS
 from ..policy import choose
+from ..problem import METHODS
 from ..recover_flow import Unused, flow_of_arcs, return_directly, return_upstream, topological_order
 from ..recover_flow.known import KnownFlow
 from ..result import MaxFlowResult

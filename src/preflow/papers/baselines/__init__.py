@@ -29,39 +29,3 @@ Bipartite matching (Deveci et al. run these codes on CPUs):
 What departs in all methods of maximum flow: terminals are not vertices, and the second stage, which returns
 excess to the source, is that of the package.
 """
-
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from ...bipartite.methods import HostSolver as MatchingSolver
-    from ...gridcut.methods import Solver as GridSolver
-    from ...maxflow.methods import HostSolver as FlowSolver
-    from . import (
-        cuda_blocking,
-        multicore_anderson_setubal,
-        multicore_disjoint_bfs,
-        multicore_pothen_fan,
-        multicore_synchronous,
-        serial_augmenting_paths,
-        serial_boykov_kolmogorov,
-        serial_generic,
-        serial_hkdw,
-        serial_pothen_fan,
-    )
-
-    BIPARTITE_HOST_SOLVERS: tuple[MatchingSolver, ...] = (
-        multicore_disjoint_bfs.solve,
-        multicore_pothen_fan.solve,
-        serial_hkdw.solve,
-        serial_pothen_fan.solve,
-    )
-    GRIDCUT_DEVICE_SOLVERS: tuple[GridSolver, ...] = (cuda_blocking.solve,)
-    GRIDCUT_HOST_SOLVERS: tuple[GridSolver, ...] = (serial_boykov_kolmogorov.solve,)
-    MAXFLOW_HOST_SOLVERS: tuple[FlowSolver, ...] = (
-        multicore_anderson_setubal.solve,
-        multicore_synchronous.solve,
-        serial_augmenting_paths.solve,
-        serial_generic.solve,
-    )

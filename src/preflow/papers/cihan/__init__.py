@@ -19,16 +19,3 @@ threads are idle before n relabels were counted, and figure 4.10 may queue a ver
 and the default donation are ours. The options ``search="jump-queues"`` and ``donation="oldest"`` are the
 thesis's.
 """
-
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from ...maxflow.methods import HostSolver
-    from . import multicore_fifo, multicore_highest_label_gap
-
-    MAXFLOW_HOST_SOLVERS: tuple[HostSolver, ...] = (
-        multicore_fifo.solve,
-        multicore_highest_label_gap.solve,
-    )

@@ -16,16 +16,3 @@ test of Algorithm 6 and of FIXMATCHING reads out of bounds for columns that were
 leaves its column on the list (Algorithm 9). An adaptive interval between global relabels is at least one
 round; otherwise the next relabel may never come.
 """
-
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from ...bipartite.methods import DeviceSolver
-    from . import cuda_hopcroft_karp, cuda_push_relabel
-
-    BIPARTITE_DEVICE_SOLVERS: tuple[DeviceSolver, ...] = (
-        cuda_hopcroft_karp.solve,
-        cuda_push_relabel.solve,
-    )

@@ -19,15 +19,3 @@ is idle would leave for ever, and the neighbour of least price is not recorded; 
 active vertices, and one step relabels and pushes. An infeasible refine never ends, so a matching of all rows
 is found first where some pairs are not allowed.
 """
-
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from ...assignment.methods import HostSolver
-    from ...gridcut.methods import Solver
-    from . import cuda_hybrid, multicore_lockfree
-
-    ASSIGNMENT_HOST_SOLVERS: tuple[HostSolver, ...] = (multicore_lockfree.solve,)
-    GRIDCUT_DEVICE_SOLVERS: tuple[Solver, ...] = (cuda_hybrid.solve,)

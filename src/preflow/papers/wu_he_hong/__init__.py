@@ -21,18 +21,3 @@ solve ends when an exact search finds no excess that can reach the sink; the pap
 ExcessTotal misses excess that still moves. Where the print is wrong, the file says so: the height test of
 Algorithm 2, the neighbours and the inactive vertices of Algorithm 3, the marks of Algorithm 4.
 """
-
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from ...maxflow.methods import HostSolver
-    from . import cuda_coloring, cuda_hybrid, cuda_lockfree, multicore_lockfree
-
-    MAXFLOW_HOST_SOLVERS: tuple[HostSolver, ...] = (
-        cuda_coloring.solve,
-        cuda_hybrid.solve,
-        cuda_lockfree.solve,
-        multicore_lockfree.solve,
-    )

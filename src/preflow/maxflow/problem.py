@@ -1,44 +1,24 @@
-"""The maximum-flow solvers by name: data only, so that importing it loads no solver."""
+"""The record of maximum flow and minimum cut: plain data, so that reading it loads no solver."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from ..arrays import Array
-from ..solving.method import Method
+from ..cuda import CudaMethod
+from ..solving.method import Method, Problem
 
 if TYPE_CHECKING:
-    # Each solver, by the memory that its arrays lie in: mypy checks its signature against the protocol.
-
+    # Of which types the solvers are, by the memory that their arrays lie in.
     from ..cuda.runtime import Device
     from ..graph.device.residual import DeviceNetwork
     from ..graph.network import FlowNetwork
     from ..graph.residual import ResidualArrays
     from ..solving.protocol import Chooser, FlowSolver, GpuPolicy
-    from . import (
-        cuda_push_relabel,
-        multicore_paths,
-        policy,
-        serial_boykov_kolmogorov,
-        serial_dinic,
-        serial_fifo,
-        serial_highest_label,
-        serial_incremental_bfs,
-        serial_pseudoflow,
-    )
+    from . import policy
 
     HostSolver = FlowSolver[ResidualArrays, Array]
     DeviceSolver = FlowSolver[DeviceNetwork, Any]
-    HOST_SOLVERS: tuple[HostSolver, ...] = (
-        multicore_paths.solve,
-        serial_boykov_kolmogorov.solve,
-        serial_dinic.solve,
-        serial_fifo.solve,
-        serial_highest_label.solve,
-        serial_incremental_bfs.solve,
-        serial_pseudoflow.solve,
-    )
-    DEVICE_SOLVERS: tuple[DeviceSolver, ...] = (cuda_push_relabel.solve,)
 
     CHOOSE: Chooser[FlowNetwork, Device] = policy.choose
     WORTH_A_GPU: GpuPolicy[FlowNetwork] = policy.worth_a_gpu
@@ -226,42 +206,50 @@ METHODS = (
         "preflow; Goldberg 2008; Cihan 2010, section 4.7",
         parallel=True,
     ),
-    Method(
+    CudaMethod(
         "cuda-push-relabel",
         "maxflow.cuda_push_relabel",
         "PushRelabelOptions",
         "one persistent kernel: warps discharge without barriers, searches go level by level",
         f"preflow; {WU_HE_HONG}",
-        device="cuda",
         old_names=("cuda-pushrelabel",),
     ),
-    Method(
+    CudaMethod(
         "cuda-coloring",
         "papers.wu_he_hong.cuda_coloring",
         "ColoringOptions",
         "arcs of one colour push at once without atomics, a global relabel on the CPU; low degrees only",
         f"{WU_HE_HONG}, algorithm 3",
-        device="cuda",
         copies=True,
         aliases=("gpu-color",),
     ),
-    Method(
+    CudaMethod(
         "cuda-lockfree",
         "papers.wu_he_hong.cuda_lockfree",
         "CudaLockFreeOptions",
         "one thread a vertex pushes to the lowest neighbour; global relabels on the GPU, also concurrent",
         "Hong and He 2011; Łupińska, section 4.5",
-        device="cuda",
         copies=True,
     ),
-    Method(
+    CudaMethod(
         "cuda-hybrid",
         "papers.wu_he_hong.cuda_hybrid",
         "HybridOptions",
         "one thread a vertex pushes to the lowest neighbour on the GPU; the CPU relabels globally",
         "Wu, He and Hong 2011, algorithms 1, 2 and 4; Łupińska, algorithm 4.8",
-        device="cuda",
         copies=True,
         aliases=("gpu-async", "CPU-GPU-Hybrid", "Lupinska"),
     ),
+)
+
+PROBLEM = Problem(
+    folder="maxflow",
+    functions={"max_flow": "maxflow.api", "min_cut": "cuts"},
+    results=("maxflow.result.MaxFlowResult", "maxflow.result.MinCutResult"),
+    containers=("graph.network.FlowNetwork", "graph.network.MaxFlowProblem"),
+    methods=METHODS,
+    method_type="FlowMethodName",
+    page="max_flow",
+    compile_seconds=20,
+    uses=("gridcut",),
 )

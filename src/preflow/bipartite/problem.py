@@ -1,51 +1,27 @@
-"""The matching solvers and the initial matchings by name: data only, so that importing it loads none."""
+"""The record of bipartite matching: plain data, so that reading it loads no solver."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import import_module
 from typing import TYPE_CHECKING, Literal
 
+from ..cuda import CudaMethod
 from ..errors import InvalidInputError
-from ..solving.method import Method
+from ..solving.method import Method, Problem, load
 
 if TYPE_CHECKING:
-    # Each solver and heuristic, by the memory that its arrays lie in: mypy checks its signature against the
-    # protocol.
+    # Of which types the solvers are, by the memory that their arrays lie in.
     from ..cuda.runtime import Device
     from ..graph.bipartite import BipartiteGraph, DeviceBipartiteGraph
     from ..solving.protocol import Chooser, GpuPolicy, InitialMatching, MatchingSolver
-    from . import (
-        cuda_multi_source_bfs,
-        multicore_multi_source_bfs,
-        multicore_push_relabel,
-        policy,
-        serial_hopcroft_karp,
-        serial_hybrid,
-        serial_push_relabel,
-    )
-    from .initial import cheap, karp_sipser, min_degree, proposals, sinkhorn_knopp
+    from . import policy
     from .match_arrays import Matching
 
     HostSolver = MatchingSolver[BipartiteGraph, Matching]
     DeviceSolver = MatchingSolver[DeviceBipartiteGraph, Matching]
-    HOST_SOLVERS: tuple[HostSolver, ...] = (
-        multicore_multi_source_bfs.solve,
-        multicore_push_relabel.solve,
-        serial_hopcroft_karp.solve,
-        serial_hybrid.solve,
-        serial_push_relabel.solve,
-    )
-    DEVICE_SOLVERS: tuple[DeviceSolver, ...] = (cuda_multi_source_bfs.solve,)
-    HOST_HEURISTICS: tuple[InitialMatching[BipartiteGraph, Matching], ...] = (
-        cheap.start,
-        karp_sipser.start,
-        min_degree.start,
-        sinkhorn_knopp.start,
-    )
-    DEVICE_HEURISTICS: tuple[InitialMatching[DeviceBipartiteGraph, Matching], ...] = (proposals.start,)
-
+    HostHeuristic = InitialMatching[BipartiteGraph, Matching]
+    DeviceHeuristic = InitialMatching[DeviceBipartiteGraph, Matching]
     CHOOSE: Chooser[BipartiteGraph, Device] = policy.choose
     WORTH_A_GPU: GpuPolicy[BipartiteGraph] = policy.worth_a_gpu
 
@@ -126,42 +102,49 @@ METHODS = (
         "preflow, after Azad, Buluç and Pothen 2016",
         parallel=True,
     ),
-    Method(
+    CudaMethod(
         "cuda-push-relabel",
         "papers.deveci.cuda_push_relabel",
         "PushRelabelOptions",
         "all active columns push at once, without atomic operations; global relabels on the GPU",
         "Deveci, Kaya, Uçar and Çatalyürek 2013",
         aliases=("G-PR",),
-        device="cuda",
     ),
-    Method(
+    CudaMethod(
         "cuda-hopcroft-karp",
         "papers.deveci.cuda_hopcroft_karp",
         "HopcroftKarpOptions",
         "phases of shortest augmenting paths, all walked at once",
         "Deveci, Kaya, Uçar and Çatalyürek, Euro-Par 2013",
         aliases=("G-HK",),
-        device="cuda",
     ),
-    Method(
+    CudaMethod(
         "cuda-hkdw",
         "papers.deveci.cuda_hopcroft_karp",
         "HopcroftKarpOptions",
         "the same with paths of any length in each phase",
         "Deveci, Kaya, Uçar and Çatalyürek, Euro-Par 2013",
         aliases=("G-HKDW",),
-        device="cuda",
         preset={"shortest": False},
     ),
-    Method(
+    CudaMethod(
         "cuda-multi-source-bfs",
         "bipartite.cuda_multi_source_bfs",
         "MultiSourceBfsOptions",
         "disjoint trees level by level from all free rows, one augmenting path a tree",
         "preflow, after Azad, Buluç and Pothen 2016",
-        device="cuda",
     ),
+)
+
+PROBLEM = Problem(
+    folder="bipartite",
+    functions={"bipartite_matching": "bipartite.api"},
+    results=("bipartite.result.MatchingResult",),
+    containers=("graph.bipartite.BipartiteGraph",),
+    methods=METHODS,
+    method_type="BipartiteMethodName",
+    page="matching",
+    compile_seconds=12,
 )
 
 
@@ -170,7 +153,7 @@ class Heuristic:
     """An initial matching under its name."""
 
     name: str
-    module: str  #: module, relative to the package ``preflow``, that has the function ``start``
+    module: str  #: the module that has the function ``start``
     summary: str
     paper: str
     #: where it runs, and the graph and the matching are: "cpu" or "cuda"
@@ -179,7 +162,7 @@ class Heuristic:
     @property
     def start(self) -> Callable[..., None]:
         """The function that adds edges to an empty matching of a graph."""
-        return import_module(f"preflow.{self.module}").start  # type: ignore[no-any-return]
+        return load(f"{self.module}.start")  # type: ignore[no-any-return]
 
 
 INITIAL = (

@@ -1,38 +1,21 @@
-"""The solvers of matching in general graphs by name: data only, so that importing it loads no solver."""
+"""The record of matching in general graphs: plain data, so that reading it loads no solver."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..solving.method import Method
+from ..cuda import CudaMethod
+from ..solving.method import Method, Problem
 
 if TYPE_CHECKING:
-    # mypy checks the signature of each solver against the protocol.
+    # Of which types the solvers are, by the memory that their arrays lie in.
     from ..cuda.runtime import Device
     from ..graph.undirected import Neighbours, UndirectedGraph
     from ..solving.protocol import Chooser, GeneralMatchingSolver
-    from . import (
-        cuda_locally_dominant,
-        initial,
-        multicore_blossom,
-        policy,
-        serial_blossom,
-        serial_gabow,
-        serial_weighted_blossom,
-    )
+    from . import policy
     from .solution import GeneralState, Partners
 
     HostSolver = GeneralMatchingSolver[Neighbours, Partners, GeneralState]
-    HOST_SOLVERS: tuple[HostSolver, ...] = (
-        serial_blossom.solve,
-        serial_gabow.solve,
-        serial_weighted_blossom.solve,
-        multicore_blossom.solve,
-        initial.greedy.solve,
-        initial.locally_dominant.solve,
-        cuda_locally_dominant.solve,
-        initial.two_thirds.solve,
-    )
     CHOOSE: Chooser[UndirectedGraph, Device] = policy.choose
 
 METHODS = (
@@ -85,13 +68,12 @@ METHODS = (
         approximate=True,
         aliases=("locally-dominant",),
     ),
-    Method(
+    CudaMethod(
         "cuda-locally-dominant",
         "general_matching.cuda_locally_dominant",
         "CudaLocallyDominantOptions",
         "approximate: the matching of multicore-locally-dominant, on a GPU",
         "Preis 1999; Manne and Bisseling 2008",
-        device="cuda",
         copies=True,
         approximate=True,
     ),
@@ -104,4 +86,15 @@ METHODS = (
         approximate=True,
         aliases=("two-thirds",),
     ),
+)
+
+PROBLEM = Problem(
+    folder="general_matching",
+    functions={"matching": "general_matching.api"},
+    results=("general_matching.result.GeneralMatchingResult",),
+    containers=("graph.undirected.UndirectedGraph",),
+    methods=METHODS,
+    method_type="MatchingMethodName",
+    page="general_matching",
+    compile_seconds=5,
 )

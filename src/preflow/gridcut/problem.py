@@ -1,39 +1,23 @@
-"""The methods of grid_cut by name: data only, so that importing it loads no solver."""
+"""The record of minimum cuts of grids: plain data, so that reading it loads no solver."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..solving.method import Method
+from ..cuda import CudaMethod
+from ..solving.method import Method, Problem
 
 if TYPE_CHECKING:
-    # Each solver, by the memory that its arrays lie in: mypy checks its signature against the protocol.
+    # Of which types the solvers are, by the memory that their arrays lie in.
     from ..cuda.runtime import Device
     from ..graph.grid import GridNetwork
     from ..graph.integer_grid import IntegerGrid
     from ..solving.protocol import Chooser, GpuPolicy, GridSolver
-    from . import (
-        cuda_lockfree,
-        cuda_tiled,
-        multicore_lockfree,
-        multicore_merging,
-        policy,
-        serial_incremental_bfs,
-    )
+    from . import policy
     from .solution import GridFlow, GridSolution
 
-    Solver = GridSolver[IntegerGrid, GridFlow, GridSolution]
-    HOST_SOLVERS: tuple[Solver, ...] = (
-        cuda_tiled.solve_streamed,
-        multicore_lockfree.solve,
-        multicore_merging.solve,
-        serial_incremental_bfs.solve,
-    )
-    DEVICE_SOLVERS: tuple[Solver, ...] = (
-        cuda_lockfree.solve,
-        cuda_tiled.solve,
-    )
-
+    HostSolver = GridSolver[IntegerGrid, GridFlow, GridSolution]
+    DeviceSolver = HostSolver
     CHOOSE: Chooser[GridNetwork, Device] = policy.choose
     WORTH_A_GPU: GpuPolicy[GridNetwork] = policy.worth_a_gpu
 
@@ -73,42 +57,49 @@ METHODS = (
         parallel=True,
         variants={"Hong": {"relabel_period": None}},
     ),
-    Method(
+    CudaMethod(
         "cuda-lockfree",
         "gridcut.cuda_lockfree",
         "CudaGridLockFreeOptions",
         "one thread per pixel pushes to the lowest neighbour; global and gap relabels every few cycles",
         HONG_ON_GRIDS,
-        device="cuda",
     ),
-    Method(
+    CudaMethod(
         "cuda-hybrid",
         "papers.lupinska.cuda_hybrid",
         "GridHybridOptions",
         "one thread per pixel pushes to the lowest neighbour on the GPU; global and gap relabels on the CPU",
         "He and Hong 2010; Łupińska, sections 4.5 and 4.6",
-        device="cuda",
         variants={
             "Lupinska": {"upload": False, "stopping": "published"},
             "CPU-GPU-Hybrid": {"gap": False, "upload": False, "stopping": "published"},
         },
     ),
-    Method(
+    CudaMethod(
         "cuda-blocking",
         "papers.baselines.cuda_blocking",
         "BlockingOptions",
         "phases of pushes and relabels with heights in shared memory, as in CudaCuts, but exact",
         "Vineet and Narayanan 2008; Łupińska, section 4.3",
-        device="cuda",
         aliases=("CudaCuts",),
     ),
-    Method(
+    CudaMethod(
         "cuda-tiled",
         "gridcut.cuda_tiled",
         "TiledOptions",
         "tiles are discharged in shared memory as far as possible, then excess is handed over their borders",
         "preflow; Delong and Boykov 2008",
-        device="cuda",
         streams=True,
     ),
+)
+
+PROBLEM = Problem(
+    folder="gridcut",
+    functions={"grid_cut": "gridcut.api"},
+    results=("gridcut.result.GridCutResult",),
+    containers=("graph.grid.GridNetwork",),
+    methods=METHODS,
+    method_type="GridMethodName",
+    page="grid_cut",
+    compile_seconds=10,
 )

@@ -1,37 +1,22 @@
-"""The solvers of minimum-cost flow by name: data only, so that importing it loads no solver."""
+"""The record of minimum-cost flow: plain data, so that reading it loads no solver."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..solving.method import Method
+from ..cuda import CudaMethod
+from ..solving.method import Method, Problem
 
 if TYPE_CHECKING:
-    # mypy checks the signature of each solver against the protocol.
+    # Of which types the solvers are, by the memory that their arrays lie in.
     from ..cuda.runtime import Device
     from ..graph.cost_network import CostNetwork
     from ..graph.standard_form import StandardForm
     from ..solving.protocol import Chooser, GpuPolicy, MinCostSolver
-    from . import (
-        cuda_cost_scaling,
-        multicore_cost_scaling,
-        policy,
-        serial_capacity_scaling,
-        serial_cost_scaling,
-        serial_network_simplex,
-        serial_shortest_path,
-    )
+    from . import policy
     from .solution import FlowState
 
     HostSolver = MinCostSolver[StandardForm, FlowState]
-    HOST_SOLVERS: tuple[HostSolver, ...] = (
-        serial_capacity_scaling.solve,
-        serial_cost_scaling.solve,
-        serial_network_simplex.solve,
-        serial_shortest_path.solve,
-        multicore_cost_scaling.solve,
-        cuda_cost_scaling.solve,
-    )
     CHOOSE: Chooser[CostNetwork, Device] = policy.choose
     WORTH_A_GPU: GpuPolicy[CostNetwork] = policy.worth_a_gpu
 
@@ -75,13 +60,23 @@ METHODS = (
         "Łupińska 2011, Algorithm 5.4; Goldberg 1997",
         parallel=True,
     ),
-    Method(
+    CudaMethod(
         "cuda-cost-scaling",
         "mincost.cuda_cost_scaling",
         "CudaCostScalingOptions",
         "cost scaling by lock-free pushes and relabels, with parallel price updates",
         "Goldberg and Tarjan 1990; Łupińska 2011, Algorithm 5.4",
-        device="cuda",
         copies=True,
     ),
+)
+
+PROBLEM = Problem(
+    folder="mincost",
+    functions={"min_cost_flow": "mincost.api"},
+    results=("mincost.result.MinCostFlowResult",),
+    containers=("graph.cost_network.CostNetwork",),
+    methods=METHODS,
+    method_type="CostFlowMethodName",
+    page="min_cost_flow",
+    compile_seconds=20,
 )

@@ -1,29 +1,21 @@
-"""The assignment solvers by name: data only, so that importing it loads none."""
+"""The record of linear assignment: plain data, so that reading it loads no solver."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..solving.method import Method
+from ..cuda import CudaMethod
+from ..solving.method import Method, Problem
 
 if TYPE_CHECKING:
-    # mypy checks the signature of each solver against the protocol for host or device memory.
+    # Of which types the solvers are, by the memory that their arrays lie in.
     from ..cuda.runtime import Device
     from ..graph.costs import DenseCosts, SparseCosts
     from ..graph.device.costs import DeviceCosts
     from ..graph.device.points import DevicePoints
     from ..graph.point_costs import PointCosts
     from ..solving.protocol import AssignmentSolver, Chooser, GpuPolicy
-    from . import (
-        cuda_batch,
-        cuda_lockfree,
-        cuda_shortest_path,
-        multicore_auction,
-        multicore_shortest_path,
-        policy,
-        serial_cost_scaling,
-        serial_shortest_path,
-    )
+    from . import policy
     from .device_solution import DeviceSolution
     from .solution import Solution
 
@@ -31,15 +23,6 @@ if TYPE_CHECKING:
     HostPointSolver = AssignmentSolver[DenseCosts | SparseCosts | PointCosts, Solution]
     DeviceSolver = AssignmentSolver[DeviceCosts, DeviceSolution]
     DevicePointSolver = AssignmentSolver[DeviceCosts | DevicePoints, DeviceSolution]
-    HOST_SOLVERS: tuple[HostSolver, ...] = (
-        cuda_lockfree.solve,
-        multicore_auction.solve,
-        multicore_shortest_path.solve,
-        serial_cost_scaling.solve,
-    )
-    HOST_POINT_SOLVERS: tuple[HostPointSolver, ...] = (serial_shortest_path.solve,)
-    DEVICE_SOLVERS: tuple[DeviceSolver, ...] = (cuda_batch.solve,)
-    DEVICE_POINT_SOLVERS: tuple[DevicePointSolver, ...] = (cuda_shortest_path.solve,)
 
     CHOOSE: Chooser[policy.Costs, Device] = policy.choose
     WORTH_A_GPU: GpuPolicy[policy.Costs] = policy.worth_a_gpu
@@ -88,30 +71,38 @@ METHODS = (
         "Łupińska 2011, Algorithm 5.4",
         parallel=True,
     ),
-    Method(
+    CudaMethod(
         "cuda-lockfree",
         "assignment.cuda_lockfree",
         "CudaLockFreeOptions",
         "cost scaling by lock-free pushes and relabels, one thread per vertex",
         "Łupińska 2011, section 5.5",
-        device="cuda",
         copies=True,
     ),
-    Method(
+    CudaMethod(
         "cuda-batch",
         "assignment.cuda_batch",
         "BatchOptions",
         "batches of dense problems: one warp or block solves each by shortest augmenting paths",
         "Jonker and Volgenant 1987",
-        device="cuda",
     ),
-    Method(
+    CudaMethod(
         "cuda-shortest-path",
         "assignment.cuda_shortest_path",
         "CudaShortestPathOptions",
         "few large dense problems: shortest paths from all free columns at once, over lists",
         "Balas, Miller, Pekny and Toth 1991",
-        device="cuda",
         points=True,
     ),
+)
+
+PROBLEM = Problem(
+    folder="assignment",
+    functions={"linear_assignment": "assignment.api"},
+    results=("assignment.result.AssignmentResult", "assignment.singles_result.AssignmentWithSinglesResult"),
+    containers=("graph.point_costs.PointCosts",),
+    methods=METHODS,
+    method_type="AssignmentMethodName",
+    page="assignment",
+    compile_seconds=15,
 )

@@ -1,13 +1,14 @@
-"""The solvers of transport problems by name: data only, so that importing it loads no solver."""
+"""The record of transport: plain data, so that reading it loads no solver."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..solving.method import Method
+from ..cuda import CudaMethod
+from ..solving.method import Method, Problem
 
 if TYPE_CHECKING:
-    # mypy checks the signature of each solver against the protocol.
+    # Of which types the solvers are, by the memory that their arrays lie in.
     from ..certify.transport import TransportCosts
     from ..cuda.runtime import Device
     from ..graph.costs import DenseCosts, SparseCosts
@@ -15,13 +16,11 @@ if TYPE_CHECKING:
     from ..graph.device.points import DevicePoints
     from ..graph.point_costs import PointCosts
     from ..solving.protocol import Chooser, GpuPolicy, TransportSolver
-    from . import cuda_transport, multicore_cost_scaling, policy, serial_network_simplex
+    from . import policy
     from .solution import DevicePlans, TransportFound
 
     HostSolver = TransportSolver[DenseCosts | SparseCosts | PointCosts, list[TransportFound]]
     DeviceSolver = TransportSolver[DeviceCosts | DevicePoints, DevicePlans]
-    HOST_SOLVERS: tuple[HostSolver, ...] = (serial_network_simplex.solve, multicore_cost_scaling.solve)
-    DEVICE_SOLVERS: tuple[DeviceSolver, ...] = (cuda_transport.solve,)
     CHOOSE: Chooser[TransportCosts, Device] = policy.choose
     WORTH_A_GPU: GpuPolicy[TransportCosts] = policy.worth_a_gpu
 
@@ -44,13 +43,24 @@ METHODS = (
         parallel=True,
         points=True,
     ),
-    Method(
+    CudaMethod(
         "cuda-transport",
         "transportation.cuda_transport",
         "CudaTransportOptions",
         "network simplex by all threads of a block, from smoothed prices; batches at once",
         "Dantzig 1951; Cunningham 1976; Cuturi 2013",
-        device="cuda",
         points=True,
     ),
+)
+
+PROBLEM = Problem(
+    folder="transportation",
+    functions={"transport": "transportation.api"},
+    results=("transportation.result.TransportResult",),
+    containers=(),
+    methods=METHODS,
+    method_type="TransportMethodName",
+    page="transport",
+    compile_seconds=20,
+    uses=("mincost",),
 )
