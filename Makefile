@@ -60,7 +60,8 @@ bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks papers vision real --out bench-output
 
 # Measure the records of README and docs/performance again, in records-output; go on where a run was ended.
-# `python -m benchmarks.renew take records-output` puts them into the place of the old ones.
+# `python -m benchmarks.renew take records-output` puts them into the place of the old ones; with a number of
+# seconds, `python -m benchmarks.renew cpu records-output 450` does a part.
 records-cpu records-gpu: $(VENV)/.bench
 	$(LIBRARY)
 	$(BIN)/python -m benchmarks.renew $(@:records-%=%) records-output

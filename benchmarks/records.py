@@ -286,6 +286,11 @@ def read_record(path: str | Path) -> Record:
     return Record(lines[0], lines[1:])
 
 
+def kept_rows(path: str | Path) -> list[dict[str, Any]]:
+    """Return the rows of a record that an earlier run has begun, none if there is no file."""
+    return read_record(path).rows if Path(path).exists() else []
+
+
 def write_rows(
     path: str | Path, rows: Iterable[Mapping[str, Any]], packages: Sequence[str] = (), **facts: Any
 ) -> None:

@@ -1,22 +1,24 @@
 """Renew the records of a machine, and put them into the place of the old ones.
 
-    python -m benchmarks.renew cpu FOLDER
-    python -m benchmarks.renew gpu FOLDER
+    python -m benchmarks.renew cpu FOLDER [SECONDS]
+    python -m benchmarks.renew gpu FOLDER [SECONDS]
     python -m benchmarks.renew take FOLDER
 
-The first two run the commands below, one after the other; a record that FOLDER has already is not measured
-again, so that a run that was ended can go on. "take" copies the records of FOLDER to ``benchmarks/results``,
-under the names of their days, deletes those that they replace, changes the names in the pages, and writes the
-tables. Sentences of pages are left to their author: tests find numbers that records do not have.
+The first two run the commands below, one after the other: "cpu" on a machine with two cores, "gpu" on one
+with 16 cores and a GPU. They go on where an earlier run ended: FOLDER keeps the records that are complete,
+and the parts of others. With SECONDS they end after about that time, and say what is left; a command that
+cannot go on where it ended does not begin if it would take longer. "take" copies the complete records to
+``benchmarks/results``, and writes the table and the chart of the README.
 """
 
 from __future__ import annotations
 
-import re
+import math
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -25,6 +27,7 @@ from preflow.errors import InvalidInputError
 from .lemon.measure import compiled
 from .records import read_record
 from .report_files import RECORD
+from .tables.performance import MATCHING_METHODS, MATCHING_ON_GPU
 from .tables.table import RESULTS, ROOT
 
 
@@ -33,158 +36,171 @@ class Renewal(NamedTuple):
 
     Attributes
     ----------
-    subject : str
-        The name of the record without its date.
+    record : str
     machine : str
     minutes : int
         About how long the record of November took, whole minutes.
     command : str
         The module and its arguments. FILE is the record, PROGRAM the compiled program of LEMON; a command
         without FILE is one of ``python -m benchmarks``, and gets its folder.
+    goes_on : bool
+        Whether the command goes on with what FILE has.
     """
 
-    subject: str
+    record: str
     machine: Literal["cpu", "gpu"]
     minutes: int
     command: str
+    goes_on: bool = False
 
 
-_FEW = "--threads 1 --no-memory --no-plots --repeats 3"
-_LEMON = "--lemon network-simplex --lemon cost-scaling --rounds 3 --out FILE"
-_MATCHING = " ".join(
-    f"--method {method}"
-    for method in (
-        "auto",
-        "serial-push-relabel",
-        "serial-hopcroft-karp",
-        "serial-hkdw",
-        "serial-pothen-fan",
-    )
-)
+def _methods(*names: str) -> str:
+    return " ".join(f"--method {name}" for name in names)
+
+
+_RUN = "--no-memory --no-plots --repeats 3"
+_ONE = f"--threads 1 {_RUN}"
+_PEERS = "--peer ortools --peer thinhpf --peer pymaxflow"
+_ALONE = f"--no-peers {_RUN}"
 
 RENEWALS = (
-    Renewal("papers-epyc", "cpu", 3, f"benchmarks papers {_FEW} --peer ortools --peer thinhpf"),
+    Renewal("flow", "cpu", 8, f"benchmarks papers irregular --problem max_flow {_ONE} {_PEERS}"),
+    Renewal("flow-peers", "cpu", 15, "benchmarks.scripts.flow_peers FILE", True),
+    Renewal("grids", "cpu", 10, f"benchmarks grids {_ONE} --peer pymaxflow --baseline pymaxflow"),
     Renewal(
-        "irregular-xeon",
-        "cpu",
-        3,
-        f"benchmarks irregular --problem max_flow {_FEW} --peer ortools --peer thinhpf --peer pymaxflow",
-    ),
-    Renewal("min-cost-ortools-xeon", "cpu", 2, f"benchmarks mincost {_FEW} --time-limit 12 --peer ortools"),
-    Renewal(
-        "grids-epyc",
-        "cpu",
-        10,
-        "benchmarks grids --threads 1 --no-plots --repeats 3 --method auto --method serial-incremental-bfs "
-        "--method serial-boykov-kolmogorov --peer pymaxflow",
-    ),
-    Renewal("assignment-epyc", "cpu", 10, f"benchmarks assignment {_FEW} --time-limit 8"),
-    Renewal(
-        "matching-epyc",
+        "matching",
         "cpu",
         15,
-        f"benchmarks matching --baseline scipy --no-memory --no-plots --time-limit 8 {_MATCHING}",
+        f"benchmarks matching --baseline scipy --time-limit 8 {_ONE} {_methods(*MATCHING_METHODS)}",
     ),
-    Renewal("flow-memory-grids-epyc", "cpu", 1, "benchmarks.scripts.flow_memory FILE"),
-    Renewal("flow-features-xeon", "cpu", 2, "benchmarks.scripts.flow_features FILE 36"),
-    Renewal("flow-threads-xeon", "cpu", 2, "benchmarks.scripts.flow_threads FILE 21"),
-    Renewal("assignment-threads-h200", "cpu", 1, "benchmarks.scripts.assignment_threads FILE"),
-    Renewal("transport-threads-xeon", "cpu", 3, "benchmarks.scripts.min_cost_threads FILE"),
+    Renewal("assignment", "cpu", 10, f"benchmarks assignment --time-limit 8 {_ONE}"),
+    Renewal("min-cost", "cpu", 10, "benchmarks.scripts.min_cost_peers FILE --lemon PROGRAM", True),
     Renewal(
-        "general-matching-16-cores-xeon", "cpu", 5, "benchmarks.scripts.general_matching_threads --out FILE"
+        "general-matching",
+        "cpu",
+        6,
+        "benchmarks.lemon.measure_matching --suite general --suite general-pairs --rounds 3 --out FILE",
     ),
-    Renewal("traps-rules-quiet-epyc", "cpu", 5, "benchmarks.scripts.traps FILE"),
-    Renewal("min-cost-lemon-xeon", "cpu", 3, f"benchmarks.lemon.measure {_LEMON}"),
-    Renewal("min-cost-peers-epyc", "cpu", 10, "benchmarks.scripts.min_cost_peers FILE --lemon PROGRAM"),
-    Renewal("flow-peers-sorted-epyc", "cpu", 15, "benchmarks.scripts.flow_peers FILE"),
-    Renewal("whole-epyc", "cpu", 60, "benchmarks papers vision real --no-plots"),
-    Renewal("assignment-batch-h200", "gpu", 2, "benchmarks.scripts.assignment_batch FILE"),
-    Renewal("assignment-large-h200", "gpu", 3, "benchmarks.scripts.assignment_large FILE"),
-    Renewal("locally-dominant-h100", "gpu", 2, "benchmarks.scripts.locally_dominant_gpu FILE"),
-    Renewal("transport-gpu-h200", "gpu", 1, "benchmarks.scripts.min_cost_gpu FILE transport"),
-    Renewal("min-cost-gpu-h200", "gpu", 2, "benchmarks.scripts.min_cost_gpu FILE"),
-    Renewal("grid-gpu-h200", "gpu", 5, "benchmarks.scripts.grid_gpu FILE"),
+    Renewal("traps", "cpu", 5, "benchmarks.scripts.traps FILE"),
+    Renewal("flow-memory", "cpu", 1, "benchmarks.scripts.flow_memory FILE"),
+    Renewal("flow-threads", "gpu", 2, "benchmarks.scripts.flow_threads FILE 21"),
+    Renewal(
+        "grids-threads",
+        "gpu",
+        5,
+        f"benchmarks grids-large --threads 1,2,4,8,16 {_ALONE} "
+        f"{_methods('serial-incremental-bfs', 'multicore-merging')}",
+    ),
+    Renewal("matching-threads", "gpu", 2, f"benchmarks matching --threads 1,16 {_ALONE}"),
+    Renewal("general-threads", "gpu", 5, "benchmarks.scripts.general_matching_threads --out FILE"),
+    Renewal("assignment-threads", "gpu", 1, "benchmarks.scripts.assignment_threads FILE"),
+    Renewal("min-cost-threads", "gpu", 3, "benchmarks.scripts.min_cost_threads FILE"),
+    Renewal(
+        "batches",
+        "gpu",
+        2,
+        "benchmarks.scripts.batches --workers 16 --hosts processes --seconds 3 --repeat 3 --out FILE",
+    ),
+    Renewal(
+        "flow-gpu",
+        "gpu",
+        3,
+        f"benchmarks papers irregular --problem min_cut --threads 1 {_ALONE} "
+        f"{_methods('serial-hi-pr', 'cuda-push-relabel')}",
+    ),
+    Renewal("grids-gpu", "gpu", 5, "benchmarks.scripts.grid_gpu FILE"),
+    Renewal(
+        "matching-gpu", "gpu", 3, f"benchmarks matching --threads 1 {_ALONE} {_methods(*MATCHING_ON_GPU)}"
+    ),
+    Renewal("assignment-batch", "gpu", 2, "benchmarks.scripts.assignment_batch FILE"),
+    Renewal("assignment-large", "gpu", 3, "benchmarks.scripts.assignment_large FILE"),
+    Renewal("locally-dominant", "gpu", 2, "benchmarks.scripts.locally_dominant_gpu FILE"),
+    Renewal("min-cost-gpu", "gpu", 3, "benchmarks.scripts.min_cost_gpu FILE"),
 )
 
 
-def words(renewal: Renewal, folder: Path) -> list[str]:
+def is_run(renewal: Renewal) -> bool:
+    """Return whether the command is one of ``python -m benchmarks``."""
+    return "FILE" not in renewal.command.split()
+
+
+def words(renewal: Renewal, folder: Path, left: float = math.inf) -> list[str]:
     """Return the command of a renewal, which writes to a folder."""
     found = [sys.executable, "-m", *shlex.split(renewal.command)]
-    if "FILE" not in found:
-        return [*found, "--out", str(folder / renewal.subject), "--resume"]
-    replaced = {"FILE": folder / f"{renewal.subject}.part"}
+    if is_run(renewal):
+        budget = [] if math.isinf(left) else ["--budget", f"{left:.0f}"]
+        return [*found, "--out", str(folder / renewal.record), "--resume", *budget]
+    replaced = {"FILE": folder / f"{renewal.record}.part"}
     if "PROGRAM" in found:
         replaced["PROGRAM"] = compiled(folder)
     return [str(replaced.get(word, word)) for word in found]
 
 
-def renew(renewals: Sequence[Renewal], folder: Path) -> list[str]:
-    """Run the commands whose records are missing in a folder, and return the subjects of failures."""
+def is_complete(path: Path) -> bool:
+    """Return whether the run of a record began all of its measurements."""
+    left_out = read_record(path).header.get("left_out", ())
+    return not any(entry["why"].startswith("not begun") for entry in left_out)
+
+
+def renew(renewals: Sequence[Renewal], folder: Path, seconds: float = math.inf) -> list[str]:
+    """Run the commands whose records are missing in a folder; return what is left."""
     folder.mkdir(parents=True, exist_ok=True)
-    missing = [each for each in renewals if not (folder / f"{each.subject}.jsonl").exists()]
+    ends = time.monotonic() + seconds
+    missing = [each for each in renewals if not (folder / f"{each.record}.jsonl").exists()]
     print(f"{len(missing)} of {len(renewals)} records, about {sum(each.minutes for each in missing)} minutes")
-    failed = []
+    left_over = []
     for each in missing:
-        print(f"{each.subject}: about {each.minutes} minutes", flush=True)
-        try:
-            subprocess.run(words(each, folder), cwd=ROOT, check=True)
-        except (OSError, subprocess.CalledProcessError) as error:
-            print(f"{each.subject}: {error}", file=sys.stderr)
-            failed.append(each.subject)
+        left = ends - time.monotonic()
+        if left <= 0 or (60 * each.minutes > left and not each.goes_on and not is_run(each)):
+            left_over.append(each.record)
             continue
-        parts = (folder / f"{each.subject}.part", folder / each.subject / RECORD)
-        next(part for part in parts if part.exists()).rename(folder / f"{each.subject}.jsonl")
-    return failed
+        print(f"{each.record}: about {each.minutes} minutes", flush=True)
+        try:
+            limit = None if math.isinf(left) or is_run(each) else left
+            subprocess.run(words(each, folder, left), cwd=ROOT, check=True, timeout=limit)
+        except (OSError, subprocess.SubprocessError) as error:
+            print(f"{each.record}: {error}", file=sys.stderr)
+            left_over.append(each.record)
+            continue
+        parts = (folder / f"{each.record}.part", folder / each.record / RECORD)
+        part = next(part for part in parts if part.exists())
+        if is_complete(part):
+            part.rename(folder / f"{each.record}.jsonl")
+        else:
+            left_over.append(each.record)
+    return left_over
 
 
-def named_files() -> Iterator[Path]:
-    """Yield the files that name records: pages but those of the notebook, and code."""
-    yield from (ROOT / "README.md", RESULTS / "README.md")
-    yield from (page for page in (ROOT / "docs").rglob("*.md") if "notebook" not in page.parts)
-    for folder in ("docs/_tools", "benchmarks", "tests/benchmarks"):
-        yield from (ROOT / folder).rglob("*.py")
-
-
-def take(folder: Path, results: Path, texts: Sequence[Path]) -> list[str]:
-    """Put the records of a folder into the place of those of the same subjects, and return their names.
+def take(folder: Path, results: Path) -> list[str]:
+    """Put the records of a folder into the place of those of the same names, and return the names.
 
     Raises
     ------
     InvalidInputError
-        A record has a subject that no record has.
+        There is no record of that name.
     """
-    new = {}
-    for path in sorted(folder.glob("*.jsonl")):
-        old = [each for each in results.glob("*.jsonl") if each.stem[11:] == path.stem]
-        if len(old) != 1:
+    paths = sorted(folder.glob("*.jsonl"))
+    for path in paths:
+        if not (results / path.name).exists():
             raise InvalidInputError(f"{path} replaces no record of {results}")
-        date = read_record(path).header["date"][:10]
-        new[old[0]] = (path, f"{date}-{path.stem}")
-    for old_path, (path, name) in new.items():
-        content = path.read_bytes()
-        old_path.unlink()
-        (results / f"{name}.jsonl").write_bytes(content)
-    names = {old_path.stem: name for old_path, (_, name) in new.items()}
-    pattern = re.compile(r"\d{4}-\d\d-\d\d-[\w-]+")
-    for text in texts:
-        before = text.read_text("utf-8")
-        if (after := pattern.sub(lambda found: names.get(found[0], found[0]), before)) != before:
-            text.write_text(after, "utf-8")
-    return list(names.values())
+    for path in paths:
+        (results / path.name).write_bytes(path.read_bytes())
+    return [path.stem for path in paths]
 
 
 def main() -> None:
     """Run the command."""
-    if len(sys.argv) != 3 or sys.argv[1] not in ("cpu", "gpu", "take"):
+    if len(sys.argv) not in (3, 4) or sys.argv[1] not in ("cpu", "gpu", "take"):
         sys.exit((__doc__ or "").strip())
     kind, folder = sys.argv[1], Path(sys.argv[2]).resolve()
     if kind == "take":
-        print("\n".join(take(folder, RESULTS, list(named_files()))))
-        # In a process of its own, for the tables of this one have the old names.
-        subprocess.run([sys.executable, "-m", "benchmarks.tables"], cwd=ROOT, check=True)
+        print("\n".join(take(folder, RESULTS)))
+        for command in (["-m", "benchmarks.tables"], ["docs/_tools/draw_pictures.py", "speed"]):
+            subprocess.run([sys.executable, *command], cwd=ROOT, check=True)
         return
-    failed = renew([each for each in RENEWALS if each.machine == kind], folder)
-    sys.exit(f"failed: {', '.join(failed)}" if failed else 0)
+    seconds = float(sys.argv[3]) if len(sys.argv) == 4 else math.inf
+    left = renew([each for each in RENEWALS if each.machine == kind], folder, seconds)
+    sys.exit(f"left: {', '.join(left)}" if left else 0)
 
 
 if __name__ == "__main__":

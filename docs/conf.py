@@ -26,6 +26,7 @@ extensions = [
     "myst_parser",
     "sphinx_gallery.gen_gallery",
     "from_source",
+    "record_tables",
 ]
 exclude_patterns = ["_build", "_templates", "_ext", "_tools", "gallery/**"]
 templates_path = ["_templates"]

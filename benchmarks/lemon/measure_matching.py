@@ -17,6 +17,7 @@ import subprocess
 import tempfile
 import time
 from fnmatch import fnmatchcase
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -108,7 +109,7 @@ def main() -> None:
     parser.add_argument(
         "patterns", nargs="*", metavar="INSTANCE", help="names, such as 'random*'; default: all"
     )
-    parser.add_argument("--suite", default="general", choices=sorted(GENERAL_SUITES))
+    parser.add_argument("--suite", action="append", choices=sorted(GENERAL_SUITES), help="may be repeated")
     parser.add_argument("--program", type=Path, help="matching.cpp, compiled; default: compile it")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--limit", type=float, default=60.0, help="seconds for one run of LEMON")
@@ -117,7 +118,8 @@ def main() -> None:
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         program = arguments.program or compiled(Path(folder))
-        for case in GENERAL_SUITES[arguments.suite].cases(()):
+        suites = [GENERAL_SUITES[name] for name in arguments.suite or ("general",)]
+        for case in chain.from_iterable(suite.cases(()) for suite in suites):
             if arguments.patterns and not any(fnmatchcase(case.name, each) for each in arguments.patterns):
                 continue
             instance = case.make()

@@ -531,7 +531,6 @@ PAPER = Paper(
     ),
     suites,
     seeded=True,
-    # docs/reproducing/index.md says how these hours were added up.
     full="for each seed and run on 16 cores 1.7 hours for the tables, 0.9 for speed-up, 0.7 for active, 0.2 "
     "for related with --threads 16 --time-limit 20",
     small="minutes",

@@ -1,14 +1,14 @@
 """Predictions for docs/scale.md: volumes by the simulator, networks and assignments by formulas.
 
-    python -m benchmarks.scale.predict
-
-Numbers that were measured are in capitals below, each with its source. All others are those of the machines
+``python -m benchmarks.tables predicted-volumes`` prints the first table. Numbers that were measured are in
+capitals below, each with its source. All others are those of the machines
 that the prediction assumes.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from .simulate import Cluster, Prediction, RegionSweep, simulate
@@ -18,7 +18,7 @@ WORKERS = (8, 64, 512)
 
 
 class Case(NamedTuple):
-    """Measured behaviour of a kind of volume, fitted to results/2026-11-27-sweeps-epyc.jsonl.
+    """Measured behaviour of a kind of volume, fitted to the record "sweeps".
 
     Attributes
     ----------
@@ -99,58 +99,31 @@ def volume(voxels: float, machines: int, case: Case) -> tuple[Prediction, bool]:
     return found, on_files
 
 
-def volumes(voxels: float) -> None:
-    """Print the rows of a table for a volume."""
-    print(f"\n{voxels:.0e} voxels\n")
-    print(
-        "| volume | machines | memory for each | sweeps | sent in all | discharges | states | whole solve |"
-    )
-    print("|---|---:|---:|---:|---:|---:|---:|---:|")
+def volumes(voxels: float) -> Iterator[tuple[str, ...]]:
+    """Yield the rows of a table for a volume: kind, machines, memory, sweeps, bytes, seconds."""
     for name, case in (("noise", NOISE), ("vessels", VESSELS)):
         for machines in WORKERS:
             found, on_files = volume(voxels, machines, case)
-            memory = f"{voxels / machines * MEMORY_BYTES / 1e9:,.1f} GB{', on files' if on_files else ''}"
-            print(
-                f"| {name} | {machines} | {memory} | {found.sweeps} "
-                f"| {found.bytes_sent / 1e9:,.0f} GB | {found.discharge:,.0f} s | {found.store:,.0f} s "
-                f"| {found.seconds:,.0f} s |"
-            )
+            memory = f"{voxels / machines * MEMORY_BYTES / 1e9:,.0f} GB{', on files' if on_files else ''}"
+            sent, seconds = f"{found.bytes_sent / 1e9:,.0f} GB", f"{found.seconds:,.0f}"
+            yield name, str(machines), memory, str(found.sweeps), sent, seconds
 
 
-def networks(arcs: float, cut: float) -> None:
-    """Print the rows of a table for a network of which a share of the arcs is cut by the partition."""
-    print(f"\n{arcs:.0e} arcs, {cut:.0%} of them between regions\n")
-    print("| machines | memory on each | sent in a sweep by each | seconds of a sweep for messages |")
-    print("|---|---|---|---|")
+def networks(arcs: float, cut: float) -> Iterator[tuple[str, ...]]:
+    """Yield the rows of a table for a network of which a share of the arcs is cut by the partition."""
     for workers in WORKERS:
         memory = arcs / workers * 2 * 12  # both directions, residual capacity and head
         sent = arcs * cut * 2 * ARC_BYTES / workers
-        print(f"| {workers} | {memory / 1e9:,.1f} GB | {sent / 1e9:,.2f} GB | {sent / LINK:,.3f} |")
+        sizes = f"{memory / 1e9:,.1f} GB", f"{sent / 1e9:,.2f} GB"
+        yield f"{cut:.0%}", str(workers), *sizes, f"{sent / LINK:,.3f}"
 
 
-def assignments(points: float, rate: float, rounds: int) -> None:
-    """Print the rows of a table for an assignment between points; a GPU computes `rate` costs a second."""
-    print(f"\n{points:.0e} x {points:.0e} points, {rate:.0e} costs a second, {rounds:,} rounds\n")
-    print("| GPUs | memory on each | seconds of costs | sent in a round | seconds of rounds | efficiency |")
-    print("|---|---|---|---|---|---|")
+def assignments(points: float, rate: float, rounds: int) -> Iterator[tuple[str, ...]]:
+    """Yield the rows of a table for an assignment between points; a GPU computes `rate` costs a second."""
     for workers in WORKERS:
         costs = SCANS * points**2 / rate / workers
         sent = 16 * points  # best bid and bidder of each column, reduced over all workers
         messages = rounds * (2 * sent / LINK + 2e-5 * workers.bit_length())
-        print(
-            f"| {workers} | {(points / workers * 16 + points * 24) * 8 / 8e9:,.2f} GB | {costs:,.1f} | "
-            f"{sent / 1e6:,.0f} MB | {messages:,.1f} | {costs / (costs + messages):.0%} |"
-        )
-
-
-def main() -> None:
-    """Print all tables."""
-    for voxels in (1e9, 1e12):
-        volumes(voxels)
-    for cut in (0.01, 0.5):
-        networks(1e10, cut)
-    assignments(1e6, 1e11, 2_000)
-
-
-if __name__ == "__main__":
-    main()
+        memory = f"{(points / workers * 16 + points * 24) * 8 / 8e9:,.2f} GB"
+        shown = f"{costs:,.1f}", f"{messages:,.1f}", f"{costs / (costs + messages):.0%}"
+        yield str(workers), memory, *shown

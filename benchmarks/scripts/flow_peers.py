@@ -1,8 +1,9 @@
 """Measure minimum cuts on one thread beside the other packages, in CPU time.
 
 Usage: python -m benchmarks.scripts.flow_peers FILE [ROUNDS [PATTERN ...]]. It writes FILE after each
-instance. The contestants take turns, the first run does not count, and medians are compared. They are of CPU
-time, because other programs may share the cores; each contestant uses one thread.
+instance, and keeps the instances that FILE has. The contestants take turns, the first run does not count, and
+medians are compared. They are of CPU time, because other programs may share the cores; each contestant uses
+one thread.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ import time
 from collections.abc import Callable
 from fnmatch import fnmatchcase
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from preflow.graph.network import MaxFlowProblem
 from ..instances.flow import FlowInstance
 from ..problem import SolverSettings
 from ..problems import PROBLEMS
-from ..records import write_rows
+from ..records import kept_rows, write_rows
 from .own_process import outcome_of
 
 #: Seconds after which the first run is ended. It has a process of its own for that.
@@ -72,9 +72,10 @@ def main() -> None:
     settings = SolverSettings(1, float("inf"))
     contestants = [PROBLEMS["min_cut"].contestant(name, settings) for name in (OURS, *PEERS)]
     contestants = [each for each in contestants if each.missing() is None]
-    rows: list[dict[str, Any]] = []
+    rows = kept_rows(sys.argv[1])
+    kept = {row["instance"] for row in rows}
     for name, make in cases().items():
-        if patterns and not any(fnmatchcase(name, pattern) for pattern in patterns):
+        if name in kept or (patterns and not any(fnmatchcase(name, pattern) for pattern in patterns)):
             continue
         instance = FlowInstance.from_problem(make())
         entrants = {}

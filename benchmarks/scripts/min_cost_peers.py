@@ -1,10 +1,10 @@
 """Measure minimum-cost flow and transport on one thread beside the other packages.
 
 Usage: python -m benchmarks.scripts.min_cost_peers FILE [--lemon PROGRAM] [--rounds N] [PATTERN ...]. It
-writes FILE after each instance. PROGRAM is ``benchmarks/lemon/min_cost.cpp``, compiled; without it LEMON is
-left out, but pylmcf contains its network simplex. The contestants take turns; the first run of each does not
-count, has a process of its own, and is ended after a limit. Medians of wall-clock time are compared, so the
-machine has to be quiet.
+writes FILE after each instance, and keeps the instances that FILE has. PROGRAM is
+``benchmarks/lemon/min_cost.cpp``, compiled; without it LEMON is left out, but pylmcf contains its network
+simplex. The contestants take turns; the first run of each does not count, has a process of its own, and is
+ended after a limit. Medians of wall-clock time are compared, so the machine has to be quiet.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from ..instances.min_cost import MinCostInstance
 from ..instances.transport import TransportInstance
 from ..problem import SolverSettings
 from ..problems import PROBLEMS
-from ..records import Outcome, write_rows
+from ..records import Outcome, kept_rows, write_rows
 from ..suites.min_cost import MIN_COST_SUITES
 from ..suites.transport import TRANSPORT_SUITES
 from .own_process import Run, outcome_of
@@ -138,7 +138,8 @@ def main() -> None:
     parser.add_argument("--lemon", metavar="PROGRAM")
     parser.add_argument("--rounds", type=int, default=3)
     given = parser.parse_intermixed_args()
-    rows: list[dict[str, Any]] = []
+    rows = kept_rows(given.file)
+    kept = {(row["problem"], row["instance"]) for row in rows}
     chosen = [
         case
         for case in cases()
@@ -147,6 +148,8 @@ def main() -> None:
     if not chosen:
         parser.error("no instance has such a name: a PATTERN is like 'transport points*'")
     for problem, name, make in chosen:
+        if (problem, name) in kept:
+            continue
         instance = make()
         with tempfile.TemporaryDirectory() as folder:
             runs = entrants(problem, instance, given.lemon, Path(folder))

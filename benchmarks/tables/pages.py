@@ -1,28 +1,32 @@
-"""The pages with tables, and the text that they should have."""
+"""The tables by name, the pages that have them, and the block of the README."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 
 from . import performance, reproducing
-from .table import ROOT, Table, markdown
+from .table import RESULTS, ROOT, Shown, Table, markdown, sources
 
-DOCS = ROOT / "docs"
-#: The pages with such tables.
-PAGES = (
-    ROOT / "README.md",
-    *sorted((DOCS / "performance").glob("*.md")),
-    *sorted((DOCS / "reproducing").glob("*.md")),
-)
+README = ROOT / "README.md"
 #: The tables by their names in the pages.
-TABLES: Mapping[str, Callable[[], Table]] = MappingProxyType({**performance.TABLES, **reproducing.TABLES})
+TABLES: Mapping[str, Shown] = MappingProxyType({**performance.TABLES, **reproducing.TABLES})
 BLOCK = re.compile(r"<!-- table: ([\w-]+) -->\n.*?<!-- end -->", re.DOTALL)
 
 
 def filled(page: str) -> str:
-    """Return the text of a page with the tables of today's records."""
+    """Return the text of the README with the tables of today's records."""
     return BLOCK.sub(
-        lambda block: f"<!-- table: {block[1]} -->\n\n{markdown(TABLES[block[1]]())}\n<!-- end -->", page
+        lambda block: f"<!-- table: {block[1]} -->\n\n{TABLES[block[1]].markdown()}\n<!-- end -->", page
     )
+
+
+def index() -> str:
+    """Return a table of all records, with the tables that read each."""
+    rows = []
+    for path in sorted(RESULTS.glob("*.jsonl")):
+        shown = ", ".join(name for name, each in TABLES.items() if path.stem in each.records)
+        runs = sources(path.stem)[0].partition(": ")[2]
+        rows.append([f"`{path.stem}`", shown, runs])
+    return markdown(Table(["record", "tables", "runs"], rows, words=3))

@@ -1,175 +1,271 @@
-"""The tables of the README and of the performance pages."""
+"""The tables of the README, of the performance pages, and of the pages about large and many problems."""
 
 from __future__ import annotations
 
 import statistics
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ..records import TOTAL
-from .table import Table, instances, number, ratio, read, seconds, times_as_fast
+from ..report import FORMAT
+from ..scale import predict
+from .table import (
+    Shown,
+    Table,
+    instances,
+    machine,
+    number,
+    parts_of,
+    ratio,
+    read,
+    times_as_fast,
+)
+
+#: Packages and programs as pages name them.
+PACKAGES = {
+    "ortools": "OR-tools",
+    "pymaxflow": "PyMaxflow",
+    "scipy": "SciPy",
+    "networkx": "NetworkX",
+    "pot": "POT",
+    "pot-lazy": "POT, lazy",
+    "lemon": "LEMON",
+    "lemon:network-simplex": "LEMON, simplex",
+    "lemon:cost-scaling": "LEMON, cost scaling",
+    "lapx-lapjvh": "lapx `lapjvh`",
+    "lapx-lapjvr": "lapx `lapjvr`",
+    "lapx-lapjvx": "lapx `lapjvx`",
+}
+#: The contestant that is compared with the others.
+OURS = "preflow:auto"
 
 
-def shares(name: str, problem: str, phase: str = TOTAL) -> list[float]:
-    """Return the time of ``auto`` over that of the fastest other package, of each instance."""
+class Measured(NamedTuple):
+    """An instance: its name, the method of ``auto`` where it is recorded, and seconds by contestant."""
+
+    instance: str
+    method: str
+    seconds: dict[str, float]
+
+    def fastest_peer(self) -> str:
+        """Return the other package that took the least time, empty if none was measured."""
+        peers = [name for name in self.seconds if not name.startswith("preflow")]
+        return min(peers, key=self.seconds.__getitem__, default="")
+
+    def share(self) -> float | None:
+        """Return the time of ``auto`` over that of the fastest other package."""
+        peer = self.fastest_peer()
+        return self.seconds[OURS] / self.seconds[peer] if peer and OURS in self.seconds else None
+
+
+def measured(name: str, problem: str = "", phase: str = TOTAL) -> list[Measured]:
+    """Return the medians of a phase, of a problem if the record has several."""
+    header, rows = read(name)
+    if header.get("format") == FORMAT:
+        found = []
+        for record in instances(name, problem):
+            medians = {each.contestant: time for each in record.measurements if (time := each.median(phase))}
+            found.append(Measured(record.name, "", medians))
+        return found
     found = []
-    for record in instances(name, problem):
-        times = {each.contestant: each.median(phase) for each in record.measurements}
-        others = [time for peer, time in times.items() if time and not peer.startswith("preflow")]
-        if (ours := times.get("preflow:auto")) and others:
-            found.append(ours / min(others))
+    for row in rows:
+        if row.get("problem", problem) == problem or not problem:
+            if "seconds" in row:
+                shown = {contestant: each[phase] for contestant, each in row["seconds"].items()}
+            else:
+                shown = {OURS if who == "preflow" else who: time for who, time in row[phase].items()}
+            found.append(Measured(row["instance"], row.get("method", ""), shown))
     return found
 
 
-def plain(name: str) -> str:
-    """Return the name of an instance without the colon of earlier records."""
-    return name.replace(":", " ").replace("ac-dense", "acyclic dense").replace("-2d", "").replace("-3d", "")
+def strongest_first(rows: Sequence[Measured]) -> list[str]:
+    """Return the other packages, those first that are the fastest on most instances."""
+    won = Counter(row.fastest_peer() for row in rows)
+    names = dict.fromkeys(name for row in rows for name in row.seconds if not name.startswith("preflow"))
+    return sorted(names, key=lambda name: -won[name])
+
+
+def package(name: str) -> str:
+    """Return a package as pages name it."""
+    return PACKAGES.get(name, name)
 
 
 class Comparison(NamedTuple):
-    """A row of the README: a run, and the packages that took part in it, in words."""
+    """A row of the README: a problem, and the record that has it."""
 
     problem: str
     record: str
-    peers: str
-    command: str
 
 
 #: What the speed chart and the table of the README show.
 COMPARISONS = (
-    Comparison(
-        "max_flow",
-        "2026-11-27-papers-epyc.jsonl",
-        "the faster of OR-tools and thinhpf",
-        "papers --threads 1",
-    ),
-    Comparison("grid_cut", "2026-11-22-grids-epyc.jsonl", "PyMaxflow", "grids --threads 1"),
-    Comparison(
-        "bipartite_matching",
-        "2026-11-22-matching-epyc.jsonl",
-        "the faster of SciPy and igraph",
-        "matching --baseline scipy",
-    ),
-    Comparison(
-        "linear_assignment",
-        "2026-11-22-assignment-epyc.jsonl",
-        "the fastest of OR-tools, SciPy and lapx",
-        "assignment --threads 1",
-    ),
+    Comparison("max_flow", "flow"),
+    Comparison("min_cut", "flow-peers"),
+    Comparison("grid_cut", "grids"),
+    Comparison("bipartite_matching", "matching"),
+    Comparison("matching", "general-matching"),
+    Comparison("linear_assignment", "assignment"),
+    Comparison("min_cost_flow", "min-cost"),
+    Comparison("transport", "min-cost"),
 )
 
 
-def speed() -> Table:
+def shares(comparison: Comparison) -> list[float]:
+    """Return the time of ``auto`` over that of the fastest other package, of each instance."""
+    rows = measured(comparison.record, comparison.problem)
+    return [share for row in rows if (share := row.share()) is not None]
+
+
+def peers_of(comparison: Comparison) -> str:
+    """Return the other packages, each with the number of instances on which it is the fastest."""
+    rows = measured(comparison.record, comparison.problem)
+    won = Counter(package(row.fastest_peer()).split()[0].rstrip(",") for row in rows if row.fastest_peer())
+    return ", ".join(f"{name} {count}" for name, count in won.most_common())
+
+
+def machines(record: str) -> str:
+    """Return the machines of a record in words."""
+    found = [machine(part).split(" beside ")[0] for part in parts_of(read(record).header)]
+    return " and ".join(dict.fromkeys(found))
+
+
+def speed(*_: str) -> Table:
     """Return the median and the worst ratio of each problem, and of many threads and a GPU."""
     rows = []
 
-    def add(problem: str, peers: str, ratios: Sequence[float], machine: str, command: str) -> None:
+    def add(problem: str, beside: str, ratios: Sequence[float], where: str) -> None:
         middle, worst = f"{statistics.median(ratios):.2f}", f"{max(ratios):.2f}"
-        rows.append([problem, peers, machine, command, str(len(ratios)), middle, worst])
+        rows.append([f"`{problem}`", beside, where, str(len(ratios)), middle, worst])
 
     for each in COMPARISONS:
-        found = shares(each.record, each.problem)
-        command = f"`python -m benchmarks {each.command}`"
-        add(f"`{each.problem}`", each.peers, found, "EPYC, 1 thread", command)
-    threads = [
-        1 / row["multicore-paths, 16 threads"]["ratio of medians"]
-        for row in read("2026-11-24-paths-16-cores-xeon.jsonl").rows
-    ]
-    page = "(docs/performance/max_flow.md)"
-    network = "`max_flow`, wide or dense networks"
-    add(network, "one thread", threads, "Xeon, 16 threads", f"[multicore results]{page}")
-    gpu = [
-        row["median"] / 1000 / statistics.median(row["serial-hi-pr, s"])
-        for row in read("2026-11-24-cuda-pushrelabel-h200.jsonl").rows
-    ]
-    add("`min_cut`", "one CPU thread", gpu, "H200", f"[GPU results]{page}")
-    head = ["problem", "compared with", "machine", "command", "instances", "median", "worst"]
-    return Table(head, rows, words=4)
+        add(each.problem, peers_of(each), shares(each), f"{machines(each.record)}, 1 thread")
+    threads = [row["call"]["16"] / row["call"]["1"] for row in read("flow-threads").rows]
+    add("min_cut", "preflow, 1 thread", threads, f"{machines('flow-threads')}, 16 threads")
+    found = measured("flow-gpu", "min_cut")
+    gpu = [row.seconds["preflow:cuda-push-relabel"] / row.seconds["preflow:serial-hi-pr"] for row in found]
+    where = machine(read("flow-gpu").header).split(" beside ")[1]
+    add("min_cut", "`serial-hi-pr`, 1 thread", gpu, f"NVIDIA {where}")
+    head = ["problem", "fastest other, on how many instances", "machine", "instances", "median", "worst"]
+    return Table(head, rows, words=3)
 
 
-def peers_table(
-    name: str, problem: str, contestants: Mapping[str, str], phase: str = TOTAL, what: str = "instance"
-) -> Table:
+def beside_peers(name: str, problem: str, phase: str = TOTAL, what: str = "instance") -> Table:
     """Return seconds of each contestant on each instance, and preflow's share of the fastest other one's."""
-    rows, ratios = [], []
-    for record in instances(name, problem):
-        times = [seconds(record, contestant, phase) for contestant in contestants]
-        others = [t for c, t in zip(contestants, times, strict=True) if t and not c.startswith("preflow")]
-        ours = seconds(record, "preflow:auto", phase)
-        share = ours / min(others) if ours and others else None
-        if share:
-            ratios.append(share)
-        rows.append([record.name, *map(number, times), ratio(share)])
-    rows.append(["**median**", *[""] * len(contestants), ratio(statistics.median(ratios))])
-    return Table([what, *contestants.values(), "preflow / fastest other"], rows)
-
-
-def cuts_beside_peers() -> Table:
-    """Return minimum cuts beside the best other package, those of contracted networks from their own run."""
-    found = {row["instance"]: row for row in read("2026-11-28-flow-peers-sorted-epyc.jsonl").rows}
-    contracted = {row["instance"]: row for row in read("2026-11-28-flow-peers-contracted-epyc.jsonl").rows}
-    packages = {"thinhpf": "thinhpf", "pymaxflow": "PyMaxflow"}
+    found = measured(name, problem, phase)
+    peers = strongest_first(found)
+    methods = any(row.method for row in found)
     rows = []
-    for name, row in (found | contracted).items():
-        ours, ratios = row["seconds"]["preflow:auto"], row["ratios"]
-        how = "contracted" if name in contracted else f"`{row['method']}`"
-        cells = [
-            f"{ratio(ratios[part]['ratio'])} {packages[ratios[part]['best']]}" for part in ("solve", "total")
-        ]
-        milliseconds = [f"{1000 * ours[part]:,.0f}" for part in ("solve", "total")]
-        rows.append([name, how, *cells, *milliseconds])
-    head = ["instance", "method", "ratio of solves", "ratio of all", "solve, ms", "all, ms"]
-    return Table(head, rows, words=4)
+    for row in found:
+        times = [number(row.seconds.get(each)) for each in (OURS, *peers)]
+        rows.append([row.instance, *([f"`{row.method}`"] if methods else []), *times, ratio(row.share())])
+    columns = len(rows[0])
+    known = [share for row in found if (share := row.share()) is not None]
+    for label, value in (("**median**", statistics.median(known)), ("**worst**", max(known))):
+        rows.append([label, *[""] * (columns - 2), ratio(value)])
+    head = [what, *(["method"] if methods else []), "preflow, s", *(f"{package(each)}, s" for each in peers)]
+    return Table([*head, "preflow / fastest other"], rows, words=2 if methods else 1)
 
 
-def max_flow_gpu() -> Table:
-    """Return ``cuda-push-relabel`` on an H200 beside one CPU thread of its host."""
+class Threads(NamedTuple):
+    """Seconds of an instance on several numbers of threads, and of a serial method if there is one."""
+
+    instance: str
+    serial: float | None
+    seconds: Mapping[int, float]
+
+
+def runs_on_threads(name: str, problem: str, method: str, serial: str = "") -> list[Threads]:
+    """Return what a run of the suites has of a method."""
     rows = []
-    for row in read("2026-11-24-cuda-pushrelabel-h200.jsonl").rows:
-        serial = statistics.median(row["serial-hi-pr, s"])
-        from_host = [statistics.median(row[f"{key} from host, ms"]) for key in ("min_cut", "max_flow")]
-        times = [row["median"], *from_host, serial]
-        rows.append(
-            [plain(row["instance"]), *map(number, times), times_as_fast(1000 * serial / row["median"])]
+    for row in measured(name, problem):
+        times = {
+            int(count): time
+            for contestant, time in row.seconds.items()
+            if (count := contestant.removeprefix(f"preflow:{method}@")) != contestant
+        }
+        rows.append(Threads(row.instance, row.seconds.get(f"preflow:{serial}"), times))
+    return rows
+
+
+def calls_on_threads(name: str) -> list[Threads]:
+    """Return whole calls of ``min_cut``."""
+    return [
+        Threads(row["instance"], None, {int(count): time for count, time in row["call"].items()})
+        for row in read(name).rows
+    ]
+
+
+def blossoms_on_threads(name: str) -> list[Threads]:
+    """Return ``multicore-blossom`` beside ``serial-blossom``."""
+    found: dict[str, dict[tuple[str, int], float]] = {}
+    for row in read(name).rows:
+        found.setdefault(row["graph"], {})[row["method"], row["threads"]] = row["median"]
+    return [
+        Threads(
+            graph,
+            times["serial-blossom", 1],
+            {count: time for (method, count), time in times.items() if method == "multicore-blossom"},
         )
-    head = ["network", "on the device, ms", "`min_cut` from the host, ms", "`max_flow` from the host, ms"]
-    return Table([*head, "`serial-hi-pr`, s", "times as fast"], rows)
+        for graph, times in found.items()
+    ]
 
 
-def paths_on_threads(name: str, threads: Sequence[int]) -> Table:
-    """Return ``multicore-paths`` beside ``serial-hi-pr``."""
+def costs_on_threads(name: str) -> list[Threads]:
+    """Return transport and minimum-cost flow beside the serial methods."""
+    found: dict[str, dict[int, Mapping[str, list[float]]]] = {}
+    for row in read(name).rows:
+        found.setdefault(row["instance"], {})[row["threads"]] = row["seconds"]
+    return [
+        Threads(
+            instance,
+            statistics.median(by_count[max(by_count)]["serial"]),
+            {count: statistics.median(each["multicore"]) for count, each in by_count.items()},
+        )
+        for instance, by_count in found.items()
+    ]
+
+
+def assignments_on_threads(name: str) -> list[Threads]:
+    """Return whole calls of batches and of large matrices."""
     rows = []
     for row in read(name).rows:
-        cells = [f"{plain(row['instance'])}, seed {row['seed']}", number(row["serial-hi-pr"]["median, s"])]
-        for count in threads:
-            found = row.get(f"multicore-paths, {count} threads", {})
-            cells += [number(found.get("median, s")), times_as_fast(found.get("ratio of medians"))]
-        rows.append(cells)
-    columns = [
-        cell
-        for count in threads
-        for cell in (f"{count} thread{'s' if count > 1 else ''}, s", "times as fast")
-    ]
-    return Table(["network", "`serial-hi-pr`, s", *columns], rows)
+        times = {}
+        for key, time in row["medians"].items():
+            method, _, count = key.rpartition(", ")
+            if method.startswith("multicore"):
+                times[int(count)] = time
+        rows.append(Threads(row["instance"], row["medians"]["auto, 1 thread"], times))
+    return rows
 
 
-def calls_on_threads() -> Table:
-    """Return whole calls of ``min_cut`` on 1, 4 and 16 threads."""
+def on_threads(rows: Sequence[Threads], what: str, serial: str = "", counts: Sequence[int] = ()) -> Table:
+    """Return milliseconds, and how many times as fast the most threads are as the fastest single one."""
+    counts = counts or sorted({count for row in rows for count in row.seconds})
+    shown = []
+    for row in rows:
+        times = [row.seconds.get(count) for count in counts]
+        single = [time for time in (row.serial, row.seconds.get(1)) if time]
+        cells = [number(1000 * time) if time else "" for time in ([row.serial, *times] if serial else times)]
+        gain = min(single) / times[-1] if single and times[-1] else None
+        shown.append([row.instance, *cells, times_as_fast(gain)])
+    first, *others = (f"{count} thread{'s' if count > 1 else ''}, ms" for count in counts)
+    return Table([what, *([f"{serial}, ms"] if serial else []), first, *others, "times as fast"], shown)
+
+
+def flow_gpu(name: str) -> Table:
+    """Return ``cuda-push-relabel`` beside one CPU thread of its host."""
     rows = []
-    for row in read("2026-11-28-flow-threads-xeon.jsonl").rows:
-        times = [1000 * row["call"][count] for count in ("1", "4", "16")]
-        cells = [row["instance"], f"{row['arcs'] / 1e6:.2f}", *map(number, times)]
-        rows.append([*cells, f"{times[0] / times[-1]:.2f}"])
-    return Table(["network", "arcs, millions", "1 thread, ms", "4", "16", "1 over 16"], rows)
+    for row in measured(name, "min_cut"):
+        gpu, serial = (row.seconds[f"preflow:{each}"] for each in ("cuda-push-relabel", "serial-hi-pr"))
+        rows.append([row.instance, number(1000 * gpu), number(1000 * serial), times_as_fast(serial / gpu)])
+    return Table(["network", "`cuda-push-relabel`, ms", "`serial-hi-pr`, ms", "times as fast"], rows)
 
 
-def memory() -> Table:
-    """Return peaks of the memory, now and before grids were solved without stored arcs."""
-    now, before = (
-        {(row["call"], row["arrays"]): row["peak_mb"]["all"] for row in read(name).rows}
-        for name in ("2026-11-28-flow-memory-grids-epyc.jsonl", "2026-11-28-flow-memory-epyc.jsonl")
-    )
+def flow_memory(name: str) -> Table:
+    """Return peaks of the memory of a process."""
+    found = {(row["call"], row["arrays"]): row["peak_mb"]["all"] for row in read(name).rows}
     rows = []
     for call, shown in (
         ("min_cut", "`min_cut`"),
@@ -177,41 +273,40 @@ def memory() -> Table:
         ("max_flow", "`max_flow`, flow read"),
         ("max_flow of arcs", "the same by `serial-boykov-kolmogorov`"),
     ):
-        # The record from before has no method by name: auto was this method.
-        then = call.removesuffix(" of arcs")
-        peaks = [
-            found[name, state] for found, name in ((now, call), (before, then)) for state in ("freed", "kept")
-        ]
-        rows.append([shown, *(f"{peak:,}" for peak in peaks)])
-    head = ["call", "arrays freed", "arrays kept", "freed, before", "kept, before"]
-    return Table(head, rows)
+        rows.append([shown, *(f"{found[call, state]:,}" for state in ("freed", "kept"))])
+    return Table(["call", "MB, the caller frees its arrays", "MB, it keeps them"], rows)
 
 
-def building() -> Table:
-    """Return the seconds of building a network, and how many times as fast several threads are."""
+def flow_batch(name: str) -> Table:
+    """Return batches of networks and grids beside loops of single calls: how many times as fast they are."""
     rows = []
-    for row in read("2026-11-21-build-and-paths-xeon.jsonl").rows:
-        one, *more = row["seconds"].values()
-        cells = [plain(row["instance"]), f"{row['arcs'] / 1e6:.1f} million", f"{one:.3f}"]
-        rows.append([*cells, *(f"{one / time:.1f}" for time in more)])
-    return Table(["instance", "input arcs", "1 thread, s", "2", "4", "8", "16"], rows)
+    for row in read(name).rows:
+        times = row["seconds"]
+        loop = times["loop of single calls"]
+        columns = ("1 threads", "4 threads", "16 threads", "GPU, from and to the host")
+        cells = [times_as_fast(loop / times[key]) if times.get(key) else "" for key in columns]
+        rows.append([row["instance"], f"{row['items']:,}", *cells])
+    return Table(["batch", "items", "1 thread", "4 threads", "16 threads", "GPU"], rows)
 
 
-def grids_on_threads() -> Table:
-    """Return ``multicore-merging`` on 1 to 16 threads beside the serial method."""
+def traps(name: str) -> Table:
+    """Return the time of ``auto`` over that of the best method, on instances that are hard for one method."""
+    found: dict[tuple[str, int], list[tuple[float, str]]] = {}
+    for row in read(name).rows:
+        found.setdefault((row["problem"], row["threads"]), []).append((row["ratio"], row["instance"]))
     rows = []
-    for row in read("2026-11-22-grid-threads-xeon.jsonl").rows:
-        serial, *times = map(statistics.median, row["seconds"].values())
-        cells = [f"{row['instance']} neighbours", *map(number, (serial, *times))]
-        rows.append([*cells, times_as_fast(serial / times[-1])])
-    head = ["grid", "`serial-incremental-bfs`, s", "1 thread, s", "2", "4", "8", "16", "times as fast"]
-    return Table(head, rows)
+    for (problem, threads), ratios in found.items():
+        worst, where = max(ratios)
+        middle = statistics.median(value for value, _ in ratios)
+        cells = [str(threads), str(len(ratios)), f"{middle:.2f}", f"{worst:.2f}"]
+        rows.append([f"`{problem}`", *cells, where])
+    return Table(["problem", "threads", "instances", "median", "worst", "on"], rows)
 
 
-def grid_gpu() -> Table:
-    """Return ``cuda-tiled`` on an H200 beside one CPU thread of its host."""
+def grids_gpu(name: str) -> Table:
+    """Return ``cuda-tiled`` beside one CPU thread of its host."""
     rows = []
-    for row in read("2026-11-23-grid-gpu-h200.jsonl").rows:
+    for row in read(name).rows:
         gpu, cpu = row["gpu milliseconds"], row["one thread seconds"]
         times = (gpu["whole call"], gpu["solve"], 1000 * min(cpu.values()))
         size = number(row.get("bytes a pixel on the GPU"))
@@ -220,263 +315,285 @@ def grid_gpu() -> Table:
     return Table(head, rows)
 
 
-def matching_methods() -> Table:
-    """Return the seconds of the serial methods of bipartite matching."""
-    methods = {
-        "auto": "`auto`",
-        "serial-push-relabel": "push-relabel",
-        "serial-hopcroft-karp": "Hopcroft-Karp",
-        "serial-hkdw": "HKDW",
-        "serial-pothen-fan": "Pothen-Fan",
-    }
+def methods(name: str, problem: str, names: Sequence[str], unit: str = "s") -> Table:
+    """Return the times of some methods of preflow."""
+    scale = 1000 if unit == "ms" else 1
     rows = []
-    for record in instances("2026-11-22-matching-epyc.jsonl", "bipartite_matching"):
-        times = [seconds(record, f"preflow:{method}") for method in methods]
-        rows.append([record.name, *(number(time) or "stopped" for time in times)])
-    return Table(["graph", *methods.values()], rows)
+    for row in measured(name, problem):
+        times = [row.seconds.get(f"preflow:{each}") for each in names]
+        rows.append([row.instance, *(number(scale * time) if time else "stopped" for time in times)])
+    return Table(["instance", *(f"`{each}`, {unit}" for each in names)], rows)
 
 
-def matching_threads() -> Table:
-    """Return ``auto`` of bipartite matching on one thread and on 16."""
-    names = {
-        "er3": "Erdos-Renyi 2^20, degree 3",
-        "er5": "Erdos-Renyi 2^20, degree 5",
-        "rmat": "RMAT 20 symmetric",
-        "del": "Delaunay 2^20",
-    }
-    found: dict[str, dict[int, list[float]]] = {}
-    for row in read("2026-11-23-matching-16-cores-later-h200.jsonl").rows:
-        found.setdefault(row["graph"], {}).setdefault(row["threads"], []).extend(row["seconds"])
-    rows = []
-    for graph, by_threads in found.items():
-        one, many = (1000 * statistics.median(by_threads[count]) for count in (1, 16))
-        rows.append([names[graph], number(one), number(many), times_as_fast(one / many)])
-    return Table(["graph", "`auto`, one thread, ms", "16 threads, ms", "times as fast"], rows)
-
-
-def general_peers() -> Table:
-    """Return matching in general graphs beside LEMON."""
-    rows = []
-    for row in read("2026-11-26-general-matching-xeon.jsonl").rows:
-        solve, total = row["solve"], row["total"]
-        times = [number(solve["preflow"]), number(solve["lemon"])]
-        ratios = [ratio(part["preflow"] / part["lemon"]) for part in (solve, total)]
-        rows.append([row["instance"], f"{row['vertices']:,}", f"{row['edges']:,}", *times, *ratios])
-    head = ["graph", "vertices", "edges", "preflow, solve", "LEMON, solve", "ratio", "ratio of totals"]
-    return Table(head, rows)
-
-
-def locally_dominant() -> Table:
+def locally_dominant(name: str) -> Table:
     """Return the matching of locally dominant edges on a GPU and on CPU threads."""
     columns = {
-        "1 threads": "one thread",
-        "16 threads": "16 threads",
-        "GPU, 32 lanes, without copies of the graph": "GPU, 32 lanes",
-        "GPU, 32 lanes": "GPU with copies of the graph",
+        "1 threads": "one thread, ms",
+        "16 threads": "16 threads, ms",
+        "GPU, 32 lanes, without copies of the graph": "GPU, ms",
+        "GPU, 32 lanes": "GPU with copies of the graph, ms",
     }
     rows = [
         [row["problem"], f"{row['edges']:,}", *(number(1000 * row["seconds"][key]) for key in columns)]
-        for row in read("2026-11-26-locally-dominant-h100.jsonl").rows
+        for row in read(name).rows
     ]
     return Table(["graph", "edges", *columns.values()], rows)
 
 
-def general_threads() -> Table:
-    """Return ``multicore-blossom`` beside ``serial-blossom``."""
-    counts = (1, 2, 4, 8, 16)
-    found: dict[str, dict[tuple[str, int], dict[str, Any]]] = {}
-    for row in read("2026-11-27-general-matching-16-cores-xeon.jsonl").rows:
-        found.setdefault(row["graph"], {})[row["method"], row["threads"]] = row
-    rows = []
-    for graph, by_method in found.items():
-        serial = by_method["serial-blossom", 1]
-        times = [by_method["multicore-blossom", count]["median"] for count in counts]
-        gain = min(serial["median"], times[0]) / times[-1]
-        cells = [f"{time:.4f}" for time in (serial["median"], *times)]
-        rows.append([graph, f"{serial['edges']:,}", *cells, f"{gain:.1f}"])
-    return Table(["graph", "edges", "`serial-blossom`", "1 thread", "2", "4", "8", "16", "gain"], rows)
-
-
-def assignment_batch_gpu() -> Table:
-    """Return ``cuda-batch`` on an H200 beside the CPU of its host."""
-    keys = ("cuda-batch, costs on the GPU", "serial-shortest-path", "scipy")
-    rows = []
-    for row in read("2026-11-22-assignment-batch-h200.jsonl").rows:
-        times = row["seconds"]
-        rows.append([row["instance"], *(number(1000 * times[key]) if key in times else "" for key in keys)])
-    return Table(["batch", "`cuda-batch`, ms", "`serial-shortest-path`, ms", "SciPy, ms"], rows)
-
-
-def assignment_large_gpu() -> Table:
-    """Return ``cuda-shortest-path`` on an H200 beside the CPU of its host."""
-    keys = ("cuda-shortest-path", "serial-shortest-path", "scipy", "lapx lapjv")
-    rows = []
-    for row in read("2026-11-22-assignment-large-h200.jsonl").rows:
-        times = row["seconds"]
-        rows.append([row["instance"], *(number(1000 * times[key]) if times.get(key) else "" for key in keys)])
-    head = ["costs", "`cuda-shortest-path`, ms", "`serial-shortest-path`, ms", "SciPy, ms", "lapx, ms"]
-    return Table(head, rows)
-
-
-def assignment_threads() -> Table:
-    """Return whole calls on 1 to 16 threads."""
-    threads = ["1", "4", "8", "16"]
-    rows = []
-    for row in read("2026-11-22-assignment-threads-h200.jsonl").rows:
-        medians = row["medians"]
-        method = next(key.split(",")[0] for key in medians if key.startswith("multicore"))
-        times = [medians["auto, 1 thread"], *(medians[f"{method}, {n}"] for n in threads[1:])]
-        cells = [row["instance"], f"`{method}`", *(number(1000 * time) for time in times)]
-        rows.append([*cells, times_as_fast(times[0] / times[-1])])
-    head = ["costs", "method", *(f"{n} threads, ms" for n in threads), "times as fast"]
-    return Table(head, rows, words=2)
-
-
-def costs_beside_peers() -> Table:
-    """Return minimum-cost flow and transport beside the best other package."""
-    rows = []
-    for row in read("2026-11-28-min-cost-peers-epyc.jsonl").rows:
-        ours, ratios = row["seconds"]["preflow:auto"], row["ratios"]
-        best = ratios["solve"]["best"]
-        peer = f"{best}, {number(row['seconds'][best]['solve'])}"
-        times = [number(ours["solve"]), number(ours["total"])]
-        shares_of = [ratio(ratios[part]["ratio"]) for part in ("solve", "total")]
-        rows.append([row["instance"], f"`{row['method']}`", peer, *times, *shares_of])
-    head = ["instance", "method", "best peer, solve", "solve", "total", "solve, ratio", "total, ratio"]
-    return Table(head, rows, words=3)
-
-
-def costs_beside_lemon() -> Table:
-    """Return minimum-cost flow beside LEMON."""
-    rows = []
-    for row in read("2026-11-26-min-cost-lemon-xeon.jsonl").rows:
-        ours, *others = (
-            row["seconds"][name] for name in ("preflow:auto", "lemon:network-simplex", "lemon:cost-scaling")
-        )
-        sizes = f"{row['vertices']:,}", f"{row['arcs']:,}"
-        rows.append([row["instance"], *sizes, *map(number, (ours, *others)), ratio(ours / min(others))])
-    head = ["instance", "vertices", "arcs", "preflow", "LEMON, simplex", "LEMON, cost scaling"]
-    return Table([*head, "ratio to the best"], rows)
-
-
-def costs_on_threads() -> Table:
-    """Return transport and minimum-cost flow on several threads beside the serial method."""
-    found: dict[str, dict[int, Mapping[str, list[float]]]] = {}
-    for row in read("2026-11-27-transport-threads-xeon.jsonl").rows:
-        found.setdefault(row["instance"], {})[row["threads"]] = row["seconds"]
-    rows = []
-    for name, by_threads in found.items():
-        serial = statistics.median(by_threads[16]["serial"])
-        times = [
-            statistics.median(by_threads[count]["multicore"]) if count in by_threads else None
-            for count in (1, 4, 16)
-        ]
-        rows.append([name, *map(number, (serial, *times)), times_as_fast(serial / (times[-1] or serial))])
-    return Table(["instance", "serial", "1 thread", "4 threads", "16 threads", "serial / 16"], rows)
-
-
-def transports_on_gpu(name: str, *, batches: bool = False) -> Table:
-    """Return transports on a GPU: batches alone, or all."""
+def assignment_gpu(name: str, columns: Mapping[str, str]) -> Table:
+    """Return batches or large matrices on a GPU beside the CPU of its host."""
     rows = []
     for row in read(name).rows:
-        if "items" in row and (row["items"] > 1 or not batches):
+        times = (row["seconds"].get(key) for key in columns)
+        rows.append([row["instance"], *(number(1000 * time) if time else "" for time in times)])
+    return Table(["costs", *(f"{label}, ms" for label in columns.values())], rows)
+
+
+def transports_gpu(name: str) -> Table:
+    """Return transports on a GPU."""
+    rows = []
+    for row in read(name).rows:
+        if "items" in row:
             size = f"{row['rows']:,} x {row['rows']:,}"
             times = (row["seconds"][key] for key in ("cuda-transport", "whole call"))
             shape = size if row["items"] == 1 else f"{row['items']} of {size}"
-            rows.append([row["problem"], shape, *map(number, times)])
-    return Table(["transport", "size", "solve, s", "whole call, s"], rows, words=2)
+            rows.append([row["problem"], shape, *(number(1000 * time) for time in times)])
+    return Table(["transport", "size", "solve, ms", "whole call, ms"], rows, words=2)
 
 
-def networks_on_gpu(name: str) -> Table:
-    """Return minimum-cost flow on a GPU, beside one CPU thread where that was measured."""
+def networks_gpu(name: str) -> Table:
+    """Return minimum-cost flow on a GPU, beside one CPU thread."""
     rows = []
     for row in read(name).rows:
         if "arcs" in row:
             gpu, serial = map(row["seconds"].get, ("cuda-cost-scaling", "serial-cost-scaling, one run"))
-            cells = [] if serial is None else [number(serial), times_as_fast(serial / gpu)]
-            rows.append([row["problem"], f"{row['arcs']:,}", number(gpu), *cells])
-    head = ["network", "arcs", "whole call, s"]
-    beside = ["one thread, cost scaling, s", "times as fast"] if len(rows[0]) > len(head) else []
-    return Table([*head, *beside], rows)
+            cells = [f"{row['arcs']:,}", *(number(1000 * time) for time in (gpu, serial))]
+            rows.append([row["problem"], *cells, times_as_fast(serial / gpu)])
+    head = ["network", "arcs", "whole call, ms", "`serial-cost-scaling`, ms", "times as fast"]
+    return Table(head, rows)
 
 
-AUTO = {"preflow:auto": "preflow, s"}
-PAPERS = "2026-11-27-papers-epyc.jsonl"
-FLOW_PEERS = AUTO | {"ortools": "OR-tools, s", "thinhpf": "thinhpf, s"}
+# Problems larger than memory, and many problems
+
+
+def regions_files(name: str) -> Table:
+    """Return volumes in regions on files beside ``grid_cut``: memory, CPU seconds, seconds on the clock."""
+    found: dict[str, dict[str, Mapping[str, Any]]] = {}
+    for row in read(name).rows:
+        found.setdefault(f"{row['instance']} {row['side']}^3", {})[row["how"]] = row
+    rows = []
+    for volume, by_how in found.items():
+        whole = by_how["grid_cut"]
+        for how, label in (("grid_cut", "`grid_cut`"), ("2", "files, 2 threads"), ("1", "files, 1 thread")):
+            one = by_how[how]
+            cells = [f"{one['memory'] / 1e9:.2f}", *(f"{one[key]:.0f}" for key in ("cpu_seconds", "seconds"))]
+            ratios = [f"{one[key] / whole[key]:.2f}" for key in ("memory", "cpu_seconds", "seconds")]
+            together = [f"{cell} ({share})" for cell, share in zip(cells, ratios, strict=True)]
+            counts = [str(one.get(key, "")) for key in ("regions", "sweeps", "loads")]
+            rows.append([volume, label, *(cells if how == "grid_cut" else together), *counts])
+    head = ["volume", "solver", "memory, GB", "CPU seconds", "seconds", "regions", "sweeps", "loads"]
+    return Table(head, rows, words=2)
+
+
+def regions_gpus(name: str) -> Table:
+    """Return volumes on one and two GPUs: medians of the seconds of sweeps and of whole calls."""
+    found: dict[str, dict[str, list[Mapping[str, float]]]] = {}
+    for row in read(name).rows:
+        if row["how"] in ("one GPU", "two GPUs"):
+            found.setdefault(row["instance"], {}).setdefault(row["how"], []).append(row)
+    rows = []
+    for volume, by_how in found.items():
+        one, two = (
+            statistics.median(row["sweeps seconds"] for row in by_how[how]) for how in ("one GPU", "two GPUs")
+        )
+        calls = [
+            statistics.median(row["whole call"] for row in by_how[how]) for how in ("one GPU", "two GPUs")
+        ]
+        rows.append(
+            [volume, f"{one:.3f}", f"{two:.3f}", times_as_fast(one / two), *(f"{call:.2f}" for call in calls)]
+        )
+    head = [
+        "volume",
+        "sweeps on one GPU, s",
+        "on two, s",
+        "times as fast",
+        "whole call, one GPU, s",
+        "two, s",
+    ]
+    return Table(head, rows)
+
+
+def regions_ray(name: str) -> Table:
+    """Return a volume in regions in memory and on Ray actors, beside ``multicore-merging``: medians."""
+    found: dict[str, dict[int, list[float]]] = {}
+    for row in read(name).rows:
+        found.setdefault(row["how"], {}).setdefault(row["workers"], []).append(row["seconds"])
+    labels = {
+        "multicore-merging": "`grid_cut` by `multicore-merging`",
+        "memory": "regions in memory",
+        "ray": "Ray actors that stay",
+        "ray, new actors": "Ray actors started for the solve",
+    }
+    rows = [
+        [label, *(f"{statistics.median(found[how][count]):.1f}" for count in (2, 4))]
+        for how, label in labels.items()
+    ]
+    return Table(["solver", "2 threads or actors, s", "4, s"], rows)
+
+
+def sweeps(name: str) -> Table:
+    """Return the sweeps and the work of volumes in regions."""
+    labels = {"ball": "noise around a ball", "vessels": "tree of vessels through all regions"}
+    rows = []
+    for row in read(name).rows:
+        if row["side_of_region"] >= 48 or row["regions"] > 1:
+            cells = [str(row[key]) for key in ("side_of_region", "regions", "sweeps")]
+            figures = [f"{row[key]:.2g}" for key in ("microseconds_a_pixel", "busiest_over_mean")]
+            rows.append([labels.get(row["kind"], row["kind"]), *cells, *figures])
+    head = ["volume", "side of a region", "regions", "sweeps", "microseconds a voxel", "busiest over mean"]
+    return Table(head, rows)
+
+
+def scale_check(name: str) -> Table:
+    """Return simulated solves beside Ray actors."""
+    rows = []
+    for row in read(name).rows:
+        guessed = row["predicted_discharge"] + row["predicted_calls"]
+        sent = f"{row['bytes_sent'] / 1e6:.1f} MB"
+        rows.append([str(row["workers"]), f"{guessed:.3f}", f"{row['measured_busiest']:.3f}", sent])
+    return Table(["actors", "predicted, s", "measured, s", "bytes between actors"], rows, words=0)
+
+
+def predicted_volumes() -> Table:
+    """Return the predictions for a volume of 10^12 voxels."""
+    head = ["volume", "machines", "memory for each", "sweeps", "sent in all", "seconds"]
+    return Table(head, [list(row) for row in predict.volumes(1e12)])
+
+
+def predicted_networks() -> Table:
+    """Return the predictions for a network of 10^10 arcs."""
+    head = ["arcs cut", "machines", "memory on each", "sent in a sweep by each", "seconds of it"]
+    return Table(head, [list(row) for cut in (0.01, 0.5) for row in predict.networks(1e10, cut)], words=0)
+
+
+def predicted_assignments() -> Table:
+    """Return the predictions for an assignment of 10^6 points of 16 dimensions on GPUs."""
+    head = ["GPUs", "memory on each", "seconds of costs", "seconds of rounds", "efficiency"]
+    return Table(head, [list(row) for row in predict.assignments(1e6, 1e11, 2_000)], words=0)
+
+
+def batches(name: str) -> Table:
+    """Return items a second of a loop, of processes that get and send nothing, and of ``map``."""
+    labels = {
+        "assignments 100x100": "assignments of 100 x 100 floats, 80 kB each",
+        "cuts 96x96": "cuts of 96 x 96 pixels, 147 kB each",
+    }
+    rows = []
+    for row in (row for row in read(name).rows if "workers" in row):
+        each = row["items_a_second"]
+        cells = [f"{each[key]:,.0f}" for key in ("loop", "alone", "processes")]
+        label = labels.get(row["kind"], row["kind"])
+        rows.append([label, str(row["workers"]), *cells, f"{row['of_alone']['processes']:.2f}"])
+    head = ["items, all different", "processes", "a loop", "alone", '`"processes"`', "of alone"]
+    return Table(head, rows)
+
+
+MATCHING_METHODS = (
+    "auto",
+    "serial-push-relabel",
+    "serial-hopcroft-karp",
+    "serial-hkdw",
+    "serial-pothen-fan",
+)
+MATCHING_ON_GPU = (
+    "cuda-multi-source-bfs",
+    "cuda-hkdw",
+    "cuda-hopcroft-karp",
+    "cuda-push-relabel",
+    "auto",
+)
+BATCH_GPU = {
+    "cuda-batch, costs on the GPU": "`cuda-batch`",
+    "serial-shortest-path": "`serial-shortest-path`",
+    "scipy": "SciPy",
+}
+LARGE_GPU = {
+    "cuda-shortest-path": "`cuda-shortest-path`",
+    "serial-shortest-path": "`serial-shortest-path`",
+    "lapx lapjv": "lapx",
+    "scipy": "SciPy",
+}
+
+
+def _peers(record: str, problem: str, what: str = "instance") -> Shown:
+    return Shown(lambda name: beside_peers(name, problem, what=what), (record,))
+
+
+def _threads(
+    record: str, rows: Callable[[str], list[Threads]], what: str, serial: str = "", counts: Sequence[int] = ()
+) -> Shown:
+    return Shown(lambda name: on_threads(rows(name), what, serial, counts), (record,))
+
 
 #: The tables by their names in the pages.
-TABLES: Mapping[str, Callable[[], Table]] = MappingProxyType(
+TABLES: Mapping[str, Shown] = MappingProxyType(
     {
-        "speed": speed,
-        "max-flow-peers": lambda: peers_table(PAPERS, "max_flow", FLOW_PEERS),
-        "min-cut-peers": lambda: peers_table(PAPERS, "min_cut", FLOW_PEERS),
-        "irregular": lambda: peers_table(
-            "2026-11-27-irregular-xeon.jsonl", "max_flow", FLOW_PEERS | {"pymaxflow": "PyMaxflow, s"}
+        "speed": Shown(
+            speed, tuple(dict.fromkeys([*(each.record for each in COMPARISONS), "flow-threads", "flow-gpu"]))
         ),
-        "irregular-solve": lambda: peers_table(
-            "2026-11-27-irregular-xeon.jsonl", "max_flow", FLOW_PEERS | {"pymaxflow": "PyMaxflow, s"}, "solve"
+        "max-flow-peers": _peers("flow", "max_flow"),
+        "min-cut-peers": _peers("flow-peers", ""),
+        "flow-memory": Shown(flow_memory, ("flow-memory",)),
+        "flow-threads": _threads("flow-threads", calls_on_threads, "network"),
+        "flow-gpu": Shown(flow_gpu, ("flow-gpu",)),
+        "flow-batch": Shown(flow_batch, ("flow-batch",)),
+        "traps": Shown(traps, ("traps",)),
+        "grid-cut-peers": _peers("grids", "grid_cut", "grid"),
+        "grids-threads": _threads(
+            "grids-threads",
+            lambda name: runs_on_threads(name, "grid_cut", "multicore-merging", "serial-incremental-bfs"),
+            "grid",
+            "`serial-incremental-bfs`",
         ),
-        "cuts-beside-peers": cuts_beside_peers,
-        "max-flow-whole": lambda: peers_table(
-            "2026-11-21-whole-epyc.jsonl",
-            "max_flow",
-            FLOW_PEERS | {"pymaxflow": "PyMaxflow, s", "igraph": "igraph, s"},
+        "grids-gpu": Shown(grids_gpu, ("grids-gpu",)),
+        "matching-peers": _peers("matching", "bipartite_matching", "graph"),
+        "matching-methods": Shown(
+            lambda name: methods(name, "bipartite_matching", MATCHING_METHODS), ("matching",)
         ),
-        "memory": memory,
-        "paths-on-16-cores": lambda: paths_on_threads("2026-11-24-paths-16-cores-xeon.jsonl", (8, 16)),
-        "paths-on-two-threads": lambda: paths_on_threads("2026-11-24-paths-two-threads-epyc.jsonl", (1, 2)),
-        "calls-on-threads": calls_on_threads,
-        "max-flow-gpu": max_flow_gpu,
-        "building": building,
-        "grid-cut-peers": lambda: peers_table(
-            "2026-11-22-grids-epyc.jsonl",
-            "grid_cut",
-            {
-                "preflow:auto": "preflow, s",
-                "preflow:serial-boykov-kolmogorov": "`serial-boykov-kolmogorov`, s",
-                "pymaxflow": "PyMaxflow, s",
-            },
+        "matching-threads": _threads(
+            "matching-threads", lambda name: runs_on_threads(name, "bipartite_matching", "auto"), "graph"
         ),
-        "grids-on-threads": grids_on_threads,
-        "grid-gpu": grid_gpu,
-        "matching-peers": lambda: peers_table(
-            "2026-11-22-matching-epyc.jsonl",
-            "bipartite_matching",
-            AUTO | {"scipy": "SciPy, s", "igraph": "igraph, s"},
+        "matching-gpu": Shown(
+            lambda name: methods(name, "bipartite_matching", MATCHING_ON_GPU, "ms"), ("matching-gpu",)
         ),
-        "matching-methods": matching_methods,
-        "matching-threads": matching_threads,
-        "general-peers": general_peers,
-        "locally-dominant": locally_dominant,
-        "general-threads": general_threads,
-        "assignment-peers": lambda: peers_table(
-            "2026-11-22-assignment-epyc.jsonl",
-            "linear_assignment",
-            AUTO
-            | {
-                "ortools": "OR-tools, s",
-                "scipy": "SciPy, s",
-                "lapx-lapjvh": "lapx `lapjvh`, s",
-                "lapx-lapjvr": "lapx `lapjvr`, s",
-                "lapx-lapjvx": "lapx `lapjvx`, s",
-            },
+        "general-peers": _peers("general-matching", "", "graph"),
+        "general-threads": _threads("general-threads", blossoms_on_threads, "graph", "`serial-blossom`"),
+        "locally-dominant": Shown(locally_dominant, ("locally-dominant",)),
+        "assignment-peers": _peers("assignment", "linear_assignment", "costs"),
+        "assignment-threads": _threads(
+            "assignment-threads", assignments_on_threads, "costs", "`auto`", (4, 8, 16)
         ),
-        "assignment-threads": assignment_threads,
-        "assignment-batch-gpu": assignment_batch_gpu,
-        "assignment-large-gpu": assignment_large_gpu,
-        "costs-beside-peers": costs_beside_peers,
-        "costs-beside-lemon": costs_beside_lemon,
-        "costs-beside-ortools": lambda: peers_table(
-            "2026-11-26-min-cost-ortools-xeon.jsonl", "min_cost_flow", AUTO | {"ortools": "OR-tools, s"}
+        "assignment-batch-gpu": Shown(
+            lambda name: assignment_gpu(name, BATCH_GPU),
+            ("assignment-batch",),
         ),
-        "costs-on-threads": costs_on_threads,
-        "transports-gpu": lambda: transports_on_gpu(
-            "2026-11-26-min-cost-gpu-later-h100.jsonl", batches=False
+        "assignment-large-gpu": Shown(
+            lambda name: assignment_gpu(name, LARGE_GPU),
+            ("assignment-large",),
         ),
-        "networks-gpu": lambda: networks_on_gpu("2026-11-26-min-cost-gpu-later-h100.jsonl"),
-        "transport-batches-gpu": lambda: transports_on_gpu(
-            "2026-11-28-transport-gpu-h200.jsonl", batches=True
-        ),
-        "large-networks-gpu": lambda: networks_on_gpu("2026-11-28-min-cost-gpu-h200.jsonl"),
+        "costs-peers": _peers("min-cost", "min_cost_flow", "network"),
+        "transport-peers": _peers("min-cost", "transport", "transport"),
+        "costs-threads": _threads("min-cost-threads", costs_on_threads, "instance", "serial"),
+        "transports-gpu": Shown(transports_gpu, ("min-cost-gpu",)),
+        "networks-gpu": Shown(networks_gpu, ("min-cost-gpu",)),
+        "regions-files": Shown(regions_files, ("regions-files",)),
+        "regions-gpus": Shown(regions_gpus, ("regions-gpus",)),
+        "regions-ray": Shown(regions_ray, ("regions-ray",)),
+        "sweeps": Shown(sweeps, ("sweeps",)),
+        "scale-check": Shown(scale_check, ("scale-check",)),
+        "predicted-volumes": Shown(predicted_volumes, ()),
+        "predicted-networks": Shown(predicted_networks, ()),
+        "predicted-assignments": Shown(predicted_assignments, ()),
+        "batches": Shown(batches, ("batches",)),
     }
 )

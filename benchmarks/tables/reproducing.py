@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from statistics import geometric_mean, mean, stdev
 from types import MappingProxyType
 from typing import Any
 
+from .. import problem
 from ..records import InstanceRecord, Measurement
 from ..report_files import read_reports
-from ..reproduce import cihan, deveci, lupinska
+from ..reproduce import cihan, deveci, lupinska, wu_he_hong
 from ..reproduce.activity import RECORDED
-from .table import RESULTS, Table, number, seconds
+from ..scaling import by_group
+from .table import Shown, Table, number, path_of, read, seconds
 
 #: The codes of the thesis: the names of tables C and D, and the methods in records.
 CODES = {
@@ -29,8 +31,13 @@ COUNTS = ["pushes", "relabels", "global relabels"]
 
 
 def joined(*names: str) -> list[InstanceRecord]:
-    """Return the instances of records of 2026-11-28; the first that has a measurement counts."""
-    return read_reports([RESULTS / f"2026-11-28-{name}.jsonl" for name in names]).records
+    """Return the instances of records; the first that has a measurement counts."""
+    return read_reports([path_of(name) for name in names]).records
+
+
+def of_suite(table: problem.Table) -> Table:
+    """Return a table of a report of the suites."""
+    return Table(list(table.header), [list(row) for row in table.rows])
 
 
 def of(record: InstanceRecord, method: str) -> Measurement:
@@ -58,14 +65,13 @@ def milliseconds(record: InstanceRecord, method: str) -> str:
     return f"{time:.3g}" if time < 999.5 else f"{time:,.0f}"
 
 
-def cpu_async_and_gpus() -> Table:
+def cpu_async_and_gpus(name: str) -> Table:
     """Return cpu-async on 1 to 16 threads beside the methods on a GPU."""
-    gpus = {record.name: record for record in joined("wu-he-hong-gpus-h200")}
     rows = []
-    for record in joined("cpu-async-full-xeon"):
+    for record in joined(name):
         found = [seconds(record, f"preflow:multicore-lockfree-arg@{count}") for count in (1, 2, 4, 8, 16)]
         methods = ("cuda-hybrid", "cuda-coloring", "cuda-coloring[weighted=True]")
-        on_gpu = [seconds(gpus[record.name], f"preflow:{method}") for method in methods]
+        on_gpu = [seconds(record, f"preflow:{method}") for method in methods]
         ratios = [
             here / there if here and there else None for here in on_gpu[:2] for there in (found[2], found[4])
         ]
@@ -76,11 +82,12 @@ def cpu_async_and_gpus() -> Table:
 
 def spread(found: Sequence[Mapping[str, Any]], published: cihan.Published) -> list[str]:
     """Return means ± standard deviations of counts beside those of the thesis."""
-    return [
-        f"{mean([each[name] for each in found]) / unit:,.0f} ± "
-        f"{stdev([each[name] for each in found]) / unit:,.0f} ({getattr(published, name) / unit:,.0f})"
-        for name, unit in COUNTED.items()
-    ]
+    cells = []
+    for name, unit in COUNTED.items():
+        values = [each[name] / unit for each in found]
+        deviation = f" ± {stdev(values):,.0f}" if len(values) > 1 else ""
+        cells.append(f"{mean(values):,.0f}{deviation} ({getattr(published, name) / unit:,.0f})")
+    return cells
 
 
 def details(records: Sequence[InstanceRecord], group: str, methods: Sequence[str]) -> list[Mapping[str, Any]]:
@@ -93,12 +100,9 @@ def details(records: Sequence[InstanceRecord], group: str, methods: Sequence[str
     ]
 
 
-def serial_codes() -> Table:
+def serial_codes(*names: str) -> Table:
     """Return the operations of the serial codes on the families, over several seeds."""
-    records = [
-        *joined("cihan-seeds-xeon64"),
-        *joined("cihan-serial-rmf-wide-xeon", "cihan-rest-xeon", "cihan-serial-epyc"),
-    ]
+    records = joined(*names)
     rows = [
         [group, code, *spread(details(records, group, methods), cihan.TABLES[group].rows[code])]
         for group in FAMILIES
@@ -107,9 +111,9 @@ def serial_codes() -> Table:
     return Table(["instance", "code", *COUNTS], rows, words=2)
 
 
-def eight_threads() -> Table:
+def eight_threads(name: str) -> Table:
     """Return the operations of Cihan's method on 8 threads, over several seeds."""
-    records = joined("cihan-8-threads-xeon64", "cihan-families-threads-xeon", "cihan-rest-xeon")
+    records = joined(name)
     rows = [
         [group, shown, *spread(details(records, group, [f"{form}@8"]), cihan.TABLES[group].rows["Cihan"])]
         for group in FAMILIES
@@ -118,13 +122,46 @@ def eight_threads() -> Table:
     return Table(["instance", "form", *COUNTS], rows, words=2)
 
 
-def variants() -> Table:
+def volumes(*names: str) -> Table:
+    """Return the operations of all codes on the volumes, of Cihan's method on 8 threads."""
+    records = joined(*names)
+    rows = []
+    for group, table in cihan.TABLES.items():
+        if table.number.startswith("D"):
+            codes = {f"Cihan, {shown}": (f"{form}@8",) for form, shown in FORMS.items()} | CODES
+            for code, methods in codes.items():
+                published = table.rows[code.partition(",")[0]]
+                cells = spread(details(records, group, methods), published)
+                rows.append([f"{table.number} {group}-like", code, *cells])
+    return Table(["volume", "code", *COUNTS], rows, words=2)
+
+
+def on_threads(name: str) -> Table:
+    """Return seconds of Cihan's method by threads, and the share of its global relabels."""
+    runs = thesis_runs(name)
+    rows = []
+    for instance, by_method in runs.items():
+        for form, shown in FORMS.items():
+            times = [by_method[f"{form}@{count}"] for count in (1, 2, 4, 8, 16)]
+            shares = [
+                f"{100 * each.detail['global_relabel_seconds'] / (each.median('solve') or 1.0):.0f} %"
+                for each in times[-2:]
+            ]
+            cells = [three_digits(each.median("solve")) for each in times]
+            rows.append([numbered(instance), shown, *cells, *shares])
+    head = ["1 thread, s", "2", "4", "8", "16", "in global relabels, 8", "16"]
+    return Table(["instance", "form", *head], rows, words=2)
+
+
+def variants(name: str, *published_names: str) -> Table:
     """Return our variants of HI_PR beside the published forms."""
-    names = ("cihan-rest-xeon", "cihan-serial-rmf-wide-xeon", "cihan-serial-epyc", "cihan-volumes-epyc")
-    published = {record.name: record for record in joined(*names)}
+    published: dict[str, InstanceRecord] = {}
+    for each in joined(*published_names):
+        if each.of("preflow:HI_PR"):
+            published.setdefault(each.name, each)
     codes = ("HI_PR", "HI_PRO", "HI_PRW")
     rows = []
-    for record in joined("cihan-hi-xeon64"):
+    for record in joined(name):
         cells = []
         for code in codes:
             ours = of(record, f"serial-{code.lower().replace('_', '-')}")
@@ -136,24 +173,16 @@ def variants() -> Table:
     return Table(["instance", *columns], rows)
 
 
-def thesis_runs() -> dict[str, dict[str, Measurement]]:
-    """Return the runs of all instances of the thesis by method; later records had less other work."""
-    records = (
-        "serial-epyc",
-        "volumes-epyc",
-        "serial-rmf-wide-xeon",
-        "families-threads-xeon",
-        "volumes-xeon",
-        "rest-xeon",
-    )
+def thesis_runs(*names: str) -> dict[str, dict[str, Measurement]]:
+    """Return the runs of seed 0 of all instances of the thesis by method."""
     codes = {method: code for code, methods in CODES.items() for method in methods}
     found: dict[str, dict[str, Measurement]] = {}
-    for name in records:
-        for record in joined(f"cihan-{name}"):
-            for each in record.measurements:
-                method = each.contestant.removeprefix("preflow:")
-                found.setdefault(short(record.name), {})[codes.get(method, method)] = each
-    return {name: found[name] for name in sorted(found, key=numbered)}
+    for record in joined(*names):
+        for each in record.measurements:
+            method = each.contestant.removeprefix("preflow:")
+            found.setdefault(short(record.name), {}).setdefault(codes.get(method, method), each)
+    known = {name: runs for name, runs in found.items() if name.removesuffix("-like") in cihan.TABLES}
+    return {name: known[name] for name in sorted(known, key=numbered)}
 
 
 def numbered(name: str) -> str:
@@ -161,10 +190,10 @@ def numbered(name: str) -> str:
     return f"{cihan.TABLES[name.removesuffix('-like')].number} {name}"
 
 
-def relabel_shares() -> Table:
+def relabel_shares(*names: str) -> Table:
     """Return the share of global relabels in the serial codes, and how many times as fast threads are."""
     rows = []
-    for name, runs in thesis_runs().items():
+    for name, runs in thesis_runs(*names).items():
         spent = {method: each.detail["global_relabel_seconds"] for method, each in runs.items()}
         shares = [100 * spent[code] / (runs[code].median("solve") or 1.0) for code in CODES]
         faster = [spent[f"{form}@1"] / spent[f"{form}@{count}"] for form in FORMS for count in (8, 16)]
@@ -174,13 +203,13 @@ def relabel_shares() -> Table:
     return Table(["instance", *CODES, "ours, 8 threads", "16", "as printed, 8", "16"], rows)
 
 
-def active_vertices() -> Table:
+def active_vertices(name: str) -> Table:
     """Return how many vertices are active in F_PRF and in Cihan's method on 8 threads."""
     rows = []
-    for record in joined("cihan-active-xeon64"):
+    for record in joined(name):
         vertices, cells = record.sizes["vertices"], []
-        for name in (f"serial-fifo[{RECORDED}]", f"multicore-fifo[{RECORDED}]@8"):
-            measured = record.of(f"preflow:{name}")
+        for method in (f"serial-fifo[{RECORDED}]", f"multicore-fifo[{RECORDED}]@8"):
+            measured = record.of(f"preflow:{method}")
             samples = [] if measured is None else measured.detail["active"]
             if samples:
                 shares = (max(samples) / vertices, mean(samples) / vertices)
@@ -192,116 +221,320 @@ def active_vertices() -> Table:
     return Table(head, rows)
 
 
-def related_systems() -> Table:
+def related_systems(name: str) -> Table:
     """Return the parallel systems of chapter 3 on 16 threads."""
     rows = []
-    for record in joined("cihan-related-xeon64"):
-        times = [seconds(record, f"preflow:{name}@16", "solve") for name in cihan.RELATED_METHODS]
+    for record in joined(name):
+        times = [seconds(record, f"preflow:{each}@16", "solve") for each in cihan.RELATED_METHODS]
         rows.append([short(record.name), *(number(time) or "stopped" for time in times)])
     head = ["instance", "Cihan", "pulses", "rounds", "Anderson and Setubal", "Bader and Sachdeva"]
     return Table([*head, "without gaps", "order of a search"], rows)
 
 
-def deveci_counts() -> Table:
+def deveci_claims(name: str) -> Table:
+    """Return the statements of the paper beside what was measured."""
+    rows = [list(map(str, row)) for row in deveci.comparisons(joined(name))]
+    return Table(["what", "here", "graphs", "the paper"], rows)
+
+
+def deveci_shares(name: str) -> Table:
+    """Return on which share of the graphs each method is fast."""
+    (table,) = deveci.shares_table(joined(name))
+    return of_suite(table)
+
+
+def deveci_filter(name: str) -> Table:
+    """Return the graphs that the paper's filter of one second keeps."""
+    (table,) = deveci.filter_table(joined(name))
+    return of_suite(table)
+
+
+def deveci_first_relabel(name: str) -> Table:
+    """Return G-PR without its first global relabel beside G-PR with it."""
+    first, without = deveci.FIXED, deveci.FIXED.replace("]", ",initial_relabel=False]")
+    rows, ratios = [], []
+    for record in joined(name):
+        both = [record.of(f"preflow:{method}") for method in (first, without)]
+        times = [None if each is None else each.median("search") for each in both]
+        relabels = [str(each.detail["global_relabels"]) if each and each.seconds else "" for each in both]
+        share = times[1] / times[0] if times[0] and times[1] else None
+        ratios += [share] if share else []
+        cells = [number(time) or "stopped" for time in times]
+        rows.append([record.name, *cells, "" if share is None else f"{share:.2f}", *relabels])
+    rows.append(["**geometric mean**", "", "", f"{geometric_mean(ratios):.2f}", "", ""])
+    head = ["with it, s", "without, s", "without / with", "global relabels with it", "without"]
+    return Table(["graph", *head], rows)
+
+
+def deveci_counts(name: str) -> Table:
     """Return operations and seconds of G-PR over those of G-HKDW."""
     rows: dict[str, list[float]] = {"barriers": [], "edges read": [], "seconds": []}
-    for record in joined("deveci-counts-full-h200"):
-        ours, phases = (of(record, name) for name in list(deveci.COUNTED)[:2])
-        for name, count in (("barriers", "barriers"), ("edges read", "arc_scans")):
-            rows[name].append(ours.detail[count] / phases.detail[count])
+    for record in joined(name):
+        ours, phases = (of(record, method) for method in list(deveci.COUNTED)[:2])
+        for what, count in (("barriers", "barriers"), ("edges read", "arc_scans")):
+            rows[what].append(ours.detail[count] / phases.detail[count])
         rows["seconds"].append((ours.median("search") or 0.0) / (phases.median("search") or 1.0))
     return Table(
         ["G-PR over G-HKDW, 28 graphs", "least", "geometric mean", "most"],
         [
-            [name, *(f"{each:.2f}" for each in (min(ratios), geometric_mean(ratios), max(ratios)))]
-            for name, ratios in rows.items()
+            [what, *(f"{each:.2f}" for each in (min(ratios), geometric_mean(ratios), max(ratios)))]
+            for what, ratios in rows.items()
         ],
     )
 
 
-def deveci_periods() -> Table:
+def deveci_periods(name: str) -> Table:
     """Return the work of PR with other periods of global relabels."""
-    (table,) = deveci.sweep_table(joined("deveci-periods-full-xeon64"))
+    (table,) = deveci.sweep_table(joined(name))
     names = ("edges read, over k = 0.5", "pushes, over k = 0.5", "seconds, over k = 0.5")
-    rows = [[name, *(row[place] for row in table.rows)] for place, name in enumerate(names, 1)]
+    rows = [[text, *(row[place] for row in table.rows)] for place, text in enumerate(names, 1)]
     rows.append(["graphs on which k reads the fewest edges", *(row[4] for row in table.rows)])
     return Table(["k", *(row[0] for row in table.rows)], rows)
 
 
-def lockfree_assignment() -> Table:
-    """Return ``cuda-lockfree`` on complete graphs, means of three instances."""
-    sizes: dict[str, list[Measurement]] = {}
-    for record in joined("lupinska-lockfree-h200"):
-        sizes.setdefault(record.group, []).extend(record.measurements)
-    rows = [["milliseconds"], ["pushes"], ["relabels"]]
-    for runs in sizes.values():
-        means = [1e3 * mean([each.median("total") or 0.0 for each in runs])]
-        means += [mean([each.detail[name] for each in runs]) for name in ("pushes", "relabels")]
-        for row, value in zip(rows, means, strict=True):
-            row.append(f"{value:,.0f}")
-    return Table(["rows", *(group.split()[1] for group in sizes)], rows)
+def wu_he_hong_ratios(*names: str) -> Table:
+    """Return times of the systems over each other, each pair from the first record that has it."""
+    rows: dict[str, list[str]] = {}
+    for name in names:
+        table = wu_he_hong.tables(joined(name))[1]
+        for row in table.rows:
+            rows.setdefault(row[0], list(row))
+    return Table(list(table.header), list(rows.values()))
 
 
-def price_updates() -> Table:
+def colours(name: str) -> Table:
+    """Return the colours of the arcs of the networks, means over the rows of a network."""
+    found: dict[str, list[Mapping[str, Any]]] = {}
+    for row in read(name).rows:
+        if "why" not in row:
+            found.setdefault(f"{row['family']} {row['size']}", []).append(row)
+    rows = []
+    for network, members in found.items():
+        first = members[0]
+        times = mean(
+            [
+                mean(each["seconds"]) if isinstance(each["seconds"], list) else each["seconds"]
+                for each in members
+            ]
+        )
+        sizes = first["sizes"] if "sizes" in first else [first["largest"], first["smallest"]]
+        cells = [f"{first['vertices']:,}", str(first["colours"]), f"{max(sizes):,}", f"{min(sizes):,}"]
+        rows.append([network, *cells, f"{times:.2f}"])
+    head = ["network", "vertices", "colours", "pairs of arcs of the largest", "of the smallest", "seconds"]
+    return Table(head, rows)
+
+
+def algorithm_4(name: str) -> Table:
+    """Return simulated runs of algorithms 1, 2 and 4 by outcome."""
+    heights = {False: "keep their heights (Wu, He and Hong)", True: "get the height n (Łupińska)"}
+    sent = {False: "heights, as printed", True: "heights, excess, residual capacities"}
+    found: dict[tuple[bool, bool], dict[str, int]] = {}
+    columns = ("networks", "right", "no end", "steep", "too much")
+    for row in read(name).rows:
+        sums = found.setdefault((row["gap"], row["upload"]), dict.fromkeys(columns, 0))
+        for column in columns:
+            sums[column] += row[column]
+    rows = [
+        [heights[gap], sent[upload], *(f"{sums[column]:,}" for column in columns)]
+        for (gap, upload), sums in found.items()
+    ]
+    head = ["runs", "right", "never end", "vertices with steep arcs", "of these with more room than excess"]
+    return Table(["unreached vertices", "sent back to the GPU", *head], rows, words=2)
+
+
+def wu_he_hong_active(name: str) -> Table:
+    """Return how many vertices are active on the network of section 5.3."""
+    (record,) = joined(name)
+    vertices = record.sizes["vertices"]
+    rows = []
+    for each in record.measurements:
+        samples = each.detail["active"]
+        quarters = [samples[len(samples) * i // 4 : len(samples) * (i + 1) // 4] for i in range(4)]
+        method, _, threads = (
+            each.contestant.removeprefix("preflow:").replace(f"[{RECORDED}]", "").partition("@")
+        )
+        shown = f"`{method}`{f', {threads} threads' if threads else ''}"
+        most = f"{max(samples):,} ({100 * max(samples) / vertices:.1f} %)"
+        later = ", ".join(f"{max(quarter):,}" for quarter in quarters)
+        rows.append([shown, most, f"{mean(samples):,.0f}", f"{samples[0]:,}", later])
+    return Table(["method", "most active", "mean", "at first", "most in each quarter of the solve"], rows)
+
+
+def steep_arcs(name: str) -> Table:
+    """Return the hybrid with algorithm 4 as printed over the hybrid without it."""
+    found: dict[str, list[float]] = {"seconds": [], "pushes": []}
+    for record in joined(name):
+        before, after = (of(record, f"cuda-hybrid{text}") for text in ("", "[cancel_steep_arcs=True]"))
+        found["seconds"].append((after.median("total") or 0.0) / (before.median("total") or 1.0))
+        found["pushes"].append(after.detail["pushes"] / before.detail["pushes"])
+    rows = [
+        [what, str(len(each)), *(f"{value:.2f}" for value in (min(each), geometric_mean(each), max(each)))]
+        for what, each in found.items()
+    ]
+    return Table(["with steep arcs cancelled / without", "networks", "least", "mean", "most"], rows)
+
+
+def small_assignments(name: str) -> Table:
+    """Return milliseconds of an assignment of 30 rows beside the paper's."""
+    (record,) = joined(name)
+    rows = [["Łupińska's, on a GPU of 2011", "about 50", "20", "", ""]]
+    for each in record.measurements:
+        time = each.median("total")
+        if time:
+            counts = [
+                f"{each.detail[key]:,}" if each.detail.get(key) else "" for key in ("pushes", "relabels")
+            ]
+            method = each.contestant.removeprefix("preflow:").replace(f"{lupinska.AS_PRINTED},", "")
+            method = method.replace(f",{lupinska.AS_PRINTED}", "")
+            rows.append([f"`{method}`", number(1e3 * time), number(1 / time), *counts])
+    return Table(["method", "milliseconds", "a second", "pushes", "relabels"], rows)
+
+
+def mean_milliseconds(runs: Sequence[Measurement]) -> str:
+    """Return the mean time of whole calls."""
+    time = 1e3 * mean([each.median("total") or 0.0 for each in runs])
+    return f"{time:.3g}" if time < 999.5 else f"{time:,.0f}"
+
+
+def rows_of(records: Sequence[InstanceRecord], methods: Sequence[str]) -> dict[str, list[str]]:
+    """Return mean pushes, and in brackets milliseconds, of methods on the sizes of complete graphs."""
+    groups = {name: members for name, members in by_group(records).items() if name.startswith("complete")}
+    found = {}
+    for method in methods:
+        cells = []
+        for members in groups.values():
+            runs = [each for record in members if (each := record.of(f"preflow:{method}"))]
+            pushes = mean([each.detail["pushes"] for each in runs])
+            cells.append(f"{pushes:,.0f} ({mean_milliseconds(runs)})")
+        found[method] = cells
+    return {"": [name.split()[1] for name in groups], **found}
+
+
+def price_updates(name: str) -> Table:
     """Return pushes and milliseconds with price updates never, once and often."""
-    records = joined("lupinska-updates-full-h200")
+    records = joined(name)
+    contestants = {
+        each.contestant.removeprefix("preflow:") for record in records for each in record.measurements
+    }
+    found = rows_of(records, [method for method in lupinska.UPDATE_METHODS if method in contestants])
     often = f"price_updates={lupinska.OFTEN}"
     rows, before = [], ""
-    for method in lupinska.UPDATE_METHODS:
-        name, _, options = method.rstrip("]").partition("[")
-        cycles = options.partition("cycles=")[2]
-        when = "none" if not options else "at each meeting" if often in options else "once a refine"
-        if cycles == str(lupinska.CYCLES[0]):
-            when += ", as printed"
-        cells = [f"{of(each, method).detail['pushes']:,} ({milliseconds(each, method)})" for each in records]
-        rows.append(
-            ["" if name == before else f"`{name}`", when, f"{int(cycles):,}" if cycles else "", *cells]
-        )
-        before = name
-    head = ["method", "updates", "meetings after", *(record.group.split()[1] for record in records)]
-    return Table(head, rows, words=2)
+    for method, cells in found.items():
+        if method:
+            short_name, _, options = method.rstrip("]").partition("[")
+            cycles = options.partition("cycles=")[2]
+            when = "none" if not options else "at each meeting" if often in options else "once a refine"
+            if cycles == str(lupinska.CYCLES[0]):
+                when += ", as printed"
+            shown = "" if short_name == before else f"`{short_name}`"
+            rows.append([shown, when, f"{int(cycles):,}" if cycles else "", *cells])
+            before = short_name
+    return Table(["method", "updates", "meetings after", *(f"{n} rows" for n in found[""])], rows, words=2)
 
 
-def threads_per_block() -> Table:
+def divisors(name: str) -> Table:
+    """Return pushes and milliseconds with other divisors of epsilon."""
+    methods = [method for method in lupinska.ALPHA_METHODS if "alpha=" in method]
+    found = rows_of(joined(name), methods)
+    rows = []
+    for method in methods:
+        form = "algorithm 5.1" if "serial" in method else "`multicore-lockfree`"
+        rows.append([form, method.rstrip("]").partition("alpha=")[2], *found[method]])
+    return Table(["method", "divisor", *(f"{n} rows" for n in found[""])], rows)
+
+
+def threads_per_block(name: str) -> Table:
     """Return milliseconds with other numbers of threads per block."""
     rows = [
         [
             f"{each.group.split()[1]} rows, ms",
             *(milliseconds(each, method) for method in lupinska.BLOCK_METHODS),
         ]
-        for each in joined("lupinska-updates-full-h200")[1:]
+        for each in joined(name)
+        if each.name.startswith("complete")
     ]
     counts = (int(method.rstrip("]").partition("=")[2]) for method in lupinska.BLOCK_METHODS)
     return Table(["threads per block", *(f"{count:,}" for count in counts)], rows)
 
 
-def systems_on_networks() -> Table:
-    """Return the systems of section 4 on grids with stored arcs."""
+def arc_fixing(name: str) -> Table:
+    """Return the outcomes of cost scaling that fixes arcs in the middle of a refine."""
+    found: dict[tuple[int, int], list[int]] = {}
+    for row in read(name).rows:
+        sums = found.setdefault((row["rows"], row["discharges"]), [0, 0, 0, 0])
+        for place, key in enumerate(("matrices", "right", "dearer", "no assignment")):
+            sums[place] += row[key]
+    rows = [[f"{n} to {n}", str(after), *map(str, sums)] for (n, after), sums in found.items()]
+    head = ["size", "arcs fixed after discharges", "matrices", "right", "optimum lost", "no assignment left"]
+    return Table(head, rows)
+
+
+def growth(name: str) -> Table:
+    """Return operations over the paper's bound as instances grow."""
+    (table,) = lupinska.growth_table(joined(name))
+    methods = {method: method.removeprefix("preflow:") for method in (row[0] for row in table.rows)}
+    rows = [[f"`{methods[row[0]].partition('[')[0]}`", *row[1:]] for row in table.rows]
+    return Table(list(table.header), rows, words=2)
+
+
+def images(name: str, methods: Sequence[str]) -> Table:
+    """Return milliseconds of methods on images, by the side of the image."""
     rows = [
-        [
-            each.name.partition("x")[2].split()[0],
-            *(milliseconds(each, method) for method in lupinska.FLOW_METHODS),
-        ]
-        for each in joined("lupinska-networks-h200")
+        [each.name.partition("x")[2].split()[0], *(milliseconds(each, method) for method in methods)]
+        for each in joined(name)
+        if each.name.startswith("grid")
     ]
-    return Table(["side of the image", *(f"`{method}`" for method in lupinska.FLOW_METHODS)], rows)
+    return Table(["side of the image", *(f"`{method}`" for method in methods)], rows)
+
+
+def optical_flow(name: str) -> Table:
+    """Return optical flow by assignments, in frames a second."""
+    found: dict[str, dict[str, Mapping[str, float]]] = {}
+    for row in read(name).rows:
+        found.setdefault(row["method"], {})[row["reading"]] = row
+    rows = [["Łupińska's, 2011", "about 20", "about 50", "about 0.03", ""]]
+    for method, by_reading in found.items():
+        cells = []
+        for reading in ("points", "patches"):
+            one = by_reading.get(reading, {})
+            cells += [number(one.get(key)) for key in ("frames_a_second", "milliseconds_an_assignment")]
+        rows.append([f"`{method}`", *cells])
+    head = ["points, frames a second", "ms an assignment", "patches, frames a second", "ms an assignment"]
+    return Table(["method", *head], rows)
 
 
 #: The tables by their names in the pages.
-TABLES: Mapping[str, Callable[[], Table]] = MappingProxyType(
+TABLES: Mapping[str, Shown] = MappingProxyType(
     {
-        "cpu-async-and-gpus": cpu_async_and_gpus,
-        "cihan-serial-codes": serial_codes,
-        "cihan-on-eight-threads": eight_threads,
-        "cihan-variants": variants,
-        "cihan-relabel-shares": relabel_shares,
-        "cihan-active-vertices": active_vertices,
-        "cihan-related-systems": related_systems,
-        "deveci-counts": deveci_counts,
-        "deveci-periods": deveci_periods,
-        "lupinska-lockfree": lockfree_assignment,
-        "lupinska-price-updates": price_updates,
-        "lupinska-threads-per-block": threads_per_block,
-        "lupinska-systems-on-networks": systems_on_networks,
+        "cihan-serial-codes": Shown(serial_codes, ("cihan-serial", "cihan-threads")),
+        "cihan-on-eight-threads": Shown(eight_threads, ("cihan-threads",)),
+        "cihan-volumes": Shown(volumes, ("cihan-serial", "cihan-threads")),
+        "cihan-threads": Shown(on_threads, ("cihan-threads",)),
+        "cihan-variants": Shown(variants, ("cihan-variants", "cihan-serial")),
+        "cihan-relabel-shares": Shown(relabel_shares, ("cihan-serial", "cihan-threads")),
+        "cihan-active-vertices": Shown(active_vertices, ("cihan-active",)),
+        "cihan-related-systems": Shown(related_systems, ("cihan-related",)),
+        "cpu-async-and-gpus": Shown(cpu_async_and_gpus, ("wu-he-hong-full",)),
+        "wu-he-hong-ratios": Shown(wu_he_hong_ratios, ("wu-he-hong-full", "wu-he-hong")),
+        "wu-he-hong-colours": Shown(colours, ("wu-he-hong-colours",)),
+        "wu-he-hong-active": Shown(wu_he_hong_active, ("wu-he-hong-active",)),
+        "wu-he-hong-algorithm-4": Shown(algorithm_4, ("wu-he-hong-algorithm-4",)),
+        "wu-he-hong-steep-arcs": Shown(steep_arcs, ("wu-he-hong-steep-arcs",)),
+        "deveci-claims": Shown(deveci_claims, ("deveci",)),
+        "deveci-shares": Shown(deveci_shares, ("deveci",)),
+        "deveci-counts": Shown(deveci_counts, ("deveci-counts",)),
+        "deveci-periods": Shown(deveci_periods, ("deveci-periods",)),
+        "deveci-filter": Shown(deveci_filter, ("deveci-filter",)),
+        "deveci-first-relabel": Shown(deveci_first_relabel, ("deveci-first-relabel",)),
+        "lupinska-assignment": Shown(small_assignments, ("lupinska-assignment",)),
+        "lupinska-updates-one-thread": Shown(price_updates, ("lupinska-sizes",)),
+        "lupinska-updates": Shown(price_updates, ("lupinska-gpu",)),
+        "lupinska-divisors": Shown(divisors, ("lupinska-sizes",)),
+        "lupinska-arc-fixing": Shown(arc_fixing, ("lupinska-arc-fixing",)),
+        "lupinska-threads-per-block": Shown(threads_per_block, ("lupinska-gpu",)),
+        "lupinska-growth": Shown(growth, ("lupinska-growth",)),
+        "lupinska-grids": Shown(lambda name: images(name, lupinska.GRID_METHODS), ("lupinska-grids",)),
+        "lupinska-networks": Shown(lambda name: images(name, lupinska.FLOW_METHODS), ("lupinska-gpu",)),
+        "lupinska-optical-flow": Shown(optical_flow, ("lupinska-optical-flow",)),
     }
 )

@@ -1,4 +1,4 @@
-"""Draw the charts of the performance pages from ``benchmarks/results/`` when the site is built."""
+"""Draw the charts of the site from ``benchmarks/results/`` when the site is built."""
 
 from __future__ import annotations
 
@@ -9,38 +9,38 @@ import matplotlib as mpl
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 
-from benchmarks.tables.performance import PAPERS
-from benchmarks.tables.table import instances, seconds
+from benchmarks.profiles import draw_speed_ups
+from benchmarks.reproduce import deveci, wu_he_hong
+from benchmarks.scaling import speed_ups
+from benchmarks.tables.performance import OURS, measured, package, strongest_first
+from benchmarks.tables.reproducing import joined
 
-#: Charts of seconds: file, results file, problem, contestants with their labels and colours.
+#: Charts of seconds: the record and the problem by the name of the file.
 CHARTS = {
-    "max_flow": (PAPERS, "max_flow", ["ortools", "thinhpf"]),
-    "grid_cut": ("2026-11-22-grids-epyc.jsonl", "grid_cut", ["pymaxflow"]),
-    "matching": ("2026-11-22-matching-epyc.jsonl", "bipartite_matching", ["scipy", "igraph"]),
-    "assignment": (
-        "2026-11-22-assignment-epyc.jsonl",
-        "linear_assignment",
-        ["ortools", "scipy", "lapx-lapjvr"],
-    ),
+    "max_flow": ("flow", "max_flow"),
+    "grid_cut": ("grids", "grid_cut"),
+    "matching": ("matching", "bipartite_matching"),
+    "assignment": ("assignment", "linear_assignment"),
 }
-LABELS = {"ortools": "OR-tools", "scipy": "SciPy", "pymaxflow": "PyMaxflow", "lapx-lapjvr": "lapx"}
+#: The most packages beside preflow, the strongest first.
+MOST = 3
 COLORS = ["#d62728", "#4c78a8", "#72b7b2", "#b279a2"]
 
 
-def draw(path: Path, name: str, problem: str, others: list[str]) -> None:
+def draw(path: Path, name: str, problem: str) -> None:
     """Write a chart of seconds, one row for each instance."""
     import matplotlib.pyplot as plt
 
-    chosen = instances(name, problem)
+    chosen = measured(name, problem)
     figure, axis = plt.subplots(figsize=(8, 0.9 + 0.3 * len(chosen)), layout="constrained")
     places = [len(chosen) - i for i in range(len(chosen))]
-    for contestant, color in zip(["preflow:auto", *others], COLORS, strict=False):
-        times = [seconds(one, contestant) for one in chosen]
+    for contestant, color in zip([OURS, *strongest_first(chosen)[:MOST]], COLORS, strict=False):
+        times = [row.seconds.get(contestant) for row in chosen]
         known = [(t, y) for t, y in zip(times, places, strict=True) if t]
-        marker = "D" if contestant.startswith("preflow") else "o"
-        label = "preflow" if contestant.startswith("preflow") else LABELS.get(contestant, contestant)
-        axis.plot(*zip(*known, strict=True), marker, color=color, label=label)
-    axis.set_yticks(places, [one.name for one in chosen])
+        ours = contestant == OURS
+        label = "preflow" if ours else package(contestant).replace("`", "")
+        axis.plot(*zip(*known, strict=True), "D" if ours else "o", color=color, label=label)
+    axis.set_yticks(places, [row.instance for row in chosen])
     axis.set_xscale("log")
     axis.set_xlabel("seconds (logarithmic)")
     axis.grid(axis="both", color="0.92")
@@ -52,10 +52,20 @@ def draw(path: Path, name: str, problem: str, others: list[str]) -> None:
     plt.close(figure)
 
 
+def draw_papers(folder: Path) -> None:
+    """Write the figures of the pages about published methods."""
+    for part, title in (("solve", "first stage"), ("relabel", "global relabels")):
+        table = speed_ups(joined("cihan-threads"), part)
+        draw_speed_ups(table, title, folder / f"cihan-{part}.png")
+    deveci.draw(joined("deveci"), folder)
+    wu_he_hong.draw(joined("wu-he-hong"), folder)
+
+
 def write_all(folder: Path) -> None:
     """Write all charts into a folder."""
     folder.mkdir(exist_ok=True)
     mpl.use("agg")
     with mpl.rc_context({"svg.hashsalt": "preflow", "font.size": 9}):
-        for name, (file, problem, others) in CHARTS.items():
-            draw(folder / f"chart_{name}.svg", file, problem, others)
+        for name, (record, problem) in CHARTS.items():
+            draw(folder / f"chart_{name}.svg", record, problem)
+    draw_papers(folder)

@@ -1,6 +1,7 @@
 """Draw the pictures of the README: a segmentation and the speed chart.
 
-Run ``python docs/_tools/draw_pictures.py`` after a change of the results; the files are committed.
+Run ``python docs/_tools/draw_pictures.py`` after a change of the code, and with ``speed`` after a change of
+the records, for the chart alone; the files are committed, and a test compares the chart with the records.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from matplotlib.ticker import NullLocator, ScalarFormatter
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 
-from benchmarks.tables.performance import COMPARISONS, shares
+from benchmarks.tables.performance import COMPARISONS, peers_of, shares
 
 HERE = Path(__file__).resolve().parents[1]
 PICTURES = HERE / "pictures"
@@ -60,17 +61,17 @@ def draw_segmentation() -> None:
 
 def draw_speed() -> None:
     """Write how many times as fast ``auto`` is, one point for each recorded instance."""
-    figure, axes = plt.subplots(figsize=(8.4, 2.7), layout="constrained")
+    figure, axes = plt.subplots(figsize=(8.4, 4.6), layout="constrained")
     rows = list(reversed(COMPARISONS))
     for place, each in enumerate(rows):
-        ratios = [1 / share for share in shares(each.record, each.problem)]
+        ratios = [1 / share for share in shares(each)]
         axes.plot(ratios, [place] * len(ratios), "o", color="#4c78a8", alpha=0.45, markersize=6)
         median = statistics.median(ratios)
         axes.plot([median], [place], "D", color="#d62728", markersize=7)
         axes.annotate(
             f"{median:.1f}", (median, place), (0, 8), textcoords="offset points", ha="center", fontsize=9
         )
-    labels = [f"{each.problem}\nagainst {each.peers}" for each in rows]
+    labels = [f"{each.problem}\nbeside {peers_of(each)}" for each in rows]
     axes.set_yticks(range(len(rows)), labels, fontsize=9)
     axes.set_ylim(-0.5, len(rows) - 0.4)
     axes.set_xscale("log")
@@ -95,5 +96,6 @@ if __name__ == "__main__":
     mpl.rcParams["svg.fonttype"] = "none"
     mpl.rcParams["font.family"] = "sans-serif"
     PICTURES.mkdir(exist_ok=True)
-    draw_segmentation()
+    if "speed" not in sys.argv:
+        draw_segmentation()
     draw_speed()

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from benchmarks import renew
-from benchmarks.records import write_record
+from benchmarks.records import read_record, write_record
 from benchmarks.renew import RENEWALS, Renewal
 from benchmarks.tables.table import RESULTS, ROOT
 from preflow.errors import InvalidInputError
 
 TINY = Renewal(
-    "tiny-epyc",
+    "tiny",
     "cpu",
     1,
     "benchmarks tiny --problem min_cut --no-peers --no-memory --no-plots --repeats 1 --instance 'rmf-w*'",
@@ -23,12 +23,13 @@ TINY = Renewal(
 
 
 def test_each_renews_one_record() -> None:
-    subjects = [path.stem[11:] for path in RESULTS.glob("*.jsonl")]
+    names = [path.stem for path in RESULTS.glob("*.jsonl")]
     for each in RENEWALS:
-        assert subjects.count(each.subject) == 1, each.subject
+        assert each.record in names
+    assert len({each.record for each in RENEWALS}) == len(RENEWALS)
 
 
-@pytest.mark.parametrize("each", RENEWALS, ids=lambda each: each.subject)
+@pytest.mark.parametrize("each", RENEWALS, ids=lambda each: each.record)
 def test_commands_are_there(each: Renewal) -> None:
     module = each.command.split()[0]
     file = ROOT.joinpath(*module.split("."))
@@ -39,30 +40,32 @@ def test_commands_are_there(each: Renewal) -> None:
 def test_a_run_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     bad = Renewal("bad", "cpu", 1, "benchmarks huge")
     assert renew.renew([TINY, bad], tmp_path) == ["bad"]
-    assert (tmp_path / "tiny-epyc.jsonl").exists()
+    assert (tmp_path / "tiny.jsonl").exists()
     assert renew.renew([TINY, bad], tmp_path) == ["bad"]
     assert "1 of 2 records, about 1 minutes" in capsys.readouterr().out
 
 
+def test_a_run_ends_in_time(tmp_path: Path) -> None:
+    long = Renewal("long", "cpu", 5, "benchmarks.scripts.traps FILE")
+    assert renew.renew([TINY, long], tmp_path, 1e-3) == ["tiny", "long"]
+    assert renew.renew([TINY], tmp_path, 100) == []
+
+
 def test_records_take_the_place_of_old_ones(tmp_path: Path) -> None:
-    results, page = tmp_path / "results", tmp_path / "page.md"
+    results, new = tmp_path / "results", tmp_path / "new"
     results.mkdir()
-    for name in ("2026-11-22-grids-epyc", "2026-11-28-regions-grids-epyc"):
-        write_record(results / f"{name}.jsonl", {"date": name[:10]}, [{"a": 1}])
-    page.write_text("`2026-11-22-grids-epyc.jsonl`, `2026-11-28-regions-grids-epyc.jsonl`")
-    new = tmp_path / "new"
     new.mkdir()
-    write_record(new / "grids-epyc.jsonl", {"date": "2026-12-01T10:00:00+00:00"}, [{"a": 2}])
-    assert renew.take(new, results, [page]) == ["2026-12-01-grids-epyc"]
-    assert page.read_text() == "`2026-12-01-grids-epyc.jsonl`, `2026-11-28-regions-grids-epyc.jsonl`"
-    assert sorted(path.stem for path in results.iterdir()) == [
-        "2026-11-28-regions-grids-epyc",
-        "2026-12-01-grids-epyc",
+    for name in ("grids", "regions-grids"):
+        write_record(results / f"{name}.jsonl", {}, [{"a": 1}])
+    write_record(new / "grids.jsonl", {}, [{"a": 2}])
+    assert renew.take(new, results) == ["grids"]
+    assert [read_record(results / f"{name}.jsonl").rows for name in ("grids", "regions-grids")] == [
+        [{"a": 2}],
+        [{"a": 1}],
     ]
-    assert '{"a":2}' in (results / "2026-12-01-grids-epyc.jsonl").read_text()
-    (new / "grids-epyc.jsonl").rename(new / "other.jsonl")
+    (new / "grids.jsonl").rename(new / "other.jsonl")
     with pytest.raises(InvalidInputError, match="replaces no record"):
-        renew.take(new, results, [page])
+        renew.take(new, results)
 
 
 def test_usage_is_said() -> None:
