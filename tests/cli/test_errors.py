@@ -201,6 +201,27 @@ def test_match_numbers_vertices_as_the_file_does(tmp_path: Path) -> None:
     assert "numbered from 0" in " ".join(help_text.replace("│", " ").split())
 
 
+@pytest.mark.parametrize(
+    ("head", "hint"),
+    [
+        (b"\xff\xd8\xff\xe0\0\x10JFIF", "a picture, which commands such as `preflow segment`"),
+        (b"\x93NUMPY\1\0v\0{'descr':", "a NumPy array, from which `preflow assign`"),
+        (b"\x5c\1" + bytes(342) + b"n+1\0", "a volume, which `preflow segment` reads"),
+        (b"PAR1\x15", "a Parquet table, whose name ends in .parquet"),
+        (b"\x7fELF\2\1\1\0", "a binary file"),
+    ],
+)
+def test_a_binary_file_where_text_is_read(head: bytes, hint: str, tmp_path: Path) -> None:
+    """One error says what the file is and what reads it, and shows no bytes."""
+    for name in ("x.max", "x.csv", "x.txt"):
+        path = tmp_path / name
+        path.write_bytes(head + bytes(range(256)))
+        for command in (["solve", "--source", "a", "--sink", "b"][: 5 if name == "x.csv" else 1], ["match"]):
+            result = CliRunner().invoke(app, [*command, str(path)])
+            assert result.exit_code == 2
+            assert result.stderr.startswith(f"preflow: error: {path}: text is expected, and this is {hint}")
+
+
 # The streams of the process
 
 

@@ -238,7 +238,7 @@ HOSTILE: dict[str, tuple[Reader, bytes, str]] = {
     "text as costs": (read_costs, sparse(data=["a"], indices=[0], indptr=[0, 1, 1]), "no numbers"),
     # Streams
     "not gzip": (read_edge_list, b"\x1f\x8bnothing", "damaged gzip"),
-    "bzip2": (read_edge_list, bz2.compress(b"0 1\n"), "no list of edges"),
+    "bzip2": (read_edge_list, bz2.compress(b"0 1\n"), "compressed, but not by gzip"),
 }
 
 

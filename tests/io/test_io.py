@@ -314,7 +314,7 @@ MALFORMED = {
     "truncated gzip": (gzip.compress(SMALL)[:-12], None, "truncated or damaged gzip file"),
     "damaged gzip": (gzip.compress(SMALL)[:20] + bytes(20), None, "truncated or damaged gzip file"),
     "gzip magic only": (b"\x1f\x8b", None, "truncated or damaged gzip file"),
-    "binary": (bytes(range(256)), 1, "unknown line type"),
+    "binary": (bytes(range(256)), None, "text is expected, and this is a binary file"),
 }
 
 

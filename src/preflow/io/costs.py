@@ -27,7 +27,7 @@ from ..graph.network import EXACT_FLOAT, INT64_MAX
 from ..graph.placement import exact_array
 from ..graph.sparse_input import read_sparse
 from .dimacs import parse_problem, rows_of_assignment
-from .files import check_vertices, parsing, read_bytes
+from .files import check_text, check_vertices, parsing, read_bytes
 from .numpy_arrays import NUMPY_MAGIC, ZIP_MAGIC, announced_array_bytes, read_array, read_arrays
 from .record_reader import INTEGER, announced_bytes, shown
 from .tables import is_table, read_cost_table
@@ -81,6 +81,7 @@ def read_costs(path: str | Path, *, ends: tuple[str, str] | None = None) -> Cost
             return _read_sparse(path, data)
         if data.lstrip()[:1].isalpha():
             return _read_dimacs(path, data)
+        check_text(path, data)
         return _read_matrix(path, data)
 
 

@@ -27,7 +27,7 @@ from ..arrays import Array
 from ..errors import InvalidInputError
 from ..graph.cost_network import CostNetwork
 from ..graph.network import EXACT_FLOAT, INT64_MAX, FlowNetwork, MaxFlowProblem
-from .files import check_vertices, checked_path, parsing, read_bytes, replacing
+from .files import check_text, check_vertices, checked_path, parsing, read_bytes, replacing
 from .record_reader import Line, Number, RecordReader, announced_bytes, shown
 from .record_writer import write_comment, write_records
 
@@ -176,6 +176,7 @@ def write_dimacs(
 
 def parse_problem(path: str | Path, data: bytes, kinds: Sequence[str]) -> ProblemFile:
     """Read the lines of a problem of one of the `kinds`."""
+    check_text(path, data)
     reader = RecordReader(path, data, b"a")
     problem: Line | None = None
     kind = kinds[0]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..errors import ParseError
 from ..graph.bipartite import BipartiteGraph
-from .files import check_vertices, parsing, read_bytes, reason_of
+from .files import check_text, check_vertices, parsing, read_bytes, reason_of
 
 #: Characters at which comments begin.
 COMMENTS = ["#", "%"]
@@ -34,6 +34,7 @@ def read_edge_list(path: str | Path) -> BipartiteGraph:
 
 def parse_edge_list(data: bytes, path: str | Path) -> BipartiteGraph:
     """Return the graph in the content of a file; see :func:`read_edge_list`."""
+    check_text(path, data)
     try:
         ends = _two_columns(data)
     except (ValueError, OverflowError) as error:

@@ -32,6 +32,18 @@ MOST_UNANNOUNCED, MOST_EXPANSION = 1 << 26, 100
 #: A graph that is read from text may have this many vertices, and this many more for each entry.
 SPARE_VERTICES, VERTICES_PER_ENTRY = 1 << 22, 256
 
+#: What binary files begin with, and what reads them.
+PICTURE = "a picture, which commands such as `preflow segment` and `preflow denoise` read"
+SIGNATURES = {
+    **dict.fromkeys((b"\xff\xd8\xff", b"\x89PNG", b"GIF8", b"II*\0", b"MM\0*"), PICTURE),
+    b"\x93NUMPY": "a NumPy array, from which `preflow assign` and `preflow transport` read costs",
+    b"PK\3\4": "an archive; those of NumPy have names that end in .npz",
+    **dict.fromkeys((b"BZh", b"\xfd7zXZ", b"(\xb5/\xfd"), "compressed, but not by gzip"),
+    b"PAR1": "a Parquet table, whose name ends in .parquet",
+}
+#: The first bytes of a file, with the position of what tells a NIfTI volume.
+HEAD, VOLUME_AT = 1024, 344
+
 #: Errors that Python and NumPy raise on damaged content. InvalidInputError is a ValueError.
 DAMAGE: tuple[type[Exception], ...] = (
     ValueError,
@@ -96,6 +108,17 @@ def read_bytes(path: str | Path, announced: Announced | None = None) -> bytes:
             return _expanded(path, data, announced)
         except (EOFError, zlib.error) as error:
             raise ParseError(path, None, f"truncated or damaged gzip file: {reason_of(error)}") from error
+
+
+def check_text(path: str | Path, data: bytes) -> None:
+    """Raise ParseError if the content of a file is no text."""
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):  # text in UTF-16
+        return
+    found = next((what for signature, what in SIGNATURES.items() if data.startswith(signature)), None)
+    if data[VOLUME_AT : VOLUME_AT + 4] in (b"n+1\0", b"ni1\0"):
+        found = "a volume, which `preflow segment` reads"
+    if found is not None or b"\0" in data[:HEAD]:
+        raise ParseError(path, None, f"text is expected, and this is {found or 'a binary file'}")
 
 
 def _expanded(path: Path, data: bytes, announced: Announced | None) -> bytes:

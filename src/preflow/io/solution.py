@@ -24,7 +24,7 @@ from ..graph.cost_network import CostNetwork
 from ..graph.network import INT64_MAX, FlowNetwork
 from ..kernels.constants import ONE
 from ..kernels.kernel import kernel
-from .files import checked_path, parsing, read_bytes, replacing
+from .files import check_text, checked_path, parsing, read_bytes, replacing
 from .record_reader import Number, RecordReader, shown
 from .record_writer import write_comment, write_records
 
@@ -293,6 +293,7 @@ def _parts(amount: int) -> list[int]:
 
 
 def _read(path: str | Path, data: bytes) -> FlowSolution:
+    check_text(path, data)
     reader = RecordReader(path, data, b"f")
     reader.expect((Number("flow", -INT64_MAX),), 2**32 - 1, len(reader.data))
     value: int | float | None = None

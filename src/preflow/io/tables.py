@@ -24,7 +24,7 @@ from ..graph.cost_network import CostNetwork
 from ..graph.edge_tables import EdgeColumns, Numbered, number_apart, objects
 from ..graph.network import FlowNetwork
 from ..graph.undirected import UndirectedGraph
-from .files import checked_path, parsing, read_bytes, replacing
+from .files import check_text, checked_path, parsing, read_bytes, replacing
 from .record_reader import INTEGER, shown
 
 PARQUET = ".parquet"
@@ -217,6 +217,7 @@ def read_columns(path: str | Path) -> Table:
 
 
 def _decoded(path: str | Path, content: bytes) -> str:
+    check_text(path, content)
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

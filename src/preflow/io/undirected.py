@@ -13,7 +13,7 @@ from ..arrays import Array
 from ..errors import InvalidInputError, ParseError
 from ..graph.undirected import UndirectedGraph
 from .edge_list import COMMENTS, parse_edge_list, refuse_sizes
-from .files import check_vertices, parsing, read_bytes, reason_of
+from .files import check_text, check_vertices, parsing, read_bytes, reason_of
 from .matrix_market import announced_matrix_bytes, is_matrix_market, parse_matrix
 
 
@@ -41,6 +41,7 @@ def read_undirected_graph(path: str | Path, *, weights: bool = True) -> Undirect
                 return UndirectedFile(UndirectedGraph.from_scipy(matrix, weights=has_weights), 1)
             except InvalidInputError as error:
                 raise ParseError(path, None, str(error)) from error
+        check_text(path, data)
         if not weights or not _has_weights(data):
             first, neighbour = parse_edge_list(data, path).rows
             tail = np.repeat(np.arange(len(first) - 1), np.diff(first).astype(np.int64))
