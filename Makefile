@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: native kinds wheel demo check check-fast test test-all record fuzz lint docs bench records-cpu records-gpu clean
+.PHONY: native wheel demo check check-fast test test-all record fuzz lint docs bench records-cpu records-gpu clean
 
 # Compiles the kernels ahead of time: four CPU minutes the first time, later what was edited.
 # Without a C compiler it says so, and Numba compiles them on first use.
@@ -68,13 +68,6 @@ records-cpu records-gpu: $(VENV)/.bench
 
 native: $(VENV)/.dev
 	$(LIBRARY)
-
-# Record the kinds of arguments that public calls reach, after an edit of what kernels take.
-kinds: $(VENV)/.dev
-	$(LIBRARY) --forget
-	$(BIN)/python native/calls.py --record
-	$(LIBRARY)
-	$(BIN)/python native/calls.py --stars
 
 # The wheel for this platform, in dist/.
 wheel: $(VENV)/.dev

@@ -69,7 +69,6 @@ LEVELS = {
 }
 #: Features of a CPU of level v3 that one of level v2 lacks.
 FEATURES_OF_V3 = ("avx2", "bmi", "bmi2", "fma")
-READ_ONLY = re.compile(r"(\d)([acf])(?=[?bBhHiIqQfd])")
 
 
 class Function(NamedTuple):
@@ -79,8 +78,8 @@ class Function(NamedTuple):
     ----------
     kernel : str
         ``module:function``.
-    kinds : tuple of str
-        The kinds of arguments that it takes: they differ in which arrays are read-only.
+    kind : str
+        The kind of its arguments.
     symbol : str
         Its name in the library.
     result : str
@@ -88,33 +87,19 @@ class Function(NamedTuple):
     """
 
     kernel: str
-    kinds: tuple[str, ...]
+    kind: str
     symbol: str
     result: str
 
 
-def read_kinds(path: Path, least: int = 0) -> dict[str, dict[str, list[str]]]:
-    """Return, for each kernel, the kinds to compile with the kinds of calls that each of them serves.
+def read_kinds(path: Path, least: int = 0) -> dict[str, list[str]]:
+    """Return, for each kernel, the kinds with at least `least` stars."""
+    from preflow.kernels.kinds import declared
 
-    They have at least `least` stars.
-
-    Calls that differ in which arrays are read-only share a function. It is compiled for arrays that are
-    read-only where they are so in any of the calls: Numba refuses it if the kernel writes them.
-    """
-    from preflow.kernels.kinds import recorded
-
-    groups: dict[tuple[str, str], list[str]] = {}
-    for name, kind, stars in recorded(path):
-        if stars < least:
-            continue
-        writable = READ_ONLY.sub(lambda match: match[1] + match[2].upper(), kind)
-        calls = groups.setdefault((name, writable), [writable])
-        if kind not in calls:
-            calls.append(kind)
-    found: dict[str, dict[str, list[str]]] = {}
-    for (name, _), calls in groups.items():
-        read_only = "".join(map(max, zip(*calls, strict=True)))  # lower-case letters come later
-        found.setdefault(name, {})[read_only] = calls
+    found: dict[str, list[str]] = {}
+    for name, kind, stars in declared(path):
+        if stars >= least:
+            found.setdefault(name, []).append(kind)
     return found
 
 
@@ -140,7 +125,7 @@ class Translated(NamedTuple):
     functions : list of Function
         One for each kind.
     refused : dict
-        Kinds that cannot be compiled, with the reason: the kernel has changed since they were recorded.
+        Kinds that cannot be compiled, with the reason.
     """
 
     hashes: dict[str, str]
@@ -148,7 +133,7 @@ class Translated(NamedTuple):
     refused: dict[str, str]
 
 
-def translate(work: tuple[str, dict[str, list[str]], Path]) -> Translated:
+def translate(work: tuple[str, list[str], Path]) -> Translated:
     """Write the bitcode of a kernel for all its kinds."""
     name, kinds, objects = work
     from preflow.kernels.fingerprint import fingerprint
@@ -164,7 +149,7 @@ def translate(work: tuple[str, dict[str, list[str]], Path]) -> Translated:
         kernel = getattr(import_module(module), attribute)
     except (ImportError, AttributeError) as error:
         return Translated({}, functions, dict.fromkeys(kinds, str(error)))
-    for kind, calls in kinds.items():
+    for kind in kinds:
         depends = f"{name} {kind} {fingerprint(kernel, [kind])} {versions()}"
         digest = hashlib.sha256(depends.encode()).hexdigest()
         symbol = f"preflow_{digest[:20]}"
@@ -183,14 +168,14 @@ def translate(work: tuple[str, dict[str, list[str]], Path]) -> Translated:
                 continue
             write_at_once(bitcode, code)
             write_at_once(result, text.encode())
-        functions.append(Function(name, tuple(calls), symbol, result.read_text()))
-    compiled = [kind for function in functions for kind in function.kinds]
+        functions.append(Function(name, kind, symbol, result.read_text()))
+    compiled = [function.kind for function in functions]
     sources = source_hash(Path(str(sys.modules[module].__file__)))
     return Translated({module: sources, name: fingerprint(kernel, compiled)}, functions, refused)
 
 
 def translate_all(
-    work: list[tuple[str, dict[str, list[str]], Path]],
+    work: list[tuple[str, list[str], Path]],
 ) -> list[tuple[str, Translated]]:
     """Translate kernels one after the other: those that several of them call are compiled once."""
     found = [(item[0], translate(item)) for item in work]
@@ -199,7 +184,7 @@ def translate_all(
     return found
 
 
-def batches(kinds: dict[str, dict[str, list[str]]], jobs: int) -> list[list[str]]:
+def batches(kinds: dict[str, list[str]], jobs: int) -> list[list[str]]:
     """Share out kernels, those of one folder together, since they call the same ones; large batches first.
 
     Small batches at the end let all processes end at the same time.
@@ -263,12 +248,12 @@ def table(functions: Iterable[Function], hashes: dict[str, str], suffixes: list[
         for suffix in suffixes
     ]
     lines.append("static const entry entries[] = {")
-    rows = sorted((each.kernel, kind, each) for each in functions for kind in each.kinds)
-    for name, kind, function in rows:
+    for function in functions:
         pointers = ", ".join(f"{function.symbol}_{suffix}" for suffix in suffixes)
-        kind, result = (text.replace("?", "\\?") for text in (kind, function.result))  # no trigraphs
-        lines.append(f'    {{"{name}", "{kind}", "{result}", {{{pointers}}}}},')
-    lines += ["};", f"static const size_t num_entries = {len(rows)};", "static const source sources[] = {"]
+        kind, result = (text.replace("?", "\\?") for text in (function.kind, function.result))  # no trigraphs
+        lines.append(f'    {{"{function.kernel}", "{kind}", "{result}", {{{pointers}}}}},')
+    lines += ["};", f"static const size_t num_entries = {len(functions)};"]
+    lines.append("static const source sources[] = {")
     lines += [f'    {{"{name}", "{digest}"}},' for name, digest in sorted(hashes.items())]
     lines += ["};", f"static const size_t num_sources = {len(hashes)};", ""]
     return "\n".join(lines)
@@ -372,7 +357,6 @@ def build(
     library: Path,
     kinds_file: Path = KINDS,
     folder: Path | None = None,
-    forget: bool = False,
     least: int = 0,
 ) -> None:
     """Compile what has changed and link the library, unless it is up to date.
@@ -386,12 +370,9 @@ def build(
     library : path
         The library to write.
     kinds_file : path
-        Has a line for each kernel and kind of arguments.
+        Declares the kinds of arguments of each kernel.
     folder : path, optional
         Keeps bitcode and objects. Default: one among the user's caches.
-    forget : bool
-        Whether kinds that cannot be compiled any more are taken out of the file. Otherwise they end the build
-        of a wheel, and stay with Numba in a source tree.
     least : int
         Kinds with fewer stars are left to Numba.
     """
@@ -409,14 +390,13 @@ def build(
         print(f"compiling what has changed in {STARS[least]}", flush=True)
         start = time.perf_counter()
         compiled = compile_all(kinds, jobs, levels_to_compile(check_sources), folder, start)
-        report_refused(compiled.refused, kinds_file, forget, check_sources)
+        report_refused(compiled.refused)
         stamp.unlink(missing_ok=True)
         suffixes = [level[0] for level in levels_to_compile(check_sources)]
         tables = table(compiled.functions, compiled.hashes, suffixes)
         link(tables, compiled.objects, stamp.parent, check_sources, library)
-        if not compiled.refused:
-            inputs = f"{inputs_hash(kinds_file, check_sources, least)} {library}"
-            write_at_once(stamp, inputs.encode())
+        inputs = f"{inputs_hash(kinds_file, check_sources, least)} {library}"
+        write_at_once(stamp, inputs.encode())
         remove_old(folder)
     print(
         f"{len(kinds)} kernels, {len(compiled.objects)} functions, {'; '.join(suffixes)}: "
@@ -426,7 +406,7 @@ def build(
 
 
 class Compiled(NamedTuple):
-    """What all processes have compiled; `refused`: why a kind was not compiled, by its line of the file."""
+    """What all processes have compiled; `refused`: why a kind was not compiled, by kernel and kind."""
 
     functions: list[Function]
     hashes: dict[str, str]
@@ -435,7 +415,7 @@ class Compiled(NamedTuple):
 
 
 def compile_all(
-    kinds: dict[str, dict[str, list[str]]],
+    kinds: dict[str, list[str]],
     jobs: int,
     levels: tuple[tuple[str, str, str], ...],
     folder: Path,
@@ -456,7 +436,7 @@ def compile_all(
                 if translated.functions:
                     found.hashes.update(translated.hashes)
                 for kind, reason in translated.refused.items():
-                    found.refused.update((f"{kernel} {call}", reason) for call in kinds[kernel][kind])
+                    found.refused[f"{kernel} {kind}"] = reason
                 for function in translated.functions:
                     work = [(function.symbol, level, folder) for level in levels]
                     emitting[function.symbol] = [pool.submit(emit, item) for item in work]
@@ -468,19 +448,12 @@ def compile_all(
     return found
 
 
-def report_refused(refused: dict[str, str], kinds_file: Path, forget: bool, check_sources: bool) -> None:
-    """Say which kinds cannot be compiled any more; take them out of the file, or end the build of a wheel."""
-    for line, reason in refused.items():
-        print(f"cannot be compiled: {line}\n    {reason[:500]}", file=sys.stderr)
-    if forget:
-        lines = kinds_file.read_text(encoding="utf-8").splitlines()
-        kept = [line for line in lines if line.lstrip("* ") not in refused]
-        kinds_file.write_text("\n".join(kept) + "\n", encoding="utf-8")
-    elif refused:
-        message = "these kernels have changed since their kinds were recorded: run make kinds"
-        if not check_sources:
-            sys.exit(message)
-        print(message, file=sys.stderr)
+def report_refused(refused: dict[str, str]) -> None:
+    """Say which kinds cannot be compiled, and end the build."""
+    for kind, reason in refused.items():
+        print(f"cannot be compiled: {kind}\n    {reason[:500]}", file=sys.stderr)
+    if refused:
+        sys.exit(f"{KINDS.relative_to(ROOT)} does not say what these kernels take")
 
 
 # --- files and processes ---------------------------------------------------------------------------------
@@ -569,15 +542,12 @@ def main() -> None:
     parser.add_argument("--wheel", action="store_true", help="do not compare sources at run time")
     parser.add_argument("--library", type=Path, default=LIBRARY)
     parser.add_argument(
-        "--kinds", type=Path, default=KINDS, help="a line for each kernel and kind of arguments"
+        "--kinds", type=Path, default=KINDS, help="declares the kinds of arguments of each kernel"
     )
     parser.add_argument(
         "--stars", type=int, default=0, choices=range(len(STARS)), help="leave kinds with fewer to Numba"
     )
     parser.add_argument("--objects", type=Path, help="a folder of bitcode and objects")
-    parser.add_argument(
-        "--forget", action="store_true", help="take kinds that cannot be compiled any more out of the list"
-    )
     parser.add_argument("--check", action="store_true", help="only say whether the kernels can be compiled")
     options = parser.parse_args()
     reason = obstacle()
@@ -594,7 +564,6 @@ def main() -> None:
             options.library,
             options.kinds,
             options.objects,
-            options.forget,
             options.stars,
         )
     except KeyboardInterrupt:

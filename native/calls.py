@@ -1,8 +1,7 @@
-"""Public calls that reach every kind of arguments that the library must have.
+"""Public calls that reach the kinds of arguments that the library has.
 
     python native/calls.py            # make all calls; say which fail, and which kernels the library lacks
-    python native/calls.py --record   # add those to kinds.txt; Numba compiles them, which takes minutes
-    python native/calls.py --stars    # give stars in kinds.txt to those that calls without a method reach
+    python native/calls.py --stars    # say which kinds that calls without a method reach have no star
 
 Kinds depend on data: on dtypes, but also on the largest degree (ranks of arcs are uint8, uint16 or uint32),
 on warm starts, on views and on the number of threads. Instances are as small as these allow.
@@ -39,7 +38,7 @@ from preflow.graph.undirected import EDGES_FOR_THREADS
 from preflow.gridcut import policy as grid_policy
 from preflow.kernels import kernel
 from preflow.kernels.bfs import distances_to_sink
-from preflow.kernels.kinds import KINDS, recorded
+from preflow.kernels.kinds import accepts, declared
 from preflow.maxflow import policy as flow_policy
 from preflow.maxflow.contraction import arcs_of, without_cycles
 from preflow.maxflow.features import is_energy, sample_arcs
@@ -674,6 +673,20 @@ def reached(make_calls: Callable[[], Any]) -> set[str]:
     return lines
 
 
+def lacking(kinds: set[str], stars: int) -> list[str]:
+    """Return the kinds that are not among those with this number of stars."""
+    compiled: dict[str, list[str]] = {}
+    for name, kind, count in declared():
+        if count >= stars:
+            compiled.setdefault(name, []).append(kind)
+    found = (line.split(" ", 1) for line in sorted(kinds))
+    return [
+        f"{name} {kind}"
+        for name, kind in found
+        if not any(accepts(each, kind) for each in compiled.get(name, []))
+    ]
+
+
 def demo() -> None:
     """Do what ``make demo`` does on machines with few and many cores."""
     example = Path(__file__).resolve().parents[1] / "examples" / "segment_photograph.py"
@@ -687,40 +700,28 @@ def demo() -> None:
 
 
 def main() -> None:
-    """Make the calls; record the kinds that the library lacks, or give stars."""
+    """Make the calls; say which kinds the library lacks, or which lack a star."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("parts", nargs="*", choices=[*PARTS, []], help="default: all")
-    parser.add_argument("--record", action="store_true")
     parser.add_argument("--stars", action="store_true")
     options = parser.parse_args()
     parts = options.parts or list(PARTS)
-    stars = {f"{name} {kind}": count for name, kind, count in recorded()}
     if options.stars:
         of_demo = reached(demo)  # before `run` lets small grids take several threads
         with patch.object(preflow, "methods", lambda problem: ()):
             usual = reached(partial(run, parts, usual=True))
-        write({line: (line in usual | of_demo) + (line in of_demo) for line in stars})
-        print(f"{len(usual)} of {len(stars)} kinds are usual, {len(of_demo)} are those of the demo")
-        return
+        few = [(kind, 1) for kind in lacking(usual, 1)] + [(kind, 2) for kind in lacking(of_demo, 2)]
+        for kind, stars in few:
+            print("*" * stars, kind)
+        sys.exit(bool(few))
     with tempfile.NamedTemporaryFile(mode="r", suffix=".txt") as misses:
         os.environ["PREFLOW_MISSES"] = misses.name
         failed = run(parts)
-        lacking = set(misses.read().splitlines())
-    print(f"{len(lacking)} kinds are not in the library")
-    if options.record:
-        write(dict.fromkeys(lacking, 0) | stars)
-    else:
-        for line in sorted(lacking):
-            print(line)
-    sys.exit(failed > 0 or (bool(lacking) and not options.record))
-
-
-def write(stars: dict[str, int]) -> None:
-    """Write the file of kinds, each with its number of stars."""
-    lines = [f"{'*' * count} {line}".lstrip() for line, count in sorted(stars.items())]
-    KINDS.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        missed = set(misses.read().splitlines())
+    print(f"{len(missed)} kinds are not in the library", *sorted(missed), sep="\n")
+    sys.exit(failed > 0 or bool(missed))
 
 
 if __name__ == "__main__":

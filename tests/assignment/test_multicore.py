@@ -35,6 +35,8 @@ from preflow.solving.dispatch import find_method
 from preflow.solving.run import Control
 from tests.support.cuda_on_cpu.device import CpuDevice, Sanitizer
 
+pytestmark = pytest.mark.jit
+
 PARALLEL = [method.name for method in METHODS if method.parallel]
 NAME = "multicore-shortest-path"
 KINDS = ["integer", "float", "ties", "large", "forbidden"]

@@ -133,6 +133,7 @@ def test_order_of_rows_and_columns_does_not_matter(problem: SmallGraph, seed: in
     assert sizes == {preflow.bipartite_matching(problem.graph.transposed).cardinality}
 
 
+@pytest.mark.jit
 @given(problem=small_graphs())
 @settings(max_examples=20)
 def test_wide_indices_give_the_same_answer(problem: SmallGraph) -> None:
@@ -407,6 +408,7 @@ def test_bad_shapes() -> None:
     assert BipartiteGraph.from_arrays([], []).shape == (0, 0)
 
 
+@pytest.mark.jit
 def test_too_many_edges_for_32_bits_take_wide_indices() -> None:
     from preflow.graph.bipartite_input import MOST_NARROW, index_dtype
 

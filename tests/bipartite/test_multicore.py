@@ -116,6 +116,7 @@ def tiny_graph(seed: int) -> tuple[BipartiteGraph, int]:
     return BipartiteGraph(n, n, wide), largest_matching(problem)
 
 
+@pytest.mark.jit
 @pytest.mark.parametrize(("method", "options"), SOLVERS)
 def test_random_delays(method: str, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     random = np.random.default_rng(11)

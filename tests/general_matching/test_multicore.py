@@ -104,6 +104,7 @@ def test_families(graph: UndirectedGraph) -> None:
             assert result.stats.threads == len(result.stats.per_thread) == threads
 
 
+@pytest.mark.jit
 def test_random_delays(monkeypatch: pytest.MonkeyPatch) -> None:
     random = np.random.default_rng(3)
     for seed in range(GRAPHS):

@@ -71,7 +71,7 @@ def check_builds(
         check_same(network, expected, build_residual(network, sources, sinks, threads=count))
 
 
-# The library of kernels has no float capacities with 64-bit indices: no public call on small networks does.
+@pytest.mark.jit
 @given(
     case=st.tuples(
         small_problems(capacities=integer_capacities | float_capacities, max_vertices=30),

@@ -193,6 +193,7 @@ def test_many_solves_on_more_threads_than_cores(method: str) -> None:
                 assert np.array_equal(result.labels, expected.labels)
 
 
+@pytest.mark.jit
 @pytest.mark.parametrize("seed", range(6))
 def test_threads_that_are_held_up(seed: int) -> None:
     grid = integer_grid(smooth_grid((8, 20, 20) if seed % 2 else (40, 50), seed))

@@ -129,6 +129,7 @@ def test_options_do_not_change_answers(
     check_against_oracle(problem, method=method, options=options)
 
 
+@pytest.mark.jit
 @given(problem=small_problems(max_vertices=14))
 @settings(max_examples=60)
 def test_wide_indices_give_the_same_answer(problem: SmallProblem) -> None:

@@ -57,15 +57,15 @@ def random_network(seed: int) -> tuple[FlowNetwork, int | float, set[int], set[i
     return network, *edmonds_karp(n + 2, [arc for arc in arcs if arc[0] != arc[1]], [n], [n + 1])
 
 
+@pytest.mark.jit
 @pytest.mark.parametrize(("method", "options"), SOLVERS)
 def test_random_delays(method: str, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     random = np.random.default_rng(11)
     for seed in range(NETWORKS):
         network, value, sink_side, source_side = random_network(seed)
         threads = int(random.integers(2, 5) if seed % 4 else random.integers(5, 33))
-        delays = make_delays(threads, seed)  # for tests alone: the library of kernels has none
+        delays = make_delays(threads, seed)
         monkeypatch.setattr("preflow.solving.call.Control", partial(Control, delays=delays))
-        monkeypatch.delenv("PREFLOW_MISSES", raising=False)
         result = preflow.max_flow(
             network,
             network.num_vertices - 2,

@@ -135,7 +135,7 @@ def test_any_start(case: SmallCosts, seed: int) -> None:
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3, 5])
-@pytest.mark.parametrize("delayed", [False, True])
+@pytest.mark.parametrize("delayed", [False, pytest.param(True, marks=pytest.mark.jit)])
 def test_many_threads(threads: int, delayed: bool) -> None:
     """Any number of threads, with and without random delays, finds what shortest paths find."""
     rng = np.random.default_rng(threads)

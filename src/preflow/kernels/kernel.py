@@ -1,8 +1,8 @@
 """The decorator of every CPU kernel.
 
 A kernel runs as machine code without the GIL. The code comes from the library ``preflow._kernels``, which
-is compiled when the wheel is built. It has one function for each kernel and each kind of arguments that
-public calls use. For other kinds Numba compiles the kernel on first use, if it is installed (the extra
+is compiled when the wheel is built. It has one function for each kernel and each kind of arguments that the
+module ``kinds`` reads. For other kinds Numba compiles the kernel on first use, if it is installed (the extra
 ``jit``). Nothing here loads Numba before that.
 
 The *kind* of an argument is a short text. "q", "Q", "d", "?" and "n" are int64, uint64, float64, bool and
@@ -192,10 +192,25 @@ class Kernel(_NoLibrary if native is None else native.Entry):  # type: ignore[mi
                 self._of_other_sources = {}
             if self.functions:
                 return self(*arguments, **named)
+        if self._takes_as_read_only(arguments):
+            return self(*arguments, **named)
         outcome = self.dispatcher(*arguments, **named)
         if native is not None and "PREFLOW_MISSES" in os.environ:
             self._record_miss(arguments, sys._getframe(1).f_globals.get("__name__", ""))
         return outcome
+
+    def _takes_as_read_only(self, arguments: tuple[Any, ...]) -> bool:
+        """Whether the library has a function to which some of these arrays are read-only; note it."""
+        if not self.functions:
+            return False
+        from .kinds import accepts
+
+        kind = native.kind(arguments) or ""
+        for known, place in self.functions.items():
+            if known != kind.encode() and accepts(known.decode(), kind):
+                self.functions[kind.encode()] = place
+                return True
+        return False
 
     def _record_miss(self, arguments: tuple[Any, ...], caller: str) -> None:
         """Write a kind of arguments that the library lacks to the file ``$PREFLOW_MISSES``.
@@ -217,6 +232,8 @@ class Kernel(_NoLibrary if native is None else native.Entry):  # type: ignore[mi
                 from .jit import dispatcher_of
             except ImportError as error:
                 missing = f"a kernel that is not compiled for these arguments ({self.name})"
+                if native is not None:
+                    missing += ", as for 2**31 or more vertices or arcs,"
                 raise MissingDependencyError(missing, "numba", "jit") from error
             return self.__dict__.setdefault("dispatcher", dispatcher_of(self.py_func))
 

@@ -1,9 +1,19 @@
-"""The kinds of arguments for which kernels are compiled: ``kinds.txt`` has a line for each, "kernel kind".
+"""The kinds of arguments of kernels: ``kinds.txt`` declares all for which the library is compiled.
+
+A line has one of three forms::
+
+    {residual} = i q
+    <preflow.graph.residual.ResidualArrays> = 1CI 1CI 1CI 1C{residual} 1Cq 1Cq
+    * preflow.kernels.bfs:reachable_from_source <preflow.graph.residual.ResidualArrays> 1C?
+
+The first names a choice; ``{cost}/{sum} = d/d f/d q/q`` makes two at once. The second says of which kinds the
+members of a class of tuples are. The third is a kernel with its arguments: it has a function for every
+combination of the choices in them, or, if "with residual=q" follows, for some. A read-only array, "1cI",
+stands for one that may be written as well. The module ``kernel`` describes the text of a kind.
 
 Every installation compiles the kinds with a star before them, which calls without a method reach; ``make
-demo`` those with two; only the wheels of a release have compiled kernels for all. ``native/calls.py`` records
-them from public calls, and ``native/build.py`` compiles them into the library. :func:`preflow.warm_up`
-compiles those that the library lacks into the cache. The module ``kernel`` describes the text of a kind.
+demo`` those with two; only the wheels of a release have compiled kernels for all. These are the kinds for
+fewer than 2**31 vertices, arcs and edges: larger instances need Numba.
 """
 
 from __future__ import annotations
@@ -17,13 +27,57 @@ from ..arrays import Untyped
 
 KINDS = Path(__file__).with_name("kinds.txt")
 CLASS_NAME = re.compile(r"(?:<([\w.]+)>)?\(")
+WITHOUT_MEMBERS = re.compile(r"<[\w.]+>(?!\()")
+CHOICE = re.compile(r"{(\w+)}")
+
+#: The names of choices that are made together, and what each of them is in each of the cases.
+Choice = tuple[list[str], list[list[str]]]
 
 
-def recorded(path: Path | None = None) -> Iterator[tuple[str, str, int]]:
-    """Yield the name of a kernel, a kind, and its number of stars, for each line of a file."""
+def declared(path: Path | None = None) -> Iterator[tuple[str, str, int]]:
+    """Yield the name of a kernel, a kind, and its number of stars, for all that a file declares."""
+    choices: list[Choice] = []
+    members: dict[str, str] = {}
+
+    def with_members(text: str) -> str:
+        return WITHOUT_MEMBERS.sub(lambda match: f"{match[0]}({with_members(members[match[0]])})", text)
+
     for line in (path or KINDS).read_text(encoding="utf-8").splitlines():
-        name, _, kind = line.lstrip("* ").partition(" ")
-        yield name, kind, line.count("*", 0, 2)
+        left, is_definition, right = line.partition(" = ")
+        if line.startswith("{"):
+            choices.append((CHOICE.findall(left), [case.split("/") for case in right.split()]))
+        elif is_definition:
+            members[left] = right
+        else:
+            name, _, rest = line.lstrip("* ").partition(" ")
+            arguments, _, some = rest.partition(" with ")
+            only = dict(each.split("=") for each in some.split())
+            kinds = (with_members(kind) for kind in _cases(with_members(arguments), choices, only))
+            for kind in dict.fromkeys(kind.replace(" ", "") for kind in kinds):
+                yield name, kind, line.count("*", 0, 2)
+
+
+def _cases(text: str, choices: list[Choice], only: dict[str, str]) -> Iterator[str]:
+    """Yield a text for every combination of the choices in it."""
+    used = set(CHOICE.findall(text))
+    for names, cases in choices:
+        if used.intersection(names):
+            for case in cases:
+                made = dict(zip(names, case, strict=True))
+                if all(made[name] in only.get(name, made[name]).split(",") for name in names):
+                    chosen = text
+                    for name in names:
+                        chosen = chosen.replace(f"{{{name}}}", made[name])
+                    yield from _cases(chosen, choices, only)
+            return
+    yield text
+
+
+def accepts(kind: str, given: str) -> bool:
+    """Return whether a function for a kind takes arguments of a kind that may differ in writable arrays."""
+    return len(kind) == len(given) and all(
+        ours == theirs or (ours, theirs) == ("c", "C") for ours, theirs in zip(kind, given, strict=True)
+    )
 
 
 def types_of(kind: str) -> list[Untyped]:

@@ -15,7 +15,7 @@ from queue import Empty, SimpleQueue
 
 from ..errors import MissingDependencyError
 from .kernel import PACKAGE, PLAIN, sources_of
-from .kinds import recorded, types_of
+from .kinds import declared, types_of
 
 logger = logging.getLogger("preflow")
 
@@ -53,7 +53,7 @@ def lacking(files: Iterable[Path]) -> Work:
     """Return the kernels that solvers in `files` call and that the library lacks."""
     called = sources_of(*files)
     work: Work = {}
-    for name, kind, _ in recorded():
+    for name, kind, _ in declared():
         module, _, attribute = name.partition(":")
         path = Path(PACKAGE.parent, *module.split("."))
         if not PLAIN and (path.with_suffix(".py") in called or path / "__init__.py" in called):

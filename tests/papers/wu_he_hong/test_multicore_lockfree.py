@@ -75,6 +75,7 @@ def test_many_solves_on_more_threads_than_cores(method: str) -> None:
                 assert result.value == value
 
 
+@pytest.mark.jit
 def test_threads_push_while_one_searches() -> None:
     """That they do at all is the point of ARG; delays keep a search from being over before others get on."""
     for seed in range(20):
