@@ -56,7 +56,7 @@ SLOW = {"relabel_period": 1e-9}
 
 
 #: So does a search after every few steps.
-SLOW_ON_GPU = {"search_percent": 0, "work_percent": 1, "step_limit": 1, "step_percent": 0}
+SLOW_ON_GPU = {"search_share": 0, "work_factor": 0.01, "step_limit": 1, "step_factor": 0}
 
 
 @pytest.mark.parametrize(

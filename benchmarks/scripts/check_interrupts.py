@@ -138,7 +138,7 @@ def cases() -> Iterator[Case]:
     wide = ("16x8", "32x16", "64x32", "96x48")
     for method, options in (
         ("cuda-push-relabel", {}),
-        ("cuda-push-relabel", {"search_percent": 0}),
+        ("cuda-push-relabel", {"search_share": 0}),
         ("cuda-lockfree", {}),
         ("cuda-lockfree", {"relabel": "concurrent"}),
         ("cuda-hybrid", {}),

@@ -352,7 +352,6 @@ def test_time_limit() -> None:
         ({"double_push": False}, 'form "bids" has double pushes'),
         ({"alpha": 1}, "alpha"),
         ({"alpha": True}, "alpha"),
-        ({"resolution": 0}, "resolution"),
         ({"double_push": 1}, "True or False"),
         ({"epsilon": 1}, "no option"),
     ],

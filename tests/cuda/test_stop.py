@@ -77,7 +77,7 @@ def check_stopped(result: Any, device: StoppedInside) -> None:
         ("cuda-lockfree", {"cycles": ENDLESS, "relabel": "concurrent"}),
         ("cuda-hybrid", {"cycles": ENDLESS}),
         ("cuda-coloring", {"cycles": ENDLESS}),
-        ("cuda-push-relabel", {"search_percent": 0}),
+        ("cuda-push-relabel", {"search_share": 0}),
         ("cuda-push-relabel", {"few": 0}),
     ],
 )

@@ -570,7 +570,7 @@ def test_two_solves_on_two_streams(gpu: runtime.Device) -> None:
 @pytest.mark.usefixtures("gpu")
 def test_time_limit_on_a_gpu() -> None:
     problem = FAMILIES["rlg-long"].generate("64x4096", seed=1)
-    slow = {"search_percent": 0, "work_percent": 1, "step_limit": 1, "step_percent": 0}
+    slow = {"search_share": 0, "work_factor": 0.01, "step_limit": 1, "step_factor": 0}
     preflow.min_cut(FAMILIES["rlg-long"].generate("8x16", seed=1), method="cuda-push-relabel", options=slow)
     best = preflow.min_cut(problem, method="serial-hi-pr")
     start = time.monotonic()

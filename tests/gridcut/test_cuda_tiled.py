@@ -33,7 +33,7 @@ pytestmark = pytest.mark.usefixtures("device")
 
 METHOD = "cuda-tiled"
 #: Relabel after every turn, so that small grids see excess that waits for a relabel.
-HASTY = {"waves": 1, "rounds": 1, "rounds_percent": 0}
+HASTY = {"waves": 1, "rounds": 1, "rounds_factor": 0}
 #: The thinnest slabs: one layer of tiles, and one on either side.
 IN_SLABS = {"slab_bytes": 1}
 
@@ -286,7 +286,7 @@ def test_progress_ends_with_nothing_left(device: CpuDevice) -> None:
     assert control.counts[GLOBAL_RELABELS] > 1
 
 
-@pytest.mark.parametrize("name", ["waves", "rounds", "rounds_percent", "slab_bytes"])
+@pytest.mark.parametrize("name", ["waves", "rounds", "slab_bytes"])
 @pytest.mark.parametrize("value", [-1, 1.5, "1"])
 def test_impossible_options_are_refused(name: str, value: Any) -> None:
     with pytest.raises(InvalidInputError, match=name):
@@ -434,7 +434,7 @@ def test_a_solve_on_a_gpu_can_be_stopped() -> None:
     timer = threading.Timer(0.2, lambda: control.stop.__setitem__(0, 1))
     grid = integer_grid(network)
     timer.start()
-    found = cuda_tiled.solve_streamed(grid, None, TiledOptions(waves=1, rounds=1, rounds_percent=0), control)
+    found = cuda_tiled.solve_streamed(grid, None, TiledOptions(waves=1, rounds=1, rounds_factor=0), control)
     check_grid_flow(grid, found.residual, found.terminal)
     result = preflow.grid_cut(network, method=METHOD, time_limit=0.05)
     assert result.lower_bound <= result.upper_bound

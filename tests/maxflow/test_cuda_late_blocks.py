@@ -64,7 +64,7 @@ def test_every_phase_gets_on(monkeypatch: pytest.MonkeyPatch) -> None:
     path, starts = np.arange(1, 42), np.append(np.arange(1, 20), 38)
     tail, head = np.append(path, np.zeros(20, int)), np.append(path + 1, starts)
     problem = (tail, head, np.append(np.full(41, 100), np.full(20, 3)))
-    options = {"wave_width": 0, "time_percent": 1, "overshoot_percent": 1, "enough_percent": 1}
+    options = {"wave_width": 0, "time_factor": 0.01, "overshoot_share": 0.01, "enough_share": 0.01}
     for _ in range(5):
         result = preflow.max_flow(problem, 0, 42, method="cuda-push-relabel", options=options)
         result.verify()

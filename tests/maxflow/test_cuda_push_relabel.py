@@ -41,28 +41,28 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
             "lanes": 1,
             "few": 0,
             "step_limit": 1,
-            "step_percent": 0,
-            "work_percent": 1,
-            "search_percent": 0,
+            "step_factor": 0,
+            "work_factor": 0.01,
+            "search_share": 0,
         },
         {
             "lanes": 8,
             "few": 2,
-            "overshoot_percent": 1,
-            "enough_percent": 1,
+            "overshoot_share": 0.01,
+            "enough_share": 0.01,
             "wave_width": 0,
-            "time_percent": 1,
+            "time_factor": 0.01,
         },
         {"lanes": 32, "few": 4, "keeps": False},
         {
             "lanes": 2,
             "wave_rounds": 0,
-            "wave_percent": 0,
-            "reach_percent": 1,
-            "rest_percent": 1,
-            "idle_percent": 1,
+            "wave_factor": 0,
+            "reach_factor": 0.01,
+            "rest_share": 0.01,
+            "idle_factor": 0.01,
         },
-        {"lanes": 4, "wave_rounds": 1, "wave_percent": 20, "overshoot_percent": 1, "enough_percent": 1},
+        {"lanes": 4, "wave_rounds": 1, "wave_factor": 0.2, "overshoot_share": 0.01, "enough_share": 0.01},
     ],
     "cuda-coloring": [{}, {"cycles": 1}, {"cycles": 3, "weighted": True}, {"weighted": True}],
     "cuda-lockfree": [
@@ -125,17 +125,17 @@ def test_families(method: str, family: str, size: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("search_percent", "warps", "capacity", "kept", "revived"),
+    ("search_share", "warps", "capacity", "kept", "revived"),
     [
-        (25, 1, 2048, 32, 128),
-        (75, 1, 2048, 32, 128),
-        (75, 1, 4, 1, 1),
-        (50, 2, 2048, 32, 128),
-        (50, 2, 4, 1, 1),
+        (0.25, 1, 2048, 32, 128),
+        (0.75, 1, 2048, 32, 128),
+        (0.75, 1, 4, 1, 1),
+        (0.5, 2, 2048, 32, 128),
+        (0.5, 2, 4, 1, 1),
     ],
 )
 def test_waves_of_several_blocks(
-    search_percent: int, warps: int, capacity: int, kept: int, revived: int, monkeypatch: pytest.MonkeyPatch
+    search_share: float, warps: int, capacity: int, kept: int, revived: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Some blocks of four search; lists overflow, or not; a warp of each serves the others, or not."""
     monkeypatch.setattr("tests.support.cuda_on_cpu.device.MOST_THREADS", 128 * warps)
@@ -144,7 +144,7 @@ def test_waves_of_several_blocks(
     monkeypatch.setattr(cuda_push_relabel, "MOST_KEPT", kept)
     device = CpuDevice(4, 32 * warps)
     monkeypatch.setattr(runtime, "find_device", lambda: device)
-    options = {"search_percent": search_percent, "wave_rounds": 1, "wave_percent": 0}
+    options = {"search_share": search_share, "wave_rounds": 1, "wave_factor": 0}
     for family, size in (("rmf-long", "3x8"), ("rmf-wide", "5x3")):
         problem = FAMILIES[family].generate(size, seed=1)
         result = preflow.max_flow(problem, method="cuda-push-relabel", options=options)
@@ -244,12 +244,12 @@ def test_capacities_that_fit_a_word_in_pairs_and_others(capacity: int) -> None:
     assert result.value == preflow.max_flow(problem, 0, 8, method="serial-hi-pr").value
 
 
-@pytest.mark.parametrize(("time_percent", "fewest", "most"), [(10**9, 2, 2), (1, 5, 62)])
-def test_phases_end_when_the_first_warp_has_nothing_to_do(time_percent: int, fewest: int, most: int) -> None:
+@pytest.mark.parametrize(("time_factor", "fewest", "most"), [(1e7, 2, 2), (0.01, 5, 62)])
+def test_phases_end_when_the_first_warp_has_nothing_to_do(time_factor: float, fewest: int, most: int) -> None:
     """A path, along which two warps take turns: with patience it takes one phase."""
     vertices = np.arange(62)
     problem = (vertices, vertices + 1, np.full(62, 3))
-    options = {"wave_width": 0, "keeps": False, "step_percent": 1000, "time_percent": time_percent}
+    options = {"wave_width": 0, "keeps": False, "step_factor": 10.0, "time_factor": time_factor}
     result = preflow.max_flow(problem, 0, 62, method="cuda-push-relabel", options=options)
     result.verify()
     assert fewest <= result.stats.global_relabels <= most
@@ -273,14 +273,14 @@ def test_dense_networks_have_no_pairs(size: str, are_paired: bool, monkeypatch: 
 @pytest.mark.parametrize(
     ("option", "given", "message"),
     [
-        ("search_percent", 100, "search_percent must be below 100"),
-        ("rest_percent", 101, "rest_percent must be up to 100"),
-        ("time_percent", 0, "time_percent"),
-        ("idle_percent", 0, "idle_percent"),
+        ("search_share", 1.0, "search_share must be a number of 0 to 0.99"),
+        ("rest_share", 1.01, "rest_share must be a number of 0.01 to 1"),
+        ("time_factor", 0, "time_factor"),
+        ("idle_factor", 0, "idle_factor"),
         ("wave_width", -1, "wave_width"),
     ],
 )
-def test_bad_options(option: str, given: int, message: str) -> None:
+def test_bad_options(option: str, given: float, message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
         preflow.max_flow(([0], [1], [1]), 0, 1, method="cuda-push-relabel", options={option: given})
 

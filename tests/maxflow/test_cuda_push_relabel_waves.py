@@ -81,11 +81,11 @@ def check_waves(device: OnlyWaves, family: str, size: str, search_blocks: int, m
     net = to_device(on_device, residual.arrays)
     distance = distances(net)
     options = cuda_push_relabel.PushRelabelOptions(
-        search_percent=100 * search_blocks // device.num_multiprocessors,
+        search_share=search_blocks / device.num_multiprocessors,
         wave_rounds=5,
-        wave_percent=0,
-        reach_percent=100,
-        rest_percent=100,
+        wave_factor=0,
+        reach_factor=1.0,
+        rest_share=1.0,
     )
     with pytest.raises(PhaseOver):
         cuda_push_relabel.first_stage(on_device, net, options, Control())
@@ -159,7 +159,7 @@ def test_waves_that_delay_each_other_make_no_height_above_n(monkeypatch: pytest.
     network = preflow.FlowNetwork.from_arrays(tail, head, np.full(len(tail), 5))
     net = to_device(device, build_residual(network, np.array([0]), np.array([n + 1])).arrays)
     options = cuda_push_relabel.PushRelabelOptions(
-        wave_rounds=1, wave_percent=0, reach_percent=10_000, rest_percent=100
+        wave_rounds=1, wave_factor=0, reach_factor=100.0, rest_share=1.0
     )
     with pytest.raises(PhaseOver):
         cuda_push_relabel.first_stage(device, net, options, Control())

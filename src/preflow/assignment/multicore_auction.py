@@ -95,6 +95,8 @@ UNREPORTED = np.uint64(4096)
 FRACTIONS = 64
 #: For sparse costs, one unit of `effort` is this many reads of each pair.
 SPARSE_LOOKS = 5.0
+#: The epsilon of the first and of the last phase, in mean gaps between the costs that a row lists.
+FIRST_EPSILON, LAST_EPSILON = 1.0, 0.01
 #: Integers up to this are exact as float64.
 EXACT = 2.0**52
 
@@ -105,24 +107,17 @@ class AuctionOptions:
 
     Attributes
     ----------
-    epsilon : float
-        The epsilon of the last phase, in mean gaps between the costs that a row lists.
-    first_epsilon : float
-        The epsilon of the first phase.
     alpha : float
         The divisor of epsilon from phase to phase.
     effort : float
         The auction ends after this many reads of the whole matrix.
     """
 
-    epsilon: float = 0.01
-    first_epsilon: float = 1.0
     alpha: float = 10.0
     effort: float = 20.0
 
     def __post_init__(self) -> None:
-        for name in ("epsilon", "first_epsilon", "effort"):
-            check_positive_number(name, getattr(self, name))
+        check_positive_number("effort", self.effort)
         check_alpha(self.alpha)
 
 
@@ -528,9 +523,9 @@ def phases(costs: DenseCosts | SparseCosts, options: AuctionOptions) -> NDArray[
         integer = values.dtype.kind == "i"
         largest = max(-float(values.min(initial=0)), float(values.max(initial=0))) if integer else 0.0
         return np.zeros(1 if 4 * largest <= EXACT else 0)
-    epsilons = [options.first_epsilon]
-    while epsilons[-1] > options.epsilon * 1.000001:
-        epsilons.append(max(epsilons[-1] / options.alpha, options.epsilon))
+    epsilons = [FIRST_EPSILON]
+    while epsilons[-1] > LAST_EPSILON * 1.000001:
+        epsilons.append(max(epsilons[-1] / options.alpha, LAST_EPSILON))
     return np.array(epsilons)
 
 

@@ -82,6 +82,11 @@ def check_number_between(name: str, value: object, least: float, most: float) ->
         raise InvalidInputError(f"option {name} must be a number of {least} to {most}, got {value!r}")
 
 
+def percent(fraction: float) -> int:
+    """Return a fraction as kernels on a GPU take it: a whole number of hundredths."""
+    return round(100 * fraction)
+
+
 #: By how much epsilon is divided from one refine, or phase of an auction, to the next, at least.
 LEAST_ALPHA = 1.5
 

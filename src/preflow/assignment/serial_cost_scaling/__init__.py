@@ -51,7 +51,7 @@ from numpy.typing import NDArray
 from ...arrays import AnyArray, Array, Number
 from ...errors import InvalidInputError
 from ...graph.costs import LARGEST_INTEGER, DenseCosts, SparseCosts
-from ...solving.options import check_alpha, check_choice, check_flag, check_number_between
+from ...solving.options import check_alpha, check_choice, check_flag
 from ...solving.run import Control
 from .. import push_relabel
 from ..dense_rows import ROOM, WANTED
@@ -74,6 +74,8 @@ FEWEST_BIDS = 1.5
 FASTER = 2
 #: Bids per column after which a refine with a skipped epsilon is given up; the skipped epsilon comes next.
 SKIPPED_BIDS = 16
+#: For floats: the last epsilon, relative to the range of the middle half of the costs.
+RESOLUTION = 1e-9
 #: Number of floats in the sample from which the typical range is found.
 SAMPLE = 4096
 
@@ -98,8 +100,6 @@ class CostScalingOptions:
         in the forms of the paper, as the next option.
     arc_fixing : bool
         Between refines, leave out arcs whose flow cannot change any more.
-    resolution : float
-        For floats: the last epsilon, relative to the range of the middle half of the costs.
     """
 
     form: str = "bids"
@@ -108,14 +108,12 @@ class CostScalingOptions:
     double_push: bool = True
     price_updates: bool = False
     arc_fixing: bool = False
-    resolution: float = 1e-9
 
     def __post_init__(self) -> None:
         check_choice("form", self.form, FORMS)
         for name in ("skip", "double_push", "price_updates", "arc_fixing"):
             check_flag(name, getattr(self, name))
         check_alpha(self.alpha)
-        check_number_between("resolution", self.resolution, 1e-12, 1.0)
         if self.by_bids and (self.price_updates or self.arc_fixing or not self.double_push):
             raise InvalidInputError(
                 'form "bids" has double pushes and neither price updates nor arc fixing; forms "csa", '
@@ -151,7 +149,7 @@ class Scaling(NamedTuple):
             size = max(abs(least), abs(most), spread)
             floor = -4.0 * (spread + 1.0) * vertices
             smallest = max(size * float(np.finfo(np.float64).eps), float(np.finfo(np.float64).tiny))
-            last = max(options.resolution * _typical_range(values), smallest)
+            last = max(RESOLUTION * _typical_range(values), smallest)
             return cls(np.float64, 1.0, least, spread, last, floor, np.inf)
         # Bids need fewer columns than `scale`: see `rounded`. For 5.1, delta is half of epsilon; it ends at
         # 1, so that epsilon in units of costs is below 1 / rows, as it must be. For 5.0 and 5.2, delta is

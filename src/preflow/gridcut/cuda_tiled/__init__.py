@@ -78,7 +78,7 @@ import numpy as np
 from ...cuda import runtime
 from ...graph.integer_grid import IntegerGrid
 from ...graph.placement import require_memory
-from ...solving.options import check_count, check_positive_integer
+from ...solving.options import MOST, check_count, check_number_between, check_positive_integer, percent
 from ...solving.run import Control
 from ..solution import GridFlow, GridSolution
 from .launches import IS_DONE, Launcher, Turns, make_arrays
@@ -100,13 +100,14 @@ class TiledOptions:
         Greatest number of waves per discharge: a wave searches a tile and moves its excess down once. None
         means 3 in images and 2 in volumes.
     rounds : int or None
-        Greatest number of rounds between two global relabels, unless `rounds_percent` allows more. None means
+        Greatest number of rounds between two global relabels, unless `rounds_factor` allows more. None means
         2 in images and 4 in volumes. With many rounds, excess that cannot reach the sink moves back and forth
         between tiles until the next global relabel shows that it is cut off.
-    rounds_percent : int
-        Another limit on the rounds after a global relabel: a percentage of the number of tiles through which
-        changes of labels spread in that relabel. The larger of this limit and `rounds` counts. If labels
-        spread through many tiles, excess has as far to go. Several GPUs use the largest distance instead.
+    rounds_factor : float
+        Another limit on the rounds after a global relabel: this many times the number of tiles through which
+        changes of labels spread in that relabel, in hundredths. The larger of this limit and `rounds` counts.
+        If labels spread through many tiles, excess has as far to go. Several GPUs use the largest distance
+        instead.
     slab_bytes : int
         Bytes of GPU memory for capacities and excess. If a grid needs more, they stay on the host, and the
         solver copies slabs (runs of planes of a volume, or of rows of an image) to the GPU one at a time. 0
@@ -118,7 +119,7 @@ class TiledOptions:
 
     waves: int | None = None
     rounds: int | None = None
-    rounds_percent: int = 15
+    rounds_factor: float = 0.15
     slab_bytes: int = 0
     leave_after: int = 0
 
@@ -127,14 +128,14 @@ class TiledOptions:
             value = getattr(self, name)
             if value is not None:
                 check_positive_integer(name, value)
-        check_count("rounds_percent", self.rounds_percent)
+        check_number_between("rounds_factor", self.rounds_factor, 0, MOST // 100)
         check_count("slab_bytes", self.slab_bytes)
         check_count("leave_after", self.leave_after)
 
     def turns(self, tiling: Tiling) -> Turns:
         """Return the limits on waves and rounds for a grid."""
         waves, rounds = TURNS_OF_IMAGE if len(tiling.grid_shape) < 3 else TURNS_OF_VOLUME
-        return Turns(self.waves or waves, self.rounds or rounds, self.rounds_percent)
+        return Turns(self.waves or waves, self.rounds or rounds, percent(self.rounds_factor))
 
 
 def solve(grid: IntegerGrid, start: GridFlow | None, options: TiledOptions, control: Control) -> GridSolution:

@@ -62,7 +62,7 @@ from ...cuda import runtime
 from ...cuda.runtime import Device, Macros
 from ...errors import InvalidInputError, SolverError, UnsuitableMethodError
 from ...graph.device.residual import ARCS_A_PIECE, DeviceNetwork, search_room
-from ...solving.options import check_count, check_flag, check_positive_integer
+from ...solving.options import check_count, check_flag, check_number_between, check_positive_integer, percent
 from ...solving.run import Control
 from ...stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, RELABELS
 from .paired_capacities import paired_capacities
@@ -100,6 +100,8 @@ OWNED_TOGETHER, LEAST_CAPACITY = 8, 32
 MOST_SEARCHES = 8_000_000
 #: Greatest work of one phase, so that 32 bits count it.
 MOST_WORK = 2**31
+#: The largest factor that is an option.
+MOST_FACTOR = 10_000_000
 #: Arcs that a thread loads together when it searches.
 SEARCH_ARCS = 2
 #: From this many vertices on, enough are active at a time to keep all threads busy with half as many
@@ -118,82 +120,72 @@ class PushRelabelOptions:
     lanes : int or None
         Threads that work on one vertex: 1, 2, 4, 8, 16 or 32. With 32 no capacities are stored in pairs.
         None chooses by the mean degree, and fewer for discharges if there are very many vertices.
-    work_percent : int
-        Without waves, a global relabel is due after this percentage of 6 n + m units of relabel work.
-    step_limit, step_percent : int
-        It is also due when a warp has made `step_limit` rounds of discharges, plus `step_percent` for each
-        hundred levels of the last search. In a round a warp discharges one vertex for each of its groups of
-        lanes.
-    time_percent : int
-        It is also due when the first warp has nothing to do and this percentage of the time of the last
-        search has passed.
+    work_factor : float
+        Without waves, a global relabel is due after this many times 6 n + m units of relabel work.
+    step_limit, step_factor : int, float
+        It is also due when a warp has made `step_limit` rounds of discharges, plus `step_factor` for each
+        level of the last search. In a round a warp discharges one vertex for each of its groups of lanes.
+    time_factor : float
+        It is also due when the first warp has nothing to do and this many times the time of the last search
+        has passed.
     few : int
         Levels of up to this many vertices are searched by one block alone.
-    overshoot_percent : int
-        How much farther a global relabel goes than the last active vertex that it reached; 0 goes to the end.
-    enough_percent : int
-        A global relabel goes on while it has reached less than this percentage of the active vertices.
+    overshoot_share : float
+        How much farther a global relabel goes than the last active vertex that it reached, as a share of its
+        level; 0 goes to the end.
+    enough_share : float
+        A global relabel goes on while it has reached less than this share of the active vertices.
     keeps : bool
         A warp with room keeps one of the vertices that it activates, whoever owns it.
-    search_percent : int
-        Percentage of the blocks, below 100, that send waves while the others discharge; 0 sends none.
+    search_share : float
+        Share of the blocks, below 1, that send waves while the others discharge; 0 sends none.
     wave_width : int
         Waves are sent after a search whose levels had fewer vertices than this on average.
-    wave_rounds, wave_percent : int
-        A wave follows the last one after `wave_rounds` levels, plus `wave_percent` for each hundred levels
-        of that search.
-    reach_percent : int
-        How far a wave goes, as a percentage of the levels of that search.
-    rest_percent, idle_percent : int
-        Waves end when `rest_percent` of the discharging warps have had nothing to do for `idle_percent` of
+    wave_rounds, wave_factor : int, float
+        A wave follows the last one after `wave_rounds` levels, plus `wave_factor` for each level of that
+        search.
+    reach_factor : float
+        How far a wave goes, in times the levels of that search.
+    rest_share, idle_factor : float
+        Waves end when `rest_share` of the discharging warps have had nothing to do for `idle_factor` times
         the time of the last search at rest, or all of them for a quarter of that time. The time doubles
         after each phase that ended in this way although the following search reached most active vertices.
+
+    Notes
+    -----
+    Shares and factors are rounded to hundredths.
     """
 
     lanes: int | None = None
-    work_percent: int = 400
+    work_factor: float = 4.0
     step_limit: int = 64
-    step_percent: int = 40
-    time_percent: int = 400
+    step_factor: float = 0.4
+    time_factor: float = 4.0
     few: int = 256
-    overshoot_percent: int = 50
-    enough_percent: int = 50
+    overshoot_share: float = 0.5
+    enough_share: float = 0.5
     keeps: bool = True
-    search_percent: int = 50
+    search_share: float = 0.5
     wave_width: int = 16384
     wave_rounds: int = 16
-    wave_percent: int = 20
-    reach_percent: int = 300
-    rest_percent: int = 95
-    idle_percent: int = 100
+    wave_factor: float = 0.2
+    reach_factor: float = 3.0
+    rest_share: float = 0.95
+    idle_factor: float = 1.0
 
     def __post_init__(self) -> None:
         if self.lanes is not None and self.lanes not in (1, 2, 4, 8, 16, 32):
             raise InvalidInputError(f"option lanes must be 1, 2, 4, 8, 16, 32 or None, got {self.lanes!r}")
-        for name in (
-            "work_percent",
-            "step_limit",
-            "time_percent",
-            "reach_percent",
-            "rest_percent",
-            "idle_percent",
-        ):
-            check_positive_integer(name, getattr(self, name))
-        for name in (
-            "step_percent",
-            "few",
-            "overshoot_percent",
-            "enough_percent",
-            "search_percent",
-            "wave_rounds",
-            "wave_percent",
-            "wave_width",
-        ):
+        check_positive_integer("step_limit", self.step_limit)
+        for name in ("few", "wave_rounds", "wave_width"):
             check_count(name, getattr(self, name))
-        if self.rest_percent > 100:
-            raise InvalidInputError(f"option rest_percent must be up to 100, got {self.rest_percent!r}")
-        if self.search_percent >= 100:
-            raise InvalidInputError(f"option search_percent must be below 100, got {self.search_percent!r}")
+        for name in ("work_factor", "time_factor", "reach_factor", "idle_factor"):
+            check_number_between(name, getattr(self, name), 0.01, MOST_FACTOR)
+        for name in ("step_factor", "overshoot_share", "wave_factor"):
+            check_number_between(name, getattr(self, name), 0, MOST_FACTOR)
+        check_number_between("enough_share", self.enough_share, 0, 1)
+        check_number_between("search_share", self.search_share, 0, 0.99)
+        check_number_between("rest_share", self.rest_share, 0.01, 1)
         check_flag("keeps", self.keeps)
 
 
@@ -268,7 +260,7 @@ def first_stage(
 ) -> tuple[Any, Array]:
     """Push excess until none can reach the sink; return the exact heights and the kernel's state."""
     xp, n, m = device.xp, net.num_vertices, len(net.arcs)
-    search_blocks = min(MOST_SEARCH_BLOCKS, device.num_multiprocessors * options.search_percent // 100)
+    search_blocks = min(MOST_SEARCH_BLOCKS, device.num_multiprocessors * percent(options.search_share) // 100)
     room = max(1, -(-search_room(net) // 2))
     found = survey(device, net)
     if found.greatest_degree >= MOST_DEGREE:
@@ -287,22 +279,22 @@ def first_stage(
         xp.zeros(COUNTER_WORDS, dtype=np.uint32),
         xp.zeros(3 * STATE_WORDS, dtype=np.uint64),
         xp.zeros(4, dtype=np.uint64),
-        min(MOST_WORK, max(1, (6 * n + m) * options.work_percent // 100)),
+        min(MOST_WORK, max(1, (6 * n + m) * percent(options.work_factor) // 100)),
         options.step_limit,
-        options.step_percent,
-        options.time_percent,
+        percent(options.step_factor),
+        percent(options.time_factor),
         options.few,
-        options.overshoot_percent,
-        options.enough_percent,
+        percent(options.overshoot_share),
+        percent(options.enough_share),
         options.keeps,
         0,
         search_blocks,
         options.wave_width,
         options.wave_rounds,
-        options.wave_percent,
-        options.reach_percent,
-        options.rest_percent,
-        options.idle_percent,
+        percent(options.wave_factor),
+        percent(options.reach_factor),
+        percent(options.rest_share),
+        percent(options.idle_factor),
         device.stop_word(control),
     )
     control.progress[:] = float(found.excess)

@@ -106,17 +106,14 @@ class CudaCostScalingOptions:
         Nanoseconds of pushes and relabels between two barriers.
     searching : int
         The most nanoseconds of relaxations between two barriers of a search.
-    percent : int
-        The time of pushes and relabels after a price update, in percent of the time of the update.
     """
 
     alpha: float = 16.0
     pushing: int = 50_000
     searching: int = 40_000
-    percent: int = 25
 
     def __post_init__(self) -> None:
-        check_options(self.alpha, self.pushing, self.searching, self.percent)
+        check_options(self.alpha, self.pushing, self.searching)
 
 
 def check_costs(largest: int, n: int) -> None:
@@ -162,7 +159,7 @@ def solve(
         price = xp.zeros(n, dtype=np.int64)
         engine = Engine(
             device, tail, head, cost * (n + 1), capacity, xp.zeros(m, dtype=np.int64), supply, price,
-            Tuning(options.pushing, options.searching, options.percent), control,
+            Tuning(options.pushing, options.searching), control,
         )  # fmt: skip
         phases = epsilons(largest * (n + 1), options.alpha)
         control.progress[:] = len(phases)

@@ -86,13 +86,13 @@ class Tuning(NamedTuple):
 
     pushing: int  #: nanoseconds of pushes and relabels between two barriers
     searching: int  #: the most nanoseconds of relaxations between two barriers of a search
-    percent: int  #: the time of pushes and relabels after a price update, of that of the update
+    percent: int = 25  #: the time of pushes and relabels after a price update, of that of the update
 
 
-def check_options(alpha: float, pushing: int, searching: int, percent: int) -> None:
+def check_options(alpha: float, pushing: int, searching: int) -> None:
     """Raise unless options are valid."""
     check_alpha(alpha)
-    for name, value in (("pushing", pushing), ("searching", searching), ("percent", percent)):
+    for name, value in (("pushing", pushing), ("searching", searching)):
         check_positive_integer(name, value)
 
 

@@ -70,7 +70,7 @@ from numpy.typing import NDArray
 from ...arrays import AnyArray, Array
 from ...certify.device_transport import PlanArrays
 from ...cuda.runtime import Device, Macros
-from ...errors import CostOverflowError, InvalidInputError, SolverError
+from ...errors import CostOverflowError, SolverError
 from ...graph.device.costs import DeviceCosts, type_macros
 from ...graph.device.points import DevicePoints
 from ...graph.placement import require_memory
@@ -100,8 +100,6 @@ COST_BITS = 40
 #: Float costs are multiplied by two to the power of at most MOST_EXPONENT; MOST_SINGLE_EXPONENT where kernels
 #: multiply in single precision.
 MOST_EXPONENT, MOST_SINGLE_EXPONENT = 1000, 120
-#: The largest option percent.
-MOST_PERCENT = 90
 #: Vertices of an item from which on cost scaling makes its first tree, if it is alone.
 LEAST_REFINED = 4096
 #: The epsilon of this refine, as a part of the last temperature.
@@ -123,11 +121,14 @@ PIVOTS_A_LAUNCH, MOST_LAUNCHES = 20_000, 100_000
 
 
 class Schedule(NamedTuple):
-    """Options with the defaults of a size."""
+    """Numbers that depend on the size of an item: see :class:`CudaTransportOptions`."""
 
     temperatures: int
     steps: int
+    #: the last temperature, as a part of the range of the costs divided by the number of rows or columns;
+    #: the first one is a tenth of the range
     coldest: float
+    #: after a pricing, pairs enter the tree while their reduced costs are at least this part of the least
     percent: int
 
 
@@ -147,42 +148,25 @@ class CudaTransportOptions:
         size.
     steps : int
         The times that potentials are computed at each temperature. 0 chooses it by the size.
-    coldest : float or None
-        The last temperature, as a part of the range of the costs divided by the number of rows or columns.
-        The first one is a tenth of the range. None chooses it by the size.
-    percent : int
-        After a pricing, pairs enter the tree while their reduced costs are at least this part of the least.
-        0 chooses it by the size.
     refine : bool
         The first tree of one large item comes from cost scaling; see :mod:`.refined`.
     """
 
     temperatures: int | None = None
     steps: int = 0
-    coldest: float | None = None
-    percent: int = 0
     refine: bool = True
 
     def __post_init__(self) -> None:
         if self.temperatures is not None:
             check_count("temperatures", self.temperatures)
         check_count("steps", self.steps)
-        check_count("percent", self.percent)
-        if self.percent > MOST_PERCENT:
-            raise InvalidInputError(f"option percent must be at most {MOST_PERCENT}, got {self.percent!r}")
         check_flag("refine", self.refine)
-        if self.coldest is not None and not 0 < self.coldest <= 1:
-            raise InvalidInputError(f"option coldest must be above 0 and at most 1, got {self.coldest!r}")
 
     def for_size(self, vertices: int) -> Schedule:
         """Return the numbers for an item with `vertices` rows and columns together."""
         usual = FEW if vertices <= FEW_VERTICES else MANY
-        return Schedule(
-            usual.temperatures if self.temperatures is None else self.temperatures,
-            self.steps or usual.steps,
-            usual.coldest if self.coldest is None else self.coldest,
-            self.percent or usual.percent,
-        )
+        temperatures = usual.temperatures if self.temperatures is None else self.temperatures
+        return usual._replace(temperatures=temperatures, steps=self.steps or usual.steps)
 
 
 class Costs(NamedTuple):
