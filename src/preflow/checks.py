@@ -52,10 +52,7 @@ def check_word(name: str, value: str, words: Sequence[str]) -> str:
 def as_float(name: str, value: object, what: str = "a number") -> float:
     """Return a number of Python or NumPy as a float; `what` is for the message.
 
-    Raises
-    ------
-    InvalidInputError
-        It is no number, or is past float64.
+    InvalidInputError: it is no number, or is past float64.
     """
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real | Decimal | np.integer | np.floating):
         raise InvalidInputError(f"{name} must be {what}, got {shown(value)}")

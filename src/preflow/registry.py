@@ -30,10 +30,7 @@ METHODS = {name: problem.methods for name, problem in FUNCTIONS.items()}
 def problem_of(function: str) -> Problem:
     """Return the record of the problem that a function solves.
 
-    Raises
-    ------
-    InvalidInputError
-        No function has this name.
+    InvalidInputError: no function has this name.
     """
     if function not in FUNCTIONS:
         raise unknown_name("problem", function, FUNCTIONS)

@@ -145,10 +145,7 @@ class OnDevice:
     def refine(self, epsilon: int, threshold: int) -> bool:
         """Make the flow epsilon-optimal, then fix arcs above the threshold unless it is 0; False if stopped.
 
-        Raises
-        ------
-        SolverError
-            The refine took MOST_KERNELS kernels.
+        SolverError: the refine took MOST_KERNELS kernels.
         """
         self.arguments = self.arguments._replace(epsilon=epsilon, threshold=threshold)
         self.launch("start_refine")

@@ -155,10 +155,7 @@ def check_invariants(arcs: Arcs, flow: Flow, epsilon: int) -> None:
 def squared(costs: SparseCosts) -> SparseCosts:
     """Return costs with as many rows as columns: rows are added that may have any column at cost 0.
 
-    Raises
-    ------
-    UnsuitableMethodError
-        There would be more than 2**32 - 2 arcs.
+    UnsuitableMethodError: there would be more than 2**32 - 2 arcs.
     """
     _, n, m = costs.shape
     missing = m - n

@@ -70,10 +70,7 @@ def reachable_from_rows(
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return which rows and columns alternating paths from the free rows reach. O(n + m).
 
-    Raises
-    ------
-    VerificationError
-        The arrays of the matching do not fit the graph, as in a damaged file.
+    VerificationError: the arrays of the matching do not fit the graph, as in a damaged file.
     """
     for side, match, count in zip(("row", "column"), matching, graph.shape, strict=True):
         check_array(np, match, f"the matches of each {side}", (count,), graph.dtype)

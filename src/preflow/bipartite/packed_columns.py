@@ -64,10 +64,7 @@ def check_packed(graph: BipartiteGraph, method: str) -> None:
 def make_packed(graph: BipartiteGraph, threads: int, method: str, trees: int, relabels: bool) -> Packed:
     """Return words for a graph, not yet filled, and room for searches from `trees` rows at a time.
 
-    Raises
-    ------
-    UnsuitableMethodError
-        The numbers of rows or columns do not fit half a word.
+    UnsuitableMethodError: the numbers of rows or columns do not fit half a word.
     """
     check_packed(graph, method)
     num_rows, num_columns = graph.shape

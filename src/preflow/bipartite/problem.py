@@ -203,10 +203,7 @@ INITIAL = (
 def find_heuristic(name: str) -> Heuristic | None:
     """Return the initial matching of that name, None for "none".
 
-    Raises
-    ------
-    InvalidInputError
-        There is no such name.
+    InvalidInputError: there is no such name.
     """
     if name == "none":
         return None

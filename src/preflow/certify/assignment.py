@@ -124,14 +124,8 @@ def check_assignment(
     """Check that pairs are an assignment of the least cost, or of the largest where that is to be found.
 
     For floats the gap that the prices prove must be `gap` at most; if that is None, the gap of an optimal
-    answer. `exact` are prices that the given ones are rounded from.
-
-    Raises
-    ------
-    StoppedError
-        `stop` became 1.
-    VerificationError
-        Names the row, column or price at fault.
+    answer. `exact` are prices that the given ones are rounded from. StoppedError: `stop` became 1.
+    VerificationError: names the row, column or price at fault.
     """
     _, n, m = costs.shape
     _check_pairs(rows, columns, n, m)
@@ -218,10 +212,7 @@ def _check_exactly(
 def check_bound(costs: Costs, item: int, u: Array, v: Array, bound: Number) -> None:
     """Check that no assignment of all rows, or of all columns if there are fewer, is better than a bound.
 
-    Raises
-    ------
-    VerificationError
-        The prices do not prove it.
+    VerificationError: the prices do not prove it.
     """
     sign = -1 if costs.maximize else 1
     if sign * bound == -np.inf:
@@ -269,12 +260,8 @@ def proved_gap(
     """Return how far a total of float costs may be from the best; its pairs pass :func:`check_assignment`.
 
     It is the exact difference between the total and the bound that the prices prove in spite of their
-    rounding errors, rounded up; the bound is the cost of the pairs if there are `exact` prices.
-
-    Raises
-    ------
-    StoppedError
-        `stop` became 1.
+    rounding errors, rounded up; the bound is the cost of the pairs if there are `exact` prices. StoppedError:
+    `stop` became 1.
     """
     by = 1.0
     if exact is not None:

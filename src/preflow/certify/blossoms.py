@@ -28,10 +28,7 @@ from .fields import checked_array
 def check_mates(graph: UndirectedGraph, mate: AnyArray) -> NDArray[np.int64]:
     """Check that an array is a matching along edges of the graph; return it.
 
-    Raises
-    ------
-    VerificationError
-        Names the first vertex at fault.
+    VerificationError: names the first vertex at fault.
     """
     partner: NDArray[np.int64] = checked_array(graph, mate, "mate", (graph.num_vertices,), np.int64)
     n = graph.num_vertices
@@ -70,12 +67,8 @@ def dual_bound(
 ) -> int:
     """Return twice the bound that duals prove for the weight of all matchings, for given integer weights.
 
-    O(n + m log d), where blossoms are nested d deep.
-
-    Raises
-    ------
-    VerificationError
-        See :func:`sums_of_duals`; or an edge weighs more than the duals allow.
+    O(n + m log d), where blossoms are nested d deep. VerificationError: see :func:`sums_of_duals`; or an edge
+    weighs more than the duals allow.
     """
     sums, bound = sums_of_duals(graph, vertex, parent, blossom)
     check_weights(graph, weight, sums)
@@ -85,10 +78,7 @@ def dual_bound(
 def check_weights(graph: UndirectedGraph, weight: NDArray[np.int64], sums: NDArray[np.int64]) -> None:
     """Check that no edge weighs more than duals allow, which are doubled.
 
-    Raises
-    ------
-    VerificationError
-        An edge does.
+    VerificationError: an edge does.
     """
     tail, head = graph.tail, graph.head
     heavy = (sums < 2 * weight) & (tail != head)
@@ -104,12 +94,8 @@ def sums_of_duals(
 ) -> tuple[NDArray[np.int64], int]:
     """Return twice the sum of duals at each edge, and twice the bound of matchings that weigh no more.
 
-    The sum has the duals of both ends and of the blossoms that contain the edge.
-
-    Raises
-    ------
-    VerificationError
-        A dual is negative, or the blossoms are no laminar family of odd sets.
+    The sum has the duals of both ends and of the blossoms that contain the edge. VerificationError: a dual is
+    negative, or the blossoms are no laminar family of odd sets.
     """
     return family_of(graph, parent).sums(graph, vertex, blossom)
 
@@ -158,10 +144,7 @@ class Family(NamedTuple):
 def family_of(graph: UndirectedGraph, parent: AnyArray) -> Family:
     """Return the blossoms that the parents of nodes describe.
 
-    Raises
-    ------
-    VerificationError
-        They are no laminar family of odd sets.
+    VerificationError: they are no laminar family of odd sets.
     """
     n = graph.num_vertices
     above: NDArray[np.int64] = checked_array(graph, parent, "blossom parents", (-1,), np.int64)
@@ -236,10 +219,7 @@ def _lowest_common(
 def barrier_bound(graph: UndirectedGraph, barrier: AnyArray) -> int:
     """Return the bound that a set of vertices proves for the size of all matchings.
 
-    Raises
-    ------
-    VerificationError
-        It is no such set.
+    VerificationError: it is no such set.
     """
     n = graph.num_vertices
     taken: NDArray[np.bool_] = checked_array(graph, barrier, "barrier", (n,), np.bool_)

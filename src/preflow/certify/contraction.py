@@ -219,12 +219,8 @@ def check_contractions(
 ) -> None:
     """Check that no cut of a graph is smaller than a value.
 
-    `order` has the vertices that are left after the last round.
-
-    Raises
-    ------
-    VerificationError
-        The contractions and flows do not prove it.
+    `order` has the vertices that are left after the last round. VerificationError: the contractions and flows
+    do not prove it.
     """
     for number, (scanned, label) in enumerate(rounds):
         n = len(rows.first) - 1

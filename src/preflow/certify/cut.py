@@ -77,11 +77,7 @@ def check_cut(
     """Check that `sink_side` separates the terminals and has capacity `value`; return the capacity.
 
     Float capacities may sum to `value` plus or minus `gap` and the rounding error of the sum.
-
-    Raises
-    ------
-    VerificationError
-        It does not.
+    VerificationError: it does not.
     """
     check_terminals(network, sources, sinks)
     claimed = checked_number(value, "the value")
@@ -113,12 +109,8 @@ def check_flow_and_cut(
     """Check that a flow proves a lower bound and a cut an upper bound, and that these meet if optimal.
 
     If a flow (or preflow) brings to the sink as much as the capacity of a cut, it is maximum and the cut is
-    minimum: every arc across the cut is saturated, so no residual path is left.
-
-    Raises
-    ------
-    VerificationError
-        A claim does not hold; the message says which, and where.
+    minimum: every arc across the cut is saturated, so no residual path is left. VerificationError: a claim
+    does not hold; the message says which, and where.
     """
     stated = checked_number(gap, "the gap")
     capacity = check_cut(network, sources, sinks, sink_side, upper_bound, stated)
@@ -147,12 +139,8 @@ def check_no_residual_path(
 ) -> None:
     """Check by a search over residual arcs that `flow` leaves no path from a source to a sink.
 
-    Up to a :func:`preflow.certify.flow.tolerance`; `cut` is the capacity of a cut.
-
-    Raises
-    ------
-    VerificationError
-        A sink can be reached.
+    Up to a :func:`preflow.certify.flow.tolerance`; `cut` is the capacity of a cut. VerificationError: a sink
+    can be reached.
     """
     reached = residual_reach(network, flow, sources, tolerance(network, sources, sinks, cut))
     if reached[sinks].any():

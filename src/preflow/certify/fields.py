@@ -88,10 +88,7 @@ def check_seconds(value: object, name: str = "seconds") -> None:
 def check_falling(values: object, name: str) -> tuple[int | float, ...]:
     """Return a field that is a tuple of at least one number, none of which exceeds the one before it.
 
-    Raises
-    ------
-    VerificationError
-        It is not.
+    VerificationError: it is not.
     """
     check_kind(values, name, tuple)
     numbers = tuple(checked_number(value, f"an entry of {name}") for value in values)  # type: ignore[attr-defined]
@@ -103,10 +100,7 @@ def check_falling(values: object, name: str) -> tuple[int | float, ...]:
 def checked_number(value: object, name: str) -> int | float:
     """Return a field that is a number, not NaN, as a Python number: its integers do not wrap.
 
-    Raises
-    ------
-    VerificationError
-        It is no such number.
+    VerificationError: it is no such number.
     """
     if isinstance(value, np.integer):
         return int(value)

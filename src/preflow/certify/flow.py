@@ -146,11 +146,7 @@ def check_flow_limit(network: FlowNetwork, status: object, value: Any, flow_limi
     """Check that the value of a flow is at most its limit, and equal to it if the status is "flow-limit".
 
     The value of a flow of floats may be smaller than the limit by what rounding takes from it.
-
-    Raises
-    ------
-    VerificationError
-        It is not.
+    VerificationError: it is not.
     """
     if flow_limit is None:
         if status == "flow-limit":
@@ -167,10 +163,7 @@ def check_flow_limit(network: FlowNetwork, status: object, value: Any, flow_limi
 def check_terminals(network: FlowNetwork, sources: Any, sinks: Any) -> None:
     """Check that sources and sinks are distinct vertices of a network, at least one of each.
 
-    Raises
-    ------
-    VerificationError
-        They are not.
+    VerificationError: they are not.
     """
     for vertices, role in ((sources, "sources"), (sinks, "sinks")):
         if not isinstance(vertices, np.ndarray) or vertices.dtype != np.int64 or vertices.ndim != 1:

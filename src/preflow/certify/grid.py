@@ -127,12 +127,8 @@ def check_grid_flow(grid: IntegerGrid, residual: AnyArray, terminal: AnyArray) -
     """Check that these are the capacities that a flow within the capacities leaves.
 
     No sum can pass int64: a flow that leaves no negative residual capacity is within the capacities, and
-    their sums at a pixel fit :attr:`.IntegerGrid.excess_dtype`.
-
-    Raises
-    ------
-    VerificationError
-        Names the first pixel at fault.
+    their sums at a pixel fit :attr:`.IntegerGrid.excess_dtype`. VerificationError: names the first pixel at
+    fault.
     """
     check_array(grid.xp, residual, "residual", (len(grid.offsets), *grid.shape), *RESIDUAL_DTYPES)
     check_array(grid.xp, terminal, "terminal", grid.shape, *EXCESS_DTYPES)
@@ -162,10 +158,7 @@ def check_grid_flow(grid: IntegerGrid, residual: AnyArray, terminal: AnyArray) -
 def check_grid_labels(grid: IntegerGrid, residual: AnyArray, terminal: AnyArray, labels: AnyArray) -> None:
     """Check that a flow and a labelling prove each other optimal: no arc with residual capacity is cut.
 
-    Raises
-    ------
-    VerificationError
-        Names the first pixel at fault.
+    VerificationError: names the first pixel at fault.
     """
     everything = _everything(grid)
     for here, _ in _blocks(grid, everything, everything):
@@ -189,10 +182,7 @@ def check_grid_labels(grid: IntegerGrid, residual: AnyArray, terminal: AnyArray,
 def check_within_network(grid: IntegerGrid, network: GridNetwork) -> None:
     """Check that no capacity of the integer grid exceeds that of the network, so that its bound holds there.
 
-    Raises
-    ------
-    VerificationError
-        Names the first pixel at fault.
+    VerificationError: names the first pixel at fault.
     """
     exponent = grid.scale_exponent or 0
     everything = _everything(grid)

@@ -181,10 +181,7 @@ def _cost_and_rest(network: CostNetwork, flow: Array) -> tuple[int | float, floa
 def reduced_costs(network: CostNetwork, potentials: Array) -> Array:
     """Return, per arc, its cost plus the potential of its tail minus that of its head.
 
-    Raises
-    ------
-    VerificationError
-        An integer does not fit int64.
+    VerificationError: an integer does not fit int64.
     """
     cost = _whole(network.cost)
     if cost.dtype.kind == potentials.dtype.kind == "i":
@@ -405,12 +402,8 @@ def check_flow_of_network(
 ) -> Array:
     """Check bounds on every arc and conservation at every vertex; return the flow as an array.
 
-    `rounding` is as in :func:`check_min_cost_flow`.
-
-    Raises
-    ------
-    VerificationError
-        Names the first arc or vertex at fault.
+    `rounding` is as in :func:`check_min_cost_flow`. VerificationError: names the first arc or vertex at
+    fault.
     """
     amounts: Array = checked_array(network, flow, "flow", (network.num_arcs,), np.int64, np.float64)
     if amounts.dtype.kind == "f" and not np.isfinite(amounts).all():
@@ -447,14 +440,9 @@ def check_flow_of_network(
 def check_cheapest_flow(network: CostNetwork, flow: Array) -> None:
     """Prove without potentials that a feasible flow has minimum cost: no residual cycle has negative cost.
 
-    O(nm) where it is true of a hard instance, otherwise much less.
-
-    Raises
-    ------
-    VerificationError
-        Names the arcs of a cycle along which flow costs less.
-    InvalidInputError
-        Costs are not integers, or so large that their sums do not fit int64.
+    O(nm) where it is true of a hard instance, otherwise much less. VerificationError: names the arcs of a
+    cycle along which flow costs less. InvalidInputError: costs are not integers, or so large that their sums
+    do not fit int64.
     """
     cost = _whole(network.cost)
     if cost.dtype.kind != "i" or not is_integral(network.cost):
@@ -495,11 +483,7 @@ def check_min_cost_flow(
 
     Linear time. `rounding` is what vertices may lack beyond :func:`amount_slack`, where their supplies are
     sums of larger floats. `exact` are the potentials that `potentials` round, where float64 is too coarse.
-
-    Raises
-    ------
-    VerificationError
-        The proof fails.
+    VerificationError: the proof fails.
     """
     lower, upper = checked_number(lower_bound, "lower_bound"), checked_number(upper_bound, "upper_bound")
     margin = checked_number(gap, "gap")

@@ -83,10 +83,7 @@ NUMBERS = ("numerator", "denominator", "amount")
 def check_piece_fields(flows: object) -> None:
     """Check the types and shapes of the fields, and that no arc has an end beyond the vertices.
 
-    Raises
-    ------
-    VerificationError
-        They are others.
+    VerificationError: they are others.
     """
     if not isinstance(flows, PieceFlows):
         raise VerificationError("the proof is not one of parametric cuts")
@@ -107,12 +104,8 @@ def check_piece_fields(flows: object) -> None:
 def check_piece_flows(network: LinearNetwork, flows: PieceFlows) -> None:
     """Check the proof: see the module's docstring; linear time but for sorting.
 
-    The fields of the flows have been checked by :func:`check_piece_fields`.
-
-    Raises
-    ------
-    VerificationError
-        It proves nothing; the message says where it fails.
+    The fields of the flows have been checked by :func:`check_piece_fields`. VerificationError: it proves
+    nothing; the message says where it fails.
     """
     n = len(network.source)
     piece, numerator, denominator = flows.piece, flows.numerator, flows.denominator

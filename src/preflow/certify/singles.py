@@ -153,12 +153,7 @@ def check_singles(
 
     `result` has the rows and columns of the pairs, and the prices of rows and columns. For floats the gap
     that the prices prove must be `gap` at most; if that is None, the gap of an optimal answer. `exact` are
-    prices that the given ones are rounded from.
-
-    Raises
-    ------
-    VerificationError
-        The proof fails.
+    prices that the given ones are rounded from. VerificationError: the proof fails.
     """
     row, column, u, v = result
     _, n, m = costs.shape

@@ -79,10 +79,7 @@ class PlanProof(NamedTuple):
 def least_less_price(costs: TransportCosts, item: int, v: Array, threads: int = 1) -> Array:
     """Return, per row, the least cost less the price of its column; infinite for a row without pairs.
 
-    Raises
-    ------
-    VerificationError
-        An integer does not fit int64.
+    VerificationError: an integer does not fit int64.
     """
     _, n, m = costs.shape
     _check_range(costs, item, v)
@@ -122,10 +119,7 @@ def price_bound(
 ) -> int | float:
     """Return the least cost of plans that prices of the columns prove; exact for integers, else rounded down.
 
-    Raises
-    ------
-    VerificationError
-        An integer does not fit int64.
+    VerificationError: an integer does not fit int64.
     """
     if costs.dtype.kind == a.dtype.kind == "i":
         least = least_less_price(costs, item, v, threads)
@@ -532,10 +526,7 @@ def check_plan(
 ) -> None:
     """Check that a plan sends the masses of the rows to the columns, floats up to rounding.
 
-    Raises
-    ------
-    VerificationError
-        Names the first pair, row or column at fault.
+    VerificationError: names the first pair, row or column at fault.
     """
     _, n, m = costs.shape
     check_array(np, mass, "mass", (-1,), a.dtype)

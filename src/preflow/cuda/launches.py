@@ -33,10 +33,7 @@ def launches(
 ) -> Iterator[Array]:
     """Launch a kernel until its phase is `done`; yield its state after each launch.
 
-    Raises
-    ------
-    SolverError
-        It is not done after MOST_LAUNCHES: a bug.
+    SolverError: it is not done after MOST_LAUNCHES: a bug.
     """
     for _ in range(MOST_LAUNCHES):
         arguments.state[ROUNDS_LEFT] = ROUNDS_A_LAUNCH

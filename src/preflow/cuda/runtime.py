@@ -130,10 +130,7 @@ class Device:
     def current(self) -> Iterator[None]:
         """Make this the GPU of the calling thread within the context.
 
-        Raises
-        ------
-        DeviceMemoryError
-            The code in the context needed more memory than there is.
+        DeviceMemoryError: the code in the context needed more memory than there is.
         """
         with self.xp.cuda.Device(self.number):
             try:
@@ -467,10 +464,7 @@ def device_if_any() -> Device | None:
 def find_devices(numbers: Sequence[int] | None = None) -> list[Device]:
     """Return the GPUs with some numbers, or all.
 
-    Raises
-    ------
-    DeviceUnavailableError
-        There is none, none with such a number, or software to use it is missing.
+    DeviceUnavailableError: there is none, none with such a number, or software to use it is missing.
     """
     find_device()
     count = int(_import_cupy().cuda.runtime.getDeviceCount())
@@ -492,10 +486,7 @@ def can_work_together(devices: Sequence[Device]) -> bool:
 def find_device() -> Device:
     """Return the current GPU.
 
-    Raises
-    ------
-    DeviceUnavailableError
-        There is none, or software to use it is missing; the message says what to install.
+    DeviceUnavailableError: there is none, or software to use it is missing; the message says what to install.
     """
     cupy = _import_cupy()
     try:

@@ -205,10 +205,7 @@ def grid_cut(
 def claim_disk(out: AnyArray) -> None:
     """Claim the disk of a memory map: where it is full, a write to a new page would end the process.
 
-    Raises
-    ------
-    StorageError
-        The disk is full.
+    StorageError: the disk is full.
     """
     claim = getattr(os, "posix_fallocate", None)  # not on macOS
     if (
@@ -332,12 +329,7 @@ def bytes_on_files(source: GridSource, boxes: Boxes, together: int, sizes: Entry
 def check_resumed(exchange: Exchange, bound: int) -> None:
     """Prove the cut of a solve that has gone on from a checkpoint, whose labels may be wrong.
 
-    `bound` is the value that the regions report.
-
-    Raises
-    ------
-    ParseError
-        It is not minimum: the checkpoint was damaged.
+    `bound` is the value that the regions report. ParseError: it is not minimum: the checkpoint was damaged.
     """
     place = exchange.resumed_from if isinstance(exchange, FileExchange | RayExchange) else None
     if place is None:

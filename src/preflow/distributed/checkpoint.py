@@ -48,10 +48,7 @@ class Found(NamedTuple):
     def state(self, number: int) -> tuple[dict[str, Array], dict[str, Array]]:
         """Read the states of the border and of the inside of a region.
 
-        Raises
-        ------
-        ParseError
-            The file is damaged.
+        ParseError: the file is damaged.
         """
         arrays = _read(*self.files[number])
         inside = _with_prefix(arrays, INSIDE)
@@ -84,14 +81,8 @@ class Checkpoint:
     def read(self) -> Found | None:
         """Return the checkpoint of the folder, None where there is none.
 
-        Raises
-        ------
-        ParseError
-            ``checkpoint.json`` is damaged, or of another version.
-        InvalidInputError
-            It is the checkpoint of another problem.
-        StorageError
-            ``checkpoint.json`` cannot be read.
+        ParseError: ``checkpoint.json`` is damaged, or of another version. InvalidInputError: it is the
+        checkpoint of another problem. StorageError: ``checkpoint.json`` cannot be read.
         """
         text = read_manifest(self.folder / INDEX, FORMAT)
         if text is None:
@@ -119,10 +110,7 @@ class Checkpoint:
     def writing(self, sweeps: int) -> Iterator[Write]:
         """Yield the function that writes a region; the checkpoint replaces the last one at the end.
 
-        Raises
-        ------
-        StorageError
-            The disk is full, say. The last checkpoint stays.
+        StorageError: the disk is full, say. The last checkpoint stays.
         """
         with storing(self.folder):
             yield from self._writing(sweeps)

@@ -78,12 +78,8 @@ BYTES_PER_ARC = 40
 def find_gpu() -> Device:
     """Return the current GPU.
 
-    Raises
-    ------
-    MissingDependencyError
-        CuPy is not installed here.
-    DeviceUnavailableError
-        There is no GPU, or CuPy cannot use it.
+    MissingDependencyError: CuPy is not installed here. DeviceUnavailableError: there is no GPU, or CuPy
+    cannot use it.
     """
     try:
         return runtime.find_device()
@@ -223,12 +219,8 @@ class CudaRegion(GridRegion):
     def _make_tiles(self, residual: DType, excess: DType, given: int) -> Tiles:
         """Return tiles without capacities; `given` bytes of input are on the GPU together with them.
 
-        Raises
-        ------
-        UnsuitableMethodError
-            The grid has too many axes, or neighbours that are too far apart.
-        DeviceMemoryError
-            The region does not fit the GPU.
+        UnsuitableMethodError: the grid has too many axes, or neighbours that are too far apart.
+        DeviceMemoryError: the region does not fit the GPU.
         """
         if len(self._shape) > MOST_AXES:
             raise UnsuitableMethodError(f"methods on a GPU take up to {MOST_AXES} axes")

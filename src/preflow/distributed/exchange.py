@@ -89,10 +89,7 @@ CHANGING = ("residual", "terminal", "excess", "demand")
 def check_arrays(given: Mapping[str, Array], state: State, changing: Container[str] | None) -> None:
     """Check that arrays have the shapes of a state, and integers; those not `changing` are the same.
 
-    Raises
-    ------
-    VerificationError
-        They have not.
+    VerificationError: they have not.
     """
     if set(given) != set(state):
         raise VerificationError("it has other arrays than a region has")
@@ -368,10 +365,7 @@ class FlowCheck:
 def check_flows(exchange: Exchange, control: Control) -> None:
     """Prove that the states of all regions are a flow together; a checkpoint may come from anybody.
 
-    Raises
-    ------
-    VerificationError
-        They are not.
+    VerificationError: they are not.
     """
     flows = []
     for found in exchange.collect(flows_of):
@@ -582,12 +576,8 @@ class Worker:
     def check_flow(self, flows: Mapping[int, NDArray[np.int64]]) -> None:
         """Prove that a state, which may come from anywhere, is a flow with the value that it says.
 
-        Labels need not be right: the cut is proved once the solve is at its end.
-
-        Raises
-        ------
-        VerificationError
-            It is not.
+        Labels need not be right: the cut is proved once the solve is at its end. VerificationError: it is
+        not.
         """
         for labels in (self._label, self._ghost_label):
             if (labels < 0).any() or (labels > INFINITE).any():

@@ -223,12 +223,7 @@ def replace_manifest(path: Path, version: int, content: Mapping[str, object]) ->
 def read_manifest(path: Path, version: int) -> bytes | None:
     """Return the content of a manifest as JSON, None where there is none.
 
-    Raises
-    ------
-    ParseError
-        It is damaged or of another version.
-    StorageError
-        It cannot be read.
+    ParseError: it is damaged or of another version. StorageError: it cannot be read.
     """
     try:
         with open_regular(path) as file:
@@ -306,14 +301,8 @@ class Store:
     def read_manifest(self, problem: object) -> Manifest | None:
         """Return the manifest, None where there is none.
 
-        Raises
-        ------
-        ParseError
-            The manifest is damaged or of another version.
-        InvalidInputError
-            It belongs to another problem.
-        StorageError
-            It cannot be read.
+        ParseError: the manifest is damaged or of another version. InvalidInputError: it belongs to another
+        problem. StorageError: it cannot be read.
         """
         text = read_manifest(self.folder / MANIFEST, FORMAT)
         if text is None:
@@ -538,12 +527,8 @@ class FileExchange:
     def _check_files(self, tasks: Sequence[RegionTask], borders: Entry) -> None:
         """Compare the files of a checkpoint with the problem, before any of their arrays is used.
 
-        Raises
-        ------
-        InvalidInputError
-            They belong to another problem.
-        ParseError
-            The manifest describes arrays that no solve of this problem writes.
+        InvalidInputError: they belong to another problem. ParseError: the manifest describes arrays that no
+        solve of this problem writes.
         """
         built = self._in_turn(self._built, tasks)
         if [each.checksum for each in built] != self._sums:
@@ -743,10 +728,7 @@ def write_array(file: FileIO, values: Array, stored: DType, old: Pieces | None) 
 def read_array(file: FileIO, values: Array, stored: DType) -> int:
     """Read the entries of an array with one axis; return the checksum.
 
-    Raises
-    ------
-    ValueError
-        The file ends before.
+    ValueError: the file ends before.
     """
     sums, step = [], PIECE // stored.itemsize
     room = np.empty(0 if values.dtype == stored else min(step, len(values)), stored)

@@ -222,10 +222,8 @@ class GridSource:
     def read(self, box: Box) -> GridNetwork:
         """Return the capacities of a box, or of a halo, as a grid of its own.
 
-        Raises
-        ------
-        InvalidInputError
-            A capacity is wrong; the pixel that the message names is counted from the corner of the box.
+        InvalidInputError: a capacity is wrong; the pixel that the message names is counted from the corner of
+        the box.
         """
         try:
             return GridNetwork.from_arrays(
@@ -410,11 +408,7 @@ def choose_rounding(
     """Return how to round, as :func:`preflow.graph.integer_grid.integer_grid` does; None where all are whole.
 
     `bound` is the capacity of a known cut. The second number is the limit to compare that cut with.
-
-    Raises
-    ------
-    CapacityOverflowError
-        The smaller terminal capacities of all pixels sum past float64.
+    CapacityOverflowError: the smaller terminal capacities of all pixels sum past float64.
     """
     if found.bits == 0 and bound is None and found.largest <= EXACT_FLOAT:
         return None

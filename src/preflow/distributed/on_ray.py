@@ -232,10 +232,7 @@ class Actor:
     def check(self, borders: Borders, *insides: States) -> None:
         """Check that the arrays of a checkpoint, which may come from anybody, have the forms of the regions'.
 
-        Raises
-        ------
-        VerificationError
-            They have not.
+        VerificationError: they have not.
         """
         for worker, inside in zip(self._workers.values(), insides, strict=True):
             check_arrays(borders[worker.number], worker.state(), None)

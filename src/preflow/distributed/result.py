@@ -135,10 +135,7 @@ def check_regions(
 ) -> None:
     """Prove the bounds of a result, region by region; `cut` is the cut, if it is known.
 
-    Raises
-    ------
-    VerificationError
-        The proof fails.
+    VerificationError: the proof fails.
     """
     exchange = result._exchange
     check_bounds(result.status, result.lower_bound, result.upper_bound)

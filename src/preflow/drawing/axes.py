@@ -30,10 +30,7 @@ LONGEST_NAME = 14
 def axes_for(ax: Axes | None, *, size: tuple[float, float] = (6.4, 4.8)) -> Axes:
     """Return `ax`, or the axes of a new figure of pyplot, which notebooks show.
 
-    Raises
-    ------
-    MissingDependencyError
-        Matplotlib is not installed.
+    MissingDependencyError: matplotlib is not installed.
     """
     if ax is not None:
         return ax

@@ -90,10 +90,7 @@ class Arguments(NamedTuple):
 def copied(graph: Neighbours, device: Device, control: Control) -> Arguments:
     """Return the arguments of the kernel, with the graph copied to the device.
 
-    Raises
-    ------
-    DeviceMemoryError
-        It does not fit the GPU; nothing has been allocated yet.
+    DeviceMemoryError: it does not fit the GPU; nothing has been allocated yet.
     """
     xp, n, arcs = device.xp, len(graph.first) - 1, len(graph.neighbour)
     weighted = int(len(graph.weight) > 0)

@@ -66,10 +66,8 @@ class IntegerWeights:
 def integer_weights(graph: UndirectedGraph, *, maximize: bool, most_edges: bool) -> IntegerWeights:
     """Return the weights that are solved.
 
-    Raises
-    ------
-    CostOverflowError
-        Integers are too large: they must stay below 2**60 in size, with `most_edges` below 2**60 / n.
+    CostOverflowError: integers are too large: they must stay below 2**60 in size, with `most_edges` below
+    2**60 / n.
     """
     weight = graph.weight
     assert weight is not None
@@ -117,10 +115,7 @@ class WeightProof:
     def of(cls, graph: UndirectedGraph, weights: IntegerWeights, duals: BlossomDuals) -> WeightProof:
         """Check duals.
 
-        Raises
-        ------
-        VerificationError
-            They are no proof of the weights, see :mod:`preflow.certify.blossoms`.
+        VerificationError: they are no proof of the weights, see :mod:`preflow.certify.blossoms`.
         """
         family = family_of(graph, duals.parent)
         sums, doubled = family.sums(graph, duals.vertex, duals.blossom)
@@ -157,10 +152,7 @@ def limit_for(proof: WeightProof, gap: Fraction, excess: Fraction) -> int:
 def finer_weights(graph: UndirectedGraph, proof: WeightProof, power: int) -> tuple[IntegerWeights, Fraction]:
     """Return the finer weights for a limit, a power of two, and the bound of what was taken off.
 
-    Raises
-    ------
-    VerificationError
-        With this limit the finer weights are not exact.
+    VerificationError: with this limit the finer weights are not exact.
     """
     if type(power) is not int or abs(power) > 4096:
         raise VerificationError(f"the limit of a step must be a power of two, got 2**{power!r}")

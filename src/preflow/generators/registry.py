@@ -94,10 +94,8 @@ class Family(Generic[Made]):
     def parse_size(self, size: str) -> dict[str, Value]:
         """Return the parameters of a preset's name or of a size such as ``"64x16"``.
 
-        Raises
-        ------
-        InvalidInputError
-            It is neither; trailing numbers may be left out where their parameters have defaults.
+        InvalidInputError: it is neither; trailing numbers may be left out where their parameters have
+        defaults.
 
         Examples
         --------
@@ -139,10 +137,7 @@ class Family(Generic[Made]):
 def family(name: str) -> Family[MaxFlowProblem]:
     """Return the family of flow networks of that name.
 
-    Raises
-    ------
-    InvalidInputError
-        There is none; the message lists the names.
+    InvalidInputError: there is none; the message lists the names.
     """
     return _named(FAMILIES, name)
 
@@ -150,10 +145,7 @@ def family(name: str) -> Family[MaxFlowProblem]:
 def min_cost_family(name: str) -> Family[CostNetwork]:
     """Return the family of networks with costs of that name.
 
-    Raises
-    ------
-    InvalidInputError
-        There is none; the message lists the names.
+    InvalidInputError: there is none; the message lists the names.
     """
     return _named(MIN_COST_FAMILIES, name)
 
@@ -161,10 +153,7 @@ def min_cost_family(name: str) -> Family[CostNetwork]:
 def bipartite_family(name: str) -> Family[BipartiteGraph]:
     """Return the family of bipartite graphs of that name.
 
-    Raises
-    ------
-    InvalidInputError
-        There is none; the message lists the names.
+    InvalidInputError: there is none; the message lists the names.
     """
     return _named(BIPARTITE_FAMILIES, name)
 

@@ -448,10 +448,8 @@ class LabelledEdges(NamedTuple):
 def labelled_edges(graph: Any, rows: Iterable[Hashable] | None) -> tuple[LabelledEdges, GraphEdges]:
     """Return the edges of a bipartite NetworkX graph, in the order of ``graph.edges``; and all that was read.
 
-    Raises
-    ------
-    InvalidInputError
-        It is no graph, an edge joins two vertices of one side, or `rows` names an unknown vertex.
+    InvalidInputError: it is no graph, an edge joins two vertices of one side, or `rows` names an unknown
+    vertex.
     """
     edges = read_networkx(graph)
     is_row = _row_side(graph, edges, rows)

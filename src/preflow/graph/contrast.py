@@ -172,10 +172,7 @@ def contrast_of_channels(
 def relative_spacing(spacing: Spacing, ndim: int) -> tuple[float, ...] | None:
     """Return the length of a pixel along each axis in units of the shortest one; None where all are alike.
 
-    Raises
-    ------
-    InvalidInputError
-        `spacing` is not one positive number for each axis, or the lengths are too different.
+    InvalidInputError: `spacing` is not one positive number for each axis, or the lengths are too different.
     """
     if spacing is None:
         return None
@@ -196,11 +193,8 @@ def finite_array(
 ) -> AnyArray:
     """Return an array-like as float64.
 
-    Raises
-    ------
-    InvalidInputError
-        It is no array of numbers, some are masked out, not finite, or so large that squares overflow:
-        above `largest`.
+    InvalidInputError: it is no array of numbers, some are masked out, not finite, or so large that squares
+    overflow: above `largest`.
     """
     array = host_array(values, name) if xp is np else values
     if array.dtype.kind not in "biuf":

@@ -50,12 +50,9 @@ def as_costs(
 
     The result is on a GPU if the input is. With ``check=False`` the sizes of dense costs on the host are left
     for :meth:`DenseCosts.fitted` to check. Floats that are `huge` are refused, unless they may be.
-
-    Raises
-    ------
-    InvalidInputError
-        No numbers, NaN, infinitely good costs, integers that compete over a range of more than 2**60 (on a
-        GPU, integers beyond 2**59), a shape without two dimensions, or sizes that its matrices cannot have.
+    InvalidInputError: no numbers, NaN, infinitely good costs, integers that compete over a range of more than
+    2**60 (on a GPU, integers beyond 2**59), a shape without two dimensions, or sizes that its matrices cannot
+    have.
     """
     if not isinstance(maximize, bool | np.bool_):
         raise InvalidInputError(f"maximize must be True or False, got {maximize!r}")

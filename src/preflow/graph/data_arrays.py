@@ -49,12 +49,8 @@ def is_data_array(values: AnyArray) -> bool:
 def like_data_array(ndim: int, arguments: Iterable[Argument]) -> Restorer:
     """Return a function that gives arrays of a grid's shape the dimensions and coordinates of the arguments.
 
-    None if no argument is an array of xarray with the axes of the grid.
-
-    Raises
-    ------
-    InvalidInputError
-        Two arguments have different dimensions, another order of them, or different coordinates.
+    None if no argument is an array of xarray with the axes of the grid. InvalidInputError: two arguments have
+    different dimensions, another order of them, or different coordinates.
     """
     found: LikeDataArray | None = None
     first = ""

@@ -302,12 +302,8 @@ def _perhaps_meant(argument: str, others: Sequence[Hashable]) -> str:
 def usual_attribute(data: Sequence[Mapping[str, Untyped]], usual: Sequence[str]) -> str | None:
     """Return the first of the usual names of weights that is an attribute of some edge.
 
-    None: edges have no numbers, so each of them counts 1.
-
-    Raises
-    ------
-    InvalidInputError
-        Edges have numbers, but none with a usual name.
+    None: edges have no numbers, so each of them counts 1. InvalidInputError: edges have numbers, but none
+    with a usual name.
     """
     for name in usual:
         if any(name in each for each in data):
@@ -379,10 +375,7 @@ def agree_but_for_rounding(first: AnyArray, second: AnyArray, dtype: DTypeLike) 
 def listed_once(numbered: Numbered, values: Mapping[str, AnyArray]) -> NDArray[np.int64]:
     """Return the numbers of the edges of a dictionary, of those listed from both of their ends one.
 
-    Raises
-    ------
-    InvalidInputError
-        The two have different values, and rounding does not explain it.
+    InvalidInputError: the two have different values, and rounding does not explain it.
     """
     labels, first, second = numbered
     key = np.minimum(first, second) * len(labels) + np.maximum(first, second)
@@ -480,10 +473,7 @@ def _refuse_unhashable(sides: list[Ends]) -> None:
 def numbers_by_label(values: Untyped, name: str) -> dict[Hashable, Untyped]:
     """Return the numbers of a mapping or a Series of pandas by label; `name` says what they are.
 
-    Raises
-    ------
-    InvalidInputError
-        A Series has a label twice.
+    InvalidInputError: a Series has a label twice.
     """
     items = list(values.items())
     given = dict(items)
@@ -497,10 +487,7 @@ def numbers_by_label(values: Untyped, name: str) -> dict[Hashable, Untyped]:
 def matrix_labels(frame: TableInput) -> tuple[tuple[Hashable, ...], tuple[Hashable, ...]]:
     """Return the labels of the rows and of the columns of a DataFrame that is a matrix.
 
-    Raises
-    ------
-    InvalidInputError
-        Two rows, or two columns, have one label, as those of a concatenation may.
+    InvalidInputError: two rows, or two columns, have one label, as those of a concatenation may.
     """
     found = tuple(frame.index.tolist()), tuple(frame.columns.tolist())
     for labels, side in zip(found, ("rows", "columns"), strict=True):
@@ -593,10 +580,7 @@ def labelled_flow(
 def data_frame(columns: Mapping[str, AnyArray]) -> Untyped:
     """Return a DataFrame of pandas.
 
-    Raises
-    ------
-    MissingDependencyError
-        pandas is not installed.
+    MissingDependencyError: pandas is not installed.
     """
     try:
         import pandas

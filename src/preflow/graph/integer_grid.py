@@ -94,10 +94,7 @@ class IntegerGrid:
     def residual_dtype(self) -> DType:
         """The smallest dtype for the residual capacity of any arc, whatever the flow.
 
-        Raises
-        ------
-        CapacityOverflowError
-            The residual capacity of an arc may not fit int64.
+        CapacityOverflowError: the residual capacity of an arc may not fit int64.
         """
         needed = 2 * self.largest_neighbor
         if not self.symmetric and _fitting(RESIDUAL_DTYPES, needed) != _fitting(
@@ -122,10 +119,7 @@ class IntegerGrid:
     def excess_dtype(self) -> DType:
         """The smaller of int32 and int64 that fits the excess or deficit of any pixel, whatever the flow.
 
-        Raises
-        ------
-        CapacityOverflowError
-            That of a pixel may not fit int64.
+        CapacityOverflowError: that of a pixel may not fit int64.
         """
         dtype = _fitting(EXCESS_DTYPES, self.excess_bound)
         if dtype is None:
@@ -192,14 +186,8 @@ def integer_grid(network: GridNetwork, rule: Rule = EXACT) -> IntegerGrid:
     otherwise they fill 30 bits where all of them are float32 and no cut is known, and 61 bits where not.
     Where a capacity is fractional, infinite or negative, or sums at a pixel are too large for int32, the
     smaller of the two terminal capacities of a pixel is removed from both, and the rest is cut off above the
-    capacity of all arcs between the pixel and its neighbours.
-
-    Raises
-    ------
-    UnboundedFlowError
-        A pixel has infinite capacity from the source and to the sink.
-    CapacityOverflowError
-        The capacities at a pixel sum past int64.
+    capacity of all arcs between the pixel and its neighbours. UnboundedFlowError: a pixel has infinite
+    capacity from the source and to the sink. CapacityOverflowError: the capacities at a pixel sum past int64.
     """
     arrays = network.source_capacity, network.sink_capacity, network.neighbor_capacity
     largest = [limit for _, limit in network.limits]

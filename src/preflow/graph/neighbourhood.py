@@ -33,10 +33,7 @@ def named_neighbourhoods(ndim: int) -> dict[int, list[tuple[int, ...]]]:
 def half_neighbourhood(ndim: int, connectivity: Any) -> list[tuple[int, ...]]:
     """Return the forward offsets of a neighbourhood given by a number of neighbours or by a list.
 
-    Raises
-    ------
-    InvalidInputError
-        There is no neighbourhood of that size, or the list is not one of offsets.
+    InvalidInputError: there is no neighbourhood of that size, or the list is not one of offsets.
     """
     if isinstance(connectivity, int | np.integer) and not isinstance(connectivity, bool):
         named = named_neighbourhoods(ndim)

@@ -68,10 +68,7 @@ def is_networkx(graph: object) -> bool:
 def read_networkx(graph: GraphInput) -> GraphEdges:
     """Return the vertices and the edges of a graph or a multigraph, in the order of ``graph.edges``.
 
-    Raises
-    ------
-    InvalidInputError
-        It is no NetworkX graph.
+    InvalidInputError: it is no NetworkX graph.
     """
     if not is_networkx(graph):
         raise InvalidInputError(f"expected a NetworkX graph, got {type(graph).__name__}")

@@ -23,10 +23,7 @@ LARGEST_ADDED = 2**54
 def checked_periodic(periodic: Periodic, ndim: int) -> tuple[bool, ...]:
     """Return for each axis whether it is a ring.
 
-    Raises
-    ------
-    InvalidInputError
-        `periodic` is neither a bool nor one bool for each axis.
+    InvalidInputError: `periodic` is neither a bool nor one bool for each axis.
     """
     if isinstance(periodic, bool | np.bool_):
         return (bool(periodic),) * ndim

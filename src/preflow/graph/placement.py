@@ -141,10 +141,7 @@ def gpu_worth_using(
 def gpu_of_method(instance: HostArrays, method: Method) -> Device | None:
     """Return the GPU that a method runs on: the one that stores the instance, else the current one.
 
-    Raises
-    ------
-    DeviceUnavailableError
-        The method needs a GPU and there is none.
+    DeviceUnavailableError: the method needs a GPU and there is none.
     """
     if method.device != "cuda":
         return None
@@ -176,11 +173,8 @@ def check_not_masked(values: AnyArray, name: str) -> None:
 def host_array(values: AnyArray, name: str) -> Array:
     """Return an array-like, or a tensor on the host, as a NumPy array.
 
-    Raises
-    ------
-    InvalidInputError
-        It is neither, it is a list that mixes floats with integers that float64 cannot represent, or entries
-        of it are masked out.
+    InvalidInputError: it is neither, it is a list that mixes floats with integers that float64 cannot
+    represent, or entries of it are masked out.
     """
     if is_on_gpu(values):
         raise InvalidInputError(f"{name} is on a GPU: copy it to the host")
@@ -236,12 +230,8 @@ def _check_integers(array: Array, values: AnyArray) -> None:
 def as_device_array(device: Device, values: AnyArray, name: str, whole: str) -> AnyArray:
     """Return one of the caller's arrays as a CuPy array.
 
-    `name` and `whole`, the input that it is part of, are for messages.
-
-    Raises
-    ------
-    InvalidInputError
-        It is not on the current GPU.
+    `name` and `whole`, the input that it is part of, are for messages. InvalidInputError: it is not on the
+    current GPU.
     """
     if not is_on_gpu(values):
         raise InvalidInputError(f"{name} is not on the GPU, where other arrays of the {whole} are")

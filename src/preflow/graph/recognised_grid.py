@@ -116,12 +116,8 @@ def by_vertex(pixels: Array, source: int, sink: int, *, of_source: bool) -> NDAr
 def recognise_grid(network: FlowNetwork, source: int, sink: int, threads: int = 1) -> RecognisedGrid | None:
     """Return the grid that a network is, or None if it is none.
 
-    None also if capacities are not whole or so large that sums may pass int64.
-
-    Raises
-    ------
-    UnboundedFlowError
-        The source reaches the sink over arcs of infinite capacity.
+    None also if capacities are not whole or so large that sums may pass int64. UnboundedFlowError: the source
+    reaches the sink over arcs of infinite capacity.
     """
     size = network.num_vertices - 2
     if network.num_arcs == 0 or network.tail.dtype != np.uint32:

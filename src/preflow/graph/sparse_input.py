@@ -47,13 +47,8 @@ def read_sparse(matrix: AnyArray) -> SparseEntries:
 
     COO, CSR and CSC matrices keep their form. The entries of other formats are sorted by rows and returned as
     "coo". The result shares an array with a COO, CSR or CSC matrix if the array is in native byte order,
-    aligned and contiguous.
-
-    Raises
-    ------
-    InvalidInputError
-        The argument is not a sparse matrix, does not have two dimensions, or has arrays that do not fit each
-        other.
+    aligned and contiguous. InvalidInputError: the argument is not a sparse matrix, does not have two
+    dimensions, or has arrays that do not fit each other.
     """
     import scipy.sparse
 

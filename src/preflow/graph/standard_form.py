@@ -261,14 +261,8 @@ class _Amounts(NamedTuple):
 def standardise(network: CostNetwork, supply: Array, rule: CostRule = PLAIN) -> Standardised:
     """Return a network with its supplies in standard form, float costs by a rule.
 
-    Integer amounts whose sums pass 2**62 are rounded like floats.
-
-    Raises
-    ------
-    InvalidInputError
-        The supplies do not sum to zero.
-    CostOverflowError
-        Integer costs along a path may sum to 2**61 or more.
+    Integer amounts whose sums pass 2**62 are rounded like floats. InvalidInputError: the supplies do not sum
+    to zero. CostOverflowError: integer costs along a path may sum to 2**61 or more.
     """
     amounts = [network.capacity, supply, *([] if network.lower is None else [network.lower])]
     whole = all(map(is_integral, amounts))

@@ -309,10 +309,7 @@ class UndirectedGraph(VertexNames, HostArrays, ReadOnlyArrays):
 def _edges_of_matrix(tail: Array, head: Array, data: Array, weights: bool) -> NDArray[np.int64]:
     """Return which entries of a square matrix are edges: all of a triangle, one triangle of a symmetric one.
 
-    Raises
-    ------
-    InvalidInputError
-        The matrix is neither; the message says where.
+    InvalidInputError: the matrix is neither; the message says where.
     """
     upper, lower, loops = (np.flatnonzero(kind) for kind in (tail < head, tail > head, tail == head))
     if not len(upper) or not len(lower):

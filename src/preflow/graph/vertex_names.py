@@ -31,10 +31,7 @@ class VertexNames:
     def vertex(self, name: Hashable) -> int:
         """Return the number of a vertex from the caller's name for it.
 
-        Raises
-        ------
-        InvalidInputError
-            There is no such vertex.
+        InvalidInputError: there is no such vertex.
         """
         if self._label_index is not None:
             try:
@@ -64,11 +61,8 @@ class VertexNames:
 
         A mapping gives them so; a Series of pandas, too, if the vertices have labels. Vertices that are left
         out get `rest`. Other values are returned unchanged; `name` says for messages what they are.
-
-        Raises
-        ------
-        InvalidInputError
-            There is no such vertex, or its number is NaN, or infinite although it must be `finite`.
+        InvalidInputError: there is no such vertex, or its number is NaN, or infinite although it must be
+        `finite`.
         """
         if len(getattr(values, "columns", ())) == 1 and hasattr(values, "iloc"):
             values = values.iloc[:, 0]  # a table of one column is that column

@@ -107,15 +107,8 @@ def solve(
 ) -> GridSolution:
     """Push excess until none can reach a deficit; return the flow and the cut.
 
-    Raises
-    ------
-    SolverError
-        More than ten million global relabels.
-
-    Notes
-    -----
     O(n^2) pushes per arc. Memory on the device: 12 bytes per pixel and 4 per arc, or 16 and 8 where
-    capacities need 64 bits.
+    capacities need 64 bits. SolverError: more than ten million global relabels.
     """
     device = runtime.find_device()
     state = make_state(device, grid, start)

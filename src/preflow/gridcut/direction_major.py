@@ -64,10 +64,7 @@ class Search(NamedTuple):
 def make_state(device: Device, grid: IntegerGrid, start: GridFlow | None) -> DeviceGrid:
     """Return the state of a grid on the device before a solve.
 
-    Raises
-    ------
-    InvalidInputError
-        The grid has 2**31 pixels or more.
+    InvalidInputError: the grid has 2**31 pixels or more.
     """
     if grid.size > MOST_PIXELS:
         raise InvalidInputError(f"the method takes at most {MOST_PIXELS:,} pixels, got {grid.size:,}")
@@ -93,10 +90,7 @@ def make_search(device: Device, grid: DeviceGrid) -> Search:
 def search_at_rest(device: Device, search: Search, control: Control, method: str) -> int:
     """Make the heights exact; return the sum of the excess that can reach a deficit.
 
-    Raises
-    ------
-    SolverError
-        There were more searches than any grid needs.
+    SolverError: there were more searches than any grid needs.
     """
     began = time.perf_counter_ns()
     search.counters[:] = 0

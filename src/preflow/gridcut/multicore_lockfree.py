@@ -117,8 +117,6 @@ def solve(
 ) -> GridSolution:
     """Find a minimum cut of a grid.
 
-    Notes
-    -----
     O(n^2) pushes and relabels per pixel. Memory: the state, three indices and 16 bytes of excess per pixel.
     """
     return solve_from(grid, grid_state(grid, start, control.threads), options, control)

@@ -63,13 +63,8 @@ class CostFile(NamedTuple):
 def read_costs(path: str | Path, *, ends: tuple[str, str] | None = None) -> CostFile:
     """Read costs; the content of the file says which kind it is.
 
-    `ends` are the columns of rows and of columns in a table, where their names do not say so.
-
-    Raises
-    ------
-    ParseError
-        The file cannot be read or is malformed, or has more than 2**22 rows and columns, and 256 more for
-        each cost.
+    `ends` are the columns of rows and of columns in a table, where their names do not say so. ParseError: the
+    file cannot be read or is malformed, or has more than 2**22 rows and columns, and 256 more for each cost.
     """
     if is_table(path):
         return _read_table(path, ends)

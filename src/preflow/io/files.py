@@ -167,12 +167,7 @@ def replacing(path: str | Path, compress: bool = False) -> Iterator[BinaryIO]:
     """Open a binary file for writing that replaces `path` only once it is complete.
 
     The bytes go to a temporary file in the same folder. A `path` that is no regular file (a pipe,
-    ``/dev/stdout``) is written directly.
-
-    Raises
-    ------
-    InvalidInputError
-        The file cannot be written; `path` is unchanged.
+    ``/dev/stdout``) is written directly. InvalidInputError: the file cannot be written; `path` is unchanged.
     """
     checked_path(path)
     try:

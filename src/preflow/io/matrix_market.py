@@ -53,10 +53,7 @@ def parse_matrix_market(data: bytes, path: str | Path, explicit_zeros: bool) -> 
 def parse_matrix(data: bytes, path: str | Path) -> Any:
     """Return the sparse matrix in the content of a Matrix Market file.
 
-    Raises
-    ------
-    ParseError
-        The content is malformed.
+    ParseError: the content is malformed.
     """
     from scipy.io import mmread
     from scipy.sparse import coo_array
@@ -121,10 +118,7 @@ def _sizes(data: bytes) -> _Sizes | None:
 def write_matrix_market(path: str | Path, graph: BipartiteGraph) -> None:
     """Write the pattern of a graph; a name that ends in .gz is compressed.
 
-    Raises
-    ------
-    InvalidInputError
-        The file cannot be written.
+    InvalidInputError: the file cannot be written.
     """
     from scipy.io import mmwrite
     from scipy.sparse import coo_array

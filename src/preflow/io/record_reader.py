@@ -237,10 +237,7 @@ class RecordReader:
     def next_line(self) -> Line | None:
         """Store records up to the next line that is neither a record nor a comment, and return that line.
 
-        Raises
-        ------
-        ParseError
-            A record is malformed, or there are more than expected.
+        ParseError: a record is malformed, or there are more than expected.
         """
         while True:
             # Lines "n VERTEX ..." come in blocks; the kernel would find each of them in a call of its own.

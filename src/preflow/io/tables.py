@@ -68,10 +68,7 @@ class Table(NamedTuple):
     def ends(self, given: tuple[str, str] | None = None) -> tuple[int, int]:
         """Return the numbers of the columns of the two ends, which may have `given` names.
 
-        Raises
-        ------
-        ParseError
-            The table does not say which columns they are.
+        ParseError: the table does not say which columns they are.
         """
         self.check_header(3)
         found = self._named(given) if given is not None else self.usual_ends()
@@ -186,12 +183,8 @@ def is_table(path: str | Path) -> bool:
 def read_columns(path: str | Path) -> Table:
     """Read a table.
 
-    Raises
-    ------
-    ParseError
-        The file cannot be read or is malformed.
-    MissingDependencyError
-        It is a Parquet file and pyarrow is not installed.
+    ParseError: the file cannot be read or is malformed. MissingDependencyError: it is a Parquet file and
+    pyarrow is not installed.
     """
     if str(path).endswith(PARQUET):
         return _read_parquet(path)
@@ -254,12 +247,8 @@ def _parquet(feature: str) -> Untyped:
 def write_columns(path: str | Path, columns: Mapping[str, Iterable[Untyped]], *, name: str = "") -> None:
     """Write a table with these columns; the suffix of `name`, or else of `path`, says in which format.
 
-    Raises
-    ------
-    InvalidInputError
-        The file cannot be written, or Parquet has no type for a column.
-    MissingDependencyError
-        It is a Parquet file and pyarrow is not installed.
+    InvalidInputError: the file cannot be written, or Parquet has no type for a column.
+    MissingDependencyError: it is a Parquet file and pyarrow is not installed.
     """
     name = name or str(path)
     lists = {key: list(column) for key, column in columns.items()}
@@ -371,12 +360,8 @@ def read_undirected_table(
 ) -> TableContent:
     """Read an undirected graph with labels, and with the column "weight" if there is one.
 
-    `ends` are as for networks.
-
-    Raises
-    ------
-    ParseError
-        The file is malformed, or it has numbers, but no column "weight", and `weights` are asked for.
+    `ends` are as for networks. ParseError: the file is malformed, or it has numbers, but no column "weight",
+    and `weights` are asked for.
     """
     table = read_columns(path)
     first, second = table.ends(ends)
@@ -414,12 +399,8 @@ def read_cost_table(path: str | Path, *, ends: tuple[str, str] | None = None) ->
     """Read costs: edges if there is a column "cost" or columns for both ends, else a matrix.
 
     The first column of a matrix has the names of its rows, the first line those of its columns. `ends` are as
-    for networks.
-
-    Raises
-    ------
-    ParseError
-        The file is malformed, a cost is missing, or it is not clear which columns are the ends.
+    for networks. ParseError: the file is malformed, a cost is missing, or it is not clear which columns are
+    the ends.
     """
     table = read_columns(path)
     cost = table.find(COST)

@@ -15,12 +15,8 @@ def cache_directory() -> Path:
     """Return the folder of compiled kernels: ``$PREFLOW_CACHE_DIR``, else preflow's among the user's caches.
 
     The latter is ``~/.cache/preflow`` on Linux (``$XDG_CACHE_HOME`` has another place for caches),
-    ``~/Library/Caches/preflow`` on macOS, and below ``AppData/Local`` on Windows.
-
-    Raises
-    ------
-    OSError
-        ``$PREFLOW_CACHE_DIR`` is relative, which would be below the current folder, or the user has no home.
+    ``~/Library/Caches/preflow`` on macOS, and below ``AppData/Local`` on Windows. OSError:
+    ``$PREFLOW_CACHE_DIR`` is relative, which would be below the current folder, or the user has no home.
     """
     chosen = os.environ.get("PREFLOW_CACHE_DIR")
     if chosen:

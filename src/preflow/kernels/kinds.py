@@ -83,10 +83,8 @@ def accepts(kind: str, given: str) -> bool:
 def types_of(kind: str) -> list[Untyped]:
     """Return Numba's types of the arguments of a kind.
 
-    Raises
-    ------
-    AttributeError, ImportError, ValueError
-        A class of tuples no longer exists or has another number of members.
+    AttributeError, ImportError, ValueError: a class of tuples no longer exists or has another number of
+    members.
     """
     from numba import types
 

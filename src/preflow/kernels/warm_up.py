@@ -26,10 +26,7 @@ Work = dict[str, list[str]]
 def compile_lacking(files: Iterable[Path], progress: bool) -> int:
     """Compile the kernels that solvers in `files` call and that the library lacks; return how many.
 
-    Raises
-    ------
-    MissingDependencyError
-        Numba is not installed.
+    MissingDependencyError: Numba is not installed.
     """
     work = lacking(files)
     total = sum(map(len, work.values()))

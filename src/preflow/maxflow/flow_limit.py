@@ -22,10 +22,7 @@ from ..graph.network import INT64_MAX, FlowNetwork, vertex_mask
 def read_flow_limit(flow_limit: object, network: FlowNetwork) -> int | float | None:
     """Return the limit in the type of the capacities; None where no flow of int64 or float64 exceeds it.
 
-    Raises
-    ------
-    InvalidInputError
-        It is no number or negative, or it is a fraction and the capacities are integers.
+    InvalidInputError: it is no number or negative, or it is a fraction and the capacities are integers.
     """
     if flow_limit is None:
         return None

@@ -500,12 +500,8 @@ class _Lines(NamedTuple):
 def _lines(network: FlowNetwork, data: _Data, level: NDArray[np.int64]) -> _Lines:
     """Return the capacity of each cut at parameter 0, and its slope; `data` has 0 for infinite capacities.
 
-    Cut `i` has the arcs from levels up to `i` to larger ones.
-
-    Raises
-    ------
-    VerificationError
-        A cut has an arc of infinite capacity.
+    Cut `i` has the arcs from levels up to `i` to larger ones. VerificationError: a cut has an arc of infinite
+    capacity.
     """
     count = int(level.max())
     low, high = level[network.tail], level[network.head]

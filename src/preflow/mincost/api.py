@@ -259,10 +259,7 @@ class MinCostCall(Call[CostNetwork]):
     ) -> FlowState:
         """Solve a standard form.
 
-        Raises
-        ------
-        InfeasibleFlowError
-            It has no feasible flow, and not by rounding alone.
+        InfeasibleFlowError: it has no feasible flow, and not by rounding alone.
         """
         network, form, exponent = self.instance, standard.form, standard.amount_exponent
         solve = solve or self._solver()

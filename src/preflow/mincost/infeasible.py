@@ -24,11 +24,7 @@ def reached_from_excess(form: StandardForm, flow: Array) -> tuple[NDArray[np.boo
     """Return the vertices that excess reaches by residual arcs, and the excess in this set.
 
     All arcs out of the set are full and all arcs into it are empty, so the excess in it cannot leave.
-
-    Raises
-    ------
-    SolverError
-        The set is no proof, since it lacks flow somewhere: a bug of the solver.
+    SolverError: the set is no proof, since it lacks flow somewhere: a bug of the solver.
     """
     left = excesses(form, flow)
     reached = left > 0

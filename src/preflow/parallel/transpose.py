@@ -148,8 +148,6 @@ def transpose_together(
 
     All threads call it at the same time, with new scratch made for them; it ends with a barrier.
 
-    Notes
-    -----
     O((n + m) / threads + buckets * threads) time if no vertex has most of the edges; three barriers.
     """
     num_threads, buckets = np.uint64(transposing.counts.shape[0]), np.uint64(transposing.counts.shape[1])

@@ -167,12 +167,7 @@ def freeze(*arrays: Array) -> None:
 def check_fits(result: MaxFlowResult | MinCutResult | MinCostFlowResult, network: object) -> None:
     """Check that a result is optimal and belongs to the network of a reduction.
 
-    Raises
-    ------
-    InvalidInputError
-        It belongs to another network.
-    NotOptimalError
-        The solve stopped early.
+    InvalidInputError: it belongs to another network. NotOptimalError: the solve stopped early.
     """
     other = getattr(result, "network", None)
     if other is not network and not alike(other, network):
@@ -231,10 +226,7 @@ def vertex_numbers(values: ArrayLike) -> NDArray[np.int64]:
 def difference(larger: Array, smaller: Array) -> Array:
     """Return ``larger - smaller``.
 
-    Raises
-    ------
-    CapacityOverflowError
-        A difference of integers does not fit int64.
+    CapacityOverflowError: a difference of integers does not fit int64.
     """
     if larger.dtype.kind == smaller.dtype.kind == "i" and len(larger):
         wrapped = larger - smaller
@@ -247,10 +239,7 @@ def difference(larger: Array, smaller: Array) -> Array:
 def totals(vertices: NDArray[np.int64], amounts: Array, num_vertices: int) -> Array:
     """Return the sum of the amounts at each vertex.
 
-    Raises
-    ------
-    CapacityOverflowError
-        Integers at a vertex sum to more than int64 can represent.
+    CapacityOverflowError: integers at a vertex sum to more than int64 can represent.
     """
     sums = np.zeros(num_vertices, dtype=amounts.dtype)
     if amounts.dtype.kind == "i" and float(np.abs(amounts.astype(np.float64)).sum()) >= 2.0**62:
@@ -279,10 +268,7 @@ def two_way_arcs(network: CostNetwork) -> NDArray[np.int64]:
 def joined(*parts: Array) -> Array:
     """Return arrays of amounts as one, of int64 if all are.
 
-    Raises
-    ------
-    CapacityOverflowError
-        Floats join integers that float64 cannot represent.
+    CapacityOverflowError: floats join integers that float64 cannot represent.
     """
     if any(part.dtype.kind == "f" for part in parts):
         for part in parts:

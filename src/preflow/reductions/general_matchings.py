@@ -727,10 +727,7 @@ def _weight_and_gap(
 ) -> tuple[int | float, int | float]:
     """Return the weight of edges, and how far it may be from the best one, of which `bound` is a bound.
 
-    Raises
-    ------
-    CostOverflowError
-        The floats sum to more than float64 can represent.
+    CostOverflowError: the floats sum to more than float64 can represent.
     """
     chosen = _weights(graph)[edges]
     total = exact_total(chosen)

@@ -124,11 +124,8 @@ class Request:
     def choose(self, choice: Callable[[], Choice]) -> tuple[Method, Choice]:
         """Return the named method, or for "auto" that of `choice`; and what was chosen.
 
-        Raises
-        ------
-        InvalidInputError
-            There is no such method, it contradicts `device` or `threads`, or options are given without a
-            method.
+        InvalidInputError: there is no such method, it contradicts `device` or `threads`, or options are given
+        without a method.
         """
         if self.method == "auto":
             check_no_options(self.options)

@@ -41,11 +41,7 @@ def find_method(methods: Sequence[Method], name: str, threads: int | None = None
 
     A serial method and the same method on several threads may have the same alias, which is the name of a
     code in a paper. It then means the method on several threads if `threads` is more than one.
-
-    Raises
-    ------
-    InvalidInputError
-        There is none; the message lists the names and aliases there are, and suggests the near ones.
+    InvalidInputError: there is none; the message lists the names and aliases, and suggests the near ones.
     """
     check_name(name)
     everything = (*methods, *(outside_methods(methods) if methods else ()))
@@ -96,12 +92,8 @@ def usable_cpus() -> int:
 def check_placement(methods: Sequence[Method], device: str, threads: int | None) -> None:
     """Check `device` and `threads` before a method is chosen.
 
-    Raises
-    ------
-    InvalidInputError
-        Not a device, not a number of threads.
-    DeviceUnavailableError
-        A GPU is asked for and no method of this problem runs on one.
+    InvalidInputError: not a device, not a number of threads. DeviceUnavailableError: a GPU is asked for and
+    no method of this problem runs on one.
     """
     if not isinstance(device, str) or device not in DEVICES:
         raise InvalidInputError(f"device must be one of {', '.join(DEVICES)}, got {device!r}")

@@ -17,10 +17,7 @@ UNLIMITED = np.uint64(2**62)
 def name_and_value(text: str) -> tuple[str, Any]:
     """Return the option of a method that is written NAME=VALUE.
 
-    Raises
-    ------
-    InvalidInputError
-        It is written otherwise.
+    InvalidInputError: it is written otherwise.
 
     Examples
     --------

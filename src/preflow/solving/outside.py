@@ -68,10 +68,7 @@ def outside_methods(methods: Sequence[Method]) -> tuple[OutsideMethod, ...]:
 def register(methods: Sequence[Method], method: OutsideMethod) -> None:
     """Add a method to those of a problem, given by its own methods; replace one from outside of its name.
 
-    Raises
-    ------
-    InvalidInputError
-        Another method has one of its names.
+    InvalidInputError: another method has one of its names.
     """
     kept = REGISTERED.setdefault(folder_of(methods), [])
     others = [other for other in kept if other.name != method.name]

@@ -149,12 +149,8 @@ class Control:
         """Return the status of a solve by `method` that did or did not finish; `left` is for the message.
 
         `close`: whether the gap of a finished solve is that of an optimal answer, see
-        :func:`preflow.graph.scaling.is_close`.
-
-        Raises
-        ------
-        SolverError
-            The solve did not finish, although neither the stop flag nor a rule of the method ended it.
+        :func:`preflow.graph.scaling.is_close`. SolverError: the solve did not finish, although neither the
+        stop flag nor a rule of the method ended it.
         """
         if finished:
             return "approximate" if method.approximate or not close else "optimal"
@@ -176,10 +172,7 @@ class Control:
 def check_time_limit(time_limit: float | None) -> float | None:
     """Return `time_limit` as a float or None.
 
-    Raises
-    ------
-    InvalidInputError
-        It is neither None nor a positive number of seconds.
+    InvalidInputError: it is neither None nor a positive number of seconds.
     """
     if time_limit is None:
         return None

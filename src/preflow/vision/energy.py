@@ -615,10 +615,7 @@ class BinaryPolynomial:
     ) -> tuple[Array, Array]:
         """Return the gain of each pair of variables if both are 1, and what rounding lost of each.
 
-        Raises
-        ------
-        InvalidInputError
-            A gain is negative by more than rounding; names the first one.
+        InvalidInputError: a gain is negative by more than rounding; names the first one.
         """
         low, of_second, of_first, both = (tables[:, a, b] for a, b in ((0, 0), (0, 1), (1, 0), (1, 1)))
         gain, lost = self.signed_sum((of_second, low, of_first, both), (1, -1, 1, -1))

@@ -362,10 +362,7 @@ def log_ratio(
 def more_than_n_links(smoothness: float, num_directions: int) -> int:
     """Return Boykov and Jolly's K: no minimum cut changes a seed's label for all n-links of its pixel.
 
-    Raises
-    ------
-    CapacityOverflowError
-        It is above 2**53.
+    CapacityOverflowError: it is above 2**53.
     """
     most = (EXACT_FLOAT - 1) / (2 * num_directions * CAPACITY_PER_NAT)
     if smoothness > most:

@@ -53,15 +53,8 @@ class Arguments(NamedTuple):
 def start(graph: DeviceBipartiteGraph, matching: Matching, control: Control) -> None:
     """Add edges to an empty matching until none can be added.
 
-    Raises
-    ------
-    DeviceMemoryError
-        It does not fit the GPU; nothing has been allocated yet.
-
-    Notes
-    -----
     O(m) operations a round, about a dozen rounds; on the device, besides the graph and the matching, 12 bytes
-    a row and 4 a column.
+    a row and 4 a column. DeviceMemoryError: it does not fit the GPU; nothing has been allocated yet.
     """
     device, xp, (num_rows, num_columns) = graph.device, graph.xp, graph.shape
     require_room(device, graph, BYTES)

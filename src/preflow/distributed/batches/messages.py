@@ -60,10 +60,7 @@ def send(stream: IO[bytes], *parts: bytes | memoryview) -> None:
 def receive(stream: IO[bytes]) -> bytes:
     """Read a message.
 
-    Raises
-    ------
-    EOFError
-        The other side has ended.
+    EOFError: the other side has ended.
     """
     (length,) = LENGTH.unpack(_exactly(stream, LENGTH.size))
     return _exactly(stream, length)
@@ -188,10 +185,7 @@ class Inbox:
     def chunk(self) -> memoryview:
         """Return the next chunk.
 
-        Raises
-        ------
-        EOFError
-            The other side has ended.
+        EOFError: the other side has ended.
         """
         message = self._message()
         if message[:1] == IN_PIPE:

@@ -152,12 +152,8 @@ class ProcessHost:
     def _start(self) -> subprocess.Popen[bytes]:
         """Return a process that knows the task.
 
-        Raises
-        ------
-        InvalidInputError
-            It cannot read the task.
-        NeverReadyError
-            Processes cannot be started, or end before they are ready.
+        InvalidInputError: it cannot read the task. NeverReadyError: processes cannot be started, or end
+        before they are ready.
         """
         for _ in range(STARTS):
             try:

@@ -42,12 +42,8 @@ def search_room(net: DeviceNetwork) -> int:
 def to_device(device: Device, net: ResidualArrays) -> DeviceNetwork:
     """Return a copy of a residual network on a GPU.
 
-    Raises
-    ------
-    UnsuitableMethodError
-        It has more arcs than 32 bits can number.
-    DeviceMemoryError
-        It does not fit the free memory together with the state of a solver; nothing has been allocated yet.
+    UnsuitableMethodError: it has more arcs than 32 bits can number. DeviceMemoryError: it does not fit the
+    free memory together with the state of a solver; nothing has been allocated yet.
     """
     if net.head.dtype != np.uint32 or len(net.head) > MOST_ARCS:
         raise UnsuitableMethodError(

@@ -143,18 +143,11 @@ def solve(grid: IntegerGrid, start: GridFlow | None, options: TiledOptions, cont
 
     With the option `leave_after` it may be unfinished although nothing stopped the solve.
 
-    Raises
-    ------
-    UnsuitableMethodError
-        Neighbours are too far apart for tiles, or there are too many directions.
-    DeviceMemoryError
-        Capacities and excess do not fit.
-
-    Notes
-    -----
     Memory on the device beside the input, in bytes per pixel: 2, 4 or 8 per direction, 4 or 8 for excess,
     (directions + 3) / 8 for bits, up to 0.1 for lists of tiles, and for labels at faces 0.5 with 4 neighbours
-    and 2.3 with 6 (3.3 in small tiles). The grid is padded to whole tiles.
+    and 2.3 with 6 (3.3 in small tiles). The grid is padded to whole tiles. UnsuitableMethodError: neighbours
+    are too far apart for tiles, or there are too many directions. DeviceMemoryError: capacities and excess do
+    not fit.
     """
     device = runtime.find_device()
     tiling = tiling_of(device, grid)
@@ -197,10 +190,7 @@ def solve_streamed(
 ) -> GridSolution:
     """Solve a grid that is on the host, slab by slab if it does not fit; return the solution on the host.
 
-    Raises
-    ------
-    DeviceMemoryError
-        Not even the thinnest slab fits.
+    DeviceMemoryError: not even the thinnest slab fits.
     """
     device = runtime.find_device()
     tiling = tiling_of(device, grid)

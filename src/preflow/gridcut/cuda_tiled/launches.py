@@ -345,10 +345,7 @@ class Launcher:
     def read_state(self) -> AnyArray:
         """Wait for all launches; return the state, the counts and the news.
 
-        Raises
-        ------
-        SolverError
-            The kernel gave up, which is an error of it.
+        SolverError: the kernel gave up, which is an error of it.
         """
         state = self.device.to_host(self.arrays.status)
         counts = state[STATE_WORDS:NEWS]

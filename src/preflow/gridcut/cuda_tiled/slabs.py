@@ -86,10 +86,7 @@ def solve_in_slabs(
 ) -> GridSolution:
     """Solve a grid that is on the host, with slabs of up to `slab_bytes` on the GPU, at least one tile thick.
 
-    Raises
-    ------
-    DeviceMemoryError
-        A slab, or the labels and bits of the whole grid, do not fit.
+    DeviceMemoryError: a slab, or the labels and bits of the whole grid, do not fit.
     """
     layer_bytes = tiling.padded_size // tiling.layers * tiling.capacity_bytes
     layers = min(tiling.layers, max(3, slab_bytes // layer_bytes))

@@ -220,10 +220,7 @@ def tiling_for(
 ) -> Tiling:
     """Return the tiles for a grid with these dtypes of residual capacities and of excess.
 
-    Raises
-    ------
-    UnsuitableMethodError
-        Neighbours are too far apart for tiles, or there are too many directions.
+    UnsuitableMethodError: neighbours are too far apart for tiles, or there are too many directions.
     """
     half = all_offsets[::2]
     missing = 3 - half.shape[1]

@@ -380,8 +380,6 @@ def solve(
 ) -> GridSolution:
     """Find a minimum cut of a grid.
 
-    Notes
-    -----
     Memory beside the state: 10 bytes per pixel, the capacities of closed arcs, and for each thread up to 8
     bytes per pixel of its region.
     """

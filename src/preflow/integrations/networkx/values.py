@@ -20,12 +20,7 @@ KINDS = (int, float, np.integer, np.floating, np.bool_)
 def read_values(values: list[Untyped], name: str, *, signed: bool = False) -> tuple[Array, bool]:
     """Return an attribute as an array, and whether NetworkX's results with it are floats.
 
-    They are if any finite value is one.
-
-    Raises
-    ------
-    InvalidInputError
-        Numbers that preflow cannot take as NetworkX does.
+    They are if any finite value is one. InvalidInputError: numbers that preflow cannot take as NetworkX does.
     """
     kinds = set(map(type, values))
     for kind in kinds:

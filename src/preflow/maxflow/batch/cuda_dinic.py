@@ -157,10 +157,7 @@ class Solver:
     def solve(self, chosen: NDArray[np.int64]) -> None:
         """Solve the chosen items with their scales; write how they ended.
 
-        Raises
-        ------
-        DeviceMemoryError
-            The largest item does not fit the memory of the GPU.
+        DeviceMemoryError: the largest item does not fit the memory of the GPU.
         """
         if not len(chosen):
             return

@@ -138,12 +138,8 @@ def solve(
 ) -> FlowState:
     """Solve: see :class:`preflow.solving.protocol.MinCostSolver`.
 
-    Raises
-    ------
-    CostOverflowError
-        7 (n + 1)**2 times the largest cost is 2**62 or more.
-    SolverError
-        A refine took 400,000 price updates, or a search four million rounds.
+    CostOverflowError: 7 (n + 1)**2 times the largest cost is 2**62 or more. SolverError: a refine took
+    400,000 price updates, or a search four million rounds.
     """
     if start is not None:
         control.remarks.append("cuda-cost-scaling does not use the earlier flow")

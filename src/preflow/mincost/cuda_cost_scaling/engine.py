@@ -161,12 +161,8 @@ class Engine:
         """Make the flow feasible and epsilon-optimal; return OPTIMAL, INFEASIBLE or STOPPED.
 
         With a number of `updates` it gives up after as many price updates, and returns OVER. The flow then is
-        between zero and the capacities, but vertices may have excess.
-
-        Raises
-        ------
-        SolverError
-            The refine took MOST_LAUNCHES launches, or a search MOST_ROUNDS rounds.
+        between zero and the capacities, but vertices may have excess. SolverError: the refine took
+        MOST_LAUNCHES launches, or a search MOST_ROUNDS rounds.
         """
         arguments = self.arguments._replace(epsilon=epsilon)
         if updates is None:

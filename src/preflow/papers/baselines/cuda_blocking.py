@@ -182,11 +182,8 @@ class Arguments(NamedTuple):
 def make_tiling(device: Device, grid: IntegerGrid, options: BlockingOptions) -> tuple[Tiling, int]:
     """Return the blocks of pixels of a grid, and the shared memory of a block of threads in bytes.
 
-    Raises
-    ------
-    InvalidInputError
-        The grid has more than three axes, or the heights around a block do not fit shared memory because
-        neighbours are too far apart.
+    InvalidInputError: the grid has more than three axes, or the heights around a block do not fit shared
+    memory because neighbours are too far apart.
     """
     missing = MOST_AXES - len(grid.shape)
     if missing < 0:
@@ -246,17 +243,9 @@ def solve(
 ) -> GridSolution:
     """Push and relabel in phases; return the flow and the cut.
 
-    Raises
-    ------
-    InvalidInputError
-        The grid has more than three axes, or neighbours too far apart.
-    SolverError
-        More rounds, or global relabels, than any grid needs.
-
-    Notes
-    -----
     O(n^2) rounds. Memory on the device: 13 bytes per pixel and 4 per arc, or 17 and 8 where capacities need
-    64 bits; without atomic operations twice as much for arcs.
+    64 bits; without atomic operations twice as much for arcs. InvalidInputError: the grid has more than three
+    axes, or neighbours too far apart. SolverError: more rounds, or global relabels, than any grid needs.
     """
     device = runtime.find_device()
     tiling, shared_bytes = make_tiling(device, grid, options)

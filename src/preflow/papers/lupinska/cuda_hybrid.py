@@ -223,11 +223,9 @@ def solve(
 ) -> GridSolution:
     """Run rounds of the GPU and the CPU, then prove the cut by an exact search; return the flow and the cut.
 
-    Notes
-    -----
-    O(n^2) pushes per arc with the default options; with others a solve may be given up.
-    Memory on the device: as ``gridcut/cuda_lockfree.py``; on the host up to three times that, and 29 bytes a
-    pixel. The time of global relabels includes the copies between GPU and CPU, which serve no other purpose.
+    O(n^2) pushes per arc with the default options; with others a solve may be given up. Memory on the device:
+    as ``gridcut/cuda_lockfree.py``; on the host up to three times that, and 29 bytes a pixel. The time of
+    global relabels includes the copies between GPU and CPU, which serve no other purpose.
     """
     device = runtime.find_device()
     state = make_state(device, grid, start)

@@ -161,10 +161,7 @@ def relabel_time(control: Control) -> Iterator[None]:
 def count_search(control: Control, name: str) -> None:
     """Count a global relabel.
 
-    Raises
-    ------
-    SolverError
-        There were more global relabels than any network needs.
+    SolverError: there were more global relabels than any network needs.
     """
     control.counts[GLOBAL_RELABELS] += 1
     if control.counts[GLOBAL_RELABELS] > MOST_SEARCHES:

@@ -297,10 +297,7 @@ class _Guard:
 def open_upload(session: Session, content: bytes, name: str) -> None:
     """Show an uploaded picture instead of the one that is painted on.
 
-    Raises
-    ------
-    ParseError
-        It is not a picture of one of the formats, or has too many pixels.
+    ParseError: it is not a picture of one of the formats, or has too many pixels.
     """
     from PIL import Image
 
