@@ -1,7 +1,7 @@
 """Directives that insert what the package says of itself, so that no page says it again.
 
 ``methods`` PROBLEM: a table of the methods of a problem, from the registry.
-``rules`` FOLDER: the choices that ``policy.py`` of the folder may make, in its order, with their reasons.
+``rules`` FOLDER: the choices that ``policy.py`` of the folder may make, in its order.
 ``limits``: a line FOLDER NAME NAME ... for each problem: constants of its ``policy.py`` and what they say;
 without names all of them.
 ``solvers`` PLACE: the docstrings of the solvers of a problem outside of ``papers``, or of a folder there.
@@ -11,26 +11,24 @@ without names all of them.
 
 from __future__ import annotations
 
-import ast
 import inspect
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from importlib import import_module
-from itertools import pairwise, product
+from itertools import pairwise
 from typing import Any
 
 from docutils import nodes
 from docutils.parsers.rst import Directive
 from docutils.parsers.rst import Parser as RestructuredText
 from docutils.utils import new_document
+from policy_rules import Policy, number
 
 import preflow
 from preflow import citations, registry
 from preflow.integrations.networkx.info import WORTH_IT
 
 Cell = str | list[nodes.Node]
-#: The texts that variables may have.
-Texts = dict[str, list[str]]
 
 
 def table(headings: list[str], widths: list[int], rows: Iterable[list[Cell]]) -> nodes.table:
@@ -110,113 +108,24 @@ def _other_names(method: Any) -> str:
     return ", ".join([*method.aliases, *variants])
 
 
-def policy_of(folder: str) -> tuple[Any, str]:
-    """Return the module with the rules of a problem, and its source."""
-    policy = import_module(f"preflow.{folder}.policy")
-    return policy, inspect.getsource(policy)
-
-
-def choices(folder: str) -> Iterator[tuple[list[str], str]]:
-    """Yield methods and reason of each ``Choice`` that the rules of a problem make, in their order."""
-    policy, source = policy_of(folder)
-    functions = {node.name: node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)}
-    given: dict[str, Texts] = {name: {} for name in functions}
-    for name in functions:
-        for call, known in calls(name, functions, policy, {}):
-            called = ast.unparse(call.func)
-            for argument, parameter in zip(call.args, _parameters(functions.get(called)), strict=False):
-                if "…" not in (texts := _texts(argument, policy, known)):
-                    place = given[called].setdefault(parameter, [])
-                    place += [text for text in texts if text not in place]
-
-    def of_function(name: str) -> Iterator[tuple[list[str], str]]:
-        for call, known in calls(name, functions, policy, given[name]):
-            called = ast.unparse(call.func)
-            if called == "Choice":
-                methods, reasons = (_texts(each, policy, known) for each in call.args[:2])
-                yield from ((methods, reason) for reason in reasons)
-            elif called in functions:
-                yield from of_function(called)
-
-    for name in functions:
-        if name.startswith("choose"):
-            yield from of_function(name)
-
-
-def _parameters(function: ast.FunctionDef | None) -> list[str]:
-    return [each.arg for each in function.args.args] if function else []
-
-
-def calls(
-    name: str, functions: dict[str, ast.FunctionDef], policy: Any, given: Texts
-) -> list[tuple[ast.Call, Texts]]:
-    """Return each call in a function of the rules, with the texts that variables may have there."""
-    known, found = dict(given), []
-    for node in sorted(ast.walk(functions[name]), key=lambda node: getattr(node, "lineno", 0)):
-        if isinstance(node, ast.Call):
-            found.append((node, dict(known)))
-        if not isinstance(node, ast.Assign):
-            continue
-        target, value = node.targets[0], node.value
-        if isinstance(target, ast.Name):
-            known[target.id] = _texts(value, policy, known)
-        elif isinstance(target, ast.Tuple) and isinstance(value, ast.Call):
-            called = functions.get(ast.unparse(value.func))
-            ends = [each.value for each in ast.walk(called) if isinstance(each, ast.Return)] if called else []
-            tuples = [end.elts for end in ends if isinstance(end, ast.Tuple)]
-            for each, *parts in zip(target.elts, *tuples, strict=False):
-                known[ast.unparse(each)] = [text for part in parts for text in _texts(part, policy, known)]
-    return found
-
-
-def _texts(node: ast.expr, policy: Any, known: Texts) -> list[str]:
-    """Return the texts that an expression may have; what only a call knows is three dots."""
-    if isinstance(node, ast.IfExp):
-        return [*_texts(node.body, policy, known), *_texts(node.orelse, policy, known)]
-    if isinstance(node, ast.JoinedStr):
-        return ["".join(parts) for parts in product(*(_texts(part, policy, known) for part in node.values))]
-    if isinstance(node, ast.FormattedValue):
-        return _texts(node.value, policy, known)
-    if isinstance(node, ast.Constant):
-        return [_number(node.value)]
-    if isinstance(node, ast.Name) and node.id in known:
-        return known[node.id]
-    if isinstance(node, ast.Name) and hasattr(policy, node.id):
-        return [_number(getattr(policy, node.id))]
-    return ["…"]
-
-
 class Rules(FromSource):
     """Insert the table of the rules by which method="auto" chooses."""
 
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        """Return the table, in which a rule that says the same of a method counts once."""
-        self.note(f"{self.arguments[0]}.policy")
-        found = dict.fromkeys((tuple(names), reason) for names, reason in choices(self.arguments[0]))
-        known = {method.name for method in preflow.methods(PROBLEMS[self.arguments[0]])}
-        if unknown := {name for names, _ in found for name in names} - known:
+        """Return the table."""
+        folder = self.arguments[0]
+        self.note(f"{folder}.policy")
+        rules = Policy(folder).rules()
+        known = {method.name for method in preflow.methods(PROBLEMS[folder])}
+        if unknown := {name for rule in rules for name in rule.methods} - known:
             raise self.error(f"no method is called {', '.join(unknown)}")
-        rows = [[code(*names), reason] for names, reason in found]
-        return [table(["method", "stats.reason"], [30, 70], rows)]
-
-
-def constants(folder: str) -> Iterator[tuple[str, str]]:
-    """Yield the names of documented constants of the rules, and the first clause of what is said of them."""
-    _, source = policy_of(folder)
-    lines = source.splitlines()
-    for node in ast.parse(source).body:
-        if not isinstance(node, ast.Assign):
-            continue
-        comment: list[str] = []
-        for line in reversed(lines[: node.lineno - 1]):
-            if not line.startswith("#: "):
-                break
-            comment.insert(0, line[3:])
-        if comment:
-            names = ", ".join(re.findall(r"\w+", ast.unparse(node.targets[0])))
-            yield names, re.split(r"[.:;] | \(", " ".join([*comment, ""]).lstrip(". "))[0]
+        rows: list[list[Cell]] = [
+            [code(rule.condition) if rule.condition else "otherwise", code(*rule.methods), rule.reason]
+            for rule in rules
+        ]
+        return [table(["if", "method", "stats.reason"], [40, 25, 35], rows)]
 
 
 class Limits(FromSource):
@@ -230,23 +139,16 @@ class Limits(FromSource):
         for line in self.content:
             folder, *wanted = line.split()
             self.note(f"{folder}.policy")
-            policy, _ = policy_of(folder)
-            if missing := [name for name in wanted if not hasattr(policy, name)]:
+            policy = Policy(folder)
+            if missing := [name for name in wanted if not hasattr(policy.module, name)]:
                 raise self.error(f"{folder}/policy.py has no {', '.join(missing)}")
-            for names, meaning in constants(folder):
-                split = names.split(", ")
-                if wanted and not set(wanted) & set(split):
-                    continue
-                values = ", ".join(_number(getattr(policy, name)) for name in split)
-                rows.append([code(folder), code(names), values, meaning])
+            for names, meaning in policy.constants():
+                if not wanted or set(wanted) & set(names):
+                    values = ", ".join(number(getattr(policy.module, name)) for name in names)
+                    rows.append([code(folder), code(*names), values, meaning])
         if len(self.content) == 1:
-            rows = [row[1:] for row in rows]
-            return [table(["name", "value", "what it says"], [30, 15, 55], rows)]
-        return [table(["problem", "name", "value", "what it says"], [15, 25, 15, 45], rows)]
-
-
-def _number(value: object) -> str:
-    return f"{value:,}" if isinstance(value, int | float) else str(value)
+            return [table(["name", "value", "meaning"], [30, 15, 55], [row[1:] for row in rows])]
+        return [table(["problem", "name", "value", "meaning"], [15, 25, 15, 45], rows)]
 
 
 class Backend(FromSource):
