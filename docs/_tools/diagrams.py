@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from preflow import registry
+
 BLUE, ORANGE, RED, GREEN, GREY = "#4c78a8", "#f58518", "#d62728", "#54a24b", "0.75"
 
 
@@ -202,22 +204,24 @@ def assignment() -> Any:
 
 
 ROOT = Path(__file__).resolve().parents[2]
-#: The first folder or module of each group of layers, and the color of the group.
-GROUPS = {
-    "errors": ("foundations", "0.45"),
-    "solving": ("what solvers share", BLUE),
-    "graph": ("data and proofs", GREEN),
-    "gridcut": ("problems", ORANGE),
-    "registry": ("what is built on them", RED),
-    "cli": ("commands", "0.45"),
-}
+#: The groups of layers: the last folder or module of each, its title and its color.
+GROUPS = (
+    ("progress", "foundations", "0.45"),
+    ("cuda", "what solvers share", BLUE),
+    ("certify", "data and proofs", GREEN),
+    ("papers", "problems", ORANGE),
+    ("distributed", "what is built on them", RED),
+    ("__main__", "commands", "0.45"),
+)
 
 
 def read_layers() -> list[list[str]]:
     """Return the layers that tests/test_layout.py checks."""
     tree = ast.parse(ROOT.joinpath("tests", "test_layout.py").read_text("utf-8"))
     assigned = [node for node in tree.body if isinstance(node, ast.Assign)]
-    return next(ast.literal_eval(node.value) for node in assigned if ast.unparse(node.targets[0]) == "LAYERS")
+    value = next(node.value for node in assigned if ast.unparse(node.targets[0]) == "LAYERS")
+    found: list[list[str]] = eval(ast.unparse(value), {"registry": registry})
+    return found
 
 
 def first_line(name: str) -> str:
@@ -232,14 +236,15 @@ def layers() -> Any:
     """Draw the layers of imports, with what each folder says of itself."""
     rows = read_layers()
     figure, axis = _axes(10, 0.21 * sum(map(len, rows)) + 0.5)
-    y, color = 0.0, "0.45"
+    y, groups, is_first = 0.0, iter(GROUPS), True
     for row in rows:
         begin = y
         for name in row:
-            if name in GROUPS:
-                group, color = GROUPS[name]
+            if is_first:
+                last, title, color = next(groups)
                 axis.plot([0, 100], [y - 0.5] * 2, color="0.85", lw=0.8)
-                axis.text(0, y + 0.1, group, fontsize=8, color=color, va="center")
+                axis.text(0, y + 0.1, title, fontsize=8, color=color, va="center")
+            is_first = name == last
             axis.text(19, y, name, fontsize=8, va="center", family="monospace")
             axis.text(34, y, first_line(name), fontsize=8, va="center")
             y += 1
