@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from statistics import geometric_mean, mean, stdev
 from types import MappingProxyType
 from typing import Any
@@ -30,6 +31,7 @@ COUNTED = {"pushes": 1000, "relabels": 1000, "global_relabels": 1}
 COUNTS = ["pushes", "relabels", "global relabels"]
 
 
+@cache
 def joined(*names: str) -> list[InstanceRecord]:
     """Return the instances of records; the first that has a measurement counts."""
     return read_reports([path_of(name) for name in names]).records

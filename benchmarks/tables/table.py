@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -41,6 +42,7 @@ def path_of(name: str) -> Path:
     return RESULTS / f"{name}.jsonl"
 
 
+@cache
 def read(name: str) -> Record:
     """Return a record."""
     return read_record(path_of(name))

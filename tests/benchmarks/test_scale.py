@@ -55,7 +55,7 @@ def test_the_busiest_worker_decides() -> None:
 
 
 def test_work_of_predicted_volumes_is_that_of_all_voxels() -> None:
-    sweeps = volume_trace(1e6, 8)
+    sweeps = list(volume_trace(1e6, 8))
     assert len(sweeps) == sweeps_of(8)
     first = sum(each.discharge for each in sweeps[0])
     assert first == pytest.approx(NOISE.first * (NOISE.microseconds + NOISE.by_side / 50))
